@@ -1,0 +1,165 @@
+//! Why a tool gave up: where, what is wrong, what to do, and the exit status.
+
+use std::fmt;
+use std::io;
+
+use crate::ExitStatus;
+
+/// Where in the input something is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// File as the user named it, or `<stdin>`.
+    pub file: String,
+    /// Line, from 1.
+    pub line: Option<u64>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&printable(&self.file))?;
+        match self.line {
+            Some(line) => write!(f, ":{line}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A failure as the user sees it: `ctx-NAME: FILE:LINE: what is wrong; what to do`.
+#[derive(Debug)]
+pub struct Failure {
+    status: ExitStatus,
+    place: Option<Place>,
+    what: String,
+    hint: Option<String>,
+    broken_pipe: bool,
+}
+
+impl Failure {
+    /// Usage, bad input or I/O: exit status 2.
+    pub fn new(what: impl fmt::Display) -> Self {
+        Self {
+            status: ExitStatus::Failed,
+            place: None,
+            what: what.to_string(),
+            hint: None,
+            broken_pipe: false,
+        }
+    }
+
+    /// The reader of stdout went away: not a failure of ours, exit status 0, silent.
+    pub fn broken_pipe() -> Self {
+        Self {
+            broken_pipe: true,
+            ..Self::new("broken pipe")
+        }
+    }
+
+    /// A failed write to stdout.
+    pub fn stdout(error: &io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Self::broken_pipe()
+        } else {
+            Self::new(format_args!("cannot write to stdout: {error}"))
+        }
+    }
+
+    /// Another exit status than 2.
+    #[must_use]
+    pub fn status(mut self, status: ExitStatus) -> Self {
+        self.status = status;
+        self
+    }
+
+    /// The file, and the line if known.
+    #[must_use]
+    pub fn at(mut self, file: impl Into<String>, line: Option<u64>) -> Self {
+        self.place = Some(Place {
+            file: file.into(),
+            line,
+        });
+        self
+    }
+
+    /// What the user can do.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The exit status this failure asks for.
+    pub fn exit_status(&self) -> ExitStatus {
+        if self.broken_pipe {
+            ExitStatus::Done
+        } else {
+            self.status
+        }
+    }
+
+    /// Whether there is nothing to say.
+    pub fn is_silent(&self) -> bool {
+        self.broken_pipe
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = &self.place {
+            write!(f, "{place}: ")?;
+        }
+        f.write_str(&printable(&self.what))?;
+        match &self.hint {
+            Some(hint) => write!(f, "; {}", printable(hint)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Records hold untrusted text: control characters are shown as escapes, so
+/// that no file name and no quoted message can drive the user's terminal.
+pub(crate) fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Failure;
+    use crate::ExitStatus;
+
+    #[test]
+    fn place_then_what_then_hint() {
+        let failure = Failure::new("not a message")
+            .at("a.jsonl", Some(7))
+            .hint("see --invalid");
+        assert_eq!(
+            failure.to_string(),
+            "a.jsonl:7: not a message; see --invalid"
+        );
+        assert_eq!(failure.exit_status(), ExitStatus::Failed);
+    }
+
+    #[test]
+    fn control_characters_are_escaped() {
+        let failure = Failure::new("no such id \u{1b}]0;owned\u{7}").at("a\nb", None);
+        assert_eq!(
+            failure.to_string(),
+            "a\\nb: no such id \\u{1b}]0;owned\\u{7}"
+        );
+    }
+
+    #[test]
+    fn a_closed_pipe_is_no_failure() {
+        assert_eq!(Failure::broken_pipe().exit_status(), ExitStatus::Done);
+        assert!(Failure::broken_pipe().is_silent());
+    }
+}

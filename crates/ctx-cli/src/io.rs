@@ -1,0 +1,167 @@
+//! What a running tool writes to: stdout for data, stderr for notes.
+
+use std::fmt;
+use std::io::{self, IsTerminal, Write};
+
+use clap::{Args, ValueEnum};
+
+use crate::Failure;
+use crate::failure::printable;
+
+/// Flags that every tool has.
+#[derive(Args, Clone, Debug, Default)]
+pub struct CommonArgs {
+    /// Say nothing but errors
+    #[arg(short, long, global = true, help_heading = "Messages")]
+    pub quiet: bool,
+    /// Say more on stderr (can be repeated)
+    #[arg(short, long, action = clap::ArgAction::Count, global = true, help_heading = "Messages")]
+    pub verbose: u8,
+    /// When to colour what is shown on a terminal
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t,
+        global = true,
+        help_heading = "Messages"
+    )]
+    pub color: Colour,
+}
+
+/// When output is coloured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Colour {
+    /// On a terminal, unless `NO_COLOR` is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// How much is said on stderr.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verbosity {
+    /// Errors only.
+    Quiet,
+    /// Errors and warnings.
+    Normal,
+    /// And notes.
+    Verbose,
+    /// And details.
+    Debug,
+}
+
+/// Stdout and stderr of a tool. Nothing but data goes to stdout.
+pub struct Io {
+    tool: &'static str,
+    verbosity: Verbosity,
+    colour: bool,
+    out: io::BufWriter<Box<dyn Write + Send>>,
+    error: Box<dyn Write + Send>,
+}
+
+/// Large enough that a pipe is written in few system calls.
+const STDOUT_BUFFER: usize = 128 * 1024;
+
+impl Io {
+    /// The process's own stdout and stderr.
+    pub fn of_process(tool: &'static str, common: &CommonArgs) -> Self {
+        let verbosity = match (common.quiet, common.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (false, 0) => Verbosity::Normal,
+            (false, 1) => Verbosity::Verbose,
+            (false, _) => Verbosity::Debug,
+        };
+        Self {
+            tool,
+            verbosity,
+            colour: wants_colour(common.color),
+            out: io::BufWriter::with_capacity(STDOUT_BUFFER, raw_stdout()),
+            error: Box::new(io::stderr()),
+        }
+    }
+
+    /// Whether stdout takes colour.
+    pub fn colour(&self) -> bool {
+        self.colour
+    }
+
+    /// How much is to be said.
+    pub fn verbosity(&self) -> Verbosity {
+        self.verbosity
+    }
+
+    /// Buffered stdout, for data. [`crate::main`] flushes it.
+    pub fn out(&mut self) -> &mut (dyn Write + Send) {
+        &mut self.out
+    }
+
+    /// Writes data to stdout; a closed pipe ends the tool in silence.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.out
+            .write_all(bytes)
+            .map_err(|error| Failure::stdout(&error))
+    }
+
+    /// Hands on all that was written.
+    pub fn flush(&mut self) -> Result<(), Failure> {
+        self.out.flush().map_err(|error| Failure::stdout(&error))
+    }
+
+    /// Says something that matters although the tool goes on; silent under `-q`.
+    pub fn warn(&mut self, what: impl fmt::Display) {
+        if self.verbosity >= Verbosity::Normal {
+            self.say("warning: ", &what.to_string());
+        }
+    }
+
+    /// Says something under `-v`.
+    pub fn note(&mut self, what: impl fmt::Display) {
+        if self.verbosity >= Verbosity::Verbose {
+            self.say("", &what.to_string());
+        }
+    }
+
+    /// Reports a failure of one input when the tool goes on with the next.
+    pub fn report(&mut self, failure: &Failure) {
+        if !failure.is_silent() {
+            self.say_whole(&format!("{}: {failure}\n", self.tool));
+        }
+    }
+
+    fn say(&mut self, kind: &str, what: &str) {
+        self.say_whole(&format!("{}: {kind}{}\n", self.tool, printable(what)));
+    }
+
+    /// One write per message: messages of several processes do not interleave.
+    fn say_whole(&mut self, message: &str) {
+        // When stderr itself is gone there is nobody to tell.
+        let _ = self.error.write_all(message.as_bytes());
+    }
+}
+
+/// Std's own stdout is line-buffered; a filter writes blocks.
+fn raw_stdout() -> Box<dyn Write + Send> {
+    use std::os::fd::AsFd;
+    match io::stdout().as_fd().try_clone_to_owned() {
+        Ok(fd) => Box::new(std::fs::File::from(fd)),
+        Err(_) => Box::new(io::stdout()),
+    }
+}
+
+fn wants_colour(choice: Colour) -> bool {
+    let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    match choice {
+        Colour::Always => true,
+        Colour::Never => false,
+        Colour::Auto => {
+            !set("NO_COLOR")
+                && (set("CLICOLOR_FORCE")
+                    || (io::stdout().is_terminal()
+                        && std::env::var_os("TERM").is_some_and(|term| term != "dumb")))
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! The one entry of all binaries.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::{ArgMatches, FromArgMatches};
+
+use crate::{CommonArgs, ExitStatus, Failure, Io, Outcome, Tool};
+
+/// Parses the command line, runs the tool, reports its failure, and turns all
+/// of that into the exit status.
+pub fn main(tool: &Tool) -> ExitCode {
+    // Past `ulimit -f` a write must fail with EFBIG, which the tools handle;
+    // the signal's default action would kill them in the middle of it.
+    let flag = Arc::new(AtomicBool::new(false));
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, flag);
+
+    let matches = match tool.full_command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => return ExitCode::from(usage(&error).code()),
+    };
+    let common = CommonArgs::from_arg_matches(&matches).unwrap_or_default();
+    let mut io = Io::of_process(tool.name, &common);
+    let outcome = run(tool, &matches, &mut io);
+    ExitCode::from(report(outcome, &mut io).code())
+}
+
+fn run(tool: &Tool, matches: &ArgMatches, io: &mut Io) -> Outcome {
+    let status = (tool.run)(matches, io)?;
+    io.flush()?;
+    Ok(status)
+}
+
+fn report(outcome: Outcome, io: &mut Io) -> ExitStatus {
+    match outcome {
+        Ok(status) => status,
+        Err(failure) => {
+            // What was written before the failure is still data.
+            let _ = io.out().flush();
+            io.report(&failure);
+            failure.exit_status()
+        }
+    }
+}
+
+/// clap's own messages: help and version to stdout, usage errors to stderr.
+fn usage(error: &clap::Error) -> ExitStatus {
+    let printed = error.print();
+    if error.use_stderr() {
+        return ExitStatus::Failed;
+    }
+    match printed.map_err(|error| Failure::stdout(&error)) {
+        Ok(()) => ExitStatus::Done,
+        Err(failure) => failure.exit_status(),
+    }
+}

@@ -1,0 +1,59 @@
+//! Exit status: one table for all tools, a contract that scripts rely on.
+
+/// How a tool ended. The numbers never change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ExitStatus {
+    /// Done; also when the reader of stdout went away.
+    Done = 0,
+    /// Done, and the answer is "no"; each man page says what "no" means there.
+    No = 1,
+    /// Usage, bad input or I/O: no file and no store entry changed; stdout may be partial.
+    Failed = 2,
+    /// Partly done: some inputs failed.
+    Partial = 3,
+    /// Busy, or changed meanwhile: try again.
+    Busy = 4,
+    /// Committed, but its durability or its audit record is uncertain.
+    Uncertain = 5,
+    /// Interrupted.
+    Interrupted = 130,
+}
+
+impl ExitStatus {
+    /// Every status with its meaning, in the order of the numbers.
+    pub const TABLE: [(Self, &'static str); 7] = [
+        (Self::Done, "done; also when the reader of stdout went away"),
+        (Self::No, "done, and the answer is \"no\""),
+        (
+            Self::Failed,
+            "usage, bad input or I/O: no file and no store entry changed; stdout may be partial",
+        ),
+        (Self::Partial, "partly done: some inputs failed"),
+        (Self::Busy, "busy, or changed meanwhile: try again"),
+        (
+            Self::Uncertain,
+            "committed, but its durability or its audit record is uncertain",
+        ),
+        (Self::Interrupted, "interrupted"),
+    ];
+
+    /// The number the shell sees.
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ExitStatus;
+
+    #[test]
+    fn the_numbers_are_a_contract() {
+        let codes: Vec<u8> = ExitStatus::TABLE
+            .iter()
+            .map(|(status, _)| status.code())
+            .collect();
+        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 130]);
+    }
+}

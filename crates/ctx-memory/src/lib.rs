@@ -1,0 +1,1 @@
+//! Extraction rules and the memory files they feed

@@ -1,0 +1,1 @@
+//! Counting of messages, and pure decisions about them: split, retention

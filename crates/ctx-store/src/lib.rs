@@ -1,0 +1,1 @@
+//! Snapshots, atomic replacement, locks, trash, audit log: the store on disk

@@ -1,0 +1,1 @@
+//! The summary of an old zone: rule summary, templates, LLM client

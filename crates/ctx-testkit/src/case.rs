@@ -1,0 +1,208 @@
+//! A whole command as a test: what goes in, and exactly what must come out.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use tempfile::TempDir;
+
+/// One call of one tool in a folder of its own, with a clean environment.
+///
+/// Stdout and stderr are compared exactly and are empty unless stated; the exit
+/// status is 0 unless stated.
+pub struct Case {
+    program: PathBuf,
+    args: Vec<String>,
+    stdin: Vec<u8>,
+    env: Vec<(String, String)>,
+    stdout: Expected,
+    stderr: Expected,
+    code: i32,
+    dir: Dir,
+}
+
+enum Expected {
+    Exactly(Vec<u8>),
+    Contains(String),
+    Anything,
+}
+
+enum Dir {
+    Own(TempDir),
+    Shared(PathBuf),
+}
+
+/// What a finished case left behind.
+pub struct Finished {
+    /// All of stdout.
+    pub stdout: Vec<u8>,
+    /// All of stderr.
+    pub stderr: String,
+    dir: Dir,
+}
+
+impl Case {
+    /// A call of the binary at `program`.
+    pub fn new(program: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+            args: Vec::new(),
+            stdin: Vec::new(),
+            env: Vec::new(),
+            stdout: Expected::Exactly(Vec::new()),
+            stderr: Expected::Exactly(Vec::new()),
+            code: 0,
+            dir: Dir::Own(tempfile::tempdir().expect("a temporary folder")),
+        }
+    }
+
+    /// Runs in `dir` instead of a folder of its own: for a second call on the same files.
+    #[must_use]
+    pub fn within(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.dir = Dir::Shared(dir.into());
+        self
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args<S: Into<String>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// What is piped in.
+    #[must_use]
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = bytes.into();
+        self
+    }
+
+    /// A file in the folder.
+    #[must_use]
+    pub fn file(self, name: &str, bytes: impl AsRef<[u8]>) -> Self {
+        let path = self.dir.path().join(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).expect("a folder for the file");
+        }
+        fs::write(path, bytes).expect("a file for the case");
+        self
+    }
+
+    /// A variable of the environment.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// All of stdout.
+    #[must_use]
+    pub fn stdout(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdout = Expected::Exactly(bytes.into());
+        self
+    }
+
+    /// A part of stdout.
+    #[must_use]
+    pub fn stdout_has(mut self, part: &str) -> Self {
+        self.stdout = Expected::Contains(part.to_owned());
+        self
+    }
+
+    /// Stdout is judged by the caller.
+    #[must_use]
+    pub fn stdout_any(mut self) -> Self {
+        self.stdout = Expected::Anything;
+        self
+    }
+
+    /// All of stderr.
+    #[must_use]
+    pub fn stderr(mut self, text: &str) -> Self {
+        self.stderr = Expected::Exactly(text.as_bytes().to_vec());
+        self
+    }
+
+    /// A part of stderr.
+    #[must_use]
+    pub fn stderr_has(mut self, part: &str) -> Self {
+        self.stderr = Expected::Contains(part.to_owned());
+        self
+    }
+
+    /// The exit status.
+    #[must_use]
+    pub fn code(mut self, code: i32) -> Self {
+        self.code = code;
+        self
+    }
+
+    /// Runs and compares.
+    pub fn run(self) -> Finished {
+        let mut command = Command::new(&self.program);
+        command
+            .args(&self.args)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.dir.path())
+            .envs(self.env.iter().map(|(name, value)| (name, value)))
+            .current_dir(self.dir.path())
+            .write_stdin(self.stdin);
+        let output = command.output().expect("the tool starts");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        let call = format!("{} {}", self.program.display(), self.args.join(" "));
+        assert_eq!(
+            output.status.code(),
+            Some(self.code),
+            "exit status of {call}; stderr:\n{stderr}"
+        );
+        self.stderr.check(&output.stderr, "stderr", &call);
+        self.stdout.check(&output.stdout, "stdout", &call);
+        Finished {
+            stdout: output.stdout,
+            stderr,
+            dir: self.dir,
+        }
+    }
+}
+
+impl Expected {
+    fn check(&self, found: &[u8], stream: &str, call: &str) {
+        let shown = String::from_utf8_lossy(found);
+        match self {
+            Self::Exactly(bytes) => {
+                assert_eq!(shown, String::from_utf8_lossy(bytes), "{stream} of {call}");
+                assert!(found == bytes, "{stream} of {call} differs in bytes");
+            }
+            Self::Contains(part) => {
+                assert!(
+                    shown.contains(part),
+                    "{stream} of {call} lacks {part:?}:\n{shown}"
+                );
+            }
+            Self::Anything => {}
+        }
+    }
+}
+
+impl Dir {
+    fn path(&self) -> &Path {
+        match self {
+            Self::Own(dir) => dir.path(),
+            Self::Shared(path) => path,
+        }
+    }
+}
+
+impl Finished {
+    /// The folder the call ran in; gone when this value is.
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// A file the call left there.
+    pub fn read(&self, name: &str) -> Vec<u8> {
+        let path = self.dir().join(name);
+        fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+}

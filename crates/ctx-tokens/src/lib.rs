@@ -1,0 +1,1 @@
+//! Text to token count: encodings, and the models that use them

@@ -1,0 +1,1 @@
+//! Records, messages, dialects, exchanges, turns, tags, validity: the model of a session file
