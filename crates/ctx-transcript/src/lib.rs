@@ -19,6 +19,7 @@ mod message;
 mod object;
 mod record;
 mod records;
+pub mod redact;
 mod splice;
 mod spool;
 mod tag;
