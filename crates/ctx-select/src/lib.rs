@@ -1,1 +1,4 @@
 //! Counting of messages, and pure decisions about them: split, retention
+
+pub mod count;
+pub mod tally;
