@@ -1,1 +1,4 @@
 //! Snapshots, atomic replacement, locks, trash, audit log: the store on disk
+
+pub mod atomic;
+mod temp;

@@ -1,0 +1,272 @@
+//! Files that appear whole or not at all: written beside their target, flushed
+//! to the disk, renamed over it.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, Permissions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
+
+use crate::temp::{self, TempFile};
+
+/// Why a file was not written, or why it may not stay written.
+#[derive(Debug, thiserror::Error)]
+pub enum AtomicError {
+    /// Before the rename: the target is what it was.
+    #[error("cannot write {}: {source}; nothing was changed", path.display())]
+    Unchanged {
+        /// The target.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// After the rename: the target is new, but a power cut may undo it.
+    #[error("{} is written, but may not survive a power cut: {source}", path.display())]
+    Uncertain {
+        /// The target.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl AtomicError {
+    /// Whether the new content is in place all the same (exit status 5 instead of 2).
+    pub fn is_committed(&self) -> bool {
+        matches!(self, Self::Uncertain { .. })
+    }
+}
+
+/// A file to be written whole or not at all.
+///
+/// Until [`AtomicFile::commit`] the target is untouched; a value dropped before
+/// that removes what it wrote. What a killed run left beside the same target is
+/// removed by the next [`AtomicFile::create`].
+#[derive(Debug)]
+pub struct AtomicFile {
+    writer: BufWriter<TempWriter>,
+    target: PathBuf,
+    /// Mode and owner of the file that is replaced.
+    replaced: Option<fs::Metadata>,
+}
+
+#[derive(Debug)]
+struct TempWriter(TempFile);
+
+impl Write for TempWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.file().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl AtomicFile {
+    /// Begins a file that will stand at `target`. A symbolic link is followed:
+    /// the file it names is replaced, not the link.
+    pub fn create(target: &Path) -> Result<Self, AtomicError> {
+        Self::begin(target).map_err(|source| AtomicError::Unchanged {
+            path: target.to_owned(),
+            source,
+        })
+    }
+
+    fn begin(target: &Path) -> io::Result<Self> {
+        let replaced = match fs::metadata(target) {
+            Ok(meta) if meta.is_file() => Some(meta),
+            Ok(_) => return Err(io::Error::other("it is not a regular file")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        let target = match replaced {
+            Some(_) => fs::canonicalize(target)?,
+            None => target.to_owned(),
+        };
+        let name = target
+            .file_name()
+            .ok_or_else(|| io::Error::other("it names no file"))?;
+        // As the shell creates files where nothing is; private until the end where something is.
+        let mode = if replaced.is_some() { 0o600 } else { 0o666 };
+        let dir = parent(&target);
+        temp::reap(dir, Some(name));
+        Ok(Self {
+            writer: BufWriter::with_capacity(
+                128 * 1024,
+                TempWriter(TempFile::create(dir, name, mode)?),
+            ),
+            target,
+            replaced,
+        })
+    }
+
+    /// Where the file will stand.
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Flush, fsync, rename, fsync of the directory.
+    pub fn commit(mut self) -> Result<(), AtomicError> {
+        let target = std::mem::take(&mut self.target);
+        let before = |source| AtomicError::Unchanged {
+            path: target.clone(),
+            source,
+        };
+        self.writer.flush().map_err(before)?;
+        if let Some(replaced) = &self.replaced {
+            inherit(self.writer.get_ref().0.file(), replaced).map_err(before)?;
+        }
+        let (writer, _) = self.writer.into_parts();
+        persist(writer.0, &target).map(drop)
+    }
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+/// fsync, rename over `target`, fsync of the directory.
+pub(crate) fn persist(temp: TempFile, target: &Path) -> Result<File, AtomicError> {
+    let before = |source| AtomicError::Unchanged {
+        path: target.to_owned(),
+        source,
+    };
+    temp.file().sync_all().map_err(before)?;
+    fs::rename(temp.path(), target).map_err(before)?;
+    let file = temp.into_file();
+    match sync_dir(parent(target)) {
+        Ok(()) => Ok(file),
+        Err(source) => Err(AtomicError::Uncertain {
+            path: target.to_owned(),
+            source,
+        }),
+    }
+}
+
+/// Mode and owner of the file that is replaced; never readable for more users than it.
+pub(crate) fn inherit(file: &File, replaced: &fs::Metadata) -> io::Result<()> {
+    let own = file.metadata()?;
+    let mut mode = replaced.mode() & 0o777;
+    if (own.uid(), own.gid()) != (replaced.uid(), replaced.gid())
+        && fchown(file, Some(replaced.uid()), Some(replaced.gid())).is_err()
+    {
+        // Its group and others would not be the same people.
+        mode &= 0o700;
+    }
+    file.set_permissions(Permissions::from_mode(mode))
+}
+
+/// The directory of `path`; `Path::parent` of a bare name is empty, which is no directory.
+pub(crate) fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent.as_os_str() != OsStr::new("") => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// Makes the names in `dir` durable.
+pub(crate) fn sync_dir(dir: &Path) -> io::Result<()> {
+    File::open(dir)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::AtomicFile;
+    use std::fs::{self, Permissions};
+    use std::io::Write;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::path::{Path, PathBuf};
+
+    fn names(dir: &Path) -> Vec<PathBuf> {
+        fs::read_dir(dir)
+            .expect("reads")
+            .map(|entry| entry.expect("an entry").file_name().into())
+            .collect()
+    }
+
+    #[test]
+    fn nothing_is_seen_before_the_commit_and_nothing_stays_without_it() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let target = dir.path().join("out");
+        fs::write(&target, "old").expect("writes");
+        let mut file = AtomicFile::create(&target).expect("creates");
+        file.write_all(&vec![b'x'; 300_000]).expect("writes");
+        assert_eq!(fs::read(&target).expect("reads"), b"old");
+        drop(file);
+        assert_eq!(names(dir.path()), [PathBuf::from("out")]);
+
+        let mut file = AtomicFile::create(&target).expect("creates");
+        file.write_all(b"new").expect("writes");
+        file.commit().expect("commits");
+        assert_eq!(fs::read(&target).expect("reads"), b"new");
+        assert_eq!(names(dir.path()), [PathBuf::from("out")]);
+    }
+
+    #[test]
+    fn the_mode_of_the_replaced_file_stays() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let target = dir.path().join("out");
+        fs::write(&target, "old").expect("writes");
+        fs::set_permissions(&target, Permissions::from_mode(0o640)).expect("chmod");
+        AtomicFile::create(&target)
+            .and_then(AtomicFile::commit)
+            .expect("commits");
+        let mode = fs::metadata(&target).expect("stat").permissions().mode();
+        assert_eq!(mode & 0o777, 0o640);
+    }
+
+    #[test]
+    fn a_link_stays_a_link() {
+        let dir = tempfile::tempdir().expect("a folder");
+        fs::create_dir(dir.path().join("real")).expect("mkdir");
+        let real = dir.path().join("real/out");
+        fs::write(&real, "old").expect("writes");
+        let link = dir.path().join("link");
+        symlink("real/out", &link).expect("links");
+        let mut file = AtomicFile::create(&link).expect("creates");
+        file.write_all(b"new").expect("writes");
+        file.commit().expect("commits");
+        assert!(link.is_symlink());
+        assert_eq!(fs::read(&real).expect("reads"), b"new");
+    }
+
+    #[test]
+    fn devices_directories_and_missing_parents_are_refused() {
+        for (path, why) in [
+            ("/dev/null", "it is not a regular file"),
+            ("/", "it is not a regular file"),
+            ("/no/such/out", "No such file or directory (os error 2)"),
+        ] {
+            let error = AtomicFile::create(Path::new(path)).expect_err(path);
+            assert!(!error.is_committed());
+            assert_eq!(
+                error.to_string(),
+                format!("cannot write {path}: {why}; nothing was changed")
+            );
+        }
+    }
+
+    #[test]
+    fn a_bare_name_lies_in_the_current_directory() {
+        assert_eq!(super::parent(Path::new("out")), Path::new("."));
+        assert_eq!(super::parent(Path::new("a/out")), Path::new("a"));
+        assert_eq!(super::parent(Path::new("/out")), Path::new("/"));
+    }
+
+    #[test]
+    fn what_a_killed_run_left_is_removed() {
+        let dir = tempfile::tempdir().expect("a folder");
+        fs::write(dir.path().join(".out.ctx-tmp-1-2-3"), "half").expect("writes");
+        AtomicFile::create(&dir.path().join("out"))
+            .and_then(AtomicFile::commit)
+            .expect("commits");
+        assert_eq!(names(dir.path()), [PathBuf::from("out")]);
+    }
+}

@@ -1,0 +1,180 @@
+//! Files in the making: named so that a dead writer's can be told and removed.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What the names of unfinished files contain, after a dot and their target's name.
+const MARK: &str = ".ctx-tmp-";
+
+/// An unfinished file. It holds the kernel's lock on it as long as its writer
+/// lives, so [`reap`] can tell a dead writer's file without guessing from age
+/// or process ids. Dropped without [`TempFile::into_file`], it is removed.
+#[derive(Debug)]
+pub(crate) struct TempFile {
+    file: Option<File>,
+    path: PathBuf,
+}
+
+impl TempFile {
+    /// A new file `.STEM.ctx-tmp-…` in `dir`, of at most `mode` less the umask.
+    pub(crate) fn create(dir: &Path, stem: &OsStr, mode: u32) -> io::Result<Self> {
+        loop {
+            let path = dir.join(unique_name(stem));
+            let opened = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create_new(true)
+                .mode(mode)
+                .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+                .open(&path);
+            let file = match opened {
+                Ok(file) => file,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                Err(error) => return Err(error),
+            };
+            // Where the file system has no locks, nothing is reaped either.
+            let _ = file.lock();
+            let temp = Self {
+                file: Some(file),
+                path,
+            };
+            // A reaper may have come between open and lock.
+            if temp.file().metadata()?.nlink() > 0 {
+                return Ok(temp);
+            }
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn file(&self) -> &File {
+        self.file.as_ref().expect("present until it is taken")
+    }
+
+    /// The file under its final name; the caller has renamed it.
+    pub(crate) fn into_file(mut self) -> File {
+        self.file.take().expect("present until it is taken")
+    }
+}
+
+impl Drop for TempFile {
+    fn drop(&mut self) {
+        if self.file.is_some() {
+            // Nobody can be told here; the next run's reaper tries again.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Never the same twice: a reaper that read an old name must not meet a new file under it.
+fn unique_name(stem: &OsStr) -> OsString {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let nanos = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_nanos());
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let mut name = OsString::from(".");
+    name.push(OsStr::from_bytes(short(stem)));
+    name.push(format!("{MARK}{}-{nanos:x}-{count}", std::process::id()));
+    name
+}
+
+/// So much of a target's name that the mark fits within a file name's 255 bytes.
+fn short(stem: &OsStr) -> &[u8] {
+    let bytes = stem.as_bytes();
+    &bytes[..bytes.len().min(180)]
+}
+
+/// Removes unfinished files of dead writers in `dir`, of one target or of all;
+/// returns how many. What cannot be opened or removed is left for a later run.
+pub(crate) fn reap(dir: &Path, stem: Option<&OsStr>) -> usize {
+    let Ok(entries) = fs::read_dir(dir) else {
+        return 0;
+    };
+    entries
+        .flatten()
+        .filter(|entry| is_unfinished(&entry.file_name(), stem))
+        .filter(|entry| {
+            abandoned(&entry.path()).is_some_and(|_locked| fs::remove_file(entry.path()).is_ok())
+        })
+        .count()
+}
+
+fn is_unfinished(name: &OsStr, stem: Option<&OsStr>) -> bool {
+    let name = name.as_bytes();
+    let Some(rest) = name.strip_prefix(b".") else {
+        return false;
+    };
+    let Some(at) = rest
+        .windows(MARK.len())
+        .rposition(|window| window == MARK.as_bytes())
+    else {
+        return false;
+    };
+    stem.is_none_or(|stem| short(stem) == &rest[..at])
+}
+
+/// The file, locked, when nobody writes it. Its lock must be held until after
+/// the removal: a writer waiting for it in [`TempFile::create`] then sees that
+/// its file is gone and starts anew.
+fn abandoned(path: &Path) -> Option<File> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)
+        .ok()?;
+    let regular = file.metadata().is_ok_and(|meta| meta.is_file());
+    (regular && file.try_lock().is_ok()).then_some(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TempFile, reap};
+    use std::ffi::OsStr;
+    use std::fs;
+
+    #[test]
+    fn dropped_means_removed() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let temp = TempFile::create(dir.path(), OsStr::new("a"), 0o600).expect("creates");
+        assert!(temp.path().exists());
+        let path = temp.path().to_owned();
+        drop(temp);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn only_the_files_of_dead_writers_are_reaped() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let living = TempFile::create(dir.path(), OsStr::new("a"), 0o600).expect("creates");
+        for name in [".a.ctx-tmp-1-2-3", ".b.ctx-tmp-1-2-3", "a.ctx-tmp-1", ".a"] {
+            fs::write(dir.path().join(name), "x").expect("writes");
+        }
+        assert_eq!(reap(dir.path(), Some(OsStr::new("a"))), 1);
+        assert!(living.path().exists());
+        assert!(dir.path().join(".b.ctx-tmp-1-2-3").exists());
+        assert_eq!(reap(dir.path(), None), 1);
+        assert!(dir.path().join("a.ctx-tmp-1").exists());
+        assert!(dir.path().join(".a").exists());
+    }
+
+    #[test]
+    fn a_long_target_name_leaves_room_for_the_mark() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let name = "n".repeat(255);
+        let temp = TempFile::create(dir.path(), OsStr::new(&name), 0o600).expect("creates");
+        let path = temp.path().to_owned();
+        drop(temp);
+        fs::write(&path, "left by a killed run").expect("writes");
+        assert_eq!(reap(dir.path(), Some(OsStr::new(&name))), 1);
+    }
+}
