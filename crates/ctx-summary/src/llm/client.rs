@@ -6,9 +6,10 @@ use std::time::Duration;
 use ureq::http::{HeaderMap, Response};
 use ureq::{Agent, Body, Proxy, RequestBuilder, Timeout};
 
+use ctx_transcript::redact::redact;
+
 use super::retry::retry_after;
 use super::{Api, Clock, Endpoint, Key, LlmError, Retries, wire};
-use crate::redact::redact;
 
 /// Everything a client needs; the caller has read flags and environment.
 #[derive(Clone, Debug)]
@@ -214,7 +215,7 @@ impl Client {
             Some(key) => key.hide_in(text),
             None => text.to_owned(),
         };
-        redact(&text).text.into_owned()
+        redact(&text).0.into_owned()
     }
 }
 
