@@ -3,6 +3,8 @@
 //! Man pages, completions and the tests of conventions walk [`TOOLS`]; each
 //! binary names its own tool instead, so that it links only what it uses.
 
+pub mod output;
+pub mod session;
 pub mod tools;
 
 use ctx_cli::Tool;

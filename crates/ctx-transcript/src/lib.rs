@@ -24,6 +24,7 @@ mod splice;
 mod spool;
 mod tag;
 mod validity;
+mod zones;
 
 pub use batch::Conversation;
 pub use dialect::Dialect;
@@ -35,4 +36,5 @@ pub use records::{Options, Records};
 pub use splice::{Splice, untagged};
 pub use spool::Spool;
 pub use tag::{Tag, Zone};
-pub use validity::{Offence, Rule, Validator};
+pub use validity::{Offence, Rule, Rules, Validator};
+pub use zones::{EarlyEnd, ZoneReader};
