@@ -11,8 +11,14 @@
 
 mod earlier;
 pub mod llm;
+mod model;
 mod rule;
+mod template;
 mod text;
+mod transcript;
 
 pub use earlier::{Recognizer, compose};
+pub use model::{Job, ModelSummary, summarize};
 pub use rule::RuleSummary;
+pub use template::{Filling, Template, TemplateError};
+pub use transcript::Transcript;
