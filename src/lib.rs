@@ -12,4 +12,5 @@ use ctx_cli::Tool;
 /// Every tool, in the order of the alphabet.
 #[rustfmt::skip]
 pub const TOOLS: &[&Tool] = &[
+    &tools::split::TOOL,
 ];
