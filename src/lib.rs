@@ -13,4 +13,5 @@ use ctx_cli::Tool;
 #[rustfmt::skip]
 pub const TOOLS: &[&Tool] = &[
     &tools::split::TOOL,
+    &tools::summarize::TOOL,
 ];

@@ -27,6 +27,7 @@ pub struct Endpoint {
     url: String,
     shown: String,
     names_openai: bool,
+    loopback: bool,
 }
 
 /// Why a URL is no address of a model.
@@ -91,12 +92,18 @@ impl Endpoint {
             url,
             shown,
             names_openai: host == "openai.com" || host.ends_with(".openai.com"),
+            loopback: is_loopback(host),
         })
     }
 
     /// The API spoken there.
     pub fn api(&self) -> Api {
         self.api
+    }
+
+    /// Whether it is on this machine: no proxy stands between.
+    pub fn is_loopback(&self) -> bool {
+        self.loopback
     }
 
     /// The address to post to.
@@ -122,6 +129,14 @@ impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Endpoint({:?}, {})", self.api, self.shown)
     }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    bare.eq_ignore_ascii_case("localhost")
+        || bare
+            .parse::<std::net::IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
 }
 
 fn whole_address(path: &str) -> Option<Api> {
@@ -236,6 +251,25 @@ mod tests {
             Endpoint::new("https://me:pw@host/v1", None),
             Err(EndpointError::Credentials)
         );
+    }
+
+    #[test]
+    fn this_machine_is_known() {
+        let is_loopback = |url| Endpoint::new(url, None).expect(url).is_loopback();
+        for url in [
+            "http://localhost:1",
+            "http://127.0.0.1",
+            "http://[::1]:8080/v1",
+        ] {
+            assert!(is_loopback(url), "{url}");
+        }
+        for url in [
+            "http://localhost.example",
+            "http://10.0.0.1",
+            "https://api.openai.com",
+        ] {
+            assert!(!is_loopback(url), "{url}");
+        }
     }
 
     #[test]
