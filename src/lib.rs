@@ -15,4 +15,5 @@ use ctx_cli::Tool;
 pub const TOOLS: &[&Tool] = &[
     &tools::count::TOOL,
     &tools::split::TOOL,
+    &tools::summarize::TOOL,
 ];
