@@ -1,5 +1,7 @@
-//! Case builder, fixtures and generators for the tests of all crates.
+//! Case builder, servers, fixtures and generators for the tests of all crates.
 
 mod case;
+mod server;
 
 pub use case::{Case, Finished};
+pub use server::{Act, Server};
