@@ -2,3 +2,5 @@
 
 mod count;
 mod generated;
+mod summarize;
+mod summarize_llm;
