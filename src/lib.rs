@@ -14,4 +14,5 @@ use ctx_cli::Tool;
 #[rustfmt::skip]
 pub const TOOLS: &[&Tool] = &[
     &tools::count::TOOL,
+    &tools::split::TOOL,
 ];
