@@ -16,4 +16,5 @@ use ctx_cli::Tool;
 pub const TOOLS: &[&Tool] = &[
     &tools::count::TOOL,
     &tools::split::TOOL,
+    &tools::summarize::TOOL,
 ];

@@ -2,3 +2,4 @@
 
 pub mod count;
 pub mod split;
+pub mod summarize;
