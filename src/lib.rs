@@ -6,6 +6,7 @@
 pub mod counting;
 pub mod output;
 pub mod session;
+pub mod tagged;
 pub mod tools;
 
 use ctx_cli::Tool;
