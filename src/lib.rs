@@ -3,6 +3,7 @@
 //! Man pages, completions and the tests of conventions walk [`TOOLS`]; each
 //! binary names its own tool instead, so that it links only what it uses.
 
+pub mod counting;
 pub mod output;
 pub mod session;
 pub mod tools;
@@ -12,5 +13,7 @@ use ctx_cli::Tool;
 /// Every tool, in the order of the alphabet.
 #[rustfmt::skip]
 pub const TOOLS: &[&Tool] = &[
+    &tools::count::TOOL,
     &tools::split::TOOL,
+    &tools::summarize::TOOL,
 ];

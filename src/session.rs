@@ -133,26 +133,27 @@ impl Session {
 
     /// Warns of the bad lines, at the end of the input.
     pub fn report(&self, io: &mut Io) {
-        if let Some((line, why)) = &self.bad.first {
-            let what = if self.invalid == Invalid::Drop {
+        self.bad.report(&self.name, self.invalid, io);
+    }
+}
+
+impl BadLines {
+    /// Warns of them; `name` is the session's.
+    pub fn report(&self, name: &str, invalid: Invalid, io: &mut Io) {
+        if let Some((line, why)) = &self.first {
+            let what = if invalid == Invalid::Drop {
                 "left out"
             } else {
                 "kept as they are"
             };
-            let lines = if self.bad.count == 1 {
-                "bad line"
-            } else {
-                "bad lines"
-            };
-            let (name, count) = (&self.name, self.bad.count);
+            let count = self.count;
+            let lines = if count == 1 { "bad line" } else { "bad lines" };
             io.warn(format_args!(
                 "{name}:{line}: {count} {lines} {what}; the first: {why}"
             ));
         }
     }
-}
 
-impl BadLines {
     fn add(&mut self, record: &Record<'_>) {
         if matches!(record.piece, Piece::Whole | Piece::First) {
             self.count += 1;

@@ -1,3 +1,5 @@
 //! One module per tool: `Args` (what was typed) → `Plan` (what it means) → `run`.
 
+pub mod count;
 pub mod split;
+pub mod summarize;

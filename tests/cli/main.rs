@@ -1,3 +1,4 @@
 //! End-to-end tests: whole commands, one module per tool.
 
+mod count;
 mod generated;
