@@ -3,6 +3,8 @@
 //! Left out are the parts that are not said by the writer: code blocks, quoted
 //! lines (`>`), tables, headings, log lines, and blocks in tags (`<output>…</output>`).
 
+use std::collections::HashSet;
+
 use crate::text::one_line;
 
 /// The sentences of `text` in order, each on one line, list markers removed.
@@ -50,6 +52,8 @@ fn paragraphs(text: &str) -> Vec<String> {
 struct Skipping {
     fence: Option<char>,
     tag: Option<String>,
+    /// Tags known to be never closed: the text is searched once for each.
+    unclosed: HashSet<String>,
     indented: bool,
     after_blank: bool,
 }
@@ -63,7 +67,9 @@ impl Skipping {
             }
             return true;
         }
-        let fence = ["```", "~~~"].iter().find(|fence| trimmed.starts_with(**fence));
+        let fence = ["```", "~~~"]
+            .iter()
+            .find(|fence| trimmed.starts_with(**fence));
         if let Some(fence) = fence.and_then(|fence| fence.chars().next()) {
             match self.fence {
                 None => self.fence = Some(fence),
@@ -76,8 +82,12 @@ impl Skipping {
             return true;
         }
         if let Some(end) = end_of_tag(trimmed) {
-            if !trimmed.contains(&end) && text.contains(&end) {
-                self.tag = Some(end);
+            if !trimmed.contains(&end) && !self.unclosed.contains(&end) {
+                if text.contains(&end) {
+                    self.tag = Some(end);
+                } else {
+                    self.unclosed.insert(end);
+                }
             }
             return true;
         }
@@ -112,21 +122,38 @@ fn is_no_prose(line: &str) -> bool {
     let heading = line.trim_start_matches('#');
     let starts = |marks: &[&str]| marks.iter().any(|mark| line.starts_with(mark));
     (heading.len() < line.len() && heading.starts_with(' '))
-        || starts(&[">", "|", "$ ", "% ", "@@", "+++", "---", "===", "diff --git", "File \"", "Traceback ("])
+        || starts(&[
+            ">",
+            "|",
+            "$ ",
+            "% ",
+            "@@",
+            "+++",
+            "---",
+            "===",
+            "diff --git",
+            "File \"",
+            "Traceback (",
+        ])
         || is_log(line)
 }
 
 /// A line that begins with a time, a level or a stack frame is from a machine.
 fn is_log(line: &str) -> bool {
     let bare = line.trim_start_matches(['[', '(']);
-    let level = ["ERROR", "WARN", "INFO", "DEBUG", "TRACE", "FATAL", "CRITICAL"]
-        .iter()
-        .find_map(|level| bare.strip_prefix(level));
-    if level.is_some_and(|rest| rest.starts_with([':', ']', ' ', '\t']) || rest.starts_with("ING")) {
+    let level = [
+        "ERROR", "WARN", "INFO", "DEBUG", "TRACE", "FATAL", "CRITICAL",
+    ]
+    .iter()
+    .find_map(|level| bare.strip_prefix(level));
+    if level.is_some_and(|rest| rest.starts_with([':', ']', ' ', '\t']) || rest.starts_with("ING"))
+    {
         return true;
     }
     let digits = bare.bytes().take_while(u8::is_ascii_digit).count();
-    let clock = digits == 2 && bare[2..].starts_with(':') && bare[3..].starts_with(|c: char| c.is_ascii_digit());
+    let clock = digits == 2
+        && bare[2..].starts_with(':')
+        && bare[3..].starts_with(|c: char| c.is_ascii_digit());
     let rest = bare.get(10..).unwrap_or_default();
     let date = digits == 4
         && bare[4..].starts_with('-')
@@ -141,7 +168,10 @@ pub(crate) fn without_marker(line: &str) -> (bool, &str) {
         if let Some(rest) = line.strip_prefix(bullet) {
             let rest = rest.trim_start();
             let boxed = ["[ ] ", "[x] ", "[X] "];
-            let rest = boxed.iter().find_map(|mark| rest.strip_prefix(mark)).unwrap_or(rest);
+            let rest = boxed
+                .iter()
+                .find_map(|mark| rest.strip_prefix(mark))
+                .unwrap_or(rest);
             return (true, rest.trim_start());
         }
     }
@@ -149,7 +179,13 @@ pub(crate) fn without_marker(line: &str) -> (bool, &str) {
     let digits = open.bytes().take_while(u8::is_ascii_digit).count();
     if (1..=3).contains(&digits) {
         let rest = &open[digits..];
-        for (mark, alone) in [(". ", true), (") ", true), ("、", true), ("）", true), (")", open.len() < line.len())] {
+        for (mark, alone) in [
+            (". ", true),
+            (") ", true),
+            ("、", true),
+            ("）", true),
+            (")", open.len() < line.len()),
+        ] {
             if let Some(rest) = rest.strip_prefix(mark).filter(|_| alone) {
                 return (true, rest.trim_start());
             }
@@ -204,7 +240,10 @@ fn push(sentence: &str, found: &mut Vec<String>) {
 fn closing(rest: &str) -> usize {
     rest.len()
         - rest
-            .trim_start_matches(['"', '\'', ')', ']', '*', '_', '”', '’', '」', '』', '）', '】', '!', '?', '！', '？', '。'])
+            .trim_start_matches([
+                '"', '\'', ')', ']', '*', '_', '”', '’', '」', '』', '）', '】', '!', '?', '！',
+                '？', '。',
+            ])
             .len()
 }
 
@@ -237,9 +276,18 @@ mod tests {
     fn chinese_stops_end_sentences() {
         assert_eq!(
             sentences("我们决定用 Rust。你觉得呢？好！配置在 a.toml；端口 8080"),
-            ["我们决定用 Rust。", "你觉得呢？", "好！", "配置在 a.toml；", "端口 8080"]
+            [
+                "我们决定用 Rust。",
+                "你觉得呢？",
+                "好！",
+                "配置在 a.toml；",
+                "端口 8080"
+            ]
         );
-        assert_eq!(sentences("他说：“决定了。”然后走了。"), ["他说：“决定了。”", "然后走了。"]);
+        assert_eq!(
+            sentences("他说：“决定了。”然后走了。"),
+            ["他说：“决定了。”", "然后走了。"]
+        );
     }
 
     #[test]
@@ -266,15 +314,22 @@ mod tests {
     fn lines_and_list_items_are_sentences() {
         assert_eq!(
             sentences("Do this:\n- one\n* two\n3. three\n4) four\n- [x] five\n（6）六\n7、七"),
-            ["Do this:", "one", "two", "three", "four", "five", "六", "七"]
+            [
+                "Do this:", "one", "two", "three", "four", "five", "六", "七"
+            ]
         );
     }
 
     #[test]
     fn a_wrapped_line_goes_on() {
         assert_eq!(
-            sentences("We decided to keep the index in a file of its own, because the\nother one grows. Next."),
-            ["We decided to keep the index in a file of its own, because the other one grows.", "Next."]
+            sentences(
+                "We decided to keep the index in a file of its own, because the\nother one grows. Next."
+            ),
+            [
+                "We decided to keep the index in a file of its own, because the other one grows.",
+                "Next."
+            ]
         );
         assert_eq!(sentences("short\nlines"), ["short", "lines"]);
     }
