@@ -7,6 +7,7 @@
 
 mod extract;
 mod item;
+mod merge;
 pub mod rules;
 pub mod runtime;
 pub mod sentence;
@@ -14,3 +15,4 @@ pub mod text;
 
 pub use extract::Extractor;
 pub use item::{Item, Kind};
+pub use merge::{Merged, merge};
