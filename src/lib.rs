@@ -1,1 +1,15 @@
-//! The tools.
+//! The tools: one module each, and the table that lists them.
+//!
+//! Man pages, completions and the tests of conventions walk [`TOOLS`]; each
+//! binary names its own tool instead, so that it links only what it uses.
+
+pub mod output;
+pub mod session;
+pub mod tools;
+
+use ctx_cli::Tool;
+
+/// Every tool, in the order of the alphabet.
+#[rustfmt::skip]
+pub const TOOLS: &[&Tool] = &[
+];

@@ -1,3 +1,3 @@
 //! End-to-end tests: whole commands, one module per tool.
 
-// Each module per tool: mod count; mod split; …
+mod generated;

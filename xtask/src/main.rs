@@ -1,1 +1,33 @@
-fn main() {}
+//! `cargo run -p xtask -- gen [--check]`
+
+use anyhow::{Context, bail};
+use clap::Parser;
+
+/// Chores of the repository
+#[derive(Parser)]
+enum Chore {
+    /// Write man/ and completions/ from the table of tools
+    Gen {
+        /// Write nothing; fail if a file is stale
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+fn main() -> anyhow::Result<()> {
+    let Chore::Gen { check } = Chore::parse();
+    let root = xtask::root();
+    let files = xtask::generated().context("cannot generate")?;
+    if !check {
+        return xtask::write(&root, &files).context("cannot write man/ and completions/");
+    }
+    let stale = xtask::stale(&root, &files).context("cannot read man/ and completions/")?;
+    if stale.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = stale
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    bail!("stale: {}; run `{}`", names.join(", "), xtask::MEND);
+}

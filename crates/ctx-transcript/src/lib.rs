@@ -1,1 +1,40 @@
-//! Records, messages, dialects, exchanges, turns, tags, validity: the model of a session file
+//! The model of a session file: records, messages, dialects, exchanges, turns,
+//! tags, validity.
+//!
+//! A session file is read as [`Records`]: one line each, its bytes untouched,
+//! classified ([`Class`]) and never refused. A [`Dialect`] reads an [`Object`]
+//! as an [`Outline`] (role, calls, results: cheap) or as a whole [`Message`]
+//! (all parts: decoded only when asked for). What a tool decided about a record
+//! travels in its [`Tag`]; [`Validator`] says which offences a sequence holds.
+//!
+//! Nothing here is ever re-serialised: views borrow from the record, and what is
+//! written is the record's own bytes with a tag spliced in or cut out.
+
+mod batch;
+pub mod dialect;
+mod document;
+mod json;
+mod lines;
+mod message;
+mod object;
+mod record;
+mod records;
+pub mod redact;
+mod splice;
+mod spool;
+mod tag;
+mod validity;
+mod zones;
+
+pub use batch::Conversation;
+pub use dialect::Dialect;
+pub use lines::{Line, Lines, MAX_LINE, Piece};
+pub use message::{Call, Media, Message, Outline, Part, Role, ToolResult};
+pub use object::{Member, Object};
+pub use record::{Class, Record};
+pub use records::{Options, Records};
+pub use splice::{Splice, untagged};
+pub use spool::Spool;
+pub use tag::{Tag, Zone};
+pub use validity::{Offence, Rule, Rules, Validator};
+pub use zones::{EarlyEnd, ZoneReader};

@@ -1,0 +1,117 @@
+//! The encodings by name.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::TokenCounter;
+use crate::chars4::Chars4;
+use crate::tiktoken::{CL100K, O200K, P50K, R50K};
+
+/// A way to turn text into tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Encoding {
+    /// GPT-4o, GPT-4.1, GPT-5 and the o series.
+    #[default]
+    O200kBase,
+    /// gpt-oss: the ranks of `o200k_base`, other control tokens. Plain text counts the same.
+    O200kHarmony,
+    /// GPT-4 and GPT-3.5.
+    Cl100kBase,
+    /// text-davinci-002 and -003, and the code models of their time.
+    P50kBase,
+    /// GPT-3 and GPT-2.
+    R50kBase,
+    /// Not a tokenizer: characters / 4, rounded up.
+    Chars4,
+}
+
+/// A name that is no encoding.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown encoding {0:?}, expected one of {list}", list = Encoding::list())]
+pub struct UnknownEncoding(pub String);
+
+impl Encoding {
+    /// All encodings, the default first.
+    pub const ALL: [Self; 6] = [
+        Self::O200kBase,
+        Self::O200kHarmony,
+        Self::Cl100kBase,
+        Self::P50kBase,
+        Self::R50kBase,
+        Self::Chars4,
+    ];
+
+    /// The name, as OpenAI spells it where it is theirs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::O200kBase => "o200k_base",
+            Self::O200kHarmony => "o200k_harmony",
+            Self::Cl100kBase => "cl100k_base",
+            Self::P50kBase => "p50k_base",
+            Self::R50kBase => "r50k_base",
+            Self::Chars4 => "chars4",
+        }
+    }
+
+    /// Its counter. Cheap: tables are built when the first text is counted, once a process.
+    pub fn counter(self) -> &'static dyn TokenCounter {
+        match self {
+            Self::O200kBase | Self::O200kHarmony => &O200K,
+            Self::Cl100kBase => &CL100K,
+            Self::P50kBase => &P50K,
+            Self::R50kBase => &R50K,
+            Self::Chars4 => &Chars4,
+        }
+    }
+
+    fn list() -> String {
+        Self::ALL.map(Self::name).join(", ")
+    }
+}
+
+impl fmt::Display for Encoding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Encoding {
+    type Err = UnknownEncoding;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|encoding| encoding.name() == name)
+            .ok_or_else(|| UnknownEncoding(name.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Encoding;
+
+    #[test]
+    fn every_name_is_read_back() {
+        for encoding in Encoding::ALL {
+            assert_eq!(encoding.to_string().parse(), Ok(encoding));
+        }
+        assert_eq!(Encoding::default(), Encoding::ALL[0]);
+    }
+
+    #[test]
+    fn an_unknown_name_is_answered_with_the_list() {
+        let error = "o300k".parse::<Encoding>().expect_err("unknown");
+        assert_eq!(
+            error.to_string(),
+            "unknown encoding \"o300k\", expected one of o200k_base, o200k_harmony, \
+             cl100k_base, p50k_base, r50k_base, chars4"
+        );
+    }
+
+    #[test]
+    fn the_encodings_differ_where_they_should() {
+        let text = "我们决定使用 Rust 来写这个工具。";
+        let counts = Encoding::ALL.map(|encoding| encoding.counter().count(text));
+        assert_eq!(counts, [9, 9, 14, 26, 26, 5]);
+    }
+}

@@ -1,0 +1,301 @@
+//! OpenAI chat messages, one a record. Shapes: the message parameters of the
+//! Chat Completions API reference.
+
+use std::borrow::Cow;
+
+use super::{Dialect, Sniff, role_of};
+use crate::validity::Rules;
+use crate::{Call, Media, Message, Object, Outline, Part, Role, ToolResult, json};
+
+/// The dialect `chat`.
+pub struct Chat;
+
+/// The `name` of a message that is a summary we wrote.
+const SUMMARY_NAME: &str = "ctx_summary";
+
+impl Dialect for Chat {
+    fn name(&self) -> &'static str {
+        "chat"
+    }
+
+    fn sniff(&self, object: &Object<'_>) -> Sniff {
+        let Some(role) = role_of(object) else {
+            return Sniff::No;
+        };
+        let own_member = [
+            "tool_calls",
+            "tool_call_id",
+            "function_call",
+            "refusal",
+            "reasoning_content",
+        ]
+        .into_iter()
+        .any(|key| object.get(key).is_some());
+        match role {
+            Role::Other => Sniff::No,
+            Role::Tool | Role::Function | Role::Developer => Sniff::Yes,
+            _ if own_member => Sniff::Yes,
+            _ if object.get("content").is_none() => Sniff::No,
+            _ if has_own_parts(object) => Sniff::Yes,
+            _ => Sniff::Maybe,
+        }
+    }
+
+    fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
+        let role = role_of(object)?;
+        let mut outline = Outline {
+            role,
+            begins_turn: role == Role::User && !is_summary(object),
+            calls: Vec::new(),
+            results: Vec::new(),
+            results_late: false,
+            has_content: true,
+        };
+        match role {
+            Role::Assistant => {
+                if let Some(calls) = object.elements_of("tool_calls") {
+                    outline.calls.extend(calls.iter().map(|raw| id_in(raw)));
+                }
+                if is_there(object.get("function_call")) {
+                    outline.calls.push(Cow::Borrowed(""));
+                }
+            }
+            Role::Tool => outline
+                .results
+                .push(object.text_of("tool_call_id").unwrap_or_default()),
+            Role::Function => outline.results.push(Cow::Borrowed("")),
+            _ => {}
+        }
+        Some(outline)
+    }
+
+    fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
+        let role = role_of(object)?;
+        let name = object.text_of("name");
+        let mut parts = Vec::new();
+        for key in ["reasoning_content", "reasoning"] {
+            parts.extend(
+                object
+                    .text_of(key)
+                    .filter(|text| !text.is_empty())
+                    .map(Part::Reasoning),
+            );
+        }
+        let content = content_parts(object.get("content"));
+        if matches!(role, Role::Tool | Role::Function) {
+            parts.push(Part::Result(ToolResult {
+                id: object.text_of("tool_call_id"),
+                name: name.clone(),
+                is_error: object.is_true("is_error"),
+                parts: content,
+            }));
+        } else {
+            parts.extend(content);
+        }
+        parts.extend(object.text_of("refusal").map(Part::Refusal));
+        parts.extend(calls_of(object).into_iter().map(Part::Call));
+        Some(Message { role, name, parts })
+    }
+
+    fn rules(&self) -> Rules {
+        Rules::RESULTS_FOLLOW_AS_MESSAGES
+    }
+
+    fn summary_role(&self, wanted: Role) -> Role {
+        match wanted {
+            // A result without a call is an offence; other words are no roles.
+            Role::Tool | Role::Function | Role::Other => Role::User,
+            role => role,
+        }
+    }
+
+    fn summary_record(&self, role: Role, text: &str) -> String {
+        format!(
+            "{{\"role\":\"{}\",\"name\":\"{SUMMARY_NAME}\",\"content\":{}}}",
+            role.as_str(),
+            json::quoted(text)
+        )
+    }
+
+    fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        if is_summary(object) {
+            object.text_of("content")
+        } else {
+            None
+        }
+    }
+}
+
+fn is_summary(object: &Object<'_>) -> bool {
+    object
+        .text_of("name")
+        .is_some_and(|name| name == SUMMARY_NAME)
+}
+
+fn is_there(value: Option<&str>) -> bool {
+    value.is_some_and(|raw| raw != "null")
+}
+
+fn id_in(call: &str) -> Cow<'_, str> {
+    Object::parse(call)
+        .ok()
+        .and_then(|call| call.text_of("id"))
+        .unwrap_or_default()
+}
+
+/// Content parts that only this dialect has.
+fn has_own_parts(object: &Object<'_>) -> bool {
+    object.elements_of("content").is_some_and(|parts| {
+        parts.iter().any(|raw| {
+            type_of(raw).is_some_and(|kind| {
+                matches!(
+                    kind.as_ref(),
+                    "image_url" | "input_audio" | "file" | "refusal"
+                )
+            })
+        })
+    })
+}
+
+fn type_of(raw: &str) -> Option<Cow<'_, str>> {
+    Object::parse(raw).ok()?.text_of("type")
+}
+
+/// Content: a string, a list of parts, null, or absent.
+fn content_parts(content: Option<&str>) -> Vec<Part<'_>> {
+    match content {
+        None | Some("null") => Vec::new(),
+        Some(raw) => match (json::text(raw), json::elements(raw)) {
+            (Some(text), _) => vec![Part::Text(text)],
+            (None, Some(elements)) => elements.into_iter().map(content_part).collect(),
+            (None, None) => vec![Part::Opaque(raw)],
+        },
+    }
+}
+
+fn content_part(raw: &str) -> Part<'_> {
+    let Ok(part) = Object::parse(raw) else {
+        return json::text(raw).map_or(Part::Opaque(raw), Part::Text);
+    };
+    match part.get("type") {
+        Some("\"text\"") => part.text_of("text").map_or(Part::Opaque(raw), Part::Text),
+        Some("\"refusal\"") => part
+            .text_of("refusal")
+            .map_or(Part::Opaque(raw), Part::Refusal),
+        Some(kind @ ("\"image_url\"" | "\"input_audio\"" | "\"file\"")) => Part::Media(Media {
+            kind: kind.trim_matches('"'),
+            raw,
+        }),
+        _ => Part::Opaque(raw),
+    }
+}
+
+fn calls_of<'a>(object: &Object<'a>) -> Vec<Call<'a>> {
+    let listed = object.elements_of("tool_calls").unwrap_or_default();
+    let mut calls: Vec<Call<'a>> = listed.into_iter().filter_map(listed_call).collect();
+    if let Some(call) = object.object_of("function_call") {
+        calls.push(named_call(None, &call, "arguments"));
+    }
+    calls
+}
+
+/// `{"id":…,"type":"function","function":{…}}`, or `custom` with free text.
+fn listed_call(raw: &str) -> Option<Call<'_>> {
+    let call = Object::parse(raw).ok()?;
+    let id = Some(call.text_of("id").unwrap_or_default());
+    if let Some(custom) = call.object_of("custom") {
+        return Some(named_call(id, &custom, "input"));
+    }
+    Some(named_call(id, &call.object_of("function")?, "arguments"))
+}
+
+fn named_call<'a>(id: Option<Cow<'a, str>>, call: &Object<'a>, arguments: &str) -> Call<'a> {
+    Call {
+        id,
+        name: call.text_of("name").unwrap_or_default(),
+        // Some servers write an object where the API has a string.
+        arguments: call
+            .text_of(arguments)
+            .or_else(|| call.get(arguments).map(Cow::Borrowed))
+            .unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Chat;
+    use crate::dialect::Dialect;
+    use crate::{Object, Part, Role};
+
+    fn object(text: &str) -> Object<'_> {
+        Object::parse(text).expect("an object")
+    }
+
+    #[test]
+    fn calls_of_all_kinds_are_outlined() {
+        let reply = object(
+            r#"{"role":"assistant","content":null,"function_call":{"name":"old","arguments":"{}"},
+            "tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{\"p\": 1}"}},
+            {"id":"b","type":"custom","custom":{"name":"py","input":"print(1)"}}]}"#,
+        );
+        let outline = Chat.outline(&reply).expect("a message");
+        assert_eq!(outline.calls, ["a", "b", ""]);
+        let message = Chat.message(&reply).expect("a message");
+        let calls: Vec<_> = message
+            .calls()
+            .map(|call| (call.name.as_ref(), call.arguments.as_ref()))
+            .collect();
+        assert_eq!(
+            calls,
+            [("ls", "{\"p\": 1}"), ("py", "print(1)"), ("old", "{}")]
+        );
+    }
+
+    #[test]
+    fn a_tool_message_is_a_result() {
+        let result = object(
+            r#"{"role":"tool","tool_call_id":"a","name":"ls","content":[{"type":"text","text":"x"}]}"#,
+        );
+        assert_eq!(Chat.outline(&result).expect("a message").results, ["a"]);
+        let message = Chat.message(&result).expect("a message");
+        assert_eq!(message.texts(), ["x"]);
+        assert_eq!(
+            message.results().next().and_then(|r| r.name.as_deref()),
+            Some("ls")
+        );
+    }
+
+    #[test]
+    fn parts_are_told_apart() {
+        let user = object(
+            r#"{"role":"user","content":[{"type":"text","text":"see"},{"type":"image_url","image_url":{"url":"data:"}},{"type":"new"},"bare"]}"#,
+        );
+        let message = Chat.message(&user).expect("a message");
+        assert!(matches!(message.parts[1], Part::Media(media) if media.kind == "image_url"));
+        assert!(matches!(
+            message.parts[2],
+            Part::Opaque("{\"type\":\"new\"}")
+        ));
+        assert_eq!(message.parts[3], Part::Text("bare".into()));
+        let reply =
+            object(r#"{"role":"assistant","content":"","reasoning_content":"hm","refusal":"no"}"#);
+        let message = Chat.message(&reply).expect("a message");
+        assert_eq!(message.parts.first(), Some(&Part::Reasoning("hm".into())));
+        assert_eq!(message.parts.last(), Some(&Part::Refusal("no".into())));
+    }
+
+    #[test]
+    fn a_summary_is_recognised_and_begins_no_turn() {
+        let text = Chat.summary_record(Role::User, "all \"that\"\nwas");
+        let record = object(&text);
+        assert_eq!(
+            Chat.summary_text(&record).as_deref(),
+            Some("all \"that\"\nwas")
+        );
+        assert!(!Chat.outline(&record).expect("a message").begins_turn);
+        assert_eq!(
+            Chat.summary_text(&object(r#"{"role":"user","content":"hi"}"#)),
+            None
+        );
+    }
+}

@@ -1,0 +1,145 @@
+//! Dialects: the file formats of transcripts. A new one is a type that
+//! implements [`Dialect`] and a line in [`ALL`]; no tool changes.
+
+mod anthropic;
+mod chat;
+
+pub use anthropic::Anthropic;
+pub use chat::Chat;
+
+use std::borrow::Cow;
+
+use crate::validity::Rules;
+use crate::{Message, Object, Outline, Role};
+
+/// How sure a dialect is that a record is one of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sniff {
+    /// Not its own.
+    No,
+    /// Could be: `{"role":"user","content":"hi"}` is legal in several.
+    Maybe,
+    /// No other dialect has this.
+    Yes,
+}
+
+/// A file format of transcripts, one message a record.
+pub trait Dialect: Sync {
+    /// Its name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// Whether `object` is a record of this format.
+    fn sniff(&self, object: &Object<'_>) -> Sniff;
+
+    /// The skeleton of the message, without decoding content; `None` when the
+    /// record is no message.
+    fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>>;
+
+    /// The whole message; `None` when the record is no message.
+    fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>>;
+
+    /// What the format's API demands of a sequence of messages.
+    fn rules(&self) -> Rules;
+
+    /// The role that a summary gets when `wanted` is asked for: another one
+    /// where the format has no such message.
+    fn summary_role(&self, wanted: Role) -> Role;
+
+    /// A record, without line end, that holds a summary and can be recognised
+    /// as one by [`Self::summary_text`].
+    fn summary_record(&self, role: Role, text: &str) -> String;
+
+    /// The text of a summary that [`Self::summary_record`] wrote.
+    fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>>;
+}
+
+/// All dialects; the first one is the default where several could be right.
+pub static ALL: [&dyn Dialect; 2] = [&Chat, &Anthropic];
+
+/// The dialect of that name.
+pub fn by_name(name: &str) -> Option<&'static dyn Dialect> {
+    ALL.into_iter().find(|dialect| dialect.name() == name)
+}
+
+/// Decides on the dialect from the records of a session's beginning.
+#[derive(Default)]
+pub struct Detector {
+    possible: Option<&'static dyn Dialect>,
+    certain: Option<&'static dyn Dialect>,
+}
+
+impl Detector {
+    /// Looks at one more record; `true` once it is certain.
+    pub fn look_at(&mut self, object: &Object<'_>) -> bool {
+        if self.certain.is_none() {
+            self.certain = ALL
+                .into_iter()
+                .find(|dialect| dialect.sniff(object) == Sniff::Yes);
+        }
+        if self.possible.is_none() {
+            self.possible = ALL
+                .into_iter()
+                .find(|dialect| dialect.sniff(object) == Sniff::Maybe);
+        }
+        self.certain.is_some()
+    }
+
+    /// The dialect; `None` when no record could be a message of any.
+    pub fn decide(&self) -> Option<&'static dyn Dialect> {
+        self.certain.or(self.possible)
+    }
+}
+
+/// The first line of a summary in dialects that cannot mark a message otherwise.
+pub(crate) const SUMMARY_LINE: &str = "[ctx_summary] Summary of earlier messages of this session:";
+
+/// The role of a record that is a message: `role` is there and `content` or
+/// another of the message's members.
+fn role_of(object: &Object<'_>) -> Option<Role> {
+    object.text_of("role").map(|word| Role::from_word(&word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Detector, by_name};
+    use crate::Object;
+
+    fn detect(records: &[&str]) -> Option<&'static str> {
+        let mut detector = Detector::default();
+        for text in records {
+            detector.look_at(&Object::parse(text).expect("an object"));
+        }
+        detector.decide().map(super::Dialect::name)
+    }
+
+    #[test]
+    fn the_first_certain_record_decides() {
+        let plain = r#"{"role":"user","content":"hi"}"#;
+        let call = r#"{"role":"assistant","content":null,"tool_calls":[]}"#;
+        let block = r#"{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":{}}]}"#;
+        assert_eq!(detect(&[plain]), Some("chat"));
+        assert_eq!(detect(&[plain, call]), Some("chat"));
+        assert_eq!(detect(&[plain, block, call]), Some("anthropic"));
+        assert_eq!(
+            detect(&[r#"{"role":"tool","tool_call_id":"x","content":"y"}"#]),
+            Some("chat")
+        );
+        assert_eq!(
+            detect(&[
+                r#"{"type":"user","uuid":"u","message":{"role":"user"}}"#,
+                r#"{"role":7}"#
+            ]),
+            None
+        );
+        assert_eq!(detect(&[]), None);
+    }
+
+    #[test]
+    fn names_are_found() {
+        assert_eq!(
+            by_name("anthropic").map(super::Dialect::name),
+            Some("anthropic")
+        );
+        assert!(by_name("klingon").is_none());
+    }
+}

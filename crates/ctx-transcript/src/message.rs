@@ -1,0 +1,188 @@
+//! What the model sees: role and parts.
+
+use std::borrow::Cow;
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Role {
+    /// Instructions of the operator.
+    System,
+    /// The newer name of [`Role::System`] in the OpenAI API.
+    Developer,
+    /// The user.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool's result (`chat`).
+    Tool,
+    /// A function's result (`chat`, deprecated).
+    Function,
+    /// Any other word.
+    Other,
+}
+
+impl Role {
+    /// Reads the word a session file has.
+    pub fn from_word(word: &str) -> Self {
+        match word {
+            "system" => Self::System,
+            "developer" => Self::Developer,
+            "user" => Self::User,
+            "assistant" => Self::Assistant,
+            "tool" => Self::Tool,
+            "function" => Self::Function,
+            _ => Self::Other,
+        }
+    }
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Developer => "developer",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+            Self::Function => "function",
+            Self::Other => "other",
+        }
+    }
+
+    /// System and developer messages: never summarized, never moved.
+    pub fn is_system(self) -> bool {
+        matches!(self, Self::System | Self::Developer)
+    }
+}
+
+/// The skeleton of a message: enough to find exchanges and turns, read without
+/// decoding any content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outline<'a> {
+    /// Who speaks.
+    pub role: Role,
+    /// Whether a turn begins here: a user message that is more than tool
+    /// results, and not a summary that we wrote.
+    pub begins_turn: bool,
+    /// Ids of the calls made; empty where the format has no id.
+    pub calls: Vec<Cow<'a, str>>,
+    /// Ids of the calls answered.
+    pub results: Vec<Cow<'a, str>>,
+    /// Whether something stands before a result that the API wants first.
+    pub results_late: bool,
+    /// Whether there is anything beside results.
+    pub has_content: bool,
+}
+
+impl Outline<'_> {
+    /// The outline of a record whose format is not known: a line, nothing more.
+    pub fn of_line() -> Self {
+        Self {
+            role: Role::Other,
+            begins_turn: false,
+            calls: Vec::new(),
+            results: Vec::new(),
+            results_late: false,
+            has_content: true,
+        }
+    }
+}
+
+/// A message with all its parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message<'a> {
+    /// Who speaks.
+    pub role: Role,
+    /// The participant's or, on results, the tool's name.
+    pub name: Option<Cow<'a, str>>,
+    /// What is said, in the order of the record.
+    pub parts: Vec<Part<'a>>,
+}
+
+/// One part of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part<'a> {
+    /// Text.
+    Text(Cow<'a, str>),
+    /// The model declines.
+    Refusal(Cow<'a, str>),
+    /// The model's reasoning.
+    Reasoning(Cow<'a, str>),
+    /// A tool is called.
+    Call(Call<'a>),
+    /// A tool has answered.
+    Result(ToolResult<'a>),
+    /// An image, a sound, a file: never text.
+    Media(Media<'a>),
+    /// A part of a kind we do not know, raw.
+    Opaque(&'a str),
+}
+
+/// A tool call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call<'a> {
+    /// Its id; `None` for the deprecated `function_call`.
+    pub id: Option<Cow<'a, str>>,
+    /// The tool.
+    pub name: Cow<'a, str>,
+    /// The arguments as the model wrote them: JSON text, or free text.
+    pub arguments: Cow<'a, str>,
+}
+
+/// A tool result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolResult<'a> {
+    /// The id of the call it answers.
+    pub id: Option<Cow<'a, str>>,
+    /// The tool, where the record says so.
+    pub name: Option<Cow<'a, str>>,
+    /// Whether the record marks it as an error.
+    pub is_error: bool,
+    /// Its content: text, media, opaque parts.
+    pub parts: Vec<Part<'a>>,
+}
+
+/// Content that is not text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Media<'a> {
+    /// The type the format gives it: `image_url`, `image`, `input_audio`, `document`, …
+    pub kind: &'a str,
+    /// The part, raw; often base64.
+    pub raw: &'a str,
+}
+
+impl<'a> Message<'a> {
+    /// Every text in it that a person could read, results included, in order.
+    pub fn texts(&self) -> Vec<&str> {
+        let mut texts = Vec::new();
+        collect_texts(&self.parts, &mut texts);
+        texts
+    }
+
+    /// The calls in it.
+    pub fn calls(&self) -> impl Iterator<Item = &Call<'a>> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Call(call) => Some(call),
+            _ => None,
+        })
+    }
+
+    /// The results in it.
+    pub fn results(&self) -> impl Iterator<Item = &ToolResult<'a>> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Result(result) => Some(result),
+            _ => None,
+        })
+    }
+}
+
+fn collect_texts<'m>(parts: &'m [Part<'_>], texts: &mut Vec<&'m str>) {
+    for part in parts {
+        match part {
+            Part::Text(text) | Part::Refusal(text) | Part::Reasoning(text) => texts.push(text),
+            Part::Call(call) => texts.extend([call.name.as_ref(), call.arguments.as_ref()]),
+            Part::Result(result) => collect_texts(&result.parts, texts),
+            Part::Media(_) => {}
+            Part::Opaque(raw) => texts.push(raw),
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Records in waiting: first in, first out, in memory up to a limit and beyond
+//! it in a temporary file without a name.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::PathBuf;
+
+/// What is held in memory before a file is used.
+const IN_MEMORY: usize = 16 << 20;
+
+/// A queue of bytes. The caller knows the lengths of what it put in.
+pub struct Spool {
+    memory: Vec<u8>,
+    /// What is taken from `memory` already.
+    taken: usize,
+    limit: usize,
+    dir: PathBuf,
+    overflow: Option<Overflow>,
+}
+
+/// Everything pushed since the memory was full, until all of it is taken.
+struct Overflow {
+    file: File,
+    read: u64,
+    written: u64,
+    /// Written to `file` in blocks.
+    pending: Vec<u8>,
+}
+
+const BLOCK: usize = 256 << 10;
+
+impl Spool {
+    /// A spool whose file, should it need one, lies in `dir`.
+    pub fn new(dir: impl Into<PathBuf>) -> Self {
+        Self::with_limit(dir, IN_MEMORY)
+    }
+
+    /// As [`Self::new`] with another limit of memory.
+    pub fn with_limit(dir: impl Into<PathBuf>, limit: usize) -> Self {
+        Self {
+            memory: Vec::new(),
+            taken: 0,
+            limit,
+            dir: dir.into(),
+            overflow: None,
+        }
+    }
+
+    /// Appends bytes.
+    pub fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.overflow.is_none() {
+            if self.memory.len() - self.taken + bytes.len() <= self.limit {
+                self.make_room();
+                self.memory.extend_from_slice(bytes);
+                return Ok(());
+            }
+            let file = tempfile::tempfile_in(&self.dir)?;
+            self.overflow = Some(Overflow {
+                file,
+                read: 0,
+                written: 0,
+                pending: Vec::new(),
+            });
+        }
+        match &mut self.overflow {
+            Some(overflow) => overflow.push(bytes),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes the next `length` bytes and writes them to `out`.
+    pub fn pop_to(&mut self, mut length: usize, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+        let here = length.min(self.memory.len() - self.taken);
+        out.write_all(&self.memory[self.taken..self.taken + here])?;
+        self.taken += here;
+        length -= here;
+        if length == 0 {
+            return Ok(());
+        }
+        let Some(overflow) = &mut self.overflow else {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        };
+        overflow.pop_to(length, out)?;
+        if overflow.is_drained() {
+            self.overflow = None;
+        }
+        Ok(())
+    }
+
+    /// Takes the next `length` bytes.
+    pub fn pop(&mut self, length: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(length);
+        self.pop_to(length, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Moves what is left to the front once half of the memory is taken.
+    fn make_room(&mut self) {
+        if self.taken > 0 && self.taken >= self.memory.len() / 2 {
+            self.memory.drain(..self.taken);
+            self.taken = 0;
+        }
+    }
+}
+
+impl Overflow {
+    fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.pending.extend_from_slice(bytes);
+        if self.pending.len() >= BLOCK {
+            self.write_pending()
+        } else {
+            Ok(())
+        }
+    }
+
+    fn write_pending(&mut self) -> io::Result<()> {
+        self.file.seek(SeekFrom::Start(self.written))?;
+        self.file.write_all(&self.pending)?;
+        self.written += self.pending.len() as u64;
+        self.pending.clear();
+        Ok(())
+    }
+
+    fn pop_to(&mut self, length: usize, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+        self.write_pending()?;
+        self.file.seek(SeekFrom::Start(self.read))?;
+        let copied = io::copy(&mut (&self.file).take(length as u64), out)?;
+        self.read += copied;
+        if copied < length as u64 {
+            Err(io::ErrorKind::UnexpectedEof.into())
+        } else {
+            Ok(())
+        }
+    }
+
+    fn is_drained(&self) -> bool {
+        self.read == self.written && self.pending.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Spool;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    proptest! {
+        #[test]
+        fn first_in_first_out(steps in proptest::collection::vec((any::<bool>(), 0usize..50), 0..200), limit in 0usize..100) {
+            let mut spool = Spool::with_limit(std::env::temp_dir(), limit);
+            let mut waiting = VecDeque::new();
+            let mut next = 0u8;
+            for (push, length) in steps {
+                if push {
+                    let bytes = vec![next; length];
+                    next = next.wrapping_add(1);
+                    spool.push(&bytes).expect("push");
+                    waiting.push_back(bytes);
+                } else if let Some(bytes) = waiting.pop_front() {
+                    prop_assert_eq!(spool.pop(bytes.len()).expect("pop"), bytes);
+                }
+            }
+            for bytes in waiting {
+                prop_assert_eq!(spool.pop(bytes.len()).expect("pop"), bytes);
+            }
+            prop_assert!(spool.pop(1).is_err());
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! Which offences a sequence of messages holds against its dialect's API.
+//!
+//! Legality is relative: real sessions hold offences (a turn that was cut off
+//! leaves a call unanswered). A tool that removes or changes records compares
+//! the offences of what it writes with those of what it read, and adds none.
+
+use std::borrow::Cow;
+
+use crate::{Outline, Role};
+
+/// What an API demands of a sequence of messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// Results are messages of their own behind the reply; else they are the
+    /// first blocks of the next user message, and adjacent messages of one role
+    /// are one message.
+    results_are_messages: bool,
+    /// The first message, system ones aside, is the user's.
+    user_first: bool,
+}
+
+impl Rules {
+    /// OpenAI chat: each call of a reply is answered by a tool message before
+    /// the next message of another kind.
+    pub const RESULTS_FOLLOW_AS_MESSAGES: Self = Self {
+        results_are_messages: true,
+        user_first: false,
+    };
+
+    /// Anthropic: each `tool_use` of a reply is answered in the next user
+    /// message, by blocks that come before any other.
+    pub const RESULTS_BEGIN_NEXT_USER_MESSAGE: Self = Self {
+        results_are_messages: false,
+        user_first: true,
+    };
+}
+
+/// Which demand is not met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Rule {
+    /// A call has no result where the API wants it.
+    UnansweredCall,
+    /// A result has no call that it could answer where it stands.
+    OrphanResult,
+    /// Two calls of one reply have the same id.
+    RepeatedCallId,
+    /// The first message is not the user's.
+    UserFirst,
+}
+
+impl Rule {
+    /// Its name in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::UnansweredCall => "unanswered-call",
+            Self::OrphanResult => "orphan-result",
+            Self::RepeatedCallId => "repeated-call-id",
+            Self::UserFirst => "user-first",
+        }
+    }
+}
+
+/// One demand that is not met. Two offences are the same when line, rule and id are.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Offence {
+    /// Line of the record in the source; 0 for a record that has none.
+    pub line: u64,
+    /// The demand.
+    pub rule: Rule,
+    /// The call's id, where there is one.
+    pub id: String,
+}
+
+impl Offence {
+    /// What is wrong, for a message.
+    pub fn why(&self) -> String {
+        match self.rule {
+            Rule::UnansweredCall => format!("tool call {} has no result right after it", self.id),
+            Rule::OrphanResult => {
+                format!("tool result {} answers no call right before it", self.id)
+            }
+            Rule::RepeatedCallId => format!("two calls of one reply have the id {}", self.id),
+            Rule::UserFirst => "the first message is not the user's".to_owned(),
+        }
+    }
+}
+
+/// Takes a sequence of messages and finds its offences.
+pub struct Validator {
+    rules: Rules,
+    calls: Vec<OpenCall>,
+    /// Whether results may still come for `calls`.
+    results_may_come: bool,
+    begun: bool,
+    last_role: Option<Role>,
+    offences: Vec<Offence>,
+}
+
+struct OpenCall {
+    id: String,
+    line: u64,
+    answered: bool,
+}
+
+impl Validator {
+    /// Nothing seen yet.
+    pub fn new(rules: Rules) -> Self {
+        Self {
+            rules,
+            calls: Vec::new(),
+            results_may_come: false,
+            begun: false,
+            last_role: None,
+            offences: Vec::new(),
+        }
+    }
+
+    /// The next message of the sequence, from `line` of the source.
+    pub fn push(&mut self, line: u64, outline: &Outline<'_>) {
+        if !self.rules.results_are_messages && outline.role.is_system() {
+            return;
+        }
+        if !self.begun && !outline.role.is_system() {
+            self.begun = true;
+            if self.rules.user_first && outline.role != Role::User {
+                self.add(line, Rule::UserFirst, "");
+            }
+        }
+        if self.rules.results_are_messages {
+            self.push_as_messages(line, outline);
+        } else {
+            self.push_as_blocks(line, outline);
+        }
+        self.last_role = Some(outline.role);
+    }
+
+    /// The offences of the whole sequence, by line. Calls that were not answered
+    /// before the end are among them.
+    pub fn finish(mut self) -> Vec<Offence> {
+        self.close();
+        self.offences.sort();
+        self.offences
+    }
+
+    fn push_as_messages(&mut self, line: u64, outline: &Outline<'_>) {
+        if outline.results.is_empty() {
+            self.close();
+        } else {
+            self.answer(line, &outline.results);
+        }
+        self.open(line, &outline.calls);
+    }
+
+    fn push_as_blocks(&mut self, line: u64, outline: &Outline<'_>) {
+        if outline.role == Role::Assistant {
+            // Adjacent replies are one: their calls wait together.
+            if self.last_role != Some(Role::Assistant) {
+                self.close();
+            }
+            self.open(line, &outline.calls);
+            return;
+        }
+        if self.last_role != Some(Role::User) {
+            self.results_may_come = true;
+        }
+        // Results behind other content of the same (merged) message answer nothing.
+        self.results_may_come &= !outline.results_late;
+        self.answer(line, &outline.results);
+        self.results_may_come &= !outline.has_content;
+    }
+
+    fn open(&mut self, line: u64, calls: &[Cow<'_, str>]) {
+        let before = self.calls.len();
+        for id in calls {
+            if self.calls[before..].iter().any(|call| call.id == *id) {
+                self.add(line, Rule::RepeatedCallId, id);
+            }
+            self.calls.push(OpenCall {
+                id: id.clone().into_owned(),
+                line,
+                answered: false,
+            });
+        }
+        self.results_may_come = true;
+    }
+
+    fn answer(&mut self, line: u64, results: &[Cow<'_, str>]) {
+        for id in results {
+            let waiting = self
+                .calls
+                .iter_mut()
+                .find(|call| !call.answered && call.id == *id);
+            match waiting.filter(|_| self.results_may_come) {
+                Some(call) => call.answered = true,
+                None => self.add(line, Rule::OrphanResult, id),
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        for call in std::mem::take(&mut self.calls) {
+            if !call.answered {
+                self.add(call.line, Rule::UnansweredCall, &call.id);
+            }
+        }
+    }
+
+    fn add(&mut self, line: u64, rule: Rule, id: &str) {
+        self.offences.push(Offence {
+            line,
+            rule,
+            id: id.to_owned(),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Rule, Validator};
+    use crate::Object;
+    use crate::dialect::{Anthropic, Chat, Dialect};
+
+    fn offences(dialect: &dyn Dialect, records: &[&str]) -> Vec<(u64, Rule, String)> {
+        let mut validator = Validator::new(dialect.rules());
+        for (line, text) in (1..).zip(records) {
+            let object = Object::parse(text).expect("an object");
+            validator.push(line, &dialect.outline(&object).expect("a message"));
+        }
+        validator
+            .finish()
+            .into_iter()
+            .map(|o| (o.line, o.rule, o.id))
+            .collect()
+    }
+
+    fn calls(ids: &[&str]) -> String {
+        let calls: Vec<_> = ids
+            .iter()
+            .map(|id| {
+                format!(
+                    r#"{{"id":"{id}","type":"function","function":{{"name":"f","arguments":""}}}}"#
+                )
+            })
+            .collect();
+        format!(
+            r#"{{"role":"assistant","tool_calls":[{}]}}"#,
+            calls.join(",")
+        )
+    }
+
+    fn tool(id: &str) -> String {
+        format!(r#"{{"role":"tool","tool_call_id":"{id}","content":""}}"#)
+    }
+
+    const USER: &str = r#"{"role":"user","content":"u"}"#;
+
+    #[test]
+    fn chat_wants_each_call_answered_at_once() {
+        let (ab, a, b) = (calls(&["a", "b"]), tool("a"), tool("b"));
+        assert_eq!(offences(&Chat, &[USER, &ab, &b, &a, USER]), []);
+        assert_eq!(
+            offences(&Chat, &[USER, &ab, &b, USER, &a]),
+            [
+                (2, Rule::UnansweredCall, "a".into()),
+                (5, Rule::OrphanResult, "a".into())
+            ]
+        );
+        assert_eq!(
+            offences(&Chat, &[&a]),
+            [(1, Rule::OrphanResult, "a".into())]
+        );
+        assert_eq!(
+            offences(&Chat, &[&ab, &a]),
+            [(1, Rule::UnansweredCall, "b".into())]
+        );
+    }
+
+    #[test]
+    fn ids_may_come_again_in_the_next_reply_but_not_in_one() {
+        let (call, result) = (calls(&["call_0"]), tool("call_0"));
+        assert_eq!(offences(&Chat, &[&call, &result, &call, &result]), []);
+        assert_eq!(
+            offences(&Chat, &[&call, &result, &result]),
+            [(3, Rule::OrphanResult, "call_0".into())]
+        );
+        let twice = calls(&["x", "x"]);
+        let x = tool("x");
+        assert_eq!(
+            offences(&Chat, &[&twice, &x, &x]),
+            [(1, Rule::RepeatedCallId, "x".into())]
+        );
+    }
+
+    #[test]
+    fn the_deprecated_function_call_pairs_by_place() {
+        let call =
+            r#"{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}}"#;
+        let result = r#"{"role":"function","name":"f","content":"1"}"#;
+        assert_eq!(offences(&Chat, &[call, result]), []);
+        assert_eq!(
+            offences(&Chat, &[result]),
+            [(1, Rule::OrphanResult, String::new())]
+        );
+    }
+
+    const USE: &str =
+        r#"{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":{}}]}"#;
+    const RESULT: &str = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t"}]}"#;
+
+    #[test]
+    fn anthropic_wants_results_first_in_the_next_user_message() {
+        assert_eq!(offences(&Anthropic, &[USER, USE, RESULT, USER]), []);
+        assert_eq!(
+            offences(&Anthropic, &[USER, USE, USER, RESULT]),
+            [
+                (2, Rule::UnansweredCall, "t".into()),
+                (4, Rule::OrphanResult, "t".into())
+            ]
+        );
+        assert_eq!(
+            offences(&Anthropic, &[USE, RESULT]),
+            [(1, Rule::UserFirst, String::new())]
+        );
+        assert_eq!(
+            offences(&Anthropic, &[USER, USE]),
+            [(2, Rule::UnansweredCall, "t".into())]
+        );
+    }
+
+    #[test]
+    fn adjacent_messages_of_one_role_are_one() {
+        let other = USE.replace("\"t\"", "\"s\"");
+        let other_result = RESULT.replace("\"t\"", "\"s\"");
+        assert_eq!(
+            offences(&Anthropic, &[USER, USE, &other, RESULT, &other_result]),
+            []
+        );
+    }
+}

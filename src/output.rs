@@ -1,0 +1,99 @@
+//! Where a filter's records go: stdout, or a file that appears whole or not at all.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use ctx_cli::{ExitStatus, Failure, Io};
+use ctx_store::atomic::{AtomicError, AtomicFile};
+
+/// The flag of every filter that may write to a file.
+#[derive(Args, Clone, Debug, Default)]
+pub struct OutputArgs {
+    /// Write to FILE instead of stdout, at the end and only when all went well
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+}
+
+/// An opened output.
+pub struct Output<'a> {
+    target: Target<'a>,
+}
+
+enum Target<'a> {
+    Stdout(&'a mut Io),
+    File(Box<AtomicFile>),
+    /// A device or a pipe: there is nothing to replace.
+    Device(io::BufWriter<std::fs::File>),
+}
+
+impl OutputArgs {
+    /// Opens it; an existing file stays as it is until [`Output::finish`].
+    pub fn open<'a>(&self, io: &'a mut Io) -> Result<Output<'a>, Failure> {
+        let target = match &self.output {
+            None => Target::Stdout(io),
+            Some(path) if path.as_os_str() == "-" => Target::Stdout(io),
+            Some(path)
+                if path
+                    .metadata()
+                    .is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) =>
+            {
+                let file = OpenOptions::new().write(true).open(path);
+                let file =
+                    file.map_err(|error| Failure::new(error).at(path.display().to_string(), None))?;
+                Target::Device(io::BufWriter::new(file))
+            }
+            Some(path) => Target::File(Box::new(
+                AtomicFile::create(path).map_err(|error| from_atomic(&error))?,
+            )),
+        };
+        Ok(Output { target })
+    }
+}
+
+impl Output<'_> {
+    /// Writes bytes.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.with(|out| out.write_all(bytes))
+    }
+
+    /// Lets `write` write: an error of the output becomes a failure.
+    pub fn with(
+        &mut self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        match &mut self.target {
+            Target::Stdout(io) => write(io.out()).map_err(|error| Failure::stdout(&error)),
+            Target::File(file) => {
+                let done = write(file.as_mut());
+                done.map_err(|error| {
+                    let target = file.target().display().to_string();
+                    Failure::new(format_args!("cannot write: {error}"))
+                        .at(target, None)
+                        .hint("the file is as it was")
+                })
+            }
+            Target::Device(file) => write(file).map_err(|error| Failure::stdout(&error)),
+        }
+    }
+
+    /// Makes a file appear; to be called when all went well.
+    pub fn finish(self) -> Result<(), Failure> {
+        match self.target {
+            Target::Stdout(io) => io.flush(),
+            Target::File(file) => file.commit().map_err(|error| from_atomic(&error)),
+            Target::Device(mut file) => file.flush().map_err(|error| Failure::stdout(&error)),
+        }
+    }
+}
+
+/// A failed atomic write as the user sees it.
+pub fn from_atomic(error: &AtomicError) -> Failure {
+    let failure = Failure::new(error);
+    if error.is_committed() {
+        failure.status(ExitStatus::Uncertain)
+    } else {
+        failure
+    }
+}

@@ -1,0 +1,1 @@
+//! One module per tool: `Args` (what was typed) → `Plan` (what it means) → `run`.

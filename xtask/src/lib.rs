@@ -1,0 +1,152 @@
+//! Chores of the repository: what is generated from the table of tools.
+//!
+//! The man pages and the completions are checked in, so that packagers and
+//! readers need no build. [`generated`] makes all of them in memory, [`stale`]
+//! compares, [`write`] mends.
+
+mod completions;
+mod man;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Path within the repository → content.
+pub type Files = BTreeMap<PathBuf, Vec<u8>>;
+
+/// The command that mends stale files.
+pub const MEND: &str = "cargo run -p xtask -- gen";
+
+/// Folders in which every file is generated.
+const FOLDERS: [&str; 4] = [
+    "man",
+    "completions/bash",
+    "completions/zsh",
+    "completions/fish",
+];
+
+/// The repository this crate was built from.
+pub fn root() -> PathBuf {
+    let mut root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    root.pop();
+    root
+}
+
+/// All generated files, made from [`ctx_tools::TOOLS`].
+pub fn generated() -> io::Result<Files> {
+    let mut files = Files::new();
+    for tool in ctx_tools::TOOLS {
+        let page = PathBuf::from(format!("man/{}.1", tool.name));
+        files.insert(page, man::page(tool)?);
+        files.extend(completions::of(tool));
+    }
+    files.insert(PathBuf::from("man/ctx.7"), man::overview());
+    Ok(files)
+}
+
+/// Files under `root` that differ, are missing, or belong to no tool any more.
+pub fn stale(root: &Path, files: &Files) -> io::Result<BTreeSet<PathBuf>> {
+    let mut stale = leftovers(root, files)?;
+    for (path, content) in files {
+        match fs::read(root.join(path)) {
+            Ok(found) if found == *content => {}
+            Ok(_) => {
+                stale.insert(path.clone());
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                stale.insert(path.clone());
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(stale)
+}
+
+/// Writes the files under `root` and removes those that belong to no tool.
+pub fn write(root: &Path, files: &Files) -> io::Result<()> {
+    for path in leftovers(root, files)? {
+        fs::remove_file(root.join(path))?;
+    }
+    for (path, content) in files {
+        let path = root.join(path);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::write(path, content)?;
+    }
+    Ok(())
+}
+
+fn leftovers(root: &Path, files: &Files) -> io::Result<BTreeSet<PathBuf>> {
+    let mut leftovers = BTreeSet::new();
+    for folder in FOLDERS {
+        let entries = match fs::read_dir(root.join(folder)) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        for entry in entries {
+            let path = Path::new(folder).join(entry?.file_name());
+            if !files.contains_key(&path) {
+                leftovers.insert(path);
+            }
+        }
+    }
+    Ok(leftovers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Files, generated, stale, write};
+    use std::fs;
+    use std::path::PathBuf;
+
+    fn names(paths: impl IntoIterator<Item = PathBuf>) -> Vec<String> {
+        paths
+            .into_iter()
+            .map(|path| path.display().to_string())
+            .collect()
+    }
+
+    #[test]
+    fn missing_changed_and_left_over_files_are_stale() {
+        let root = tempfile::tempdir().expect("a folder");
+        let files = Files::from([
+            (PathBuf::from("man/ctx-a.1"), b"a".to_vec()),
+            (PathBuf::from("man/ctx-b.1"), b"b".to_vec()),
+            (PathBuf::from("completions/zsh/_ctx-a"), b"z".to_vec()),
+        ]);
+        write(root.path(), &files).expect("written");
+        assert!(stale(root.path(), &files).expect("read").is_empty());
+
+        fs::write(root.path().join("man/ctx-a.1"), "other").expect("changed");
+        fs::remove_file(root.path().join("man/ctx-b.1")).expect("removed");
+        fs::write(root.path().join("completions/zsh/_ctx-old"), "").expect("left over");
+        assert_eq!(
+            names(stale(root.path(), &files).expect("read")),
+            ["completions/zsh/_ctx-old", "man/ctx-a.1", "man/ctx-b.1"]
+        );
+
+        write(root.path(), &files).expect("mended");
+        assert!(stale(root.path(), &files).expect("read").is_empty());
+    }
+
+    #[test]
+    fn each_tool_has_a_page_and_three_completions() {
+        let files = generated().expect("generated");
+        for tool in ctx_tools::TOOLS {
+            let name = tool.name;
+            for path in [
+                format!("man/{name}.1"),
+                format!("completions/bash/{name}"),
+                format!("completions/zsh/_{name}"),
+                format!("completions/fish/{name}.fish"),
+            ] {
+                let content = files.get(&PathBuf::from(&path));
+                assert!(content.is_some_and(|content| !content.is_empty()), "{path}");
+            }
+        }
+        assert_eq!(files.len(), ctx_tools::TOOLS.len() * 4 + 1);
+    }
+}

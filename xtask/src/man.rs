@@ -1,0 +1,288 @@
+//! Manual pages: clap's sections, and those that clap knows nothing of.
+
+use std::fmt::Write as _;
+use std::io;
+
+use clap_mangen::Man;
+use ctx_cli::{ExitStatus, Tool};
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+const MANUAL: &str = "ctx-tools manual";
+
+/// `man/ctx-NAME.1`.
+pub(crate) fn page(tool: &Tool) -> io::Result<Vec<u8>> {
+    let man = Man::new(tool.full_command())
+        .title(tool.name.to_uppercase())
+        .source(format!("ctx-tools {VERSION}"))
+        .manual(MANUAL);
+    let mut page = Vec::new();
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+
+    let mut options = Vec::new();
+    man.render_options_section(&mut options)?;
+    page.extend(group_options(&String::from_utf8_lossy(&options)).into_bytes());
+
+    let mut rest = String::new();
+    exit_status(tool, &mut rest);
+    pairs("ENVIRONMENT", tool.page.environment, &mut rest);
+    pairs("FILES", tool.page.files, &mut rest);
+    examples(tool, &mut rest);
+    see_also(tool, &mut rest);
+    page.extend(rest.into_bytes());
+    Ok(page)
+}
+
+/// `man/ctx.7`: the record format and the idea of the pipeline.
+pub(crate) fn overview() -> Vec<u8> {
+    let mut tools = String::new();
+    for tool in ctx_tools::TOOLS {
+        let about = tool.full_command().get_about().map(ToString::to_string);
+        item(&format!("\\fB{}\\fR(1)", roff(tool.name)), &mut tools);
+        line(&about.unwrap_or_default(), &mut tools);
+    }
+    let mut statuses = String::new();
+    for (status, meaning) in ExitStatus::TABLE {
+        item(&format!("\\fB{}\\fR", status.code()), &mut statuses);
+        line(meaning, &mut statuses);
+    }
+    include_str!("ctx.7.in")
+        .replace("@VERSION@", VERSION)
+        .replace("@MANUAL@", MANUAL)
+        .replace("@TOOLS@\n", &tools)
+        .replace("@STATUSES@\n", &statuses)
+        .into_bytes()
+}
+
+/// clap_mangen makes a section of each help heading; here they are groups of
+/// OPTIONS, so that every page has the same sections.
+fn group_options(options: &str) -> String {
+    let mut grouped = String::new();
+    let mut seen_options = false;
+    for text in options.lines() {
+        match text.strip_prefix(".SH ") {
+            Some("OPTIONS") => {
+                seen_options = true;
+                grouped.push_str(text);
+            }
+            Some(heading) => {
+                if !seen_options {
+                    grouped.push_str(".SH OPTIONS\n");
+                    seen_options = true;
+                }
+                let heading = heading.trim_matches('"');
+                let _ = write!(grouped, ".SS \"{}\"", sentence_case(heading));
+            }
+            None => grouped.push_str(text),
+        }
+        grouped.push('\n');
+    }
+    grouped
+}
+
+fn sentence_case(heading: &str) -> String {
+    let lower = heading.to_lowercase();
+    let mut chars = lower.chars();
+    match chars.next() {
+        Some(first) => first.to_uppercase().chain(chars).collect(),
+        None => lower,
+    }
+}
+
+fn exit_status(tool: &Tool, page: &mut String) {
+    section("EXIT STATUS", page);
+    for (status, meaning) in ExitStatus::TABLE {
+        let here = tool
+            .page
+            .exit_status
+            .iter()
+            .find(|(code, _)| *code == status.code());
+        // A tool that never says "no" has no 1.
+        if status == ExitStatus::No && here.is_none() {
+            continue;
+        }
+        item(&format!("\\fB{}\\fR", status.code()), page);
+        line(here.map_or(meaning, |(_, meaning)| meaning), page);
+    }
+}
+
+fn pairs(title: &str, pairs: &[(&str, &str)], page: &mut String) {
+    if pairs.is_empty() {
+        return;
+    }
+    section(title, page);
+    for (name, meaning) in pairs {
+        item(&format!("\\fB{}\\fR", roff(name)), page);
+        line(meaning, page);
+    }
+}
+
+fn examples(tool: &Tool, page: &mut String) {
+    if tool.page.examples.is_empty() {
+        return;
+    }
+    section("EXAMPLES", page);
+    for (command, what) in tool.page.examples {
+        let mut what = (*what).to_owned();
+        what.push(':');
+        page.push_str(".PP\n");
+        line(&what, page);
+        page.push_str(".PP\n.RS 4\n.nf\n");
+        for text in command.lines() {
+            line(text, page);
+        }
+        page.push_str(".fi\n.RE\n");
+    }
+}
+
+fn see_also(tool: &Tool, page: &mut String) {
+    section("SEE ALSO", page);
+    let others = ctx_tools::TOOLS
+        .iter()
+        .filter(|other| other.name != tool.name)
+        .map(|other| format!("\\fB{}\\fR(1)", roff(other.name)));
+    let names: Vec<String> = others
+        .chain(std::iter::once("\\fBctx\\fR(7)".to_owned()))
+        .collect();
+    page.push_str(&names.join(",\n"));
+    page.push('\n');
+}
+
+fn section(title: &str, page: &mut String) {
+    let _ = writeln!(page, ".SH \"{title}\"");
+}
+
+fn item(head: &str, page: &mut String) {
+    let _ = writeln!(page, ".TP\n{head}");
+}
+
+/// One line of text; a leading `.` or `'` would be a request to roff.
+fn line(text: &str, page: &mut String) {
+    let text = roff(text);
+    if text.starts_with(['.', '\'']) {
+        page.push_str("\\&");
+    }
+    page.push_str(&text);
+    page.push('\n');
+}
+
+/// Escapes what roff would read: commands are copied out of manuals, so `-`,
+/// `'`, `` ` ``, `^` and `~` must stay the ASCII characters.
+fn roff(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' => escaped.push_str("\\e"),
+            '-' => escaped.push_str("\\-"),
+            '\'' => escaped.push_str("\\(aq"),
+            '`' => escaped.push_str("\\(ga"),
+            '^' => escaped.push_str("\\(ha"),
+            '~' => escaped.push_str("\\(ti"),
+            _ => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{group_options, page, roff};
+    use clap::{Arg, ArgAction, Command};
+    use ctx_cli::{ExitStatus, Page, Tool};
+
+    const SAMPLE: Tool = Tool {
+        name: "ctx-sample",
+        command: || {
+            Command::new("ctx-sample")
+                .about("Sample records")
+                .arg(
+                    Arg::new("all")
+                        .long("all")
+                        .action(ArgAction::SetTrue)
+                        .help("Take all"),
+                )
+                .arg(
+                    Arg::new("budget")
+                        .long("budget")
+                        .value_name("N")
+                        .help("At most N")
+                        .help_heading("Limits"),
+                )
+        },
+        run: |_, _| Ok(ExitStatus::Done),
+        page: Page {
+            exit_status: &[(1, "there was nothing to sample")],
+            environment: &[("CTX_HOME", "the store")],
+            files: &[("~/.local/state/ctx", "the default store")],
+            examples: &[("ctx-sample 'a.jsonl' | \\\n  wc -l", "Count a sample")],
+        },
+    };
+
+    fn rendered() -> String {
+        String::from_utf8(page(&SAMPLE).expect("rendered")).expect("UTF-8")
+    }
+
+    #[test]
+    fn sections_stand_in_order() {
+        let page = rendered();
+        let sections: Vec<&str> = page
+            .lines()
+            .filter_map(|line| line.strip_prefix(".SH "))
+            .map(|title| title.trim_matches('"'))
+            .collect();
+        assert_eq!(
+            sections,
+            [
+                "NAME",
+                "SYNOPSIS",
+                "DESCRIPTION",
+                "OPTIONS",
+                "EXIT STATUS",
+                "ENVIRONMENT",
+                "FILES",
+                "EXAMPLES",
+                "SEE ALSO"
+            ]
+        );
+        assert!(page.contains("\n.SS \"Limits\"\n"), "{page}");
+    }
+
+    #[test]
+    fn the_tool_says_what_no_means() {
+        let page = rendered();
+        assert!(
+            page.contains(".TP\n\\fB1\\fR\nthere was nothing to sample\n"),
+            "{page}"
+        );
+        let silent = Tool {
+            page: Page {
+                exit_status: &[],
+                ..SAMPLE.page
+            },
+            ..SAMPLE
+        };
+        let page = String::from_utf8(super::page(&silent).expect("rendered")).expect("UTF-8");
+        assert!(!page.contains("\\fB1\\fR"), "{page}");
+        assert!(page.contains(".TP\n\\fB130\\fR\ninterrupted\n"), "{page}");
+    }
+
+    #[test]
+    fn commands_keep_their_characters() {
+        let page = rendered();
+        assert!(
+            page.contains("ctx\\-sample \\(aqa.jsonl\\(aq | \\e\n  wc \\-l\n"),
+            "{page}"
+        );
+        assert_eq!(roff("~/.x ^ `a`"), "\\(ti/.x \\(ha \\(gaa\\(ga");
+    }
+
+    #[test]
+    fn a_page_whose_flags_all_have_headings_has_options() {
+        assert_eq!(
+            group_options(".SH LIMITS\n.TP\nx\n"),
+            ".SH OPTIONS\n.SS \"Limits\"\n.TP\nx\n"
+        );
+    }
+}
