@@ -79,10 +79,7 @@ impl AtomicFile {
         let dir = parent(&target);
         temp::reap(dir, Some(name));
         Ok(Self {
-            writer: BufWriter::with_capacity(
-                128 * 1024,
-                TempFile::create(dir, name, mode)?,
-            ),
+            writer: BufWriter::with_capacity(128 * 1024, TempFile::create(dir, name, mode)?),
             target,
             replaced,
         })

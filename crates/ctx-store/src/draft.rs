@@ -1,6 +1,6 @@
 //! A snapshot in the making: spooled, flushed to the disk, then committed.
 
-use std::fs::Permissions;
+use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -12,6 +12,7 @@ use crate::count::tally;
 use crate::error::{Naming, StoreError};
 use crate::lock::Locked;
 use crate::meta::META_FORMAT;
+use crate::retained::retained_name;
 use crate::temp::{self, TempFile};
 use crate::{Facts, Kind, Meta, SessionId, SnapshotId, Stamp, Store, Tally, Tokens, hex};
 
@@ -118,6 +119,11 @@ impl Draft<'_> {
         Ok(())
     }
 
+    /// The bytes so far, to be read from its start.
+    pub fn file(&self) -> &File {
+        self.temp.file()
+    }
+
     /// Hash of the bytes so far.
     pub fn sha256(&self) -> String {
         hex(&self.sums.hash.clone().finalize())
@@ -159,19 +165,20 @@ impl Draft<'_> {
         };
         let operation = locked.begin("snapshot", &facts)?;
         let data = store.data_path(&id);
-        persist(self.temp, &data)?;
-        match locked.write_meta(&id, &meta) {
-            Err(error) if error.severity() != crate::Severity::Uncertain => {
-                // Uncommitted, and its name is known to be ours.
-                let _ = std::fs::remove_file(&data);
-                return Err(error);
+        let committed = persist(self.temp, &data)
+            .map_err(StoreError::from)
+            .and_then(|_| locked.write_meta(&id, &meta));
+        if let Err(error) = committed {
+            if store.meta_path(&id).exists() {
+                return Err(error.after(format!("snapshot {id}")));
             }
-            other => other?,
+            // Without its meta.json it never was one.
+            let _ = fs::remove_file(&data);
+            return Err(error.before());
         }
-        locked.done(&operation, &facts).map_err(|error| match error {
-            StoreError::Uncertain { source, .. } => source.after(format!("snapshot {id}")),
-            other => other,
-        })?;
+        locked
+            .done(&operation, &facts)
+            .map_err(|error| error.after(format!("snapshot {id}")))?;
         Ok(Snapshot { id, meta })
     }
 
@@ -183,8 +190,8 @@ impl Draft<'_> {
             sequence: id.stamp.sequence,
             created: id.stamp.time,
             kind: origin.kind,
+            retained: retained_name(&origin, id.stamp.sequence),
             source: origin.source,
-            retained: None,
             bytes: self.sums.bytes,
             lines: self.sums.newlines + u64::from(self.sums.tail > 0),
             tail_bytes: self.sums.tail,
@@ -201,9 +208,9 @@ impl Locked<'_> {
     /// Writes or replaces a meta.json.
     pub(crate) fn write_meta(&mut self, id: &SnapshotId, meta: &Meta) -> Result<(), StoreError> {
         let path = self.store.meta_path(id);
-        let tmp = self.store.tmp();
+        let dir = self.store.tmp();
         let mut temp =
-            TempFile::create(&tmp, "meta".as_ref(), 0o400).naming("create a file in", &tmp)?;
+            TempFile::create(&dir, "meta".as_ref(), 0o400).naming("create a file in", &dir)?;
         temp.write_all(&meta.to_bytes()).naming("write", &path)?;
         persist(temp, &path)?;
         Ok(())

@@ -36,7 +36,9 @@ pub enum StoreError {
     #[error("{} has an unknown format; a newer version of the tools wrote it", .0.display())]
     UnknownFormat(PathBuf),
     /// An id of a session that is not allowed.
-    #[error("{0:?} is no session id: expected 1 to 128 of A-Z a-z 0-9 . _ - after a letter or digit")]
+    #[error(
+        "{0:?} is no session id: expected 1 to 128 of A-Z a-z 0-9 . _ - after a letter or digit"
+    )]
     BadSession(String),
     /// No snapshot answers to it.
     #[error("no snapshot {0:?}")]
@@ -107,7 +109,9 @@ impl StoreError {
     pub fn is_disk_full(&self) -> bool {
         let source = match self {
             Self::Io { source, .. }
-            | Self::Write(AtomicError::Unchanged { source, .. } | AtomicError::Uncertain { source, .. }) => source,
+            | Self::Write(
+                AtomicError::Unchanged { source, .. } | AtomicError::Uncertain { source, .. },
+            ) => source,
             Self::Uncertain { source, .. } => return source.is_disk_full(),
             _ => return false,
         };
@@ -119,9 +123,23 @@ impl StoreError {
 
     /// The same failure, after `what` was done.
     pub(crate) fn after(self, what: impl Into<String>) -> Self {
+        let source = match self {
+            Self::Uncertain { source, .. } => source,
+            other => Box::new(other),
+        };
         Self::Uncertain {
             what: what.into(),
-            source: Box::new(self),
+            source,
+        }
+    }
+
+    /// The same failure, when what was written has been taken back.
+    pub(crate) fn before(self) -> Self {
+        match self {
+            Self::Write(AtomicError::Uncertain { path, source }) => {
+                Self::Write(AtomicError::Unchanged { path, source })
+            }
+            other => other,
         }
     }
 }

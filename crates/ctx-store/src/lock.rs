@@ -123,11 +123,11 @@ fn read_json<T: serde::de::DeserializeOwned>(file: &mut File) -> Option<T> {
     serde_json::from_str(&text).ok()
 }
 
-/// A run killed in the middle leaves what `read_json` takes for nothing.
+/// In one write, and cut to length after it: a killed run loses no number.
 fn write_json(file: &mut File, value: &impl Serialize) -> std::io::Result<()> {
     let mut text = serde_json::to_vec(value)?;
     text.push(b'\n');
-    file.set_len(0)?;
     file.seek(SeekFrom::Start(0))?;
-    file.write_all(&text)
+    file.write_all(&text)?;
+    file.set_len(text.len() as u64)
 }

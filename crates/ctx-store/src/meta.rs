@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::hex;
 
 /// The version of meta.json that is written and read here.
-pub const META_FORMAT: u32 = 1;
+pub(crate) const META_FORMAT: u32 = 1;
 
 /// What is known of a snapshot. Its file is written last: a snapshot exists when
 /// this exists and agrees with its bytes.
@@ -82,7 +82,10 @@ impl Kind {
 /// What the lines of a snapshot hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    /// Messages of the conversation.
+    /// The dialect they are written in, when it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<String>,
+    /// Messages of the conversation; 0 where the dialect is not known.
     pub messages: u64,
     /// Lines that are no JSON object.
     pub bad_lines: u64,
@@ -114,6 +117,11 @@ pub struct Tokens {
 /// The last member: sha256 of all before it.
 const SEAL: &str = ",\"meta_sha256\":\"";
 
+#[derive(Deserialize)]
+struct Version {
+    format: u64,
+}
+
 /// Why a meta.json is not believed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum MetaError {
@@ -144,10 +152,6 @@ impl Meta {
         let unreadable = |error: &dyn std::fmt::Display| MetaError::Unreadable(error.to_string());
         let text = std::str::from_utf8(bytes).map_err(|error| unreadable(&error))?;
         // Before the seal: a newer format may be sealed in another way.
-        #[derive(Deserialize)]
-        struct Version {
-            format: u64,
-        }
         let version: Version = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
         if version.format != u64::from(META_FORMAT) {
             return Err(MetaError::Newer(version.format));
@@ -178,7 +182,8 @@ mod tests {
             id: "demo-20261121T234307.123456Z-0007".into(),
             session: "demo".into(),
             sequence: 7,
-            created: chrono::DateTime::from_timestamp_micros(1_795_304_587_123_456).expect("a time"),
+            created: chrono::DateTime::from_timestamp_micros(1_795_304_587_123_456)
+                .expect("a time"),
             kind: Kind::PreRollback,
             source: Some("/a/\"b\"".into()),
             retained: None,
@@ -233,7 +238,10 @@ mod tests {
         // Sealed, but nonsense.
         let sealed = String::from_utf8(meta().to_bytes()).expect("text");
         let body = sealed.rsplit_once(super::SEAL).expect("a seal").0;
-        for (from, to) in [("\"bytes\":9", "\"bytes\":-9"), ("\"bytes\":9", "\"bytes\":\"9\"")] {
+        for (from, to) in [
+            ("\"bytes\":9", "\"bytes\":-9"),
+            ("\"bytes\":9", "\"bytes\":\"9\""),
+        ] {
             let body = body.replace(from, to);
             let seal = crate::hex(&<sha2::Sha256 as sha2::Digest>::digest(body.as_bytes()));
             let text = format!("{body}{}{seal}\"}}\n", super::SEAL);

@@ -86,8 +86,21 @@ mod tests {
         }
         let too_long = "a".repeat(129);
         for bad in [
-            "", ".", "..", "../../x", "/abs", "-rf", ".hidden", "a\n", "a b", "*", "a/b", "a\0",
-            "é", "\u{1b}[31m", too_long.as_str(),
+            "",
+            ".",
+            "..",
+            "../../x",
+            "/abs",
+            "-rf",
+            ".hidden",
+            "a\n",
+            "a b",
+            "*",
+            "a/b",
+            "a\0",
+            "é",
+            "\u{1b}[31m",
+            too_long.as_str(),
         ] {
             assert!(bad.parse::<SessionId>().is_err(), "{bad:?}");
         }

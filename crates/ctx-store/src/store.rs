@@ -36,7 +36,13 @@ const FORMAT: &str = "{\"format\":1}\n";
 /// What may stand in a directory that has no FORMAT yet: a run was killed
 /// before it wrote that, or another tool made its folder first.
 const OURS: [&str; 7] = [
-    "FORMAT", "lock", "locks", "tmp", "context", "memory", "offloaded",
+    "FORMAT",
+    "lock",
+    "locks",
+    "tmp",
+    "context",
+    "memory",
+    "offloaded",
 ];
 
 impl Store {
@@ -107,8 +113,8 @@ impl Store {
         let format = self.root.join("FORMAT");
         if !format.exists() {
             make_dirs(&self.root)?;
-            let mut temp = TempFile::create(&self.root, "FORMAT".as_ref(), 0o600)
-                .naming("create", &format)?;
+            let mut temp =
+                TempFile::create(&self.root, "FORMAT".as_ref(), 0o600).naming("create", &format)?;
             temp.write_all(FORMAT.as_bytes()).naming("write", &format)?;
             persist(temp, &format)?;
         }
