@@ -5,6 +5,7 @@
 
 pub mod output;
 pub mod session;
+pub mod store;
 pub mod tools;
 
 use ctx_cli::Tool;
@@ -12,4 +13,5 @@ use ctx_cli::Tool;
 /// Every tool, in the order of the alphabet.
 #[rustfmt::skip]
 pub const TOOLS: &[&Tool] = &[
+    &tools::snapshot::TOOL,
 ];

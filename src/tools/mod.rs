@@ -1,1 +1,3 @@
 //! One module per tool: `Args` (what was typed) → `Plan` (what it means) → `run`.
+
+pub mod snapshot;
