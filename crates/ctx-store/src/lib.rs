@@ -18,6 +18,7 @@ mod lock;
 mod meta;
 mod retained;
 mod session;
+mod shared;
 mod stamp;
 mod store;
 mod temp;
@@ -29,6 +30,7 @@ pub use error::{Severity, StoreError};
 pub use lock::SessionLock;
 pub use meta::{BadLine, Kind, Meta, Tally, Tokens};
 pub use session::{SessionId, real_path};
+pub use shared::{SharedFile, SharedFolder};
 pub use stamp::{SnapshotId, Stamp};
 pub use store::{Actor, Clock, Store};
 
