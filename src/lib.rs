@@ -13,5 +13,7 @@ use ctx_cli::Tool;
 /// Every tool, in the order of the alphabet.
 #[rustfmt::skip]
 pub const TOOLS: &[&Tool] = &[
+    &tools::extract::TOOL,
     &tools::snapshot::TOOL,
+    &tools::split::TOOL,
 ];

@@ -1,3 +1,5 @@
 //! One module per tool: `Args` (what was typed) → `Plan` (what it means) → `run`.
 
+pub mod extract;
 pub mod snapshot;
+pub mod split;

@@ -44,26 +44,12 @@ impl Extractor {
         self.waiting.clear();
     }
 
-    /// Remembers the calls of a message that itself is not to be extracted.
-    pub fn skip(&mut self, message: &Message<'_>) {
-        for call in message.calls() {
-            if let Some(id) = &call.id {
-                self.waiting.insert(id.to_string(), call.name.to_string());
-            }
-        }
-        for result in message.results() {
-            self.tool_of(result, message);
-        }
-    }
-
     /// The items of the message at `line`.
     pub fn read(&mut self, message: &Message<'_>, line: u64) -> Vec<Item> {
         let mut items = Vec::new();
         for part in &message.parts {
             match part {
-                Part::Text(text) if !message.role.is_system() => {
-                    self.read_text(text, message.role, line, &mut items);
-                }
+                Part::Text(text) => self.read_text(text, message.role, line, &mut items),
                 Part::Call(call) => {
                     if let Some(id) = &call.id {
                         self.waiting.insert(id.to_string(), call.name.to_string());
@@ -81,11 +67,7 @@ impl Extractor {
                     }
                 }
                 // Reasoning weighs what could be; what came of it is said in text.
-                Part::Text(_)
-                | Part::Reasoning(_)
-                | Part::Refusal(_)
-                | Part::Media(_)
-                | Part::Opaque(_) => {}
+                Part::Reasoning(_) | Part::Refusal(_) | Part::Media(_) | Part::Opaque(_) => {}
             }
         }
         items
@@ -188,8 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn system_messages_and_reasoning_say_nothing() {
-        assert_eq!(read(&say(Role::System, "We decided to use tabs.")), []);
+    fn reasoning_says_nothing() {
         let message = Message {
             role: Role::Assistant,
             name: None,
@@ -235,9 +216,7 @@ mod tests {
             text(extractor.read(&result, 2)),
             [("Bash failed: Exit code 2: no rule".to_owned(), bash.clone())]
         );
-        // The same when the call itself is not extracted; once answered, the id is free.
-        extractor.skip(&call);
-        assert_eq!(text(extractor.read(&result, 2))[0].1, bash);
+        // Once answered, the id is free.
         assert_eq!(text(extractor.read(&result, 3))[0].1, None);
     }
 
