@@ -1,6 +1,7 @@
 //! What the tools did: each call in short, and the errors they ended with.
 
-use ctx_transcript::{Call, Part, ToolResult};
+use ctx_transcript::{Call, Object, Part, ToolResult};
+use serde_json::Value;
 
 use crate::text::{cut, one_line};
 
@@ -46,21 +47,39 @@ pub fn digest(call: &Call<'_>) -> String {
     cut(line, DIGEST_MAX)
 }
 
+/// The argument that says most; where no name is known, all plain values in
+/// their order.
 fn main_argument(arguments: &str) -> String {
-    let Ok(serde_json::Value::Object(members)) = serde_json::from_str(arguments) else {
+    let Ok(object) = Object::parse(arguments) else {
         // Free text, or JSON that the model did not finish.
         return one_line(arguments);
     };
-    if members.is_empty() {
-        return String::new();
+    let main = MAIN
+        .iter()
+        .filter_map(|name| object.text_of(name))
+        .map(|text| one_line(&text))
+        .find(|text| !text.is_empty());
+    main.unwrap_or_else(|| {
+        let mut plain = Vec::new();
+        for member in object.members() {
+            let value = serde_json::from_str(member.value).unwrap_or_default();
+            collect_plain(&value, &mut plain);
+        }
+        plain.join(", ")
+    })
+}
+
+fn collect_plain(value: &Value, plain: &mut Vec<String>) {
+    match value {
+        Value::String(text) => plain.push(one_line(text)),
+        Value::Number(number) => plain.push(number.to_string()),
+        Value::Bool(flag) => plain.push(flag.to_string()),
+        Value::Array(values) => values.iter().for_each(|value| collect_plain(value, plain)),
+        Value::Object(members) => members
+            .values()
+            .for_each(|value| collect_plain(value, plain)),
+        Value::Null => {}
     }
-    let text =
-        |value: &serde_json::Value| value.as_str().map(one_line).filter(|text| !text.is_empty());
-    MAIN.iter()
-        .filter_map(|name| members.get(*name))
-        .find_map(text)
-        .or_else(|| members.values().find_map(text))
-        .unwrap_or_else(|| one_line(arguments))
 }
 
 /// The error a result reports, on one line; `None` when it reports none.
@@ -209,10 +228,12 @@ mod tests {
                 "Bash: ls -l",
             ),
             (r#"{"limit":3,"file_path":"/a/b.rs"}"#, "Bash: /a/b.rs"),
-            (r#"{"zeta":"z","n":1}"#, "Bash: z"),
-            (r#"{"n":1}"#, r#"Bash: {"n":1}"#),
-            (r#"{"command":""}"#, r#"Bash: {"command":""}"#),
-            ("{}", "Bash"),
+            (
+                r#"{"zeta":"z","n":1,"a":[{"b":true}],"c":null}"#,
+                "Bash: z, 1, true",
+            ),
+            (r#"{"command":""}"#, "Bash"),
+            (" {} ", "Bash"),
             ("", "Bash"),
             ("free\ntext", "Bash: free text"),
             (r#"{"command":"cut o"#, r#"Bash: {"command":"cut o"#),

@@ -136,6 +136,28 @@ fn is_no_prose(line: &str) -> bool {
             "Traceback (",
         ])
         || is_log(line)
+        || is_output(line)
+}
+
+/// Listings with line numbers, messages of compilers, JSON, lines of code,
+/// and whole lines in brackets, with which programs speak about themselves.
+fn is_output(line: &str) -> bool {
+    let bracketed = |open, close| line.starts_with(open) && line.ends_with(close);
+    let place = line.split([' ', '\t']).next().unwrap_or_default();
+    let digits = place.trim_start_matches(|c: char| c.is_ascii_digit());
+    let numbered = digits.len() < place.len() && digits.starts_with(':');
+    let at_line = place.strip_suffix(':').is_some_and(|place| {
+        place.rsplit_once(':').is_some_and(|(_, number)| {
+            !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
+        })
+    });
+    numbered
+        || at_line
+        || bracketed('[', ']')
+        || bracketed('(', ')')
+        || line.starts_with("{\"")
+        || line.ends_with(['{', '}'])
+        || line.ends_with(");")
 }
 
 /// A line that begins with a time, a level or a stack frame is from a machine.
@@ -336,7 +358,7 @@ mod tests {
 
     #[test]
     fn what_is_not_said_is_left_out() {
-        let text = "a\n```rust\nlet b = 1;\n```\n~~~\n``` inside\n~~~\n> quoted\n# Title\n| x | y |\nc\n\n    code here\n    more\n\n<output>\nd\n</output>\n<br/>\n$ run\n2026-01-02 10:11:12 e\n[INFO] f\nWARNING: g\n10:11:12 h\nat i (j.js:1:2)\n--- k\nl";
+        let text = "a\n```rust\nlet b = 1;\n```\n~~~\n``` inside\n~~~\n> quoted\n# Title\n| x | y |\nc\n\n    code here\n    more\n\n<output>\nd\n</output>\n<br/>\n$ run\n2026-01-02 10:11:12 e\n[INFO] f\nWARNING: g\n10:11:12 h\nat i (j.js:1:2)\n--- k\n10: m\n12:code\nb.c:3:4: n\n[o p]\n{\"q\": 1\nif r {\ns(t);\nl";
         assert_eq!(sentences(text), ["a", "c", "l"]);
     }
 
@@ -348,7 +370,8 @@ mod tests {
             "2026-01-02 is the date",
             "<3 this",
             "Error handling matters",
-            "10: ten",
+            "See [this](x.md)",
+            "At 10:30 we met",
         ] {
             assert_eq!(sentences(text), [text]);
         }

@@ -45,9 +45,16 @@ pub(super) const PATTERNS: &[Pattern] = &[
     Pattern {
         name: "go with",
         from: From::Anyone,
-        says: r"(?i)\b(?:let's|let us|we'll|we will|I'll|I will|I'd|I would|we|I|I'm|we're|gonna|going to|like to|want to|please|ok|okay|yes),? (?:\w+ )?(?:go|going|went|stick|sticking|proceed) with\b",
-        not: r"(?i)(?:n't|\b(?:not|never|should|could|can|which|what|if|how)) (?:I |we |you |to )?(?:go|stick|going) with\b|\b(?:go|proceed|going) with (?:you|me|him|her|them|the flow|the (?:booking|cancellation|reservation|changes?|upgrade|purchase|payment|process|update|transfer))\b",
-        why: "needs a speaker: \"goes with\" and \"comes with\" speak of things; \"proceed with the booking\" is consent to a step",
+        says: r"(?i)\b(?:let's|let us|we'll|we will|I'll|I will|we|I|I'm|we're|gonna|going to|like to|want to|please|ok|okay|yes),? (?:\w+ )?(?:go|going|went|stick|sticking) with\b",
+        not: r"(?i)(?:n't|\b(?:not|never|should|could|can|which|what|if|how)) (?:I |we |you |to )?(?:go|stick|going) with\b|\b(?:go|going) with (?:you|me|him|her|them|the flow)\b|\b(?:I'd|would) (?:\w+ )?go with\b",
+        why: "needs a speaker: \"goes with\" and \"comes with\" speak of things; \"I'd go with\" is advice",
+    },
+    Pattern {
+        name: "proceed",
+        from: From::User,
+        says: r"(?i)\b(?:please|let's|let us|like to|want to)(?: just)? proceed with\b|^(?:yes|ok|okay|sure),? proceed with\b",
+        not: r"(?i)(?:n't|\bnot) (?:\w+ )?(?:like to|want to) proceed with\b",
+        why: "the user's consent settles a proposed step; the model's \"confirm if you'd like to proceed\" asks for it",
     },
     Pattern {
         name: "let's use",
@@ -66,7 +73,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
     Pattern {
         name: "option",
         from: From::User,
-        says: r"(?i)(?:^|\b(?:do|take|use|pick|choose|want|go|prefer|with|say) )(?:for |with )?(?:option|approach|plan|variant|alternative|solution|choice) (?:#|number |no\. ?)?(?:[A-F]|\d)\b|^(?:选|用|就)?(?:方案|选项)[一二三四1-9A-F]",
+        says: r"(?i)(?:^|\b(?:do|take|use|pick|choose|want|go|prefer|like|with|say) )(?:for |with )?(?:option|approach|plan|variant|alternative|solution|choice) (?:#|number |no\. ?)?(?:[A-F]|\d)\b|^(?:选|用|就)?(?:方案|选项)[一二三四1-9A-F]",
         not: r"(?i)\b(?:about|explain|describe|what is|than) (?:option|approach|plan|variant|alternative|solution|choice)|^(?:option|approach|plan|variant|alternative|solution|choice) \w+ ?(?:[:(-]|is|would|has|looks|seems|requires|needs)",
         why: "the user's answer to offered options; \"Option 1: …\" is the offer",
     },
@@ -102,11 +109,19 @@ pub(super) const PATTERNS: &[Pattern] = &[
 
 #[cfg(test)]
 mod tests {
+    use ctx_transcript::Role;
+
     use crate::Kind;
+    use crate::rules::find;
     use crate::rules::tests::check;
 
     #[test]
-    #[allow(clippy::too_many_lines)] // A table.
+    fn consent_is_the_users() {
+        let asks = "Let's proceed with checking the next reservation";
+        assert!(find(Kind::Decision, asks, Role::Assistant).is_none());
+    }
+
+    #[test]
     fn decisions_and_their_look_alikes() {
         check(
             Kind::Decision,
@@ -162,6 +177,14 @@ mod tests {
                     ],
                 ),
                 (
+                    "proceed",
+                    &[
+                        "Yes, please proceed with canceling both reservations.",
+                        "Okay, let's proceed with option one",
+                        "Yes, I would like to proceed with this change.",
+                    ],
+                ),
+                (
                     "let's use",
                     &[
                         "Let's use UTC everywhere",
@@ -185,6 +208,7 @@ mod tests {
                         "do option B please",
                         "选方案二",
                         "take approach 1, but rename it",
+                        "1. i like option 3",
                     ],
                 ),
                 (
@@ -241,6 +265,9 @@ mod tests {
                 "Let's use the search_dir command.",
                 "This cable goes with that one.",
                 "I can go with you",
+                "I'd go with option 1",
+                "I cannot proceed with it",
+                "I don't want to proceed with it",
                 "If we go with A, it breaks.",
                 "Should we go with A or B?",
                 "Switched to branch 'main'",

@@ -16,7 +16,10 @@ pub(super) const VETO: &str = concat!(
     r"(?:let me|let's|let us|lets|I'll|I will|I'm|I am|I need|I should|I can|I could|I would|I'd|I see|I think|I believe|I want|we'll|we will|we need|we should|we can|we could|you can|you could|you should|you may|can you|could you|please|if|when|once|after|before|to|try|",
     r"run|running|check|checking|look|looking|see|open|add|update|fix|create|edit|implement|remove|make|read|reading|find|search|write|verify|ensure|test|do|don't|change|replace|move|delete|rename|extract|refactor|apply|install|call|set|pass|return|modify|consider|use|keep|commit|push|review|investigate|explore|examine|analyze|understand|determine|confirm|",
     r"added|updated|fixed|created|edited|implemented|removed|changed|replaced|moved|deleted|renamed|extracted|refactored|modified|I've|I have|we've|we have|I \w+ed|there (?:might|may|could|should)|it (?:might|may|could|looks|seems)|this (?:might|may|could|should|will)|perhaps|maybe|probably)\b",
-    r"|[:：]$",
+    r"|\b(?:let me|let's|I'll|I will|next step|likely|probably|perhaps|maybe|might|seems?|should|could|would)\b",
+    // "a.go - added tests": what was done to it, not what it is.
+    r"|(?: - | — | – |:[*_]* )[*_]*(?:now )?(?:add|updat|fix|creat|edit|implement|remov|chang|replac|mov|delet|renam|extract|refactor|modif|integrat|document|instrument|test|switch|convert|clean|simplif|improv|enhanc|revert|adjust|verif|pass|us|check)(?:ed|es|e|s|y|ies|ied)?\b",
+    r"|[:：][*_]*$",
     r"|^(?:好的?[，,！!。]?|现在|接下来|首先|然后|下面|接着)*(?:让我|我来|我会|我将|我先|我去|我要|请|帮我|麻烦|能不能|可以|你可以|您可以|把|运行|查看|检查|修改|添加|删除|创建|看看|看一下|如果|试试)",
 );
 
@@ -25,7 +28,7 @@ pub(super) fn states(sentence: &str) -> bool {
     static STATES: LazyLock<Regex> = LazyLock::new(|| {
         super::compile(concat!(
             r"(?i)\b(?:is|are|was|were|'s|has|have|had|uses?|used|lives?|contains?|defines?|defined|located|stored?|stores|reads|writes|requires?|needs|runs|depends|supports?|handles|calls|returns|points|sets|defaults?|exports|provides|implements|holds|keeps|listens?|serves?|means|exists?|belongs|includes?|builds|targets|goes|comes|expects?|ships|maps|wraps|checks|creates|manages|generates|loads|starts|connects|lists)\b",
-            r"|[:：=→]|->| [—–-] |是|在|为|位于|使用|采用|包含|存放|放在|依赖|支持|读取|写入|定义|负责|基于|运行|监听|需要|叫|用",
+            r"|:[*_`]* |[：→]|->| [—–-] |是|在|为|位于|使用|采用|包含|存放|放在|依赖|支持|读取|写入|定义|负责|基于|运行|监听|需要|叫|用",
         ))
     });
     STATES.is_match(sentence)
@@ -165,8 +168,13 @@ mod tests {
                 "请打开 /data/db",
                 "让我看看 src/a.rs 在不在",
                 "If the port is 8080, stop",
+                "It should be in the src/ directory",
+                "`a/b.go` - Added tests for it",
+                "**src/a.rs**: updated the parser",
+                "It is likely in `src/a.rs`",
                 // No statement.
                 "src/parser.rs",
+                "cmd/cleanup.go:115",
                 // Look-alikes of paths and settings.
                 "It is yes and/or no",
                 "Node.js is fine",
