@@ -6,8 +6,8 @@
 pub mod counting;
 pub mod output;
 pub mod session;
-pub mod tagged;
 pub mod store;
+pub mod tagged;
 pub mod tools;
 
 use ctx_cli::Tool;
