@@ -2,5 +2,6 @@
 
 mod count;
 mod generated;
+mod split;
 mod summarize;
 mod summarize_llm;
