@@ -1,7 +1,7 @@
 //! One session: records in, plain records out, a summary in the place of the
 //! old ones.
 
-use ctx_cli::{Failure, Io, Verbosity};
+use ctx_cli::{Failure, Io};
 use ctx_summary::compose;
 use ctx_transcript::{Class, Dialect, Piece, Record, Role, Spool, Zone, ZoneReader};
 
@@ -175,7 +175,7 @@ pub(super) fn summary_text(
     let summary = plan.writer.write(old, name, io)?;
     let text = compose(plan.header.as_deref(), &summary);
     let messages = old.messages;
-    match old.sizes(&text, io.verbosity() >= Verbosity::Verbose) {
+    match old.sizes(&text, io.verbosity()) {
         Some(Sizes { before, after }) if after >= before => io.warn(format_args!(
             "{name}: the summary is no shorter than what it replaces: {before} tokens, now {after}"
         )),
