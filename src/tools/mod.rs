@@ -1,3 +1,4 @@
 //! One module per tool: `Args` (what was typed) → `Plan` (what it means) → `run`.
 
+pub mod rollback;
 pub mod snapshot;

@@ -154,7 +154,7 @@ pub(crate) fn hash(reader: &mut impl Read) -> io::Result<String> {
 }
 
 /// Opens a regular file for reading; no link, and no FIFO that would hang.
-fn open_plain(path: &Path) -> io::Result<File> {
+pub(crate) fn open_plain(path: &Path) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let file = OpenOptions::new()
         .read(true)
