@@ -13,5 +13,8 @@ use ctx_cli::Tool;
 /// Every tool, in the order of the alphabet.
 #[rustfmt::skip]
 pub const TOOLS: &[&Tool] = &[
+    &tools::gc::TOOL,
+    &tools::rollback::TOOL,
     &tools::snapshot::TOOL,
+    &tools::split::TOOL,
 ];

@@ -120,6 +120,17 @@ impl Session {
         &self.bad
     }
 
+    /// Warns of what a document holds beside its messages.
+    pub fn tell_of_document(&self, io: &mut Io) {
+        if let Some(beside @ 1..) = self.records.document_members_beside() {
+            let members = if beside == 1 { "member" } else { "members" };
+            io.warn(format_args!(
+                "{}: {beside} {members} of the document beside its messages are not in the records",
+                self.name
+            ));
+        }
+    }
+
     /// Warns of the bad lines, at the end of the input.
     pub fn report(&self, io: &mut Io) {
         if let Some((line, why)) = &self.bad.first {

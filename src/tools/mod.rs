@@ -1,4 +1,6 @@
 //! One module per tool: `Args` (what was typed) → `Plan` (what it means) → `run`.
 
+pub mod gc;
 pub mod rollback;
 pub mod snapshot;
+pub mod split;

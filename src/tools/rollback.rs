@@ -17,9 +17,18 @@ pub const TOOL: Tool = Tool {
     run,
     page: Page {
         exit_status: &[
-            (2, "no such snapshot, or it is damaged; the file is as it was"),
-            (4, "the file is open for writing, or it changed meanwhile; it is as it was"),
-            (5, "the file is restored, but a power cut may undo that, or the audit log may not know"),
+            (
+                2,
+                "no such snapshot, or it is damaged; the file is as it was",
+            ),
+            (
+                4,
+                "the file is open for writing, or it changed meanwhile; it is as it was",
+            ),
+            (
+                5,
+                "the file is restored, but a power cut may undo that, or the audit log may not know",
+            ),
         ],
         environment: &[("CTX_HOME", "where the store lies; --store goes before it")],
         files: &[
@@ -30,8 +39,14 @@ pub const TOOL: Tool = Tool {
             ("STORE/context/events.jsonl", "the audit log"),
         ],
         examples: &[
-            ("ctx-rollback --snapshot latest session.jsonl", "Restore the newest snapshot"),
-            ("ctx-rollback --undo session.jsonl", "Take the last rollback back"),
+            (
+                "ctx-rollback --snapshot latest session.jsonl",
+                "Restore the newest snapshot",
+            ),
+            (
+                "ctx-rollback --undo session.jsonl",
+                "Take the last rollback back",
+            ),
             (
                 "ctx-rollback -n -s demo --snapshot 7 demo.jsonl",
                 "Show what would be done",
@@ -162,13 +177,15 @@ fn show(meta: &Meta, target: &str, io: &mut Io) -> Outcome {
 }
 
 fn restore(store: &Store, mut plan: Plan, target: &Path, io: &mut Io) -> Outcome {
-    let new = NewContent {
+    let mut new = NewContent {
         reader: &mut plan.content,
         sha256: &plan.meta.sha256,
         operation: "rollback",
         kind: Kind::PreRollback,
     };
-    let replaced = store.replace(target, &plan.session, new).map_err(failure)?;
+    let replaced = store
+        .replace(target, &plan.session, &mut new)
+        .map_err(failure)?;
     let name = target.display();
     match replaced {
         Replaced::Same => io.note(format_args!("{name} has these bytes already")),

@@ -1,5 +1,6 @@
 //! A tool as the table of tools knows it.
 
+use clap::builder::Resettable;
 use clap::{ArgMatches, Args, Command};
 
 use crate::{CommonArgs, Io, Outcome};
@@ -48,7 +49,12 @@ impl Page {
 impl Tool {
     /// The command with what all tools share: version, examples, `-q`, `-v`, `--color`.
     pub fn full_command(&self) -> Command {
-        let mut command = CommonArgs::augment_args((self.command)())
+        let own = (self.command)();
+        let (about, long_about) = (own.get_about().cloned(), own.get_long_about().cloned());
+        let mut command = CommonArgs::augment_args(own)
+            // The added flags bring their own description along.
+            .about(about.unwrap_or_default())
+            .long_about(Resettable::from(long_about))
             .name(self.name)
             .version(env!("CARGO_PKG_VERSION"))
             .args_override_self(true)
@@ -57,5 +63,33 @@ impl Tool {
             command = command.after_long_help(self.page.examples_help());
         }
         command
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Command;
+
+    use super::{Page, Tool};
+    use crate::ExitStatus;
+
+    #[test]
+    fn the_description_is_the_tools_own() {
+        let tool = Tool {
+            name: "ctx-test",
+            command: || Command::new("x").about("Do it").long_about("Do it\n\nLong"),
+            run: |_, _| Ok(ExitStatus::Done),
+            page: Page {
+                exit_status: &[],
+                environment: &[],
+                files: &[],
+                examples: &[],
+            },
+        };
+        let command = tool.full_command();
+        let about = command.get_about().map(ToString::to_string);
+        let long_about = command.get_long_about().map(ToString::to_string);
+        assert_eq!(about.as_deref(), Some("Do it"));
+        assert_eq!(long_about.as_deref(), Some("Do it\n\nLong"));
     }
 }

@@ -1,1 +1,9 @@
-//! Counting of messages, and pure decisions about them: split, retention
+//! Counting of messages, and pure decisions about them: split, retention.
+//!
+//! A decision is data: a pure function from what is there to verdicts with
+//! reasons. The tools print or apply them.
+
+pub mod count;
+pub mod retention;
+pub mod split;
+pub mod tally;

@@ -59,6 +59,9 @@ pub enum StoreError {
         /// In which way.
         why: String,
     },
+    /// It may not be removed.
+    #[error("snapshot {0} is held")]
+    Held(String),
     /// A session file of a kind that is never touched.
     #[error("{} {why}", path.display())]
     Refused {

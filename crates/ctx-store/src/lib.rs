@@ -6,6 +6,7 @@
 //! trash keeps what retention removed. Every change is in the audit log twice:
 //! before it, and after. Nothing here decides what to keep: that is ctx-select's.
 
+mod arrivals;
 pub mod atomic;
 mod audit;
 mod catalog;
@@ -21,7 +22,9 @@ mod retained;
 mod session;
 mod stamp;
 mod store;
+mod swap;
 mod temp;
+mod trash;
 mod writers;
 
 pub use audit::{Facts, Operation};
@@ -35,6 +38,7 @@ pub use retained::Swept;
 pub use session::{SessionId, real_path};
 pub use stamp::{SnapshotId, Stamp};
 pub use store::{Actor, Clock, Store};
+pub use trash::Removed;
 
 /// Bytes as lower-case hex digits.
 fn hex(bytes: &[u8]) -> String {

@@ -24,7 +24,7 @@ pub struct Swept {
     /// Removed: their bytes are in snapshots.
     pub removed: u64,
     /// Left: still open for writing, or not silent for long enough.
-    pub busy: Vec<PathBuf>,
+    pub busy: Vec<(SnapshotId, PathBuf)>,
     /// Snapshots of what was written to them after they had been replaced.
     pub late: Vec<SnapshotId>,
 }
@@ -48,6 +48,7 @@ impl Store {
     /// Removes the replaced files that nobody writes any longer, and what killed
     /// runs left beside the live ones.
     pub fn sweep_retained(&self, session: Option<&SessionId>) -> Result<Swept, StoreError> {
+        temp::reap(&self.tmp(), None);
         let mut swept = Swept::default();
         for entry in self.catalog(session)?.entries {
             let Ok(meta) = &entry.meta else { continue };
@@ -87,7 +88,7 @@ impl Store {
                 Writers::Somebody(_) => false,
             };
             if !is_quiet {
-                swept.busy.push(retained.to_owned());
+                swept.busy.push((id.clone(), retained.to_owned()));
                 return Ok(());
             }
             let known = hash(&mut file.take(meta.bytes)).naming("read", retained)?;

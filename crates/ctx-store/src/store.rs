@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::SnapshotId;
 use crate::atomic::{parent, persist, sync_dir};
 use crate::error::{Naming, StoreError};
-use crate::temp::TempFile;
+use crate::temp::{self, TempFile};
 
 /// Tells the time: the system's, or a test's.
 pub type Clock = Box<dyn Fn() -> DateTime<Utc> + Send + Sync>;
@@ -113,6 +113,7 @@ impl Store {
         let format = self.root.join("FORMAT");
         if !format.exists() {
             make_dirs(&self.root)?;
+            temp::reap(&self.root, None);
             let mut temp =
                 TempFile::create(&self.root, "FORMAT".as_ref(), 0o600).naming("create", &format)?;
             temp.write_all(FORMAT.as_bytes()).naming("write", &format)?;

@@ -43,7 +43,7 @@ pub struct Tag {
     pub zones: Option<Vec<Zone>>,
     /// Line in the source, from 1.
     pub line: Option<u64>,
-    /// Exchange: the line of its first record.
+    /// Exchange: the number of its first record among all records, from 1.
     pub group: Option<u64>,
     /// Kept because a selector, or a rule, pins it.
     pub pin: Option<String>,

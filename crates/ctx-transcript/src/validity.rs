@@ -186,10 +186,9 @@ impl Validator {
 
     fn answer(&mut self, line: u64, results: &[Cow<'_, str>]) {
         for id in results {
-            let waiting = self
-                .calls
-                .iter_mut()
-                .find(|call| !call.answered && call.id == *id);
+            // The nearest earlier call: ids may repeat.
+            let mut calls = self.calls.iter_mut().rev();
+            let waiting = calls.find(|call| !call.answered && call.id == *id);
             match waiting.filter(|_| self.results_may_come) {
                 Some(call) => call.answered = true,
                 None => self.add(line, Rule::OrphanResult, id),

@@ -1,0 +1,341 @@
+//! Counting of messages: what a model is charged for one.
+//!
+//! The frame of a message is counted by the rule OpenAI publishes in its
+//! cookbook, "How to count tokens with tiktoken" (`num_tokens_from_messages`):
+//! 3 tokens a message and the tokens of its role, 1 a name and the tokens of the
+//! name, and 3 a conversation, with which the reply is primed. For what that
+//! rule leaves open, this is ours:
+//!
+//! - a call counts as the tokens of its name and of its arguments as they stand;
+//!   ids of calls are not counted, nor is the JSON around them;
+//! - a result counts as the tokens of its content;
+//! - reasoning counts as text, since it is sent back where the record keeps it;
+//! - an image, a sound or a document counts [`PER_MEDIA`], never its base64 as text;
+//! - a part of an unknown kind counts as its JSON text.
+
+use std::ops::{Add, AddAssign};
+
+use ctx_tokens::{Encoding, TokenCounter};
+use ctx_transcript::{Message, Part, Tag, ToolResult};
+
+/// The frame of a message: 3, and 1 for its role, which is one token in the
+/// encodings of the chat models.
+pub const PER_MESSAGE: u64 = 4;
+
+/// A name, beside its own tokens.
+pub const PER_NAME: u64 = 1;
+
+/// What primes the reply, once a conversation.
+pub const PRIMING: u64 = 3;
+
+/// An image, a sound, a document: a flat estimate. OpenAI charges 765 for an image
+/// of 1024 by 1024 at high detail (gpt-4o), Anthropic at most about 1,600.
+pub const PER_MEDIA: u64 = 1_000;
+
+/// A number for each kind of content: the tokens of a message, of many messages,
+/// or how many parts of each kind there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ByKind {
+    /// Text and refusals.
+    pub text: u64,
+    /// The model's reasoning.
+    pub reasoning: u64,
+    /// Tool calls: names and arguments.
+    pub calls: u64,
+    /// Text of tool results.
+    pub results: u64,
+    /// Images, sounds, documents, wherever they stand; estimated.
+    pub media: u64,
+    /// Parts of unknown kinds, as JSON text.
+    pub other: u64,
+    /// Frames of messages, their names, the priming of replies.
+    pub overhead: u64,
+}
+
+impl ByKind {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.rows().iter().map(|(_, number)| number).sum()
+    }
+
+    /// Each kind by its name, in a fixed order.
+    pub fn rows(&self) -> [(&'static str, u64); 7] {
+        [
+            ("text", self.text),
+            ("reasoning", self.reasoning),
+            ("calls", self.calls),
+            ("results", self.results),
+            ("media", self.media),
+            ("other", self.other),
+            ("overhead", self.overhead),
+        ]
+    }
+}
+
+impl Add for ByKind {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            text: self.text + other.text,
+            reasoning: self.reasoning + other.reasoning,
+            calls: self.calls + other.calls,
+            results: self.results + other.results,
+            media: self.media + other.media,
+            other: self.other + other.other,
+            overhead: self.overhead + other.overhead,
+        }
+    }
+}
+
+impl AddAssign for ByKind {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl std::iter::Sum for ByKind {
+    fn sum<I: Iterator<Item = Self>>(tokens: I) -> Self {
+        tokens.fold(Self::default(), Add::add)
+    }
+}
+
+/// Counts messages with one encoding. Cheap to make and to copy.
+#[derive(Clone, Copy)]
+pub struct MessageCounter {
+    encoding: Encoding,
+    texts: &'static dyn TokenCounter,
+}
+
+impl MessageCounter {
+    /// A counter for `encoding`.
+    pub fn new(encoding: Encoding) -> Self {
+        Self {
+            encoding,
+            texts: encoding.counter(),
+        }
+    }
+
+    /// The encoding it counts with.
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    /// The tokens of a text alone, without any frame.
+    pub fn text(&self, text: &str) -> u64 {
+        self.texts.count(text)
+    }
+
+    /// The tokens of a message with its frame.
+    pub fn message(&self, message: &Message<'_>) -> ByKind {
+        self.frame(message) + self.parts(&message.parts)
+    }
+
+    /// The frame of a message: its role and its name.
+    pub fn frame(&self, message: &Message<'_>) -> ByKind {
+        let name = message.name.as_deref();
+        let name = name.map_or(0, |name| PER_NAME + self.text(name));
+        ByKind {
+            overhead: PER_MESSAGE + name,
+            ..ByKind::default()
+        }
+    }
+
+    /// The tokens of some parts of a message.
+    pub fn parts(&self, parts: &[Part<'_>]) -> ByKind {
+        parts.iter().map(|part| self.part(part)).sum()
+    }
+
+    /// The tokens of one part of a message.
+    pub fn part(&self, part: &Part<'_>) -> ByKind {
+        let mut tokens = ByKind::default();
+        match part {
+            Part::Text(text) | Part::Refusal(text) => tokens.text = self.text(text),
+            Part::Reasoning(text) => tokens.reasoning = self.text(text),
+            Part::Call(call) => tokens.calls = self.text(&call.name) + self.text(&call.arguments),
+            Part::Result(result) => tokens = self.result(result),
+            Part::Media(_) => tokens.media = PER_MEDIA,
+            Part::Opaque(raw) => tokens.other = self.text(raw),
+        }
+        tokens
+    }
+
+    /// Text in a result is a result, not a text of the conversation.
+    fn result(&self, result: &ToolResult<'_>) -> ByKind {
+        let inner = self.parts(&result.parts);
+        ByKind {
+            results: inner.total() - inner.media - inner.other,
+            media: inner.media,
+            other: inner.other,
+            ..ByKind::default()
+        }
+    }
+
+    /// The total of a record's message, taken from its tag where that is still
+    /// valid: counted with this encoding, the record (`bytes` long without tag
+    /// and line end) unchanged since. Else `message` is read and counted; a
+    /// record without a message has no tokens.
+    pub fn total<'m>(
+        &self,
+        tag: Option<&Tag>,
+        bytes: u64,
+        message: impl FnOnce() -> Option<Message<'m>>,
+    ) -> u64 {
+        tag.and_then(|tag| tag.valid_tokens(self.encoding.name(), bytes))
+            .unwrap_or_else(|| message().map_or(0, |message| self.message(&message).total()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_tokens::Encoding;
+    use ctx_transcript::{Call, Media, Message, Part, Role, Tag, ToolResult};
+
+    use super::{ByKind, MessageCounter, PER_MEDIA, PER_MESSAGE, PRIMING};
+
+    fn message(role: Role, parts: Vec<Part<'_>>) -> Message<'_> {
+        Message {
+            role,
+            name: None,
+            parts,
+        }
+    }
+
+    /// The example of the cookbook, whose count for gpt-3.5-turbo, gpt-4 and
+    /// gpt-4o the API confirms there: 129, 129 and 124.
+    #[test]
+    fn the_published_example_has_the_published_count() {
+        let example = [
+            (
+                Role::System,
+                None,
+                "You are a helpful, pattern-following assistant that translates corporate \
+                 jargon into plain English.",
+            ),
+            (
+                Role::System,
+                Some("example_user"),
+                "New synergies will help drive top-line growth.",
+            ),
+            (
+                Role::System,
+                Some("example_assistant"),
+                "Things working well together will increase revenue.",
+            ),
+            (
+                Role::System,
+                Some("example_user"),
+                "Let's circle back when we have more bandwidth to touch base on opportunities \
+                 for increased leverage.",
+            ),
+            (
+                Role::System,
+                Some("example_assistant"),
+                "Let's talk later when we're less busy about how to do better.",
+            ),
+            (
+                Role::User,
+                None,
+                "This late pivot means we don't have time to boil the ocean for the client \
+                 deliverable.",
+            ),
+        ];
+        for (encoding, expected) in [(Encoding::Cl100kBase, 129), (Encoding::O200kBase, 124)] {
+            let counter = MessageCounter::new(encoding);
+            let tokens: ByKind = example
+                .iter()
+                .map(|(role, name, text)| {
+                    counter.message(&Message {
+                        name: name.map(Into::into),
+                        ..message(*role, vec![Part::Text((*text).into())])
+                    })
+                })
+                .sum();
+            assert_eq!(tokens.total() + PRIMING, expected, "{encoding}");
+        }
+    }
+
+    #[test]
+    fn a_role_is_one_token_in_the_encodings_of_chat_models() {
+        for encoding in [Encoding::O200kBase, Encoding::Cl100kBase] {
+            for role in [
+                Role::System,
+                Role::Developer,
+                Role::User,
+                Role::Assistant,
+                Role::Tool,
+                Role::Function,
+            ] {
+                assert_eq!(encoding.counter().count(role.as_str()), PER_MESSAGE - 3);
+            }
+        }
+    }
+
+    #[test]
+    fn every_kind_of_part_has_its_place() {
+        let counter = MessageCounter::new(Encoding::O200kBase);
+        let call = Part::Call(Call {
+            id: Some("call_0123456789".into()),
+            name: "ls".into(),
+            arguments: "{}".into(),
+        });
+        let image = || {
+            Part::Media(Media {
+                kind: "image",
+                raw: "\"aGVsbG8gd29ybGQsIGhlbGxvIHdvcmxk\"",
+            })
+        };
+        let result = Part::Result(ToolResult {
+            id: Some("call_0123456789".into()),
+            name: Some("ls".into()),
+            is_error: false,
+            parts: vec![Part::Text("hello world".into()), image(), Part::Opaque("7")],
+        });
+        let parts = vec![
+            Part::Text("hello world".into()),
+            Part::Refusal("no".into()),
+            Part::Reasoning("hello".into()),
+            call,
+            result,
+            image(),
+            Part::Opaque("{}"),
+        ];
+        let tokens = counter.message(&message(Role::Assistant, parts));
+        let expected = ByKind {
+            text: 2 + 1,
+            reasoning: 1,
+            calls: 1 + 1,
+            results: 2,
+            media: 2 * PER_MEDIA,
+            other: 1 + 1,
+            overhead: 4,
+        };
+        assert_eq!(tokens, expected);
+        assert_eq!(tokens.total(), 3 + 1 + 2 + 2 + 2_000 + 2 + 4);
+    }
+
+    #[test]
+    fn four_characters_a_token_keep_the_frame() {
+        let counter = MessageCounter::new(Encoding::Chars4);
+        let said = message(Role::User, vec![Part::Text("12345678".into())]);
+        assert_eq!(counter.message(&said).total(), 2 + PER_MESSAGE);
+    }
+
+    #[test]
+    fn a_tag_is_believed_only_while_it_is_valid() {
+        let counter = MessageCounter::new(Encoding::O200kBase);
+        let said = || Some(message(Role::User, vec![Part::Text("hello world".into())]));
+        let mut tag = Tag {
+            bytes: Some(40),
+            tokens: Some(77),
+            encoding: Some("o200k_base".to_owned()),
+            ..Tag::default()
+        };
+        assert_eq!(counter.total(Some(&tag), 40, || None), 77);
+        assert_eq!(counter.total(Some(&tag), 41, said), 6);
+        tag.encoding = Some("cl100k_base".to_owned());
+        assert_eq!(counter.total(Some(&tag), 40, said), 6);
+        assert_eq!(counter.total(None, 40, said), 6);
+        assert_eq!(counter.total(None, 40, || None), 0);
+    }
+}

@@ -1,0 +1,182 @@
+//! Exchanges as records come: replies with calls, joined by the results that
+//! answer them. A result belongs to the nearest earlier call with its id, so ids
+//! may repeat, and a result may be far from its call. Adjacent replies are one
+//! message to some APIs: a reply right behind one whose calls wait joins it, and
+//! so does a result there that answers nothing.
+
+use std::collections::HashMap;
+
+use ctx_transcript::{Outline, Role};
+
+/// One exchange; identified by the number of its first record.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Exchange {
+    /// Number of its first record.
+    pub(super) first: u64,
+    /// Number of its last record so far.
+    pub(super) last: u64,
+    /// Number of the last user message in it that begins a turn.
+    pub(super) last_user: Option<u64>,
+    /// Whether a record of it is pinned.
+    pub(super) pinned: bool,
+    /// Calls that may still be answered.
+    open: u64,
+    /// Records without a verdict.
+    undecided: u64,
+}
+
+impl Exchange {
+    /// Whether a result may still join it.
+    pub(super) fn is_open(&self) -> bool {
+        self.open > 0
+    }
+}
+
+/// All exchanges that matter still.
+#[derive(Debug, Default)]
+pub(super) struct Exchanges {
+    by_id: HashMap<u64, Exchange>,
+    /// Exchanges that one record made one: from the id given up to the other.
+    joined: HashMap<u64, u64>,
+    /// Calls that wait, by id: the latest exchange with such a call, and how
+    /// many there are in it.
+    calls: HashMap<String, (u64, u64)>,
+    /// The exchange of the message before.
+    before: Option<u64>,
+}
+
+impl Exchanges {
+    /// The next message; returns the id of its exchange, if it has one.
+    pub(super) fn push(&mut self, number: u64, outline: &Outline<'_>, pinned: bool) -> Option<u64> {
+        let id = self.find(number, outline);
+        self.before = id;
+        let id = id?;
+        let exchange = self.by_id.entry(id).or_insert(Exchange {
+            first: number,
+            last: number,
+            last_user: None,
+            pinned: false,
+            open: 0,
+            undecided: 0,
+        });
+        exchange.last = number;
+        exchange.pinned |= pinned;
+        exchange.undecided += 1;
+        exchange.open += outline.calls.len() as u64;
+        if outline.begins_turn {
+            exchange.last_user = Some(number);
+        }
+        for call in &outline.calls {
+            self.await_result(call, id);
+        }
+        Some(id)
+    }
+
+    /// The exchange the message joins or begins.
+    fn find(&mut self, number: u64, outline: &Outline<'_>) -> Option<u64> {
+        let mut id = None;
+        for result in &outline.results {
+            if let Some(answered) = self.answer(result) {
+                id = Some(id.map_or(answered, |id| self.join(id, answered)));
+            }
+        }
+        let joins = outline.role == Role::Assistant || !outline.results.is_empty();
+        let before = self.before.map(|id| self.resolve(id));
+        let before = before.filter(|id| joins && self.is_open(*id));
+        let own = (!outline.calls.is_empty()).then_some(number);
+        id.or(before).or(own)
+    }
+
+    fn is_open(&self, id: u64) -> bool {
+        self.by_id.get(&id).is_some_and(Exchange::is_open)
+    }
+
+    /// The exchange a record belongs to.
+    pub(super) fn get(&self, id: u64) -> &Exchange {
+        &self.by_id[&self.resolve(id)]
+    }
+
+    /// A record of the exchange has its verdict.
+    pub(super) fn decided(&mut self, id: u64) {
+        let id = self.resolve(id);
+        if let Some(exchange) = self.by_id.get_mut(&id) {
+            exchange.undecided -= 1;
+        }
+        self.forget_if_done(id);
+    }
+
+    fn await_result(&mut self, call: &str, exchange: u64) {
+        let before = self
+            .calls
+            .get(call)
+            .map(|(other, waiting)| (self.resolve(*other), *waiting));
+        let waiting = match before {
+            Some((other, waiting)) if other == exchange => waiting + 1,
+            // It hides the earlier exchange's calls with that id: they stay unanswered.
+            Some((other, waiting)) => {
+                self.close(other, waiting);
+                1
+            }
+            None => 1,
+        };
+        self.calls.insert(call.to_owned(), (exchange, waiting));
+    }
+
+    /// The exchange whose call `id` is answered now.
+    fn answer(&mut self, id: &str) -> Option<u64> {
+        let (exchange, waiting) = self.calls.get_mut(id)?;
+        let exchange = *exchange;
+        *waiting -= 1;
+        if *waiting == 0 {
+            self.calls.remove(id);
+        }
+        let exchange = self.resolve(exchange);
+        self.by_id.get_mut(&exchange)?.open -= 1;
+        Some(exchange)
+    }
+
+    fn close(&mut self, id: u64, calls: u64) {
+        if let Some(exchange) = self.by_id.get_mut(&id) {
+            exchange.open -= calls;
+        }
+        self.forget_if_done(id);
+    }
+
+    /// Makes two exchanges one; the earlier id stands for both.
+    fn join(&mut self, one: u64, other: u64) -> u64 {
+        let (one, other) = (self.resolve(one), self.resolve(other));
+        let (id, gone) = (one.min(other), one.max(other));
+        if id == gone {
+            return id;
+        }
+        if let Some(later) = self.by_id.remove(&gone) {
+            self.joined.insert(gone, id);
+            if let Some(exchange) = self.by_id.get_mut(&id) {
+                exchange.last = exchange.last.max(later.last);
+                exchange.last_user = exchange.last_user.max(later.last_user);
+                exchange.pinned |= later.pinned;
+                exchange.open += later.open;
+                exchange.undecided += later.undecided;
+            }
+        }
+        id
+    }
+
+    fn resolve(&self, mut id: u64) -> u64 {
+        while let Some(other) = self.joined.get(&id) {
+            id = *other;
+        }
+        id
+    }
+
+    fn forget_if_done(&mut self, id: u64) {
+        if self
+            .by_id
+            .get(&id)
+            .is_some_and(|exchange| exchange.open == 0 && exchange.undecided == 0)
+        {
+            self.by_id.remove(&id);
+            self.joined.retain(|_, to| *to != id);
+        }
+    }
+}

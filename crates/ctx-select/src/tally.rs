@@ -1,0 +1,273 @@
+//! Sums over many messages: by role, by kind of content, by tool.
+
+use std::collections::{BTreeMap, HashMap};
+
+use ctx_transcript::{Message, Part, Role, ToolResult};
+
+use crate::count::{ByKind, MessageCounter, PRIMING};
+
+/// How often something stands in the messages, and the tokens it has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Share {
+    /// How many there are: messages, parts, or calls, as the table says.
+    pub count: u64,
+    /// Their tokens.
+    pub tokens: u64,
+}
+
+impl Share {
+    fn add(&mut self, count: u64, tokens: u64) {
+        self.count += count;
+        self.tokens += tokens;
+    }
+}
+
+/// The messages of some conversations, counted.
+///
+/// Whichever way they are cut (by role, by kind, by tool), the tokens add up to
+/// [`Tally::tokens`].
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    conversations: u64,
+    messages: u64,
+    tokens: ByKind,
+    parts: ByKind,
+    roles: BTreeMap<Role, Share>,
+    tools: BTreeMap<String, Share>,
+    /// Calls that wait for their result: id to tool. An id may come again; the
+    /// nearest earlier call is meant.
+    open: HashMap<String, String>,
+}
+
+impl Tally {
+    /// Conversations begun.
+    pub fn conversations(&self) -> u64 {
+        self.conversations
+    }
+
+    /// Messages counted.
+    pub fn messages(&self) -> u64 {
+        self.messages
+    }
+
+    /// All tokens, by kind.
+    pub fn tokens(&self) -> ByKind {
+        self.tokens
+    }
+
+    /// A conversation begins: its reply is primed, and no call of the one before is open.
+    pub fn begin(&mut self) {
+        self.conversations += 1;
+        self.tokens.overhead += PRIMING;
+        self.open.clear();
+    }
+
+    /// Counts one message.
+    pub fn message(&mut self, counter: &MessageCounter, message: &Message<'_>) -> ByKind {
+        let mut tokens = counter.frame(message);
+        for part in &message.parts {
+            let of_part = counter.part(part);
+            self.part(part, of_part, message.name.as_deref());
+            tokens += of_part;
+        }
+        self.messages += 1;
+        self.parts.overhead += 1;
+        self.tokens += tokens;
+        let role = self.roles.entry(message.role).or_default();
+        role.add(1, tokens.total());
+        tokens
+    }
+
+    /// Counts a text that is no message.
+    pub fn text(&mut self, counter: &MessageCounter, text: &str) -> u64 {
+        let tokens = counter.text(text);
+        self.parts.text += 1;
+        self.tokens.text += tokens;
+        tokens
+    }
+
+    fn part(&mut self, part: &Part<'_>, tokens: ByKind, name: Option<&str>) {
+        match part {
+            Part::Text(_) | Part::Refusal(_) => self.parts.text += 1,
+            Part::Reasoning(_) => self.parts.reasoning += 1,
+            Part::Call(call) => {
+                self.parts.calls += 1;
+                self.tool(&call.name).add(1, tokens.total());
+                if let Some(id) = &call.id {
+                    let (id, tool) = (id.clone().into_owned(), call.name.clone().into_owned());
+                    self.open.insert(id, tool);
+                }
+            }
+            Part::Result(result) => {
+                self.parts.results += 1;
+                let tool = self.tool_of(result, name);
+                self.tool(&tool).add(0, tokens.total());
+            }
+            Part::Media(_) => self.parts.media += 1,
+            Part::Opaque(_) => self.parts.other += 1,
+        }
+    }
+
+    fn tool(&mut self, name: &str) -> &mut Share {
+        if !self.tools.contains_key(name) {
+            self.tools.insert(name.to_owned(), Share::default());
+        }
+        self.tools.get_mut(name).expect("it was just inserted")
+    }
+
+    /// The tool a result comes from: that of the call it answers, else the name it bears.
+    fn tool_of(&mut self, result: &ToolResult<'_>, name: Option<&str>) -> String {
+        let called = result.id.as_deref().and_then(|id| self.open.remove(id));
+        called
+            .or_else(|| result.name.as_deref().map(str::to_owned))
+            .or_else(|| name.map(str::to_owned))
+            .unwrap_or_else(|| "(unknown)".to_owned())
+    }
+
+    /// Adds another tally, of other conversations.
+    pub fn merge(&mut self, other: &Self) {
+        self.conversations += other.conversations;
+        self.messages += other.messages;
+        self.tokens += other.tokens;
+        self.parts += other.parts;
+        for (role, share) in &other.roles {
+            let mine = self.roles.entry(*role).or_default();
+            mine.add(share.count, share.tokens);
+        }
+        for (tool, share) in &other.tools {
+            self.tool(tool).add(share.count, share.tokens);
+        }
+    }
+
+    /// Messages by role; `(other)` holds what belongs to none: the priming of
+    /// the replies, and texts that are no messages.
+    pub fn by_role(&self) -> Vec<(String, Share)> {
+        let rows = self.roles.iter();
+        let rows = rows.map(|(role, share)| (role.as_str().to_owned(), *share));
+        self.with_rest(rows)
+    }
+
+    /// Parts by kind; for the overhead, messages.
+    pub fn by_kind(&self) -> Vec<(String, Share)> {
+        let kinds = self.tokens.rows().into_iter().zip(self.parts.rows());
+        kinds
+            .map(|((kind, tokens), (_, count))| (kind.to_owned(), Share { count, tokens }))
+            .filter(|(_, share)| *share != Share::default())
+            .collect()
+    }
+
+    /// Calls by tool, with the tokens of the calls and of their results;
+    /// `(other)` holds all that is neither.
+    pub fn by_tool(&self) -> Vec<(String, Share)> {
+        let rows = self.tools.iter();
+        self.with_rest(rows.map(|(tool, share)| (tool.clone(), *share)))
+    }
+
+    /// The rows, and one more for the tokens that are in none of them.
+    fn with_rest(&self, rows: impl Iterator<Item = (String, Share)>) -> Vec<(String, Share)> {
+        let mut rows: Vec<_> = rows.collect();
+        let counted: u64 = rows.iter().map(|(_, share)| share.tokens).sum();
+        let tokens = self.tokens.total() - counted;
+        if tokens > 0 {
+            rows.push(("(other)".to_owned(), Share { count: 0, tokens }));
+        }
+        rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_tokens::Encoding;
+    use ctx_transcript::{Call, Message, Part, Role, ToolResult};
+
+    use super::{Share, Tally};
+    use crate::count::MessageCounter;
+
+    fn call(id: &'static str, tool: &'static str) -> Message<'static> {
+        Message {
+            role: Role::Assistant,
+            name: None,
+            parts: vec![Part::Call(Call {
+                id: Some(id.into()),
+                name: tool.into(),
+                arguments: "{}".into(),
+            })],
+        }
+    }
+
+    fn result(id: &'static str, name: Option<&'static str>) -> Message<'static> {
+        Message {
+            role: Role::Tool,
+            name: None,
+            parts: vec![Part::Result(ToolResult {
+                id: Some(id.into()),
+                name: name.map(Into::into),
+                is_error: false,
+                parts: vec![Part::Text("hello world".into())],
+            })],
+        }
+    }
+
+    fn tally(messages: &[Message<'_>]) -> Tally {
+        let counter = MessageCounter::new(Encoding::O200kBase);
+        let mut tally = Tally::default();
+        tally.begin();
+        for message in messages {
+            tally.message(&counter, message);
+        }
+        tally
+    }
+
+    fn rows(rows: &[(String, Share)]) -> Vec<(&str, u64, u64)> {
+        rows.iter()
+            .map(|(key, share)| (key.as_str(), share.count, share.tokens))
+            .collect()
+    }
+
+    #[test]
+    fn an_id_that_comes_again_belongs_to_the_nearest_earlier_call() {
+        let tally = tally(&[
+            call("call_0", "ls"),
+            result("call_0", None),
+            call("call_0", "cat"),
+            result("call_0", None),
+            result("call_0", Some("grep")),
+            result("lost", None),
+        ]);
+        assert_eq!(
+            rows(&tally.by_tool()),
+            [
+                ("(unknown)", 0, 2),
+                ("cat", 1, 4),
+                ("grep", 0, 2),
+                ("ls", 1, 4),
+                ("(other)", 0, 6 * 4 + 3),
+            ]
+        );
+    }
+
+    #[test]
+    fn roles_and_kinds_have_their_rows() {
+        let tally = tally(&[call("a", "ls"), result("a", None)]);
+        assert_eq!(
+            rows(&tally.by_role()),
+            [("assistant", 1, 6), ("tool", 1, 6), ("(other)", 0, 3)]
+        );
+        assert_eq!(
+            rows(&tally.by_kind()),
+            [("calls", 1, 2), ("results", 1, 2), ("overhead", 2, 11)]
+        );
+    }
+
+    #[test]
+    fn calls_do_not_wait_beyond_their_conversation() {
+        let mut tally = tally(&[call("a", "ls")]);
+        tally.begin();
+        tally.message(
+            &MessageCounter::new(Encoding::O200kBase),
+            &result("a", None),
+        );
+        assert_eq!(tally.conversations(), 2);
+        assert!(rows(&tally.by_tool()).contains(&("(unknown)", 0, 2)));
+    }
+}

@@ -1,0 +1,110 @@
+//! Selectors of records: `role:NAME`, `line:N`, `line:N-M`, `re:REGEX`.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use ctx_transcript::{Message, Record, Role};
+use regex::Regex;
+
+/// One selector.
+#[derive(Clone, Debug)]
+pub(super) struct Pin {
+    text: String,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Role(Role),
+    Lines(RangeInclusive<u64>),
+    Text(Regex),
+}
+
+impl Pin {
+    /// Whether it selects the record. A regex looks at the message's texts (what
+    /// is said, arguments, results) and, without a message, at the line.
+    pub(super) fn selects<'a>(
+        &self,
+        record: &Record<'a>,
+        role: Role,
+        message: impl FnOnce() -> Option<Message<'a>>,
+    ) -> bool {
+        match &self.kind {
+            Kind::Role(wanted) => *wanted == role,
+            Kind::Lines(lines) => lines.contains(&record.line),
+            Kind::Text(regex) => match message() {
+                Some(message) => message.texts().into_iter().any(|text| regex.is_match(text)),
+                None => regex.is_match(&String::from_utf8_lossy(record.bytes)),
+            },
+        }
+    }
+}
+
+impl FromStr for Pin {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let kind = match text.split_once(':') {
+            Some(("role", name)) => match Role::from_word(name) {
+                Role::Other => return Err(format!("no role {name}")),
+                role => Kind::Role(role),
+            },
+            Some(("line", lines)) => Kind::Lines(parse_lines(lines)?),
+            Some(("re", pattern)) => {
+                Kind::Text(Regex::new(pattern).map_err(|error| error.to_string())?)
+            }
+            _ => return Err("expected role:NAME, line:N, line:N-M or re:REGEX".to_owned()),
+        };
+        Ok(Self {
+            text: text.to_owned(),
+            kind,
+        })
+    }
+}
+
+impl fmt::Display for Pin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+fn parse_lines(text: &str) -> Result<RangeInclusive<u64>, String> {
+    let number = |text: &str| text.parse::<u64>().ok().filter(|line| *line > 0);
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    match (number(first), number(last)) {
+        (Some(first), Some(last)) if first <= last => Ok(first..=last),
+        _ => Err(format!(
+            "expected a line from 1, or a range such as 3-9, not {text}"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pin;
+
+    #[test]
+    fn selectors_are_read() {
+        for good in [
+            "role:user",
+            "line:7",
+            "line:3-9",
+            "re:(?i)decided",
+            "re:a:b",
+        ] {
+            assert_eq!(good.parse::<Pin>().expect(good).to_string(), good);
+        }
+        for bad in [
+            "",
+            "user",
+            "role:king",
+            "line:0",
+            "line:9-3",
+            "line:x",
+            "re:(",
+        ] {
+            assert!(bad.parse::<Pin>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Where records wait for their zones, and leave with their tags.
+
+use std::collections::VecDeque;
+use std::io;
+
+use ctx_cli::Failure;
+use ctx_select::split::{Reason, Verdict};
+use ctx_transcript::{Splice, Spool, Tag, Zone};
+
+use crate::output::Output;
+
+/// A record in waiting: its bytes are in the spool.
+pub(super) struct Item {
+    pub(super) length: usize,
+    pub(super) splice: Option<Splice>,
+    pub(super) tag: Tag,
+}
+
+/// Takes records and verdicts in order; writes tagged records.
+///
+/// The last record that can carry a tag says how many records there are, so the
+/// latest one of those is held until another one comes.
+pub(super) struct Sink<'a> {
+    output: Output<'a>,
+    only: Option<Zone>,
+    waiting: VecDeque<Item>,
+    spool: Spool,
+    held: Option<Held>,
+    /// What follows `held` and can carry no tag.
+    behind: Spool,
+    behind_length: usize,
+    written: Written,
+}
+
+struct Held {
+    bytes: Vec<u8>,
+    splice: Splice,
+    tag: Tag,
+}
+
+/// How many records were written, by zone.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Written {
+    pub(super) system: u64,
+    pub(super) old: u64,
+    pub(super) keep: u64,
+}
+
+impl<'a> Sink<'a> {
+    pub(super) fn new(output: Output<'a>, only: Option<Zone>) -> Self {
+        let temporary = std::env::temp_dir();
+        Self {
+            output,
+            only,
+            waiting: VecDeque::new(),
+            spool: Spool::new(&temporary),
+            held: None,
+            behind: Spool::new(&temporary),
+            behind_length: 0,
+            written: Written::default(),
+        }
+    }
+
+    /// Bytes of the next record.
+    pub(super) fn spool(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.spool.push(bytes).map_err(|error| cannot_spool(&error))
+    }
+
+    /// All bytes of a record are in the spool.
+    pub(super) fn expect(&mut self, item: Item) {
+        self.waiting.push_back(item);
+    }
+
+    /// The verdict on the record that waits longest.
+    pub(super) fn decided(&mut self, verdict: &Verdict) -> Result<(), Failure> {
+        let Some(Item {
+            length,
+            splice,
+            mut tag,
+        }) = self.waiting.pop_front()
+        else {
+            return Ok(());
+        };
+        if self.only.is_some_and(|only| only != verdict.zone) {
+            return self
+                .spool
+                .pop_to(length, &mut io::sink())
+                .map_err(|error| cannot_spool(&error));
+        }
+        self.written.add(verdict.zone);
+        tag.zone = Some(verdict.zone);
+        tag.group = verdict.exchange;
+        tag.end = None;
+        if verdict.reason == Reason::LatestUser {
+            tag.pin = Some("latest-user".to_owned());
+        }
+        self.write(length, splice, tag)
+    }
+
+    /// A record that is tagged as it is: a batch record.
+    pub(super) fn tagged(
+        &mut self,
+        bytes: &[u8],
+        splice: Option<Splice>,
+        tag: Tag,
+    ) -> Result<(), Failure> {
+        self.written.keep += 1;
+        self.spool(bytes)?;
+        self.write(bytes.len(), splice, tag)
+    }
+
+    fn write(&mut self, length: usize, splice: Option<Splice>, tag: Tag) -> Result<(), Failure> {
+        let Some(splice) = splice else {
+            let bytes = self
+                .spool
+                .pop(length)
+                .map_err(|error| cannot_spool(&error))?;
+            if self.held.is_none() {
+                return self.output.write(&bytes);
+            }
+            self.behind_length += bytes.len();
+            return self
+                .behind
+                .push(&bytes)
+                .map_err(|error| cannot_spool(&error));
+        };
+        self.release()?;
+        let bytes = self
+            .spool
+            .pop(length)
+            .map_err(|error| cannot_spool(&error))?;
+        self.held = Some(Held { bytes, splice, tag });
+        Ok(())
+    }
+
+    /// Writes what is held.
+    fn release(&mut self) -> Result<(), Failure> {
+        if let Some(Held { bytes, splice, tag }) = self.held.take() {
+            self.output.with(|out| splice.write(&bytes, &tag, out))?;
+        }
+        let length = std::mem::take(&mut self.behind_length);
+        let Self { behind, output, .. } = self;
+        output.with(|out| behind.pop_to(length, out))
+    }
+
+    /// Marks the end and writes the rest.
+    pub(super) fn finish(mut self) -> Result<Written, Failure> {
+        let count = self.written.all();
+        if let Some(held) = &mut self.held {
+            held.tag.end = Some(count);
+        }
+        self.release()?;
+        self.output.finish()?;
+        Ok(self.written)
+    }
+}
+
+impl Written {
+    fn add(&mut self, zone: Zone) {
+        match zone {
+            Zone::System => self.system += 1,
+            Zone::Old => self.old += 1,
+            Zone::Keep => self.keep += 1,
+        }
+    }
+
+    fn all(self) -> u64 {
+        self.system + self.old + self.keep
+    }
+}
+
+fn cannot_spool(error: &io::Error) -> Failure {
+    Failure::new(format_args!("cannot use a temporary file: {error}"))
+        .hint("TMPDIR names the folder for it")
+}
