@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, ArgMatches, Args, Command, FromArgMatches};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool};
-use ctx_store::{Kind, Meta, NewContent, Replaced, SessionId, Store, real_path};
+use ctx_store::{Kind, Meta, NewContent, Replaced, SessionId, Store, hash_of, real_path};
 
 use crate::store::{StoreArgs, failure, session_id};
 
@@ -126,9 +126,13 @@ fn plan(args: &RollbackArgs, store: &Store) -> Result<Plan, Failure> {
         }
     };
     let catalog = store.catalog(Some(&session)).map_err(failure)?;
-    let found = match &args.snapshot {
-        Some(wanted) => catalog.find(wanted),
-        None => catalog.undo(),
+    let found = if let Some(wanted) = &args.snapshot {
+        catalog.find(wanted)
+    } else {
+        let path = args.file.as_ref().or(args.to.as_ref());
+        let path = path.filter(|path| path.as_os_str() != "-");
+        let current = path.map_or(Ok(None), |path| hash_of(path));
+        catalog.undo(current.map_err(failure)?.as_deref())
     };
     let (content, meta) = found
         .and_then(|entry| store.open_verified(entry))

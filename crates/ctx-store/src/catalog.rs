@@ -202,9 +202,13 @@ impl Catalog {
             .ok_or_else(|| StoreError::NoSnapshot("latest".to_owned()))
     }
 
-    /// The state before the last rollback.
-    pub fn undo(&self) -> Result<&Entry, StoreError> {
-        let taken = |entry: &&Entry| matches!(&entry.meta, Ok(meta) if matches!(meta.kind, Kind::PreRollback | Kind::PreCompact));
+    /// The state before the last replacement of a file that has hash `current`
+    /// now. A replacement that failed, or was killed, has saved that state only.
+    pub fn undo(&self, current: Option<&str>) -> Result<&Entry, StoreError> {
+        let taken = |entry: &&Entry| {
+            matches!(&entry.meta, Ok(meta) if matches!(meta.kind, Kind::PreRollback | Kind::PreCompact)
+                && Some(meta.sha256.as_str()) != current)
+        };
         self.newest(taken)
             .ok_or_else(|| StoreError::NoSnapshot("to undo".to_owned()))
     }

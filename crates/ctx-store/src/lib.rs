@@ -31,6 +31,7 @@ pub use audit::{Facts, Operation};
 pub use catalog::{Catalog, Entry};
 pub use draft::{Draft, Origin, Snapshot};
 pub use error::{Severity, StoreError};
+pub use live::hash_of;
 pub use lock::SessionLock;
 pub use meta::{BadLine, Kind, Meta, Tally, Tokens};
 pub use replace::{NewContent, Replaced};

@@ -62,19 +62,10 @@ impl Store {
         {
             return self.create(path, session, new);
         }
-        self.sweep_retained(Some(session))?;
-        let live = Live::open(path)?;
-        claim(&live)?;
-        let draft = live.draft(self)?;
-        if draft.sha256() == new.sha256 {
+        let live = self.claim(path, session)?;
+        let Some(before) = self.save(&live, session, new)? else {
             return Ok(Replaced::Same);
-        }
-        let origin = Origin {
-            kind: new.kind,
-            source: Some(live.source()),
-            tokens: None,
         };
-        let before = draft.commit(session, origin)?;
         let mut facts = Facts {
             session: Some(session.to_string()),
             snapshots: vec![before.id.to_string()],
@@ -93,6 +84,52 @@ impl Store {
             late_bytes,
             retained,
         })
+    }
+
+    /// Opens the file, and refuses what must not be replaced: a file with other
+    /// names, or in use.
+    fn claim(&self, path: &Path, session: &SessionId) -> Result<Live, StoreError> {
+        // What a killed run left may be a second name of the file.
+        self.sweep_retained(Some(session))
+            .map_err(|error| not_saved(path, error))?;
+        let live = Live::open(path)?;
+        if live.meta.nlink() > 1 {
+            return Err(StoreError::Refused {
+                path: live.path,
+                why: "has several names (hard links): replacing it would part them",
+            });
+        }
+        // Tools with another store, and others that respect locks on files.
+        if let Err(TryLockError::WouldBlock) = live.file.try_lock() {
+            let name = live.path.display();
+            return Err(StoreError::Busy(format!(
+                "{name} is locked by another process"
+            )));
+        }
+        refuse_writers(&live)?;
+        Ok(live)
+    }
+
+    /// Takes a snapshot of what is there, unless that is what is wanted.
+    fn save(
+        &self,
+        live: &Live,
+        session: &SessionId,
+        new: &NewContent<'_>,
+    ) -> Result<Option<Snapshot>, StoreError> {
+        let draft = live.draft(self)?;
+        if draft.sha256() == new.sha256 {
+            return Ok(None);
+        }
+        let origin = Origin {
+            kind: new.kind,
+            source: Some(live.source()),
+            tokens: None,
+        };
+        let committed = draft.commit(session, origin);
+        committed
+            .map(Some)
+            .map_err(|error| not_saved(&live.path, error))
     }
 
     fn create(
@@ -115,22 +152,11 @@ impl Store {
     }
 }
 
-/// Refuses what must not be replaced: a file with other names, or in use.
-fn claim(live: &Live) -> Result<(), StoreError> {
-    if live.meta.nlink() > 1 {
-        return Err(StoreError::Refused {
-            path: live.path.clone(),
-            why: "has several names (hard links): replacing it would part them",
-        });
+fn not_saved(path: &Path, error: StoreError) -> StoreError {
+    StoreError::NotSaved {
+        path: path.to_owned(),
+        source: Box::new(error),
     }
-    // Tools with another store, and others that respect locks on files.
-    if let Err(TryLockError::WouldBlock) = live.file.try_lock() {
-        let name = live.path.display();
-        return Err(StoreError::Busy(format!(
-            "{name} is locked by another process"
-        )));
-    }
-    refuse_writers(live)
 }
 
 pub(crate) fn refuse_writers(live: &Live) -> Result<(), StoreError> {

@@ -19,6 +19,8 @@ use crate::{Facts, Operation, SessionId, SnapshotId, Stamp, Store};
 pub struct Removed {
     /// What is gone.
     pub snapshots: Vec<SnapshotId>,
+    /// What could not be removed.
+    pub failed: Vec<StoreError>,
     /// The audit log could not be written because the disk is full; a full disk
     /// must not keep us from making room.
     pub unaudited: bool,
@@ -52,12 +54,13 @@ impl Store {
             } else {
                 self.meta_path(&id).symlink_metadata().is_ok()
             };
-            if !spared && self.bin(&id, &bin)? {
-                removal.removed.snapshots.push(id);
+            if !spared {
+                let moved = self.bin(&id, &bin);
+                removal.note(id, moved);
             }
         }
-        sync_dir(&bin).naming("sync", &bin)?;
-        sync_dir(&self.snapshots()).naming("sync", &self.snapshots())?;
+        sync_removal(&bin)?;
+        sync_removal(&self.snapshots())?;
         // Stays unless all was spared.
         let _ = fs::remove_dir(&bin);
         removal.done()
@@ -65,21 +68,17 @@ impl Store {
 
     /// Moves both files, if they are there; the commit record first, so that
     /// nothing ever claims bytes that are elsewhere.
-    fn bin(&self, id: &SnapshotId, bin: &Path) -> Result<bool, StoreError> {
-        let mut moved = false;
+    fn bin(&self, id: &SnapshotId, bin: &Path) -> Result<(), StoreError> {
         for (from, name) in [
             (self.meta_path(id), meta_name(id)),
             (self.data_path(id), data_name(id)),
         ] {
             match fs::rename(&from, bin.join(name)) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                other => {
-                    other.naming("move to the trash", &from)?;
-                    moved = true;
-                }
+                other => other.naming("move to the trash", &from)?,
             }
         }
-        Ok(moved)
+        Ok(())
     }
 
     /// A new folder, named by the time that the grace counts from.
@@ -118,10 +117,12 @@ impl Store {
             return Ok(Removed::default());
         }
         let mut removal = Removal::begin(self, "purge", &ids)?;
-        for binned in self.binned(deadline)? {
-            binned.delete()?;
+        let parts = self.binned(deadline)?;
+        for id in ids {
+            let mut parts = parts.iter().filter(|part| part.id == id);
+            let deleted = parts.try_for_each(Binned::delete);
+            removal.note(id, deleted);
         }
-        removal.removed.snapshots = ids;
         removal.done()
     }
 
@@ -193,20 +194,20 @@ impl Store {
         );
 
         let mut removal = Removal::begin(self, "forget", &ids)?;
-        for id in &ids {
-            remove(&self.meta_path(id))?;
-            remove(&self.data_path(id))?;
-        }
-        for part in &trashed {
-            part.delete()?;
+        for id in ids {
+            let mut parts = trashed.iter().filter(|part| part.id == id);
+            let deleted = remove(&self.meta_path(&id))
+                .and_then(|()| remove(&self.data_path(&id)))
+                .and_then(|()| parts.try_for_each(Binned::delete));
+            removal.note(id, deleted);
         }
         let offloaded = self.offloaded().join(session.as_str());
-        match fs::remove_dir_all(&offloaded) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            other => other.naming("remove", &offloaded)?,
+        match fs::remove_dir_all(&offloaded).naming("remove", &offloaded) {
+            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => removal.removed.failed.push(error),
+            Ok(()) => {}
         }
-        sync_dir(&self.snapshots()).naming("sync", &self.snapshots())?;
-        removal.removed.snapshots = ids;
+        sync_removal(&self.snapshots())?;
         removal.done()
     }
 
@@ -267,6 +268,13 @@ impl Binned {
     }
 }
 
+/// What was removed stays so.
+fn sync_removal(dir: &Path) -> Result<(), StoreError> {
+    sync_dir(dir)
+        .naming("sync", dir)
+        .map_err(|error| error.after("the removal"))
+}
+
 fn remove(path: &Path) -> Result<(), StoreError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -319,6 +327,14 @@ impl<'a> Removal<'a> {
             snapshots: ids.iter().map(ToString::to_string).collect(),
             count: Some(ids.len() as u64),
             ..Facts::default()
+        }
+    }
+
+    /// One failure does not stop the others.
+    fn note(&mut self, id: SnapshotId, removed: Result<(), StoreError>) {
+        match removed {
+            Ok(()) => self.removed.snapshots.push(id),
+            Err(error) => self.removed.failed.push(error),
         }
     }
 

@@ -22,8 +22,8 @@ pub(super) fn gc(store: &Store, args: &GcArgs, io: &mut Io) -> Outcome {
             say(&format!("would purge {id}"), args.json, io)?;
         }
     } else {
-        let purged = store.purge(Some(deadline)).map_err(failure)?;
-        state.note(&purged);
+        let mut purged = store.purge(Some(deadline)).map_err(failure)?;
+        state.note(&mut purged, io);
         for id in &purged.snapshots {
             say(&format!("purged {id}"), args.json, io)?;
         }
@@ -54,8 +54,12 @@ struct State {
 }
 
 impl State {
-    fn note(&mut self, removed: &Removed) {
+    fn note(&mut self, removed: &mut Removed, io: &mut Io) {
         self.unaudited |= removed.unaudited;
+        for error in removed.failed.drain(..) {
+            io.report(&failure(error));
+            self.partial = true;
+        }
     }
 
     fn end(&self, io: &mut Io) -> ExitStatus {
@@ -130,10 +134,10 @@ fn apply(
             io.note(format_args!("skip {}: its session is in use", entry.id));
         }
     }
-    let removed = store
+    let mut removed = store
         .discard(&doomed, &catalog.uncommitted)
         .map_err(failure)?;
-    state.note(&removed);
+    state.note(&mut removed, io);
     for id in &removed.snapshots {
         show(id, &Verdict::default(), "removed", json, io)?;
     }
@@ -206,7 +210,7 @@ pub(super) fn purge(store: &Store, dry_run: bool, io: &mut Io) -> Outcome {
         }
         return Ok(ExitStatus::Done);
     }
-    report(&store.purge(None).map_err(failure)?, "purged", io)
+    report(store.purge(None).map_err(failure)?, "purged", io)
 }
 
 /// `--forget -s ID`
@@ -218,12 +222,12 @@ pub(super) fn forget(store: &Store, session: &SessionId, dry_run: bool, io: &mut
         }
         return Ok(ExitStatus::Done);
     }
-    report(&store.forget(session).map_err(failure)?, "deleted", io)
+    report(store.forget(session).map_err(failure)?, "deleted", io)
 }
 
-fn report(removed: &Removed, verb: &str, io: &mut Io) -> Outcome {
+fn report(mut removed: Removed, verb: &str, io: &mut Io) -> Outcome {
     let mut state = State::default();
-    state.note(removed);
+    state.note(&mut removed, io);
     for id in &removed.snapshots {
         say(&format!("{verb} {id}"), false, io)?;
     }
