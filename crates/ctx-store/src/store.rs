@@ -168,6 +168,13 @@ impl Store {
         self.root.join("tmp")
     }
 
+    /// A file in `tmp/`, where killed runs left nothing.
+    pub(crate) fn temp(&self, stem: &str, mode: u32) -> Result<TempFile, StoreError> {
+        let dir = self.tmp();
+        temp::reap(&dir, None);
+        TempFile::create(&dir, stem.as_ref(), mode).naming("create a file in", &dir)
+    }
+
     pub(crate) fn locks(&self) -> PathBuf {
         self.root.join("locks")
     }
