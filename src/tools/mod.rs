@@ -2,5 +2,8 @@
 
 pub mod gc;
 pub mod rollback;
+pub mod count;
+pub mod extract;
 pub mod snapshot;
 pub mod split;
+pub mod summarize;
