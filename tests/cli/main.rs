@@ -3,3 +3,5 @@
 mod count;
 mod generated;
 mod split;
+mod summarize;
+mod summarize_llm;
