@@ -3,9 +3,11 @@
 //! Man pages, completions and the tests of conventions walk [`TOOLS`]; each
 //! binary names its own tool instead, so that it links only what it uses.
 
+pub mod counting;
 pub mod output;
 pub mod session;
 pub mod store;
+pub mod tagged;
 pub mod tools;
 
 use ctx_cli::Tool;
@@ -13,7 +15,9 @@ use ctx_cli::Tool;
 /// Every tool, in the order of the alphabet.
 #[rustfmt::skip]
 pub const TOOLS: &[&Tool] = &[
+    &tools::count::TOOL,
     &tools::extract::TOOL,
     &tools::snapshot::TOOL,
     &tools::split::TOOL,
+    &tools::summarize::TOOL,
 ];

@@ -123,36 +123,34 @@ impl Session {
     /// Warns of what a document holds beside its messages.
     pub fn tell_of_document(&self, io: &mut Io) {
         if let Some(beside @ 1..) = self.records.document_members_beside() {
-            let members = if beside == 1 { "member" } else { "members" };
-            io.warn(format_args!(
-                "{}: {beside} {members} of the document beside its messages are not in the records",
-                self.name
-            ));
+            let name = &self.name;
+            io.warn(format_args!("{name}: {beside} of the document's members stand beside its messages and are left out"));
         }
     }
 
     /// Warns of the bad lines, at the end of the input.
     pub fn report(&self, io: &mut Io) {
-        if let Some((line, why)) = &self.bad.first {
-            let what = if self.invalid == Invalid::Drop {
+        self.bad.report(&self.name, self.invalid, io);
+    }
+}
+
+impl BadLines {
+    /// Warns of them; `name` is the session's.
+    pub fn report(&self, name: &str, invalid: Invalid, io: &mut Io) {
+        if let Some((line, why)) = &self.first {
+            let what = if invalid == Invalid::Drop {
                 "left out"
             } else {
                 "kept as they are"
             };
-            let lines = if self.bad.count == 1 {
-                "bad line"
-            } else {
-                "bad lines"
-            };
-            let (name, count) = (&self.name, self.bad.count);
+            let count = self.count;
+            let lines = if count == 1 { "bad line" } else { "bad lines" };
             io.warn(format_args!(
                 "{name}:{line}: {count} {lines} {what}; the first: {why}"
             ));
         }
     }
-}
 
-impl BadLines {
     fn add(&mut self, record: &Record<'_>) {
         if matches!(record.piece, Piece::Whole | Piece::First) {
             self.count += 1;

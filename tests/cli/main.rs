@@ -1,3 +1,5 @@
 //! End-to-end tests: whole commands, one module per tool.
 
+mod count;
 mod generated;
+mod split;

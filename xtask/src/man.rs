@@ -56,7 +56,7 @@ pub(crate) fn overview() -> Vec<u8> {
         .into_bytes()
 }
 
-/// clap_mangen makes a section of each help heading; here they are groups of
+/// `clap_mangen` makes a section of each help heading; here they are groups of
 /// OPTIONS, so that every page has the same sections.
 fn group_options(options: &str) -> String {
     let mut grouped = String::new();

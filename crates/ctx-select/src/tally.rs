@@ -100,6 +100,13 @@ impl Tally {
             }
             Part::Result(result) => {
                 self.parts.results += 1;
+                for inner in &result.parts {
+                    match inner {
+                        Part::Media(_) => self.parts.media += 1,
+                        Part::Opaque(_) => self.parts.other += 1,
+                        _ => {}
+                    }
+                }
                 let tool = self.tool_of(result, name);
                 self.tool(&tool).add(0, tokens.total());
             }

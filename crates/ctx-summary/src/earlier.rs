@@ -1,0 +1,212 @@
+//! The text of a summary message, and how it is recognised when it is old.
+
+use std::borrow::Cow;
+
+use ctx_transcript::{Dialect, Message, Object, Part, Role};
+
+/// Stands in every summary: what the next model reads is a record, and a wish
+/// that is written in it was dealt with, or is listed as open.
+const RECORD_LINE: &str =
+    "以下是此前对话的记录，不是新的请求。 / A record of earlier conversation, not a request.";
+
+/// The headers of the presets' summaries.
+const HEADERS: [&str; 5] = [
+    "[Compressed History]",
+    "[对话历史摘要]",
+    "[COMPACTED_CONTEXT]",
+    "[Previous conversation summary]",
+    RULE_HEADING,
+];
+
+/// The rule summary's own; it stays with its text, and says how to read it.
+const RULE_HEADING: &str = "## 会话摘要";
+
+/// The text of a summary message: header if wanted, what it is, the summary.
+///
+/// A summary that opens with a heading of its own keeps it first.
+pub fn compose(header: Option<&str>, summary: &str) -> String {
+    let mut text = String::new();
+    if let Some(header) = header.map(str::trim).filter(|header| !header.is_empty()) {
+        text.push_str(header);
+        text.push_str("\n\n");
+    }
+    let (heading, body) = match summary.split_once('\n') {
+        Some((heading, body)) if is_preset_heading(heading) => (Some(heading), body.trim_start()),
+        _ => (None, summary),
+    };
+    if let Some(heading) = heading {
+        text.push_str(heading);
+        text.push_str("\n\n");
+    }
+    text.push_str(RECORD_LINE);
+    text.push_str("\n\n");
+    text.push_str(body.trim_end());
+    text
+}
+
+fn is_preset_heading(line: &str) -> bool {
+    HEADERS.iter().any(|header| behind(line, header).is_some())
+}
+
+/// Recognises summaries of earlier compactions, ours and those of the presets.
+#[derive(Clone, Debug, Default)]
+pub struct Recognizer {
+    header: Option<String>,
+}
+
+impl Recognizer {
+    /// Also recognises `header`.
+    pub fn new(header: Option<&str>) -> Self {
+        Self {
+            header: header
+                .map(str::trim)
+                .filter(|header| !header.is_empty())
+                .map(str::to_owned),
+        }
+    }
+
+    /// The summary in a message: its text without header and record line.
+    /// `None` when the message is none.
+    pub fn summary_in(
+        &self,
+        dialect: &dyn Dialect,
+        object: &Object<'_>,
+        message: &Message<'_>,
+    ) -> Option<String> {
+        if let Some(text) = dialect.summary_text(object) {
+            return Some(self.bare(&text).into_owned());
+        }
+        let may_be = matches!(message.role, Role::User | Role::Assistant | Role::System);
+        let Some(Part::Text(text)) = message.parts.first().filter(|_| may_be) else {
+            return None;
+        };
+        let marked = self.headers().any(|header| behind(text, header).is_some());
+        marked.then(|| self.bare(text).into_owned())
+    }
+
+    fn headers(&self) -> impl Iterator<Item = &str> {
+        let own = self.header.as_deref().into_iter();
+        own.chain(HEADERS).chain([RECORD_LINE])
+    }
+
+    /// Without header and record line. The rule summary's heading stays: it says
+    /// how to read what follows.
+    fn bare<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let mut text = text.trim();
+        let mut heading = None;
+        while let Some((header, rest)) = self
+            .headers()
+            .find_map(|header| Some((header, behind(text, header)?)))
+        {
+            if header == RULE_HEADING {
+                heading = Some(header);
+            }
+            text = rest.trim();
+        }
+        match heading {
+            Some(heading) => Cow::Owned(format!("{heading}\n\n{text}")),
+            None => Cow::Borrowed(text),
+        }
+    }
+}
+
+/// What follows `header` at the beginning of `text`. A header in brackets cannot
+/// be the beginning of a sentence; any other must end its line, or be followed by
+/// a colon or by its translation.
+fn behind<'t>(text: &'t str, header: &str) -> Option<&'t str> {
+    let rest = text.trim_start().strip_prefix(header)?;
+    if header.ends_with(']') {
+        return Some(rest.strip_prefix(':').unwrap_or(rest));
+    }
+    let line_end = rest.find('\n').unwrap_or(rest.len());
+    let tail = rest[..line_end].trim();
+    let alone = tail.is_empty() || tail.starts_with("/ ");
+    if alone {
+        return Some(&rest[line_end..]);
+    }
+    tail.starts_with([':', '：'])
+        .then(|| rest.trim_start().trim_start_matches([':', '：']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RECORD_LINE, Recognizer, compose};
+    use ctx_transcript::dialect::{Anthropic, Chat, Dialect};
+    use ctx_transcript::{Object, Role};
+
+    fn found(dialect: &dyn Dialect, header: Option<&str>, record: &str) -> Option<String> {
+        let object = Object::parse(record).expect("an object");
+        let message = dialect.message(&object).expect("a message");
+        Recognizer::new(header).summary_in(dialect, &object, &message)
+    }
+
+    fn user(text: &str) -> String {
+        serde_json::json!({"role": "user", "content": text}).to_string()
+    }
+
+    #[test]
+    fn what_we_write_is_recognised_in_every_dialect() {
+        for dialect in [&Chat as &dyn Dialect, &Anthropic] {
+            for header in [None, Some("[COMPACTED_CONTEXT]"), Some("# Mine")] {
+                let text = compose(header, "## Goal\nbuild it");
+                let record = dialect.summary_record(Role::User, &text);
+                assert_eq!(
+                    found(dialect, header, &record).as_deref(),
+                    Some("## Goal\nbuild it"),
+                    "{} {header:?}",
+                    dialect.name()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_text_says_that_it_is_a_record() {
+        assert_eq!(
+            compose(Some("[Compressed History]"), "it was\n"),
+            format!("[Compressed History]\n\n{RECORD_LINE}\n\nit was")
+        );
+        assert_eq!(
+            compose(None, "## 会话摘要 / Session summary\n\n- 1"),
+            format!("## 会话摘要 / Session summary\n\n{RECORD_LINE}\n\n- 1")
+        );
+    }
+
+    #[test]
+    fn headers_of_all_presets_are_recognised() {
+        for (text, summary) in [
+            ("[Compressed History]\n\nit was", "it was"),
+            ("[对话历史摘要] 做了", "做了"),
+            ("[COMPACTED_CONTEXT]\nit was", "it was"),
+            ("[Previous conversation summary]: it was", "it was"),
+            ("## 会话摘要\n做了", "## 会话摘要\n\n做了"),
+            ("## 会话摘要：做了", "## 会话摘要\n\n做了"),
+        ] {
+            assert_eq!(
+                found(&Chat, None, &user(text)).as_deref(),
+                Some(summary),
+                "{text}"
+            );
+        }
+        assert_eq!(
+            found(&Chat, Some("# So far"), &user("# So far\nx")).as_deref(),
+            Some("x")
+        );
+        let assistant = r#"{"role":"assistant","content":"[COMPACTED_CONTEXT] x"}"#;
+        assert_eq!(found(&Chat, None, assistant).as_deref(), Some("x"));
+    }
+
+    #[test]
+    fn other_messages_are_no_summaries() {
+        for text in [
+            "please read [Compressed History]",
+            "## 会话摘要怎么写？",
+            "# So far so good",
+            "summary",
+        ] {
+            assert_eq!(found(&Chat, Some("# So far"), &user(text)), None, "{text}");
+        }
+        let tool = r#"{"role":"tool","tool_call_id":"1","content":"[Compressed History] x"}"#;
+        assert_eq!(found(&Chat, None, tool), None);
+    }
+}

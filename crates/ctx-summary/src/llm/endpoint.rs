@@ -1,0 +1,281 @@
+//! Where a question goes: one rule from the URL that the user gave to the
+//! address and the API behind it.
+
+use std::fmt;
+
+use ureq::http::Uri;
+
+/// The two ways of asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Api {
+    /// `POST …/chat/completions`
+    OpenAi,
+    /// `POST …/messages`
+    Anthropic,
+}
+
+/// A full address and the API spoken there.
+///
+/// A URL whose path ends in `/chat/completions` or `/messages` is used as it
+/// stands and names its API. Any other URL is a base: the API is the one asked
+/// for, else Anthropic's where a label of the host or a part of the path is
+/// `anthropic`, else chat completions; then `/v1` is added unless the path holds a
+/// version already (`v1`, `v1beta`, `v4`), then the API's own path.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    api: Api,
+    url: String,
+    shown: String,
+    names_openai: bool,
+    loopback: bool,
+}
+
+/// Why a URL is no address of a model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EndpointError {
+    /// Not an absolute `http` or `https` URL.
+    #[error("the LLM URL must begin with http:// or https:// and name a host")]
+    NotHttp,
+    /// `https://user:password@host/`.
+    #[error("the LLM URL holds a user name or password")]
+    Credentials,
+    /// The path is that of the other API.
+    #[error("the LLM URL ends in the path of another API than the one asked for")]
+    OtherApi,
+}
+
+impl Api {
+    fn path(self) -> &'static str {
+        match self {
+            Self::OpenAi => "/chat/completions",
+            Self::Anthropic => "/messages",
+        }
+    }
+}
+
+impl Endpoint {
+    /// Applies the rule above.
+    pub fn new(url: &str, asked: Option<Api>) -> Result<Self, EndpointError> {
+        let uri: Uri = url.trim().parse().map_err(|_| EndpointError::NotHttp)?;
+        let scheme = uri.scheme_str().ok_or(EndpointError::NotHttp)?;
+        let authority = uri.authority().ok_or(EndpointError::NotHttp)?.as_str();
+        if !matches!(scheme, "http" | "https") || uri.host().is_none_or(str::is_empty) {
+            return Err(EndpointError::NotHttp);
+        }
+        if authority.contains('@') {
+            return Err(EndpointError::Credentials);
+        }
+        let host = uri.host().unwrap_or_default();
+        let given = uri.path().trim_end_matches('/');
+        let (api, path) = match whole_address(given) {
+            Some(api) if asked.is_some_and(|asked| asked != api) => {
+                return Err(EndpointError::OtherApi);
+            }
+            Some(api) => (api, given.to_owned()),
+            None => {
+                let api = asked.unwrap_or_else(|| guess(host, given));
+                let version = if given.split('/').any(is_version) {
+                    ""
+                } else {
+                    "/v1"
+                };
+                (api, format!("{given}{version}{}", api.path()))
+            }
+        };
+        let shown = format!("{scheme}://{authority}{path}");
+        let url = match uri.query() {
+            Some(query) => format!("{shown}?{query}"),
+            None => shown.clone(),
+        };
+        Ok(Self {
+            api,
+            url,
+            shown,
+            names_openai: host == "openai.com" || host.ends_with(".openai.com"),
+            loopback: is_loopback(host),
+        })
+    }
+
+    /// The API spoken there.
+    pub fn api(&self) -> Api {
+        self.api
+    }
+
+    /// Whether it is on this machine: no proxy stands between.
+    pub fn is_loopback(&self) -> bool {
+        self.loopback
+    }
+
+    /// The address to post to.
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The `openai.com` servers refuse `max_tokens` for their newer models; most
+    /// other servers know nothing else.
+    pub(super) fn names_openai(&self) -> bool {
+        self.names_openai
+    }
+}
+
+/// The address without its query, which may hold a key.
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Endpoint({:?}, {})", self.api, self.shown)
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    bare.eq_ignore_ascii_case("localhost")
+        || bare
+            .parse::<std::net::IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+fn whole_address(path: &str) -> Option<Api> {
+    [Api::OpenAi, Api::Anthropic]
+        .into_iter()
+        .find(|api| path.ends_with(api.path()))
+}
+
+fn guess(host: &str, path: &str) -> Api {
+    let named = |part: &str| part.eq_ignore_ascii_case("anthropic");
+    if host.split('.').any(named) || path.split('/').any(named) {
+        Api::Anthropic
+    } else {
+        Api::OpenAi
+    }
+}
+
+/// `v1`, `v4`, `v1beta`: a `v`, a digit, and no punctuation.
+fn is_version(part: &str) -> bool {
+    let mut chars = part.chars();
+    chars.next() == Some('v')
+        && chars.next().is_some_and(|c| c.is_ascii_digit())
+        && chars.all(|c| c.is_ascii_alphanumeric())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Api, Endpoint, EndpointError};
+
+    fn address(url: &str, asked: Option<Api>) -> (Api, String) {
+        let endpoint = Endpoint::new(url, asked).expect(url);
+        (endpoint.api(), endpoint.url().to_owned())
+    }
+
+    #[test]
+    fn a_base_gets_version_and_path() {
+        for (url, api, whole) in [
+            (
+                "http://127.0.0.1:8080",
+                Api::OpenAi,
+                "http://127.0.0.1:8080/v1/chat/completions",
+            ),
+            (
+                "http://127.0.0.1:8080/v1/",
+                Api::OpenAi,
+                "http://127.0.0.1:8080/v1/chat/completions",
+            ),
+            (
+                "https://api.anthropic.com",
+                Api::Anthropic,
+                "https://api.anthropic.com/v1/messages",
+            ),
+            (
+                "https://models.example/api/anthropic",
+                Api::Anthropic,
+                "https://models.example/api/anthropic/v1/messages",
+            ),
+            (
+                "https://models.example/v1beta/openai",
+                Api::OpenAi,
+                "https://models.example/v1beta/openai/chat/completions",
+            ),
+            (
+                "https://models.example/?api-version=2",
+                Api::OpenAi,
+                "https://models.example/v1/chat/completions?api-version=2",
+            ),
+        ] {
+            assert_eq!(address(url, None), (api, whole.to_owned()), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_whole_address_stays_and_names_its_api() {
+        let (api, url) = address("http://host/proxy/messages", None);
+        assert_eq!(
+            (api, url.as_str()),
+            (Api::Anthropic, "http://host/proxy/messages")
+        );
+        assert_eq!(
+            Endpoint::new("http://host/v1/messages", Some(Api::OpenAi)),
+            Err(EndpointError::OtherApi)
+        );
+    }
+
+    #[test]
+    fn the_api_asked_for_holds_for_a_base() {
+        let (api, url) = address("http://127.0.0.1:1", Some(Api::Anthropic));
+        assert_eq!(
+            (api, url.as_str()),
+            (Api::Anthropic, "http://127.0.0.1:1/v1/messages")
+        );
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused() {
+        for url in [
+            "",
+            "localhost:8080",
+            "ftp://host",
+            "/v1",
+            "file:///etc/passwd",
+            "http://",
+        ] {
+            assert_eq!(
+                Endpoint::new(url, None),
+                Err(EndpointError::NotHttp),
+                "{url}"
+            );
+        }
+        assert_eq!(
+            Endpoint::new("https://me:pw@host/v1", None),
+            Err(EndpointError::Credentials)
+        );
+    }
+
+    #[test]
+    fn this_machine_is_known() {
+        let is_loopback = |url| Endpoint::new(url, None).expect(url).is_loopback();
+        for url in [
+            "http://localhost:1",
+            "http://127.0.0.1",
+            "http://[::1]:8080/v1",
+        ] {
+            assert!(is_loopback(url), "{url}");
+        }
+        for url in [
+            "http://localhost.example",
+            "http://10.0.0.1",
+            "https://api.openai.com",
+        ] {
+            assert!(!is_loopback(url), "{url}");
+        }
+    }
+
+    #[test]
+    fn the_query_is_not_shown() {
+        let endpoint = Endpoint::new("https://host/v1?key=hidden", None).expect("an address");
+        assert_eq!(endpoint.to_string(), "https://host/v1/chat/completions");
+        assert!(!format!("{endpoint:?}").contains("hidden"));
+    }
+}

@@ -1,0 +1,245 @@
+//! The rule summary: counted and quoted, never guessed, without any model.
+
+use std::collections::{HashSet, VecDeque};
+use std::fmt::Write;
+
+use ctx_tokens::TokenCounter;
+use ctx_transcript::redact::redact;
+use ctx_transcript::{Message, Part, Role};
+
+use crate::text::{first_chars, one_line};
+
+mod carried;
+
+use carried::{Carried, OwnSummary};
+
+/// Topics are the last user messages, so many …
+const TOPICS: usize = 3;
+/// … of so many characters each.
+const TOPIC_CHARS: usize = 50;
+/// What is looked at of a message to make a topic: enough that no secret is cut
+/// in two before it is recognised.
+const TOPIC_SOURCE_CHARS: usize = 2_000;
+
+const HEADING: &str = "## 会话摘要 / Session summary";
+const USER_MESSAGES: &str = "- 用户消息数 / User messages: ";
+const TOOL_CALLS: &str = "- 工具调用数 / Tool calls: ";
+const LATEST_TOPICS: &str = "- 最近话题 / Latest topics: ";
+const TOOLS: &str = "- 使用的工具 / Tools used: ";
+const EARLIER: &str = "### 更早的摘要 / Earlier summary";
+const EARLIER_TOPICS: &str = "- 更早话题 / Earlier topics: ";
+
+/// Takes the messages of an old zone and says what was in it: how many user
+/// messages and tool calls, the latest topics, the tools. Memory does not grow
+/// with the zone, only with the tools' names and with earlier summaries.
+///
+/// An earlier rule summary is added up with the new one; any other earlier
+/// summary stands word for word in a section of its own, of which there is one
+/// however often a session is compacted.
+#[derive(Debug, Default)]
+pub struct RuleSummary {
+    user_messages: u64,
+    tool_calls: u64,
+    topics: VecDeque<String>,
+    tools: Vec<String>,
+    seen_tools: HashSet<String>,
+    carried: Carried,
+    redacted: usize,
+}
+
+impl RuleSummary {
+    /// Nothing seen yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// One more message of the old zone, in order.
+    pub fn push(&mut self, message: &Message<'_>) {
+        for call in message.calls() {
+            self.tool_calls += 1;
+            self.add_tool(&one_line(&call.name));
+        }
+        let said = |part: &Part<'_>| !matches!(part, Part::Result(_));
+        if message.role == Role::User && message.parts.iter().any(said) {
+            self.user_messages += 1;
+            self.add_topic(message);
+        }
+    }
+
+    /// A summary of what was before the old zone, as [`crate::Recognizer`] finds it.
+    pub fn push_earlier(&mut self, text: &str) {
+        let Some(own) = OwnSummary::parse(text) else {
+            self.carried.add_text(text);
+            return;
+        };
+        self.user_messages += own.user_messages;
+        self.tool_calls += own.tool_calls;
+        for tool in own.tools {
+            self.add_tool(tool);
+        }
+        self.carried.add_text(own.carried);
+        self.retire_topics();
+        if let Some(topics) = own.topics {
+            self.topics.push_back(topics.to_owned());
+            self.retire_topics();
+        }
+    }
+
+    /// How many secrets were taken out of the topics.
+    pub fn redacted(&self) -> usize {
+        self.redacted
+    }
+
+    /// The summary. With a limit in tokens it is made to fit: lines of earlier
+    /// summaries leave first, the oldest before the others, which is said in a
+    /// line; then tools, then topics. Counts always stay.
+    pub fn finish(&self, limit: Option<u64>, counter: &dyn TokenCounter) -> String {
+        let whole = Cut::default();
+        let Some(limit) = limit else {
+            return self.write(whole);
+        };
+        let fits = |cut: Cut| counter.count_up_to(&self.write(cut), limit).is_some();
+        // Each stage cuts as little as is enough, and all of it when it is not.
+        let mut cut = whole;
+        for (stage, most) in [
+            (Stage::Lines, self.carried.lines()),
+            (Stage::Tools, self.tools.len()),
+            (Stage::Topics, self.topics.len()),
+        ] {
+            let least = least(most, |amount| fits(cut.with(stage, amount)));
+            cut = cut.with(stage, least.unwrap_or(most));
+            if least.is_some() {
+                break;
+            }
+        }
+        self.write(cut)
+    }
+
+    fn add_tool(&mut self, name: &str) {
+        if !name.is_empty() && !self.seen_tools.contains(name) {
+            self.seen_tools.insert(name.to_owned());
+            self.tools.push(name.to_owned());
+        }
+    }
+
+    fn add_topic(&mut self, message: &Message<'_>) {
+        let mut source = String::new();
+        for part in &message.parts {
+            match part {
+                Part::Text(text) => {
+                    source.push_str(first_chars(text, TOPIC_SOURCE_CHARS));
+                    source.push(' ');
+                }
+                Part::Media(media) => {
+                    let _ = write!(source, "[{}] ", media.kind);
+                }
+                _ => {}
+            }
+        }
+        let (clean, secrets) = redact(&source);
+        self.redacted += secrets;
+        let topic = first_chars(&one_line(&clean), TOPIC_CHARS)
+            .trim_end()
+            .to_owned();
+        if topic.is_empty() {
+            return;
+        }
+        if self.topics.len() == TOPICS {
+            self.topics.pop_front();
+        }
+        self.topics.push_back(topic);
+    }
+
+    /// Topics that are older than an earlier summary's end become one of its lines.
+    fn retire_topics(&mut self) {
+        if !self.topics.is_empty() {
+            let topics = Vec::from(std::mem::take(&mut self.topics)).join("; ");
+            self.carried.add_line(&format!("{EARLIER_TOPICS}{topics}"));
+        }
+    }
+
+    fn write(&self, cut: Cut) -> String {
+        let mut text = format!(
+            "{HEADING}\n\n{USER_MESSAGES}{}\n{TOOL_CALLS}{}\n",
+            self.user_messages, self.tool_calls
+        );
+        let topics: Vec<&str> = self
+            .topics
+            .iter()
+            .skip(cut.topics)
+            .map(String::as_str)
+            .collect();
+        if !topics.is_empty() {
+            let _ = writeln!(text, "{LATEST_TOPICS}{}", topics.join("; "));
+        }
+        let (kept, more) = self.tools.split_at(self.tools.len() - cut.tools);
+        if !self.tools.is_empty() {
+            let more = match more.len() {
+                0 => String::new(),
+                count if kept.is_empty() => format!("+{count}"),
+                count => format!(", +{count}"),
+            };
+            let _ = writeln!(text, "{TOOLS}{}{more}", kept.join(", "));
+        }
+        if !self.carried.is_empty() {
+            let _ = write!(text, "\n{EARLIER}\n\n{}", self.carried.write(cut.lines));
+        }
+        text.truncate(text.trim_end().len());
+        text
+    }
+}
+
+/// How much is left out: carried lines and topics from the oldest, tools from
+/// the last.
+#[derive(Clone, Copy, Default)]
+struct Cut {
+    lines: usize,
+    tools: usize,
+    topics: usize,
+}
+
+#[derive(Clone, Copy)]
+enum Stage {
+    Lines,
+    Tools,
+    Topics,
+}
+
+impl Cut {
+    fn with(self, stage: Stage, amount: usize) -> Self {
+        match stage {
+            Stage::Lines => Self {
+                lines: amount,
+                ..self
+            },
+            Stage::Tools => Self {
+                tools: amount,
+                ..self
+            },
+            Stage::Topics => Self {
+                topics: amount,
+                ..self
+            },
+        }
+    }
+}
+
+/// The least amount up to `most` that is enough, found by halving.
+fn least(most: usize, enough: impl Fn(usize) -> bool) -> Option<usize> {
+    if enough(0) {
+        return Some(0);
+    }
+    if !enough(most) {
+        return None;
+    }
+    let (mut too_little, mut fine) = (0, most);
+    while fine - too_little > 1 {
+        let middle = usize::midpoint(too_little, fine);
+        if enough(middle) {
+            fine = middle;
+        } else {
+            too_little = middle;
+        }
+    }
+    Some(fine)
+}

@@ -1,0 +1,232 @@
+//! Prompts: Markdown with a few placeholders.
+
+use std::str::FromStr;
+
+/// What a template is filled with.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Filling<'a> {
+    /// Length of the summary in tokens.
+    pub target: u64,
+    /// What the user wants stressed.
+    pub instructions: &'a str,
+    /// The summary of what came before.
+    pub earlier: &'a str,
+    /// The messages.
+    pub transcript: &'a str,
+}
+
+/// A prompt for a summary.
+///
+/// What stands before the first line `---` is the system prompt, the rest is
+/// the message; without that line all of it is the message. `{{target}}`,
+/// `{{instructions}}`, `{{earlier}}` and `{{transcript}}` are replaced;
+/// `{{transcript}}` must be there. A paragraph with a placeholder that has
+/// nothing to say is left out, together with a paragraph before it that ends in
+/// a colon.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template {
+    system: String,
+    message: String,
+}
+
+/// Why a text is no template.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TemplateError {
+    /// The messages would not be sent.
+    #[error("the template has no {{{{transcript}}}}")]
+    NoTranscript,
+    /// A name that is none of ours: a slip of the pen.
+    #[error("the template has an unknown placeholder {{{{{0}}}}}")]
+    Unknown(String),
+}
+
+const SANBOT: &str = include_str!("../../../prompts/sanbot.md");
+const SYNAPSE: &str = include_str!("../../../prompts/synapse.md");
+
+impl Template {
+    /// The names of the templates inside.
+    pub const NAMES: [&str; 2] = ["sanbot", "synapse"];
+
+    /// One of the templates inside.
+    pub fn by_name(name: &str) -> Option<Self> {
+        let text = match name {
+            "sanbot" => SANBOT,
+            "synapse" => SYNAPSE,
+            _ => return None,
+        };
+        text.parse().ok()
+    }
+
+    /// System prompt and message.
+    pub fn fill(&self, filling: &Filling<'_>) -> (String, String) {
+        (fill(&self.system, filling), fill(&self.message, filling))
+    }
+}
+
+impl FromStr for Template {
+    type Err = TemplateError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let text = text.replace("\r\n", "\n");
+        let (system, message) = match text.split_once("\n---\n") {
+            Some((system, message)) => (system, message),
+            None => ("", text.as_str()),
+        };
+        let template = Self {
+            system: system.trim().to_owned(),
+            message: message.trim().to_owned(),
+        };
+        let names: Vec<&str> = placeholders(&text).collect();
+        if let Some(unknown) = names
+            .iter()
+            .find(|name| value(name, &Filling::default()).is_none())
+        {
+            return Err(TemplateError::Unknown((*unknown).to_owned()));
+        }
+        if !names.contains(&"transcript") {
+            return Err(TemplateError::NoTranscript);
+        }
+        Ok(template)
+    }
+}
+
+fn value(name: &str, filling: &Filling<'_>) -> Option<String> {
+    Some(match name {
+        "target" => filling.target.to_string(),
+        "instructions" => filling.instructions.trim().to_owned(),
+        "earlier" => filling.earlier.trim().to_owned(),
+        "transcript" => filling.transcript.trim().to_owned(),
+        _ => return None,
+    })
+}
+
+/// The names between `{{` and `}}`, in order.
+fn placeholders(text: &str) -> impl Iterator<Item = &str> {
+    text.split("{{")
+        .skip(1)
+        .filter_map(|rest| rest.split_once("}}"))
+        .map(|(name, _)| name.trim())
+}
+
+fn fill(text: &str, filling: &Filling<'_>) -> String {
+    let is_empty = |name| value(name, filling).is_none_or(|value| value.is_empty());
+    let mut kept: Vec<&str> = Vec::new();
+    for paragraph in text.split("\n\n") {
+        if placeholders(paragraph).any(is_empty) {
+            if kept
+                .last()
+                .is_some_and(|before| before.trim_end().ends_with(':'))
+            {
+                kept.pop();
+            }
+        } else {
+            kept.push(paragraph);
+        }
+    }
+    replace(&kept.join("\n\n"), filling)
+}
+
+/// Values are put in, not read: what looks like a placeholder in them stays.
+fn replace(text: &str, filling: &Filling<'_>) -> String {
+    let mut pieces = text.split("{{");
+    let mut filled = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let known = piece
+            .split_once("}}")
+            .and_then(|(name, after)| Some((value(name.trim(), filling)?, after)));
+        if let Some((value, after)) = known {
+            filled.push_str(&value);
+            filled.push_str(after);
+        } else {
+            filled.push_str("{{");
+            filled.push_str(piece);
+        }
+    }
+    filled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Filling, Template, TemplateError};
+
+    const FULL: Filling<'_> = Filling {
+        target: 500,
+        instructions: "the names",
+        earlier: "it began",
+        transcript: "[user]\nhi {{target}}",
+    };
+
+    #[test]
+    fn templates_inside_are_filled() {
+        for name in Template::NAMES {
+            let template = Template::by_name(name).expect(name);
+            let (system, message) = template.fill(&FULL);
+            assert!(system.contains("500 tokens"), "{name}");
+            assert!(system.ends_with("attention to this: the names"), "{name}");
+            assert!(message.contains("<earlier-summary>\nit began\n</earlier-summary>"));
+            assert!(message.contains("<record>\n[user]\nhi {{target}}\n</record>"));
+            let (system, message) = template.fill(&Filling {
+                instructions: "",
+                earlier: " ",
+                ..FULL
+            });
+            assert!(system.ends_with("nothing else."), "{name}");
+            assert!(message.starts_with("The record:\n\n<record>"), "{message}");
+        }
+        assert!(Template::by_name("other").is_none());
+    }
+
+    #[test]
+    fn the_policies_headings_are_there() {
+        let headings = |name| -> Vec<String> {
+            let (system, _) = Template::by_name(name).expect(name).fill(&FULL);
+            let lines = system.lines().filter_map(|line| line.strip_prefix("## "));
+            lines.map(str::to_owned).collect()
+        };
+        assert_eq!(
+            headings("sanbot"),
+            ["任务目标", "已完成", "关键决策", "待处理"]
+        );
+        assert_eq!(
+            headings("synapse"),
+            [
+                "Technical Context",
+                "Project Overview",
+                "Code Changes",
+                "Debugging & Issues",
+                "Current Status",
+                "Pending Tasks",
+                "User Preferences",
+                "Key Decisions"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_template_of_the_user_may_be_one_message() {
+        let template: Template = "Sum up in { {{ target }} } words:\r\n\r\n{{transcript}}"
+            .parse()
+            .expect("a template");
+        let (system, message) = template.fill(&FULL);
+        assert_eq!(system, "");
+        assert_eq!(message, "Sum up in { 500 } words:\n\n[user]\nhi {{target}}");
+    }
+
+    #[test]
+    fn slips_are_found() {
+        assert_eq!("x".parse::<Template>(), Err(TemplateError::NoTranscript));
+        let error = "{{transcript}} {{tagret}}"
+            .parse::<Template>()
+            .expect_err("a slip");
+        assert_eq!(
+            error.to_string(),
+            "the template has an unknown placeholder {{tagret}}"
+        );
+        assert_eq!(
+            "x".parse::<Template>()
+                .expect_err("no transcript")
+                .to_string(),
+            "the template has no {{transcript}}"
+        );
+    }
+}

@@ -1,0 +1,76 @@
+//! The flags that say how tokens are counted, the same in every tool.
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use ctx_cli::{Failure, Io};
+use ctx_select::count::MessageCounter;
+use ctx_tokens::{Encoding, Model};
+
+/// Flags of every tool that counts tokens.
+#[derive(Args, Clone, Debug, Default)]
+pub struct CountingArgs {
+    /// Count tokens with this encoding [default: the model's, else `o200k_base`]
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_parser = encodings(),
+        help_heading = "Tokens"
+    )]
+    pub encoding: Option<Encoding>,
+    /// Count for this model: with its encoding, against its window
+    #[arg(long, value_name = "NAME", help_heading = "Tokens")]
+    pub model: Option<String>,
+}
+
+fn encodings() -> impl TypedValueParser<Value = Encoding> {
+    PossibleValuesParser::new(Encoding::ALL.map(Encoding::name))
+        .try_map(|name| name.parse::<Encoding>())
+}
+
+/// How tokens are counted.
+#[derive(Clone, Copy)]
+pub struct Counting {
+    /// What counts.
+    pub counter: MessageCounter,
+    /// The model, when one was named.
+    pub model: Option<&'static Model>,
+}
+
+impl CountingArgs {
+    /// What the flags mean; a model that is not in the table is a usage error.
+    pub fn resolve(&self) -> Result<Counting, Failure> {
+        let model = match &self.model {
+            None => None,
+            Some(name) => Some(ctx_tokens::model(name).ok_or_else(|| {
+                Failure::new(format_args!("unknown model {name:?}"))
+                    .hint("count with --encoding instead; --help lists the encodings")
+            })?),
+        };
+        let encoding = self.encoding.or(model.map(|model| model.encoding));
+        Ok(Counting {
+            counter: MessageCounter::new(encoding.unwrap_or_default()),
+            model,
+        })
+    }
+}
+
+impl Counting {
+    /// Whether the encoding is the named model's own.
+    pub fn is_exact(&self) -> bool {
+        self.model
+            .is_some_and(|model| model.exact && model.encoding == self.counter.encoding())
+    }
+
+    /// Warns when another encoding stands in for the model's own.
+    pub fn report(&self, io: &mut Io) {
+        if let Some(model) = self.model
+            && !model.exact
+        {
+            io.warn(format_args!(
+                "the tokenizer of {}… is not published: counts by {} are estimates",
+                model.prefix,
+                self.counter.encoding()
+            ));
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! One file, counted; and many at a time.
+
+use std::io::Read;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ctx_cli::{Failure, Inputs, Io};
+use ctx_select::count::MessageCounter;
+use ctx_select::tally::Tally;
+use ctx_transcript::{Conversation, Dialect, Object, Piece, Record};
+
+use super::{Args, Plan};
+use crate::session::{BadLines, Invalid};
+
+/// What was found in a file.
+#[derive(Default)]
+pub(super) struct Counted {
+    /// As the user named it.
+    pub(super) name: String,
+    /// Whether its line in a table bears the name.
+    pub(super) named: bool,
+    pub(super) records: u64,
+    /// Of its records as they stand, tags and line ends included.
+    pub(super) bytes: u64,
+    pub(super) tally: Tally,
+    pub(super) bad: BadLines,
+    /// Objects in a format we do not know, counted as text.
+    unknown: u64,
+    /// With `--batch`: objects that hold no list of messages.
+    no_conversation: u64,
+}
+
+impl Counted {
+    pub(super) fn of(path: &Path, args: &Args, plan: &Plan) -> Result<Self, Failure> {
+        let mut counted = Self {
+            named: !plan.anonymous,
+            ..Self::default()
+        };
+        if args.text {
+            counted.text(path, &plan.counting.counter)?;
+        } else {
+            counted.session(path, args, &plan.counting.counter)?;
+        }
+        Ok(counted)
+    }
+
+    /// Many files as one.
+    pub(super) fn total(files: &[Self]) -> Self {
+        let mut total = Self {
+            name: "total".to_owned(),
+            named: true,
+            ..Self::default()
+        };
+        for file in files {
+            total.records += file.records;
+            total.bytes += file.bytes;
+            total.bad.count += file.bad.count;
+            total.tally.merge(&file.tally);
+        }
+        total
+    }
+
+    /// An opened session of which nothing is counted yet.
+    pub(super) fn begin(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// A text is one piece, so all of it is read before it is counted. Bytes that
+    /// are not UTF-8 count as U+FFFD.
+    fn text(&mut self, path: &Path, counter: &MessageCounter) -> Result<(), Failure> {
+        let mut input = Inputs::open(path)?;
+        let mut bytes = Vec::new();
+        let read = input.reader.read_to_end(&mut bytes);
+        read.map_err(|error| {
+            Failure::new(format_args!("cannot read: {error}")).at(&input.name, None)
+        })?;
+        self.name = input.name;
+        self.bytes = bytes.len() as u64;
+        self.tally.text(counter, &String::from_utf8_lossy(&bytes));
+        Ok(())
+    }
+
+    fn session(
+        &mut self,
+        path: &Path,
+        args: &Args,
+        counter: &MessageCounter,
+    ) -> Result<(), Failure> {
+        let mut session = args.read.open(path)?;
+        self.name.clone_from(&session.name);
+        let dialect = session.dialect();
+        session.each(|record| {
+            self.record(record, dialect, args.read.batch, counter);
+            Ok(())
+        })?;
+        self.bad = session.bad().clone();
+        Ok(())
+    }
+
+    /// Counts one record and returns its tokens.
+    pub(super) fn record(
+        &mut self,
+        record: &Record<'_>,
+        dialect: Option<&dyn Dialect>,
+        batch: bool,
+        counter: &MessageCounter,
+    ) -> u64 {
+        self.records += u64::from(matches!(record.piece, Piece::Whole | Piece::First));
+        self.bytes += record.bytes.len() as u64;
+        let Some(object) = record.whole_object() else {
+            return 0;
+        };
+        match dialect {
+            None => {
+                self.unknown += 1;
+                let untagged = record.untagged();
+                self.tally
+                    .text(counter, &String::from_utf8_lossy(untagged.trim_ascii_end()))
+            }
+            Some(dialect) if batch => self.conversation(object, dialect, counter),
+            Some(dialect) => self.message(object, dialect, counter),
+        }
+    }
+
+    fn conversation(
+        &mut self,
+        object: &Object<'_>,
+        dialect: &dyn Dialect,
+        counter: &MessageCounter,
+    ) -> u64 {
+        let Some(conversation) = Conversation::of(object) else {
+            self.no_conversation += 1;
+            return 0;
+        };
+        let before = self.tally.tokens().total();
+        self.tally.begin();
+        for object in &conversation.messages {
+            self.message(object, dialect, counter);
+        }
+        self.tally.tokens().total() - before
+    }
+
+    fn message(
+        &mut self,
+        object: &Object<'_>,
+        dialect: &dyn Dialect,
+        counter: &MessageCounter,
+    ) -> u64 {
+        let Some(message) = dialect.message(object) else {
+            return 0;
+        };
+        if self.tally.conversations() == 0 {
+            self.tally.begin();
+        }
+        self.tally.message(counter, &message).total()
+    }
+
+    /// Warns of what was not counted as messages.
+    pub(super) fn report(&self, invalid: Invalid, io: &mut Io) {
+        let name = &self.name;
+        self.bad.report(name, invalid, io);
+        if self.unknown > 0 {
+            io.warn(format_args!(
+                "{name}: unknown format, each line is counted as plain text; \
+                 --dialect or --batch says how to read it"
+            ));
+        }
+        if self.no_conversation > 0 {
+            io.warn(format_args!(
+                "{name}: lines that hold no conversation (\"messages\"): {}",
+                self.no_conversation
+            ));
+        }
+    }
+}
+
+/// Runs `count` for each path on up to `jobs` threads; the results are in the
+/// order of the paths.
+pub(super) fn in_parallel<T: Send>(
+    paths: &[PathBuf],
+    jobs: NonZeroUsize,
+    count: impl Fn(&Path) -> T + Sync,
+) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            match paths.get(at) {
+                Some(path) => done.push((at, count(path))),
+                None => return done,
+            }
+        }
+    };
+    let threads = jobs.get().min(paths.len());
+    if threads <= 1 {
+        return work().into_iter().map(|(_, result)| result).collect();
+    }
+    let mut results: Vec<(usize, T)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let joined = threads.into_iter().map(|thread| match thread.join() {
+            Ok(done) => done,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        joined.flatten().collect()
+    });
+    results.sort_unstable_by_key(|(at, _)| *at);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroUsize;
+    use std::path::PathBuf;
+
+    use super::in_parallel;
+
+    #[test]
+    fn results_come_in_the_order_of_the_paths() {
+        let paths: Vec<PathBuf> = (0..50).map(|n| PathBuf::from(n.to_string())).collect();
+        let names: Vec<String> = (0..50).map(|n| n.to_string()).collect();
+        for jobs in [1, 2, 7, 200] {
+            let jobs = NonZeroUsize::new(jobs).expect("not zero");
+            let results = in_parallel(&paths, jobs, |path| {
+                std::thread::yield_now();
+                path.display().to_string()
+            });
+            assert_eq!(results, names);
+        }
+    }
+}

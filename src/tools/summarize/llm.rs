@@ -1,0 +1,185 @@
+//! Flags and environment of the method `llm`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use ctx_cli::{Failure, Io, parse_count};
+use ctx_summary::Template;
+use ctx_summary::llm::{Api, Client, Endpoint, Key, Proxy, Retries, Settings};
+use ctx_tokens::Encoding;
+
+use super::writer::{Model, Writer};
+
+/// What is said about the model, its server and its prompt.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "With --method llm")]
+pub(super) struct LlmArgs {
+    /// Server to ask. A URL that ends in /chat/completions or /messages is used
+    /// as it stands; to any other, /v1 (unless a version is in it) and the API's
+    /// path are added
+    #[arg(long, value_name = "URL", env = "CTX_LLM_URL", hide_env_values = true)]
+    llm_url: Option<String>,
+    /// API of the server [default: by the URL: anthropic where host or path name
+    /// it, else openai]
+    #[arg(long, value_enum, value_name = "API")]
+    llm_api: Option<ApiName>,
+    /// Model to ask for
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "CTX_LLM_MODEL",
+        hide_env_values = true
+    )]
+    llm_model: Option<String>,
+    /// Window of the model in tokens; a longer input is summed up in parts
+    /// [default: the model's, else 32000]
+    #[arg(long, value_name = "TOKENS", value_parser = parse_count)]
+    llm_window: Option<u64>,
+    /// Seconds until one answer must be there
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
+    llm_timeout: u64,
+    /// Prompt: sanbot (four sections), synapse (eight), or a file with
+    /// {{transcript}} in it, and {{earlier}}, {{instructions}}, {{target}} as wanted
+    #[arg(long, value_name = "NAME|FILE", default_value = "sanbot")]
+    template: String,
+    /// What the summary shall stress
+    #[arg(long, value_name = "TEXT")]
+    instructions: Option<String>,
+    /// What to do when no model answers
+    #[arg(long, value_enum, value_name = "HOW", default_value_t)]
+    on_failure: OnFailure,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ApiName {
+    /// Chat completions, as many servers speak them
+    Openai,
+    /// Anthropic messages
+    Anthropic,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum OnFailure {
+    /// Take the rule summary, and say so
+    #[default]
+    Rule,
+    /// Fail, and write nothing
+    Fail,
+}
+
+const DEFAULT_TARGET: u64 = 500;
+const SYNAPSE_TARGET: u64 = 8_000;
+const DEFAULT_WINDOW: u64 = 32_000;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+
+impl LlmArgs {
+    /// The writer these flags ask for: without a server, the rule's.
+    pub(super) fn writer(
+        &self,
+        encoding: Encoding,
+        target: Option<u64>,
+        io: &mut Io,
+    ) -> Result<Writer, Failure> {
+        // A slip in the template is told even when it would not be used.
+        let template = self.template()?;
+        let Some(url) = self.llm_url.as_deref().filter(|url| !url.trim().is_empty()) else {
+            let failure =
+                Failure::new("no LLM server is named").hint("set --llm-url or CTX_LLM_URL");
+            if self.on_failure == OnFailure::Fail {
+                return Err(failure);
+            }
+            io.warn(format_args!("{failure}; the rule summary is taken"));
+            return Ok(Writer::rule(encoding, target));
+        };
+        let endpoint = self.endpoint(url)?;
+        let known = self.llm_model.as_deref().and_then(ctx_tokens::model);
+        let usual = match self.template.as_str() {
+            "synapse" => SYNAPSE_TARGET,
+            _ => DEFAULT_TARGET,
+        };
+        let model = Model {
+            template,
+            instructions: self.instructions.clone().unwrap_or_default(),
+            target: target.unwrap_or(usual),
+            window: self
+                .llm_window
+                .or(known.map(|model| model.window))
+                .unwrap_or(DEFAULT_WINDOW),
+            must_answer: self.on_failure == OnFailure::Fail,
+            client: Client::new(self.settings(endpoint)?),
+        };
+        Ok(Writer::model(encoding, target, model))
+    }
+
+    fn endpoint(&self, url: &str) -> Result<Endpoint, Failure> {
+        let api = self.llm_api.map(|api| match api {
+            ApiName::Openai => Api::OpenAi,
+            ApiName::Anthropic => Api::Anthropic,
+        });
+        Endpoint::new(url, api).map_err(|error| {
+            Failure::new(error).hint("as http://127.0.0.1:8080 or https://host/v1")
+        })
+    }
+
+    fn settings(&self, endpoint: Endpoint) -> Result<Settings, Failure> {
+        let proxy = if endpoint.is_loopback() {
+            None
+        } else {
+            Proxy::try_from_env()
+        };
+        Ok(Settings {
+            model: self.llm_model.clone(),
+            key: key(endpoint.api())?,
+            connect_timeout: CONNECT_TIMEOUT,
+            answer_timeout: Duration::from_secs(self.llm_timeout),
+            retries: Retries::default(),
+            proxy,
+            endpoint,
+        })
+    }
+
+    fn template(&self) -> Result<Template, Failure> {
+        if let Some(template) = Template::by_name(&self.template) {
+            return Ok(template);
+        }
+        let at = |failure: Failure| failure.at(self.template.clone(), None);
+        let text = fs::read_to_string(&self.template).map_err(|error| {
+            at(
+                Failure::new(format_args!("cannot read the template: {error}"))
+                    .hint("sanbot and synapse are built in"),
+            )
+        })?;
+        text.parse()
+            .map_err(|error: ctx_summary::TemplateError| at(Failure::new(error)))
+    }
+}
+
+/// The key of the server: from the environment or a file named there, so that
+/// no list of processes and no shell history shows it.
+fn key(api: Api) -> Result<Option<Key>, Failure> {
+    let variable = |name: &str| std::env::var(name).ok().as_deref().and_then(Key::new);
+    if let Some(key) = variable("CTX_LLM_KEY") {
+        return Ok(Some(key));
+    }
+    if let Some(path) = std::env::var_os("CTX_LLM_KEY_FILE").filter(|path| !path.is_empty()) {
+        return key_in(&PathBuf::from(path)).map(Some);
+    }
+    Ok(variable(match api {
+        Api::OpenAi => "OPENAI_API_KEY",
+        Api::Anthropic => "ANTHROPIC_API_KEY",
+    }))
+}
+
+fn key_in(path: &Path) -> Result<Key, Failure> {
+    let at = |failure: Failure| {
+        failure
+            .at(path.display().to_string(), None)
+            .hint("CTX_LLM_KEY_FILE names the file with the key")
+    };
+    let text = fs::read_to_string(path)
+        .map_err(|error| at(Failure::new(format_args!("cannot read: {error}"))))?;
+    Key::new(text.lines().next().unwrap_or_default())
+        .ok_or_else(|| at(Failure::new("the first line is empty")))
+}

@@ -1,0 +1,257 @@
+//! `ctx-summarize`: the old zone becomes one message.
+
+mod bad;
+mod batch;
+mod check;
+mod llm;
+mod old;
+mod stream;
+mod writer;
+
+use std::path::PathBuf;
+
+use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser, ValueEnum};
+use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool, parse_count};
+use ctx_summary::Recognizer;
+use ctx_tokens::Encoding;
+use ctx_transcript::{EarlyEnd, Role, ZoneReader};
+
+use crate::output::OutputArgs;
+use crate::session::{Invalid, ReadArgs, Session};
+use llm::LlmArgs;
+use writer::Writer;
+
+/// Replace the old zone of a session by one message that sums it up
+///
+/// Reads records that ctx-split has tagged and writes a plain session: the
+/// summary stands where the first old record stood, and every other record
+/// leaves as it came, without its tag. An earlier summary in the old zone goes
+/// into the new one. Nothing is written before the whole input was seen and the
+/// output was checked.
+///
+/// The method `rule` counts and quotes: user messages, tool calls, the latest
+/// topics, the tools. The method `llm` asks a model; it does so only when a
+/// server is named with `--llm-url` or `CTX_LLM_URL`, and takes the rule summary
+/// when there is none or when it gives no answer.
+#[derive(Debug, Parser)]
+struct Args {
+    /// Session to read; stdin when there is none, or for -
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+
+    /// How to sum up
+    #[arg(
+        long,
+        value_enum,
+        value_name = "NAME",
+        default_value_t,
+        help_heading = "The summary"
+    )]
+    method: Method,
+    /// Length of the summary in tokens. A rule summary is made to fit; a model
+    /// is asked for it and may write a fifth more [default: 500 with --method
+    /// llm, 8000 with the template synapse]
+    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "The summary")]
+    summary_tokens: Option<u64>,
+    /// Begin the message with this line; an earlier summary that begins with it
+    /// is recognised
+    #[arg(long, value_name = "TEXT", help_heading = "The summary")]
+    header: Option<String>,
+    /// Role of the message; user where the dialect allows no other
+    #[arg(
+        long,
+        value_enum,
+        value_name = "ROLE",
+        default_value_t,
+        help_heading = "The summary"
+    )]
+    role: SummaryRole,
+    /// Count tokens with this encoding
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value_t,
+        help_heading = "The summary"
+    )]
+    encoding: Encoding,
+
+    #[command(flatten)]
+    llm: LlmArgs,
+
+    /// Take a stream that ended early for whole
+    #[arg(long, help_heading = "Input")]
+    partial: bool,
+    /// Fail when the input breaks a rule of its dialect, as a tool result
+    /// without its call
+    #[arg(long, help_heading = "Input")]
+    strict: bool,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Method {
+    /// Counts and quotes, offline
+    #[default]
+    Rule,
+    /// Asks a language model
+    Llm,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum SummaryRole {
+    /// A message of the user
+    #[default]
+    User,
+    /// A message of the model
+    Assistant,
+    /// A system message
+    System,
+}
+
+/// The table's entry.
+pub const TOOL: Tool = Tool {
+    name: "ctx-summarize",
+    command: || Args::augment_args(Command::new("ctx-summarize")),
+    run: |matches, io| run(&parse(matches)?, io),
+    page: Page {
+        exit_status: &[(
+            2,
+            "also: the stream ended early (--partial takes it), no record has a zone, the format is \
+             not known, or --on-failure fail and no model answered; nothing was written",
+        )],
+        environment: &[
+            ("CTX_LLM_URL", "as --llm-url"),
+            ("CTX_LLM_MODEL", "as --llm-model"),
+            (
+                "CTX_LLM_KEY",
+                "key of the server; else the first line of the file that CTX_LLM_KEY_FILE names, \
+                 else OPENAI_API_KEY or ANTHROPIC_API_KEY, by API. A key alone sends nothing",
+            ),
+            (
+                "ALL_PROXY, HTTPS_PROXY, HTTP_PROXY, NO_PROXY",
+                "proxy to the server; never used for loopback",
+            ),
+            (
+                "TMPDIR",
+                "where a temporary file lies when much of a session has to wait for the end of the input",
+            ),
+        ],
+        files: &[],
+        examples: &[
+            (
+                "ctx-split --keep-turns 6 s.jsonl | ctx-summarize --method rule -o new.jsonl",
+                "all but the last six turns become one message",
+            ),
+            (
+                "ctx-split s.jsonl | ctx-summarize --method llm --llm-url http://127.0.0.1:8080",
+                "let a model on this machine write the summary",
+            ),
+            (
+                "ctx-split s.jsonl | ctx-summarize --method llm --template synapse --instructions 'keep the API names'",
+                "eight sections, and what to stress; the server from CTX_LLM_URL",
+            ),
+        ],
+    },
+};
+
+fn parse(matches: &ArgMatches) -> Result<Args, Failure> {
+    Args::from_arg_matches(matches).map_err(Failure::new)
+}
+
+/// What the flags mean.
+struct Plan {
+    recognizer: Recognizer,
+    header: Option<String>,
+    role: Role,
+    encoding: Encoding,
+    strict: bool,
+    /// The transcript for a model is wanted.
+    for_model: bool,
+    drop_bad: bool,
+    writer: Writer,
+}
+
+impl Args {
+    fn plan(&self, io: &mut Io) -> Result<Plan, Failure> {
+        let writer = match self.method {
+            Method::Rule => Writer::rule(self.encoding, self.summary_tokens),
+            Method::Llm => self.llm.writer(self.encoding, self.summary_tokens, io)?,
+        };
+        Ok(Plan {
+            recognizer: Recognizer::new(self.header.as_deref()),
+            header: self.header.clone(),
+            role: match self.role {
+                SummaryRole::User => Role::User,
+                SummaryRole::Assistant => Role::Assistant,
+                SummaryRole::System => Role::System,
+            },
+            encoding: self.encoding,
+            strict: self.strict,
+            for_model: writer.asks_a_model(),
+            drop_bad: self.read.invalid == Invalid::Drop,
+            writer,
+        })
+    }
+
+    /// Bad lines come in whatever happens to them: they are part of the count
+    /// that shows whether the stream is whole.
+    fn open(&self) -> Result<Session, Failure> {
+        let operands: Vec<PathBuf> = self.file.iter().cloned().collect();
+        let inputs = Inputs::new(&operands)?;
+        let mut read = self.read.clone();
+        if read.invalid == Invalid::Drop {
+            read.invalid = Invalid::Keep;
+        }
+        read.open(&inputs.paths()[0])
+    }
+}
+
+fn run(args: &Args, io: &mut Io) -> Outcome {
+    let plan = args.plan(io)?;
+    let mut session = args.open()?;
+    let name = session.name.clone();
+    if args.read.batch {
+        let mut batch = batch::Batch::new(&plan, session.dialect(), &name);
+        session.each(|record| batch.take(record, io))?;
+        check_end(args, &name, &batch.zones)?;
+        let done = batch.finish(io);
+        let mut output = args.output.open(io)?;
+        done.write(&mut output)?;
+        output.finish()?;
+        return Ok(ExitStatus::Done);
+    }
+    let mut stream = stream::Stream::new(&plan, session.dialect(), &name);
+    session.each(|record| stream.take(record))?;
+    check_end(args, &name, &stream.zones)?;
+    let done = stream.finish(io)?;
+    let mut output = args.output.open(io)?;
+    done.write(&mut output)?;
+    output.finish()?;
+    Ok(ExitStatus::Done)
+}
+
+/// Whether all of the stream came, and was split at all.
+fn check_end(args: &Args, name: &str, zones: &ZoneReader) -> Result<(), Failure> {
+    if args.partial {
+        return Ok(());
+    }
+    if zones.records() > 0 && !zones.zoned() {
+        return Err(Failure::new("no record has a zone")
+            .at(name, None)
+            .hint("ctx-split decides what is old: ctx-split FILE | ctx-summarize"));
+    }
+    zones.finish().map_err(|error: EarlyEnd| {
+        Failure::new(error)
+            .at(name, None)
+            .hint("is the stage before this one all right? --partial takes what came")
+    })
+}
+
+/// A failure of a temporary file.
+fn cannot_spool(error: &std::io::Error) -> Failure {
+    Failure::new(format_args!("cannot use a temporary file: {error}"))
+        .hint("TMPDIR names the folder for it")
+}

@@ -1,0 +1,214 @@
+//! One session: records in, plain records out, a summary in the place of the
+//! old ones.
+
+use ctx_cli::{Failure, Io};
+use ctx_summary::compose;
+use ctx_transcript::{Class, Dialect, Piece, Record, Role, Spool, Zone, ZoneReader};
+
+use super::bad::Bad;
+use super::check::Checks;
+use super::old::OldZone;
+use super::{Plan, cannot_spool};
+use crate::output::Output;
+
+/// Takes a session's records; kept ones wait in a spool.
+pub(super) struct Stream<'p> {
+    plan: &'p Plan,
+    dialect: Option<&'static dyn Dialect>,
+    name: &'p str,
+    pub(super) zones: ZoneReader,
+    spool: Spool,
+    /// Bytes in the spool before and behind the summary's place.
+    before: usize,
+    behind: usize,
+    old: Option<Old>,
+    checks: Option<Checks>,
+    /// Lines in the old zone that are no messages.
+    other_lines: u64,
+    /// Bad lines that stay, or are left out.
+    bad: Bad,
+}
+
+/// The old zone and the place of its summary.
+struct Old {
+    zone: OldZone,
+    line_end: Vec<u8>,
+    role: Role,
+}
+
+/// The output, complete and checked.
+pub(super) struct Done {
+    spool: Spool,
+    before: usize,
+    summary: Vec<u8>,
+    behind: usize,
+}
+
+impl<'p> Stream<'p> {
+    pub(super) fn new(
+        plan: &'p Plan,
+        dialect: Option<&'static dyn Dialect>,
+        name: &'p str,
+    ) -> Self {
+        Self {
+            plan,
+            dialect,
+            name,
+            zones: ZoneReader::default(),
+            spool: Spool::new(std::env::temp_dir()),
+            before: 0,
+            behind: 0,
+            old: None,
+            checks: dialect.map(|dialect| Checks::new(dialect.rules())),
+            other_lines: 0,
+            bad: Bad::default(),
+        }
+    }
+
+    pub(super) fn take(&mut self, record: &Record<'_>) -> Result<(), Failure> {
+        let zone = self.zones.read(record);
+        let outline = record.outline(self.dialect);
+        if let (Some(checks), Some(outline)) = (&mut self.checks, &outline) {
+            checks.input(record.line, outline);
+        }
+        if record.class.is_bad() && matches!(record.piece, Piece::Whole | Piece::First) {
+            self.bad.add(record, zone, self.plan.drop_bad);
+        }
+        if zone == Zone::Old {
+            return self.take_old(record);
+        }
+        if record.class.is_bad() && self.plan.drop_bad {
+            return Ok(());
+        }
+        if let (Some(checks), Some(outline)) = (&mut self.checks, &outline) {
+            checks.output(record.line, outline);
+        }
+        self.keep(&record.untagged())
+    }
+
+    fn keep(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let place = match self.old {
+            None => &mut self.before,
+            Some(_) => &mut self.behind,
+        };
+        *place += bytes.len();
+        self.spool.push(bytes).map_err(|error| cannot_spool(&error))
+    }
+
+    fn take_old(&mut self, record: &Record<'_>) -> Result<(), Failure> {
+        let Some(dialect) = self.dialect else {
+            return Err(
+                Failure::new("the format is not known, so nothing can be summed up")
+                    .at(self.name, Some(record.line))
+                    .hint("--dialect names it"),
+            );
+        };
+        let plan = self.plan;
+        let old = match &mut self.old {
+            Some(old) => old,
+            place => place.insert(Old {
+                zone: OldZone::new(plan),
+                line_end: record.line_end().to_vec(),
+                role: self
+                    .checks
+                    .as_mut()
+                    .map_or(plan.role, |checks| checks.summary(dialect, plan.role)),
+            }),
+        };
+        let object = record.whole_object();
+        match object.and_then(|object| Some((object, dialect.message(object)?))) {
+            Some((object, message)) => {
+                let length = record.untagged().len() - record.line_end().len();
+                let known = record
+                    .tag()
+                    .and_then(|tag| tag.valid_tokens(plan.encoding.name(), length as u64));
+                old.zone.push(plan, dialect, object, &message, known);
+            }
+            None if record.class != Class::Blank => {
+                self.other_lines += u64::from(matches!(record.piece, Piece::Whole | Piece::First));
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Writes the summary and checks the whole output, before any byte of it leaves.
+    pub(super) fn finish(self, io: &mut Io) -> Result<Done, Failure> {
+        let name = self.name;
+        self.bad.report(name, io);
+        if let Some(checks) = self.checks {
+            checks.finish(self.plan.strict, name, io)?;
+        }
+        let (Some(old), Some(dialect)) = (self.old, self.dialect) else {
+            io.note(format_args!("{name}: nothing is old, nothing was changed"));
+            return Ok(Done::plain(self.spool, self.before));
+        };
+        if self.other_lines > 0 {
+            io.note(format_args!(
+                "{name}: {} lines of the old zone are no messages and left with it",
+                self.other_lines
+            ));
+        }
+        if old.role != self.plan.role {
+            io.note(format_args!(
+                "{name}: the summary has the role {}: {} does not allow {} there",
+                old.role.as_str(),
+                dialect.name(),
+                self.plan.role.as_str()
+            ));
+        }
+        let text = summary_text(self.plan, &old.zone, name, io)?;
+        let mut summary = dialect.summary_record(old.role, &text).into_bytes();
+        summary.extend_from_slice(&old.line_end);
+        Ok(Done {
+            spool: self.spool,
+            before: self.before,
+            summary,
+            behind: self.behind,
+        })
+    }
+}
+
+/// The text of the message, written and told of.
+pub(super) fn summary_text(
+    plan: &Plan,
+    old: &OldZone,
+    name: &str,
+    io: &mut Io,
+) -> Result<String, Failure> {
+    let summary = plan.writer.write(old, name, io)?;
+    let text = compose(plan.header.as_deref(), &summary);
+    let after = old.tokens_of_summary(&text);
+    match old.tokens() {
+        Some(before) if after >= before => io.warn(format_args!(
+            "{name}: the summary is no shorter than what it replaces: {before} tokens, now {after}"
+        )),
+        Some(before) => io.note(format_args!(
+            "{name}: {} messages summed up: {before} tokens, now {after}",
+            old.messages
+        )),
+        None => io.note(format_args!(
+            "{name}: {} messages summed up in {after} tokens",
+            old.messages
+        )),
+    }
+    Ok(text)
+}
+
+impl Done {
+    /// Without any summary of its own.
+    pub(super) fn plain(spool: Spool, length: usize) -> Self {
+        Self {
+            spool,
+            before: length,
+            summary: Vec::new(),
+            behind: 0,
+        }
+    }
+
+    pub(super) fn write(mut self, output: &mut Output<'_>) -> Result<(), Failure> {
+        output.with(|out| self.spool.pop_to(self.before, out))?;
+        output.write(&self.summary)?;
+        output.with(|out| self.spool.pop_to(self.behind, out))
+    }
+}

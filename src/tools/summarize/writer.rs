@@ -1,0 +1,120 @@
+//! Who writes the summary: the rule, or a model with the rule behind it.
+
+use ctx_cli::{Failure, Io};
+use ctx_summary::llm::{Client, Clock, LlmError};
+use ctx_summary::{Job, ModelSummary, Template, Transcript, summarize};
+use ctx_tokens::Encoding;
+
+use super::old::OldZone;
+
+/// Writes summaries.
+pub(super) struct Writer {
+    encoding: Encoding,
+    /// What a rule summary must fit into.
+    limit: Option<u64>,
+    model: Option<Model>,
+}
+
+/// A model, and what it is told.
+pub(super) struct Model {
+    pub(super) client: Client,
+    pub(super) template: Template,
+    pub(super) instructions: String,
+    pub(super) target: u64,
+    pub(super) window: u64,
+    /// Its silence is a failure; else the rule summary is taken.
+    pub(super) must_answer: bool,
+}
+
+impl Writer {
+    pub(super) fn rule(encoding: Encoding, limit: Option<u64>) -> Self {
+        Self {
+            encoding,
+            limit,
+            model: None,
+        }
+    }
+
+    pub(super) fn model(encoding: Encoding, limit: Option<u64>, model: Model) -> Self {
+        Self {
+            encoding,
+            limit,
+            model: Some(model),
+        }
+    }
+
+    pub(super) fn asks_a_model(&self) -> bool {
+        self.model.is_some()
+    }
+
+    /// The summary of an old zone.
+    pub(super) fn write(&self, old: &OldZone, name: &str, io: &mut Io) -> Result<String, Failure> {
+        let Some(model) = &self.model else {
+            return Ok(self.by_rule(old));
+        };
+        match self.by_model(model, old) {
+            Ok(summary) => {
+                tell(&summary, old, name, io);
+                Ok(summary.text)
+            }
+            Err(error) if model.must_answer => Err(Failure::new(format_args!(
+                "no summary from {}: {error}",
+                model.client.endpoint()
+            ))
+            .at(name, None)
+            .hint("--on-failure rule takes the rule summary instead")),
+            Err(error) => {
+                io.warn(format_args!(
+                    "{name}: no summary from {}: {error}; the rule summary is taken",
+                    model.client.endpoint()
+                ));
+                Ok(self.by_rule(old))
+            }
+        }
+    }
+
+    fn by_rule(&self, old: &OldZone) -> String {
+        old.rule.finish(self.limit, self.encoding.counter())
+    }
+
+    fn by_model(&self, model: &Model, old: &OldZone) -> Result<ModelSummary, LlmError> {
+        let Some(transcript) = &old.transcript else {
+            return Err(LlmError::Empty { finish: None });
+        };
+        let job = Job {
+            template: &model.template,
+            transcript,
+            earlier: &old.earlier.join("\n\n"),
+            instructions: &model.instructions,
+            target: model.target,
+            window: model.window,
+            counter: self.encoding.counter(),
+        };
+        let clock = Clock {
+            now: &chrono::Utc::now,
+            sleep: &std::thread::sleep,
+        };
+        summarize(&job, &mut |question| model.client.ask(question, clock))
+    }
+}
+
+fn tell(summary: &ModelSummary, old: &OldZone, name: &str, io: &mut Io) {
+    let redacted = old.redacted + old.transcript.as_ref().map_or(0, Transcript::redacted);
+    if redacted > 0 {
+        io.note(format_args!(
+            "{name}: {redacted} secrets were taken out of what was sent"
+        ));
+    }
+    if summary.parts > 1 {
+        io.note(format_args!(
+            "{name}: summed up in {} parts, {} answers",
+            summary.parts, summary.answers
+        ));
+    }
+    if summary.cut {
+        io.warn(format_args!(
+            "{name}: the model reached its limit: the end of the summary is missing; \
+             --summary-tokens gives it more"
+        ));
+    }
+}
