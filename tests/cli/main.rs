@@ -1,5 +1,6 @@
 //! End-to-end tests: whole commands, one module per tool.
 
 mod count;
+mod extract;
 mod generated;
 mod split;

@@ -122,6 +122,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::too_many_lines)] // A table.
     fn decisions_and_their_look_alikes() {
         check(
             Kind::Decision,
