@@ -202,6 +202,7 @@ mod tests {
         assert!(failed.is_empty(), "{failed:#?}");
         let tested: Vec<_> = right.iter().map(|(name, _)| *name).collect();
         for pattern in patterns(kind) {
+            let _ = (compile(pattern.says), compile(pattern.not));
             assert!(
                 tested.contains(&pattern.name),
                 "{} has no test",
