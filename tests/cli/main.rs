@@ -1,6 +1,7 @@
 //! End-to-end tests: whole commands, one module per tool.
 
 mod count;
+mod extract;
 mod generated;
 mod split;
 mod summarize;
