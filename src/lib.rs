@@ -6,6 +6,7 @@
 pub mod counting;
 pub mod output;
 pub mod session;
+pub mod store;
 pub mod tagged;
 pub mod tools;
 
@@ -15,6 +16,8 @@ use ctx_cli::Tool;
 #[rustfmt::skip]
 pub const TOOLS: &[&Tool] = &[
     &tools::count::TOOL,
+    &tools::extract::TOOL,
+    &tools::snapshot::TOOL,
     &tools::split::TOOL,
     &tools::summarize::TOOL,
 ];

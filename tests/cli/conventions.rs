@@ -1,0 +1,264 @@
+//! What all tools have in common, checked on each of them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use clap::{Arg, ArgAction};
+use ctx_cli::Tool;
+use ctx_testkit::Case;
+use ctx_tools::TOOLS;
+
+use crate::tool_path;
+
+const SESSION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/session.jsonl");
+
+/// An ordinary call that writes to stdout: its arguments and what is piped in.
+fn ordinary(tool: &Tool) -> (Vec<&'static str>, Vec<u8>) {
+    let session = || fs::read(SESSION).expect("the example");
+    match tool.name {
+        "ctx-count" | "ctx-extract" | "ctx-split" => (vec![], session()),
+        "ctx-gc" => (vec!["-n"], vec![]),
+        "ctx-rollback" => (vec!["--help"], vec![]),
+        "ctx-snapshot" => (vec!["-s", "demo"], session()),
+        "ctx-summarize" => (vec!["--partial"], session()),
+        other => panic!("{other}: add an ordinary call of it here"),
+    }
+}
+
+/// Flags and operands with help, by clap's own account.
+fn arguments(tool: &Tool) -> Vec<Arg> {
+    let mut command = tool.full_command();
+    command.build();
+    command.get_arguments().cloned().collect()
+}
+
+#[test]
+fn the_table_is_in_order_and_complete() {
+    let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+    assert!(names.is_sorted(), "{names:?}");
+    let mut binaries: Vec<String> = fs::read_dir("src/bin")
+        .expect("src/bin")
+        .map(|entry| entry.expect("an entry").path())
+        .map(|path| {
+            path.file_stem()
+                .expect("a name")
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    binaries.sort();
+    assert_eq!(names, binaries);
+}
+
+#[test]
+fn commands_are_sound() {
+    for tool in TOOLS {
+        tool.full_command().debug_assert();
+    }
+}
+
+#[test]
+fn a_letter_means_one_flag_in_all_tools() {
+    let mut meanings: BTreeMap<char, (String, &str)> = BTreeMap::new();
+    for tool in TOOLS {
+        for argument in arguments(tool) {
+            let (Some(short), Some(long)) = (argument.get_short(), argument.get_long()) else {
+                assert!(
+                    argument.get_short().is_none(),
+                    "{}: -{:?} has no long name",
+                    tool.name,
+                    argument.get_short()
+                );
+                continue;
+            };
+            let (known, elsewhere) = meanings
+                .entry(short)
+                .or_insert_with(|| (long.to_owned(), tool.name));
+            assert_eq!(known, long, "-{short} in {elsewhere} and {}", tool.name);
+        }
+    }
+}
+
+#[test]
+fn a_flag_has_one_letter_in_all_tools() {
+    let mut letters: BTreeMap<String, (Option<char>, &str)> = BTreeMap::new();
+    for tool in TOOLS {
+        for argument in arguments(tool) {
+            let Some(long) = argument.get_long() else {
+                continue;
+            };
+            let (known, elsewhere) = letters
+                .entry(long.to_owned())
+                .or_insert((argument.get_short(), tool.name));
+            assert_eq!(
+                *known,
+                argument.get_short(),
+                "--{long} in {elsewhere} and {}",
+                tool.name
+            );
+        }
+    }
+}
+
+#[test]
+fn every_argument_has_help_and_a_value_name() {
+    for tool in TOOLS {
+        let about = tool
+            .full_command()
+            .get_about()
+            .unwrap_or_else(|| panic!("{} says nothing of itself", tool.name))
+            .to_string();
+        sentence_without_stop(&about, tool.name);
+        for argument in arguments(tool) {
+            let place = format!("{} {}", tool.name, argument.get_id());
+            let help = argument
+                .get_help()
+                .unwrap_or_else(|| panic!("{place} has no help"))
+                .to_string();
+            sentence_without_stop(&help, &place);
+            if matches!(argument.get_action(), ArgAction::Set | ArgAction::Append) {
+                let names = argument.get_value_names().unwrap_or_default();
+                assert!(!names.is_empty(), "{place} has no value name");
+                for name in names {
+                    assert_eq!(name.to_uppercase(), name.as_str(), "{place}");
+                }
+            }
+        }
+    }
+}
+
+fn sentence_without_stop(text: &str, place: &str) {
+    assert!(
+        text.starts_with(char::is_uppercase),
+        "{place}: begins small: {text}"
+    );
+    assert!(
+        !text.ends_with('.'),
+        "{place}: ends with a full stop: {text}"
+    );
+}
+
+#[test]
+fn every_page_has_examples_that_use_the_tool() {
+    for tool in TOOLS {
+        assert!(!tool.page.examples.is_empty(), "{}", tool.name);
+        for (command, what) in tool.page.examples {
+            assert!(command.contains(tool.name), "{}: {command}", tool.name);
+            sentence_without_stop(what, tool.name);
+        }
+    }
+}
+
+#[test]
+fn short_help_fits_the_terminal() {
+    for tool in TOOLS {
+        let help = tool.full_command().render_help().to_string();
+        for line in help.lines() {
+            let width = line.chars().count();
+            assert!(width <= 100, "{} -h: {width} columns: {line}", tool.name);
+        }
+    }
+}
+
+#[test]
+fn help_and_version_succeed() {
+    for tool in TOOLS {
+        let program = tool_path(tool.name);
+        let help = Case::new(&program).args(["--help"]).stdout_any().run();
+        let help = String::from_utf8(help.stdout).expect("UTF-8");
+        assert!(help.contains("\nExamples:\n"), "{help}");
+        Case::new(&program).args(["-h"]).stdout_has("Usage: ").run();
+        Case::new(&program)
+            .args(["--version"])
+            .stdout(format!("{} {}\n", tool.name, env!("CARGO_PKG_VERSION")))
+            .run();
+    }
+}
+
+#[test]
+fn an_unknown_flag_is_a_usage_error() {
+    for tool in TOOLS {
+        Case::new(tool_path(tool.name))
+            .args(["--no-such-flag"])
+            .code(2)
+            .stderr_has("'--no-such-flag'")
+            .run();
+    }
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    for tool in TOOLS {
+        let reads_files = !matches!(tool.name, "ctx-gc" | "ctx-rollback");
+        if reads_files {
+            Case::new(tool_path(tool.name))
+                .args(["no-such-file.jsonl"])
+                .code(2)
+                .stderr(&format!(
+                    "{}: no-such-file.jsonl: cannot read: No such file or directory (os error 2); \
+                     check the path\n",
+                    tool.name
+                ))
+                .run();
+        }
+    }
+}
+
+#[test]
+fn a_reader_that_went_away_is_no_failure() {
+    for tool in TOOLS {
+        let (args, input) = ordinary(tool);
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("in.jsonl");
+        fs::write(&file, input).expect("the input");
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let output = Command::new(tool_path(tool.name))
+            .args(args)
+            .env_clear()
+            .env("HOME", folder.path())
+            .stdin(fs::File::open(&file).expect("the input"))
+            .stdout(writer)
+            .stderr(Stdio::piped())
+            .output()
+            .expect("the tool starts");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{}: {stderr}", tool.name);
+        assert_eq!(stderr, "", "{}", tool.name);
+    }
+}
+
+#[test]
+fn what_is_piped_is_not_coloured() {
+    for tool in TOOLS {
+        let (args, input) = ordinary(tool);
+        for args in [args, vec!["-h"]] {
+            let done = Case::new(tool_path(tool.name))
+                .args(args)
+                .env("TERM", "xterm-256color")
+                .stdin(input.clone())
+                .stdout_any()
+                .stderr_has("")
+                .run();
+            assert!(!done.stdout.contains(&0x1b), "{}", tool.name);
+            assert!(!done.stderr.contains('\u{1b}'), "{}", tool.name);
+        }
+    }
+}
+
+#[test]
+fn no_test_module_is_forgotten() {
+    let folder = Path::new("tests/cli");
+    let main = fs::read_to_string(folder.join("main.rs")).expect("main.rs");
+    for entry in fs::read_dir(folder).expect("tests/cli") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_stem().expect("a name").to_string_lossy();
+        let is_module = path.is_dir() || path.extension().is_some_and(|ext| ext == "rs");
+        if is_module && name != "main" {
+            let declared = main.lines().any(|line| line == format!("mod {name};"));
+            assert!(declared, "tests/cli/main.rs lacks `mod {name};`");
+        }
+    }
+}
