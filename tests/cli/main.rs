@@ -1,4 +1,13 @@
 //! End-to-end tests: whole commands, one module per tool.
 
+mod conventions;
 mod count;
 mod generated;
+mod readme;
+
+use std::path::{Path, PathBuf};
+
+/// The binary of a tool that is known by its name only.
+fn tool_path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_BIN_EXE_ctx-count")).with_file_name(name)
+}
