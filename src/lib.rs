@@ -6,6 +6,8 @@
 pub mod counting;
 pub mod output;
 pub mod session;
+pub mod store;
+pub mod tagged;
 pub mod tools;
 
 use ctx_cli::Tool;
@@ -14,6 +16,8 @@ use ctx_cli::Tool;
 #[rustfmt::skip]
 pub const TOOLS: &[&Tool] = &[
     &tools::count::TOOL,
+    &tools::extract::TOOL,
+    &tools::snapshot::TOOL,
     &tools::split::TOOL,
     &tools::summarize::TOOL,
 ];

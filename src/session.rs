@@ -123,11 +123,8 @@ impl Session {
     /// Warns of what a document holds beside its messages.
     pub fn tell_of_document(&self, io: &mut Io) {
         if let Some(beside @ 1..) = self.records.document_members_beside() {
-            let members = if beside == 1 { "member" } else { "members" };
-            io.warn(format_args!(
-                "{}: {beside} {members} of the document beside its messages are not in the records",
-                self.name
-            ));
+            let name = &self.name;
+            io.warn(format_args!("{name}: {beside} of the document's members stand beside its messages and are left out"));
         }
     }
 

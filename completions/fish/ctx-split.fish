@@ -4,8 +4,13 @@ complete -c ctx-split -l keep-tokens -d 'Keep the last messages that hold N toke
 complete -c ctx-split -l window -d 'Size of the context window that --keep-share is a share of' -r
 complete -c ctx-split -l keep-share -d 'Keep the last messages that fill this share of the window, as 0.3' -r
 complete -c ctx-split -l pin -d 'Keep these records: role:NAME, line:N, line:N-M or re:REGEX (can be repeated)' -r
-complete -c ctx-split -l encoding -d 'Count tokens with this encoding [default: `o200k_base`]' -r
-complete -c ctx-split -l model -d 'Take encoding and window of this model' -r
+complete -c ctx-split -l encoding -d 'Count tokens with this encoding [default: the model\'s, else `o200k_base`]' -r -f -a "o200k_base\t''
+o200k_harmony\t''
+cl100k_base\t''
+p50k_base\t''
+r50k_base\t''
+chars4\t''"
+complete -c ctx-split -l model -d 'Count for this model: with its encoding, against its window' -r
 complete -c ctx-split -l only -d 'Write only the records of one zone' -r -f -a "system\t'System and developer messages'
 old\t'What is to be summarized'
 keep\t'What stays'"

@@ -4,6 +4,7 @@ mod conventions;
 mod count;
 mod generated;
 mod readme;
+mod split;
 
 use std::path::{Path, PathBuf};
 

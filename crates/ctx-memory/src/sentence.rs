@@ -3,6 +3,8 @@
 //! Left out are the parts that are not said by the writer: code blocks, quoted
 //! lines (`>`), tables, headings, log lines, and blocks in tags (`<output>…</output>`).
 
+use std::collections::HashSet;
+
 use crate::text::one_line;
 
 /// The sentences of `text` in order, each on one line, list markers removed.
@@ -50,6 +52,8 @@ fn paragraphs(text: &str) -> Vec<String> {
 struct Skipping {
     fence: Option<char>,
     tag: Option<String>,
+    /// Tags known to be never closed: the text is searched once for each.
+    unclosed: HashSet<String>,
     indented: bool,
     after_blank: bool,
 }
@@ -63,7 +67,9 @@ impl Skipping {
             }
             return true;
         }
-        let fence = ["```", "~~~"].iter().find(|fence| trimmed.starts_with(**fence));
+        let fence = ["```", "~~~"]
+            .iter()
+            .find(|fence| trimmed.starts_with(**fence));
         if let Some(fence) = fence.and_then(|fence| fence.chars().next()) {
             match self.fence {
                 None => self.fence = Some(fence),
@@ -76,8 +82,12 @@ impl Skipping {
             return true;
         }
         if let Some(end) = end_of_tag(trimmed) {
-            if !trimmed.contains(&end) && text.contains(&end) {
-                self.tag = Some(end);
+            if !trimmed.contains(&end) && !self.unclosed.contains(&end) {
+                if text.contains(&end) {
+                    self.tag = Some(end);
+                } else {
+                    self.unclosed.insert(end);
+                }
             }
             return true;
         }
@@ -112,21 +122,60 @@ fn is_no_prose(line: &str) -> bool {
     let heading = line.trim_start_matches('#');
     let starts = |marks: &[&str]| marks.iter().any(|mark| line.starts_with(mark));
     (heading.len() < line.len() && heading.starts_with(' '))
-        || starts(&[">", "|", "$ ", "% ", "@@", "+++", "---", "===", "diff --git", "File \"", "Traceback ("])
+        || starts(&[
+            ">",
+            "|",
+            "$ ",
+            "% ",
+            "@@",
+            "+++",
+            "---",
+            "===",
+            "diff --git",
+            "File \"",
+            "Traceback (",
+        ])
         || is_log(line)
+        || is_output(line)
+}
+
+/// Listings with line numbers, messages of compilers, JSON, lines of code,
+/// and whole lines in brackets, with which programs speak about themselves.
+fn is_output(line: &str) -> bool {
+    let bracketed = |open, close| line.starts_with(open) && line.ends_with(close);
+    let place = line.split([' ', '\t']).next().unwrap_or_default();
+    let digits = place.trim_start_matches(|c: char| c.is_ascii_digit());
+    let numbered = digits.len() < place.len() && digits.starts_with(':');
+    let at_line = place.strip_suffix(':').is_some_and(|place| {
+        place.rsplit_once(':').is_some_and(|(_, number)| {
+            !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
+        })
+    });
+    numbered
+        || at_line
+        || bracketed('[', ']')
+        || bracketed('(', ')')
+        || line.starts_with("{\"")
+        || line.ends_with(['{', '}'])
+        || line.ends_with(");")
 }
 
 /// A line that begins with a time, a level or a stack frame is from a machine.
 fn is_log(line: &str) -> bool {
     let bare = line.trim_start_matches(['[', '(']);
-    let level = ["ERROR", "WARN", "INFO", "DEBUG", "TRACE", "FATAL", "CRITICAL"]
-        .iter()
-        .find_map(|level| bare.strip_prefix(level));
-    if level.is_some_and(|rest| rest.starts_with([':', ']', ' ', '\t']) || rest.starts_with("ING")) {
+    let level = [
+        "ERROR", "WARN", "INFO", "DEBUG", "TRACE", "FATAL", "CRITICAL",
+    ]
+    .iter()
+    .find_map(|level| bare.strip_prefix(level));
+    if level.is_some_and(|rest| rest.starts_with([':', ']', ' ', '\t']) || rest.starts_with("ING"))
+    {
         return true;
     }
     let digits = bare.bytes().take_while(u8::is_ascii_digit).count();
-    let clock = digits == 2 && bare[2..].starts_with(':') && bare[3..].starts_with(|c: char| c.is_ascii_digit());
+    let clock = digits == 2
+        && bare[2..].starts_with(':')
+        && bare[3..].starts_with(|c: char| c.is_ascii_digit());
     let rest = bare.get(10..).unwrap_or_default();
     let date = digits == 4
         && bare[4..].starts_with('-')
@@ -141,7 +190,10 @@ pub(crate) fn without_marker(line: &str) -> (bool, &str) {
         if let Some(rest) = line.strip_prefix(bullet) {
             let rest = rest.trim_start();
             let boxed = ["[ ] ", "[x] ", "[X] "];
-            let rest = boxed.iter().find_map(|mark| rest.strip_prefix(mark)).unwrap_or(rest);
+            let rest = boxed
+                .iter()
+                .find_map(|mark| rest.strip_prefix(mark))
+                .unwrap_or(rest);
             return (true, rest.trim_start());
         }
     }
@@ -149,7 +201,13 @@ pub(crate) fn without_marker(line: &str) -> (bool, &str) {
     let digits = open.bytes().take_while(u8::is_ascii_digit).count();
     if (1..=3).contains(&digits) {
         let rest = &open[digits..];
-        for (mark, alone) in [(". ", true), (") ", true), ("、", true), ("）", true), (")", open.len() < line.len())] {
+        for (mark, alone) in [
+            (". ", true),
+            (") ", true),
+            ("、", true),
+            ("）", true),
+            (")", open.len() < line.len()),
+        ] {
             if let Some(rest) = rest.strip_prefix(mark).filter(|_| alone) {
                 return (true, rest.trim_start());
             }
@@ -204,7 +262,10 @@ fn push(sentence: &str, found: &mut Vec<String>) {
 fn closing(rest: &str) -> usize {
     rest.len()
         - rest
-            .trim_start_matches(['"', '\'', ')', ']', '*', '_', '”', '’', '」', '』', '）', '】', '!', '?', '！', '？', '。'])
+            .trim_start_matches([
+                '"', '\'', ')', ']', '*', '_', '”', '’', '」', '』', '）', '】', '!', '?', '！',
+                '？', '。',
+            ])
             .len()
 }
 
@@ -237,9 +298,18 @@ mod tests {
     fn chinese_stops_end_sentences() {
         assert_eq!(
             sentences("我们决定用 Rust。你觉得呢？好！配置在 a.toml；端口 8080"),
-            ["我们决定用 Rust。", "你觉得呢？", "好！", "配置在 a.toml；", "端口 8080"]
+            [
+                "我们决定用 Rust。",
+                "你觉得呢？",
+                "好！",
+                "配置在 a.toml；",
+                "端口 8080"
+            ]
         );
-        assert_eq!(sentences("他说：“决定了。”然后走了。"), ["他说：“决定了。”", "然后走了。"]);
+        assert_eq!(
+            sentences("他说：“决定了。”然后走了。"),
+            ["他说：“决定了。”", "然后走了。"]
+        );
     }
 
     #[test]
@@ -266,22 +336,29 @@ mod tests {
     fn lines_and_list_items_are_sentences() {
         assert_eq!(
             sentences("Do this:\n- one\n* two\n3. three\n4) four\n- [x] five\n（6）六\n7、七"),
-            ["Do this:", "one", "two", "three", "four", "five", "六", "七"]
+            [
+                "Do this:", "one", "two", "three", "four", "five", "六", "七"
+            ]
         );
     }
 
     #[test]
     fn a_wrapped_line_goes_on() {
         assert_eq!(
-            sentences("We decided to keep the index in a file of its own, because the\nother one grows. Next."),
-            ["We decided to keep the index in a file of its own, because the other one grows.", "Next."]
+            sentences(
+                "We decided to keep the index in a file of its own, because the\nother one grows. Next."
+            ),
+            [
+                "We decided to keep the index in a file of its own, because the other one grows.",
+                "Next."
+            ]
         );
         assert_eq!(sentences("short\nlines"), ["short", "lines"]);
     }
 
     #[test]
     fn what_is_not_said_is_left_out() {
-        let text = "a\n```rust\nlet b = 1;\n```\n~~~\n``` inside\n~~~\n> quoted\n# Title\n| x | y |\nc\n\n    code here\n    more\n\n<output>\nd\n</output>\n<br/>\n$ run\n2026-01-02 10:11:12 e\n[INFO] f\nWARNING: g\n10:11:12 h\nat i (j.js:1:2)\n--- k\nl";
+        let text = "a\n```rust\nlet b = 1;\n```\n~~~\n``` inside\n~~~\n> quoted\n# Title\n| x | y |\nc\n\n    code here\n    more\n\n<output>\nd\n</output>\n<br/>\n$ run\n2026-01-02 10:11:12 e\n[INFO] f\nWARNING: g\n10:11:12 h\nat i (j.js:1:2)\n--- k\n10: m\n12:code\nb.c:3:4: n\n[o p]\n{\"q\": 1\nif r {\ns(t);\nl";
         assert_eq!(sentences(text), ["a", "c", "l"]);
     }
 
@@ -293,7 +370,8 @@ mod tests {
             "2026-01-02 is the date",
             "<3 this",
             "Error handling matters",
-            "10: ten",
+            "See [this](x.md)",
+            "At 10:30 we met",
         ] {
             assert_eq!(sentences(text), [text]);
         }

@@ -69,7 +69,13 @@ mod tests {
 
     #[test]
     fn the_key_forgets_case_blanks_emphasis_and_stops() {
-        for other in ["use  SQLite.", "**Use SQLite**", "~~use sqlite~~", "USE SQLITE !", "Use\nSQLite…"] {
+        for other in [
+            "use  SQLite.",
+            "**Use SQLite**",
+            "~~use sqlite~~",
+            "USE SQLITE !",
+            "Use\nSQLite…",
+        ] {
             assert_eq!(key(other), key("Use SQLite"), "{other}");
         }
         assert_ne!(key("Use SQLite 3"), key("Use SQLite"));

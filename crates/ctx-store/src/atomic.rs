@@ -44,23 +44,10 @@ impl AtomicError {
 /// removed by the next [`AtomicFile::create`].
 #[derive(Debug)]
 pub struct AtomicFile {
-    writer: BufWriter<TempWriter>,
+    writer: BufWriter<TempFile>,
     target: PathBuf,
     /// Mode and owner of the file that is replaced.
     replaced: Option<fs::Metadata>,
-}
-
-#[derive(Debug)]
-struct TempWriter(TempFile);
-
-impl Write for TempWriter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.file().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 impl AtomicFile {
@@ -92,10 +79,7 @@ impl AtomicFile {
         let dir = parent(&target);
         temp::reap(dir, Some(name));
         Ok(Self {
-            writer: BufWriter::with_capacity(
-                128 * 1024,
-                TempWriter(TempFile::create(dir, name, mode)?),
-            ),
+            writer: BufWriter::with_capacity(128 * 1024, TempFile::create(dir, name, mode)?),
             target,
             replaced,
         })
@@ -115,10 +99,10 @@ impl AtomicFile {
         };
         self.writer.flush().map_err(before)?;
         if let Some(replaced) = &self.replaced {
-            inherit(self.writer.get_ref().0.file(), replaced).map_err(before)?;
+            inherit(self.writer.get_ref().file(), replaced).map_err(before)?;
         }
-        let (writer, _) = self.writer.into_parts();
-        persist(writer.0, &target).map(drop)
+        let (temp, _) = self.writer.into_parts();
+        persist(temp, &target).map(drop)
     }
 }
 

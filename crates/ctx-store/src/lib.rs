@@ -1,4 +1,44 @@
-//! Snapshots, atomic replacement, locks, trash, audit log: the store on disk
+//! Snapshots, atomic replacement, locks, trash, audit log: the store on disk.
+//!
+//! [`Store::open`] names a directory; what writes into it creates what it needs.
+//! [`Draft`] makes snapshots, [`Catalog`] finds and checks them, [`replace`]
+//! puts new content into a session file that an agent may be writing, and the
+//! trash keeps what retention removed. Every change is in the audit log twice:
+//! before it, and after. Nothing here decides what to keep: that is ctx-select's.
 
 pub mod atomic;
+mod audit;
+mod catalog;
+mod count;
+mod draft;
+mod error;
+mod hold;
+mod live;
+mod lock;
+mod meta;
+mod retained;
+mod session;
+mod shared;
+mod stamp;
+mod store;
 mod temp;
+
+pub use audit::{Facts, Operation};
+pub use catalog::{Catalog, Entry};
+pub use draft::{Draft, Origin, Snapshot};
+pub use error::{Severity, StoreError};
+pub use lock::SessionLock;
+pub use meta::{BadLine, Kind, Meta, Tally, Tokens};
+pub use session::{SessionId, real_path};
+pub use shared::{SharedFile, SharedFolder};
+pub use stamp::{SnapshotId, Stamp};
+pub use store::{Actor, Clock, Store};
+
+/// Bytes as lower-case hex digits.
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -10,9 +10,9 @@ use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser, ValueEnum};
 use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool, parse_count};
 use ctx_select::count::MessageCounter;
 use ctx_select::split::{Facts, Keep, Splitter};
-use ctx_tokens::Encoding;
 use ctx_transcript::{Class, Dialect, Options, Piece, Record, Tag, Zone, ZoneReader};
 
+use crate::counting::CountingArgs;
 use crate::output::{Output, OutputArgs};
 use crate::session::{Invalid, ReadArgs, Session};
 use pins::Pin;
@@ -49,12 +49,8 @@ struct Args {
     /// Keep these records: role:NAME, line:N, line:N-M or re:REGEX (can be repeated)
     #[arg(long, value_name = "SELECTOR", help_heading = "What is kept")]
     pin: Vec<Pin>,
-    /// Count tokens with this encoding [default: `o200k_base`]
-    #[arg(long, value_name = "NAME", help_heading = "What is kept")]
-    encoding: Option<Encoding>,
-    /// Take encoding and window of this model
-    #[arg(long, value_name = "NAME", help_heading = "What is kept")]
-    model: Option<String>,
+    #[command(flatten)]
+    counting: CountingArgs,
 
     /// Write only the records of one zone
     #[arg(long, value_enum, value_name = "ZONE", help_heading = "Output")]
@@ -130,14 +126,8 @@ struct Plan {
 
 impl Args {
     fn plan(&self) -> Result<Plan, Failure> {
-        let model = match &self.model {
-            None => None,
-            Some(name) => Some(ctx_tokens::model(name).ok_or_else(|| {
-                Failure::new(format_args!("no model {name}"))
-                    .hint("give --encoding and --window instead")
-            })?),
-        };
-        let window = self.window.or(model.map(|model| model.window));
+        let counting = self.counting.resolve()?;
+        let window = self.window.or(counting.model.map(|model| model.window));
         let share = match (self.keep_share, window) {
             (None, _) => None,
             (Some(_), None) => {
@@ -155,14 +145,10 @@ impl Args {
             turns: self.keep_turns,
             tokens,
         };
-        let encoding = self
-            .encoding
-            .or(model.map(|model| model.encoding))
-            .unwrap_or_default();
         Ok(Plan {
             keep,
             pins: self.pin.clone(),
-            counter: tokens.map(|_| MessageCounter::new(encoding)),
+            counter: tokens.map(|_| counting.counter),
             only: self.only(),
         })
     }

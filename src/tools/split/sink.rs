@@ -8,6 +8,7 @@ use ctx_select::split::{Reason, Verdict};
 use ctx_transcript::{Splice, Spool, Tag, Zone};
 
 use crate::output::Output;
+use crate::tagged::{TaggedWriter, cannot_spool};
 
 /// A record in waiting: its bytes are in the spool.
 pub(super) struct Item {
@@ -17,25 +18,12 @@ pub(super) struct Item {
 }
 
 /// Takes records and verdicts in order; writes tagged records.
-///
-/// The last record that can carry a tag says how many records there are, so the
-/// latest one of those is held until another one comes.
 pub(super) struct Sink<'a> {
-    output: Output<'a>,
+    writer: TaggedWriter<'a>,
     only: Option<Zone>,
     waiting: VecDeque<Item>,
     spool: Spool,
-    held: Option<Held>,
-    /// What follows `held` and can carry no tag.
-    behind: Spool,
-    behind_length: usize,
     written: Written,
-}
-
-struct Held {
-    bytes: Vec<u8>,
-    splice: Splice,
-    tag: Tag,
 }
 
 /// How many records were written, by zone.
@@ -48,15 +36,11 @@ pub(super) struct Written {
 
 impl<'a> Sink<'a> {
     pub(super) fn new(output: Output<'a>, only: Option<Zone>) -> Self {
-        let temporary = std::env::temp_dir();
         Self {
-            output,
+            writer: TaggedWriter::new(output),
             only,
             waiting: VecDeque::new(),
-            spool: Spool::new(&temporary),
-            held: None,
-            behind: Spool::new(&temporary),
-            behind_length: 0,
+            spool: Spool::new(std::env::temp_dir()),
             written: Written::default(),
         }
     }
@@ -90,7 +74,6 @@ impl<'a> Sink<'a> {
         self.written.add(verdict.zone);
         tag.zone = Some(verdict.zone);
         tag.group = verdict.exchange;
-        tag.end = None;
         if verdict.reason == Reason::LatestUser {
             tag.pin = Some("latest-user".to_owned());
         }
@@ -110,47 +93,16 @@ impl<'a> Sink<'a> {
     }
 
     fn write(&mut self, length: usize, splice: Option<Splice>, tag: Tag) -> Result<(), Failure> {
-        let Some(splice) = splice else {
-            let bytes = self
-                .spool
-                .pop(length)
-                .map_err(|error| cannot_spool(&error))?;
-            if self.held.is_none() {
-                return self.output.write(&bytes);
-            }
-            self.behind_length += bytes.len();
-            return self
-                .behind
-                .push(&bytes)
-                .map_err(|error| cannot_spool(&error));
-        };
-        self.release()?;
         let bytes = self
             .spool
             .pop(length)
             .map_err(|error| cannot_spool(&error))?;
-        self.held = Some(Held { bytes, splice, tag });
-        Ok(())
-    }
-
-    /// Writes what is held.
-    fn release(&mut self) -> Result<(), Failure> {
-        if let Some(Held { bytes, splice, tag }) = self.held.take() {
-            self.output.with(|out| splice.write(&bytes, &tag, out))?;
-        }
-        let length = std::mem::take(&mut self.behind_length);
-        let Self { behind, output, .. } = self;
-        output.with(|out| behind.pop_to(length, out))
+        self.writer.write(bytes, splice.map(|splice| (splice, tag)))
     }
 
     /// Marks the end and writes the rest.
-    pub(super) fn finish(mut self) -> Result<Written, Failure> {
-        let count = self.written.all();
-        if let Some(held) = &mut self.held {
-            held.tag.end = Some(count);
-        }
-        self.release()?;
-        self.output.finish()?;
+    pub(super) fn finish(self) -> Result<Written, Failure> {
+        self.writer.finish(Some(self.written.all()))?;
         Ok(self.written)
     }
 }
@@ -167,9 +119,4 @@ impl Written {
     fn all(self) -> u64 {
         self.system + self.old + self.keep
     }
-}
-
-fn cannot_spool(error: &io::Error) -> Failure {
-    Failure::new(format_args!("cannot use a temporary file: {error}"))
-        .hint("TMPDIR names the folder for it")
 }

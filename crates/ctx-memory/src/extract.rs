@@ -1,0 +1,245 @@
+//! A session's messages to items.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use ctx_transcript::redact::{MARK, redact};
+use ctx_transcript::{Message, Part, Role, ToolResult};
+
+use crate::rules::{find, quote};
+use crate::sentence::sentences;
+use crate::{Item, Kind, runtime};
+
+/// Reads messages of one session, in order.
+///
+/// Sentences are taken from what users and models wrote; calls and results
+/// become runtime items. Secrets are taken out of every item.
+#[derive(Debug)]
+pub struct Extractor {
+    session: String,
+    kinds: Vec<Kind>,
+    /// Tools of the calls whose result has not come: results often carry only the id.
+    waiting: HashMap<String, String>,
+    redacted: usize,
+}
+
+impl Extractor {
+    /// An extractor of `kinds` for messages of `session`.
+    pub fn new(session: impl Into<String>, kinds: &[Kind]) -> Self {
+        Self {
+            session: session.into(),
+            kinds: kinds.to_vec(),
+            waiting: HashMap::new(),
+            redacted: 0,
+        }
+    }
+
+    /// How many secrets were taken out of the items so far.
+    pub fn redacted(&self) -> usize {
+        self.redacted
+    }
+
+    /// Another session begins: calls of the one before are answered no more.
+    pub fn next_session(&mut self) {
+        self.waiting.clear();
+    }
+
+    /// The items of the message at `line`.
+    pub fn read(&mut self, message: &Message<'_>, line: u64) -> Vec<Item> {
+        let mut items = Vec::new();
+        for part in &message.parts {
+            match part {
+                Part::Text(text) => self.read_text(text, message.role, line, &mut items),
+                Part::Call(call) => {
+                    if let Some(id) = &call.id {
+                        self.waiting.insert(id.to_string(), call.name.to_string());
+                    }
+                    let text = runtime::digest(call);
+                    let tool = Some(call.name.to_string());
+                    self.push(Kind::Runtime, text, message.role, line, tool, &mut items);
+                }
+                Part::Result(result) => {
+                    let tool = self.tool_of(result, message);
+                    if let Some(error) = runtime::error(result) {
+                        let name = tool.as_deref().unwrap_or("a tool");
+                        let text = format!("{name} failed: {error}");
+                        self.push(Kind::Runtime, text, message.role, line, tool, &mut items);
+                    }
+                }
+                // Reasoning weighs what could be; what came of it is said in text.
+                Part::Reasoning(_) | Part::Refusal(_) | Part::Media(_) | Part::Opaque(_) => {}
+            }
+        }
+        items
+    }
+
+    fn read_text(&mut self, text: &str, role: Role, line: u64, items: &mut Vec<Item>) {
+        let kinds: Vec<Kind> = self
+            .kinds
+            .iter()
+            .copied()
+            .filter(|kind| *kind != Kind::Runtime)
+            .collect();
+        if kinds.is_empty() {
+            return;
+        }
+        // Before the cut into sentences: a private key has many lines.
+        let (clean, _) = redact(text);
+        for sentence in sentences(&clean) {
+            let quoted = quote(&sentence);
+            for kind in &kinds {
+                if find(*kind, &quoted, role).is_some() {
+                    self.push(*kind, quoted.clone(), role, line, None, items);
+                }
+            }
+        }
+    }
+
+    fn push(
+        &mut self,
+        kind: Kind,
+        text: String,
+        role: Role,
+        line: u64,
+        tool: Option<String>,
+        items: &mut Vec<Item>,
+    ) {
+        if !self.kinds.contains(&kind) {
+            return;
+        }
+        let (clean, _) = redact(&text);
+        self.redacted += clean.matches(MARK).count();
+        items.push(Item {
+            kind,
+            text: clean.into_owned(),
+            role,
+            line,
+            session: self.session.clone(),
+            tool,
+        });
+    }
+
+    /// The tool that a result is of: named by the result, by its message, or by its call.
+    fn tool_of(&mut self, result: &ToolResult<'_>, message: &Message<'_>) -> Option<String> {
+        let called = result.id.as_deref().and_then(|id| self.waiting.remove(id));
+        let named = result.name.as_ref().or(message.name.as_ref());
+        named.map(Cow::to_string).or(called)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_transcript::{Call, Message, Part, Role, ToolResult};
+
+    use super::Extractor;
+    use crate::{Item, Kind};
+
+    fn say(role: Role, text: &'static str) -> Message<'static> {
+        Message {
+            role,
+            name: None,
+            parts: vec![Part::Text(text.into())],
+        }
+    }
+
+    fn read(message: &Message<'_>) -> Vec<(Kind, String)> {
+        let items = Extractor::new("s", &Kind::ALL).read(message, 7);
+        items
+            .into_iter()
+            .map(|item| (item.kind, item.text))
+            .collect()
+    }
+
+    #[test]
+    fn one_sentence_may_be_of_several_kinds() {
+        let message = say(
+            Role::User,
+            "Hi. We decided that the port is 8080. I prefer tabs.",
+        );
+        assert_eq!(
+            read(&message),
+            [
+                (
+                    Kind::Decision,
+                    "We decided that the port is 8080.".to_owned()
+                ),
+                (Kind::Fact, "We decided that the port is 8080.".to_owned()),
+                (Kind::Preference, "I prefer tabs.".to_owned()),
+            ]
+        );
+    }
+
+    #[test]
+    fn reasoning_says_nothing() {
+        let message = Message {
+            role: Role::Assistant,
+            name: None,
+            parts: vec![Part::Reasoning("We decided to use tabs.".into())],
+        };
+        assert_eq!(read(&message), []);
+    }
+
+    #[test]
+    fn calls_and_their_errors_carry_the_tool() {
+        let mut extractor = Extractor::new("s", &Kind::ALL);
+        let call = Message {
+            role: Role::Assistant,
+            name: None,
+            parts: vec![Part::Call(Call {
+                id: Some("c1".into()),
+                name: "Bash".into(),
+                arguments: r#"{"command":"make"}"#.into(),
+            })],
+        };
+        let result = Message {
+            role: Role::Tool,
+            name: None,
+            parts: vec![Part::Result(ToolResult {
+                id: Some("c1".into()),
+                name: None,
+                is_error: false,
+                parts: vec![Part::Text("Exit code 2\nno rule".into())],
+            })],
+        };
+        let text = |items: Vec<Item>| {
+            items
+                .into_iter()
+                .map(|item| (item.text, item.tool))
+                .collect::<Vec<_>>()
+        };
+        let bash = Some("Bash".to_owned());
+        assert_eq!(
+            text(extractor.read(&call, 1)),
+            [("Bash: make".to_owned(), bash.clone())]
+        );
+        assert_eq!(
+            text(extractor.read(&result, 2)),
+            [("Bash failed: Exit code 2: no rule".to_owned(), bash.clone())]
+        );
+        // Once answered, the id is free.
+        assert_eq!(text(extractor.read(&result, 3))[0].1, None);
+    }
+
+    #[test]
+    fn secrets_are_taken_out_and_counted() {
+        let mut extractor = Extractor::new("s", &[Kind::Decision]);
+        let message = say(
+            Role::User,
+            "We decided on password=hunter2 for tests. Also sk-aB3dE5gH7jK9mN1pQ3 is a key.",
+        );
+        let items = extractor.read(&message, 1);
+        assert_eq!(
+            items[0].text,
+            "We decided on password=[REDACTED] for tests."
+        );
+        assert_eq!((items.len(), extractor.redacted()), (1, 1));
+    }
+
+    #[test]
+    fn long_sentences_are_cut() {
+        let text: &'static str =
+            Box::leak(format!("We decided {}", "x ".repeat(400)).into_boxed_str());
+        let items = read(&say(Role::User, text));
+        assert_eq!(items[0].1.chars().count(), crate::text::QUOTE_MAX);
+    }
+}

@@ -1,0 +1,235 @@
+//! Items into a memory file, beside what people wrote there.
+//!
+//! The old bytes stay as they are, all of them; new entries are appended:
+//!
+//! ```text
+//! # Decisions
+//!
+//! - We will keep SQLite. (user, demo:42)
+//! ```
+//!
+//! An entry that stands anywhere in the file, also reworded in case, blanks or
+//! emphasis, is not added again. So an entry that a person struck out
+//! (`~~…~~`) stays struck out; one that was deleted comes back when its
+//! session is extracted again.
+
+use std::collections::HashSet;
+
+use crate::sentence::without_marker;
+use crate::text::key;
+use crate::{Item, Kind};
+
+/// What a merge did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Merged {
+    /// What is to be appended to the file; empty when there is nothing new.
+    pub appended: Vec<u8>,
+    /// How many items are new.
+    pub added: usize,
+    /// How many stood there already, or came twice.
+    pub known: usize,
+}
+
+/// Merges those `items` that are of `kind` into its file, which holds `old` now.
+pub fn merge<'i>(old: &[u8], kind: Kind, items: impl IntoIterator<Item = &'i Item>) -> Merged {
+    // Bytes that are no UTF-8 are only read past, never written.
+    let text = String::from_utf8_lossy(old);
+    let mut known = Known::of(&text);
+    let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let mut merged = Merged::default();
+    let mut entries = String::new();
+    for item in items.into_iter().filter(|item| item.kind == kind) {
+        if known.insert(&item.text) {
+            merged.added += 1;
+            entries.push_str(&entry(item));
+            entries.push_str(line_end);
+        } else {
+            merged.known += 1;
+        }
+    }
+    if merged.added > 0 {
+        merged.appended = (joint(&text, kind, line_end) + &entries).into_bytes();
+    }
+    merged
+}
+
+/// `- TEXT (ROLE, SESSION:LINE)`.
+fn entry(item: &Item) -> String {
+    let place = format!("({}, {}:{})", item.role.as_str(), item.session, item.line);
+    format!("- {} {place}", item.text)
+}
+
+/// What stands between the old text and the first new entry.
+fn joint(old: &str, kind: Kind, line_end: &str) -> String {
+    if old.trim().is_empty() {
+        return format!("{}{line_end}{line_end}", kind.heading());
+    }
+    let mut joint = String::new();
+    if !old.ends_with('\n') {
+        joint.push_str(line_end);
+    }
+    let last = old.lines().next_back().unwrap_or_default();
+    // A list goes on; anything else needs a blank line before a list.
+    if !last.trim().is_empty() && !without_marker(last.trim_start()).0 {
+        joint.push_str(line_end);
+    }
+    joint
+}
+
+/// The entries of a file, by their keys.
+struct Known(HashSet<String>);
+
+impl Known {
+    fn of(text: &str) -> Self {
+        let mut known = HashSet::new();
+        for line in text.lines() {
+            let (_, entry) = without_marker(line.trim());
+            known.insert(key(entry));
+            if let Some(text) = without_place(entry) {
+                known.insert(key(text));
+            }
+        }
+        Self(known)
+    }
+
+    fn insert(&mut self, text: &str) -> bool {
+        self.0.insert(key(text))
+    }
+}
+
+/// The text of an entry that we wrote: without ` (ROLE, SESSION:LINE)` at its end.
+fn without_place(entry: &str) -> Option<&str> {
+    let (text, place) = entry
+        .trim_end_matches(['~', '*', '_', ' '])
+        .rsplit_once(" (")?;
+    let (role, place) = place.strip_suffix(')')?.split_once(", ")?;
+    let (session, line) = place.rsplit_once(':')?;
+    let is_ours = role.bytes().all(|b| b.is_ascii_lowercase())
+        && !session.contains(' ')
+        && !line.is_empty()
+        && line.bytes().all(|b| b.is_ascii_digit());
+    is_ours.then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_transcript::Role;
+    use proptest::prelude::*;
+
+    use super::merge;
+    use crate::{Item, Kind};
+
+    fn item(text: &str, line: u64) -> Item {
+        Item {
+            kind: Kind::Decision,
+            text: text.to_owned(),
+            role: Role::User,
+            line,
+            session: "demo".to_owned(),
+            tool: None,
+        }
+    }
+
+    fn merged(old: &str, texts: &[&str]) -> String {
+        let items: Vec<Item> = texts
+            .iter()
+            .zip(1..)
+            .map(|(text, line)| item(text, line))
+            .collect();
+        let appended = merge(old.as_bytes(), Kind::Decision, &items).appended;
+        format!("{old}{}", String::from_utf8(appended).expect("UTF-8"))
+    }
+
+    #[test]
+    fn a_new_file_has_a_heading() {
+        assert_eq!(
+            merged("", &["Use A.", "Use B."]),
+            "# Decisions\n\n- Use A. (user, demo:1)\n- Use B. (user, demo:2)\n"
+        );
+        assert_eq!(merged("", &[]), "");
+    }
+
+    #[test]
+    fn a_list_goes_on_and_a_paragraph_is_closed() {
+        assert_eq!(
+            merged("# D\n\n- a", &["b"]),
+            "# D\n\n- a\n- b (user, demo:1)\n"
+        );
+        assert_eq!(merged("Notes.", &["b"]), "Notes.\n\n- b (user, demo:1)\n");
+        assert_eq!(
+            merged("Notes.\n\n", &["b"]),
+            "Notes.\n\n- b (user, demo:1)\n"
+        );
+        assert_eq!(merged("- a\r\n", &["b"]), "- a\r\n- b (user, demo:1)\r\n");
+    }
+
+    #[test]
+    fn what_stands_there_is_not_added() {
+        for old in [
+            "- Use A. (user, demo:1)\n",
+            "- Use A. (assistant, other-1.2:77)\n",
+            "- use  a\n",
+            "Use A",
+            "1. **Use A.**\n",
+            "- ~~Use A. (user, demo:1)~~\n",
+            "- ~~Use A.~~ (user, demo:1)\n",
+            "  - [x] Use A!\n",
+        ] {
+            assert_eq!(merged(old, &["Use A."]), old);
+        }
+    }
+
+    #[test]
+    fn what_only_resembles_it_is_added() {
+        for old in ["- Use AB.\n", "- Do not use A.\n", "- Use A (see b:1)\n"] {
+            assert_ne!(merged(old, &["Use A."]), old, "{old}");
+        }
+    }
+
+    #[test]
+    fn twice_in_one_session_is_once() {
+        let items = [item("Use A.", 1), item("use a", 9)];
+        let merged = merge(b"", Kind::Decision, &items);
+        assert_eq!((merged.added, merged.known), (1, 1));
+    }
+
+    #[test]
+    fn other_kinds_are_left_alone() {
+        assert_eq!(merge(b"", Kind::Fact, &[item("a", 1)]).added, 0);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_no_obstacle() {
+        let merged = merge(
+            b"\xff\xfe- x\n- Use A.\n",
+            Kind::Decision,
+            &[item("Use A.", 1), item("b", 2)],
+        );
+        assert_eq!(merged.appended, b"- b (user, demo:2)\n");
+    }
+
+    proptest! {
+        #[test]
+        fn merging_is_idempotent_and_has_no_duplicates(
+            old in "([-*#a-cA-C1. ~()\r\n:,]|user|（|决){0,60}",
+            texts in prop::collection::vec("[a-cA-C ~*.,:()1-]{1,8}|决定[a-c。]{0,3}", 0..12),
+        ) {
+            let texts: Vec<String> = texts.iter().map(|text| crate::text::one_line(text)).collect();
+            let items: Vec<Item> = texts.iter().zip(1..).map(|(text, line)| item(text, line)).collect();
+            let first = merge(old.as_bytes(), Kind::Decision, &items);
+            prop_assert_eq!(first.added + first.known, items.len());
+            let new = [old.as_bytes(), &first.appended].concat();
+            let second = merge(&new, Kind::Decision, &items);
+            prop_assert_eq!((second.added, second.appended.len()), (0, 0));
+            let mut keys: Vec<_> = String::from_utf8_lossy(&first.appended)
+                .lines()
+                .filter_map(|line| super::without_place(line.strip_prefix("- ")?).map(crate::text::key))
+                .collect();
+            let count = keys.len();
+            keys.sort();
+            keys.dedup();
+            prop_assert_eq!(keys.len(), count);
+            prop_assert_eq!(count, first.added);
+        }
+    }
+}

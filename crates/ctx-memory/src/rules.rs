@@ -1,0 +1,218 @@
+//! Which sentence is a decision, a fact or a preference: tables of patterns,
+//! each with its look-alikes and its reason.
+//!
+//! A sentence is first made ready for its kind ([`Sentence`]): what only looks
+//! like the pattern is blanked out, then the pattern is looked for. So
+//! "不确定用什么，但决定先做 A" is still a decision, and "不确定" alone is none.
+
+use std::sync::OnceLock;
+
+use ctx_transcript::Role;
+use regex::Regex;
+
+use crate::{Kind, text};
+
+mod decision;
+mod fact;
+mod preference;
+
+/// Whose sentences a pattern is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum From {
+    /// Whoever says it.
+    Anyone,
+    /// Only the user: "always run the tests" is a wish when the user says it,
+    /// and a description when the model does.
+    User,
+}
+
+/// One pattern of a table.
+#[derive(Debug)]
+pub struct Pattern {
+    /// Its name, unique in its kind.
+    pub name: &'static str,
+    /// Whose sentences it is for.
+    pub from: From,
+    /// What it looks for.
+    pub says: &'static str,
+    /// Look-alikes, blanked out before; empty for none.
+    pub not: &'static str,
+    /// Why it is as it is.
+    pub why: &'static str,
+}
+
+/// All patterns for sentences of one kind; none for [`Kind::Runtime`], which is
+/// read from calls and results.
+pub fn patterns(kind: Kind) -> &'static [Pattern] {
+    match kind {
+        Kind::Decision => decision::PATTERNS,
+        Kind::Fact => fact::PATTERNS,
+        Kind::Preference => preference::PATTERNS,
+        Kind::Runtime => &[],
+    }
+}
+
+/// The pattern of `kind` that `sentence`, said by `role`, holds.
+pub fn find(kind: Kind, sentence: &str, role: Role) -> Option<&'static Pattern> {
+    static TABLES: [OnceLock<Table>; 3] = [OnceLock::new(), OnceLock::new(), OnceLock::new()];
+    let (table, veto) = match kind {
+        Kind::Decision => (&TABLES[0], decision::VETO),
+        Kind::Fact => (&TABLES[1], fact::VETO),
+        Kind::Preference => (&TABLES[2], preference::VETO),
+        Kind::Runtime => return None,
+    };
+    let table = table.get_or_init(|| Table::new(patterns(kind), veto));
+    let plain = said(sentence, kind)?;
+    if table.veto.is_match(&plain) {
+        return None;
+    }
+    let states = kind != Kind::Fact || fact::states(&plain);
+    let ready = table
+        .patterns
+        .iter()
+        .filter(|ready| states && (ready.pattern.from == From::Anyone || role == Role::User));
+    ready
+        .into_iter()
+        .find(|ready| ready.is_in(&plain))
+        .map(|ready| ready.pattern)
+}
+
+struct Table {
+    veto: Regex,
+    patterns: Vec<Ready>,
+}
+
+struct Ready {
+    pattern: &'static Pattern,
+    says: Regex,
+    not: Option<Regex>,
+}
+
+impl Table {
+    fn new(patterns: &'static [Pattern], veto: &str) -> Self {
+        Self {
+            veto: compile(veto),
+            patterns: patterns
+                .iter()
+                .map(|pattern| Ready {
+                    pattern,
+                    says: compile(pattern.says),
+                    not: (!pattern.not.is_empty()).then(|| compile(pattern.not)),
+                })
+                .collect(),
+        }
+    }
+}
+
+impl Ready {
+    fn is_in(&self, sentence: &str) -> bool {
+        self.says.is_match(sentence)
+            && self.not.as_ref().is_none_or(|not| {
+                let rest = not.replace_all(sentence, "\u{1}");
+                self.says.is_match(&rest)
+            })
+    }
+}
+
+/// The tables are part of the program: every pattern of them is compiled by a test.
+fn compile(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("the tables hold valid patterns")
+}
+
+/// The part of a sentence that its speaker states: no question and, but for
+/// facts, no code. `None` when nothing is left.
+fn said(sentence: &str, kind: Kind) -> Option<String> {
+    let mut plain = if kind == Kind::Fact {
+        sentence.to_owned()
+    } else {
+        without_code(sentence)
+    };
+    plain = plain.replace('’', "'");
+    if is_question(&plain) {
+        // "我喜欢欢乐谷，它周边有什么酒店吗？": only the last clause asks. In
+        // English the whole sentence does.
+        let clause = plain
+            .rfind(['，', '；', '。'])
+            .filter(|_| !plain.is_ascii())?;
+        plain.truncate(clause);
+    }
+    Some(plain)
+}
+
+fn is_question(sentence: &str) -> bool {
+    let end = sentence.trim_end_matches([
+        '"', '”', ')', '）', '*', '_', '。', '.', '!', '！', ' ', '」',
+    ]);
+    end.ends_with(['?', '？', '吗', '呢'])
+}
+
+/// Code in backticks says nothing about what its writer wants.
+fn without_code(sentence: &str) -> String {
+    let mut plain = String::with_capacity(sentence.len());
+    let mut pieces = sentence.split('`').peekable();
+    let mut code = false;
+    while let Some(piece) = pieces.next() {
+        // What follows a last lone backtick is text.
+        plain.push_str(if code && pieces.peek().is_some() {
+            "``"
+        } else {
+            piece
+        });
+        code = !code;
+    }
+    plain
+}
+
+/// A sentence as it is judged and quoted: on one line, at most
+/// [`text::QUOTE_MAX`] characters.
+pub fn quote(sentence: &str) -> String {
+    text::cut(text::one_line(sentence), text::QUOTE_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_transcript::Role;
+
+    use super::{find, patterns};
+    use crate::Kind;
+
+    /// Checks a table: `(name, sentences that match it)`, and sentences that match nothing.
+    pub(super) fn check(kind: Kind, right: &[(&str, &[&str])], wrong: &[&str]) {
+        let name_of = |sentence: &str| find(kind, sentence, Role::User).map(|pattern| pattern.name);
+        let right_ones = right.iter().flat_map(|(name, sentences)| {
+            sentences.iter().map(|sentence| (*sentence, Some(*name)))
+        });
+        let all = right_ones.chain(wrong.iter().map(|sentence| (*sentence, None)));
+        let failed: Vec<_> = all
+            .filter(|(sentence, name)| name_of(sentence) != *name)
+            .map(|(sentence, name)| format!("{sentence:?}: {:?}, not {name:?}", name_of(sentence)))
+            .collect();
+        assert!(failed.is_empty(), "{failed:#?}");
+        let tested: Vec<_> = right.iter().map(|(name, _)| *name).collect();
+        for pattern in patterns(kind) {
+            assert!(
+                tested.contains(&pattern.name),
+                "{} has no test",
+                pattern.name
+            );
+            assert!(!pattern.why.is_empty());
+        }
+    }
+
+    #[test]
+    fn questions_state_nothing_but_their_first_clauses_do() {
+        let is = |sentence| find(Kind::Decision, sentence, Role::User).is_some();
+        assert!(!is("Have we decided to use Redis?"));
+        assert!(!is("我们决定用 Redis 了吗？"));
+        assert!(!is("决定用哪个呢"));
+        assert!(is("我们决定用 Redis，你觉得怎么样？"));
+    }
+
+    #[test]
+    fn code_in_backticks_is_not_said() {
+        let is = |sentence| find(Kind::Decision, sentence, Role::User).is_some();
+        assert!(!is("The log says `we decided to stop`."));
+        assert!(is("We decided on `sqlite`."));
+        assert!(is("It`s so: we decided on sqlite."));
+    }
+}

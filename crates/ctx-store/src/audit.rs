@@ -1,0 +1,155 @@
+//! The audit log: what was done to the store, by which tool, when. Each
+//! operation has two records, before and after; each record is one write.
+
+use std::fs::OpenOptions;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde::Serialize;
+
+use crate::Store;
+use crate::error::{Naming, StoreError};
+use crate::lock::Locked;
+
+/// What may be told of an operation: ids, hashes and sizes, never values, never text.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Facts {
+    /// Whose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The snapshots that were made, restored or removed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub snapshots: Vec<String>,
+    /// Hash of the session file before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256_before: Option<String>,
+    /// Hash of the session file, or of the snapshot, after.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// Size of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// Bytes that another process wrote meanwhile, and that were carried over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub late_bytes: Option<u64>,
+    /// How many things were written or removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
+}
+
+/// An operation whose intent is in the log.
+#[derive(Clone, Debug)]
+pub struct Operation {
+    id: String,
+    op: &'static str,
+}
+
+#[derive(Serialize)]
+struct Event<'a> {
+    time: String,
+    operation: &'a str,
+    op: &'a str,
+    phase: &'a str,
+    tool: &'a str,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    flags: &'a [String],
+    pid: u32,
+    #[serde(flatten)]
+    facts: &'a Facts,
+}
+
+impl Store {
+    /// Writes the intent of an operation; without it, nothing may be changed.
+    pub fn begin(&self, op: &'static str, facts: &Facts) -> Result<Operation, StoreError> {
+        self.lock()?.begin(op, facts)
+    }
+
+    /// Writes that the operation is done; a failure is told as "done, but…".
+    pub fn done(&self, operation: &Operation, facts: &Facts) -> Result<(), StoreError> {
+        self.lock()
+            .and_then(|mut locked| locked.append(operation, "done", facts))
+            .map_err(|error| error.after(operation.op))
+    }
+}
+
+impl Locked<'_> {
+    pub(crate) fn begin(
+        &mut self,
+        op: &'static str,
+        facts: &Facts,
+    ) -> Result<Operation, StoreError> {
+        let operation = Operation::new(op, self.store.now());
+        self.append(&operation, "intent", facts)?;
+        Ok(operation)
+    }
+
+    pub(crate) fn done(&mut self, operation: &Operation, facts: &Facts) -> Result<(), StoreError> {
+        self.append(operation, "done", facts)
+            .map_err(|error| error.after(operation.op))
+    }
+
+    fn append(
+        &mut self,
+        operation: &Operation,
+        phase: &str,
+        facts: &Facts,
+    ) -> Result<(), StoreError> {
+        let store = self.store;
+        let event = Event {
+            time: store.now().to_rfc3339_opts(SecondsFormat::Micros, true),
+            operation: &operation.id,
+            op: operation.op,
+            phase,
+            tool: &store.actor().tool,
+            flags: &store.actor().flags,
+            pid: std::process::id(),
+            facts,
+        };
+        let path = store.audit_log();
+        let mut file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+            .open(&path)
+            .naming("open", &path)?;
+        let mut record = Vec::new();
+        if has_torn_tail(&mut file).naming("read", &path)? {
+            record.push(b'\n');
+        }
+        serde_json::to_writer(&mut record, &event)
+            .map_err(std::io::Error::from)
+            .naming("write", &path)?;
+        record.push(b'\n');
+        file.write_all(&record).naming("write", &path)?;
+        file.sync_data().naming("sync", &path)
+    }
+}
+
+/// Whether a run was cut off in the middle of its record: the next one begins a line of its own.
+fn has_torn_tail(file: &mut std::fs::File) -> std::io::Result<bool> {
+    let mut last = [b'\n'];
+    if file.seek(SeekFrom::End(0))? > 0 {
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)?;
+    }
+    Ok(last != [b'\n'])
+}
+
+impl Operation {
+    fn new(op: &'static str, now: DateTime<Utc>) -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        Self {
+            id: format!(
+                "{}-{}.{}",
+                now.format("%Y%m%dT%H%M%S%.6fZ"),
+                std::process::id(),
+                COUNT.fetch_add(1, Ordering::Relaxed)
+            ),
+            op,
+        }
+    }
+}

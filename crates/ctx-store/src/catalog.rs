@@ -1,0 +1,236 @@
+//! The snapshots of a store: listed, found by what people type, checked.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use crate::error::{Naming, StoreError};
+use crate::store::meta_name;
+use crate::{Kind, Meta, SessionId, SnapshotId, Store, hex};
+
+/// What a store holds, in its own order.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    /// Committed snapshots by session and sequence.
+    pub entries: Vec<Entry>,
+    /// Bytes without a meta.json: a run was killed before its commit, or somebody took it away.
+    pub uncommitted: Vec<SnapshotId>,
+}
+
+/// A committed snapshot.
+#[derive(Debug)]
+pub struct Entry {
+    /// Its id.
+    pub id: SnapshotId,
+    /// Its commit record, or why that is not believed.
+    pub meta: Result<Meta, String>,
+}
+
+/// No meta.json is longer: bad lines are capped.
+const LONGEST_META: u64 = 1 << 20;
+/// So many matches of an ambiguous id are named.
+const SHOWN_MATCHES: usize = 5;
+
+impl Store {
+    /// Lists the snapshots of one session, or of all.
+    pub fn catalog(&self, session: Option<&SessionId>) -> Result<Catalog, StoreError> {
+        let mut catalog = Catalog::default();
+        for (id, is_meta) in names_in(&self.snapshots())? {
+            if session.is_some_and(|session| *session != id.session) {
+                continue;
+            }
+            let committed = self.meta_path(&id).symlink_metadata().is_ok();
+            if is_meta {
+                if let Some(entry) = self.entry(id) {
+                    catalog.entries.push(entry);
+                }
+            } else if !committed {
+                catalog.uncommitted.push(id);
+            }
+        }
+        let order = |id: &SnapshotId| (id.session.clone(), id.stamp.sequence, id.stamp.time);
+        catalog.entries.sort_by_key(|entry| order(&entry.id));
+        catalog.uncommitted.sort_by_key(order);
+        Ok(catalog)
+    }
+
+    /// Above it no number was ever given to what is still here.
+    pub(crate) fn highest_sequence(&self) -> Result<u64, StoreError> {
+        let highest = |names: Vec<(SnapshotId, bool)>| {
+            let numbers = names.iter().map(|(id, _)| id.stamp.sequence);
+            numbers.max().unwrap_or(0)
+        };
+        Ok(highest(names_in(&self.snapshots())?))
+    }
+
+    fn entry(&self, id: SnapshotId) -> Option<Entry> {
+        let meta = self.read_meta(&id);
+        // gc moved it away between the listing and now.
+        if meta.is_err() && self.meta_path(&id).symlink_metadata().is_err() {
+            return None;
+        }
+        Some(Entry { id, meta })
+    }
+
+    /// Reads a commit record, and checks that the bytes are there.
+    pub(crate) fn read_meta(&self, id: &SnapshotId) -> Result<Meta, String> {
+        let path = self.meta_path(id);
+        let read = || -> io::Result<Vec<u8>> {
+            let mut bytes = Vec::new();
+            open_plain(&path)?
+                .take(LONGEST_META)
+                .read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        let bytes = read().map_err(|error| format!("{}: {error}", meta_name(id)))?;
+        let meta = Meta::from_bytes(&bytes, &id.to_string()).map_err(|error| error.to_string())?;
+        let size = fs::symlink_metadata(self.data_path(id))
+            .map_err(|error| format!("its bytes are missing: {error}"))?
+            .len();
+        if size == meta.bytes {
+            Ok(meta)
+        } else {
+            Err(format!("it has {size} bytes instead of {}", meta.bytes))
+        }
+    }
+
+    /// Opens the bytes of a snapshot after checking them against their hash.
+    pub fn open_verified(&self, entry: &Entry) -> Result<(File, Meta), StoreError> {
+        let damaged = |why| StoreError::Damaged {
+            id: entry.id.to_string(),
+            why,
+        };
+        let meta = entry.meta.clone().map_err(damaged)?;
+        let path = self.data_path(&entry.id);
+        let mut file = open_plain(&path).naming("read", &path)?;
+        let found = hash(&mut file).naming("read", &path)?;
+        if found != meta.sha256 {
+            return Err(damaged(format!(
+                "its sha256 is {found} instead of {}",
+                meta.sha256
+            )));
+        }
+        io::Seek::rewind(&mut file).naming("read", &path)?;
+        Ok((file, meta))
+    }
+}
+
+/// Ids that files in `dir` are named by, and whether the file is a meta.json.
+pub(crate) fn names_in(dir: &Path) -> Result<Vec<(SnapshotId, bool)>, StoreError> {
+    let entries = match fs::read_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.naming("read", dir)?,
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let name = entry.naming("read", dir)?.file_name();
+        let Some(name) = name.to_str() else { continue };
+        let (stem, is_meta) = match name.strip_suffix(".meta.json") {
+            Some(stem) => (Some(stem), true),
+            None => (name.strip_suffix(".jsonl"), false),
+        };
+        if let Some(id) = stem.and_then(SnapshotId::parse) {
+            names.push((id, is_meta));
+        }
+    }
+    Ok(names)
+}
+
+/// sha256 of what is left of `reader`.
+pub(crate) fn hash(reader: &mut impl Read) -> io::Result<String> {
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 128 * 1024];
+    loop {
+        match reader.read(&mut buffer) {
+            Ok(0) => return Ok(hex(&hasher.finalize())),
+            Ok(n) => hasher.update(&buffer[..n]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Opens a regular file for reading; no link, and no FIFO that would hang.
+fn open_plain(path: &Path) -> io::Result<File> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::other("it is not a regular file"))
+    }
+}
+
+impl Catalog {
+    /// The snapshot that `wanted` names: `latest`, a sequence number, or a unique
+    /// beginning of an id, of a timestamp, or (6 digits and more) of a sha256.
+    pub fn find(&self, wanted: &str) -> Result<&Entry, StoreError> {
+        if wanted == "latest" {
+            return self.latest();
+        }
+        let number = wanted.parse::<u64>().ok();
+        let numbered = |entry: &&Entry| Some(entry.id.stamp.sequence) == number;
+        let mut found: Vec<&Entry> = self.entries.iter().filter(numbered).collect();
+        if found.is_empty() && !wanted.is_empty() {
+            let begins = |entry: &&Entry| entry.begins_with(wanted);
+            found = self.entries.iter().filter(begins).collect();
+        }
+        let exact = |entry: &&Entry| entry.id.to_string() == wanted;
+        if let Some(entry) = found.iter().copied().find(exact) {
+            return Ok(entry);
+        }
+        match found[..] {
+            [] => Err(StoreError::NoSnapshot(wanted.to_owned())),
+            [entry] => Ok(entry),
+            _ => Err(StoreError::Ambiguous {
+                wanted: wanted.to_owned(),
+                matches: shown(&found),
+            }),
+        }
+    }
+
+    /// The newest one that somebody wanted, which no tool took for its own undo.
+    fn latest(&self) -> Result<&Entry, StoreError> {
+        let wanted = |entry: &&Entry| !matches!(&entry.meta, Ok(meta) if matches!(meta.kind, Kind::PreRollback | Kind::Late));
+        self.newest(wanted)
+            .ok_or_else(|| StoreError::NoSnapshot("latest".to_owned()))
+    }
+
+    /// The state before the last rollback.
+    pub fn undo(&self) -> Result<&Entry, StoreError> {
+        let taken = |entry: &&Entry| matches!(&entry.meta, Ok(meta) if matches!(meta.kind, Kind::PreRollback | Kind::PreCompact));
+        self.newest(taken)
+            .ok_or_else(|| StoreError::NoSnapshot("to undo".to_owned()))
+    }
+
+    fn newest(&self, wanted: impl Fn(&&Entry) -> bool) -> Option<&Entry> {
+        self.entries
+            .iter()
+            .filter(wanted)
+            .max_by_key(|entry| entry.id.stamp.sequence)
+    }
+}
+
+impl Entry {
+    fn begins_with(&self, wanted: &str) -> bool {
+        let hash = self.meta.as_ref().map(|meta| meta.sha256.as_str());
+        self.id.to_string().starts_with(wanted)
+            || self.id.stamp.to_string().starts_with(wanted)
+            || (wanted.len() >= 6 && hash.is_ok_and(|hash| hash.starts_with(wanted)))
+    }
+}
+
+fn shown(found: &[&Entry]) -> Vec<String> {
+    let ids = found.iter().map(|entry| entry.id.to_string());
+    let mut shown: Vec<String> = ids.take(SHOWN_MATCHES).collect();
+    if found.len() > SHOWN_MATCHES {
+        shown.push(format!("and {} more", found.len() - SHOWN_MATCHES));
+    }
+    shown
+}

@@ -1,0 +1,73 @@
+//! What the lines of a session hold.
+
+use std::io::{self, Read};
+
+use ctx_transcript::{Options, Piece, Record, Records};
+
+use crate::{BadLine, Tally};
+
+/// How many bad lines are named; the others are only counted.
+const NAMED: usize = 100;
+
+/// Reads a session to its end.
+pub(crate) fn tally(mut reader: impl Read) -> io::Result<Tally> {
+    let mut records = Records::open(&mut reader, &Options::default())?;
+    let dialect = records.dialect();
+    let mut tally = Tally {
+        dialect: dialect.map(|dialect| dialect.name().to_owned()),
+        ..Tally::default()
+    };
+    while let Some(record) = records.next()? {
+        if record.class.is_bad() {
+            tally.add_bad(&record);
+        } else if dialect.is_some() && record.outline(dialect).is_some() {
+            tally.messages += 1;
+        }
+    }
+    drop(records);
+    // Whatever the records ended with, the bytes are read to their end.
+    io::copy(&mut reader, &mut io::sink())?;
+    Ok(tally)
+}
+
+impl Tally {
+    fn add_bad(&mut self, record: &Record<'_>) {
+        if !matches!(record.piece, Piece::Whole | Piece::First) {
+            return;
+        }
+        self.bad_lines += 1;
+        if self.bad.len() < NAMED {
+            self.bad.push(BadLine {
+                line: record.line,
+                offset: record.offset,
+                class: record.class.as_str().to_owned(),
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tally;
+
+    #[test]
+    fn messages_and_bad_lines_are_told_apart() {
+        let input = b"{\"role\":\"user\",\"content\":\"a\"}\nbroken\n\n{\"role\":\"assistant\",\"content\":\"b\"}\n\0\0\n{\"role\":\"us";
+        let tally = tally(&input[..]).expect("from memory");
+        assert_eq!(tally.dialect.as_deref(), Some("chat"));
+        assert_eq!((tally.messages, tally.bad_lines), (2, 2));
+        let classes: Vec<_> = tally
+            .bad
+            .iter()
+            .map(|bad| (bad.line, bad.offset, bad.class.as_str()))
+            .collect();
+        assert_eq!(classes, [(2, 30, "broken"), (5, 75, "nul")]);
+    }
+
+    #[test]
+    fn only_so_many_bad_lines_are_named() {
+        let tally = tally("x\n".repeat(1000).as_bytes()).expect("from memory");
+        assert_eq!((tally.bad_lines, tally.bad.len()), (1000, 100));
+        assert_eq!((tally.dialect, tally.messages), (None, 0));
+    }
+}

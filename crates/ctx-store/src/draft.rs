@@ -1,0 +1,218 @@
+//! A snapshot in the making: spooled, flushed to the disk, then committed.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use crate::atomic::persist;
+use crate::count::tally;
+use crate::error::{Naming, StoreError};
+use crate::lock::Locked;
+use crate::meta::META_FORMAT;
+use crate::retained::retained_name;
+use crate::temp::{self, TempFile};
+use crate::{Facts, Kind, Meta, SessionId, SnapshotId, Stamp, Store, Tally, Tokens, hex};
+
+/// Bytes that will be a snapshot. Dropped without [`Draft::commit`], it leaves nothing.
+pub struct Draft<'a> {
+    store: &'a Store,
+    temp: TempFile,
+    sums: Sums,
+    tally: Tally,
+}
+
+/// Why a snapshot is taken, and of what.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// Why.
+    pub kind: Kind,
+    /// Real path of the session file; `None` for stdin.
+    pub source: Option<String>,
+    /// Tokens, where they were asked for.
+    pub tokens: Option<Tokens>,
+}
+
+/// A committed snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Its id.
+    pub id: SnapshotId,
+    /// Its commit record.
+    pub meta: Meta,
+}
+
+/// What is summed up while bytes go by.
+#[derive(Clone, Default)]
+struct Sums {
+    hash: Sha256,
+    bytes: u64,
+    newlines: u64,
+    tail: u64,
+}
+
+impl Sums {
+    fn add(&mut self, bytes: &[u8]) {
+        self.hash.update(bytes);
+        self.bytes += bytes.len() as u64;
+        self.newlines += memchr::memchr_iter(b'\n', bytes).count() as u64;
+        match memchr::memrchr(b'\n', bytes) {
+            Some(at) => self.tail = (bytes.len() - at - 1) as u64,
+            None => self.tail += bytes.len() as u64,
+        }
+    }
+}
+
+impl Store {
+    /// Begins a snapshot; removes what killed runs left in `tmp/`.
+    pub fn draft(&self) -> Result<Draft<'_>, StoreError> {
+        self.prepare()?;
+        temp::reap(&self.tmp(), None);
+        let temp = TempFile::create(&self.tmp(), "snapshot".as_ref(), 0o600)
+            .naming("create a file in", &self.tmp())?;
+        Ok(Draft {
+            store: self,
+            temp,
+            sums: Sums::default(),
+            tally: Tally::default(),
+        })
+    }
+}
+
+/// Hands bytes on to whoever counts, and keeps them.
+struct Tee<'d, R> {
+    input: R,
+    temp: &'d mut TempFile,
+    sums: &'d mut Sums,
+    failed: Option<io::Error>,
+}
+
+impl<R: Read> Read for Tee<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.input.read(buffer)?;
+        if let Err(error) = self.temp.write_all(&buffer[..n]) {
+            self.failed = Some(error);
+            return Err(io::Error::other("the spool failed"));
+        }
+        self.sums.add(&buffer[..n]);
+        Ok(n)
+    }
+}
+
+impl Draft<'_> {
+    /// Takes all of `input`; `name` is how its read errors call it.
+    pub fn fill(&mut self, input: impl Read, name: &Path) -> Result<(), StoreError> {
+        let path = self.temp.path().to_owned();
+        let mut tee = Tee {
+            input,
+            temp: &mut self.temp,
+            sums: &mut self.sums,
+            failed: None,
+        };
+        let counted = tally(&mut tee);
+        if let Some(error) = tee.failed {
+            return Err(error).naming("write", &path);
+        }
+        self.tally = counted.naming("read", name)?;
+        Ok(())
+    }
+
+    /// The bytes so far, to be read from its start.
+    pub fn file(&self) -> &File {
+        self.temp.file()
+    }
+
+    /// Hash of the bytes so far.
+    pub fn sha256(&self) -> String {
+        hex(&self.sums.hash.clone().finalize())
+    }
+
+    /// Number of the bytes so far.
+    pub fn bytes(&self) -> u64 {
+        self.sums.bytes
+    }
+
+    /// Makes it a snapshot: data first, meta.json last. Without the latter,
+    /// nothing of it counts.
+    pub fn commit(self, session: &SessionId, origin: Origin) -> Result<Snapshot, StoreError> {
+        let store = self.store;
+        let path = self.temp.path().to_owned();
+        self.temp
+            .file()
+            .set_permissions(Permissions::from_mode(0o400))
+            .naming("change the mode of", &path)?;
+        // Before the lock, so that nobody waits for a slow disk.
+        self.temp.file().sync_all().naming("sync", &path)?;
+
+        let mut locked = store.lock()?;
+        let stamp = Stamp {
+            time: store.now(),
+            sequence: locked.next_sequence()?,
+        };
+        let id = SnapshotId {
+            session: session.clone(),
+            stamp,
+        };
+        let meta = self.describe(&id, origin);
+        let facts = Facts {
+            session: Some(session.to_string()),
+            snapshots: vec![id.to_string()],
+            sha256: Some(meta.sha256.clone()),
+            bytes: Some(meta.bytes),
+            ..Facts::default()
+        };
+        let operation = locked.begin("snapshot", &facts)?;
+        let data = store.data_path(&id);
+        let committed = persist(self.temp, &data)
+            .map_err(StoreError::from)
+            .and_then(|_| locked.write_meta(&id, &meta));
+        if let Err(error) = committed {
+            if store.meta_path(&id).exists() {
+                return Err(error.after(format!("snapshot {id}")));
+            }
+            // Without its meta.json it never was one.
+            let _ = fs::remove_file(&data);
+            return Err(error.before());
+        }
+        locked
+            .done(&operation, &facts)
+            .map_err(|error| error.after(format!("snapshot {id}")))?;
+        Ok(Snapshot { id, meta })
+    }
+
+    fn describe(&self, id: &SnapshotId, origin: Origin) -> Meta {
+        Meta {
+            format: META_FORMAT,
+            id: id.to_string(),
+            session: id.session.to_string(),
+            sequence: id.stamp.sequence,
+            created: id.stamp.time,
+            kind: origin.kind,
+            retained: retained_name(&origin, id.stamp.sequence),
+            source: origin.source,
+            bytes: self.sums.bytes,
+            lines: self.sums.newlines + u64::from(self.sums.tail > 0),
+            tail_bytes: self.sums.tail,
+            tally: self.tally.clone(),
+            tokens: origin.tokens,
+            sha256: self.sha256(),
+            held: false,
+            others: serde_json::Map::new(),
+        }
+    }
+}
+
+impl Locked<'_> {
+    /// Writes or replaces a meta.json.
+    pub(crate) fn write_meta(&mut self, id: &SnapshotId, meta: &Meta) -> Result<(), StoreError> {
+        let path = self.store.meta_path(id);
+        let dir = self.store.tmp();
+        let mut temp =
+            TempFile::create(&dir, "meta".as_ref(), 0o400).naming("create a file in", &dir)?;
+        temp.write_all(&meta.to_bytes()).naming("write", &path)?;
+        persist(temp, &path)?;
+        Ok(())
+    }
+}

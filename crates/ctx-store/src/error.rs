@@ -1,0 +1,160 @@
+//! What can go wrong with the store, and whether something was changed by then.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::atomic::AtomicError;
+
+/// A failure of the store or of the replacement of a session file.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A call of the system failed; nothing was changed.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried: "read", "create".
+        action: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file that is written whole or not at all.
+    #[error(transparent)]
+    Write(#[from] AtomicError),
+    /// Others could write into the store, or it is somebody else's.
+    #[error("{} is not safe: {why}", path.display())]
+    Insecure {
+        /// The store's directory or file.
+        path: PathBuf,
+        /// Who could do what.
+        why: &'static str,
+    },
+    /// The directory has other things in it.
+    #[error("{} is not a store: it has other files and no FORMAT", .0.display())]
+    NotAStore(PathBuf),
+    /// Its FORMAT, or the format of a meta.json, is not ours.
+    #[error("{} has an unknown format; a newer version of the tools wrote it", .0.display())]
+    UnknownFormat(PathBuf),
+    /// An id of a session that is not allowed.
+    #[error(
+        "{0:?} is no session id: expected 1 to 128 of A-Z a-z 0-9 . _ - after a letter or digit"
+    )]
+    BadSession(String),
+    /// No snapshot answers to it.
+    #[error("no snapshot {0:?}")]
+    NoSnapshot(String),
+    /// Several do.
+    #[error("{wanted:?} is ambiguous: {}", matches.join(", "))]
+    Ambiguous {
+        /// What was asked for.
+        wanted: String,
+        /// Some of those that answer to it.
+        matches: Vec<String>,
+    },
+    /// Bytes or meta.json of a snapshot are not what was committed.
+    #[error("snapshot {id} is damaged: {why}")]
+    Damaged {
+        /// Its id.
+        id: String,
+        /// In which way.
+        why: String,
+    },
+    /// A session file of a kind that is never touched.
+    #[error("{} {why}", path.display())]
+    Refused {
+        /// The file.
+        path: PathBuf,
+        /// "is a FIFO".
+        why: &'static str,
+    },
+    /// Somebody else works on it.
+    #[error("{0}")]
+    Busy(String),
+    /// The session file changed in another way than by growing.
+    #[error("{} changed meanwhile; nothing was replaced", .0.display())]
+    Changed(PathBuf),
+    /// The operation is done, but the disk or the audit log may not know.
+    #[error("{what} is done, but {source}")]
+    Uncertain {
+        /// What is done: an id or a path.
+        what: String,
+        /// What failed after that.
+        source: Box<StoreError>,
+    },
+}
+
+/// What a failure means for the caller; one exit status each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// Nothing was changed.
+    Failed,
+    /// Nothing was changed, and another try may succeed.
+    Busy,
+    /// The operation is done; its durability or its audit record is uncertain.
+    Uncertain,
+}
+
+impl StoreError {
+    /// What it means for the caller.
+    pub fn severity(&self) -> Severity {
+        match self {
+            Self::Busy(_) | Self::Changed(_) => Severity::Busy,
+            Self::Uncertain { .. } => Severity::Uncertain,
+            Self::Write(error) if error.is_committed() => Severity::Uncertain,
+            _ => Severity::Failed,
+        }
+    }
+
+    /// Whether the disk is full.
+    pub fn is_disk_full(&self) -> bool {
+        let source = match self {
+            Self::Io { source, .. }
+            | Self::Write(
+                AtomicError::Unchanged { source, .. } | AtomicError::Uncertain { source, .. },
+            ) => source,
+            Self::Uncertain { source, .. } => return source.is_disk_full(),
+            _ => return false,
+        };
+        matches!(
+            source.kind(),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+        )
+    }
+
+    /// The same failure, after `what` was done.
+    pub(crate) fn after(self, what: impl Into<String>) -> Self {
+        let source = match self {
+            Self::Uncertain { source, .. } => source,
+            other => Box::new(other),
+        };
+        Self::Uncertain {
+            what: what.into(),
+            source,
+        }
+    }
+
+    /// The same failure, when what was written has been taken back.
+    pub(crate) fn before(self) -> Self {
+        match self {
+            Self::Write(AtomicError::Uncertain { path, source }) => {
+                Self::Write(AtomicError::Unchanged { path, source })
+            }
+            other => other,
+        }
+    }
+}
+
+/// Names the call and the file when a call of the system fails.
+pub(crate) trait Naming<T> {
+    fn naming(self, action: &'static str, path: &Path) -> Result<T, StoreError>;
+}
+
+impl<T> Naming<T> for io::Result<T> {
+    fn naming(self, action: &'static str, path: &Path) -> Result<T, StoreError> {
+        self.map_err(|source| StoreError::Io {
+            action,
+            path: path.to_owned(),
+            source,
+        })
+    }
+}

@@ -1,0 +1,34 @@
+//! Held snapshots: retention leaves them alone.
+
+use crate::{Facts, SessionId, SnapshotId, Store, StoreError};
+
+impl Store {
+    /// Holds a snapshot, or releases it; one that is already so stays as it is.
+    pub fn hold(
+        &self,
+        session: Option<&SessionId>,
+        wanted: &str,
+        held: bool,
+    ) -> Result<SnapshotId, StoreError> {
+        let mut locked = self.lock()?;
+        let catalog = self.catalog(session)?;
+        let entry = catalog.find(wanted)?;
+        let mut meta = entry.meta.clone().map_err(|why| StoreError::Damaged {
+            id: entry.id.to_string(),
+            why,
+        })?;
+        if meta.held == held {
+            return Ok(entry.id.clone());
+        }
+        meta.held = held;
+        let facts = Facts {
+            session: Some(meta.session.clone()),
+            snapshots: vec![meta.id.clone()],
+            ..Facts::default()
+        };
+        let operation = locked.begin(if held { "hold" } else { "release" }, &facts)?;
+        locked.write_meta(&entry.id, &meta)?;
+        locked.done(&operation, &facts)?;
+        Ok(entry.id.clone())
+    }
+}

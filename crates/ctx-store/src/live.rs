@@ -1,0 +1,114 @@
+//! Session files: opened without following a link and without hanging on a FIFO.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Naming, StoreError};
+use crate::session::real_path;
+use crate::{Draft, Kind, Origin, SessionId, Snapshot, Store, Tokens};
+
+/// A session file that an agent may be writing.
+#[derive(Debug)]
+pub(crate) struct Live {
+    pub(crate) file: File,
+    /// Where it really lies.
+    pub(crate) path: PathBuf,
+    /// When it was opened.
+    pub(crate) meta: Metadata,
+}
+
+impl Live {
+    /// Opens a regular file for reading.
+    pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
+        let real = real_path(path).naming("find", path)?;
+        let kind = fs::symlink_metadata(&real)
+            .naming("read", path)?
+            .file_type();
+        let refused = |why| StoreError::Refused {
+            path: path.to_owned(),
+            why,
+        };
+        if kind.is_symlink() {
+            return Err(refused("is a symbolic link"));
+        }
+        if kind.is_dir() {
+            return Err(refused("is a directory"));
+        }
+        if kind.is_fifo() {
+            return Err(refused("is a FIFO"));
+        }
+        if !kind.is_file() {
+            return Err(refused("is a device or a socket"));
+        }
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        let file = OpenOptions::new()
+            .read(true)
+            .custom_flags(flags.bits().cast_signed())
+            .open(&real)
+            .naming("read", path)?;
+        let meta = file.metadata().naming("read", path)?;
+        if !meta.is_file() {
+            return Err(refused("is not a regular file"));
+        }
+        Ok(Self {
+            file,
+            path: real,
+            meta,
+        })
+    }
+
+    /// As it is now; an error when its path leads to another file or it shrank.
+    pub(crate) fn again(&self) -> Result<Metadata, StoreError> {
+        let changed = || StoreError::Changed(self.path.clone());
+        let named = match fs::symlink_metadata(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(changed()),
+            other => other.naming("read", &self.path)?,
+        };
+        let now = self.file.metadata().naming("read", &self.path)?;
+        if (named.dev(), named.ino()) != (self.meta.dev(), self.meta.ino())
+            || now.len() < self.meta.len()
+        {
+            return Err(changed());
+        }
+        Ok(now)
+    }
+
+    /// The path as meta.json has it.
+    pub(crate) fn source(&self) -> String {
+        self.path.to_string_lossy().into_owned()
+    }
+
+    /// Takes the bytes it had when it was opened. An agent may append
+    /// meanwhile: what was there before stays the same.
+    pub(crate) fn draft<'a>(&self, store: &'a Store) -> Result<Draft<'a>, StoreError> {
+        let mut draft = store.draft()?;
+        draft.fill((&self.file).take(self.meta.len()), &self.path)?;
+        self.again()?;
+        if draft.bytes() == self.meta.len() {
+            Ok(draft)
+        } else {
+            Err(StoreError::Changed(self.path.clone()))
+        }
+    }
+}
+
+impl Store {
+    /// Takes a snapshot of a session file.
+    pub fn snapshot_file(
+        &self,
+        path: &Path,
+        session: &SessionId,
+        tokens: impl FnOnce(&File) -> Result<Option<Tokens>, StoreError>,
+    ) -> Result<Snapshot, StoreError> {
+        let live = Live::open(path)?;
+        let draft = live.draft(self)?;
+        let origin = Origin {
+            kind: Kind::Snapshot,
+            source: Some(live.source()),
+            tokens: tokens(draft.file())?,
+        };
+        draft.commit(session, origin)
+    }
+}

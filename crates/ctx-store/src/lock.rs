@@ -1,0 +1,133 @@
+//! The kernel's locks on the store and on a session: free as soon as their
+//! holder dies, so there is no stale lock and nothing to unlock by hand.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Naming, StoreError};
+use crate::{SessionId, Store};
+
+/// How long a run waits for the store's lock, which others hold for milliseconds.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The store's lock: sequence numbers, commit renames, gc, audit records.
+/// Never held while stdin is read, stdout is written or the network is waited for.
+pub(crate) struct Locked<'a> {
+    pub(crate) store: &'a Store,
+    file: File,
+}
+
+/// A session's lock: held from plan to commit by what replaces its file.
+#[derive(Debug)]
+pub struct SessionLock {
+    _file: File,
+}
+
+/// Content of the store's lock file.
+#[derive(Serialize, Deserialize)]
+struct Counter {
+    sequence: u64,
+}
+
+/// Content of a session's lock file, for the message of the next one only.
+#[derive(Serialize, Deserialize)]
+struct Holder {
+    pid: u32,
+    tool: String,
+}
+
+impl Store {
+    /// Takes the store's lock, creating the store if need be.
+    pub(crate) fn lock(&self) -> Result<Locked<'_>, StoreError> {
+        self.prepare()?;
+        let path = self.root().join("lock");
+        let file = open_lock(&path)?;
+        let begun = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Locked { store: self, file }),
+                Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                Err(TryLockError::WouldBlock) => {
+                    return Err(StoreError::Busy(format!(
+                        "the store {} is locked",
+                        self.root().display()
+                    )));
+                }
+                Err(TryLockError::Error(error)) => return Err(error).naming("lock", &path),
+            }
+        }
+    }
+
+    /// Takes a session's lock, or says who has it.
+    pub fn lock_session(&self, session: &SessionId) -> Result<SessionLock, StoreError> {
+        self.prepare()?;
+        let path = self.locks().join(session.as_str());
+        let mut file = open_lock(&path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let holder: Option<Holder> = read_json(&mut file);
+                let by = holder.map_or_else(String::new, |holder| {
+                    format!(" by {} (pid {})", holder.tool, holder.pid)
+                });
+                return Err(StoreError::Busy(format!(
+                    "session {session} is being changed{by}"
+                )));
+            }
+            Err(TryLockError::Error(error)) => return Err(error).naming("lock", &path),
+        }
+        let holder = Holder {
+            pid: std::process::id(),
+            tool: self.actor().tool.clone(),
+        };
+        write_json(&mut file, &holder).naming("write", &path)?;
+        Ok(SessionLock { _file: file })
+    }
+}
+
+impl Locked<'_> {
+    /// The next number of the store: above every number that was ever given,
+    /// also when the snapshots that had them are gone.
+    pub(crate) fn next_sequence(&mut self) -> Result<u64, StoreError> {
+        let path = self.store.root().join("lock");
+        let known = read_json::<Counter>(&mut self.file).map_or(0, |counter| counter.sequence);
+        let next = known.max(self.store.highest_sequence()?) + 1;
+        write_json(&mut self.file, &Counter { sequence: next }).naming("write", &path)?;
+        Ok(next)
+    }
+}
+
+fn open_lock(path: &Path) -> Result<File, StoreError> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+        .open(path)
+        .naming("open", path)
+}
+
+fn read_json<T: serde::de::DeserializeOwned>(file: &mut File) -> Option<T> {
+    let mut text = String::new();
+    file.seek(SeekFrom::Start(0)).ok()?;
+    file.take(4096).read_to_string(&mut text).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+/// In one write, and cut to length after it: a killed run loses no number.
+fn write_json(file: &mut File, value: &impl Serialize) -> std::io::Result<()> {
+    let mut text = serde_json::to_vec(value)?;
+    text.push(b'\n');
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(&text)?;
+    file.set_len(text.len() as u64)
+}

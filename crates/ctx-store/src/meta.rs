@@ -1,0 +1,265 @@
+//! `{id}.meta.json`: the commit record of a snapshot.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::hex;
+
+/// The version of meta.json that is written and read here.
+pub(crate) const META_FORMAT: u32 = 1;
+
+/// What is known of a snapshot. Its file is written last: a snapshot exists when
+/// this exists and agrees with its bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Meta {
+    /// [`META_FORMAT`].
+    pub format: u32,
+    /// `{session}-{timestamp}`, the stem of the file: a renamed or swapped file shows.
+    pub id: String,
+    /// Whose.
+    pub session: String,
+    /// The order of the store.
+    pub sequence: u64,
+    /// When it was taken; UTC.
+    pub created: DateTime<Utc>,
+    /// Why it was taken.
+    pub kind: Kind,
+    /// Where the bytes came from; `None` for stdin. For people: no tool opens this path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Name of the link beside `source` that keeps a replaced file until it is quiet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retained: Option<String>,
+    /// Their number.
+    pub bytes: u64,
+    /// Line ends, and one more for a last line without.
+    pub lines: u64,
+    /// Bytes after the last line end: a line that was still being written.
+    pub tail_bytes: u64,
+    /// What the lines hold.
+    #[serde(flatten)]
+    pub tally: Tally,
+    /// Tokens, where they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
+    /// Of the bytes.
+    pub sha256: String,
+    /// Whether retention leaves it alone.
+    #[serde(default)]
+    pub held: bool,
+    /// Members of newer tools, kept when meta.json is written anew.
+    #[serde(flatten)]
+    pub others: serde_json::Map<String, serde_json::Value>,
+}
+
+/// Why a snapshot was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Somebody asked for it.
+    Snapshot,
+    /// Before a rollback replaced the file.
+    PreRollback,
+    /// Before a compaction replaced the file.
+    PreCompact,
+    /// Written by another process to a file that had already been replaced.
+    Late,
+}
+
+impl Kind {
+    /// As meta.json has it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Snapshot => "snapshot",
+            Self::PreRollback => "pre-rollback",
+            Self::PreCompact => "pre-compact",
+            Self::Late => "late",
+        }
+    }
+}
+
+/// What the lines of a snapshot hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// The dialect they are written in, when it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<String>,
+    /// Messages of the conversation; 0 where the dialect is not known.
+    pub messages: u64,
+    /// Lines that are no JSON object.
+    pub bad_lines: u64,
+    /// The first of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bad: Vec<BadLine>,
+}
+
+/// A line that is no JSON object; never its text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BadLine {
+    /// From 1.
+    pub line: u64,
+    /// In bytes from the start.
+    pub offset: u64,
+    /// In which way.
+    pub class: String,
+}
+
+/// A number of tokens, and by which encoding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tokens {
+    /// How many.
+    pub count: u64,
+    /// `o200k_base`.
+    pub encoding: String,
+}
+
+/// The last member: sha256 of all before it.
+const SEAL: &str = ",\"meta_sha256\":\"";
+
+#[derive(Deserialize)]
+struct Version {
+    format: u64,
+}
+
+/// Why a meta.json is not believed.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum MetaError {
+    #[error("meta.json was changed: its own sha256 disagrees")]
+    Changed,
+    #[error("meta.json has format {0}; a newer version of the tools wrote it")]
+    Newer(u64),
+    #[error("meta.json is not readable: {0}")]
+    Unreadable(String),
+    #[error("meta.json belongs to {0}")]
+    Foreign(String),
+}
+
+impl Meta {
+    /// The bytes of meta.json, sealed by their own hash.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut body = serde_json::to_string(self).expect("a map with text keys");
+        body.pop();
+        let seal = hex(&Sha256::digest(body.as_bytes()));
+        body.push_str(SEAL);
+        body.push_str(&seal);
+        body.push_str("\"}\n");
+        body.into_bytes()
+    }
+
+    /// Reads the meta.json of snapshot `id`.
+    pub(crate) fn from_bytes(bytes: &[u8], id: &str) -> Result<Self, MetaError> {
+        let unreadable = |error: &dyn std::fmt::Display| MetaError::Unreadable(error.to_string());
+        let text = std::str::from_utf8(bytes).map_err(|error| unreadable(&error))?;
+        // Before the seal: a newer format may be sealed in another way.
+        let version: Version = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
+        if version.format != u64::from(META_FORMAT) {
+            return Err(MetaError::Newer(version.format));
+        }
+        let (body, seal) = text.rsplit_once(SEAL).ok_or(MetaError::Changed)?;
+        let sealed = hex(&Sha256::digest(body.as_bytes()));
+        if seal.strip_suffix("\"}\n") != Some(sealed.as_str()) {
+            return Err(MetaError::Changed);
+        }
+        let mut meta: Self = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
+        meta.others.remove("meta_sha256");
+        if meta.id == id {
+            Ok(meta)
+        } else {
+            Err(MetaError::Foreign(meta.id))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, Meta, MetaError, Tally};
+    use proptest::prelude::*;
+
+    fn meta() -> Meta {
+        Meta {
+            format: 1,
+            id: "demo-20261121T234307.123456Z-0007".into(),
+            session: "demo".into(),
+            sequence: 7,
+            created: chrono::DateTime::from_timestamp_micros(1_795_304_587_123_456)
+                .expect("a time"),
+            kind: Kind::PreRollback,
+            source: Some("/a/\"b\"".into()),
+            retained: None,
+            bytes: 9,
+            lines: 1,
+            tail_bytes: 0,
+            tally: Tally::default(),
+            tokens: None,
+            sha256: "00".into(),
+            held: false,
+            others: serde_json::Map::new(),
+        }
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let meta = meta();
+        assert_eq!(Meta::from_bytes(&meta.to_bytes(), &meta.id), Ok(meta));
+    }
+
+    #[test]
+    fn members_of_newer_tools_stay() {
+        let mut newer = meta();
+        newer.others.insert("strikes".into(), 2.into());
+        let read = Meta::from_bytes(&newer.to_bytes(), &newer.id).expect("reads");
+        assert_eq!(read.to_bytes(), newer.to_bytes());
+    }
+
+    #[test]
+    fn a_renamed_file_is_foreign() {
+        let meta = meta();
+        assert_eq!(
+            Meta::from_bytes(&meta.to_bytes(), "other-20261121T234307.123456Z-0007"),
+            Err(MetaError::Foreign(meta.id))
+        );
+    }
+
+    #[test]
+    fn hostile_members_are_refused() {
+        let id = meta().id;
+        for (text, why) in [
+            ("{\"format\":2}\n", "newer"),
+            ("{}\n", "not readable"),
+            ("[]\n", "not readable"),
+            ("", "not readable"),
+            ("{\"format\":1}\n", "changed"),
+            ("{\"format\":99999999999999999999999}\n", "not readable"),
+        ] {
+            let error = Meta::from_bytes(text.as_bytes(), &id).expect_err(text);
+            assert!(error.to_string().contains(why), "{text}: {error}");
+        }
+        // Sealed, but nonsense.
+        let sealed = String::from_utf8(meta().to_bytes()).expect("text");
+        let body = sealed.rsplit_once(super::SEAL).expect("a seal").0;
+        for (from, to) in [
+            ("\"bytes\":9", "\"bytes\":-9"),
+            ("\"bytes\":9", "\"bytes\":\"9\""),
+        ] {
+            let body = body.replace(from, to);
+            let seal = crate::hex(&<sha2::Sha256 as sha2::Digest>::digest(body.as_bytes()));
+            let text = format!("{body}{}{seal}\"}}\n", super::SEAL);
+            assert!(matches!(
+                Meta::from_bytes(text.as_bytes(), &id),
+                Err(MetaError::Unreadable(_))
+            ));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_single_changed_byte_passes(at in any::<prop::sample::Index>(), flip in 1_u8..) {
+            let meta = meta();
+            let mut bytes = meta.to_bytes();
+            let at = at.index(bytes.len());
+            bytes[at] ^= flip;
+            prop_assert!(Meta::from_bytes(&bytes, &meta.id).is_err());
+        }
+    }
+}

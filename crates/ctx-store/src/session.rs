@@ -1,0 +1,137 @@
+//! Ids of sessions: file names are made of them, so only an allow-list passes.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use sha2::{Digest, Sha256};
+
+use crate::error::{Naming, StoreError};
+use crate::hex;
+
+/// An id of `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`: never a path, a flag or a hidden file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionId(String);
+
+const LONGEST: usize = 128;
+
+impl SessionId {
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The id of a file that brings none of its own: its stem, `-`, and 8 hex
+    /// digits of the sha256 of its real path, so that two files of the same
+    /// name in two folders are two sessions.
+    pub fn of_file(path: &Path) -> Result<Self, StoreError> {
+        let real = real_path(path).naming("find", path)?;
+        let digest = hex(&Sha256::digest(real.as_os_str().as_encoded_bytes()));
+        let stem = real.file_stem().unwrap_or_default().to_string_lossy();
+        let mut id: String = stem
+            .chars()
+            .map(|c| if is_allowed(c) { c } else { '_' })
+            .skip_while(|c| !c.is_ascii_alphanumeric())
+            .take(LONGEST - 9)
+            .collect();
+        if id.is_empty() {
+            id.push_str("session");
+        }
+        id.push('-');
+        id.push_str(&digest[..8]);
+        id.parse()
+    }
+}
+
+fn is_allowed(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')
+}
+
+/// The real path of a file, which need not exist, in a folder, which must.
+pub fn real_path(path: &Path) -> std::io::Result<std::path::PathBuf> {
+    let name = path
+        .file_name()
+        .ok_or_else(|| std::io::Error::other("it names no file"))?;
+    Ok(crate::atomic::parent(path).canonicalize()?.join(name))
+}
+
+impl FromStr for SessionId {
+    type Err = StoreError;
+
+    fn from_str(text: &str) -> Result<Self, StoreError> {
+        let starts_well = text.starts_with(|c: char| c.is_ascii_alphanumeric());
+        if starts_well && text.len() <= LONGEST && text.chars().all(is_allowed) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(StoreError::BadSession(text.to_owned()))
+        }
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SessionId;
+
+    #[test]
+    fn only_plain_names_are_ids() {
+        let longest = "a".repeat(128);
+        for good in ["a", "7", "demo", "A.b_c-d", longest.as_str()] {
+            assert_eq!(good.parse::<SessionId>().expect(good).as_str(), good);
+        }
+        let too_long = "a".repeat(129);
+        for bad in [
+            "",
+            ".",
+            "..",
+            "../../x",
+            "/abs",
+            "-rf",
+            ".hidden",
+            "a\n",
+            "a b",
+            "*",
+            "a/b",
+            "a\0",
+            "é",
+            "\u{1b}[31m",
+            too_long.as_str(),
+        ] {
+            assert!(bad.parse::<SessionId>().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn files_of_one_name_in_two_folders_are_two_sessions() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let mut ids = Vec::new();
+        for folder in ["a", "b"] {
+            let folder = dir.path().join(folder);
+            std::fs::create_dir(&folder).expect("mkdir");
+            ids.push(SessionId::of_file(&folder.join("s.jsonl")).expect("an id"));
+        }
+        assert!(ids.iter().all(|id| id.as_str().starts_with("s-")));
+        assert_ne!(ids[0], ids[1]);
+    }
+
+    #[test]
+    fn every_file_name_gives_an_allowed_id() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let long = format!("{}.jsonl", "x".repeat(240));
+        for (name, start) in [
+            (".jsonl", "jsonl-"),
+            ("-rf.jsonl", "rf-"),
+            ("会话.jsonl", "session-"),
+            ("my chat.jsonl", "my_chat-"),
+            (long.as_str(), "xxx"),
+        ] {
+            let id = SessionId::of_file(&dir.path().join(name)).expect(name);
+            assert!(id.as_str().starts_with(start), "{name}: {id}");
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! The store's directory: what lies where, who may touch it, which format it has.
+
+use std::fs::{self, DirBuilder};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, SubsecRound, Utc};
+use serde::Deserialize;
+
+use crate::SnapshotId;
+use crate::atomic::{parent, persist, sync_dir};
+use crate::error::{Naming, StoreError};
+use crate::temp::TempFile;
+
+/// Tells the time: the system's, or a test's.
+pub type Clock = Box<dyn Fn() -> DateTime<Utc> + Send + Sync>;
+
+/// Who works on the store, for the audit log.
+#[derive(Clone, Debug)]
+pub struct Actor {
+    /// `ctx-gc`.
+    pub tool: String,
+    /// Names of the flags that were given, never their values.
+    pub flags: Vec<String>,
+}
+
+/// A store that exists, or that the first write creates.
+pub struct Store {
+    root: PathBuf,
+    actor: Actor,
+    clock: Clock,
+}
+
+const FORMAT: &str = "{\"format\":1}\n";
+/// What may stand in a directory that has no FORMAT yet: a run was killed
+/// before it wrote that, or another tool made its folder first.
+const OURS: [&str; 7] = [
+    "FORMAT",
+    "lock",
+    "locks",
+    "tmp",
+    "context",
+    "memory",
+    "offloaded",
+];
+
+impl Store {
+    /// Names the store at `root`, and refuses one that is unsafe or unknown.
+    pub fn open(root: &Path, actor: Actor, clock: Clock) -> Result<Self, StoreError> {
+        let store = Self {
+            root: root.to_owned(),
+            actor,
+            clock,
+        };
+        store.check()?;
+        Ok(store)
+    }
+
+    fn check(&self) -> Result<(), StoreError> {
+        let meta = match fs::metadata(&self.root) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            other => other.naming("open", &self.root)?,
+        };
+        let insecure = |why| StoreError::Insecure {
+            path: self.root.clone(),
+            why,
+        };
+        if !meta.is_dir() {
+            return Err(insecure("it is not a directory"));
+        }
+        if meta.uid() != rustix::process::geteuid().as_raw() {
+            return Err(insecure("it belongs to another user"));
+        }
+        if meta.mode() & 0o022 != 0 {
+            return Err(insecure("others can write into it"));
+        }
+        self.check_format()
+    }
+
+    fn check_format(&self) -> Result<(), StoreError> {
+        #[derive(Deserialize)]
+        struct Format {
+            format: u64,
+        }
+        let path = self.root.join("FORMAT");
+        match fs::read_to_string(&path) {
+            Ok(text) => match serde_json::from_str(&text) {
+                Ok(Format { format: 1 }) => Ok(()),
+                _ => Err(StoreError::UnknownFormat(path)),
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                for entry in fs::read_dir(&self.root).naming("read", &self.root)? {
+                    let name = entry.naming("read", &self.root)?.file_name();
+                    let known = OURS.iter().any(|ours| name == *ours)
+                        || name.as_encoded_bytes().starts_with(b".FORMAT.");
+                    if !known {
+                        return Err(StoreError::NotAStore(self.root.clone()));
+                    }
+                }
+                Ok(())
+            }
+            Err(source) => Err(StoreError::Io {
+                action: "read",
+                path,
+                source,
+            }),
+        }
+    }
+
+    /// Creates the store if it is not there; for everything that writes.
+    pub fn prepare(&self) -> Result<(), StoreError> {
+        let format = self.root.join("FORMAT");
+        if !format.exists() {
+            make_dirs(&self.root)?;
+            let mut temp =
+                TempFile::create(&self.root, "FORMAT".as_ref(), 0o600).naming("create", &format)?;
+            temp.write_all(FORMAT.as_bytes()).naming("write", &format)?;
+            persist(temp, &format)?;
+        }
+        for dir in [
+            self.snapshots(),
+            self.tmp(),
+            self.locks(),
+            parent(&self.audit_log()).to_owned(),
+        ] {
+            make_dirs(&dir)?;
+        }
+        Ok(())
+    }
+
+    /// Its directory.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// L0, L1 and L2, and the snapshots.
+    pub fn memory(&self) -> PathBuf {
+        self.root.join("memory")
+    }
+
+    /// Large tool results that were taken out of sessions, a folder per session.
+    pub fn offloaded(&self) -> PathBuf {
+        self.root.join("offloaded")
+    }
+
+    /// The audit log.
+    pub fn audit_log(&self) -> PathBuf {
+        self.root.join("context/events.jsonl")
+    }
+
+    /// The bytes of a snapshot.
+    pub fn data_path(&self, id: &SnapshotId) -> PathBuf {
+        self.snapshots().join(data_name(id))
+    }
+
+    /// The commit record of a snapshot.
+    pub fn meta_path(&self, id: &SnapshotId) -> PathBuf {
+        self.snapshots().join(meta_name(id))
+    }
+
+    pub(crate) fn snapshots(&self) -> PathBuf {
+        self.memory().join("session-summaries")
+    }
+
+    pub(crate) fn tmp(&self) -> PathBuf {
+        self.root.join("tmp")
+    }
+
+    pub(crate) fn locks(&self) -> PathBuf {
+        self.root.join("locks")
+    }
+
+    pub(crate) fn trash(&self) -> PathBuf {
+        self.root.join("trash")
+    }
+
+    pub(crate) fn actor(&self) -> &Actor {
+        &self.actor
+    }
+
+    /// To the microsecond: what names can hold.
+    pub fn now(&self) -> DateTime<Utc> {
+        (self.clock)().trunc_subsecs(6)
+    }
+}
+
+/// `{id}.jsonl`.
+pub(crate) fn data_name(id: &SnapshotId) -> String {
+    format!("{id}.jsonl")
+}
+
+/// `{id}.meta.json`.
+pub(crate) fn meta_name(id: &SnapshotId) -> String {
+    format!("{id}.meta.json")
+}
+
+/// Creates a private directory and those above it, durably.
+pub(crate) fn make_dirs(dir: &Path) -> Result<(), StoreError> {
+    if dir.is_dir() {
+        return Ok(());
+    }
+    let above = parent(dir);
+    make_dirs(above)?;
+    match DirBuilder::new().mode(0o700).create(dir) {
+        Ok(()) => sync_dir(above).naming("sync", above),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error).naming("create", dir),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Actor, Store};
+    use crate::StoreError;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+
+    fn open(root: &Path) -> Result<Store, StoreError> {
+        let actor = Actor {
+            tool: "test".into(),
+            flags: Vec::new(),
+        };
+        Store::open(root, actor, Box::new(chrono::Utc::now))
+    }
+
+    #[test]
+    fn a_new_store_is_private() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let root = dir.path().join("a/b/store");
+        let store = open(&root).expect("opens");
+        assert!(!root.exists(), "opening creates nothing");
+        store.prepare().expect("creates");
+        store.prepare().expect("again");
+        open(&root).expect("opens again");
+        for entry in walkdir::WalkDir::new(&root) {
+            let entry = entry.expect("an entry");
+            let mode = entry.metadata().expect("stat").permissions().mode();
+            assert_eq!(mode & 0o077, 0, "{}", entry.path().display());
+        }
+    }
+
+    #[test]
+    fn unsafe_and_unknown_directories_are_refused() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let root = dir.path().join("store");
+        fs::create_dir(&root).expect("mkdir");
+        fs::set_permissions(&root, Permissions::from_mode(0o777)).expect("chmod");
+        assert!(matches!(open(&root), Err(StoreError::Insecure { .. })));
+        fs::set_permissions(&root, Permissions::from_mode(0o700)).expect("chmod");
+        fs::write(root.join("thesis.tex"), "x").expect("writes");
+        assert!(matches!(open(&root), Err(StoreError::NotAStore(_))));
+        fs::write(root.join("FORMAT"), "{\"format\":2}\n").expect("writes");
+        assert!(matches!(open(&root), Err(StoreError::UnknownFormat(_))));
+        fs::write(root.join("FORMAT"), "{\"format\":1}\n").expect("writes");
+        open(&root).expect("what people put there stays");
+        let file = dir.path().join("file");
+        fs::write(&file, "x").expect("writes");
+        assert!(matches!(open(&file), Err(StoreError::Insecure { .. })));
+    }
+
+    #[test]
+    fn a_store_whose_creation_was_killed_is_finished() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let root = dir.path().join("store");
+        fs::create_dir(&root).expect("mkdir");
+        fs::write(root.join(".FORMAT.ctx-tmp-1-2-3"), "{").expect("writes");
+        open(&root).expect("opens").prepare().expect("finishes");
+        assert_eq!(
+            fs::read_to_string(root.join("FORMAT")).expect("reads"),
+            "{\"format\":1}\n"
+        );
+    }
+}

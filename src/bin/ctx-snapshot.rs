@@ -1,0 +1,5 @@
+//! Saves the exact bytes of a session.
+
+fn main() -> std::process::ExitCode {
+    ctx_cli::main(&ctx_tools::tools::snapshot::TOOL)
+}

@@ -1,0 +1,76 @@
+//! Where the store lies, and its failures as the user sees them.
+
+use std::path::PathBuf;
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args};
+use ctx_cli::{ExitStatus, Failure};
+use ctx_store::{Actor, SessionId, Severity, Store, StoreError};
+
+/// The flag of every tool that uses the store.
+#[derive(Args, Clone, Debug, Default)]
+pub struct StoreArgs {
+    /// Keep snapshots, memory and the audit log in DIR [default: $`XDG_STATE_HOME/ctx`, else ~/.local/state/ctx]
+    #[arg(long, value_name = "DIR", env = "CTX_HOME", help_heading = "Store")]
+    pub store: Option<PathBuf>,
+}
+
+impl StoreArgs {
+    /// Opens the store for `tool`; what was typed goes into the audit log by the
+    /// names of the flags.
+    pub fn open(&self, tool: &str, matches: &ArgMatches) -> Result<Store, Failure> {
+        let root = match &self.store {
+            Some(dir) => dir.clone(),
+            None => default_store()?,
+        };
+        let actor = Actor {
+            tool: tool.to_owned(),
+            flags: flags(matches),
+        };
+        Store::open(&root, actor, Box::new(chrono::Utc::now)).map_err(failure)
+    }
+}
+
+/// State, not data: it belongs to this machine and can be made anew from sessions.
+fn default_store() -> Result<PathBuf, Failure> {
+    let absolute = |name| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    absolute("XDG_STATE_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))
+        .map(|state| state.join("ctx"))
+        .ok_or_else(|| {
+            Failure::new("no place for the store: HOME is not set").hint("name it with --store")
+        })
+}
+
+fn flags(matches: &ArgMatches) -> Vec<String> {
+    let typed = |name: &&str| matches.value_source(name) == Some(ValueSource::CommandLine);
+    let names = matches.ids().map(clap::Id::as_str);
+    names.filter(typed).map(str::to_owned).collect()
+}
+
+/// A session's id as typed.
+pub fn session_id(text: &str) -> Result<SessionId, String> {
+    text.parse().map_err(|error: StoreError| error.to_string())
+}
+
+/// A failure of the store as the user sees it.
+#[allow(clippy::needless_pass_by_value)] // For `map_err`.
+pub fn failure(error: StoreError) -> Failure {
+    let failure = Failure::new(&error).status(match error.severity() {
+        Severity::Failed => ExitStatus::Failed,
+        Severity::Busy => ExitStatus::Busy,
+        Severity::Uncertain => ExitStatus::Uncertain,
+    });
+    match error {
+        StoreError::Insecure { .. } => failure.hint("only its owner may write there: chmod 700"),
+        StoreError::NotAStore(_) => failure.hint("name an empty or a new directory with --store"),
+        StoreError::NoSnapshot(_) => failure.hint("ctx-snapshot --list shows what there is"),
+        StoreError::Busy(_) | StoreError::Changed(_) => failure.hint("try again"),
+        StoreError::Damaged { .. } => failure.hint("ctx-snapshot --verify checks the others"),
+        _ => failure,
+    }
+}

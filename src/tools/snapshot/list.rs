@@ -1,0 +1,102 @@
+//! What was saved: listed, written out, checked.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use ctx_cli::{ExitStatus, Failure, Io, Outcome};
+use ctx_store::{Catalog, Entry, Meta, SessionId, Store};
+
+use crate::store::failure;
+
+/// `--list`
+pub(super) fn list(store: &Store, session: Option<&SessionId>, json: bool, io: &mut Io) -> Outcome {
+    let catalog = store.catalog(session).map_err(failure)?;
+    for entry in &catalog.entries {
+        match &entry.meta {
+            Ok(meta) if json => {
+                serde_json::to_writer(io.out(), meta)
+                    .map_err(|error| Failure::stdout(&error.into()))?;
+                io.write(b"\n")?;
+            }
+            Ok(meta) => line(meta, io).map_err(|error| Failure::stdout(&error))?,
+            Err(why) => io.warn(format_args!("{} is damaged: {why}", entry.id)),
+        }
+    }
+    warn_uncommitted(&catalog, io);
+    Ok(ExitStatus::Done)
+}
+
+/// One line, in columns that need no header: id, messages, lines, bytes, kind.
+fn line(meta: &Meta, io: &mut Io) -> io::Result<()> {
+    let held = if meta.held { " held" } else { "" };
+    writeln!(
+        io.out(),
+        "{}  {} messages  {} lines  {} bytes  {}{held}",
+        meta.id,
+        meta.tally.messages,
+        meta.lines,
+        meta.bytes,
+        meta.kind.as_str()
+    )
+}
+
+fn warn_uncommitted(catalog: &Catalog, io: &mut Io) {
+    for id in &catalog.uncommitted {
+        io.warn(format_args!(
+            "{id}.jsonl has no meta.json: it was never committed, and ctx-gc moves it to the trash"
+        ));
+    }
+}
+
+/// `--show ID`
+pub(super) fn show(store: &Store, session: Option<&SessionId>, id: &str, io: &mut Io) -> Outcome {
+    let catalog = store.catalog(session).map_err(failure)?;
+    let entry = catalog.find(id).map_err(failure)?;
+    let (mut file, _) = store.open_verified(entry).map_err(failure)?;
+    copy_from(&mut file, io)?;
+    Ok(ExitStatus::Done)
+}
+
+/// Writes a file of the store to stdout.
+pub(super) fn copy(path: &Path, io: &mut Io) -> Result<(), Failure> {
+    let name = path.display().to_string();
+    let mut file = File::open(path).map_err(|error| Failure::new(error).at(name, None))?;
+    copy_from(&mut file, io)
+}
+
+fn copy_from(file: &mut File, io: &mut Io) -> Result<(), Failure> {
+    io::copy(file, io.out()).map_err(|error| Failure::stdout(&error))?;
+    Ok(())
+}
+
+/// `--verify`, in the words of sha256sum.
+pub(super) fn verify(store: &Store, session: Option<&SessionId>, io: &mut Io) -> Outcome {
+    let catalog = store.catalog(session).map_err(failure)?;
+    let mut damaged = 0;
+    for entry in &catalog.entries {
+        let verdict = verdict(store, entry);
+        damaged += usize::from(verdict != "OK");
+        writeln!(io.out(), "{}: {verdict}", entry.id).map_err(|error| Failure::stdout(&error))?;
+    }
+    warn_uncommitted(&catalog, io);
+    if damaged == 0 {
+        return Ok(ExitStatus::Done);
+    }
+    io.warn(format_args!(
+        "{damaged} of {} snapshots are damaged",
+        catalog.entries.len()
+    ));
+    Ok(ExitStatus::No)
+}
+
+fn verdict(store: &Store, entry: &Entry) -> String {
+    match store.open_verified(entry) {
+        Ok(_) => "OK".to_owned(),
+        Err(ctx_store::StoreError::Damaged { why, .. }) => {
+            // Out of a tampered meta.json it could drive the terminal.
+            format!("FAILED: {}", why.escape_debug())
+        }
+        Err(error) => format!("FAILED: {}", error.to_string().escape_debug()),
+    }
+}

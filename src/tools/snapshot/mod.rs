@@ -1,0 +1,211 @@
+//! `ctx-snapshot`: saves the exact bytes of a session, and looks at what was saved.
+
+mod diff;
+mod list;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, STDIN_NAME, Tool};
+use ctx_store::{Kind, Origin, SessionId, Snapshot, Store};
+
+use crate::store::{StoreArgs, failure, session_id};
+
+/// The tool.
+pub const TOOL: Tool = Tool {
+    name: "ctx-snapshot",
+    command: || SnapshotArgs::augment_args(Command::new("ctx-snapshot")),
+    run,
+    page: Page {
+        exit_status: &[(1, "--verify found damage; --diff found a difference")],
+        environment: &[("CTX_HOME", "where the store lies; --store goes before it")],
+        files: &[
+            (
+                "STORE/memory/session-summaries/ID.jsonl",
+                "the bytes of a snapshot, read-only; plain text for grep and jq",
+            ),
+            (
+                "STORE/memory/session-summaries/ID.meta.json",
+                "its size, its sha256 and what it holds; a snapshot without one was never committed",
+            ),
+            ("STORE/context/events.jsonl", "the audit log"),
+        ],
+        examples: &[
+            (
+                "ctx-snapshot session.jsonl",
+                "Save a session and print the id of the snapshot",
+            ),
+            (
+                "ctx-snapshot -s demo < in.jsonl | ctx-split --keep-turns 6",
+                "Save what goes through a pipe; nothing goes on before it is safe",
+            ),
+            (
+                "ctx-snapshot --list -s demo",
+                "List the snapshots of a session",
+            ),
+            (
+                "ctx-snapshot --show latest -s demo",
+                "Write the bytes of the newest one",
+            ),
+            (
+                "ctx-snapshot --verify",
+                "Check all bytes against their hashes",
+            ),
+        ],
+    },
+};
+
+/// Save the exact bytes of a session, checked by their hash
+///
+/// Without FILE, stdin is saved and then passed on: when it cannot be saved,
+/// nothing is written. With FILE, the id of the snapshot is printed.
+/// Where ID is asked for: an id, its unique beginning, the beginning of its
+/// timestamp or its sha256, its number, or "latest".
+#[derive(Args, Clone, Debug)]
+#[command(group = clap::ArgGroup::new("mode").args(["list", "show", "verify", "diff", "hold", "release"]))]
+#[allow(clippy::struct_excessive_bools)] // Flags are bools.
+struct SnapshotArgs {
+    /// Session files; - or none is stdin
+    #[arg(value_name = "FILE", conflicts_with = "mode")]
+    files: Vec<PathBuf>,
+    /// Name the session [default: made of the file's name and path]
+    #[arg(short, long, value_name = "ID", value_parser = session_id)]
+    session: Option<SessionId>,
+    /// List the snapshots, of one session with -s
+    #[arg(long, help_heading = "Looking at snapshots")]
+    list: bool,
+    /// Write the bytes of a snapshot
+    #[arg(long, value_name = "ID", help_heading = "Looking at snapshots")]
+    show: Option<String>,
+    /// Check every snapshot against its hash, of one session with -s
+    #[arg(long, help_heading = "Looking at snapshots")]
+    verify: bool,
+    /// Show which lines two snapshots do not share
+    #[arg(long, num_args = 2, value_names = ["A", "B"], help_heading = "Looking at snapshots")]
+    diff: Option<Vec<String>>,
+    /// Print --list as JSON, one snapshot a line
+    #[arg(long, requires = "list", help_heading = "Looking at snapshots")]
+    json: bool,
+    /// Keep a snapshot, whatever ctx-gc is told
+    #[arg(long, value_name = "ID", help_heading = "Keeping snapshots")]
+    hold: Option<String>,
+    /// Let ctx-gc decide about it again
+    #[arg(long, value_name = "ID", help_heading = "Keeping snapshots")]
+    release: Option<String>,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
+    let args = SnapshotArgs::from_arg_matches(matches).map_err(Failure::new)?;
+    let store = args.store.open(TOOL.name, matches)?;
+    let session = args.session.as_ref();
+    if args.list {
+        return list::list(&store, session, args.json, io);
+    }
+    if let Some(id) = &args.show {
+        return list::show(&store, session, id, io);
+    }
+    if args.verify {
+        return list::verify(&store, session, io);
+    }
+    if let Some(ids) = &args.diff {
+        return diff::diff(&store, session, &ids[0], &ids[1], io);
+    }
+    for (id, held) in [(&args.hold, true), (&args.release, false)] {
+        if let Some(id) = id {
+            return hold(&store, session, id, held, io);
+        }
+    }
+    take(&args, &store, io)
+}
+
+fn take(args: &SnapshotArgs, store: &Store, io: &mut Io) -> Outcome {
+    let inputs = Inputs::new(&args.files)?;
+    if inputs.count() > 1 && args.session.is_some() {
+        return Err(Failure::new(
+            "-s names one session, but there are several files",
+        ));
+    }
+    let mut failed = 0;
+    for path in inputs.paths() {
+        let taken = if path.as_os_str() == "-" {
+            take_stdin(args, store, inputs.count() == 1, io)
+        } else {
+            take_file(args, store, path, io)
+        };
+        match taken {
+            Err(error) if inputs.count() > 1 && error.exit_status() == ExitStatus::Failed => {
+                io.report(&error);
+                failed += 1;
+            }
+            other => other?,
+        }
+    }
+    Ok(match failed {
+        0 => ExitStatus::Done,
+        n if n == inputs.count() => ExitStatus::Failed,
+        _ => ExitStatus::Partial,
+    })
+}
+
+/// Spools, commits, and only then passes on.
+fn take_stdin(
+    args: &SnapshotArgs,
+    store: &Store,
+    pass_on: bool,
+    io: &mut Io,
+) -> Result<(), Failure> {
+    let session = args.session.as_ref().ok_or_else(|| {
+        Failure::new("a session from stdin has no name").hint("give it one: -s ID")
+    })?;
+    let mut draft = store.draft().map_err(failure)?;
+    draft
+        .fill(io::stdin().lock(), Path::new(STDIN_NAME))
+        .map_err(failure)?;
+    let origin = Origin {
+        kind: Kind::Snapshot,
+        source: None,
+        tokens: None,
+    };
+    let snapshot = draft.commit(session, origin).map_err(failure)?;
+    tell(&snapshot, STDIN_NAME, io);
+    if !pass_on {
+        return writeln!(io.out(), "{}", snapshot.id).map_err(|error| Failure::stdout(&error));
+    }
+    list::copy(&store.data_path(&snapshot.id), io)
+}
+
+fn take_file(args: &SnapshotArgs, store: &Store, path: &Path, io: &mut Io) -> Result<(), Failure> {
+    let session = match &args.session {
+        Some(session) => session.clone(),
+        None => SessionId::of_file(path).map_err(failure)?,
+    };
+    let snapshot = store
+        .snapshot_file(path, &session, |_| Ok(None))
+        .map_err(failure)?;
+    tell(&snapshot, &path.display().to_string(), io);
+    writeln!(io.out(), "{}", snapshot.id).map_err(|error| Failure::stdout(&error))
+}
+
+fn tell(snapshot: &Snapshot, name: &str, io: &mut Io) {
+    let meta = &snapshot.meta;
+    let tally = &meta.tally;
+    if let Some(first) = tally.bad.first() {
+        io.warn(format_args!(
+            "{name}:{}: {} bad lines, saved as they are; the first is {}",
+            first.line, tally.bad_lines, first.class
+        ));
+    }
+    io.note(format_args!(
+        "snapshot {}: {} messages, {} lines, {} bytes",
+        snapshot.id, tally.messages, meta.lines, meta.bytes
+    ));
+}
+
+fn hold(store: &Store, session: Option<&SessionId>, id: &str, held: bool, io: &mut Io) -> Outcome {
+    let id = store.hold(session, id, held).map_err(failure)?;
+    writeln!(io.out(), "{id}").map_err(|error| Failure::stdout(&error))?;
+    Ok(ExitStatus::Done)
+}
