@@ -1,18 +1,18 @@
 complete -c ctx-summarize -l method -d 'How to sum up' -r -f -a "rule\t'Counts and quotes, offline'
 llm\t'Asks a language model'"
-complete -c ctx-summarize -l summary-tokens -d 'Length of the summary in tokens. A rule summary is made to fit; a model is asked for it and may write a fifth more [default: 500 with --method llm, 8000 with the template synapse]' -r
-complete -c ctx-summarize -l header -d 'Begin the message with this line; an earlier summary that begins with it is recognised' -r
+complete -c ctx-summarize -l summary-tokens -d 'Length of the summary in tokens' -r
+complete -c ctx-summarize -l header -d 'Begin the message with this line; it marks an earlier summary, too' -r
 complete -c ctx-summarize -l role -d 'Role of the message; user where the dialect allows no other' -r -f -a "user\t'A message of the user'
 assistant\t'A message of the model'
 system\t'A system message'"
 complete -c ctx-summarize -l encoding -d 'Count tokens with this encoding' -r
-complete -c ctx-summarize -l llm-url -d 'Server to ask. A URL that ends in /chat/completions or /messages is used as it stands; to any other, /v1 (unless a version is in it) and the API\'s path are added' -r
+complete -c ctx-summarize -l llm-url -d 'Server to ask; without one nothing is ever sent' -r
 complete -c ctx-summarize -l llm-api -d 'API of the server [default: by the URL: anthropic where host or path name it, else openai]' -r -f -a "openai\t'Chat completions, as many servers speak them'
 anthropic\t'Anthropic messages'"
 complete -c ctx-summarize -l llm-model -d 'Model to ask for' -r
 complete -c ctx-summarize -l llm-window -d 'Window of the model in tokens; a longer input is summed up in parts [default: the model\'s, else 32000]' -r
 complete -c ctx-summarize -l llm-timeout -d 'Seconds until one answer must be there' -r
-complete -c ctx-summarize -l template -d 'Prompt: sanbot (four sections), synapse (eight), or a file with {{transcript}} in it, and {{earlier}}, {{instructions}}, {{target}} as wanted' -r
+complete -c ctx-summarize -l template -d 'Prompt: sanbot (four sections), synapse (eight), or a file' -r
 complete -c ctx-summarize -l instructions -d 'What the summary shall stress' -r
 complete -c ctx-summarize -l on-failure -d 'What to do when no model answers' -r -f -a "rule\t'Take the rule summary, and say so'
 fail\t'Fail, and write nothing'"
@@ -22,6 +22,8 @@ complete -c ctx-summarize -l invalid -d 'What to do with a line that is not one 
 fail\t'Stop at the first one'
 drop\t'Leave them out and count them'"
 complete -c ctx-summarize -s o -l output -d 'Write to FILE instead of stdout, at the end and only when all went well' -r -F
+complete -c ctx-summarize -s s -l session -d 'Append the summary to this session\'s in the store' -r
+complete -c ctx-summarize -l store -d 'Keep snapshots, memory and the audit log in DIR [default: $`XDG_STATE_HOME/ctx`, else ~/.local/state/ctx]' -r -F
 complete -c ctx-summarize -l color -d 'When to colour what is shown on a terminal' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"

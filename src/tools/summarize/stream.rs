@@ -42,6 +42,8 @@ pub(super) struct Done {
     before: usize,
     summary: Vec<u8>,
     behind: usize,
+    /// What was summed up: how many messages, and the text.
+    pub(super) said: Option<(u64, String)>,
 }
 
 impl<'p> Stream<'p> {
@@ -161,6 +163,7 @@ impl<'p> Stream<'p> {
             before: self.before,
             summary,
             behind: self.behind,
+            said: Some((old.zone.messages, text)),
         })
     }
 }
@@ -195,6 +198,7 @@ impl Done {
             before: length,
             summary: Vec::new(),
             behind: 0,
+            said: None,
         }
     }
 
