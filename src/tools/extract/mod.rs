@@ -151,7 +151,7 @@ impl ExtractArgs {
     /// Where to merge; `None` to print.
     fn target(&self, matches: &ArgMatches) -> Result<Option<Target>, Failure> {
         if self.into_store {
-            let store = self.store.open(TOOL.name, matches)?;
+            let store = self.store.open(&TOOL, matches)?;
             return Ok(Some(Target::store(store)));
         }
         let into = self.into.as_ref();
