@@ -17,6 +17,8 @@ use ctx_cli::Tool;
 pub const TOOLS: &[&Tool] = &[
     &tools::count::TOOL,
     &tools::extract::TOOL,
+    &tools::gc::TOOL,
+    &tools::rollback::TOOL,
     &tools::snapshot::TOOL,
     &tools::split::TOOL,
     &tools::summarize::TOOL,

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
-use ctx_cli::{ExitStatus, Failure};
+use ctx_cli::{ExitStatus, Failure, Tool};
 use ctx_store::{Actor, SessionId, Severity, Store, StoreError};
 
 /// The flag of every tool that uses the store.
 #[derive(Args, Clone, Debug, Default)]
 pub struct StoreArgs {
-    /// Keep snapshots, memory and the audit log in DIR [default: $`XDG_STATE_HOME/ctx`, else ~/.local/state/ctx]
+    /// Keep snapshots, memory and the audit log in DIR [default: `$XDG_STATE_HOME/ctx`, else ~/.local/state/ctx]
     #[arg(long, value_name = "DIR", env = "CTX_HOME", help_heading = "Store")]
     pub store: Option<PathBuf>,
 }
@@ -18,14 +18,14 @@ pub struct StoreArgs {
 impl StoreArgs {
     /// Opens the store for `tool`; what was typed goes into the audit log by the
     /// names of the flags.
-    pub fn open(&self, tool: &str, matches: &ArgMatches) -> Result<Store, Failure> {
+    pub fn open(&self, tool: &Tool, matches: &ArgMatches) -> Result<Store, Failure> {
         let root = match &self.store {
             Some(dir) => dir.clone(),
             None => default_store()?,
         };
         let actor = Actor {
-            tool: tool.to_owned(),
-            flags: flags(matches),
+            tool: tool.name.to_owned(),
+            flags: flags(tool, matches),
         };
         Store::open(&root, actor, Box::new(chrono::Utc::now)).map_err(failure)
     }
@@ -46,10 +46,16 @@ fn default_store() -> Result<PathBuf, Failure> {
         })
 }
 
-fn flags(matches: &ArgMatches) -> Vec<String> {
-    let typed = |name: &&str| matches.value_source(name) == Some(ValueSource::CommandLine);
-    let names = matches.ids().map(clap::Id::as_str);
-    names.filter(typed).map(str::to_owned).collect()
+/// Long names of the flags that were typed.
+fn flags(tool: &Tool, matches: &ArgMatches) -> Vec<String> {
+    let typed = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    let command = (tool.command)();
+    let given = command
+        .get_arguments()
+        .filter(|arg| typed(arg.get_id().as_str()));
+    given
+        .filter_map(|arg| arg.get_long().map(str::to_owned))
+        .collect()
 }
 
 /// A session's id as typed.

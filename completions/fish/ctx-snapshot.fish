@@ -3,7 +3,7 @@ complete -c ctx-snapshot -l show -d 'Write the bytes of a snapshot' -r
 complete -c ctx-snapshot -l diff -d 'Show which lines two snapshots do not share' -r
 complete -c ctx-snapshot -l hold -d 'Keep a snapshot, whatever ctx-gc is told' -r
 complete -c ctx-snapshot -l release -d 'Let ctx-gc decide about it again' -r
-complete -c ctx-snapshot -l store -d 'Keep snapshots, memory and the audit log in DIR [default: $`XDG_STATE_HOME/ctx`, else ~/.local/state/ctx]' -r -F
+complete -c ctx-snapshot -l store -d 'Keep snapshots, memory and the audit log in DIR [default: `$XDG_STATE_HOME/ctx`, else ~/.local/state/ctx]' -r -F
 complete -c ctx-snapshot -l color -d 'When to colour what is shown on a terminal' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"

@@ -2,6 +2,8 @@
 
 pub mod count;
 pub mod extract;
+pub mod gc;
+pub mod rollback;
 pub mod snapshot;
 pub mod split;
 pub mod summarize;

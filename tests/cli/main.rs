@@ -2,9 +2,12 @@
 
 mod conventions;
 mod count;
+mod extract;
 mod generated;
 mod readme;
 mod split;
+mod summarize;
+mod summarize_llm;
 
 use std::path::{Path, PathBuf};
 

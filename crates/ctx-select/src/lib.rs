@@ -4,5 +4,6 @@
 //! reasons. The tools print or apply them.
 
 pub mod count;
+pub mod retention;
 pub mod split;
 pub mod tally;

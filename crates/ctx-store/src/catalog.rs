@@ -154,7 +154,7 @@ pub(crate) fn hash(reader: &mut impl Read) -> io::Result<String> {
 }
 
 /// Opens a regular file for reading; no link, and no FIFO that would hang.
-fn open_plain(path: &Path) -> io::Result<File> {
+pub(crate) fn open_plain(path: &Path) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let file = OpenOptions::new()
         .read(true)
@@ -202,9 +202,13 @@ impl Catalog {
             .ok_or_else(|| StoreError::NoSnapshot("latest".to_owned()))
     }
 
-    /// The state before the last rollback.
-    pub fn undo(&self) -> Result<&Entry, StoreError> {
-        let taken = |entry: &&Entry| matches!(&entry.meta, Ok(meta) if matches!(meta.kind, Kind::PreRollback | Kind::PreCompact));
+    /// The state before the last replacement of a file that has hash `current`
+    /// now. A replacement that failed, or was killed, has saved that state only.
+    pub fn undo(&self, current: Option<&str>) -> Result<&Entry, StoreError> {
+        let taken = |entry: &&Entry| {
+            matches!(&entry.meta, Ok(meta) if matches!(meta.kind, Kind::PreRollback | Kind::PreCompact)
+                && Some(meta.sha256.as_str()) != current)
+        };
         self.newest(taken)
             .ok_or_else(|| StoreError::NoSnapshot("to undo".to_owned()))
     }

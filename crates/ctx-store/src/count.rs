@@ -61,7 +61,7 @@ mod tests {
             .iter()
             .map(|bad| (bad.line, bad.offset, bad.class.as_str()))
             .collect();
-        assert_eq!(classes, [(2, 30, "broken"), (5, 75, "nul")]);
+        assert_eq!(classes, [(2, 30, "broken"), (5, 73, "nul")]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::error::{Naming, StoreError};
 use crate::lock::Locked;
 use crate::meta::META_FORMAT;
 use crate::retained::retained_name;
-use crate::temp::{self, TempFile};
+use crate::temp::TempFile;
 use crate::{Facts, Kind, Meta, SessionId, SnapshotId, Stamp, Store, Tally, Tokens, hex};
 
 /// Bytes that will be a snapshot. Dropped without [`Draft::commit`], it leaves nothing.
@@ -66,12 +66,10 @@ impl Sums {
 }
 
 impl Store {
-    /// Begins a snapshot; removes what killed runs left in `tmp/`.
+    /// Begins a snapshot.
     pub fn draft(&self) -> Result<Draft<'_>, StoreError> {
         self.prepare()?;
-        temp::reap(&self.tmp(), None);
-        let temp = TempFile::create(&self.tmp(), "snapshot".as_ref(), 0o600)
-            .naming("create a file in", &self.tmp())?;
+        let temp = self.temp("snapshot", 0o600)?;
         Ok(Draft {
             store: self,
             temp,
@@ -208,9 +206,7 @@ impl Locked<'_> {
     /// Writes or replaces a meta.json.
     pub(crate) fn write_meta(&mut self, id: &SnapshotId, meta: &Meta) -> Result<(), StoreError> {
         let path = self.store.meta_path(id);
-        let dir = self.store.tmp();
-        let mut temp =
-            TempFile::create(&dir, "meta".as_ref(), 0o400).naming("create a file in", &dir)?;
+        let mut temp = self.store.temp("meta", 0o400)?;
         temp.write_all(&meta.to_bytes()).naming("write", &path)?;
         persist(temp, &path)?;
         Ok(())

@@ -59,6 +59,17 @@ pub enum StoreError {
         /// In which way.
         why: String,
     },
+    /// Without a snapshot of what is there, nothing is replaced.
+    #[error("{} is as it was, because what is in it could not be saved: {source}", path.display())]
+    NotSaved {
+        /// The session file.
+        path: PathBuf,
+        /// Why not.
+        source: Box<StoreError>,
+    },
+    /// It may not be removed.
+    #[error("snapshot {0} is held")]
+    Held(String),
     /// A session file of a kind that is never touched.
     #[error("{} {why}", path.display())]
     Refused {
@@ -101,6 +112,7 @@ impl StoreError {
             Self::Busy(_) | Self::Changed(_) => Severity::Busy,
             Self::Uncertain { .. } => Severity::Uncertain,
             Self::Write(error) if error.is_committed() => Severity::Uncertain,
+            Self::NotSaved { source, .. } if source.severity() == Severity::Busy => Severity::Busy,
             _ => Severity::Failed,
         }
     }

@@ -6,6 +6,7 @@
 //! trash keeps what retention removed. Every change is in the audit log twice:
 //! before it, and after. Nothing here decides what to keep: that is ctx-select's.
 
+mod arrivals;
 pub mod atomic;
 mod audit;
 mod catalog;
@@ -16,23 +17,31 @@ mod hold;
 mod live;
 mod lock;
 mod meta;
+mod replace;
 mod retained;
 mod session;
 mod shared;
 mod stamp;
 mod store;
+mod swap;
 mod temp;
+mod trash;
+mod writers;
 
 pub use audit::{Facts, Operation};
 pub use catalog::{Catalog, Entry};
 pub use draft::{Draft, Origin, Snapshot};
 pub use error::{Severity, StoreError};
+pub use live::hash_of;
 pub use lock::SessionLock;
 pub use meta::{BadLine, Kind, Meta, Tally, Tokens};
+pub use replace::{NewContent, Replaced};
+pub use retained::Swept;
 pub use session::{SessionId, real_path};
 pub use shared::{SharedFile, SharedFolder};
 pub use stamp::{SnapshotId, Stamp};
 pub use store::{Actor, Clock, Store};
+pub use trash::Removed;
 
 /// Bytes as lower-case hex digits.
 fn hex(bytes: &[u8]) -> String {

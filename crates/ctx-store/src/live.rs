@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use crate::catalog::hash;
 use crate::error::{Naming, StoreError};
 use crate::session::real_path;
 use crate::{Draft, Kind, Origin, SessionId, Snapshot, Store, Tokens};
@@ -90,6 +91,17 @@ impl Live {
             Ok(draft)
         } else {
             Err(StoreError::Changed(self.path.clone()))
+        }
+    }
+}
+
+/// sha256 of a session file as it is now; `None` where there is none.
+pub fn hash_of(path: &Path) -> Result<Option<String>, StoreError> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        _ => {
+            let live = Live::open(path)?;
+            hash(&mut &live.file).naming("read", path).map(Some)
         }
     }
 }

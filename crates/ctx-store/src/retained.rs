@@ -1,14 +1,132 @@
-//! Replaced files that stay linked beside the live one until they are quiet.
+//! Replaced files that stay linked beside the live one until they are quiet:
+//! what a process still writes to them is not lost.
 
-use std::path::Path;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use crate::{Kind, Origin};
+use crate::atomic::parent;
+use crate::catalog::{hash, open_plain};
+use crate::error::{Naming, StoreError};
+use crate::temp;
+use crate::writers::{Writers, writers};
+use crate::{Kind, Meta, Origin, SessionId, SnapshotId, Store};
+
+/// Where the kernel cannot tell whether somebody writes, so long a silence will do.
+const SILENCE: Duration = Duration::from_secs(600);
+
+/// What became of the replaced files of a store.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Removed: their bytes are in snapshots.
+    pub removed: u64,
+    /// Left: still open for writing, or not silent for long enough.
+    pub busy: Vec<(SnapshotId, PathBuf)>,
+    /// Snapshots of what was written to them after they had been replaced.
+    pub late: Vec<SnapshotId>,
+}
 
 /// `.NAME.ctx-old-SEQUENCE`: hidden, so that no agent takes it for a session.
 pub(crate) fn retained_name(origin: &Origin, sequence: u64) -> Option<String> {
-    if !matches!(origin.kind, Kind::PreRollback | Kind::PreCompact) {
+    let replaces = matches!(origin.kind, Kind::PreRollback | Kind::PreCompact);
+    name_for(origin.source.as_deref().filter(|_| replaces)?, sequence)
+}
+
+fn name_for(source: &str, sequence: u64) -> Option<String> {
+    let name = Path::new(source).file_name()?.to_str()?;
+    // Names have 255 bytes at most.
+    let cut = (0..=name.len().min(220))
+        .rev()
+        .find(|at| name.is_char_boundary(*at))?;
+    Some(format!(".{}.ctx-old-{sequence}", &name[..cut]))
+}
+
+impl Store {
+    /// Removes the replaced files that nobody writes any longer, and what killed
+    /// runs left beside the live ones.
+    pub fn sweep_retained(&self, session: Option<&SessionId>) -> Result<Swept, StoreError> {
+        temp::reap(&self.tmp(), None);
+        let mut swept = Swept::default();
+        for entry in self.catalog(session)?.entries {
+            let Ok(meta) = &entry.meta else { continue };
+            let Some((live, retained)) = places(meta) else {
+                continue;
+            };
+            if let Some(name) = live.file_name() {
+                temp::reap(parent(&live), Some(name));
+            }
+            if let Ok(file) = open_plain(&retained) {
+                self.sweep_one(&entry.id, meta, &live, &retained, &file, &mut swept)?;
+            }
+        }
+        Ok(swept)
+    }
+
+    /// A path out of meta.json is not trusted: what is removed is a file of our
+    /// own naming whose bytes are all in a snapshot.
+    fn sweep_one(
+        &self,
+        id: &SnapshotId,
+        meta: &Meta,
+        live: &Path,
+        retained: &Path,
+        file: &File,
+        swept: &mut Swept,
+    ) -> Result<(), StoreError> {
+        let old = file.metadata().naming("read", retained)?;
+        let now = fs::symlink_metadata(live).ok();
+        // A run was killed after the link and before the rename: the file is still live.
+        let same = now.is_some_and(|now| (now.dev(), now.ino()) == (old.dev(), old.ino()));
+        if !same {
+            let silent = old.modified().ok().and_then(|at| at.elapsed().ok());
+            let is_quiet = match writers(file) {
+                Writers::Nobody => true,
+                Writers::NobodySeen => silent.is_some_and(|silent| silent >= SILENCE),
+                Writers::Somebody(_) => false,
+            };
+            if !is_quiet {
+                swept.busy.push((id.clone(), retained.to_owned()));
+                return Ok(());
+            }
+            let known = hash(&mut file.take(meta.bytes)).naming("read", retained)?;
+            if known != meta.sha256 || old.len() > meta.bytes {
+                swept.late.push(self.save_late(id, live, file, retained)?);
+            }
+        }
+        fs::remove_file(retained).naming("remove", retained)?;
+        swept.removed += 1;
+        Ok(())
+    }
+
+    fn save_late(
+        &self,
+        id: &SnapshotId,
+        live: &Path,
+        mut file: &File,
+        retained: &Path,
+    ) -> Result<SnapshotId, StoreError> {
+        std::io::Seek::rewind(&mut file).naming("read", retained)?;
+        let mut draft = self.draft()?;
+        draft.fill(file, retained)?;
+        let origin = Origin {
+            kind: Kind::Late,
+            source: Some(live.to_string_lossy().into_owned()),
+            tokens: None,
+        };
+        Ok(draft.commit(&id.session, origin)?.id)
+    }
+}
+
+/// The live file and the link to what it replaced.
+fn places(meta: &Meta) -> Option<(PathBuf, PathBuf)> {
+    let (source, retained) = (meta.source.as_deref()?, meta.retained.as_deref()?);
+    if Some(retained) != name_for(source, meta.sequence).as_deref() {
         return None;
     }
-    let name = Path::new(origin.source.as_deref()?).file_name()?.to_str()?;
-    Some(format!(".{name}.ctx-old-{sequence}"))
+    let live = PathBuf::from(source);
+    let link = live.with_file_name(OsStr::new(retained));
+    live.is_absolute().then_some((live, link))
 }

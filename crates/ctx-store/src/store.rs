@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::SnapshotId;
 use crate::atomic::{parent, persist, sync_dir};
 use crate::error::{Naming, StoreError};
-use crate::temp::TempFile;
+use crate::temp::{self, TempFile};
 
 /// Tells the time: the system's, or a test's.
 pub type Clock = Box<dyn Fn() -> DateTime<Utc> + Send + Sync>;
@@ -113,6 +113,7 @@ impl Store {
         let format = self.root.join("FORMAT");
         if !format.exists() {
             make_dirs(&self.root)?;
+            temp::reap(&self.root, None);
             let mut temp =
                 TempFile::create(&self.root, "FORMAT".as_ref(), 0o600).naming("create", &format)?;
             temp.write_all(FORMAT.as_bytes()).naming("write", &format)?;
@@ -165,6 +166,13 @@ impl Store {
 
     pub(crate) fn tmp(&self) -> PathBuf {
         self.root.join("tmp")
+    }
+
+    /// A file in `tmp/`, where killed runs left nothing.
+    pub(crate) fn temp(&self, stem: &str, mode: u32) -> Result<TempFile, StoreError> {
+        let dir = self.tmp();
+        temp::reap(&dir, None);
+        TempFile::create(&dir, stem.as_ref(), mode).naming("create a file in", &dir)
     }
 
     pub(crate) fn locks(&self) -> PathBuf {

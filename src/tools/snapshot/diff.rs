@@ -29,9 +29,9 @@ pub(super) fn diff(
     io: &mut Io,
 ) -> Outcome {
     let catalog = store.catalog(session).map_err(failure)?;
-    let hasher = RandomState::new();
-    let mut a = Side::open(store, &catalog, a, &hasher)?;
-    let mut b = Side::open(store, &catalog, b, &hasher)?;
+    let state = RandomState::new();
+    let mut a = Side::open(store, &catalog, a, &state)?;
+    let mut b = Side::open(store, &catalog, b, &state)?;
     let hashes = |side: &Side| side.lines.iter().map(|line| line.1).collect::<Vec<_>>();
     let ops = similar::capture_diff_slices(Algorithm::Myers, &hashes(&a), &hashes(&b));
     let mut same = true;
@@ -72,6 +72,7 @@ fn hunk(
 
 /// A line without its end; what could drive a terminal is escaped.
 fn shown(line: &[u8]) -> String {
+    use std::fmt::Write;
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let mut shown = String::with_capacity(line.len());
     for chunk in line.utf8_chunks() {
@@ -83,7 +84,7 @@ fn shown(line: &[u8]) -> String {
             }
         }
         for byte in chunk.invalid() {
-            shown.push_str(&format!("\\x{byte:02x}"));
+            let _ = write!(shown, "\\x{byte:02x}");
         }
     }
     shown

@@ -99,7 +99,7 @@ struct SnapshotArgs {
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = SnapshotArgs::from_arg_matches(matches).map_err(Failure::new)?;
-    let store = args.store.open(TOOL.name, matches)?;
+    let store = args.store.open(&TOOL, matches)?;
     let session = args.session.as_ref();
     if args.list {
         return list::list(&store, session, args.json, io);

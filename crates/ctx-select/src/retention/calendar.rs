@@ -1,0 +1,86 @@
+//! Hours, days, weeks, months and years, in UTC.
+
+use std::fmt;
+
+use chrono::{DateTime, Datelike, Timelike, Utc};
+
+use super::{Candidate, Reason, Verdict};
+
+/// A stretch of the calendar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Period {
+    /// 60 minutes.
+    Hour,
+    /// From midnight, UTC.
+    Day,
+    /// From Monday, as ISO 8601 has it.
+    Week,
+    /// From its first day.
+    Month,
+    /// From 1 January.
+    Year,
+}
+
+impl Period {
+    /// The flag that asks for it.
+    pub fn flag(self) -> &'static str {
+        match self {
+            Self::Hour => "--keep-hourly",
+            Self::Day => "--keep-daily",
+            Self::Week => "--keep-weekly",
+            Self::Month => "--keep-monthly",
+            Self::Year => "--keep-yearly",
+        }
+    }
+
+    /// Which one `time` lies in: equal for two times in the same one.
+    fn number(self, time: DateTime<Utc>) -> (i32, u32) {
+        match self {
+            Self::Hour => (time.num_days_from_ce(), time.hour()),
+            Self::Day => (time.num_days_from_ce(), 0),
+            Self::Week => (time.iso_week().year(), time.iso_week().week()),
+            Self::Month => (time.year(), time.month()),
+            Self::Year => (time.year(), 0),
+        }
+    }
+}
+
+impl fmt::Display for Period {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Hour => "hourly",
+            Self::Day => "daily",
+            Self::Week => "weekly",
+            Self::Month => "monthly",
+            Self::Year => "yearly",
+        })
+    }
+}
+
+/// Keeps the newest of each of the newest `count` periods that have one; where
+/// there are fewer, the oldest of all as well, so that history grows to `count`
+/// instead of being cut at its first period. `past` has the newest first.
+pub(super) fn judge(
+    list: &[Candidate],
+    past: &[usize],
+    period: Period,
+    count: usize,
+    verdicts: &mut [Verdict],
+) {
+    let (mut kept, mut current) = (0, None);
+    for at in past {
+        let number = Some(period.number(list[*at].taken));
+        if number == current {
+            continue;
+        }
+        if kept == count {
+            return;
+        }
+        current = number;
+        kept += 1;
+        verdicts[*at].add(Reason::Period(period));
+    }
+    if let Some(oldest) = past.last().filter(|_| kept < count) {
+        verdicts[*oldest].add(Reason::Oldest(period));
+    }
+}

@@ -1,0 +1,201 @@
+//! New content for a session file that an agent may be writing: nothing that
+//! was in it, and nothing that arrives meanwhile, is lost.
+//!
+//! lock → is it open for writing? → snapshot → new file beside it → link to the
+//! old one → what arrived since is carried over → rename (the one commit point)
+//! → what arrived through an old handle is carried over.
+
+use std::fs::{self, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::atomic::AtomicFile;
+use crate::error::{Naming, StoreError};
+use crate::live::Live;
+use crate::swap::Swap;
+use crate::writers::{Writers, writers};
+use crate::{Facts, Kind, Origin, SessionId, Snapshot, Store, hex};
+
+/// What is to stand in a session file.
+pub struct NewContent<'a> {
+    /// All its bytes.
+    pub reader: &'a mut dyn Read,
+    /// Their hash, which what is read and what is written must have.
+    pub sha256: &'a str,
+    /// What the audit log calls the operation: `rollback`.
+    pub operation: &'static str,
+    /// The kind of the snapshot that is taken of what is replaced.
+    pub kind: Kind,
+}
+
+/// How a replacement ended.
+#[derive(Debug)]
+pub enum Replaced {
+    /// The file had that content already; nothing was done.
+    Same,
+    /// There was no file; there is one now.
+    Created,
+    /// The content is new.
+    New {
+        /// What was there.
+        before: Box<Snapshot>,
+        /// Bytes that arrived meanwhile and now stand behind the new content.
+        late_bytes: u64,
+        /// The old file, when a process still has it open for writing.
+        retained: Option<PathBuf>,
+    },
+}
+
+impl Store {
+    /// Replaces the content of a session file, or creates it.
+    pub fn replace(
+        &self,
+        path: &Path,
+        session: &SessionId,
+        new: &mut NewContent<'_>,
+    ) -> Result<Replaced, StoreError> {
+        let _lock = self.lock_session(session)?;
+        if matches!(fs::symlink_metadata(path), Err(error) if error.kind() == io::ErrorKind::NotFound)
+        {
+            return self.create(path, session, new);
+        }
+        let live = self.claim(path, session)?;
+        let Some(before) = self.save(&live, session, new)? else {
+            return Ok(Replaced::Same);
+        };
+        let mut facts = Facts {
+            session: Some(session.to_string()),
+            snapshots: vec![before.id.to_string()],
+            sha256_before: Some(before.meta.sha256.clone()),
+            sha256: Some(new.sha256.to_owned()),
+            ..Facts::default()
+        };
+        let operation = self.begin(new.operation, &facts)?;
+        let mut swap = Swap::prepare(&live, &before, new)?;
+        swap.catch_up()?;
+        let (late_bytes, retained) = swap.commit(new.sha256)?;
+        facts.late_bytes = Some(late_bytes);
+        self.done(&operation, &facts)?;
+        Ok(Replaced::New {
+            before: Box::new(before),
+            late_bytes,
+            retained,
+        })
+    }
+
+    /// Opens the file, and refuses what must not be replaced: a file with other
+    /// names, or in use.
+    fn claim(&self, path: &Path, session: &SessionId) -> Result<Live, StoreError> {
+        // What a killed run left may be a second name of the file.
+        self.sweep_retained(Some(session))
+            .map_err(|error| not_saved(path, error))?;
+        let live = Live::open(path)?;
+        if live.meta.nlink() > 1 {
+            return Err(StoreError::Refused {
+                path: live.path,
+                why: "has several names (hard links): replacing it would part them",
+            });
+        }
+        // Tools with another store, and others that respect locks on files.
+        if let Err(TryLockError::WouldBlock) = live.file.try_lock() {
+            let name = live.path.display();
+            return Err(StoreError::Busy(format!(
+                "{name} is locked by another process"
+            )));
+        }
+        refuse_writers(&live)?;
+        Ok(live)
+    }
+
+    /// Takes a snapshot of what is there, unless that is what is wanted.
+    fn save(
+        &self,
+        live: &Live,
+        session: &SessionId,
+        new: &NewContent<'_>,
+    ) -> Result<Option<Snapshot>, StoreError> {
+        let draft = live.draft(self)?;
+        if draft.sha256() == new.sha256 {
+            return Ok(None);
+        }
+        let origin = Origin {
+            kind: new.kind,
+            source: Some(live.source()),
+            tokens: None,
+        };
+        let committed = draft.commit(session, origin);
+        committed
+            .map(Some)
+            .map_err(|error| not_saved(&live.path, error))
+    }
+
+    fn create(
+        &self,
+        path: &Path,
+        session: &SessionId,
+        new: &mut NewContent<'_>,
+    ) -> Result<Replaced, StoreError> {
+        let facts = Facts {
+            session: Some(session.to_string()),
+            sha256: Some(new.sha256.to_owned()),
+            ..Facts::default()
+        };
+        let operation = self.begin(new.operation, &facts)?;
+        let mut file = AtomicFile::create(path)?;
+        copy_checked(new.reader, &mut file, new.sha256, path)?;
+        file.commit()?;
+        self.done(&operation, &facts)?;
+        Ok(Replaced::Created)
+    }
+}
+
+fn not_saved(path: &Path, error: StoreError) -> StoreError {
+    StoreError::NotSaved {
+        path: path.to_owned(),
+        source: Box::new(error),
+    }
+}
+
+pub(crate) fn refuse_writers(live: &Live) -> Result<(), StoreError> {
+    match writers(&live.file) {
+        Writers::Somebody(who) => Err(StoreError::Busy(format!(
+            "{} is open for writing by {who}",
+            live.path.display()
+        ))),
+        Writers::Nobody | Writers::NobodySeen => Ok(()),
+    }
+}
+
+/// Copies all of `reader`, which must have that hash.
+pub(crate) fn copy_checked(
+    reader: &mut dyn Read,
+    writer: &mut dyn Write,
+    sha256: &str,
+    path: &Path,
+) -> Result<u64, StoreError> {
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 128 * 1024];
+    let mut bytes = 0;
+    loop {
+        let n = match reader.read(&mut buffer) {
+            Ok(0) => break,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            other => other.naming("read the new content of", path)?,
+        };
+        hasher.update(&buffer[..n]);
+        writer.write_all(&buffer[..n]).naming("write", path)?;
+        bytes += n as u64;
+    }
+    let found = hex(&hasher.finalize());
+    if found == sha256 {
+        Ok(bytes)
+    } else {
+        Err(StoreError::Damaged {
+            id: path.display().to_string(),
+            why: format!("the new content has sha256 {found} instead of {sha256}"),
+        })
+    }
+}

@@ -1,0 +1,254 @@
+//! Replacing a session file: what is refused, what is carried over, what is left.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use crate::{Bench, show};
+use ctx_store::{Replaced, Severity, StoreError};
+
+fn refused(bench: &Bench, path: &Path) -> StoreError {
+    let snapshot = bench.take(b"new\n");
+    bench.restore(path, &snapshot).expect_err("refused")
+}
+
+#[test]
+fn only_plain_files_with_one_name_are_replaced() {
+    let bench = Bench::new();
+    let live = bench.file("s.jsonl", b"old\n");
+    let fifo = bench.path("fifo");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).expect("mkfifo");
+    symlink(&live, bench.path("link")).expect("links");
+    fs::create_dir(bench.path("dir")).expect("mkdir");
+    for (path, why) in [
+        (fifo, "is a FIFO"),
+        (bench.path("link"), "is a symbolic link"),
+        (bench.path("dir"), "is a directory"),
+        (PathBuf::from("/dev/null"), "is a device or a socket"),
+    ] {
+        let error = refused(&bench, &path);
+        assert!(error.to_string().ends_with(why), "{error}");
+        let error = bench
+            .store
+            .snapshot_file(&path, &crate::session(), |_| Ok(None));
+        assert!(error.expect_err("refused").to_string().ends_with(why));
+    }
+    fs::hard_link(&live, bench.path("other")).expect("links");
+    let error = refused(&bench, &live);
+    assert!(error.to_string().contains("hard links"), "{error}");
+    assert_eq!(fs::read(&live).expect("reads"), b"old\n");
+}
+
+#[test]
+fn a_file_in_use_is_left_alone() {
+    let bench = Bench::new();
+    let live = bench.file("s.jsonl", b"old\n");
+    let writer = OpenOptions::new().append(true).open(&live).expect("opens");
+    let error = refused(&bench, &live);
+    assert_eq!(error.severity(), Severity::Busy);
+    assert!(
+        error
+            .to_string()
+            .contains(&format!("pid {}", std::process::id())),
+        "{error}"
+    );
+    drop(writer);
+
+    let locked = File::open(&live).expect("opens");
+    locked.lock().expect("locks");
+    assert_eq!(refused(&bench, &live).severity(), Severity::Busy);
+    drop(locked);
+
+    let lock = bench.store.lock_session(&crate::session()).expect("locks");
+    let error = refused(&bench, &live);
+    assert!(error.to_string().contains("by test (pid "), "{error}");
+    drop(lock);
+    assert_eq!(fs::read(&live).expect("reads"), b"old\n");
+    assert_eq!(bench.names("."), ["s.jsonl", "store"]);
+}
+
+/// New content; while it is read, something happens to the live file.
+struct Meanwhile<F> {
+    content: &'static [u8],
+    act: Option<F>,
+}
+
+impl<F: FnOnce()> Read for Meanwhile<F> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some(act) = self.act.take() {
+            act();
+        }
+        self.content.read(buffer)
+    }
+}
+
+const NEW: &[u8] = b"new 1\nnew 2";
+/// sha256 of [`NEW`].
+fn new_hash(bench: &Bench) -> String {
+    bench.take(NEW).meta.sha256
+}
+
+fn replace_while(bench: &Bench, live: &Path, act: impl FnOnce()) -> Result<Replaced, StoreError> {
+    let hash = new_hash(bench);
+    let mut reader = Meanwhile {
+        content: NEW,
+        act: Some(act),
+    };
+    bench.replace(live, &mut reader, &hash)
+}
+
+fn append(path: &Path, bytes: &[u8]) {
+    let mut file = OpenOptions::new().append(true).open(path).expect("opens");
+    file.write_all(bytes).expect("writes");
+}
+
+#[test]
+fn what_arrives_meanwhile_is_carried_over() {
+    let bench = Bench::new();
+    let live = bench.file("s.jsonl", b"old 1\n");
+    let replaced = replace_while(&bench, &live, || append(&live, b"late\n")).expect("replaces");
+    assert!(
+        matches!(
+            replaced,
+            Replaced::New {
+                late_bytes: 5,
+                retained: None,
+                ..
+            }
+        ),
+        "{replaced:?}"
+    );
+    assert_eq!(fs::read(&live).expect("reads"), b"new 1\nnew 2\nlate\n");
+}
+
+#[test]
+fn a_line_that_was_being_written_comes_whole() {
+    let bench = Bench::new();
+    let live = bench.file("s.jsonl", b"old 1\n{\"half\":");
+    let replaced = replace_while(&bench, &live, || append(&live, b"1}\n")).expect("replaces");
+    assert!(matches!(replaced, Replaced::New { .. }));
+    assert_eq!(
+        fs::read(&live).expect("reads"),
+        b"new 1\nnew 2\n{\"half\":1}\n"
+    );
+}
+
+#[test]
+fn edits_cuts_and_other_files_stop_the_replacement() {
+    let acts: [(&str, fn(&Path)); 3] = [
+        ("edited", |path| fs::write(path, "OLD 1\n").expect("writes")),
+        ("cut", |path| fs::write(path, "").expect("writes")),
+        ("replaced", |path| {
+            let other = path.with_file_name("other");
+            fs::write(&other, "other\n").expect("writes");
+            fs::rename(other, path).expect("renames");
+        }),
+    ];
+    for (what, act) in acts {
+        let bench = Bench::new();
+        let live = bench.file("s.jsonl", b"old 1\n");
+        let error = replace_while(&bench, &live, || act(&live)).expect_err(what);
+        assert_eq!(error.severity(), Severity::Busy, "{what}: {error}");
+        assert!(
+            !fs::read(&live).expect("reads").starts_with(b"new"),
+            "{what}"
+        );
+        assert_eq!(bench.names("."), ["s.jsonl", "store"], "{what}");
+    }
+}
+
+#[test]
+fn content_with_another_hash_is_never_put_in_place() {
+    let bench = Bench::new();
+    let live = bench.file("s.jsonl", b"old 1\n");
+    let error = bench
+        .replace(&live, &mut &b"nothing\n"[..], &"0".repeat(64))
+        .expect_err("refused");
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+    assert_eq!(fs::read(&live).expect("reads"), b"old 1\n");
+    let gone = bench.path("gone.jsonl");
+    bench
+        .replace(&gone, &mut &b"nothing\n"[..], &"0".repeat(64))
+        .expect_err("refused");
+    assert_eq!(bench.names("."), ["s.jsonl", "store"]);
+}
+
+#[test]
+fn a_file_that_is_gone_is_made_anew() {
+    let bench = Bench::new();
+    let snapshot = bench.take(b"new\n");
+    let replaced = bench
+        .restore(&bench.path("s.jsonl"), &snapshot)
+        .expect("creates");
+    assert!(matches!(replaced, Replaced::Created));
+    assert_eq!(fs::read(bench.path("s.jsonl")).expect("reads"), b"new\n");
+}
+
+/// A file that a killed run left linked beside the live one, with other content.
+fn leave(bench: &Bench, content: &[u8]) -> (PathBuf, PathBuf) {
+    let live = bench.file("s.jsonl", b"old\n");
+    let hash = new_hash(bench);
+    let replaced = bench
+        .replace(&live, &mut &NEW[..], &hash)
+        .expect("replaces");
+    let Replaced::New { before, .. } = replaced else {
+        panic!("{replaced:?}")
+    };
+    let name = before.meta.retained.clone().expect("a name");
+    assert_eq!(name, format!(".s.jsonl.ctx-old-{}", before.meta.sequence));
+    (live, bench.file(&name, content))
+}
+
+#[test]
+fn a_quiet_replaced_file_is_removed() {
+    let bench = Bench::new();
+    let (_, retained) = leave(&bench, b"old\n");
+    let swept = bench.store.sweep_retained(None).expect("sweeps");
+    assert_eq!((swept.removed, swept.late.len()), (1, 0));
+    assert!(!retained.exists());
+}
+
+#[test]
+fn what_was_written_to_a_replaced_file_is_saved() {
+    let bench = Bench::new();
+    let (_, retained) = leave(&bench, b"old\n");
+    let mut writer = OpenOptions::new()
+        .append(true)
+        .open(&retained)
+        .expect("opens");
+    writer.write_all(b"late\n").expect("writes");
+    let swept = bench.store.sweep_retained(None).expect("sweeps");
+    assert_eq!(
+        (swept.removed, swept.busy.len()),
+        (0, 1),
+        "somebody still writes it"
+    );
+    drop(writer);
+    let swept = bench.store.sweep_retained(None).expect("sweeps");
+    assert_eq!(swept.removed, 1);
+    assert_eq!(
+        show(&bench.store, &swept.late[0].to_string()),
+        b"old\nlate\n"
+    );
+    assert!(!retained.exists());
+    assert_eq!(
+        show(&bench.store, "latest"),
+        NEW,
+        "it is not what anybody asked to keep"
+    );
+}
+
+#[test]
+fn a_run_killed_before_the_rename_leaves_two_names_of_one_file() {
+    let bench = Bench::new();
+    let (live, retained) = leave(&bench, b"");
+    fs::remove_file(&retained).expect("removes");
+    fs::hard_link(&live, &retained).expect("links");
+    let hash = bench.take(b"newer\n").meta.sha256;
+    bench
+        .replace(&live, &mut &b"newer\n"[..], &hash)
+        .expect("replaces");
+    assert_eq!(fs::read(&live).expect("reads"), b"newer\n");
+    assert_eq!(bench.names("."), ["s.jsonl", "store"]);
+}
