@@ -31,6 +31,10 @@ pub const TOOL: Tool = Tool {
                 "also: the tagged stream ended early; nothing was merged then",
             ),
             (
+                5,
+                "also: the items are merged, but the last records could not be written",
+            ),
+            (
                 4,
                 "somebody edited a memory file at the same moment: run it again, what is merged is not merged twice",
             ),
@@ -192,6 +196,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     for path in inputs.paths() {
         read.session(path, &mut pass)?;
     }
+    pass.before_merge()?;
     let merged = target.as_ref().map(|target| target.merge(&read.items));
     let merged = merged.transpose()?;
     pass.finish()?;

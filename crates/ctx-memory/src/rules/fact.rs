@@ -94,6 +94,7 @@ mod tests {
     use crate::rules::tests::check;
 
     #[test]
+    #[allow(clippy::too_many_lines)] // A table.
     fn facts_and_their_look_alikes() {
         check(
             Kind::Fact,
