@@ -20,7 +20,7 @@ pub(super) const VETO: &str = concat!(
     // "a.go - added tests": what was done to it, not what it is.
     r"|(?: - | — | – |:[*_]* )[*_]*(?:now )?(?:add|updat|fix|creat|edit|implement|remov|chang|replac|mov|delet|renam|extract|refactor|modif|integrat|document|instrument|test|switch|convert|clean|simplif|improv|enhanc|revert|adjust|verif|pass|us|check|populat|preserv|fetch)(?:ed|es|e|s|y|ies|ied)?\b",
     r"|[:：][*_]*$",
-    r"|^(?:好的?[，,！!。]?|现在|接下来|首先|然后|下面|接着)*(?:让我|我来|我会|我将|我先|我去|我要|请|帮我|麻烦|能不能|可以|你可以|您可以|把|运行|查看|检查|修改|添加|删除|创建|看看|看一下|如果|试试)",
+    r"|^(?:好的?[，,！!。]?|现在|接下来|首先|然后|下面|接着)*(?:让我|我来|我会|我将|我先|我去|我要|请|帮我|麻烦|能不能|可以|你可以|您可以|把|运行|查看|检查|修改|添加|删除|创建|看看|看一下|如果|试试|在[^，。]{1,60}(?:里|中|上|下面?|处)(?:加|添加|新增|插入|改|修改|删|创建|写))",
 );
 
 /// Whether a sentence says that something is so.
@@ -67,7 +67,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
     Pattern {
         name: "project",
         from: From::Anyone,
-        says: r"(?i)\b(?:project|repo|repository|codebase|monorepo|workspace|package|crate|library|backend|frontend|database)(?:'s)? (?:name |root |language |directory |license )?(?:is|uses|lives|runs|targets|named|called|depends on|consists of|requires|has)\b|\b(?:github|gitlab|bitbucket)\.(?:com|org)[/:][\w-]+/[\w.-]+|\bwritten in (?:rust|go|python|typescript|javascript|java|c\+\+|c#|ruby|kotlin|swift)\b|项目(?:名称?|名字|叫|是|用|使用|采用|基于|位于|在|路径|目录|代号|地址|结构|依赖)|(?:仓库|代码库|数据库|框架|主分支|分支|域名|技术栈)(?:是|为|用|使用|叫|在|地址|位于|[：:])",
+        says: r"(?i)\bin (?:this|our) (?:project|repo|repository|codebase)\b|\b(?:project|repo|repository|codebase|monorepo|workspace|package|crate|library|backend|frontend|database)(?:'s)? (?:name |root |language |directory |license )?(?:is|uses|lives|runs|targets|named|called|depends on|consists of|requires|has)\b|\b(?:github|gitlab|bitbucket)\.(?:com|org)[/:][\w-]+/[\w.-]+|\bwritten in (?:rust|go|python|typescript|javascript|java|c\+\+|c#|ruby|kotlin|swift)\b|项目(?:名称?|名字|叫|是|用|使用|采用|基于|位于|在|路径|目录|代号|地址|结构|依赖)|(?:仓库|代码库|数据库|框架|主分支|分支|域名|技术栈)(?:是|为|用|使用|叫|在|地址|位于|[：:])",
         not: r"(?i)\bacross the \w+\b|\b(?:another|any|some|each|every|a) (?:project|repo|repository|package|crate|library|workspace) (?:is|has|uses|that)\b|项目是(?:什么|哪)",
         why: "the word project (repository, database, …) with a verb that describes it",
     },
@@ -137,6 +137,7 @@ mod tests {
                     &[
                         "The project is called ctx-tools.",
                         "Our repo uses trunk-based work",
+                        "We use tabs in this repo",
                         "项目名称是 ctx",
                         "仓库地址：内部服务器",
                         "The code is at github.com/a/b and public",
@@ -173,6 +174,7 @@ mod tests {
                 "请打开 /data/db",
                 "让我看看 src/a.rs 在不在",
                 "If the port is 8080, stop",
+                "在 src/main.rs 里加一行",
                 "It should be in the src/ directory",
                 "`a/b.go` - Added tests for it",
                 "**src/a.rs**: updated the parser",
