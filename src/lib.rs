@@ -15,10 +15,10 @@ use ctx_cli::Tool;
 /// Every tool, in the order of the alphabet.
 #[rustfmt::skip]
 pub const TOOLS: &[&Tool] = &[
-    &tools::gc::TOOL,
-    &tools::rollback::TOOL,
     &tools::count::TOOL,
     &tools::extract::TOOL,
+    &tools::gc::TOOL,
+    &tools::rollback::TOOL,
     &tools::snapshot::TOOL,
     &tools::split::TOOL,
     &tools::summarize::TOOL,

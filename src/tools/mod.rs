@@ -1,9 +1,9 @@
 //! One module per tool: `Args` (what was typed) → `Plan` (what it means) → `run`.
 
-pub mod gc;
-pub mod rollback;
 pub mod count;
 pub mod extract;
+pub mod gc;
+pub mod rollback;
 pub mod snapshot;
 pub mod split;
 pub mod summarize;
