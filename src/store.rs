@@ -11,7 +11,7 @@ use ctx_store::{Actor, SessionId, Severity, Store, StoreError};
 /// The flag of every tool that uses the store.
 #[derive(Args, Clone, Debug, Default)]
 pub struct StoreArgs {
-    /// Keep snapshots, memory and the audit log in DIR [default: $`XDG_STATE_HOME/ctx`, else ~/.local/state/ctx]
+    /// Keep snapshots, memory and the audit log in DIR [default: `$XDG_STATE_HOME/ctx`, else ~/.local/state/ctx]
     #[arg(long, value_name = "DIR", env = "CTX_HOME", help_heading = "Store")]
     pub store: Option<PathBuf>,
 }

@@ -1,5 +1,17 @@
 //! End-to-end tests: whole commands, one module per tool.
 
+mod conventions;
 mod count;
+mod extract;
 mod generated;
+mod readme;
 mod split;
+mod summarize;
+mod summarize_llm;
+
+use std::path::{Path, PathBuf};
+
+/// The binary of a tool that is known by its name only.
+fn tool_path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_BIN_EXE_ctx-count")).with_file_name(name)
+}

@@ -212,7 +212,9 @@ fn a_wildcard_stands_for_text_within_a_line() {
 fn commands_go_on_behind_a_backslash() {
     let block = Block {
         place: "x".to_owned(),
-        lines: ["$ a |\\", "  b", "out", "", "$ c"].map(str::to_owned).to_vec(),
+        lines: ["$ a |\\", "  b", "out", "", "$ c"]
+            .map(str::to_owned)
+            .to_vec(),
     };
     let steps = steps(&block);
     assert_eq!(steps.len(), 2);

@@ -5,6 +5,7 @@
 //! compares, [`write`] mends.
 
 mod completions;
+mod exit_status;
 mod man;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,6 +43,8 @@ pub fn generated() -> io::Result<Files> {
         files.extend(completions::of(tool));
     }
     files.insert(PathBuf::from("man/ctx.7"), man::overview());
+    let statuses = exit_status::page(ctx_tools::TOOLS);
+    files.insert(PathBuf::from("docs/exit-status.md"), statuses);
     Ok(files)
 }
 
@@ -147,6 +150,6 @@ mod tests {
                 assert!(content.is_some_and(|content| !content.is_empty()), "{path}");
             }
         }
-        assert_eq!(files.len(), ctx_tools::TOOLS.len() * 4 + 1);
+        assert_eq!(files.len(), ctx_tools::TOOLS.len() * 4 + 2);
     }
 }

@@ -11,28 +11,34 @@ const MANUAL: &str = "ctx-tools manual";
 
 /// `man/ctx-NAME.1`.
 pub(crate) fn page(tool: &Tool) -> io::Result<Vec<u8>> {
-    let man = Man::new(tool.full_command())
-        .title(tool.name.to_uppercase())
-        .source(format!("ctx-tools {VERSION}"))
-        .manual(MANUAL);
-    let mut page = Vec::new();
-    man.render_title(&mut page)?;
-    man.render_name_section(&mut page)?;
-    man.render_synopsis_section(&mut page)?;
-    man.render_description_section(&mut page)?;
+    let man = Man::new(tool.full_command());
+    let mut page = String::from(APOSTROPHE);
+    // Written here: roff reads the empty date that `clap_mangen` writes as no argument.
+    let title = tool.name.to_uppercase();
+    let _ = writeln!(
+        page,
+        ".TH \"{title}\" \"1\" \"\" \"ctx-tools {VERSION}\" \"{MANUAL}\""
+    );
+    page += &section_of(|to| man.render_name_section(to))?;
+    synopsis(tool, &mut page);
+    page += &section_of(|to| man.render_description_section(to))?;
+    page += &group_options(&section_of(|to| man.render_options_section(to))?);
+    exit_status(tool, &mut page);
+    pairs("ENVIRONMENT", tool.page.environment, &mut page);
+    pairs("FILES", tool.page.files, &mut page);
+    examples(tool, &mut page);
+    see_also(tool, &mut page);
+    Ok(page.into_bytes())
+}
 
-    let mut options = Vec::new();
-    man.render_options_section(&mut options)?;
-    page.extend(group_options(&String::from_utf8_lossy(&options)).into_bytes());
+/// Makes `\*(Aq` an apostrophe in every roff.
+const APOSTROPHE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
 
-    let mut rest = String::new();
-    exit_status(tool, &mut rest);
-    pairs("ENVIRONMENT", tool.page.environment, &mut rest);
-    pairs("FILES", tool.page.files, &mut rest);
-    examples(tool, &mut rest);
-    see_also(tool, &mut rest);
-    page.extend(rest.into_bytes());
-    Ok(page)
+/// One of clap's sections, without the head that each of them repeats.
+fn section_of(render: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    render(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).replace(APOSTROPHE, ""))
 }
 
 /// `man/ctx.7`: the record format and the idea of the pipeline.
@@ -54,6 +60,17 @@ pub(crate) fn overview() -> Vec<u8> {
         .replace("@TOOLS@\n", &tools)
         .replace("@STATUSES@\n", &statuses)
         .into_bytes()
+}
+
+/// As `-h` has it; `clap_mangen` would list every flag.
+fn synopsis(tool: &Tool, page: &mut String) {
+    section("SYNOPSIS", page);
+    let usage = tool.full_command().render_usage().to_string();
+    for usage in usage.trim_start_matches("Usage:").lines() {
+        let rest = usage.trim().trim_start_matches(tool.name);
+        let _ = writeln!(page, "\\fB{}\\fR{}\n.br", roff(tool.name), roff(rest));
+    }
+    page.truncate(page.trim_end_matches(".br\n").len());
 }
 
 /// `clap_mangen` makes a section of each help heading; here they are groups of

@@ -56,14 +56,14 @@ impl Extractor {
                     }
                     let text = runtime::digest(call);
                     let tool = Some(call.name.to_string());
-                    self.push(Kind::Runtime, text, message.role, line, tool, &mut items);
+                    self.push(Kind::Runtime, &text, message.role, line, tool, &mut items);
                 }
                 Part::Result(result) => {
                     let tool = self.tool_of(result, message);
                     if let Some(error) = runtime::error(result) {
                         let name = tool.as_deref().unwrap_or("a tool");
                         let text = format!("{name} failed: {error}");
-                        self.push(Kind::Runtime, text, message.role, line, tool, &mut items);
+                        self.push(Kind::Runtime, &text, message.role, line, tool, &mut items);
                     }
                 }
                 // Reasoning weighs what could be; what came of it is said in text.
@@ -89,7 +89,7 @@ impl Extractor {
             let quoted = quote(&sentence);
             for kind in &kinds {
                 if find(*kind, &quoted, role).is_some() {
-                    self.push(*kind, quoted.clone(), role, line, None, items);
+                    self.push(*kind, &quoted, role, line, None, items);
                 }
             }
         }
@@ -98,7 +98,7 @@ impl Extractor {
     fn push(
         &mut self,
         kind: Kind,
-        text: String,
+        text: &str,
         role: Role,
         line: u64,
         tool: Option<String>,
@@ -107,7 +107,7 @@ impl Extractor {
         if !self.kinds.contains(&kind) {
             return;
         }
-        let (clean, _) = redact(&text);
+        let (clean, _) = redact(text);
         self.redacted += clean.matches(MARK).count();
         items.push(Item {
             kind,

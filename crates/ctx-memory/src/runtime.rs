@@ -27,11 +27,11 @@ const MAIN: &[&str] = &[
     "url",
     "prompt",
     "question",
-    "description",
+    "title",
     "subject",
+    "description",
     "name",
     "id",
-    "title",
     "input",
     "text",
 ];

@@ -181,8 +181,33 @@ fn is_log(line: &str) -> bool {
         && bare[4..].starts_with('-')
         && (rest.starts_with('T') || rest.trim_start().starts_with(|c: char| c.is_ascii_digit()));
     let frame = line.starts_with("at ") && line.ends_with(')') && line.contains(':');
-    clock || date || frame
+    // `[+] done`; a checkbox has a list marker before it.
+    let mut marks = line.chars();
+    let marked = marks.next() == Some('[') && marks.nth(1) == Some(']');
+    clock || date || frame || marked || PROGRESS.iter().any(|start| line.starts_with(start))
 }
+
+/// How package managers and compilers tell of their progress.
+const PROGRESS: &[&str] = &[
+    "Requirement already satisfied",
+    "Collecting ",
+    "Downloading ",
+    "Installing ",
+    "Successfully ",
+    "Using cached ",
+    "Preparing ",
+    "Building wheel",
+    "Building editable",
+    "Compiling ",
+    "Fetching ",
+    "Get:",
+    "Hit:",
+    "Unpacking ",
+    "Setting up ",
+    "Cloning into",
+    "remote: ",
+    "Receiving objects",
+];
 
 /// The line without `- `, `1. `, `[x] `, `（1）`; whether there was a marker.
 pub(crate) fn without_marker(line: &str) -> (bool, &str) {
@@ -358,7 +383,7 @@ mod tests {
 
     #[test]
     fn what_is_not_said_is_left_out() {
-        let text = "a\n```rust\nlet b = 1;\n```\n~~~\n``` inside\n~~~\n> quoted\n# Title\n| x | y |\nc\n\n    code here\n    more\n\n<output>\nd\n</output>\n<br/>\n$ run\n2026-01-02 10:11:12 e\n[INFO] f\nWARNING: g\n10:11:12 h\nat i (j.js:1:2)\n--- k\n10: m\n12:code\nb.c:3:4: n\n[o p]\n{\"q\": 1\nif r {\ns(t);\nl";
+        let text = "a\n```rust\nlet b = 1;\n```\n~~~\n``` inside\n~~~\n> quoted\n# Title\n| x | y |\nc\n\n    code here\n    more\n\n<output>\nd\n</output>\n<br/>\n$ run\n2026-01-02 10:11:12 e\n[INFO] f\nWARNING: g\n10:11:12 h\nat i (j.js:1:2)\n--- k\n10: m\n12:code\nb.c:3:4: n\n[o p]\n{\"q\": 1\nif r {\ns(t);\n[+] u\nCollecting v\nl";
         assert_eq!(sentences(text), ["a", "c", "l"]);
     }
 

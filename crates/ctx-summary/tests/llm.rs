@@ -4,88 +4,21 @@
 #![allow(clippy::unwrap_used)]
 
 use std::cell::RefCell;
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::mpsc::{Receiver, channel};
-use std::thread;
+use std::net::TcpListener;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeZone, Utc};
 use ctx_summary::llm::{
     Api, Client, Clock, Completion, Endpoint, Key, LlmError, Question, Retries, Settings,
 };
+use ctx_testkit::{Act, Server};
 
 const KEY: &str = "sk-this-key-must-stay-hidden-0123456789";
-
-/// What a server does with one connection.
-enum Act {
-    /// Sends these bytes and closes.
-    Send(Vec<u8>),
-    /// Reads the request and says nothing for longer than any test waits.
-    Hang,
-    /// Closes without a byte.
-    Cut,
-}
-
-/// Serves one connection per act; hands out the requests as they came.
-fn server(acts: Vec<Act>) -> (String, Receiver<String>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let (sent, requests) = channel();
-    thread::spawn(move || {
-        for act in acts {
-            let (mut stream, _) = listener.accept().unwrap();
-            sent.send(read_request(&mut stream)).ok();
-            match act {
-                Act::Send(bytes) => stream.write_all(&bytes).unwrap(),
-                Act::Hang => {
-                    // Ends when the client gives up and closes.
-                    let _ = stream.read(&mut [0; 1]);
-                }
-                Act::Cut => {}
-            }
-        }
-    });
-    (url, requests)
-}
-
-fn read_request(stream: &mut TcpStream) -> String {
-    let mut bytes = Vec::new();
-    let mut chunk = [0; 4096];
-    loop {
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length = head
-                .lines()
-                .find_map(|line| {
-                    line.to_lowercase()
-                        .strip_prefix("content-length: ")
-                        .map(str::to_owned)
-                })
-                .map_or(0, |value| value.parse().unwrap());
-            if body.len() >= length {
-                return text;
-            }
-        }
-        match stream.read(&mut chunk) {
-            Ok(0) | Err(_) => return text,
-            Ok(n) => bytes.extend_from_slice(&chunk[..n]),
-        }
-    }
-}
-
-fn http(status: &str, headers: &str, body: &str) -> Act {
-    let length = body.len();
-    Act::Send(
-        format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}")
-            .into_bytes(),
-    )
-}
 
 fn ok(text: &str) -> Act {
     let body =
         serde_json::json!({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]});
-    http("200 OK", "", &body.to_string())
+    Act::ok(&body.to_string())
 }
 
 fn settings(url: &str, api: Api) -> Settings {
@@ -127,8 +60,8 @@ fn ask_with(settings: Settings) -> (Result<Completion, LlmError>, Vec<u64>) {
 }
 
 fn ask(acts: Vec<Act>) -> (Result<Completion, LlmError>, Vec<u64>) {
-    let (url, _requests) = server(acts);
-    ask_with(settings(&url, Api::OpenAi))
+    let server = Server::new(acts);
+    ask_with(settings(&server.url, Api::OpenAi))
 }
 
 fn text(outcome: Result<Completion, LlmError>) -> String {
@@ -141,11 +74,11 @@ fn error(acts: Vec<Act>) -> LlmError {
 
 #[test]
 fn open_ai_request_carries_model_key_and_text() {
-    let (url, requests) = server(vec![ok("done")]);
-    let (outcome, slept) = ask_with(settings(&url, Api::OpenAi));
+    let server = Server::new(vec![ok("done")]);
+    let (outcome, slept) = ask_with(settings(&server.url, Api::OpenAi));
     assert_eq!(text(outcome), "done");
     assert!(slept.is_empty(), "{slept:?}");
-    let request = requests.recv().unwrap();
+    let request = server.requests().concat();
     assert!(
         request.starts_with("POST /v1/chat/completions HTTP/1.1\r\n"),
         "{request}"
@@ -161,10 +94,10 @@ fn open_ai_request_carries_model_key_and_text() {
 #[test]
 fn anthropic_request_has_its_own_headers() {
     let body = r#"{"content":[{"type":"text","text":"done"}],"stop_reason":"end_turn"}"#;
-    let (url, requests) = server(vec![http("200 OK", "", body)]);
-    let (outcome, _) = ask_with(settings(&url, Api::Anthropic));
+    let server = Server::new(vec![Act::ok(body)]);
+    let (outcome, _) = ask_with(settings(&server.url, Api::Anthropic));
     assert_eq!(text(outcome), "done");
-    let request = requests.recv().unwrap();
+    let request = server.requests().concat();
     assert!(
         request.starts_with("POST /v1/messages HTTP/1.1\r\n"),
         "{request}"
@@ -183,7 +116,7 @@ fn anthropic_request_has_its_own_headers() {
 #[test]
 fn too_many_requests_waits_as_long_as_the_server_says() {
     let busy = |after: &str| {
-        http(
+        Act::answer(
             "429 Too Many Requests",
             &format!("Retry-After: {after}\r\n"),
             "{}",
@@ -201,7 +134,7 @@ fn too_many_requests_waits_as_long_as_the_server_says() {
 #[test]
 fn a_failing_server_is_asked_three_times() {
     let fail = || {
-        http(
+        Act::answer(
             "500 Internal Server Error",
             "",
             &format!(r#"{{"error":{{"message":"crashed on key {KEY}"}}}}"#),
@@ -228,27 +161,11 @@ fn a_server_that_hangs_is_left_in_time() {
 
 #[test]
 fn a_body_that_never_ends_in_time_is_a_timeout() {
-    let (url, _requests) = server_that_dribbles();
-    let mut settings = settings(&url, Api::OpenAi);
+    let server = Server::new([Act::Dribble]);
+    let mut settings = settings(&server.url, Api::OpenAi);
     settings.retries.tries = 1;
     let (outcome, _) = ask_with(settings);
     assert_eq!(outcome, Err(LlmError::Timeout(Duration::from_millis(400))));
-}
-
-/// Sends a byte now and then, for ever: no read alone takes long.
-fn server_that_dribbles() -> (String, Receiver<()>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let (_sent, received) = channel();
-    thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        read_request(&mut stream);
-        stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
-        while stream.write_all(b" ").is_ok() {
-            thread::sleep(Duration::from_millis(20));
-        }
-    });
-    (url, received)
 }
 
 #[test]
@@ -287,7 +204,7 @@ fn no_http_is_a_failed_connection() {
 
 #[test]
 fn invalid_json_and_empty_text_are_errors_of_their_own() {
-    let html = || http("200 OK", "", "<html>gateway</html>");
+    let html = || Act::ok("<html>gateway</html>");
     assert!(matches!(
         error(vec![html(), html(), html()]),
         LlmError::NotJson(_)
@@ -317,7 +234,7 @@ fn a_refusal_is_not_asked_again() {
 
 #[test]
 fn a_wrong_shape_is_not_asked_again() {
-    let (outcome, slept) = ask(vec![http("200 OK", "", r#"{"ok":true}"#), ok("done")]);
+    let (outcome, slept) = ask(vec![Act::ok(r#"{"ok":true}"#), ok("done")]);
     assert!(
         matches!(outcome, Err(LlmError::WrongShape(_))),
         "{outcome:?}"
@@ -328,7 +245,7 @@ fn a_wrong_shape_is_not_asked_again() {
 #[test]
 fn a_rejected_key_is_told_without_the_key() {
     let body = format!(r#"{{"error":{{"message":"Incorrect API key provided: {KEY}"}}}}"#);
-    let (outcome, slept) = ask(vec![http("401 Unauthorized", "", &body)]);
+    let (outcome, slept) = ask(vec![Act::answer("401 Unauthorized", "", &body)]);
     assert_eq!(
         outcome.expect_err("rejected").to_string(),
         "the server refused the request (status 401): Incorrect API key provided: [key]"
@@ -349,24 +266,25 @@ fn too_long_an_input_is_its_own_error() {
     let body =
         r#"{"error":{"code":400,"message":"the request exceeds the available context size"}}"#;
     assert!(matches!(
-        error(vec![http("400 Bad Request", "", body)]),
+        error(vec![Act::answer("400 Bad Request", "", body)]),
         LlmError::TooLong(_)
     ));
     assert!(matches!(
-        error(vec![http("413 Payload Too Large", "", "")]),
+        error(vec![Act::answer("413 Payload Too Large", "", "")]),
         LlmError::TooLong(_)
     ));
 }
 
 #[test]
 fn redirects_are_not_followed() {
-    let (elsewhere, requests) = server(vec![ok("stolen")]);
+    let other = Server::new(vec![ok("stolen")]);
+    let elsewhere = &other.url;
     for status in [
         "302 Found",
         "307 Temporary Redirect",
         "308 Permanent Redirect",
     ] {
-        let redirect = http(
+        let redirect = Act::answer(
             status,
             &format!("Location: {elsewhere}/v1/chat/completions\r\n"),
             "",
@@ -375,15 +293,15 @@ fn redirects_are_not_followed() {
         assert!(matches!(error, LlmError::Redirect { .. }), "{error}");
         assert!(error.to_string().ends_with("): 127.0.0.1"), "{error}");
     }
-    assert!(requests.try_recv().is_err(), "nothing was sent elsewhere");
+    assert!(other.requests().is_empty(), "nothing was sent elsewhere");
 }
 
 #[test]
 fn an_endless_answer_is_cut_off() {
     let mut body = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n".to_vec();
     body.resize(9 * 1024 * 1024, b' ');
-    let (url, _requests) = server(vec![Act::Send(body)]);
-    let mut settings = settings(&url, Api::OpenAi);
+    let server = Server::new(vec![Act::Send(body)]);
+    let mut settings = settings(&server.url, Api::OpenAi);
     settings.answer_timeout = Duration::from_secs(20);
     assert_eq!(
         ask_with(settings).0,
@@ -394,7 +312,7 @@ fn an_endless_answer_is_cut_off() {
 #[test]
 fn long_messages_of_a_server_are_shortened() {
     let body = format!(r#"{{"error":"{}"}}"#, "长".repeat(2000));
-    let error = error(vec![http("404 Not Found", "", &body)]).to_string();
+    let error = error(vec![Act::answer("404 Not Found", "", &body)]).to_string();
     assert!(error.chars().count() < 400, "{error}");
     assert!(error.ends_with("长…"), "{error}");
 }

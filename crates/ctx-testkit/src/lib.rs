@@ -1,7 +1,9 @@
-//! Case builder, fixtures and generators for the tests of all crates.
+//! Case builder, servers, fixtures and generators for the tests of all crates.
 
 mod case;
 mod generate;
+mod server;
 
 pub use case::{Case, Finished};
 pub use generate::{any_jsonl, chat_session};
+pub use server::{Act, Server};

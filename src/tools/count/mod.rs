@@ -29,6 +29,19 @@ use counted::Counted;
 /// more for it; and 3 a conversation for the reply. Of a tool call the name and
 /// the arguments are counted, not its id; reasoning is counted; an image, a sound
 /// or a document counts a flat 1,000. Lines that are no messages have no tokens.
+///
+/// --by prints how many, their tokens, their share and what they are, the most
+/// tokens first, for all files together; (other) is what belongs to none.
+///
+/// --json prints an object per file and one for the total, with the keys type
+/// (file or total), name (null for stdin), files (total only), conversations,
+/// messages, tokens, bytes, records, bad, encoding and kinds (tokens by kind);
+/// with --model also model, window, share (of the window, not in the total) and
+/// exact (the encoding is the model's own); with --by also by and rows (key,
+/// count, tokens). New keys may come, none goes.
+///
+/// --annotate gives each record that can carry a tag the members line, bytes,
+/// tokens and encoding; what else a tag holds stays.
 #[derive(Debug, Parser)]
 struct Args {
     /// Session files; none, or -, is stdin

@@ -40,7 +40,7 @@ impl Target {
     /// `dir/extracted`.
     pub(super) fn dir(dir: &Path, matches: &ArgMatches) -> Result<Self, Failure> {
         let args = store_around(dir).map(|root| StoreArgs { store: Some(root) });
-        let store = args.map(|args| args.open(TOOL.name, matches)).transpose()?;
+        let store = args.map(|args| args.open(&TOOL, matches)).transpose()?;
         Ok(Self {
             dir: dir.join("extracted"),
             store,

@@ -16,7 +16,7 @@ use self::into::Target;
 use self::pass::Pass;
 use self::select::Selector;
 use crate::output::OutputArgs;
-use crate::session::ReadArgs;
+use crate::session::{ReadArgs, Session};
 use crate::store::{StoreArgs, failure, session_id};
 
 /// The tool.
@@ -151,7 +151,7 @@ impl ExtractArgs {
     /// Where to merge; `None` to print.
     fn target(&self, matches: &ArgMatches) -> Result<Option<Target>, Failure> {
         if self.into_store {
-            let store = self.store.open(TOOL.name, matches)?;
+            let store = self.store.open(&TOOL, matches)?;
             return Ok(Some(Target::store(store)));
         }
         let into = self.into.as_ref();
@@ -186,7 +186,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         items: Vec::new(),
         count: 0,
         redacted: 0,
-        notes: Vec::new(),
+        bad: Vec::new(),
     };
     let mut pass = Pass::new(args.output.open(io)?, target.is_some());
     for path in inputs.paths() {
@@ -213,7 +213,8 @@ struct Read<'a> {
     items: Vec<Item>,
     count: usize,
     redacted: usize,
-    notes: Vec<(String, crate::session::BadLines)>,
+    /// The sessions that hold bad lines.
+    bad: Vec<Session>,
 }
 
 impl Read<'_> {
@@ -239,11 +240,14 @@ impl Read<'_> {
             .finish(self.args.partial)
             .map_err(|failure| failure.at(&name, None))?;
         self.redacted += extractor.redacted();
-        self.notes.push((name, session.bad().clone()));
+        if session.bad().count > 0 {
+            self.bad.push(session);
+        }
         Ok(())
     }
 
     fn report(&self, io: &mut Io) {
+        self.bad.iter().for_each(|session| session.report(io));
         if self.redacted > 0 {
             let (count, secrets) = (self.redacted, plural(self.redacted, "secret"));
             io.note(format_args!("{count} {secrets} taken out"));

@@ -77,13 +77,12 @@ impl Selector {
 
     fn wants(&self, zone: Zone, role: Role) -> bool {
         match (self.wanted, self.zones.zoned()) {
-            (None, true) => zone == Zone::Old,
             (None, false) => !role.is_system(),
             (Some(ZoneArg::All), _) => true,
             (Some(ZoneArg::System), false) => role.is_system(),
             (Some(ZoneArg::Old | ZoneArg::Keep), false) => false,
             (Some(ZoneArg::System), true) => zone == Zone::System,
-            (Some(ZoneArg::Old), true) => zone == Zone::Old,
+            (None | Some(ZoneArg::Old), true) => zone == Zone::Old,
             (Some(ZoneArg::Keep), true) => zone == Zone::Keep,
         }
     }

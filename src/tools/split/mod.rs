@@ -97,15 +97,15 @@ pub const TOOL: Tool = Tool {
         examples: &[
             (
                 "ctx-split --keep-turns 6 session.jsonl",
-                "tag all but the last six turns as old",
+                "Tag all but the last six turns as old",
             ),
             (
                 "ctx-split --keep-messages 20 s.jsonl | ctx-split --only old --strip",
-                "the old part as plain records",
+                "Take the old part as plain records",
             ),
             (
                 "ctx-split --window 128k --keep-share 0.3 --pin 're:(?i)decided' s.jsonl",
-                "keep 30 % of the window, and every record that speaks of a decision",
+                "Keep 30 % of the window, and every record that speaks of a decision",
             ),
         ],
     },

@@ -132,7 +132,7 @@ impl<'p> Batch<'p> {
                 role = Some(checks.summary(dialect, self.plan.role));
             }
             if let Some(message) = dialect.message(object) {
-                old.push(self.plan, dialect, object, &message, None);
+                old.push(self.plan, dialect, object, &message);
             }
         }
         checks.finish(self.plan.strict, place, io)?;

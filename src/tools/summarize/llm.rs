@@ -16,9 +16,10 @@ use super::writer::{Model, Writer};
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "With --method llm")]
 pub(super) struct LlmArgs {
-    /// Server to ask. A URL that ends in /chat/completions or /messages is used
-    /// as it stands; to any other, /v1 (unless a version is in it) and the API's
-    /// path are added
+    /// Server to ask; without one nothing is ever sent
+    ///
+    /// A URL that ends in /chat/completions or /messages is used as it stands;
+    /// to any other, /v1 (unless a version is in it) and the API's path are added
     #[arg(long, value_name = "URL", env = "CTX_LLM_URL", hide_env_values = true)]
     llm_url: Option<String>,
     /// API of the server [default: by the URL: anthropic where host or path name
@@ -40,8 +41,10 @@ pub(super) struct LlmArgs {
     /// Seconds until one answer must be there
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     llm_timeout: u64,
-    /// Prompt: sanbot (four sections), synapse (eight), or a file with
-    /// {{transcript}} in it, and {{earlier}}, {{instructions}}, {{target}} as wanted
+    /// Prompt: sanbot (four sections), synapse (eight), or a file
+    ///
+    /// A file has {{transcript}} in it, and {{earlier}}, {{instructions}} and
+    /// {{target}} as wanted
     #[arg(long, value_name = "NAME|FILE", default_value = "sanbot")]
     template: String,
     /// What the summary shall stress

@@ -48,13 +48,14 @@ struct Args {
         help_heading = "The summary"
     )]
     method: Method,
-    /// Length of the summary in tokens. A rule summary is made to fit; a model
-    /// is asked for it and may write a fifth more [default: 500 with --method
-    /// llm, 8000 with the template synapse]
+    /// Length of the summary in tokens
+    ///
+    /// A rule summary is made to fit; a model is asked for it and may write a
+    /// fifth more [default: 500 with --method llm, 8000 with the template
+    /// synapse]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "The summary")]
     summary_tokens: Option<u64>,
-    /// Begin the message with this line; an earlier summary that begins with it
-    /// is recognised
+    /// Begin the message with this line; it marks an earlier summary, too
     #[arg(long, value_name = "TEXT", help_heading = "The summary")]
     header: Option<String>,
     /// Role of the message; user where the dialect allows no other
@@ -143,15 +144,15 @@ pub const TOOL: Tool = Tool {
         examples: &[
             (
                 "ctx-split --keep-turns 6 s.jsonl | ctx-summarize --method rule -o new.jsonl",
-                "all but the last six turns become one message",
+                "Make one message of all but the last six turns",
             ),
             (
                 "ctx-split s.jsonl | ctx-summarize --method llm --llm-url http://127.0.0.1:8080",
-                "let a model on this machine write the summary",
+                "Let a model on this machine write the summary",
             ),
             (
                 "ctx-split s.jsonl | ctx-summarize --method llm --template synapse --instructions 'keep the API names'",
-                "eight sections, and what to stress; the server from CTX_LLM_URL",
+                "Eight sections, and what to stress; the server from CTX_LLM_URL",
             ),
         ],
     },

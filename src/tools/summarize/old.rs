@@ -1,8 +1,8 @@
 //! What is gathered of one old zone while it passes.
 
-use ctx_select::count::MessageCounter;
 use ctx_summary::{RuleSummary, Transcript};
-use ctx_transcript::{Dialect, Message, Object, Role, redact};
+use ctx_tokens::Encoding;
+use ctx_transcript::{Dialect, Message, Object, redact};
 
 use super::Plan;
 
@@ -17,13 +17,25 @@ pub(super) struct OldZone {
     pub(super) messages: u64,
     /// Secrets taken out of earlier summaries before they are sent.
     pub(super) redacted: usize,
-    counter: MessageCounter,
-    tokens: u64,
+    /// Everything said in it, up to [`COMPARED`] bytes, and its whole length.
+    texts: String,
+    bytes: usize,
+    encoding: Encoding,
 }
 
-/// Old tokens are counted to compare them with the summary's; what is more than
-/// this is more than any summary, and need not be counted.
-const ENOUGH: u64 = 50_000;
+/// An old zone of so many bytes is not held against its summary.
+const COMPARED: usize = 1 << 20;
+/// Nor is one that has so many times the summary's bytes: no text has so few
+/// tokens, and the tables of an encoding take longer to build than all the rest.
+const FAR_LONGER: usize = 16;
+/// Tokens around each message.
+const PER_MESSAGE: u64 = 4;
+
+/// Sizes before and after, in tokens.
+pub(super) struct Sizes {
+    pub(super) before: u64,
+    pub(super) after: u64,
+}
 
 impl OldZone {
     pub(super) fn new(plan: &Plan) -> Self {
@@ -33,23 +45,27 @@ impl OldZone {
             earlier: Vec::new(),
             messages: 0,
             redacted: 0,
-            counter: MessageCounter::new(plan.encoding),
-            tokens: 0,
+            texts: String::new(),
+            bytes: 0,
+            encoding: plan.encoding,
         }
     }
 
-    /// One message that leaves; `known` are its tokens if its tag says them.
+    /// One message that leaves.
     pub(super) fn push(
         &mut self,
         plan: &Plan,
         dialect: &dyn Dialect,
         object: &Object<'_>,
         message: &Message<'_>,
-        known: Option<u64>,
     ) {
         self.messages += 1;
-        if self.tokens < ENOUGH {
-            self.tokens += known.unwrap_or_else(|| self.counter.message(message).total());
+        for text in message.texts() {
+            self.bytes += text.len();
+            if self.bytes <= COMPARED {
+                self.texts.push_str(text);
+                self.texts.push('\n');
+            }
         }
         if let Some(text) = plan.recognizer.summary_in(dialect, object, message) {
             self.push_earlier(&text);
@@ -70,18 +86,17 @@ impl OldZone {
         }
     }
 
-    /// Its tokens, if they are few enough to have been counted.
-    pub(super) fn tokens(&self) -> Option<u64> {
-        (self.tokens < ENOUGH).then_some(self.tokens)
-    }
-
-    /// Tokens of the message that takes its place.
-    pub(super) fn tokens_of_summary(&self, text: &str) -> u64 {
-        let message = Message {
-            role: Role::User,
-            name: None,
-            parts: vec![ctx_transcript::Part::Text(text.into())],
-        };
-        self.counter.message(&message).total()
+    /// Its size and that of the text in its place; `None` when it is far longer,
+    /// unless that is `wanted` all the same.
+    pub(super) fn sizes(&self, summary: &str, wanted: bool) -> Option<Sizes> {
+        let far_longer = self.bytes > FAR_LONGER * summary.len();
+        if self.bytes > COMPARED || (far_longer && !wanted) {
+            return None;
+        }
+        let counter = self.encoding.counter();
+        Some(Sizes {
+            before: counter.count(&self.texts) + PER_MESSAGE * self.messages,
+            after: counter.count(summary) + PER_MESSAGE,
+        })
     }
 }

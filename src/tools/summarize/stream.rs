@@ -1,13 +1,13 @@
 //! One session: records in, plain records out, a summary in the place of the
 //! old ones.
 
-use ctx_cli::{Failure, Io};
+use ctx_cli::{Failure, Io, Verbosity};
 use ctx_summary::compose;
 use ctx_transcript::{Class, Dialect, Piece, Record, Role, Spool, Zone, ZoneReader};
 
 use super::bad::Bad;
 use super::check::Checks;
-use super::old::OldZone;
+use super::old::{OldZone, Sizes};
 use super::{Plan, cannot_spool};
 use crate::output::Output;
 
@@ -118,11 +118,7 @@ impl<'p> Stream<'p> {
         let object = record.whole_object();
         match object.and_then(|object| Some((object, dialect.message(object)?))) {
             Some((object, message)) => {
-                let length = record.untagged().len() - record.line_end().len();
-                let known = record
-                    .tag()
-                    .and_then(|tag| tag.valid_tokens(plan.encoding.name(), length as u64));
-                old.zone.push(plan, dialect, object, &message, known);
+                old.zone.push(plan, dialect, object, &message);
             }
             None if record.class != Class::Blank => {
                 self.other_lines += u64::from(matches!(record.piece, Piece::Whole | Piece::First));
@@ -178,19 +174,15 @@ pub(super) fn summary_text(
 ) -> Result<String, Failure> {
     let summary = plan.writer.write(old, name, io)?;
     let text = compose(plan.header.as_deref(), &summary);
-    let after = old.tokens_of_summary(&text);
-    match old.tokens() {
-        Some(before) if after >= before => io.warn(format_args!(
+    let messages = old.messages;
+    match old.sizes(&text, io.verbosity() >= Verbosity::Verbose) {
+        Some(Sizes { before, after }) if after >= before => io.warn(format_args!(
             "{name}: the summary is no shorter than what it replaces: {before} tokens, now {after}"
         )),
-        Some(before) => io.note(format_args!(
-            "{name}: {} messages summed up: {before} tokens, now {after}",
-            old.messages
+        Some(Sizes { before, after }) => io.note(format_args!(
+            "{name}: {messages} messages summed up: {before} tokens, now {after}"
         )),
-        None => io.note(format_args!(
-            "{name}: {} messages summed up in {after} tokens",
-            old.messages
-        )),
+        None => io.note(format_args!("{name}: {messages} messages summed up")),
     }
     Ok(text)
 }

@@ -102,7 +102,7 @@ fn tell(summary: &ModelSummary, old: &OldZone, name: &str, io: &mut Io) {
     let redacted = old.redacted + old.transcript.as_ref().map_or(0, Transcript::redacted);
     if redacted > 0 {
         io.note(format_args!(
-            "{name}: {redacted} secrets were taken out of what was sent"
+            "{name}: secrets taken out of what was sent: {redacted}"
         ));
     }
     if summary.parts > 1 {

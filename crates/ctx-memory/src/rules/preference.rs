@@ -88,6 +88,7 @@ mod tests {
     use crate::rules::tests::check;
 
     #[test]
+    #[allow(clippy::too_many_lines)] // A table.
     fn preferences_and_their_look_alikes() {
         check(
             Kind::Preference,

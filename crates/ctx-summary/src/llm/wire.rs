@@ -8,6 +8,7 @@ use super::{Api, Completion, Endpoint, LlmError, Question};
 /// their own.
 pub(super) fn request(endpoint: &Endpoint, model: Option<&str>, question: &Question<'_>) -> Value {
     let user = json!({"role": "user", "content": question.text});
+    let system = Some(question.instructions).filter(|text| !text.is_empty());
     let mut body = match endpoint.api() {
         Api::OpenAi => {
             let limit = if endpoint.names_openai() {
@@ -15,17 +16,17 @@ pub(super) fn request(endpoint: &Endpoint, model: Option<&str>, question: &Quest
             } else {
                 "max_tokens"
             };
-            json!({
-                "messages": [{"role": "system", "content": question.instructions}, user],
-                limit: question.max_tokens,
-                "stream": false,
-            })
+            let system = system.map(|text| json!({"role": "system", "content": text}));
+            let messages: Vec<Value> = system.into_iter().chain([user]).collect();
+            json!({"messages": messages, limit: question.max_tokens, "stream": false})
         }
-        Api::Anthropic => json!({
-            "system": question.instructions,
-            "messages": [user],
-            "max_tokens": question.max_tokens,
-        }),
+        Api::Anthropic => {
+            let mut body = json!({"messages": [user], "max_tokens": question.max_tokens});
+            if let Some(text) = system {
+                body["system"] = json!(text);
+            }
+            body
+        }
     };
     if let Some(model) = model {
         body["model"] = json!(model);

@@ -1,0 +1,117 @@
+//! A web server on loopback that does what a test tells it, the wrong things too.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+/// What is done with one connection, after its request was read.
+pub enum Act {
+    /// Sends these bytes and closes.
+    Send(Vec<u8>),
+    /// Says nothing until the client closes.
+    Hang,
+    /// Closes without a byte.
+    Cut,
+    /// Sends a head and then a blank now and then, for ever: no read takes long.
+    Dribble,
+}
+
+impl Act {
+    /// An answer with status, more header lines (each with its `\r\n`) and body.
+    pub fn answer(status: &str, headers: &str, body: &str) -> Self {
+        let length = body.len();
+        Self::Send(
+            format!(
+                "HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+            )
+            .into_bytes(),
+        )
+    }
+
+    /// 200 with a body.
+    pub fn ok(body: &str) -> Self {
+        Self::answer("200 OK", "", body)
+    }
+}
+
+/// The server: one connection per act, in order; then nobody answers.
+pub struct Server {
+    /// `http://127.0.0.1:PORT`.
+    pub url: String,
+    requests: Receiver<String>,
+}
+
+impl Server {
+    /// Starts it.
+    pub fn new(acts: impl IntoIterator<Item = Act>) -> Self {
+        let acts: Vec<Act> = acts.into_iter().collect();
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port on loopback");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let (sent, requests) = channel();
+        thread::spawn(move || {
+            for act in acts {
+                let Ok((mut stream, _)) = listener.accept() else {
+                    return;
+                };
+                // The test may have ended without looking.
+                let _ = sent.send(read_request(&mut stream));
+                perform(&act, &mut stream);
+            }
+        });
+        Self { url, requests }
+    }
+
+    /// The requests that came so far, whole, as they came.
+    pub fn requests(&self) -> Vec<String> {
+        self.requests.try_iter().collect()
+    }
+}
+
+/// A client that went away is no failure of the server.
+fn perform(act: &Act, stream: &mut TcpStream) {
+    match act {
+        Act::Send(bytes) => {
+            let _ = stream.write_all(bytes);
+        }
+        Act::Hang => {
+            let _ = stream.read(&mut [0; 1]);
+        }
+        Act::Cut => {}
+        Act::Dribble => {
+            let mut bytes: &[u8] = b"HTTP/1.1 200 OK\r\n\r\n";
+            while stream.write_all(bytes).is_ok() {
+                bytes = b" ";
+                thread::sleep(Duration::from_millis(20));
+            }
+        }
+    }
+}
+
+fn read_request(stream: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    let mut chunk = [0; 4096];
+    loop {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if is_whole(&text) {
+            return text;
+        }
+        match stream.read(&mut chunk) {
+            Ok(0) | Err(_) => return text,
+            Ok(length) => bytes.extend_from_slice(&chunk[..length]),
+        }
+    }
+}
+
+fn is_whole(request: &str) -> bool {
+    let Some((head, body)) = request.split_once("\r\n\r\n") else {
+        return false;
+    };
+    let length = head.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        let is_length = name.eq_ignore_ascii_case("content-length");
+        is_length.then(|| value.trim().parse::<usize>().ok())?
+    });
+    body.len() >= length.unwrap_or(0)
+}

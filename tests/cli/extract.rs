@@ -1,0 +1,356 @@
+//! `ctx-extract`.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+use ctx_testkit::Case;
+
+const CTX_EXTRACT: &str = env!("CARGO_BIN_EXE_ctx-extract");
+
+const CHAT: &str = r#"{"role":"system","content":"We decided to be polite."}
+{"role":"user","content":"Hi. We decided to keep SQLite. I prefer tabs. Which one did you choose?"}
+{"role":"assistant","content":"我们决定端口用 8080。\n```\nwe decided in code\n```","tool_calls":[{"id":"c1","type":"function","function":{"name":"Bash","arguments":"{\"command\":\"make\\n test\"}"}}]}
+{"role":"tool","tool_call_id":"c1","content":"Exit code 2\nno rule for test"}
+{"role":"assistant","content":"The parser lives in src/parser.rs, the key is sk-aB3dE5gH7jK9mN1pQ3 there."}
+"#;
+
+const ITEMS: &str = r#"{"kind":"decision","text":"We decided to keep SQLite.","role":"user","line":2,"session":"demo"}
+{"kind":"preference","text":"I prefer tabs.","role":"user","line":2,"session":"demo"}
+{"kind":"decision","text":"我们决定端口用 8080。","role":"assistant","line":3,"session":"demo"}
+{"kind":"fact","text":"我们决定端口用 8080。","role":"assistant","line":3,"session":"demo"}
+{"kind":"runtime","text":"Bash: make test","role":"assistant","line":3,"session":"demo","tool":"Bash"}
+{"kind":"runtime","text":"Bash failed: Exit code 2: no rule for test","role":"tool","line":4,"session":"demo","tool":"Bash"}
+{"kind":"fact","text":"The parser lives in src/parser.rs, the key is [REDACTED] there.","role":"assistant","line":5,"session":"demo"}
+"#;
+
+/// Records 2 and 3 are old, and all six records came.
+const TAGGED: &str = r#"{"_ctx":{"zone":"system","line":1},"role":"system","content":"s"}
+{"_ctx":{"zone":"old","line":7},"role":"user","content":"We decided on A."}
+
+{"_ctx":{"zone":"old","line":9},"role":"user","name":"ctx_summary","content":"We decided on B."}
+{"_ctx":{"zone":"keep","line":10},"role":"user","content":"We decided on C."}
+{"_ctx":{"zone":"keep","line":11,"end":6},"role":"assistant","content":"ok"}
+"#;
+
+fn extract() -> Case {
+    Case::new(CTX_EXTRACT)
+}
+
+fn demo(args: &[&str]) -> Case {
+    extract()
+        .args(["-s", "demo"])
+        .args(args.iter().copied())
+        .stdin(CHAT)
+}
+
+#[test]
+fn items_are_json_lines() {
+    demo(&[]).stdout(ITEMS).run();
+}
+
+#[test]
+fn kinds_can_be_chosen() {
+    let only: Vec<&str> = ITEMS
+        .split_inclusive('\n')
+        .filter(|line| line.contains("preference") || line.contains("runtime"))
+        .collect();
+    let only = only.concat();
+    demo(&["--kind", "preference", "--kind", "runtime"])
+        .stdout(only)
+        .run();
+}
+
+#[test]
+fn verbose_counts_items_and_secrets() {
+    demo(&["-v", "-o", "items.jsonl"])
+        .stderr("ctx-extract: 1 secret taken out\nctx-extract: 7 items found\n")
+        .run();
+}
+
+#[test]
+fn a_session_is_named_after_its_file() {
+    let out = extract()
+        .file("a.jsonl", CHAT)
+        .args(["a.jsonl"])
+        .stdout_any()
+        .run();
+    let out = String::from_utf8(out.stdout).expect("UTF-8");
+    assert!(out.contains(r#""session":"a-"#), "{out}");
+    extract()
+        .stdin(CHAT)
+        .stdout_has(r#""session":"stdin""#)
+        .run();
+    extract()
+        .args(["-s", "../x"])
+        .code(2)
+        .stderr_has("is no session id")
+        .run();
+    extract()
+        .file("a.jsonl", CHAT)
+        .file("b.jsonl", CHAT)
+        .args(["-s", "x", "a.jsonl", "b.jsonl"])
+        .code(2)
+        .stderr("ctx-extract: -s names one session, but there are several files\n")
+        .run();
+}
+
+#[test]
+fn of_a_tagged_stream_the_old_zone_is_read() {
+    let item = |letter, line| {
+        format!(
+            r#"{{"kind":"decision","text":"We decided on {letter}.","role":"user","line":{line},"session":"stdin"}}"#
+        ) + "\n"
+    };
+    extract().stdin(TAGGED).stdout(item("A", 7)).run();
+    extract()
+        .args(["--zone", "keep"])
+        .stdin(TAGGED)
+        .stdout(item("C", 10))
+        .run();
+    extract()
+        .args(["--zone", "all"])
+        .stdin(TAGGED)
+        .stdout(item("A", 7) + &item("C", 10))
+        .run();
+    extract().args(["--zone", "system"]).stdin(TAGGED).run();
+}
+
+#[test]
+fn a_zone_needs_tags() {
+    demo(&["--zone", "old"])
+        .code(2)
+        .stderr("ctx-extract: <stdin>: no record names its zone; ctx-split sets zones\n")
+        .run();
+    demo(&["--zone", "system"]).stdout_has("be polite").run();
+}
+
+#[test]
+fn an_early_end_merges_nothing() {
+    let short = TAGGED.replace(r#","end":6"#, "");
+    let message = "ctx-extract: <stdin>: upstream ended early: 6 records came, and none is marked as the last; --partial takes what came\n";
+    let out = extract()
+        .args(["--into", "m"])
+        .stdin(short.clone())
+        .code(2)
+        .stderr(message)
+        .stdout_any()
+        .run();
+    assert!(!out.dir().join("m").exists());
+    // Without the last record a later tool sees an early end, too.
+    assert_eq!(String::from_utf8_lossy(&out.stdout).lines().count(), 5);
+    extract()
+        .args(["--into", "m", "--partial"])
+        .stdin(short.clone())
+        .stdout(short)
+        .run();
+}
+
+#[test]
+fn merging_passes_the_input_on_and_writes_four_files() {
+    let out = demo(&["--into", "m"]).stdout(CHAT).run();
+    let read =
+        |name: &str| String::from_utf8(out.read(&format!("m/extracted/{name}"))).expect("UTF-8");
+    assert_eq!(
+        read("decisions.md"),
+        "# Decisions\n\n- We decided to keep SQLite. (user, demo:2)\n- 我们决定端口用 8080。 (assistant, demo:3)\n"
+    );
+    assert_eq!(
+        read("facts.md"),
+        "# Facts\n\n- 我们决定端口用 8080。 (assistant, demo:3)\n- The parser lives in src/parser.rs, the key is [REDACTED] there. (assistant, demo:5)\n"
+    );
+    assert_eq!(
+        read("preferences.md"),
+        "# Preferences\n\n- I prefer tabs. (user, demo:2)\n"
+    );
+    assert_eq!(
+        read("runtime.md"),
+        "# Runtime\n\n- Bash: make test (assistant, demo:3)\n- Bash failed: Exit code 2: no rule for test (tool, demo:4)\n"
+    );
+    let mode = fs::metadata(out.dir().join("m/extracted/facts.md"))
+        .expect("a file")
+        .permissions();
+    assert_eq!(mode.mode() & 0o777, 0o600);
+    assert_eq!(entries(&out.dir().join("m/extracted")), 4);
+}
+
+fn entries(dir: &Path) -> usize {
+    fs::read_dir(dir).expect("a folder").count()
+}
+
+#[test]
+fn a_second_merge_changes_nothing_and_keeps_what_people_wrote() {
+    let mine = "My own notes, without an end\n\n* we decided to  keep SQLite\n* last";
+    let first = demo(&["--into", "m"])
+        .file("m/extracted/decisions.md", mine)
+        .stdout(CHAT)
+        .run();
+    let path = first.dir().join("m/extracted/decisions.md");
+    let merged = fs::read_to_string(&path).expect("a file");
+    assert_eq!(
+        merged,
+        format!("{mine}\n- 我们决定端口用 8080。 (assistant, demo:3)\n")
+    );
+    let edited = format!("{merged}\nAnd more.\r\n");
+    fs::write(&path, &edited).expect("edited");
+    demo(&["--into", "m", "-v"])
+        .within(first.dir())
+        .stdout(CHAT)
+        .stderr("ctx-extract: 1 secret taken out\nctx-extract: 7 items found\nctx-extract: 0 new items in m/extracted, 7 known\n")
+        .run();
+    assert_eq!(fs::read_to_string(&path).expect("a file"), edited);
+}
+
+#[test]
+fn nothing_found_writes_nothing() {
+    let session = "{\"role\":\"user\",\"content\":\"hello\"}\n";
+    let out = extract()
+        .args(["--into", "m"])
+        .stdin(session)
+        .stdout(session)
+        .run();
+    assert!(!out.dir().join("m").exists());
+    extract().stdin("").run();
+    extract().args(["--into", "m"]).stdin("").run();
+}
+
+#[test]
+fn what_is_no_file_is_refused_before_anything_is_changed() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let extracted = dir.path().join("m/extracted");
+    fs::create_dir_all(&extracted).expect("a folder");
+    symlink("/etc/hostname", extracted.join("runtime.md")).expect("a link");
+    demo(&["--into", "m"])
+        .within(dir.path())
+        .code(2)
+        .stderr("ctx-extract: m/extracted/runtime.md is a symbolic link\n")
+        .stdout_any()
+        .run();
+    assert_eq!(entries(&extracted), 1);
+}
+
+#[test]
+fn a_merge_into_the_store_is_in_the_audit_log() {
+    let out = demo(&["--into-store", "--store", "s"]).stdout(CHAT).run();
+    let log = String::from_utf8(out.read("s/context/events.jsonl")).expect("UTF-8");
+    let lines: Vec<&str> = log.lines().collect();
+    assert_eq!(lines.len(), 2, "{log}");
+    assert!(
+        lines[0].contains(r#""op":"extract","phase":"intent","tool":"ctx-extract""#),
+        "{log}"
+    );
+    assert!(
+        lines[1].contains(r#""phase":"done""#) && lines[1].contains(r#""session":"demo""#),
+        "{log}"
+    );
+    assert!(
+        lines[1].contains(r#""count":7"#) && !log.contains("SQLite"),
+        "{log}"
+    );
+    // The same folder by its path; nothing is new, so there is nothing to record.
+    demo(&["--into", "s/memory"])
+        .within(out.dir())
+        .stdout(CHAT)
+        .run();
+    assert_eq!(
+        fs::read_to_string(out.dir().join("s/context/events.jsonl")).expect("a log"),
+        log
+    );
+    let more = "{\"role\":\"user\",\"content\":\"We decided on Z.\"}\n";
+    extract()
+        .args(["--into", "s/memory"])
+        .stdin(more)
+        .within(out.dir())
+        .stdout(more)
+        .run();
+    let log = fs::read_to_string(out.dir().join("s/context/events.jsonl")).expect("a log");
+    assert_eq!(log.lines().count(), 4, "{log}");
+}
+
+#[test]
+fn bad_lines_are_passed_on_counted_or_refused() {
+    let input = "{\"role\":\"user\",\"content\":\"We decided on A.\"}\n{broken\n{\"role\":\"user\",\"content\":\"b\"}\n{\"ta";
+    let warning = "ctx-extract: warning: <stdin>:2: 1 bad line kept as they are; the first: ";
+    extract()
+        .args(["--into", "m"])
+        .stdin(input)
+        .stdout(input)
+        .stderr_has(warning)
+        .run();
+    extract()
+        .args(["--invalid", "drop", "--into", "m"])
+        .stdin(input)
+        .stdout(input.replace("{broken\n", ""))
+        .stderr_has("1 bad line left out")
+        .run();
+    let out = extract()
+        .args(["--invalid", "fail", "--into", "m"])
+        .stdin(input)
+        .code(2)
+        .stdout_any()
+        .stderr_has("ctx-extract: <stdin>:2: ")
+        .run();
+    assert!(!out.dir().join("m").exists());
+}
+
+#[test]
+fn records_of_an_unknown_format_are_refused() {
+    extract()
+        .stdin("{\"type\":\"x\",\"uuid\":1}\n")
+        .code(2)
+        .stderr("ctx-extract: <stdin>:1: records of an unknown format; name it with --dialect, or convert the session\n")
+        .run();
+}
+
+#[test]
+fn conversations_are_read_line_by_line() {
+    let batch = "{\"id\":1,\"messages\":[{\"role\":\"user\",\"content\":\"We decided on A.\"},{\"role\":\"user\",\"content\":\"x\"}]}\n{\"messages\":[{\"role\":\"user\",\"content\":\"I prefer B.\"}]}\n";
+    extract()
+        .args(["--batch"])
+        .stdin(batch)
+        .stdout("{\"kind\":\"decision\",\"text\":\"We decided on A.\",\"role\":\"user\",\"line\":1,\"session\":\"stdin\"}\n{\"kind\":\"preference\",\"text\":\"I prefer B.\",\"role\":\"user\",\"line\":2,\"session\":\"stdin\"}\n")
+        .run();
+    let tagged = "{\"_ctx\":{\"zones\":[\"keep\",\"old\"],\"end\":1},\"messages\":[{\"role\":\"user\",\"content\":\"We decided on A.\"},{\"role\":\"user\",\"content\":\"We decided on B.\"}]}\n";
+    extract()
+        .args(["--batch"])
+        .stdin(tagged)
+        .stdout_has("on B.")
+        .run();
+    let out = extract().args(["--batch"]).stdin(tagged).stdout_any().run();
+    assert!(!String::from_utf8_lossy(&out.stdout).contains("on A."));
+}
+
+#[test]
+fn the_other_dialect_is_read() {
+    let session = r#"{"role":"assistant","content":[{"type":"text","text":"We decided on A."},{"type":"tool_use","id":"t","name":"Read","input":{"file_path":"/a/b.rs"}}]}
+{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","is_error":true,"content":"gone"}]}
+"#;
+    extract()
+        .args(["-s", "x"])
+        .stdin(session)
+        .stdout(
+            r#"{"kind":"decision","text":"We decided on A.","role":"assistant","line":1,"session":"x"}
+{"kind":"runtime","text":"Read: /a/b.rs","role":"assistant","line":1,"session":"x","tool":"Read"}
+{"kind":"runtime","text":"Read failed: gone","role":"user","line":2,"session":"x","tool":"Read"}
+"#,
+        )
+        .run();
+}
+
+#[test]
+fn a_reader_that_goes_away_does_not_stop_the_merge() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let long = CHAT.repeat(600);
+    fs::write(dir.path().join("in.jsonl"), long).expect("written");
+    let script =
+        format!("{CTX_EXTRACT} --into m in.jsonl | head -1 >/dev/null; echo ${{PIPESTATUS[0]}}");
+    let out = std::process::Command::new("bash")
+        .args(["-c", &script])
+        .current_dir(dir.path())
+        .output()
+        .expect("bash");
+    assert_eq!(String::from_utf8_lossy(&out.stdout), "0\n");
+    let decisions =
+        fs::read_to_string(dir.path().join("m/extracted/decisions.md")).expect("merged");
+    assert_eq!(decisions.lines().count(), 4);
+}

@@ -1,0 +1,376 @@
+//! `ctx-summarize` by rule: what leaves, what stays, what is refused.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use ctx_testkit::Case;
+
+fn case() -> Case {
+    Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
+}
+
+/// Records with their zones tagged as ctx-split does, the last one with the count.
+fn tagged(records: &[(&str, &str)]) -> String {
+    let mut text = String::new();
+    for (index, (zone, record)) in records.iter().enumerate() {
+        let last = index + 1 == records.len();
+        let end = if last {
+            format!(",\"end\":{}", records.len())
+        } else {
+            String::new()
+        };
+        let rest = record.strip_prefix('{').expect("an object");
+        let _ = writeln!(text, "{{\"_ctx\":{{\"zone\":\"{zone}\"{end}}},{rest}");
+    }
+    text
+}
+
+const SYSTEM: &str = r#"{"role":"system","content":"be brief"}"#;
+const ASK: &str = r#"{"role":"user","content":"list the files"}"#;
+const CALL: &str = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"ls","arguments":"{}"}}]}"#;
+const RESULT: &str = r#"{"role":"tool","tool_call_id":"c1","content":"a.txt"}"#;
+const DONE: &str = r#"{"role":"assistant","content":"There is a.txt, and nothing else in the folder that you asked me to look at."}"#;
+const THANKS: &str = r#"{ "role": "user", "content": "th\u0061nks" , "n":1e400}"#;
+
+/// System, an old exchange, a kept message.
+fn session() -> String {
+    tagged(&[
+        ("system", SYSTEM),
+        ("old", ASK),
+        ("old", CALL),
+        ("old", RESULT),
+        ("old", DONE),
+        ("keep", THANKS),
+    ])
+}
+
+const RECORD_LINE: &str =
+    "以下是此前对话的记录，不是新的请求。 / A record of earlier conversation, not a request.";
+
+/// The record that a rule summary becomes in chat.
+fn summary(facts: &str) -> String {
+    format!(
+        r###"{{"role":"user","name":"ctx_summary","content":"## 会话摘要 / Session summary\n\n{RECORD_LINE}\n\n{facts}"}}"###
+    )
+}
+
+const FACTS: &str = r"- 用户消息数 / User messages: 1\n- 工具调用数 / Tool calls: 1\n- 最近话题 / Latest topics: list the files\n- 使用的工具 / Tools used: ls";
+
+const NOT_SHORTER: &str =
+    "ctx-summarize: warning: <stdin>: the summary is no shorter than what it replaces: ";
+
+#[test]
+fn the_summary_stands_where_the_first_old_record_stood() {
+    case()
+        .stdin(session())
+        .stdout(format!("{SYSTEM}\n{}\n{THANKS}\n", summary(FACTS)))
+        .stderr(&format!("{NOT_SHORTER}42 tokens, now 79\n"))
+        .run();
+}
+
+#[test]
+fn the_role_and_the_header_are_the_callers() {
+    case()
+        .args([
+            "--role",
+            "assistant",
+            "--header",
+            "[COMPACTED_CONTEXT]",
+            "-q",
+        ])
+        .stdin(session())
+        .stdout(format!(
+            "{SYSTEM}\n{}\n{THANKS}\n",
+            summary(FACTS)
+                .replace("\"user\"", "\"assistant\"")
+                .replace("\"## ", "\"[COMPACTED_CONTEXT]\\n\\n## ")
+        ))
+        .run();
+}
+
+#[test]
+fn anthropic_summaries_begin_with_a_fixed_line_and_the_user() {
+    let ask = r#"{"role":"user","content":"list"}"#;
+    let call =
+        r#"{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"Bash","input":{}}]}"#;
+    let result =
+        r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"a"}]}"#;
+    let reply = r#"{"role":"assistant","content":[{"type":"text","text":"one file"}]}"#;
+    let done = case()
+        .args(["--role", "assistant", "-v"])
+        .stdin(tagged(&[
+            ("old", ask),
+            ("old", call),
+            ("old", result),
+            ("keep", reply),
+            ("keep", ask),
+        ]))
+        .stdout_any()
+        .stderr_has(
+            "ctx-summarize: <stdin>: the summary has the role user: anthropic does not allow assistant there\n",
+        )
+        .run();
+    let text = String::from_utf8(done.stdout).expect("UTF-8");
+    assert_eq!(
+        text,
+        format!(
+            "{}{}\\n- 最近话题 / Latest topics: list\\n- 使用的工具 / Tools used: Bash\"}}\n{reply}\n{ask}\n",
+            r#"{"role":"user","content":"[ctx_summary] Summary of earlier messages of this session:\n\n"#,
+            format_args!(
+                r"## 会话摘要 / Session summary\n\n{RECORD_LINE}\n\n- 用户消息数 / User messages: 1\n- 工具调用数 / Tool calls: 1"
+            ),
+        )
+    );
+}
+
+#[test]
+fn nothing_old_leaves_the_input_as_it_was() {
+    case()
+        .args(["-v"])
+        .stdin(tagged(&[("system", SYSTEM), ("keep", THANKS)]))
+        .stdout(format!("{SYSTEM}\n{THANKS}\n"))
+        .stderr("ctx-summarize: <stdin>: nothing is old, nothing was changed\n")
+        .run();
+}
+
+#[test]
+fn a_second_compaction_keeps_the_first_summary() {
+    let first = case()
+        .args(["-q"])
+        .stdin(session())
+        .stdout_any()
+        .run()
+        .stdout;
+    let first = String::from_utf8(first).expect("UTF-8");
+    let records: Vec<&str> = first.lines().collect();
+    let more = r#"{"role":"user","content":"now delete them"}"#;
+    let again = |header: &[&str]| {
+        let stdin = tagged(&[
+            ("system", records[0]),
+            ("old", records[1]),
+            ("old", records[2]),
+            ("keep", more),
+        ]);
+        case()
+            .args(["-q"])
+            .args(header.iter().copied())
+            .stdin(stdin)
+            .stdout_any()
+            .run()
+            .stdout
+    };
+    let second = String::from_utf8(again(&[])).expect("UTF-8");
+    let facts = r"- 用户消息数 / User messages: 2\n- 工具调用数 / Tool calls: 1\n- 最近话题 / Latest topics: thanks\n- 使用的工具 / Tools used: ls\n\n### 更早的摘要 / Earlier summary\n\n- 更早话题 / Earlier topics: list the files";
+    assert_eq!(second, format!("{SYSTEM}\n{}\n{more}\n", summary(facts)));
+    assert_eq!(second.as_bytes(), again(&[]), "same input, same bytes");
+}
+
+#[test]
+fn a_summary_of_another_tool_is_carried_word_for_word() {
+    let other = r#"{"role":"user","content":"[Compressed History]\n\n## Technical Context\nRust 1.89, ids 7f3a"}"#;
+    case()
+        .args(["-q"])
+        .stdin(tagged(&[("old", other), ("old", ASK), ("keep", THANKS)]))
+        .stdout_has(
+            r"### 更早的摘要 / Earlier summary\n\n## Technical Context\nRust 1.89, ids 7f3a",
+        )
+        .run();
+}
+
+#[test]
+fn the_oldest_carried_lines_leave_when_room_is_short() {
+    let lines: Vec<String> = (0..60).map(|n| format!("- fact number {n}")).collect();
+    let other = serde_json::json!({"role": "user", "content": format!("[Compressed History]\n\n{}", lines.join("\n"))});
+    case()
+        .args(["-q", "--summary-tokens", "150"])
+        .stdin(tagged(&[("old", &other.to_string()), ("keep", THANKS)]))
+        .stdout_has(r"行 / older lines left out）\n- fact number ")
+        .run();
+}
+
+#[test]
+fn a_stream_that_ended_early_is_refused() {
+    let whole = session();
+    let lines: Vec<&str> = whole.lines().collect();
+    let cut = format!("{}\n", lines[..4].join("\n"));
+    let failure = "ctx-summarize: <stdin>: upstream ended early: 4 records came, and none is marked as the last; is the stage before this one all right? --partial takes what came\n";
+    case().stdin(cut.clone()).code(2).stderr(failure).run();
+    case()
+        .args(["--partial", "-q"])
+        .stdin(cut)
+        .stdout_has("ctx_summary")
+        .run();
+    let middle_lost = format!("{}\n{}\n", lines[..2].join("\n"), lines[5]);
+    case()
+        .stdin(middle_lost)
+        .code(2)
+        .stderr_has("3 records came, 6 were announced")
+        .run();
+    case()
+        .stdin("")
+        .code(2)
+        .stderr_has("0 records came, and none is marked as the last")
+        .run();
+}
+
+#[test]
+fn a_session_that_was_not_split_is_refused() {
+    case()
+        .stdin(format!("{ASK}\n{DONE}\n"))
+        .code(2)
+        .stderr("ctx-summarize: <stdin>: no record has a zone; ctx-split decides what is old: ctx-split FILE | ctx-summarize\n")
+        .run();
+}
+
+#[test]
+fn an_unknown_format_is_refused_where_something_is_old() {
+    let records = [r#"{"type":"a"}"#, r#"{"type":"b"}"#];
+    case()
+        .stdin(tagged(&[("old", records[0]), ("keep", records[1])]))
+        .code(2)
+        .stderr("ctx-summarize: <stdin>:1: the format is not known, so nothing can be summed up; --dialect names it\n")
+        .run();
+    case()
+        .stdin(tagged(&[("keep", records[0]), ("keep", records[1])]))
+        .stdout(format!("{}\n{}\n", records[0], records[1]))
+        .run();
+}
+
+#[test]
+fn zones_that_part_a_call_from_its_result_are_refused() {
+    case()
+        .stdin(tagged(&[
+            ("old", ASK),
+            ("old", CALL),
+            ("keep", RESULT),
+            ("keep", THANKS),
+        ]))
+        .code(2)
+        .stderr("ctx-summarize: <stdin>:3: the output would break a rule that the input keeps: tool result c1 answers no call right before it; ctx-split keeps calls and results together; were its zones changed?\n")
+        .run();
+}
+
+#[test]
+fn offences_of_the_input_are_told_and_strict_refuses_them() {
+    let stdin = tagged(&[("old", ASK), ("keep", RESULT), ("keep", THANKS)]);
+    case()
+        .stdin(stdin.clone())
+        .stdout_has(RESULT)
+        .stderr_has("ctx-summarize: warning: <stdin>:2: 1 offence in the input; the first: tool result c1 answers no call right before it\n")
+        .run();
+    case()
+        .args(["--strict"])
+        .stdin(stdin)
+        .code(2)
+        .stderr("ctx-summarize: <stdin>:2: tool result c1 answers no call right before it; --strict refuses such input\n")
+        .run();
+}
+
+#[test]
+fn lines_that_are_no_messages_go_with_their_zone_and_a_torn_tail_stays_last() {
+    let old = r#"{"_ctx":{"zone":"old"},"role":"user","content":"a"}"#;
+    let keep = r#"{"_ctx":{"zone":"keep","end":7},"role":"user","content":"b"}"#;
+    let stdin = format!("{old}\r\n\n{{broken\n[1]\n{keep}\n\0\0\n{{\"role\":\"us");
+    let first = "not JSON: key must be a string at line 1 column 2";
+    let done = case()
+        .stdin(stdin.clone())
+        .stdout_any()
+        .stderr_has(&format!("ctx-summarize: warning: <stdin>:3: 3 bad lines, 1 kept, 2 gone with the old zone; the first: {first}\n"))
+        .run();
+    let text = String::from_utf8(done.stdout).expect("UTF-8");
+    let (summary, rest) = text.split_once('\n').expect("two lines");
+    assert!(summary.ends_with("a\"}\r"), "{summary}");
+    assert_eq!(
+        rest,
+        "{\"role\":\"user\",\"content\":\"b\"}\n\0\0\n{\"role\":\"us"
+    );
+    let done = case()
+        .args(["--invalid", "drop"])
+        .stdin(stdin.clone())
+        .stdout_any()
+        .stderr_has("1 left out, 2 gone with the old zone")
+        .run();
+    assert!(!done.stdout.contains(&0));
+    case()
+        .args(["--invalid", "fail"])
+        .stdin(stdin)
+        .code(2)
+        .stderr_has(&format!("ctx-summarize: <stdin>:3: {first}; "))
+        .run();
+}
+
+#[test]
+fn a_file_appears_only_when_all_went_well() {
+    let done = case()
+        .args(["-q", "-o", "new.jsonl"])
+        .file("new.jsonl", "as it was")
+        .stdin(session())
+        .run();
+    assert_eq!(
+        String::from_utf8_lossy(&done.read("new.jsonl")),
+        format!("{SYSTEM}\n{}\n{THANKS}\n", summary(FACTS))
+    );
+    let failed = case()
+        .args(["-o", "new.jsonl"])
+        .file("new.jsonl", "as it was")
+        .stdin(format!("{ASK}\n"))
+        .code(2)
+        .stderr_has("no record has a zone")
+        .run();
+    assert_eq!(failed.read("new.jsonl"), b"as it was");
+    assert_eq!(names(failed.dir()), ["new.jsonl"]);
+}
+
+fn names(dir: &Path) -> Vec<String> {
+    std::fs::read_dir(dir)
+        .expect("a folder")
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect()
+}
+
+#[test]
+fn batch_records_are_summed_up_one_by_one() {
+    let one = format!(
+        r#"{{"_ctx":{{"zones":["system","old","old","old","keep"]}},"id": 1, "messages": [ {SYSTEM},  {ASK}, {CALL}, {RESULT}, {THANKS} ],"n":2}}"#
+    );
+    let two = format!(r#"{{"_ctx":{{"zones":["keep"],"end":2}},"messages":[{THANKS}]}}"#);
+    case()
+        .args(["--batch", "-q"])
+        .stdin(format!("{one}\n{two}\n"))
+        .stdout(format!(
+            "{{\"id\": 1, \"messages\": [ {SYSTEM},  {}, {THANKS} ],\"n\":2}}\n{{\"messages\":[{THANKS}]}}\n",
+            summary(FACTS)
+        ))
+        .run();
+    case()
+        .args(["--batch"])
+        .stdin(format!("{one}\n"))
+        .stdout("")
+        .code(2)
+        .stderr_has("upstream ended early")
+        .run();
+    let changed = two.replace("\"keep\"", "\"old\",\"keep\"");
+    case()
+        .args(["--batch"])
+        .stdin(format!("{}\n", changed.replace("\"end\":2", "\"end\":1")))
+        .code(2)
+        .stderr_has("<stdin>:1: the zones of the tag are not those of the messages")
+        .run();
+}
+
+#[test]
+fn secrets_of_a_topic_are_not_repeated() {
+    let secret = r#"{"role":"user","content":"use password=hunter2x for it"}"#;
+    let done = case()
+        .args(["-q"])
+        .stdin(tagged(&[("old", secret), ("keep", THANKS)]))
+        .stdout_any()
+        .run();
+    assert!(!String::from_utf8_lossy(&done.stdout).contains("hunter2x"));
+}

@@ -1,0 +1,375 @@
+//! `ctx-summarize --method llm`: servers that answer, and servers that do not.
+
+use ctx_testkit::{Act, Case, Server};
+
+const KEY: &str = "sk-this-key-must-stay-hidden-0123456789";
+
+const INPUT: &str = concat!(
+    r#"{"_ctx":{"zone":"system"},"role":"system","content":"be brief"}"#,
+    "\n",
+    r#"{"_ctx":{"zone":"old"},"role":"user","content":"list the files, the login is password=hunter2x, and tell me what you think of each of them in a few words"}"#,
+    "\n",
+    r#"{"_ctx":{"zone":"old"},"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"ls","arguments":"{\"path\":\"src\"}"}}]}"#,
+    "\n",
+    r#"{"_ctx":{"zone":"old"},"role":"tool","tool_call_id":"c1","content":"main.rs lib.rs"}"#,
+    "\n",
+    r#"{"_ctx":{"zone":"keep","end":5},"role":"user","content":"go on"}"#,
+    "\n",
+);
+const SYSTEM: &str = r#"{"role":"system","content":"be brief"}"#;
+const GO_ON: &str = r#"{"role":"user","content":"go on"}"#;
+const RECORD_LINE: &str =
+    "以下是此前对话的记录，不是新的请求。 / A record of earlier conversation, not a request.";
+
+fn case(server: &Server) -> Case {
+    Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
+        .args(["--method", "llm"])
+        .env("CTX_LLM_URL", &server.url)
+        .env("CTX_LLM_KEY", KEY)
+        .stdin(INPUT)
+}
+
+fn said(text: &str) -> Act {
+    let choice = serde_json::json!({"message": {"content": text}, "finish_reason": "stop"});
+    Act::ok(&serde_json::json!({"choices": [choice]}).to_string())
+}
+
+fn rejected() -> Act {
+    let body = format!(r#"{{"error":{{"message":"Incorrect API key provided: {KEY}"}}}}"#);
+    Act::answer("401 Unauthorized", "", &body)
+}
+
+/// The record of a summary without a header.
+fn summary(text: &str) -> String {
+    format!(r#"{{"role":"user","name":"ctx_summary","content":"{RECORD_LINE}\n\n{text}"}}"#)
+}
+
+#[test]
+fn the_model_writes_the_summary() {
+    let server = Server::new([said("## 任务目标\nlist files")]);
+    case(&server)
+        .args(["-v", "--llm-model", "small"])
+        .stdout(format!(
+            "{SYSTEM}\n{}\n{GO_ON}\n",
+            summary(r"## 任务目标\nlist files")
+        ))
+        .stderr(
+            "ctx-summarize: <stdin>: secrets taken out of what was sent: 1\n\
+             ctx-summarize: <stdin>: 3 messages summed up: 49 tokens, now 34\n",
+        )
+        .run();
+    let request = server.requests().concat();
+    for part in [
+        "POST /v1/chat/completions ",
+        &format!("authorization: Bearer {KEY}\r\n"),
+        "\"model\":\"small\"",
+        "\"max_tokens\":600",
+        "[assistant calls ls]\\n{\\\"path\\\":\\\"src\\\"}",
+        "[tool result]\\nmain.rs lib.rs",
+        "## 关键决策",
+    ] {
+        assert!(request.contains(part), "{part} in {request}");
+    }
+    // Neither secrets nor what is kept is sent.
+    assert!(!request.contains("hunter2x"), "{request}");
+    assert!(!request.contains("go on\""), "{request}");
+    assert!(!request.contains("be brief"), "{request}");
+}
+
+#[test]
+fn anthropic_is_asked_in_its_own_way() {
+    let body = r#"{"content":[{"type":"text","text":"all of it"}],"stop_reason":"end_turn"}"#;
+    let server = Server::new([Act::ok(body)]);
+    case(&server)
+        .args([
+            "--llm-api",
+            "anthropic",
+            "--template",
+            "synapse",
+            "--header",
+            "[Compressed History]",
+            "--instructions",
+            "keep every path",
+        ])
+        .stdout_has(r#""content":"[Compressed History]\n\n"#)
+        .run();
+    let request = server.requests().concat();
+    for part in [
+        "POST /v1/messages ",
+        &format!("x-api-key: {KEY}\r\n"),
+        "## Debugging & Issues",
+        "about 8000 tokens",
+        "\"max_tokens\":9600",
+        "keep every path",
+    ] {
+        assert!(request.contains(part), "{part} in {request}");
+    }
+}
+
+#[test]
+fn without_an_answer_the_rule_summary_is_taken() {
+    let server = Server::new([rejected()]);
+    let done = case(&server)
+        .stdout_has("## 会话摘要 / Session summary")
+        .stderr_has(&format!(
+            "ctx-summarize: warning: <stdin>: no summary from {}/v1/chat/completions: the server refused the request (status 401): Incorrect API key provided: [key]; the rule summary is taken\n",
+            server.url
+        ))
+        .run();
+    assert!(String::from_utf8_lossy(&done.stdout).ends_with(&format!("{GO_ON}\n")));
+}
+
+#[test]
+fn on_failure_fail_writes_nothing() {
+    let server = Server::new([said("I'm sorry, but I can't help with that.")]);
+    let done = case(&server)
+        .args(["--on-failure", "fail", "-o", "new.jsonl"])
+        .code(2)
+        .stderr(&format!(
+            "ctx-summarize: <stdin>: no summary from {}/v1/chat/completions: the model refused: I'm sorry, but I can't help with that.; --on-failure rule takes the rule summary instead\n",
+            server.url
+        ))
+        .run();
+    assert!(!done.dir().join("new.jsonl").exists());
+}
+
+#[test]
+fn every_misbehaviour_ends_in_the_rule_summary() {
+    let acts: [(fn() -> Act, usize, &str); 6] = [
+        (|| Act::ok("<html>"), 3, "the answer is not JSON"),
+        (|| said(" "), 3, "the answer is empty (stopped: stop)"),
+        (|| Act::Cut, 3, "connection failed"),
+        (
+            || Act::answer("500 Internal Server Error", "", ""),
+            3,
+            "failing (status 500)",
+        ),
+        (|| Act::Hang, 3, "no answer within 1 s"),
+        (|| Act::ok("{}"), 1, "not the shape of this API: no choices"),
+    ];
+    // Each waits between its tries: together they wait once.
+    std::thread::scope(|scope| {
+        for (act, tries, why) in acts {
+            scope.spawn(move || {
+                let server = Server::new((0..3).map(|_| act()));
+                case(&server)
+                    .args(["--llm-timeout", "1"])
+                    .stdout_has("## 会话摘要 / Session summary")
+                    .stderr_has(why)
+                    .run();
+                assert_eq!(server.requests().len(), tries, "{why}");
+            });
+        }
+    });
+}
+
+#[test]
+fn a_busy_server_is_asked_again_when_it_says() {
+    let busy = Act::answer("429 Too Many Requests", "Retry-After: 0\r\n", "{}");
+    let server = Server::new([busy, said("done")]);
+    case(&server)
+        .stdout(format!("{SYSTEM}\n{}\n{GO_ON}\n", summary("done")))
+        .run();
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[test]
+fn the_key_is_nowhere_but_in_the_header() {
+    let quoting =
+        |status| Act::answer(status, "", &format!(r#"{{"error":{{"message":"{KEY}"}}}}"#));
+    for act in [
+        rejected(),
+        quoting("400 Bad Request"),
+        quoting("404 Not Found"),
+        said(&format!("the key is {KEY}")),
+        Act::answer(
+            "302 Found",
+            &format!("Location: http://127.0.0.1/{KEY}\r\n"),
+            "",
+        ),
+    ] {
+        let server = Server::new([act]);
+        let done = case(&server)
+            .args(["-vv"])
+            .stdout_any()
+            .stderr_has("")
+            .run();
+        assert!(!String::from_utf8_lossy(&done.stdout).contains(KEY));
+        assert!(!done.stderr.contains(KEY), "{}", done.stderr);
+        for request in server.requests() {
+            assert_eq!(request.matches(KEY).count(), 1, "{request}");
+        }
+    }
+    let help = Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
+        .args(["--help"])
+        .env("CTX_LLM_KEY", KEY)
+        .env("CTX_LLM_URL", &format!("http://host/?k={KEY}"))
+        .stdout_any()
+        .run();
+    assert!(!String::from_utf8_lossy(&help.stdout).contains(KEY));
+}
+
+#[test]
+fn keys_come_from_the_environment_or_a_file_it_names() {
+    let asked_with = |variables: &[(&str, &str)]| {
+        let server = Server::new([said("done")]);
+        let mut case = Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
+            .args(["--method", "llm", "--llm-url", &server.url])
+            .file("key", "from-a-file\nsecond line")
+            .stdin(INPUT)
+            .stdout_any();
+        for (name, value) in variables {
+            case = case.env(name, value);
+        }
+        case.run();
+        let request = server.requests().concat();
+        request
+            .lines()
+            .find_map(|line| line.strip_prefix("authorization: Bearer "))
+            .map(str::to_owned)
+    };
+    let vendor = ("OPENAI_API_KEY", "from-the-vendor");
+    let file = ("CTX_LLM_KEY_FILE", "key");
+    let own = ("CTX_LLM_KEY", "our-own");
+    assert_eq!(asked_with(&[]), None);
+    assert_eq!(asked_with(&[vendor]).as_deref(), Some("from-the-vendor"));
+    assert_eq!(asked_with(&[vendor, file]).as_deref(), Some("from-a-file"));
+    assert_eq!(asked_with(&[vendor, file, own]).as_deref(), Some("our-own"));
+    assert_eq!(asked_with(&[("ANTHROPIC_API_KEY", "other")]), None);
+}
+
+#[test]
+fn a_key_alone_asks_nobody() {
+    let case = || {
+        Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
+            .args(["--method", "llm"])
+            .env("OPENAI_API_KEY", KEY)
+            .stdin(INPUT)
+    };
+    case()
+        .args(["--summary-tokens", "1000"])
+        .stdout_has("## 会话摘要 / Session summary")
+        .stderr_has("ctx-summarize: warning: no LLM server is named; set --llm-url or CTX_LLM_URL; the rule summary is taken\n")
+        .run();
+    case()
+        .args(["--on-failure", "fail"])
+        .code(2)
+        .stderr("ctx-summarize: no LLM server is named; set --llm-url or CTX_LLM_URL\n")
+        .run();
+}
+
+#[test]
+fn a_stream_that_ended_early_is_not_sent() {
+    let server = Server::new([said("done")]);
+    let (cut, _) = INPUT.split_at(INPUT.find("go on").expect("there"));
+    case(&server)
+        .stdin(cut)
+        .code(2)
+        .stderr_has("upstream ended early")
+        .run();
+    assert!(server.requests().is_empty());
+}
+
+#[test]
+fn an_earlier_summary_goes_into_the_new_one() {
+    let server = Server::new([said("both")]);
+    let earlier = r#"{"_ctx":{"zone":"old"},"role":"user","name":"ctx_summary","content":"it began with token=a1b2c3d4e5f6g7 and a plan"}"#;
+    let input = INPUT
+        .replacen(
+            "{\"_ctx\":{\"zone\":\"old\"}",
+            &format!("{earlier}\n{{\"_ctx\":{{\"zone\":\"old\"}}"),
+            1,
+        )
+        .replace("\"end\":5", "\"end\":6");
+    case(&server)
+        .stdin(input)
+        .stdout(format!("{SYSTEM}\n{}\n{GO_ON}\n", summary("both")))
+        .run();
+    let request = server.requests().concat();
+    assert!(
+        request.contains("<earlier-summary>\\nit began with token=[REDACTED] and a plan\\n"),
+        "{request}"
+    );
+}
+
+#[test]
+fn a_long_input_is_summed_up_in_parts() {
+    let server = Server::new((0..40).map(|_| said("a part")));
+    let old: String = (0..60)
+        .map(|n| format!("{{\"_ctx\":{{\"zone\":\"old\"}},\"role\":\"user\",\"content\":\"fact {n}: {}\"}}\n", "word ".repeat(40)))
+        .collect();
+    let input = format!(
+        "{old}{{\"_ctx\":{{\"zone\":\"keep\",\"end\":61}},\"role\":\"user\",\"content\":\"go on\"}}\n"
+    );
+    case(&server)
+        .args(["-v", "--summary-tokens", "100", "--llm-window", "1500"])
+        .stdin(input)
+        .stdout(format!("{}\n{GO_ON}\n", summary("a part")))
+        .stderr_has("parts, ")
+        .run();
+    let requests = server.requests();
+    assert!(requests.len() > 3, "{}", requests.len());
+    assert!(requests.iter().all(|request| request.len() < 9_000));
+    assert!(
+        requests
+            .last()
+            .expect("asked")
+            .contains("[summary of part 1 of ")
+    );
+}
+
+#[test]
+fn templates_of_the_user_are_read_and_checked() {
+    let server = Server::new([said("done")]);
+    case(&server)
+        .args(["--template", "mine.md"])
+        .file("mine.md", "Words: {{target}}\n\n{{transcript}}\n")
+        .stdout_has("done")
+        .run();
+    let request = server.requests().concat();
+    assert!(
+        request.contains("Words: 500\\n\\n[user]\\nlist the files"),
+        "{request}"
+    );
+    assert!(!request.contains("\"system\""), "{request}");
+    for (template, text, why) in [
+        (
+            "mine.md",
+            "no placeholder",
+            "mine.md: the template has no {{transcript}}",
+        ),
+        (
+            "mine.md",
+            "{{transcript}} {{x}}",
+            "mine.md: the template has an unknown placeholder {{x}}",
+        ),
+        (
+            "other.md",
+            "",
+            "other.md: cannot read the template: No such file or directory (os error 2); sanbot and synapse are built in",
+        ),
+    ] {
+        case(&server)
+            .args(["--template", template])
+            .file("mine.md", text)
+            .code(2)
+            .stderr_has(why)
+            .run();
+    }
+}
+
+#[test]
+fn urls_that_are_none_are_refused_without_being_shown() {
+    for (url, why) in [
+        ("localhost:8080", "must begin with http:// or https://"),
+        ("http://me:hunter2x@host", "holds a user name or password"),
+    ] {
+        let done = Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
+            .args(["--method", "llm", "--llm-url", url])
+            .stdin(INPUT)
+            .code(2)
+            .stderr_has(why)
+            .run();
+        assert!(!done.stderr.contains("hunter2x"));
+    }
+}
