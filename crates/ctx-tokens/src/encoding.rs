@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use crate::TokenCounter;
 use crate::chars4::Chars4;
-use crate::tiktoken::{CL100K, O200K, P50K, R50K};
+use crate::native::Tokenizer;
+use crate::tiktoken::{P50K, R50K};
 
 /// A way to turn text into tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -53,11 +54,12 @@ impl Encoding {
         }
     }
 
-    /// Its counter. Cheap: tables are built when the first text is counted, once a process.
+    /// Its counter. It costs nothing to have; only those of p50k and r50k build
+    /// tables when the first text is counted.
     pub fn counter(self) -> &'static dyn TokenCounter {
         match self {
-            Self::O200kBase | Self::O200kHarmony => &O200K,
-            Self::Cl100kBase => &CL100K,
+            Self::O200kBase | Self::O200kHarmony => const { &Tokenizer::o200k_base() },
+            Self::Cl100kBase => const { &Tokenizer::cl100k_base() },
             Self::P50kBase => &P50K,
             Self::R50kBase => &R50K,
             Self::Chars4 => &Chars4,

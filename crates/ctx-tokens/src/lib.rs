@@ -20,8 +20,10 @@ mod chars4;
 mod counter;
 mod encoding;
 mod models;
+mod native;
 mod tiktoken;
 
 pub use counter::TokenCounter;
 pub use encoding::{Encoding, UnknownEncoding};
 pub use models::{MODELS, Model, model};
+pub use native::{Tokenizer, UnknownToken};

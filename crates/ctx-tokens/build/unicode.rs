@@ -1,0 +1,66 @@
+//! The classes of characters that the encodings' patterns tell apart.
+
+use std::path::Path;
+
+use regex_syntax::hir::{Class, HirKind};
+
+/// What each class holds, beside the characters that no class holds. The order is that
+/// of the bits in `src/native/class.rs`. `\r` and `\n` are of the last class alone.
+const CLASSES: [&str; 7] = [
+    r"[\p{Lu}\p{Lt}]",
+    r"\p{Ll}",
+    r"[\p{Lm}\p{Lo}]",
+    r"\p{M}",
+    r"\p{N}",
+    r"[\s&&[^\r\n]]",
+    r"[\r\n]",
+];
+
+/// The bit of a character that is in none of [`CLASSES`].
+const OTHER: u8 = 1 << 7;
+
+/// Characters that share an entry of the first stage.
+const BLOCK: usize = 256;
+
+/// Writes `class.blocks`, a number for every 256 characters, and `class.bits`,
+/// the classes of the 256 characters that such a number stands for.
+pub(crate) fn write(out: &Path) {
+    let mut bits = vec![0_u8; 0x11_0000];
+    for (number, class) in CLASSES.iter().enumerate() {
+        for range in ranges(class) {
+            for bit in &mut bits[range] {
+                assert_eq!(*bit, 0, "classes overlap");
+                *bit = 1 << number;
+            }
+        }
+    }
+    for bit in &mut bits {
+        if *bit == 0 {
+            *bit = OTHER;
+        }
+    }
+    let mut distinct: Vec<&[u8]> = Vec::new();
+    let mut blocks = Vec::new();
+    for block in bits.chunks(BLOCK) {
+        let known = distinct.iter().position(|other| *other == block);
+        let number = known.unwrap_or_else(|| {
+            distinct.push(block);
+            distinct.len() - 1
+        });
+        blocks.push(u8::try_from(number).expect("more than 256 distinct blocks"));
+    }
+    std::fs::write(out.join("class.blocks"), blocks).unwrap();
+    std::fs::write(out.join("class.bits"), distinct.concat()).unwrap();
+}
+
+/// The characters of a class, by the Unicode tables of regex-syntax.
+fn ranges(class: &str) -> Vec<std::ops::Range<usize>> {
+    let hir = regex_syntax::parse(class).expect("a class");
+    let HirKind::Class(Class::Unicode(class)) = hir.into_kind() else {
+        panic!("not a class of characters");
+    };
+    class
+        .iter()
+        .map(|range| range.start() as usize..range.end() as usize + 1)
+        .collect()
+}

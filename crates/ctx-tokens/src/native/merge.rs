@@ -1,0 +1,110 @@
+//! From the bytes of a piece to its tokens.
+//!
+//! The encoding is defined by merging: of all neighbours that make a token, the
+//! pair of lowest rank is merged, the leftmost first, until no pair is left. What
+//! comes out of it can be found without merging (Hendrik van Antwerpen and
+//! Alexander Neubeck, "So many tokens, so little time", github.blog, 2024):
+//!
+//! - A row of tokens is the encoding of its bytes if and only if each two
+//!   neighbours, taken alone, are the encoding of theirs.
+//! - So the tokens are found from left to right. At each place the longest token
+//!   that fits is tried, then shorter ones; where none goes with the token
+//!   before, that place cannot be a border, and the token before is replaced by
+//!   a shorter one.
+//! - A place that failed once is remembered, so that none is tried twice: the
+//!   time is linear in the length of the piece.
+
+use super::layout::SINGLE_BYTES;
+use super::vocabulary::{Token, Vocabulary};
+
+/// Encodes pieces. It keeps its memory from one piece to the next.
+pub(crate) struct Merger {
+    vocabulary: &'static Vocabulary,
+    tokens: Vec<u32>,
+    /// A bit for each place of the piece: no border can be there.
+    failed: Vec<u64>,
+}
+
+impl Merger {
+    pub(crate) const fn new(vocabulary: &'static Vocabulary) -> Self {
+        Self {
+            vocabulary,
+            tokens: Vec::new(),
+            failed: Vec::new(),
+        }
+    }
+
+    /// The tokens of a piece.
+    pub(crate) fn encode(&mut self, piece: &[u8]) -> &[u32] {
+        self.tokens.clear();
+        self.failed.clear();
+        self.failed.resize(piece.len() / 64 + 1, 0);
+        let mut at = 0;
+        let mut token = self.vocabulary.longest(piece);
+        while at < piece.len() {
+            let end = at + token.length;
+            if self.fits(token.rank, end) {
+                self.tokens.push(token.rank);
+                at = end;
+                token = self.vocabulary.longest(&piece[at..]);
+            } else if token.length > 1 {
+                token = self.vocabulary.longest(&piece[at..end - 1]);
+            } else {
+                self.failed[at / 64] |= 1 << (at % 64);
+                token = self.step_back();
+                at -= token.length;
+            }
+        }
+        &self.tokens
+    }
+
+    /// Whether `rank` can follow the tokens so far and end at `end`.
+    fn fits(&self, rank: u32, end: usize) -> bool {
+        self.failed[end / 64] & 1 << (end % 64) == 0
+            && self
+                .tokens
+                .last()
+                .is_none_or(|&before| are_neighbours(self.vocabulary, before, rank))
+    }
+
+    /// Takes back the last token. It ends at a place that failed, so that a
+    /// shorter one is tried next.
+    fn step_back(&mut self) -> Token {
+        let rank = self.tokens.pop().expect("the first token always fits");
+        Token {
+            rank,
+            length: self.vocabulary.length(rank),
+        }
+    }
+}
+
+/// Whether `left` and `right` are the encoding of their bytes together: whether
+/// no merge reaches over the border between them.
+///
+/// The merges that make the two are undone, the latest first; what lies at the
+/// border then are the tokens that lay there at that time. If these two make a
+/// token of lower rank than the merge that was undone last, the encoding would
+/// have merged them.
+fn are_neighbours(vocabulary: &Vocabulary, mut left: u32, mut right: u32) -> bool {
+    // Merges of this rank and above came too late to reach over the border.
+    let mut limit = u32::MAX;
+    loop {
+        if vocabulary.merged(left, right).is_some_and(|rank| rank < limit) {
+            return false;
+        }
+        if left > right {
+            if left < SINGLE_BYTES {
+                return true;
+            }
+            limit = left;
+            left = vocabulary.split(left).1;
+        } else {
+            if right < SINGLE_BYTES {
+                return true;
+            }
+            // Of two merges of the same rank, that over the border, further left, comes first.
+            limit = right + 1;
+            right = vocabulary.split(right).0;
+        }
+    }
+}

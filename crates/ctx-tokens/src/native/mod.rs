@@ -1,0 +1,15 @@
+//! The engine for `o200k_base` and `cl100k_base`.
+//!
+//! A text is split into [`pieces`]; a piece that is a token of the
+//! [`vocabulary`] is counted as that, and any other is [merged](merge) from its
+//! bytes. All tables are read-only data of the program.
+
+mod class;
+#[allow(dead_code, reason = "some of it is for the build script alone")]
+mod layout;
+mod merge;
+mod pieces;
+mod tokenizer;
+mod vocabulary;
+
+pub use tokenizer::{Tokenizer, UnknownToken};

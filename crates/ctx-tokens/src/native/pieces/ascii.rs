@@ -1,0 +1,100 @@
+//! Runs of ASCII letters, eight bytes at a time.
+//!
+//! Eight bytes are one number, and what is found out about each of them is in
+//! the highest bit of each byte of another number.
+
+use crate::native::vocabulary::eight_bytes;
+
+const EACH: u64 = u64::from_le_bytes([1; 8]);
+const HIGH: u64 = EACH << 7;
+
+/// The bytes from `first` to `last`, both ASCII.
+#[inline(always)]
+const fn between(bytes: u64, first: u8, last: u8) -> u64 {
+    let low = bytes & !HIGH;
+    let from_first = low + EACH * (0x80 - first as u64);
+    let above_last = low + EACH * (0x7f - last as u64);
+    from_first & !above_last & !bytes & HIGH
+}
+
+/// How many of the first bytes are marked.
+#[inline(always)]
+const fn leading(marks: u64) -> usize {
+    (!marks & HIGH).trailing_zeros() as usize / 8
+}
+
+/// The end of the letters in upper case at `start`, and the end of those in
+/// lower case after them.
+#[inline(always)]
+pub(super) fn word(text: &[u8], start: usize) -> (usize, usize) {
+    let bytes = eight_bytes(text, start);
+    let upper = leading(between(bytes, b'A', b'Z'));
+    if upper == 8 {
+        return long_word(text, start);
+    }
+    let lower = between(bytes, b'a', b'z') >> (8 * upper);
+    let length = upper + leading(lower);
+    if length == 8 {
+        return (start + upper, lower_end(text, start + length));
+    }
+    (start + upper, start + length)
+}
+
+#[cold]
+fn long_word(text: &[u8], mut start: usize) -> (usize, usize) {
+    loop {
+        let length = leading(between(eight_bytes(text, start), b'A', b'Z'));
+        start += length;
+        if length < 8 {
+            return (start, lower_end(text, start));
+        }
+    }
+}
+
+#[inline(always)]
+fn lower_end(text: &[u8], mut start: usize) -> usize {
+    loop {
+        let length = leading(between(eight_bytes(text, start), b'a', b'z'));
+        start += length;
+        if length < 8 {
+            return start;
+        }
+    }
+}
+
+/// The end of the letters at `start`.
+#[inline(always)]
+pub(super) fn letters(text: &[u8], mut start: usize) -> usize {
+    loop {
+        // The bit by which upper and lower case differ.
+        let bytes = eight_bytes(text, start) | EACH << 5;
+        let length = leading(between(bytes, b'a', b'z'));
+        start += length;
+        if length < 8 {
+            return start;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{letters, word};
+
+    #[test]
+    fn runs_end_where_a_loop_over_the_bytes_ends() {
+        for byte in 0..=u8::MAX {
+            for upper in 0..20 {
+                for lower in 0..20 {
+                    let text = [vec![b'Q'; upper], vec![b'q'; lower], vec![byte, b'q']].concat();
+                    let count = |at: usize, is: fn(&u8) -> bool| {
+                        at + text[at..].iter().take_while(|byte| is(byte)).count()
+                    };
+                    let end_of_upper = count(0, u8::is_ascii_uppercase);
+                    let end = count(end_of_upper, u8::is_ascii_lowercase);
+                    assert_eq!(word(&text, 0), (end_of_upper, end), "{text:?}");
+                    assert_eq!(letters(&text, 0), count(0, u8::is_ascii_alphabetic));
+                }
+            }
+        }
+    }
+}

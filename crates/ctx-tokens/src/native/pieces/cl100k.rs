@@ -1,0 +1,59 @@
+//! The pieces of `cl100k_base`.
+
+use super::{Pattern, White, ascii, contraction, numbers, punctuation};
+use crate::native::class::{Class, class_at, run_end};
+
+/// ```text
+/// '(?i:[sdmt]|ll|ve|re)
+/// [^\r\n\p{L}\p{N}]?+\p{L}++
+/// \p{N}{1,3}+
+///  ?[^\s\p{L}\p{N}]++[\r\n]*+
+/// \s++$
+/// \s*[\r\n]
+/// \s+(?!\S)
+/// \s
+/// ```
+pub(crate) enum Cl100k {}
+
+impl Pattern for Cl100k {
+    #[inline(always)]
+    fn piece_end(text: &[u8], start: usize) -> usize {
+        let (class, length) = class_at(text, start);
+        if class.is(Class::LETTER) {
+            return letters(text, start);
+        }
+        if class.is(Class::NUMBER) {
+            return numbers(text, start, length);
+        }
+        if let Some(end) = contraction(text, start) {
+            return end;
+        }
+        if !class.is(Class::NEWLINE) {
+            // Any other character may stand before letters.
+            let end = letters(text, start + length);
+            if end > start + length {
+                return end;
+            }
+            if let Some(end) = punctuation(text, start, b"\r\n") {
+                return end;
+            }
+        }
+        let white = White::at(text, start);
+        if white.end == text.len() {
+            // `\s++$` comes first: with line ends or without.
+            white.end
+        } else {
+            white.piece_end(text, start)
+        }
+    }
+}
+
+/// `\p{L}*`
+#[inline(always)]
+fn letters(text: &[u8], start: usize) -> usize {
+    let end = ascii::letters(text, start);
+    if text.get(end).is_some_and(|byte| !byte.is_ascii()) {
+        return run_end(text, end, Class::LETTER);
+    }
+    end
+}

@@ -1,0 +1,114 @@
+//! Splitting a text into pieces, which are encoded each on its own.
+//!
+//! OpenAI defines the pieces by a regular expression, whose matches follow one
+//! another without a gap. Here each expression is a function that says where the
+//! piece ends that begins at a given place. The alternatives of an expression
+//! are tried in their order, and each takes as much as it can, as in the
+//! expression. What both expressions have in common is in this module.
+
+mod ascii;
+mod cl100k;
+mod o200k;
+
+pub(crate) use cl100k::Cl100k;
+pub(crate) use o200k::O200k;
+
+use super::class::{Class, class_at, run_end};
+
+/// How an encoding splits text.
+pub(crate) trait Pattern {
+    /// Where the piece ends that begins at `start`.
+    ///
+    /// `text` is valid UTF-8, and `start` is a border between characters before its end.
+    fn piece_end(text: &[u8], start: usize) -> usize;
+}
+
+/// `(?i:'s|'t|'re|'ve|'m|'ll|'d)`: where it ends, if the text has it at `at`.
+///
+/// Case is that of Unicode, in which `ſ` (U+017F) is a kind of `s`.
+#[inline(always)]
+fn contraction(text: &[u8], at: usize) -> Option<usize> {
+    if text.get(at) != Some(&b'\'') {
+        return None;
+    }
+    let letter = |n: usize| text.get(at + n).map_or(0, u8::to_ascii_lowercase);
+    match (letter(1), letter(2)) {
+        (b's' | b't' | b'm' | b'd', _) => Some(at + 2),
+        (b'r' | b'v', b'e') | (b'l', b'l') | (0xc5, 0xbf) => Some(at + 3),
+        _ => None,
+    }
+}
+
+/// `\p{N}{1,3}`, where the number at `start` is `length` bytes long.
+fn numbers(text: &[u8], start: usize, length: usize) -> usize {
+    let mut end = start + length;
+    for _ in 0..2 {
+        let (class, length) = class_at(text, end);
+        if !class.is(Class::NUMBER) {
+            break;
+        }
+        end += length;
+    }
+    end
+}
+
+/// ` ?[^\s\p{L}\p{N}]+` and then as many of the bytes `tail` as there are.
+#[inline(always)]
+fn punctuation(text: &[u8], start: usize, tail: &[u8]) -> Option<usize> {
+    let first = start + usize::from(text[start] == b' ');
+    let mut end = run_end(text, first, Class::PUNCTUATION);
+    if end == first {
+        return None;
+    }
+    while text.get(end).is_some_and(|byte| tail.contains(byte)) {
+        end += 1;
+    }
+    Some(end)
+}
+
+/// A run of white space, as far as the last character and the last line end of
+/// it matter.
+struct White {
+    /// Where the run ends.
+    end: usize,
+    /// Where its last character begins.
+    last: usize,
+    /// The end of the last `\r` or `\n` in it.
+    newline: Option<usize>,
+}
+
+impl White {
+    #[inline(always)]
+    fn at(text: &[u8], start: usize) -> Self {
+        let mut white = Self {
+            end: start,
+            last: start,
+            newline: None,
+        };
+        loop {
+            let (class, length) = class_at(text, white.end);
+            if !class.is(Class::WHITE) {
+                return white;
+            }
+            white.last = white.end;
+            white.end += length;
+            if class.is(Class::NEWLINE) {
+                white.newline = Some(white.end);
+            }
+        }
+    }
+
+    /// `\s*[\r\n]+|\s+(?!\S)|\s+` from `start` on.
+    ///
+    /// With a line end in it, the run goes up to the last one. Without, and with
+    /// other text after it, it leaves its last character to the next piece; it
+    /// has to take that one too if it has no other.
+    #[inline(always)]
+    fn piece_end(&self, text: &[u8], start: usize) -> usize {
+        match self.newline {
+            Some(newline) => newline,
+            None if self.end == text.len() || self.last == start => self.end,
+            None => self.last,
+        }
+    }
+}

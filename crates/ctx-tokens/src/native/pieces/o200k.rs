@@ -1,0 +1,134 @@
+//! The pieces of `o200k_base`.
+
+use super::{Pattern, White, ascii, contraction, numbers, punctuation};
+use crate::native::class::{Class, class_at, run_end};
+
+/// With U for `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]` and L for `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`:
+///
+/// ```text
+/// [^\r\n\p{L}\p{N}]?U*L+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
+/// [^\r\n\p{L}\p{N}]?U+L*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
+/// \p{N}{1,3}
+///  ?[^\s\p{L}\p{N}]+[\r\n/]*
+/// \s*[\r\n]+
+/// \s+(?!\S)
+/// \s+
+/// ```
+pub(crate) enum O200k {}
+
+impl Pattern for O200k {
+    #[inline(always)]
+    fn piece_end(text: &[u8], start: usize) -> usize {
+        let (class, length) = class_at(text, start);
+        if class.is(Class::LETTER) {
+            return Word::at(text, start).piece_end(text);
+        }
+        if class.is(Class::NUMBER) {
+            return numbers(text, start, length);
+        }
+        if !class.is(Class::NEWLINE) {
+            // Any other character may stand before a word.
+            let word = Word::at(text, start + length);
+            if class.is(Class::MARK) {
+                return marked(text, start, word);
+            }
+            if word.kind != Kind::None {
+                return word.piece_end(text);
+            }
+            if let Some(end) = punctuation(text, start, b"\r\n/") {
+                return end;
+            }
+        }
+        White::at(text, start).piece_end(text, start)
+    }
+}
+
+/// A piece that begins with a mark, where `word` is what comes after it.
+///
+/// A mark may stand before a word, but it may also be a word: it is in U and in
+/// L. The first alternative, with the mark before the word, comes first; then
+/// the first alternative with the mark as a part of the word; then only the
+/// second, which is never needed, since the mark alone makes L+.
+#[cold]
+fn marked(text: &[u8], start: usize, word: Word) -> usize {
+    if word.kind == Kind::EndsLow {
+        word.piece_end(text)
+    } else {
+        Word::at(text, start).piece_end(text)
+    }
+}
+
+/// The letters and marks of a word.
+struct Word {
+    end: usize,
+    kind: Kind,
+}
+
+/// Which alternative the word is of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// There is no word.
+    None,
+    /// The first: U*L+.
+    EndsLow,
+    /// The second: U+L*, where the first does not match, so that all of it is in upper case.
+    AllUpper,
+}
+
+const UPPERLIKE: Class = Class::UPPER.or(Class::BOTH).or(Class::MARK);
+const LOWERLIKE: Class = Class::LOWER.or(Class::BOTH).or(Class::MARK);
+
+impl Word {
+    #[inline(always)]
+    fn at(text: &[u8], start: usize) -> Self {
+        let (upper, end) = ascii::word(text, start);
+        if text.get(end).is_some_and(|byte| !byte.is_ascii()) {
+            return Self::of_any_letters(text, start);
+        }
+        let kind = if end > upper {
+            Kind::EndsLow
+        } else if upper > start {
+            Kind::AllUpper
+        } else {
+            Kind::None
+        };
+        Self { end, kind }
+    }
+
+    /// U takes all it can. If a letter in lower case follows, L+ takes it and
+    /// all it can after it. If none follows, U has to give back characters until
+    /// one is in L, which then is the last of the word: letters in upper case
+    /// follow it. If U has none to give, the word is all in upper case.
+    fn of_any_letters(text: &[u8], start: usize) -> Self {
+        let mut end = start;
+        let mut last_of_both = None;
+        loop {
+            let (class, length) = class_at(text, end);
+            if class.is(Class::LOWER) {
+                let end = run_end(text, end, LOWERLIKE);
+                let kind = Kind::EndsLow;
+                return Self { end, kind };
+            }
+            if !class.is(UPPERLIKE) {
+                break;
+            }
+            end += length;
+            if class.is(LOWERLIKE) {
+                last_of_both = Some(end);
+            }
+        }
+        let kind = match last_of_both {
+            Some(_) => Kind::EndsLow,
+            None if end > start => Kind::AllUpper,
+            None => Kind::None,
+        };
+        let end = last_of_both.unwrap_or(end);
+        Self { end, kind }
+    }
+
+    /// The end of the word with its contraction.
+    #[inline(always)]
+    fn piece_end(&self, text: &[u8]) -> usize {
+        contraction(text, self.end).unwrap_or(self.end)
+    }
+}

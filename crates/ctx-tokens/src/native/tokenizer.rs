@@ -1,0 +1,186 @@
+//! What users of the engine see.
+
+use std::ops::ControlFlow;
+
+use super::merge::Merger;
+use super::pieces::{Cl100k, O200k, Pattern};
+use super::vocabulary::{self, Vocabulary};
+use crate::TokenCounter;
+
+/// An exact tokenizer, which costs nothing to make: its tables are part of the
+/// program. It can be copied, and used by several threads at a time.
+///
+/// Words that look like control tokens (`<|endoftext|>`) are the plain text they are.
+///
+/// ```
+/// use ctx_tokens::Tokenizer;
+///
+/// let tokenizer = Tokenizer::o200k_base();
+/// assert_eq!(tokenizer.encode("hello world"), [24912, 2375]);
+/// assert_eq!(tokenizer.truncate("hello world", 1), "hello");
+/// ```
+#[derive(Clone, Copy)]
+pub struct Tokenizer {
+    vocabulary: &'static Vocabulary,
+    pattern: Which,
+}
+
+#[derive(Clone, Copy)]
+enum Which {
+    O200k,
+    Cl100k,
+}
+
+/// A number that is no token of the encoding. Control tokens have no text and
+/// are unknown too.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no token has the number {0}")]
+pub struct UnknownToken(pub u32);
+
+impl Tokenizer {
+    /// GPT-4o and after; `o200k_harmony` differs only in its control tokens.
+    pub const fn o200k_base() -> Self {
+        Self {
+            vocabulary: &vocabulary::O200K,
+            pattern: Which::O200k,
+        }
+    }
+
+    /// GPT-4 and GPT-3.5.
+    pub const fn cl100k_base() -> Self {
+        Self {
+            vocabulary: &vocabulary::CL100K,
+            pattern: Which::Cl100k,
+        }
+    }
+
+    /// The number of tokens of bytes that should be UTF-8. What is not counts as
+    /// `String::from_utf8_lossy` reads it: U+FFFD for each longest part of a
+    /// character that has begun well, and for each byte that begins none.
+    pub fn count_bytes(&self, bytes: &[u8]) -> u64 {
+        self.count(&String::from_utf8_lossy(bytes))
+    }
+
+    /// The tokens of a text.
+    pub fn encode(&self, text: &str) -> Vec<u32> {
+        let mut tokens = Vec::new();
+        self.each_piece(text, |piece| {
+            match piece {
+                Piece::Token(rank) => tokens.push(rank),
+                Piece::Merged(ranks) => tokens.extend_from_slice(ranks),
+            }
+            ControlFlow::Continue(())
+        });
+        tokens
+    }
+
+    /// The bytes of some tokens. They need not be UTF-8: a token may hold a part
+    /// of a character.
+    pub fn decode(&self, tokens: &[u32]) -> Result<Vec<u8>, UnknownToken> {
+        let mut text = Vec::new();
+        for &rank in tokens {
+            let bytes = self.vocabulary.bytes(rank).ok_or(UnknownToken(rank))?;
+            text.extend_from_slice(bytes);
+        }
+        Ok(text)
+    }
+
+    /// The beginning of `text` that has at most `limit` tokens: all of its first
+    /// `limit` tokens that make whole characters. (Where that beginning, taken
+    /// alone, is split in another way and has more tokens, it is cut again.)
+    pub fn truncate<'t>(&self, text: &'t str, limit: u64) -> &'t str {
+        let mut rest = text;
+        while let Some(cut) = self.cut(rest, limit) {
+            rest = &rest[..rest.floor_char_boundary(cut)];
+        }
+        rest
+    }
+
+    /// Where the first `limit` tokens of `text` end, or `None` if it has no more.
+    fn cut(&self, text: &str, limit: u64) -> Option<usize> {
+        let mut left = limit;
+        let mut end = 0;
+        let mut cut = None;
+        self.each_piece(text, |piece| {
+            for &rank in piece.ranks() {
+                if left == 0 {
+                    cut = Some(end);
+                    return ControlFlow::Break(());
+                }
+                left -= 1;
+                end += self.vocabulary.length(rank);
+            }
+            ControlFlow::Continue(())
+        });
+        cut
+    }
+
+    fn each_piece(&self, text: &str, take: impl FnMut(Piece<'_>) -> ControlFlow<()>) {
+        match self.pattern {
+            Which::O200k => self.each_piece_of::<O200k>(text, take),
+            Which::Cl100k => self.each_piece_of::<Cl100k>(text, take),
+        }
+    }
+
+    fn each_piece_of<P: Pattern>(
+        &self,
+        text: &str,
+        mut take: impl FnMut(Piece<'_>) -> ControlFlow<()>,
+    ) {
+        let text = text.as_bytes();
+        let mut merger = Merger::new(self.vocabulary);
+        let mut start = 0;
+        while start < text.len() {
+            let end = P::piece_end(text, start);
+            let piece = match self.vocabulary.rank(text, start, end) {
+                Some(rank) => Piece::Token(rank),
+                None => Piece::Merged(merger.encode(&text[start..end])),
+            };
+            if take(piece).is_break() {
+                return;
+            }
+            start = end;
+        }
+    }
+}
+
+/// The tokens of a piece.
+enum Piece<'m> {
+    Token(u32),
+    Merged(&'m [u32]),
+}
+
+impl Piece<'_> {
+    fn ranks(&self) -> &[u32] {
+        match self {
+            Self::Token(rank) => std::slice::from_ref(rank),
+            Self::Merged(ranks) => ranks,
+        }
+    }
+}
+
+impl TokenCounter for Tokenizer {
+    fn count(&self, text: &str) -> u64 {
+        let mut tokens = 0;
+        self.each_piece(text, |piece| {
+            tokens += piece.ranks().len() as u64;
+            ControlFlow::Continue(())
+        });
+        tokens
+    }
+
+    fn count_up_to(&self, text: &str, limit: u64) -> Option<u64> {
+        if (text.len() as u64).div_ceil(Vocabulary::LONGEST as u64) > limit {
+            return None;
+        }
+        let mut tokens = 0;
+        self.each_piece(text, |piece| {
+            tokens += piece.ranks().len() as u64;
+            if tokens > limit {
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        });
+        (tokens <= limit).then_some(tokens)
+    }
+}

@@ -1,0 +1,193 @@
+//! The tables of the vocabularies: read-only bytes of the program, made by the
+//! build script. Nothing is built at start, and the system loads only the pages
+//! that a text touches.
+
+use super::layout::{
+    DISPLACEMENTS, Hashed, Layout, NO_SHORT, SHORT, children, ends_token, is_child, long_offset,
+    long_rank, long_tag_and_length, short_key,
+};
+
+/// Numbers as the build script wrote them, lowest byte first.
+type Numbers<const WIDTH: usize> = &'static [[u8; WIDTH]];
+
+/// The tokens of one encoding.
+pub(crate) struct Vocabulary {
+    layout: Layout,
+    short: Numbers<8>,
+    long: Numbers<8>,
+    pairs: Numbers<4>,
+    splits: Numbers<8>,
+    nodes: Numbers<4>,
+    ranks: Numbers<4>,
+    starts: Numbers<4>,
+    bytes: &'static [u8],
+}
+
+/// A token found in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Token {
+    pub(crate) rank: u32,
+    pub(crate) length: usize,
+}
+
+/// Keeps a table from straddling more cache lines and pages than it must.
+#[repr(C, align(64))]
+struct Aligned<T: ?Sized>(T);
+
+macro_rules! table {
+    ($file:expr) => {{
+        static TABLE: &Aligned<[u8]> =
+            &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/", $file)));
+        &TABLE.0
+    }};
+}
+
+macro_rules! vocabulary {
+    ($name:literal, $bits:literal) => {
+        Vocabulary {
+            layout: Layout { bits: $bits },
+            short: table!(concat!($name, ".short")).as_chunks().0,
+            long: table!(concat!($name, ".long")).as_chunks().0,
+            pairs: table!(concat!($name, ".pairs")).as_chunks().0,
+            splits: table!(concat!($name, ".splits")).as_chunks().0,
+            nodes: table!(concat!($name, ".nodes")).as_chunks().0,
+            ranks: table!(concat!($name, ".ranks")).as_chunks().0,
+            starts: table!(concat!($name, ".starts")).as_chunks().0,
+            bytes: table!(concat!($name, ".bytes")),
+        }
+    };
+}
+
+pub(crate) static O200K: Vocabulary = vocabulary!("o200k", 18);
+pub(crate) static CL100K: Vocabulary = vocabulary!("cl100k", 17);
+
+/// The eight bytes from `at` on as a number, the first lowest; zeros where the text ends.
+#[inline(always)]
+pub(crate) fn eight_bytes(text: &[u8], at: usize) -> u64 {
+    let rest = text.get(at..).unwrap_or_default();
+    match rest.first_chunk() {
+        Some(bytes) => u64::from_le_bytes(*bytes),
+        None => rest
+            .iter()
+            .rev()
+            .fold(0, |number, byte| number << 8 | u64::from(*byte)),
+    }
+}
+
+impl Vocabulary {
+    /// No token has more bytes.
+    pub(crate) const LONGEST: usize = 128;
+
+    /// The rank of the token that is `text[start..end]`, which is not empty.
+    #[inline(always)]
+    pub(crate) fn rank(&self, text: &[u8], start: usize, end: usize) -> Option<u32> {
+        let length = end - start;
+        let first = eight_bytes(text, start);
+        if length <= SHORT {
+            let bytes = first & ((1 << (8 * length)) - 1);
+            self.short(short_key(bytes, length))
+        } else {
+            self.long(first, &text[start..end])
+        }
+    }
+
+    #[inline(always)]
+    fn short(&self, key: u64) -> Option<u32> {
+        let Hashed { home, tag } = self.layout.short(key);
+        let places = &self.short[home..home + DISPLACEMENTS];
+        for (step, place) in (0..).zip(places) {
+            let entry = u64::from_le_bytes(*place);
+            let rank = self.layout.rank(entry);
+            if entry == self.layout.short_entry(tag, step, rank) {
+                return Some(rank);
+            }
+            if entry == NO_SHORT {
+                break;
+            }
+        }
+        None
+    }
+
+    fn long(&self, first: u64, piece: &[u8]) -> Option<u32> {
+        let length = piece.len();
+        if length > Self::LONGEST {
+            return None;
+        }
+        let last = eight_bytes(piece, length - 8);
+        let Hashed { home, tag } = self.layout.long(first, last, length);
+        let sought = tag << 8 | length as u64;
+        let mut place = home;
+        loop {
+            let entry = u64::from_le_bytes(self.long[place]);
+            if entry == 0 {
+                return None;
+            }
+            if long_tag_and_length(entry) == sought {
+                let offset = long_offset(entry);
+                if self.bytes[offset..offset + length] == *piece {
+                    return Some(long_rank(entry));
+                }
+            }
+            place += 1;
+        }
+    }
+
+    /// The longest token that `bytes` begin with. Each single byte is a token, so
+    /// there is one, unless there are no bytes.
+    #[inline]
+    pub(crate) fn longest(&self, bytes: &[u8]) -> Token {
+        let mut node = u32::from_le_bytes(self.nodes[0]);
+        let (mut end, mut length) = (0, 0);
+        for (depth, &byte) in bytes.iter().enumerate() {
+            let place = children(node) + usize::from(byte);
+            node = u32::from_le_bytes(self.nodes[place]);
+            if !is_child(node, byte) {
+                break;
+            }
+            if ends_token(node) {
+                (end, length) = (place, depth + 1);
+            }
+        }
+        Token {
+            rank: u32::from_le_bytes(self.ranks[end]),
+            length,
+        }
+    }
+
+    /// The token that `left` and `right` merge into, if the encoding makes it of them.
+    #[inline]
+    pub(crate) fn merged(&self, left: u32, right: u32) -> Option<u32> {
+        let Hashed { home, tag } = self.layout.pair(left, right);
+        let mut place = home;
+        loop {
+            let entry = u32::from_le_bytes(self.pairs[place]);
+            if entry == 0 {
+                return None;
+            }
+            let rank = self.layout.rank(u64::from(entry));
+            if entry == self.layout.pair_entry(tag, rank) && self.split(rank) == (left, right) {
+                return Some(rank);
+            }
+            place += 1;
+        }
+    }
+
+    /// The two tokens that `rank` is merged from; of a single byte, itself.
+    #[inline]
+    pub(crate) fn split(&self, rank: u32) -> (u32, u32) {
+        let split = u64::from_le_bytes(self.splits[rank as usize]);
+        (split as u32, (split >> 32) as u32)
+    }
+
+    /// The bytes of a token, or `None` if no token has that rank.
+    pub(crate) fn bytes(&self, rank: u32) -> Option<&'static [u8]> {
+        let rank = usize::try_from(rank).ok()?;
+        let [start, end] = [*self.starts.get(rank)?, *self.starts.get(rank + 1)?];
+        Some(&self.bytes[u32::from_le_bytes(start) as usize..u32::from_le_bytes(end) as usize])
+    }
+
+    /// How many bytes the token `rank` has.
+    pub(crate) fn length(&self, rank: u32) -> usize {
+        self.bytes(rank).map_or(0, <[u8]>::len)
+    }
+}

@@ -1,0 +1,128 @@
+//! The engine against tiktoken-rs: token for token.
+//!
+//! `fuzz/` compares with a third implementation and on as many records as one likes.
+
+mod random;
+
+use std::path::{Path, PathBuf};
+
+use ctx_tokens::{TokenCounter, Tokenizer};
+use tiktoken_rs::CoreBPE;
+
+fn engines() -> [(&'static str, Tokenizer, &'static CoreBPE); 2] {
+    [
+        ("o200k_base", Tokenizer::o200k_base(), tiktoken_rs::o200k_base_singleton()),
+        ("cl100k_base", Tokenizer::cl100k_base(), tiktoken_rs::cl100k_base_singleton()),
+    ]
+}
+
+#[track_caller]
+fn check(text: &str) {
+    for (name, tokenizer, reference) in engines() {
+        let tokens = tokenizer.encode(text);
+        let expected = reference.encode_ordinary(text);
+        if tokens != expected {
+            let place = tokens.iter().zip(&expected).take_while(|(a, b)| a == b).count();
+            let before = tokenizer.decode(&tokens[..place]).expect("its own tokens").len();
+            let around = &text.as_bytes()[before.saturating_sub(20)..text.len().min(before + 60)];
+            panic!("{name}: token {place} differs near {:?}", String::from_utf8_lossy(around));
+        }
+        assert_eq!(tokenizer.count(text), expected.len() as u64, "{name}: {text:?}");
+    }
+}
+
+#[test]
+fn random_records_are_encoded_alike() {
+    for number in 0..20_000 {
+        check(&random::record(number));
+    }
+}
+
+#[test]
+#[ignore = "takes minutes; CTX_RECORDS says how many records"]
+fn many_random_records_are_encoded_alike() {
+    let records = std::env::var("CTX_RECORDS").map_or(2_000_000, |n| n.parse().expect("a number"));
+    for number in 20_000..20_000 + records {
+        check(&random::record(number));
+    }
+}
+
+/// Each two characters of a set with all that the patterns tell apart, and each three.
+#[test]
+fn short_texts_of_every_class_are_encoded_alike() {
+    let chars = [
+        'a', 'B', 'ǅ', 'ʰ', '中', '\u{301}', '1', '½', ' ', '\t', '\u{a0}', '\n', '\r', '!', '/',
+        '\'', 's', 'ſ', 'l', '😀',
+    ];
+    for a in chars {
+        for b in chars {
+            for c in chars {
+                check(&String::from_iter([a, b, c]));
+                check(&String::from_iter(['x', a, b, c, 'Y']));
+                check(&String::from_iter(['X', a, b, c, ' ', 'y']));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_character_has_its_class() {
+    // Between letters in upper and in lower case, numbers and spaces.
+    let chars: Vec<char> = ('\0'..=char::MAX).collect();
+    for chars in chars.chunks(512) {
+        let texts = chars.iter().map(|c| format!("A{c}a{c}1{c} {c}B{c}"));
+        check(&texts.collect::<String>());
+    }
+}
+
+/// Files that every developer's machine has: sources and READMEs of crates.
+#[test]
+fn files_of_the_cargo_registry_are_encoded_alike() {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    let Some(registry) = home.map(|home| home.join("registry/src")) else {
+        return;
+    };
+    let mut left = 4 << 20;
+    each_file(&registry, &mut |path| {
+        let known = ["rs", "md", "toml", "txt", "json", "py", "c", "h"];
+        let known = path.extension().is_some_and(|name| known.iter().any(|known| name == *known));
+        if known
+            && left > 0
+            && let Ok(text) = std::fs::read_to_string(path)
+        {
+            // The first part of each is enough, so that many files get a turn.
+            let text = &text[..text.floor_char_boundary(20_000)];
+            check(text);
+            left -= text.len().min(left);
+        }
+    });
+}
+
+/// Sessions, where CTX_TRANSCRIPTS names a folder of them.
+#[test]
+fn transcripts_are_encoded_alike() {
+    let Some(folder) = std::env::var_os("CTX_TRANSCRIPTS") else {
+        return;
+    };
+    each_file(Path::new(&folder), &mut |path| {
+        if let Ok(text) = std::fs::read_to_string(path) {
+            text.lines().for_each(check);
+        }
+    });
+}
+
+fn each_file(folder: &Path, take: &mut impl FnMut(&Path)) {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return;
+    };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            each_file(&path, take);
+        } else {
+            take(&path);
+        }
+    }
+}
