@@ -1,1 +1,35 @@
-//! x
+//! The token engine against two other implementations, token for token.
+
+use ctx_tokens::{TokenCounter, Tokenizer};
+
+#[path = "../../crates/ctx-tokens/tests/random/mod.rs"]
+mod random;
+
+/// Record `number` of the random texts that the tests of ctx-tokens use too.
+pub fn record(number: u64) -> String {
+    random::record(number)
+}
+
+/// Compares the encodings of a text, and panics where one differs.
+pub fn compare(text: &str) {
+    let own = [Tokenizer::o200k_base(), Tokenizer::cl100k_base()];
+    let openai = [bpe_openai::o200k_base(), bpe_openai::cl100k_base()];
+    let tiktoken = [
+        tiktoken_rs::o200k_base_singleton(),
+        tiktoken_rs::cl100k_base_singleton(),
+    ];
+    for ((own, openai), tiktoken) in own.iter().zip(openai).zip(tiktoken) {
+        let tokens = own.encode(text);
+        assert_eq!(tokens, openai.encode(text), "bpe-openai: {text:?}");
+        // It panics on long runs of white space.
+        if text.len() < 100_000 {
+            assert_eq!(tokens, tiktoken.encode_ordinary(text), "tiktoken-rs: {text:?}");
+        }
+        assert_eq!(own.decode(&tokens).as_deref(), Ok(text.as_bytes()));
+        let count = tokens.len() as u64;
+        assert_eq!(own.count(text), count);
+        assert_eq!(own.count_up_to(text, count), Some(count));
+        let half = own.truncate(text, count / 2);
+        assert!(text.starts_with(half) && own.count(half) <= count / 2, "{text:?}");
+    }
+}

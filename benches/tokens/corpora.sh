@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# Writes the texts that are measured into a folder: code, prose, JSON, logs, Chinese, and
+# hostile pieces of one megabyte.
+#
+#   CTX_TRANSCRIPTS=~/sessions benches/tokens/corpora.sh FOLDER
+#
+# Code and prose come from the local cargo registry; JSON and Chinese from the *.jsonl below
+# CTX_TRANSCRIPTS (JSON: their lines; Chinese: the lines in which it prevails, unescaped and repeated up to a million characters);
+# logs and hostile pieces are made. Needs python3.
+set -euo pipefail
+mkdir -p "$1"
+python3 - "$1" "${CARGO_HOME:-$HOME/.cargo}/registry/src" "${CTX_TRANSCRIPTS:-}" <<'PY'
+import base64, json, pathlib, random, re, sys
+
+out, registry, transcripts = map(pathlib.Path, sys.argv[1:4])
+LIMIT = 4_000_000
+random.seed(1)
+
+def write(name, text):
+    text = text.encode("utf-8", "ignore")[:LIMIT].decode("utf-8", "ignore")
+    if text:
+        (out / name).write_text(text, newline="")
+
+def files(root, pattern, most):
+    taken = 0
+    for path in sorted(root.rglob(pattern)):
+        text = path.read_text(errors="replace")[:most]
+        yield text
+        taken += len(text)
+        if taken > LIMIT:
+            return
+
+write("code", "".join(files(registry, "*.rs", 40_000)))
+write("prose", "".join(files(registry, "*.md", 40_000)))
+if sys.argv[3]:
+    write("json", "".join(files(transcripts, "*.jsonl", 200_000)))
+    def strings(value):
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            for inner in value.values():
+                yield from strings(inner)
+        elif isinstance(value, list):
+            for inner in value:
+                yield from strings(inner)
+    chinese = []
+    for path in sorted(transcripts.rglob("*.jsonl")):
+        for line in path.read_text(errors="replace").splitlines():
+            try:
+                record = json.loads(line)
+            except ValueError:
+                continue
+            for text in strings(record):
+                if 2 * len(re.findall("[\u4e00-\u9fff]", text)) > len(text):
+                    chinese.append(text + "\n")
+    chinese = "".join(chinese)
+    if chinese:
+        write("chinese", chinese * (1_000_000 // len(chinese) + 1))
+levels = ["INFO", "WARN", "ERROR", "DEBUG"]
+write("log", "".join(
+    f"2026-11-{n % 30 + 1:02}T{n % 24:02}:{n % 60:02}:{n * 7 % 60:02}.{n % 1000:03}Z "
+    f"{random.choice(levels)} worker-{n % 17} request={random.getrandbits(64):016x} "
+    f"GET /api/v2/items/{random.randrange(100000)} 200 {random.random() * 90:.2f}ms\n"
+    for n in range(60_000)))
+
+for name, text in {
+    "hostile-a": "a" * 1_000_000,
+    "hostile-space": " " * 1_000_000,
+    "hostile-cjk": "".join(chr(random.randrange(0x4e00, 0xa000)) for _ in range(333_334)),
+    "hostile-base64": base64.b64encode(random.randbytes(750_000)).decode(),
+    "hostile-letters": "".join(random.choices("abcdefghijklmnopqrstuvwxyz", k=1_000_000)),
+}.items():
+    (out / name).write_text(text)
+PY

@@ -1,0 +1,140 @@
+//! The tokenizer's own promises; that its tokens are the right ones is tested in `exact.rs`.
+
+mod random;
+
+use ctx_tokens::{TokenCounter, Tokenizer, UnknownToken};
+
+const BOTH: [fn() -> Tokenizer; 2] = [Tokenizer::o200k_base, Tokenizer::cl100k_base];
+
+fn texts() -> impl Iterator<Item = String> {
+    (0..3_000).map(random::record)
+}
+
+#[test]
+fn the_empty_text_has_no_tokens() {
+    for tokenizer in BOTH.map(|make| make()) {
+        assert_eq!(tokenizer.count(""), 0);
+        assert_eq!(tokenizer.count_up_to("", 0), Some(0));
+        assert!(tokenizer.encode("").is_empty());
+        assert_eq!(tokenizer.truncate("", 5), "");
+    }
+}
+
+#[test]
+fn control_tokens_are_text() {
+    assert_eq!(Tokenizer::o200k_base().count("<|endoftext|>"), 7);
+}
+
+#[test]
+fn decoding_gives_the_text_back() {
+    for tokenizer in BOTH.map(|make| make()) {
+        for text in texts() {
+            let tokens = tokenizer.encode(&text);
+            assert_eq!(tokenizer.decode(&tokens), Ok(text.into_bytes()));
+        }
+    }
+}
+
+#[test]
+fn numbers_that_are_no_tokens_are_named() {
+    let o200k = Tokenizer::o200k_base();
+    assert_eq!(o200k.decode(&[0, 199_997]).map(|bytes| bytes[0]), Ok(b'!'));
+    for unknown in [199_998, 199_999, u32::MAX] {
+        assert_eq!(o200k.decode(&[0, unknown]), Err(UnknownToken(unknown)));
+    }
+    let cl100k = Tokenizer::cl100k_base();
+    assert!(cl100k.decode(&[100_255]).is_ok());
+    let error = cl100k.decode(&[100_256]).expect_err("unknown");
+    assert_eq!(error.to_string(), "no token has the number 100256");
+}
+
+#[test]
+fn the_limit_of_a_count_is_inclusive() {
+    for tokenizer in BOTH.map(|make| make()) {
+        for text in texts() {
+            let tokens = tokenizer.count(&text);
+            assert_eq!(tokenizer.count_up_to(&text, tokens), Some(tokens));
+            assert_eq!(tokenizer.count_up_to(&text, tokens + 1), Some(tokens));
+            if tokens > 0 {
+                assert_eq!(tokenizer.count_up_to(&text, tokens - 1), None);
+                assert_eq!(tokenizer.count_up_to(&text, 0), None);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_truncated_text_keeps_to_its_limit_and_is_as_long_as_its_tokens() {
+    for tokenizer in BOTH.map(|make| make()) {
+        for text in texts() {
+            let tokens = tokenizer.encode(&text);
+            for limit in [0, 1, 2, 5, 10, tokens.len() / 2, tokens.len()] {
+                let start = tokenizer.truncate(&text, limit as u64);
+                assert!(text.starts_with(start));
+                assert!(tokenizer.count(start) <= limit as u64, "{text:?} to {limit}");
+                if limit >= tokens.len() {
+                    assert_eq!(start, text);
+                    continue;
+                }
+                let whole = tokenizer.decode(&tokens[..limit]).expect("its own tokens");
+                let whole = text.floor_char_boundary(whole.len());
+                if tokenizer.count(&text[..whole]) <= limit as u64 {
+                    assert_eq!(start, &text[..whole]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_token_that_holds_a_part_of_a_character_is_cut_off() {
+    let o200k = Tokenizer::o200k_base();
+    // Three tokens, of which only the last completes the character.
+    let text = "\u{1f9d1}\u{200d}\u{1f52c}";
+    assert!(o200k.encode(text).len() > 3);
+    for limit in 0..6 {
+        let start = o200k.truncate(text, limit);
+        assert!(o200k.count(start) <= limit);
+    }
+    assert_eq!(o200k.truncate("𒀀", 1), "");
+}
+
+#[test]
+fn bytes_that_are_not_utf_8_count_as_the_replacement_character() {
+    for tokenizer in BOTH.map(|make| make()) {
+        for (bytes, text) in [
+            (&b"plain"[..], "plain"),
+            (b"a\xffb", "a\u{fffd}b"),
+            (b"a\xe4\xb8 b", "a\u{fffd} b"),
+            (b"\xc0\x80", "\u{fffd}\u{fffd}"),
+            (b"cut \xf0\x9f\x98", "cut \u{fffd}"),
+        ] {
+            assert_eq!(tokenizer.count_bytes(bytes), tokenizer.count(text), "{bytes:?}");
+        }
+    }
+}
+
+/// Counts of bpe-openai 0.3.2; tiktoken-rs panics at the first.
+#[test]
+fn a_megabyte_of_one_character_is_counted() {
+    for (unit, o200k, cl100k) in [
+        (" ", 8_192, 8_192),
+        ("a", 131_072, 131_072),
+        ("\n", 65_536, 32_768),
+        ("中", 349_526, 349_526),
+    ] {
+        let text = unit.repeat((1usize << 20).div_ceil(unit.len()));
+        assert_eq!(Tokenizer::o200k_base().count(&text), o200k, "{unit:?}");
+        assert_eq!(Tokenizer::cl100k_base().count(&text), cl100k, "{unit:?}");
+        let then_word = format!("{text}x");
+        assert!(Tokenizer::o200k_base().count(&then_word) >= o200k);
+    }
+}
+
+#[test]
+fn a_limit_that_the_length_alone_breaks_costs_nothing() {
+    let letters = "a".repeat(16 << 20);
+    for tokenizer in BOTH.map(|make| make()) {
+        assert_eq!(tokenizer.count_up_to(&letters, 1_000), None);
+    }
+}
