@@ -233,6 +233,35 @@ fn an_unknown_format_is_counted_as_text_and_said_so() {
 }
 
 #[test]
+fn batch_records_are_counted_alike_whatever_the_number_of_jobs() {
+    let line = |n: usize| match n % 50 {
+        7 => format!("{{\"no\":\"conversation {n}\"}}\n"),
+        9 => "broken\n".to_owned(),
+        _ => format!(
+            "{{\"messages\":[{},{}]}}\n",
+            format_args!("{{\"role\":\"user\",\"content\":\"{}\"}}", "look ".repeat(n % 400)),
+            format_args!(
+                "{{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{{\"id\":\"c{}\",\
+                 \"type\":\"function\",\"function\":{{\"name\":\"tool_{}\",\"arguments\":\"{{}}\"}}}}]}}",
+                n % 3,
+                n % 11
+            ),
+        ),
+    };
+    let input: String = (0..2_000).map(line).collect();
+    let counted = |jobs| {
+        let case = count().args(["--batch", "--json", "--by", "tool", "--jobs", jobs]);
+        let done = case.stdin(input.clone()).stdout_any().stderr_has("no conversation").run();
+        (done.stdout, done.stderr)
+    };
+    let alone = counted("1");
+    assert!(alone.0.starts_with(b"{") && alone.0.len() > 500);
+    for jobs in ["2", "3", "16"] {
+        assert_eq!(counted(jobs), alone, "{jobs} jobs");
+    }
+}
+
+#[test]
 fn batch_records_are_conversations() {
     let line = |text: &str| {
         format!("{{\"id\":7,\"messages\":[{{\"role\":\"user\",\"content\":\"{text}\"}}]}}\n")

@@ -40,7 +40,7 @@ impl Counted {
         if args.text {
             counted.text(path, &plan.counting.counter)?;
         } else {
-            counted.session(path, args, &plan.counting.counter)?;
+            counted.session(path, args, plan)?;
         }
         Ok(counted)
     }
@@ -88,11 +88,17 @@ impl Counted {
         &mut self,
         path: &Path,
         args: &Args,
-        counter: &MessageCounter,
+        plan: &Plan,
     ) -> Result<(), Failure> {
+        let counter = &plan.counting.counter;
         let mut session = args.read.open(path)?;
         self.name.clone_from(&session.name);
         let dialect = session.dialect();
+        if let (Some(dialect), true) = (dialect, args.read.batch) {
+            self.batch(&mut session, dialect, plan)?;
+            self.bad = session.bad().clone();
+            return Ok(());
+        }
         session.each(|record| {
             self.record(record, dialect, args.read.batch, counter);
             Ok(())
@@ -109,8 +115,7 @@ impl Counted {
         batch: bool,
         counter: &MessageCounter,
     ) -> u64 {
-        self.records += u64::from(matches!(record.piece, Piece::Whole | Piece::First));
-        self.bytes += record.bytes.len() as u64;
+        self.seen(record);
         let Some(object) = record.whole_object() else {
             return 0;
         };
@@ -126,7 +131,18 @@ impl Counted {
         }
     }
 
-    fn conversation(
+    pub(super) fn seen(&mut self, record: &Record<'_>) {
+        self.records += u64::from(matches!(record.piece, Piece::Whole | Piece::First));
+        self.bytes += record.bytes.len() as u64;
+    }
+
+    /// Adds what was found in other conversations of the same file.
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.tally.merge(&other.tally);
+        self.no_conversation += other.no_conversation;
+    }
+
+    pub(super) fn conversation(
         &mut self,
         object: &Object<'_>,
         dialect: &dyn Dialect,

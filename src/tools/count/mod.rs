@@ -1,6 +1,7 @@
 //! `ctx-count`: messages, tokens and bytes of sessions.
 
 mod annotate;
+mod batch;
 mod breakdown;
 mod counted;
 mod json;
@@ -59,7 +60,7 @@ struct Args {
     /// Count each file as plain text: only tokens are shown
     #[arg(long, conflicts_with_all = ["batch", "dialect", "invalid"])]
     text: bool,
-    /// Count N files at a time [default: one per core]
+    /// Count N files, or N conversations of a --batch file, at a time [default: one per core]
     #[arg(short, long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
     #[command(flatten)]
@@ -110,7 +111,10 @@ struct Plan {
     /// Whether stdin was named by nobody, so that its line has no name.
     anonymous: bool,
     counting: Counting,
+    /// How many threads count files, and how many each of these has for the
+    /// conversations of its file.
     jobs: NonZeroUsize,
+    jobs_per_file: usize,
 }
 
 impl Plan {
@@ -122,11 +126,13 @@ impl Plan {
             ));
         }
         let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        let jobs = args.jobs.unwrap_or_else(cores);
         Ok(Self {
+            jobs_per_file: (jobs.get() / inputs.count().max(1)).max(1),
             inputs,
             anonymous: args.files.is_empty(),
             counting: args.counting.resolve()?,
-            jobs: args.jobs.unwrap_or_else(cores),
+            jobs,
         })
     }
 }
