@@ -7,6 +7,7 @@
 mod class;
 #[allow(dead_code, reason = "some of it is for the build script alone")]
 mod layout;
+mod memo;
 mod merge;
 mod pieces;
 mod tokenizer;

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use super::memo::Memo;
 use super::merge::Merger;
 use super::pieces::{Cl100k, O200k, Pattern};
 use super::vocabulary::{self, Vocabulary};
@@ -115,6 +116,30 @@ impl Tokenizer {
         cut
     }
 
+    /// The number of tokens of `text`, or, if it is above `limit`, some number above it.
+    fn count_within(&self, text: &str, limit: u64) -> u64 {
+        let text = text.as_bytes();
+        Memo::with(self.pattern as usize, |memo| match self.pattern {
+            Which::O200k => self.count_pieces::<O200k>(text, limit, memo),
+            Which::Cl100k => self.count_pieces::<Cl100k>(text, limit, memo),
+        })
+    }
+
+    fn count_pieces<P: Pattern>(&self, text: &[u8], limit: u64, memo: &mut Memo) -> u64 {
+        let mut merger = Merger::new(self.vocabulary);
+        let mut tokens = 0;
+        let mut start = 0;
+        while start < text.len() && tokens <= limit {
+            let end = P::piece_end(text, start);
+            tokens += match self.vocabulary.rank(text, start, end) {
+                Some(_) => 1,
+                None => memo.tokens(text, start, end, |piece| merger.encode(piece).len()),
+            };
+            start = end;
+        }
+        tokens
+    }
+
     fn each_piece(&self, text: &str, take: impl FnMut(Piece<'_>) -> ControlFlow<()>) {
         match self.pattern {
             Which::O200k => self.each_piece_of::<O200k>(text, take),
@@ -161,26 +186,14 @@ impl Piece<'_> {
 
 impl TokenCounter for Tokenizer {
     fn count(&self, text: &str) -> u64 {
-        let mut tokens = 0;
-        self.each_piece(text, |piece| {
-            tokens += piece.ranks().len() as u64;
-            ControlFlow::Continue(())
-        });
-        tokens
+        self.count_within(text, u64::MAX)
     }
 
     fn count_up_to(&self, text: &str, limit: u64) -> Option<u64> {
         if (text.len() as u64).div_ceil(Vocabulary::LONGEST as u64) > limit {
             return None;
         }
-        let mut tokens = 0;
-        self.each_piece(text, |piece| {
-            tokens += piece.ranks().len() as u64;
-            if tokens > limit {
-                return ControlFlow::Break(());
-            }
-            ControlFlow::Continue(())
-        });
+        let tokens = self.count_within(text, limit);
         (tokens <= limit).then_some(tokens)
     }
 }

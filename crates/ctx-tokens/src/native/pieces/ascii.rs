@@ -76,9 +76,33 @@ pub(super) fn letters(text: &[u8], mut start: usize) -> usize {
     }
 }
 
+/// The end of the spaces at `start`.
+#[inline(always)]
+pub(super) fn spaces(text: &[u8], mut start: usize) -> usize {
+    loop {
+        let others = eight_bytes(text, start) ^ (EACH * b' ' as u64);
+        let length = others.trailing_zeros() as usize / 8;
+        start += length;
+        if length < 8 {
+            return start;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{letters, word};
+    use super::{letters, spaces, word};
+
+    #[test]
+    fn spaces_end_at_any_other_byte() {
+        for byte in (0..=u8::MAX).filter(|byte| *byte != b' ') {
+            for length in 0..20 {
+                let text = [vec![b' '; length], vec![byte], vec![b' '; 9]].concat();
+                assert_eq!(spaces(&text, 0), length);
+                assert_eq!(spaces(&text[..length], 0), length);
+            }
+        }
+    }
 
     #[test]
     fn runs_end_where_a_loop_over_the_bytes_ends() {

@@ -92,6 +92,10 @@ impl White {
             }
             white.last = white.end;
             white.end += length;
+            if text[white.last] == b' ' {
+                white.end = ascii::spaces(text, white.end);
+                white.last = white.end - 1;
+            }
             if class.is(Class::NEWLINE) {
                 white.newline = Some(white.end);
             }
