@@ -239,7 +239,10 @@ fn batch_records_are_counted_alike_whatever_the_number_of_jobs() {
         9 => "broken\n".to_owned(),
         _ => format!(
             "{{\"messages\":[{},{}]}}\n",
-            format_args!("{{\"role\":\"user\",\"content\":\"{}\"}}", "look ".repeat(n % 400)),
+            format_args!(
+                "{{\"role\":\"user\",\"content\":\"{}\"}}",
+                "look ".repeat(n % 400)
+            ),
             format_args!(
                 "{{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{{\"id\":\"c{}\",\
                  \"type\":\"function\",\"function\":{{\"name\":\"tool_{}\",\"arguments\":\"{{}}\"}}}}]}}",
@@ -251,7 +254,11 @@ fn batch_records_are_counted_alike_whatever_the_number_of_jobs() {
     let input: String = (0..2_000).map(line).collect();
     let counted = |jobs| {
         let case = count().args(["--batch", "--json", "--by", "tool", "--jobs", jobs]);
-        let done = case.stdin(input.clone()).stdout_any().stderr_has("no conversation").run();
+        let done = case
+            .stdin(input.clone())
+            .stdout_any()
+            .stderr_has("no conversation")
+            .run();
         (done.stdout, done.stderr)
     };
     let alone = counted("1");

@@ -4,7 +4,8 @@
 //! stored in the order of their homes, which keeps the longest way short.
 
 use crate::layout::{
-    DISPLACEMENTS, Hashed, NO_SHORT, SHORT, SINGLE_BYTES, long_entry, short_key,
+    DISPLACEMENTS, Hashed, NO_SHORT, SHORT, SINGLE_BYTES, long_entry, one_byte, short_key,
+    two_bytes,
 };
 use crate::vocabulary::Vocabulary;
 
@@ -19,9 +20,12 @@ pub(crate) fn short(vocabulary: &Vocabulary) -> Vec<u64> {
             let key = short_key(u64::from_le_bytes(bytes), token.len());
             (layout.short(key), rank)
         });
-    table(layout.short_places(), NO_SHORT, hashed.collect(), |tag, step, rank| {
-        layout.short_entry(tag, step, rank)
-    })
+    table(
+        layout.short_places(),
+        NO_SHORT,
+        hashed.collect(),
+        |tag, step, rank| layout.short_entry(tag, step, rank),
+    )
 }
 
 /// Rank and bytes of each longer token.
@@ -56,6 +60,38 @@ pub(crate) fn pairs(vocabulary: &Vocabulary, splits: &[(u32, u32)]) -> Vec<u32> 
     })
 }
 
+/// A filter: a bit for each pair of tokens that are merged, which lies much closer
+/// to the processor than the table of pairs.
+pub(crate) fn pair_filter(vocabulary: &Vocabulary, splits: &[(u32, u32)]) -> Vec<u8> {
+    let mut filter = vec![0; vocabulary.layout.filter_bytes()];
+    for (left, right) in &splits[SINGLE_BYTES as usize..] {
+        let bit = vocabulary.layout.pair_bit(*left, *right);
+        filter[bit / 8] |= 1 << (bit % 8);
+    }
+    filter
+}
+
+/// A filter: a bit for what stands around the border at which two tokens are merged.
+pub(crate) fn borders(vocabulary: &Vocabulary, splits: &[(u32, u32)]) -> Vec<u8> {
+    let layout = vocabulary.layout;
+    let mut filter = vec![0; layout.filter_bytes()];
+    for (left, right) in &splits[SINGLE_BYTES as usize..] {
+        let before = match *vocabulary.tokens[*left as usize].as_slice() {
+            [.., first, second] => two_bytes(first, second),
+            [byte] => one_byte(byte),
+            [] => unreachable!("no token is empty"),
+        };
+        let after = match *vocabulary.tokens[*right as usize].as_slice() {
+            [first, second, ..] => two_bytes(first, second),
+            [byte] => one_byte(byte),
+            [] => unreachable!("no token is empty"),
+        };
+        let bit = layout.border(before, after);
+        filter[bit / 8] |= 1 << (bit % 8);
+    }
+    filter
+}
+
 fn ranked(vocabulary: &Vocabulary) -> impl Iterator<Item = (u32, &[u8])> {
     (0..).zip(vocabulary.tokens.iter().map(Vec::as_slice))
 }
@@ -77,7 +113,10 @@ fn table<T: Copy + PartialEq>(
     for (Hashed { home, tag }, rank) in hashed {
         let place = home.max(free);
         let step = place - home;
-        assert!(step < DISPLACEMENTS - 1, "the hash puts too many keys into one place");
+        assert!(
+            step < DISPLACEMENTS - 1,
+            "the hash puts too many keys into one place"
+        );
         table[place] = entry(tag, step as u64, rank);
         assert!(table[place] != empty);
         free = place + 1;

@@ -48,6 +48,8 @@ fn write_vocabulary(out: &Path, name: &str, engine: &tiktoken_rs::CoreBPE, layou
     write_u32(&table("nodes"), &nodes);
     write_u32(&table("ranks"), &ranks);
     write_u32(&table("starts"), &vocabulary.starts());
+    std::fs::write(table("borders"), hashed::borders(&vocabulary, &splits)).unwrap();
+    std::fs::write(table("filter"), hashed::pair_filter(&vocabulary, &splits)).unwrap();
     std::fs::write(table("bytes"), vocabulary.tokens.concat()).unwrap();
 }
 

@@ -11,8 +11,16 @@ use tiktoken_rs::CoreBPE;
 
 fn engines() -> [(&'static str, Tokenizer, &'static CoreBPE); 2] {
     [
-        ("o200k_base", Tokenizer::o200k_base(), tiktoken_rs::o200k_base_singleton()),
-        ("cl100k_base", Tokenizer::cl100k_base(), tiktoken_rs::cl100k_base_singleton()),
+        (
+            "o200k_base",
+            Tokenizer::o200k_base(),
+            tiktoken_rs::o200k_base_singleton(),
+        ),
+        (
+            "cl100k_base",
+            Tokenizer::cl100k_base(),
+            tiktoken_rs::cl100k_base_singleton(),
+        ),
     ]
 }
 
@@ -22,12 +30,26 @@ fn check(text: &str) {
         let tokens = tokenizer.encode(text);
         let expected = reference.encode_ordinary(text);
         if tokens != expected {
-            let place = tokens.iter().zip(&expected).take_while(|(a, b)| a == b).count();
-            let before = tokenizer.decode(&tokens[..place]).expect("its own tokens").len();
+            let place = tokens
+                .iter()
+                .zip(&expected)
+                .take_while(|(a, b)| a == b)
+                .count();
+            let before = tokenizer
+                .decode(&tokens[..place])
+                .expect("its own tokens")
+                .len();
             let around = &text.as_bytes()[before.saturating_sub(20)..text.len().min(before + 60)];
-            panic!("{name}: token {place} differs near {:?}", String::from_utf8_lossy(around));
+            panic!(
+                "{name}: token {place} differs near {:?}",
+                String::from_utf8_lossy(around)
+            );
         }
-        assert_eq!(tokenizer.count(text), expected.len() as u64, "{name}: {text:?}");
+        assert_eq!(
+            tokenizer.count(text),
+            expected.len() as u64,
+            "{name}: {text:?}"
+        );
     }
 }
 
@@ -86,7 +108,9 @@ fn files_of_the_cargo_registry_are_encoded_alike() {
     let mut left = 4 << 20;
     each_file(&registry, &mut |path| {
         let known = ["rs", "md", "toml", "txt", "json", "py", "c", "h"];
-        let known = path.extension().is_some_and(|name| known.iter().any(|known| name == *known));
+        let known = path
+            .extension()
+            .is_some_and(|name| known.iter().any(|known| name == *known));
         if known
             && left > 0
             && let Ok(text) = std::fs::read_to_string(path)

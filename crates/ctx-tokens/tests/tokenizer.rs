@@ -71,7 +71,10 @@ fn a_truncated_text_keeps_to_its_limit_and_is_as_long_as_its_tokens() {
             for limit in [0, 1, 2, 5, 10, tokens.len() / 2, tokens.len()] {
                 let start = tokenizer.truncate(&text, limit as u64);
                 assert!(text.starts_with(start));
-                assert!(tokenizer.count(start) <= limit as u64, "{text:?} to {limit}");
+                assert!(
+                    tokenizer.count(start) <= limit as u64,
+                    "{text:?} to {limit}"
+                );
                 if limit >= tokens.len() {
                     assert_eq!(start, text);
                     continue;
@@ -109,7 +112,11 @@ fn bytes_that_are_not_utf_8_count_as_the_replacement_character() {
             (b"\xc0\x80", "\u{fffd}\u{fffd}"),
             (b"cut \xf0\x9f\x98", "cut \u{fffd}"),
         ] {
-            assert_eq!(tokenizer.count_bytes(bytes), tokenizer.count(text), "{bytes:?}");
+            assert_eq!(
+                tokenizer.count_bytes(bytes),
+                tokenizer.count(text),
+                "{bytes:?}"
+            );
         }
     }
 }

@@ -76,7 +76,11 @@ fn count(
     counter: &MessageCounter,
 ) -> Counted {
     let mut counted = Counted::default();
-    let next = || portions.lock().map_or(None, |portions| portions.recv().ok());
+    let next = || {
+        portions
+            .lock()
+            .map_or(None, |portions| portions.recv().ok())
+    };
     while let Some(portion) = next() {
         for text in portion {
             if let Ok(object) = Object::parse(&text) {

@@ -84,12 +84,7 @@ impl Counted {
         Ok(())
     }
 
-    fn session(
-        &mut self,
-        path: &Path,
-        args: &Args,
-        plan: &Plan,
-    ) -> Result<(), Failure> {
+    fn session(&mut self, path: &Path, args: &Args, plan: &Plan) -> Result<(), Failure> {
         let counter = &plan.counting.counter;
         let mut session = args.read.open(path)?;
         self.name.clone_from(&session.name);

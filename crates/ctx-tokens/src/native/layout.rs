@@ -99,10 +99,39 @@ impl Layout {
         (tag as u32) << self.bits | rank
     }
 
+    /// The bit of a pair in the filter of pairs.
+    pub(crate) const fn pair_bit(self, left: u32, right: u32) -> usize {
+        let both = (left as u64) << 32 | right as u64;
+        let mixed = (both ^ both >> 29).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        (mixed >> (64 - (self.bits + 3))) as usize
+    }
+
+    /// How many bytes a filter has.
+    pub(crate) const fn filter_bytes(self) -> usize {
+        1 << self.bits
+    }
+
+    /// The bit in the filter of borders for the bytes before a border and the
+    /// bytes after it, each made by [`one_byte`] or [`two_bytes`].
+    pub(crate) const fn border(self, before: u64, after: u64) -> usize {
+        let key = before << 17 | after;
+        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - (self.bits + 3))) as usize
+    }
+
     /// The rank in an entry of a hash table.
     pub(crate) const fn rank(self, entry: u64) -> u32 {
         (entry & ((1 << self.bits) - 1)) as u32
     }
+}
+
+/// One byte beside a border, where the token has no other.
+pub(crate) const fn one_byte(byte: u8) -> u64 {
+    byte as u64
+}
+
+/// The two bytes beside a border.
+pub(crate) const fn two_bytes(first: u8, second: u8) -> u64 {
+    1 << 16 | (first as u64) << 8 | second as u64
 }
 
 /// A token of 8 bytes and more: rank, where its bytes are, and its tag. An

@@ -58,8 +58,16 @@ impl Memo {
         }
         let bytes = [0, 8, 16].map(|at| {
             let rest = length.saturating_sub(at);
-            let mask = if rest < 8 { (1 << (8 * rest)) - 1 } else { u64::MAX };
-            if rest == 0 { 0 } else { eight_bytes(text, start + at) & mask }
+            let mask = if rest < 8 {
+                (1 << (8 * rest)) - 1
+            } else {
+                u64::MAX
+            };
+            if rest == 0 {
+                0
+            } else {
+                eight_bytes(text, start + at) & mask
+            }
         });
         let entry = &mut self.entries[place(bytes, length)];
         if entry[..3] != bytes || entry[3] & 0xff != length as u64 {

@@ -43,7 +43,7 @@ impl Merger {
         let mut token = self.vocabulary.longest(piece);
         while at < piece.len() {
             let end = at + token.length;
-            if self.fits(token.rank, end) {
+            if self.fits(piece, at, token) {
                 self.tokens.push(token.rank);
                 at = end;
                 token = self.vocabulary.longest(&piece[at..]);
@@ -58,13 +58,18 @@ impl Merger {
         &self.tokens
     }
 
-    /// Whether `rank` can follow the tokens so far and end at `end`.
-    fn fits(&self, rank: u32, end: usize) -> bool {
-        self.failed[end / 64] & 1 << (end % 64) == 0
-            && self
-                .tokens
-                .last()
-                .is_none_or(|&before| are_neighbours(self.vocabulary, before, rank))
+    /// Whether `token` can follow the tokens so far, which end at `at`.
+    fn fits(&self, piece: &[u8], at: usize, token: Token) -> bool {
+        let end = at + token.length;
+        if self.failed[end / 64] & 1 << (end % 64) != 0 {
+            return false;
+        }
+        let Some(&before) = self.tokens.last() else {
+            return true;
+        };
+        let length = if before < SINGLE_BYTES { 1 } else { 2 };
+        !self.vocabulary.may_merge(piece, at, length, token.length)
+            || are_neighbours(self.vocabulary, before, token.rank)
     }
 
     /// Takes back the last token. It ends at a place that failed, so that a
@@ -89,7 +94,10 @@ fn are_neighbours(vocabulary: &Vocabulary, mut left: u32, mut right: u32) -> boo
     // Merges of this rank and above came too late to reach over the border.
     let mut limit = u32::MAX;
     loop {
-        if vocabulary.merged(left, right).is_some_and(|rank| rank < limit) {
+        if vocabulary
+            .merged(left, right)
+            .is_some_and(|rank| rank < limit)
+        {
             return false;
         }
         if left > right {

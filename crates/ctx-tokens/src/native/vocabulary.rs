@@ -4,7 +4,7 @@
 
 use super::layout::{
     DISPLACEMENTS, Hashed, Layout, NO_SHORT, SHORT, children, ends_token, is_child, long_offset,
-    long_rank, long_tag_and_length, short_key,
+    long_rank, long_tag_and_length, one_byte, short_key, two_bytes,
 };
 
 /// Numbers as the build script wrote them, lowest byte first.
@@ -20,6 +20,8 @@ pub(crate) struct Vocabulary {
     nodes: Numbers<4>,
     ranks: Numbers<4>,
     starts: Numbers<4>,
+    borders: &'static [u8],
+    filter: &'static [u8],
     bytes: &'static [u8],
 }
 
@@ -53,6 +55,8 @@ macro_rules! vocabulary {
             nodes: table!(concat!($name, ".nodes")).as_chunks().0,
             ranks: table!(concat!($name, ".ranks")).as_chunks().0,
             starts: table!(concat!($name, ".starts")).as_chunks().0,
+            borders: table!(concat!($name, ".borders")),
+            filter: table!(concat!($name, ".filter")),
             bytes: table!(concat!($name, ".bytes")),
         }
     };
@@ -72,6 +76,11 @@ pub(crate) fn eight_bytes(text: &[u8], at: usize) -> u64 {
             .rev()
             .fold(0, |number, byte| number << 8 | u64::from(*byte)),
     }
+}
+
+#[inline(always)]
+fn is_set(bits: &[u8], bit: usize) -> bool {
+    bits[bit / 8] & 1 << (bit % 8) != 0
 }
 
 impl Vocabulary {
@@ -154,9 +163,29 @@ impl Vocabulary {
         }
     }
 
+    /// Whether a merge may reach over the border at `at` between two tokens of
+    /// `before` and `after` bytes: false for sure, true by and large.
+    ///
+    /// Such a merge is of two tokens that end and begin there. They are single
+    /// bytes or longer, and their bytes at the border are those of the text.
+    #[inline]
+    pub(crate) fn may_merge(&self, text: &[u8], at: usize, before: usize, after: usize) -> bool {
+        let has = |before, after| is_set(self.borders, self.layout.border(before, after));
+        let (left, right) = (one_byte(text[at - 1]), one_byte(text[at]));
+        let lefts = (before > 1).then(|| two_bytes(text[at - 2], text[at - 1]));
+        let rights = (after > 1).then(|| two_bytes(text[at], text[at + 1]));
+        has(left, right)
+            || lefts.is_some_and(|left| has(left, right))
+            || rights.is_some_and(|right| has(left, right))
+            || lefts.is_some_and(|left| rights.is_some_and(|right| has(left, right)))
+    }
+
     /// The token that `left` and `right` merge into, if the encoding makes it of them.
     #[inline]
     pub(crate) fn merged(&self, left: u32, right: u32) -> Option<u32> {
+        if !is_set(self.filter, self.layout.pair_bit(left, right)) {
+            return None;
+        }
         let Hashed { home, tag } = self.layout.pair(left, right);
         let mut place = home;
         loop {
