@@ -1,7 +1,7 @@
 complete -c ctx-count -l by -d 'Show where the tokens are: how many, their tokens and their share, per line' -r -f -a "role\t'Messages by role'
 kind\t'Parts of messages by kind: text, reasoning, calls, results, media, other; overhead'
 tool\t'Tool calls by tool, each with the tokens of its calls and of their results'"
-complete -c ctx-count -s j -l jobs -d 'Count N files at a time [default: one per core]' -r
+complete -c ctx-count -s j -l jobs -d 'Count N files, or N conversations of a --batch file, at a time [default: one per core]' -r
 complete -c ctx-count -l encoding -d 'Count tokens with this encoding [default: the model\'s, else `o200k_base`]' -r -f -a "o200k_base\t''
 o200k_harmony\t''
 cl100k_base\t''

@@ -21,7 +21,13 @@ type Entry = [u64; 4];
 #[derive(Default)]
 pub(crate) struct Memo {
     entries: Vec<Entry>,
+    /// Keys of short tokens. The table of them is too large to stay close to the
+    /// processor; the few that most of a text is made of fit in here.
+    keys: Vec<u64>,
 }
+
+/// A power of two; each is 8 bytes.
+const KEYS: usize = 1 << 13;
 
 thread_local! {
     static MEMOS: RefCell<[Memo; 2]> = const { RefCell::new([Memo::new(), Memo::new()]) };
@@ -31,7 +37,26 @@ impl Memo {
     const fn new() -> Self {
         Self {
             entries: Vec::new(),
+            keys: Vec::new(),
         }
+    }
+
+    /// Whether the piece with this key is a token; `look_up` says it where it is not known.
+    #[inline(always)]
+    pub(crate) fn is_token(&mut self, key: u64, look_up: impl FnOnce() -> bool) -> bool {
+        if self.keys.is_empty() {
+            self.keys = vec![0; KEYS];
+        }
+        let place = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - KEYS.trailing_zeros());
+        let known = &mut self.keys[place as usize];
+        if *known == key {
+            return true;
+        }
+        let is_token = look_up();
+        if is_token {
+            *known = key;
+        }
+        is_token
     }
 
     /// Calls `use_it` with this thread's memo of vocabulary `number`.

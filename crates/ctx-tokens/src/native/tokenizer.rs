@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::memo::Memo;
 use super::merge::Merger;
 use super::pieces::{Cl100k, O200k, Pattern};
-use super::vocabulary::{self, Vocabulary};
+use super::vocabulary::{self, Vocabulary, key_of};
 use crate::TokenCounter;
 
 /// An exact tokenizer, which costs nothing to make: its tables are part of the
@@ -131,9 +131,14 @@ impl Tokenizer {
         let mut start = 0;
         while start < text.len() && tokens <= limit {
             let end = P::piece_end(text, start);
-            tokens += match self.vocabulary.rank(text, start, end) {
-                Some(_) => 1,
-                None => memo.tokens(text, start, end, |piece| merger.encode(piece).len()),
+            let is_token = match key_of(text, start, end) {
+                Some(key) => memo.is_token(key, || self.vocabulary.short(key).is_some()),
+                None => self.vocabulary.long(&text[start..end]).is_some(),
+            };
+            tokens += if is_token {
+                1
+            } else {
+                memo.tokens(text, start, end, |piece| merger.encode(piece).len())
             };
             start = end;
         }

@@ -78,6 +78,16 @@ pub(crate) fn eight_bytes(text: &[u8], at: usize) -> u64 {
     }
 }
 
+/// A piece of at most [`SHORT`] bytes as a number, which no other piece has.
+#[inline(always)]
+pub(crate) fn key_of(text: &[u8], start: usize, end: usize) -> Option<u64> {
+    let length = end - start;
+    (length <= SHORT).then(|| {
+        let bytes = eight_bytes(text, start) & ((1 << (8 * length)) - 1);
+        short_key(bytes, length)
+    })
+}
+
 #[inline(always)]
 fn is_set(bits: &[u8], bit: usize) -> bool {
     bits[bit / 8] & 1 << (bit % 8) != 0
@@ -90,18 +100,15 @@ impl Vocabulary {
     /// The rank of the token that is `text[start..end]`, which is not empty.
     #[inline(always)]
     pub(crate) fn rank(&self, text: &[u8], start: usize, end: usize) -> Option<u32> {
-        let length = end - start;
-        let first = eight_bytes(text, start);
-        if length <= SHORT {
-            let bytes = first & ((1 << (8 * length)) - 1);
-            self.short(short_key(bytes, length))
-        } else {
-            self.long(first, &text[start..end])
+        match key_of(text, start, end) {
+            Some(key) => self.short(key),
+            None => self.long(&text[start..end]),
         }
     }
 
+    /// The rank of the token of a [key](key_of).
     #[inline(always)]
-    fn short(&self, key: u64) -> Option<u32> {
+    pub(crate) fn short(&self, key: u64) -> Option<u32> {
         let Hashed { home, tag } = self.layout.short(key);
         let places = &self.short[home..home + DISPLACEMENTS];
         for (step, place) in (0..).zip(places) {
@@ -117,11 +124,13 @@ impl Vocabulary {
         None
     }
 
-    fn long(&self, first: u64, piece: &[u8]) -> Option<u32> {
+    /// The rank of the token that is `piece`, of more than [`SHORT`] bytes.
+    pub(crate) fn long(&self, piece: &[u8]) -> Option<u32> {
         let length = piece.len();
         if length > Self::LONGEST {
             return None;
         }
+        let first = eight_bytes(piece, 0);
         let last = eight_bytes(piece, length - 8);
         let Hashed { home, tag } = self.layout.long(first, last, length);
         let sought = tag << 8 | length as u64;
