@@ -77,7 +77,11 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let store = store(&dir.path().join("s"));
         let session: SessionId = "demo".parse().expect("an id");
-        assert!(store.append_summary(&session, 7, "alpha\n").expect("written"));
+        assert!(
+            store
+                .append_summary(&session, 7, "alpha\n")
+                .expect("written")
+        );
         assert!(!store.append_summary(&session, 7, "alpha").expect("there"));
         assert!(store.append_summary(&session, 9, "two").expect("written"));
         let path = store.summary_path(&session);
