@@ -28,7 +28,7 @@ complete -c ctx-summarize -l color -d 'When to colour what is shown on a termina
 always\t'Always'
 never\t'Never'"
 complete -c ctx-summarize -l partial -d 'Take a stream that ended early for whole'
-complete -c ctx-summarize -l strict -d 'Fail when the input breaks a rule of its dialect, as a tool result without its call'
+complete -c ctx-summarize -l strict -d 'Fail when the input breaks a rule of its dialect'
 complete -c ctx-summarize -l batch -d 'Take each line as one conversation: {"messages":[…]}'
 complete -c ctx-summarize -s q -l quiet -d 'Say nothing but errors'
 complete -c ctx-summarize -s v -l verbose -d 'Say more on stderr (can be repeated)'

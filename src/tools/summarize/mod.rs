@@ -85,8 +85,9 @@ struct Args {
     /// Take a stream that ended early for whole
     #[arg(long, help_heading = "Input")]
     partial: bool,
-    /// Fail when the input breaks a rule of its dialect, as a tool result
-    /// without its call
+    /// Fail when the input breaks a rule of its dialect
+    ///
+    /// Such as: a tool result answers no call, a call has no result.
     #[arg(long, help_heading = "Input")]
     strict: bool,
     #[command(flatten)]
