@@ -135,7 +135,9 @@ fn on_failure_fail_writes_nothing() {
 
 #[test]
 fn every_misbehaviour_ends_in_the_rule_summary() {
-    let acts: [(fn() -> Act, usize, &str); 6] = [
+    // What the server does, how often it is asked, what is told.
+    type Misbehaviour = (fn() -> Act, usize, &'static str);
+    let acts: [Misbehaviour; 6] = [
         (|| Act::ok("<html>"), 3, "the answer is not JSON"),
         (|| said(" "), 3, "the answer is empty (stopped: stop)"),
         (|| Act::Cut, 3, "connection failed"),
@@ -295,11 +297,15 @@ fn an_earlier_summary_goes_into_the_new_one() {
 #[test]
 fn a_long_input_is_summed_up_in_parts() {
     let server = Server::new((0..40).map(|_| said("a part")));
-    let old: String = (0..60)
-        .map(|n| format!("{{\"_ctx\":{{\"zone\":\"old\"}},\"role\":\"user\",\"content\":\"fact {n}: {}\"}}\n", "word ".repeat(40)))
+    let words = "word ".repeat(40);
+    let old: Vec<String> = (0..60)
+        .map(|n| {
+            format!(r#"{{"_ctx":{{"zone":"old"}},"role":"user","content":"fact {n}: {words}"}}"#)
+        })
         .collect();
+    let old = old.join("\n");
     let input = format!(
-        "{old}{{\"_ctx\":{{\"zone\":\"keep\",\"end\":61}},\"role\":\"user\",\"content\":\"go on\"}}\n"
+        "{old}\n{{\"_ctx\":{{\"zone\":\"keep\",\"end\":61}},\"role\":\"user\",\"content\":\"go on\"}}\n"
     );
     case(&server)
         .args(["-v", "--summary-tokens", "100", "--llm-window", "1500"])
