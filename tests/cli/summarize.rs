@@ -371,9 +371,10 @@ fn batch_records_are_summed_up_one_by_one() {
 fn secrets_of_a_topic_are_not_repeated() {
     let secret = r#"{"role":"user","content":"use password=hunter2x for it"}"#;
     let done = case()
-        .args(["-q"])
+        .args(["-v"])
         .stdin(tagged(&[("old", secret), ("keep", THANKS)]))
         .stdout_any()
+        .stderr_has("ctx-summarize: <stdin>: secrets taken out of the topics: 1\n")
         .run();
     assert!(!String::from_utf8_lossy(&done.stdout).contains("hunter2x"));
 }

@@ -379,3 +379,20 @@ fn urls_that_are_none_are_refused_without_being_shown() {
         assert!(!done.stderr.contains("hunter2x"));
     }
 }
+
+#[test]
+fn an_old_zone_in_which_nothing_was_said_is_not_sent() {
+    let server = Server::new([said("done")]);
+    let input = concat!(
+        r#"{"_ctx":{"zone":"old"},"role":"assistant","content":""}"#,
+        "\n",
+        r#"{"_ctx":{"zone":"keep","end":2},"role":"user","content":"go on"}"#,
+        "\n",
+    );
+    case(&server)
+        .args(["-q"])
+        .stdin(input)
+        .stdout_has("User messages: 0")
+        .run();
+    assert!(server.requests().is_empty());
+}
