@@ -270,7 +270,7 @@ fn a_merge_into_the_store_is_in_the_audit_log() {
 #[test]
 fn bad_lines_are_passed_on_counted_or_refused() {
     let input = "{\"role\":\"user\",\"content\":\"We decided on A.\"}\n{broken\n{\"role\":\"user\",\"content\":\"b\"}\n{\"ta";
-    let warning = "ctx-extract: warning: <stdin>:2: 1 bad line kept as they are; the first: ";
+    let warning = "ctx-extract: warning: <stdin>:2: 1 bad line kept in place; the first: ";
     extract()
         .args(["--into", "m"])
         .stdin(input)

@@ -46,7 +46,9 @@ struct Args {
     /// Keep the last messages that fill this share of the window, as 0.3
     #[arg(long, value_name = "SHARE", value_parser = parse_share, help_heading = "What is kept")]
     keep_share: Option<f64>,
-    /// Keep these records: role:NAME, line:N, line:N-M or re:REGEX (can be repeated)
+    /// Keep these records: role:NAME, line:N, line:N-M or re:REGEX
+    ///
+    /// Can be repeated; a record that one of them selects is kept.
     #[arg(long, value_name = "SELECTOR", help_heading = "What is kept")]
     pin: Vec<Pin>,
     #[command(flatten)]
