@@ -129,6 +129,11 @@ impl SharedFile {
         &self.path
     }
 
+    /// Adds `more` at its end: [`Self::stage`] and [`StagedFile::commit`].
+    pub fn append(self, more: &[u8]) -> Result<(), StoreError> {
+        self.stage(more)?.commit()
+    }
+
     /// Writes the file with `more` at its end beside it, durably. What can fail
     /// for lack of space fails here, before anything is replaced.
     pub fn stage(self, more: &[u8]) -> Result<StagedFile, StoreError> {
@@ -223,7 +228,7 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
     use std::path::{Path, PathBuf};
 
-    use super::{SharedFolder, StagedFile};
+    use super::SharedFolder;
     use crate::{Severity, StoreError};
 
     fn names(dir: &Path) -> Vec<String> {
@@ -253,16 +258,14 @@ mod tests {
         folder
             .read("x.md")
             .expect("none")
-            .stage(b"one\n")
-            .and_then(StagedFile::commit)
+            .append(b"one\n")
             .expect("written");
         let path = dir.path().join("a/b/x.md");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("a mode");
         folder
             .read("x.md")
             .expect("one")
-            .stage(b"two\n")
-            .and_then(StagedFile::commit)
+            .append(b"two\n")
             .expect("written");
         assert_eq!(fs::read(&path).expect("a file"), b"one\ntwo\n");
         assert_eq!(path.metadata().expect("a file").mode() & 0o777, 0o640);
@@ -292,10 +295,7 @@ mod tests {
             let file = folder.read("x.md").expect("a file");
             edit();
             let theirs = content(&path);
-            let error = file
-                .stage(b"new\n")
-                .and_then(StagedFile::commit)
-                .expect_err(what);
+            let error = file.append(b"new\n").expect_err(what);
             assert_eq!(error.severity(), Severity::Busy, "{what}");
             assert_eq!(content(&path), theirs, "{what}");
             assert!(
@@ -311,10 +311,7 @@ mod tests {
         let folder = SharedFolder::lock(dir.path()).expect("a lock");
         let file = folder.read("x.md").expect("none");
         fs::write(dir.path().join("x.md"), "mine\n").expect("written");
-        assert!(matches!(
-            file.stage(b"new\n").and_then(StagedFile::commit),
-            Err(StoreError::Changed(_))
-        ));
+        assert!(matches!(file.append(b"new\n"), Err(StoreError::Changed(_))));
         assert_eq!(
             fs::read(dir.path().join("x.md")).expect("a file"),
             b"mine\n"
@@ -368,8 +365,7 @@ mod tests {
                         folder
                             .read("x")
                             .expect("a file")
-                            .stage(line.as_bytes())
-                            .and_then(StagedFile::commit)
+                            .append(line.as_bytes())
                             .expect("written");
                     }
                 })
