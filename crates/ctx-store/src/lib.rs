@@ -39,7 +39,7 @@ pub use meta::{BadLine, Kind, Meta, Tally, Tokens};
 pub use replace::{NewContent, Replaced};
 pub use retained::Swept;
 pub use session::{SessionId, real_path};
-pub use shared::{SharedFile, SharedFolder};
+pub use shared::{SharedFile, SharedFolder, StagedFile};
 pub use stamp::{SnapshotId, Stamp};
 pub use store::{Actor, Clock, Store};
 pub use trash::Removed;
