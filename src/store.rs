@@ -1,5 +1,6 @@
 //! Where the store lies, and its failures as the user sees them.
 
+use std::io;
 use std::path::PathBuf;
 
 use clap::parser::ValueSource;
@@ -66,12 +67,26 @@ pub fn session_id(text: &str) -> Result<SessionId, String> {
 /// A failure of the store as the user sees it.
 #[allow(clippy::needless_pass_by_value)] // For `map_err`.
 pub fn failure(error: StoreError) -> Failure {
-    let failure = Failure::new(&error).status(match error.severity() {
+    let failure = match &error {
+        StoreError::Io {
+            action,
+            path,
+            source,
+        } => Failure::new(format_args!("cannot {action}: {source}"))
+            .at(path.display().to_string(), None),
+        _ => Failure::new(&error),
+    };
+    let failure = failure.status(match error.severity() {
         Severity::Failed => ExitStatus::Failed,
         Severity::Busy => ExitStatus::Busy,
         Severity::Uncertain => ExitStatus::Uncertain,
     });
     match error {
+        StoreError::Io {
+            action: "read",
+            source,
+            ..
+        } if source.kind() == io::ErrorKind::NotFound => failure.hint("check the path"),
         StoreError::Insecure { .. } => failure.hint("only its owner may write there: chmod 700"),
         StoreError::NotAStore(_) => failure.hint("name an empty or a new directory with --store"),
         StoreError::NoSnapshot(_) => failure.hint("ctx-snapshot --list shows what there is"),

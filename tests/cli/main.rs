@@ -4,6 +4,7 @@ mod conventions;
 mod count;
 mod extract;
 mod generated;
+mod hostile;
 mod readme;
 mod split;
 mod summarize;

@@ -3,9 +3,9 @@
 # makes every such call fail, one at a time; then asks the oracle whether a
 # single byte is lost. The naive controls must be caught by the same oracle.
 #
-#   tests/faults/sweep.sh [--bin DIR] [--sample N] [--only OPERATION]
+#   tests/faults/sweep.sh [--bin DIR] [--sample [N]] [--only OPERATION]
 #
-# --sample N takes N points of each operation and fault instead of all.
+# --sample takes N points (4) of each operation and fault instead of all.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 bin=$here/../../target/debug
@@ -14,7 +14,9 @@ only=
 while [ $# -gt 0 ]; do
     case $1 in
         --bin) bin=$2; shift 2 ;;
-        --sample) sample=$2; shift 2 ;;
+        --sample)
+            sample=4; shift
+            case ${1:-} in [1-9]*) sample=$1; shift ;; esac ;;
         --only) only=$2; shift 2 ;;
         *) echo "sweep: unknown argument $1" >&2; exit 2 ;;
     esac

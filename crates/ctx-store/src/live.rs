@@ -23,7 +23,7 @@ pub(crate) struct Live {
 impl Live {
     /// Opens a regular file for reading.
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
-        let real = real_path(path).naming("find", path)?;
+        let real = real_path(path).naming("read", path)?;
         let kind = fs::symlink_metadata(&real)
             .naming("read", path)?
             .file_type();

@@ -25,7 +25,7 @@ impl SessionId {
     /// digits of the sha256 of its real path, so that two files of the same
     /// name in two folders are two sessions.
     pub fn of_file(path: &Path) -> Result<Self, StoreError> {
-        let real = real_path(path).naming("find", path)?;
+        let real = real_path(path).naming("read", path)?;
         let digest = hex(&Sha256::digest(real.as_os_str().as_encoded_bytes()));
         let stem = real.file_stem().unwrap_or_default().to_string_lossy();
         let mut id: String = stem

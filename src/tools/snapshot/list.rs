@@ -30,9 +30,11 @@ pub(super) fn list(store: &Store, session: Option<&SessionId>, json: bool, io: &
 /// One line, in columns that need no header: id, messages, lines, bytes, kind.
 fn line(meta: &Meta, io: &mut Io) -> io::Result<()> {
     let held = if meta.held { " held" } else { "" };
+    let tokens = meta.tokens.as_ref();
+    let tokens = tokens.map_or_else(String::new, |tokens| format!("  {} tokens", tokens.count));
     writeln!(
         io.out(),
-        "{}  {} messages  {} lines  {} bytes  {}{held}",
+        "{}  {} messages{tokens}  {} lines  {} bytes  {}{held}",
         meta.id,
         meta.tally.messages,
         meta.lines,

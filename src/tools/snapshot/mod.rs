@@ -2,14 +2,18 @@
 
 mod diff;
 mod list;
+mod tokens;
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, STDIN_NAME, Tool};
-use ctx_store::{Kind, Origin, SessionId, Snapshot, Store};
+use ctx_select::count::MessageCounter;
+use ctx_store::{Kind, Origin, SessionId, Snapshot, Store, StoreError, Tokens};
 
+use crate::counting::CountingArgs;
 use crate::store::{StoreArgs, failure, session_id};
 
 /// The tool.
@@ -93,6 +97,11 @@ struct SnapshotArgs {
     /// Let ctx-gc decide about it again
     #[arg(long, value_name = "ID", help_heading = "Keeping snapshots")]
     release: Option<String>,
+    /// Count the tokens too, for --list and meta.json
+    #[arg(long, conflicts_with = "mode", help_heading = "Tokens")]
+    count: bool,
+    #[command(flatten)]
+    counting: CountingArgs,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -118,75 +127,107 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
             return hold(&store, session, id, held, io);
         }
     }
-    take(&args, &store, io)
+    let counter = args.count.then(|| args.counting.resolve()).transpose()?;
+    let taker = Taker {
+        store,
+        session: args.session.clone(),
+        counter: counter.map(|counting| counting.counter),
+    };
+    taker.take_all(&args.files, io)
 }
 
-fn take(args: &SnapshotArgs, store: &Store, io: &mut Io) -> Outcome {
-    let inputs = Inputs::new(&args.files)?;
-    if inputs.count() > 1 && args.session.is_some() {
-        return Err(Failure::new(
-            "-s names one session, but there are several files",
-        ));
-    }
-    let mut failed = 0;
-    for path in inputs.paths() {
-        let taken = if path.as_os_str() == "-" {
-            take_stdin(args, store, inputs.count() == 1, io)
-        } else {
-            take_file(args, store, path, io)
-        };
-        match taken {
-            Err(error) if inputs.count() > 1 && error.exit_status() == ExitStatus::Failed => {
-                io.report(&error);
-                failed += 1;
-            }
-            other => other?,
+/// Takes snapshots.
+struct Taker {
+    store: Store,
+    session: Option<SessionId>,
+    counter: Option<MessageCounter>,
+}
+
+impl Taker {
+    fn take_all(&self, files: &[PathBuf], io: &mut Io) -> Outcome {
+        let inputs = Inputs::new(files)?;
+        if let [path] = inputs.paths() {
+            self.take(path, true, io)?;
+            return Ok(ExitStatus::Done);
         }
+        if self.session.is_some() {
+            return Err(Failure::new(
+                "-s names one session, but there are several files",
+            ));
+        }
+        let mut failed = 0;
+        for path in inputs.paths() {
+            match self.take(path, false, io) {
+                Err(error) if error.exit_status() == ExitStatus::Failed => {
+                    io.report(&error);
+                    failed += 1;
+                }
+                other => other?,
+            }
+        }
+        Ok(match failed {
+            0 => ExitStatus::Done,
+            n if n == inputs.count() => ExitStatus::Failed,
+            _ => ExitStatus::Partial,
+        })
     }
-    Ok(match failed {
-        0 => ExitStatus::Done,
-        n if n == inputs.count() => ExitStatus::Failed,
-        _ => ExitStatus::Partial,
-    })
+
+    fn take(&self, path: &Path, alone: bool, io: &mut Io) -> Result<(), Failure> {
+        if path.as_os_str() != "-" {
+            return self.take_file(path, io);
+        }
+        let snapshot = self.take_stdin()?;
+        tell(&snapshot, STDIN_NAME, io);
+        if alone {
+            return list::copy(&self.store.data_path(&snapshot.id), io);
+        }
+        print(&snapshot, io)
+    }
+
+    /// Spools, commits, and only then passes on.
+    fn take_stdin(&self) -> Result<Snapshot, Failure> {
+        let session = self.session.as_ref().ok_or_else(|| {
+            Failure::new("a session from stdin has no name").hint("give it one: -s ID")
+        })?;
+        let mut draft = self.store.draft().map_err(failure)?;
+        draft
+            .fill(io::stdin().lock(), Path::new(STDIN_NAME))
+            .map_err(failure)?;
+        let origin = Origin {
+            kind: Kind::Snapshot,
+            source: None,
+            tokens: self.tokens(draft.file()).map_err(failure)?,
+        };
+        draft.commit(session, origin).map_err(failure)
+    }
+
+    fn take_file(&self, path: &Path, io: &mut Io) -> Result<(), Failure> {
+        let session = match &self.session {
+            Some(session) => session.clone(),
+            None => SessionId::of_file(path).map_err(failure)?,
+        };
+        let snapshot = self
+            .store
+            .snapshot_file(path, &session, |file| self.tokens(file))
+            .map_err(failure)?;
+        tell(&snapshot, &path.display().to_string(), io);
+        print(&snapshot, io)
+    }
+
+    fn tokens(&self, file: &File) -> Result<Option<Tokens>, StoreError> {
+        let Some(counter) = &self.counter else {
+            return Ok(None);
+        };
+        tokens::count(file, counter).map_err(|source| StoreError::Io {
+            action: "read",
+            path: self.store.root().to_owned(),
+            source,
+        })
+    }
 }
 
-/// Spools, commits, and only then passes on.
-fn take_stdin(
-    args: &SnapshotArgs,
-    store: &Store,
-    pass_on: bool,
-    io: &mut Io,
-) -> Result<(), Failure> {
-    let session = args.session.as_ref().ok_or_else(|| {
-        Failure::new("a session from stdin has no name").hint("give it one: -s ID")
-    })?;
-    let mut draft = store.draft().map_err(failure)?;
-    draft
-        .fill(io::stdin().lock(), Path::new(STDIN_NAME))
-        .map_err(failure)?;
-    let origin = Origin {
-        kind: Kind::Snapshot,
-        source: None,
-        tokens: None,
-    };
-    let snapshot = draft.commit(session, origin).map_err(failure)?;
-    tell(&snapshot, STDIN_NAME, io);
-    if !pass_on {
-        return writeln!(io.out(), "{}", snapshot.id).map_err(|error| Failure::stdout(&error));
-    }
-    list::copy(&store.data_path(&snapshot.id), io)
-}
-
-fn take_file(args: &SnapshotArgs, store: &Store, path: &Path, io: &mut Io) -> Result<(), Failure> {
-    let session = match &args.session {
-        Some(session) => session.clone(),
-        None => SessionId::of_file(path).map_err(failure)?,
-    };
-    let snapshot = store
-        .snapshot_file(path, &session, |_| Ok(None))
-        .map_err(failure)?;
-    tell(&snapshot, &path.display().to_string(), io);
-    writeln!(io.out(), "{}", snapshot.id).map_err(|error| Failure::stdout(&error))
+fn print(snapshot: &Snapshot, io: &mut Io) -> Result<(), Failure> {
+    io.write(format!("{}\n", snapshot.id).as_bytes())
 }
 
 fn tell(snapshot: &Snapshot, name: &str, io: &mut Io) {
@@ -206,6 +247,6 @@ fn tell(snapshot: &Snapshot, name: &str, io: &mut Io) {
 
 fn hold(store: &Store, session: Option<&SessionId>, id: &str, held: bool, io: &mut Io) -> Outcome {
     let id = store.hold(session, id, held).map_err(failure)?;
-    writeln!(io.out(), "{id}").map_err(|error| Failure::stdout(&error))?;
+    io.write(format!("{id}\n").as_bytes())?;
     Ok(ExitStatus::Done)
 }

@@ -18,7 +18,7 @@ fn meta_says_what_the_bytes_are() {
     let snapshot = bench.take(b"{\"role\":\"user\",\"content\":\"a\"}\nbroken\n{\"ro");
     let meta = &snapshot.meta;
     assert_eq!(meta.id, "demo-20261121T234307.123456Z-0001");
-    assert_eq!((meta.bytes, meta.lines, meta.tail_bytes), (42, 3, 4));
+    assert_eq!((meta.bytes, meta.lines, meta.tail_bytes), (41, 3, 4));
     assert_eq!((meta.tally.messages, meta.tally.bad_lines), (1, 1));
     assert_eq!(meta.tally.bad[0].class, "broken");
     let mode = fs::metadata(bench.store.data_path(&snapshot.id))
@@ -90,7 +90,7 @@ fn what_people_type_finds_one_or_says_why_not() {
     for wanted in [
         "1",
         "0001",
-        "20261122T",
+        "20261121T",
         &first.id.to_string(),
         &first.meta.sha256[..8],
     ] {
