@@ -15,6 +15,7 @@ use ctx_transcript::{Class, Dialect, Options, Piece, Record, Tag, Zone, ZoneRead
 use crate::counting::CountingArgs;
 use crate::output::{Output, OutputArgs};
 use crate::session::{Invalid, ReadArgs, Session};
+use crate::tagged::ended_early;
 use pins::Pin;
 use sink::{Item, Sink};
 
@@ -303,11 +304,9 @@ fn strip(args: &Args, mut session: Session, io: &mut Io) -> Outcome {
         }
     })?;
     if only.is_some() && !args.partial {
-        zones.finish().map_err(|error| {
-            Failure::new(error)
-                .at(session.name.clone(), None)
-                .hint("is the stage before this one all right? --partial takes what came")
-        })?;
+        zones
+            .finish()
+            .map_err(|error| ended_early(error, &session.name))?;
     }
     output.finish()?;
     Ok(ExitStatus::Done)
