@@ -91,6 +91,7 @@ pub fn failure(error: StoreError) -> Failure {
         StoreError::NotAStore(_) => failure.hint("name an empty or a new directory with --store"),
         StoreError::NoSnapshot(_) => failure.hint("ctx-snapshot --list shows what there is"),
         StoreError::Busy(_) | StoreError::Changed(_) => failure.hint("try again"),
+        StoreError::Held(_) => failure.hint("ctx-snapshot --release lets it go"),
         StoreError::Damaged { .. } => failure.hint("ctx-snapshot --verify checks the others"),
         _ => failure,
     }

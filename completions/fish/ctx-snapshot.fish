@@ -3,6 +3,13 @@ complete -c ctx-snapshot -l show -d 'Write the bytes of a snapshot' -r
 complete -c ctx-snapshot -l diff -d 'Show which lines two snapshots do not share' -r
 complete -c ctx-snapshot -l hold -d 'Keep a snapshot, whatever ctx-gc is told' -r
 complete -c ctx-snapshot -l release -d 'Let ctx-gc decide about it again' -r
+complete -c ctx-snapshot -l encoding -d 'Count tokens with this encoding [default: the model\'s, else `o200k_base`]' -r -f -a "o200k_base\t''
+o200k_harmony\t''
+cl100k_base\t''
+p50k_base\t''
+r50k_base\t''
+chars4\t''"
+complete -c ctx-snapshot -l model -d 'Count for this model: with its encoding, against its window' -r
 complete -c ctx-snapshot -l store -d 'Keep snapshots, memory and the audit log in DIR [default: `$XDG_STATE_HOME/ctx`, else ~/.local/state/ctx]' -r -F
 complete -c ctx-snapshot -l color -d 'When to colour what is shown on a terminal' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
@@ -10,6 +17,7 @@ never\t'Never'"
 complete -c ctx-snapshot -l list -d 'List the snapshots, of one session with -s'
 complete -c ctx-snapshot -l verify -d 'Check every snapshot against its hash, of one session with -s'
 complete -c ctx-snapshot -l json -d 'Print --list as JSON, one snapshot a line'
+complete -c ctx-snapshot -l count -d 'Count the tokens too, for --list and meta.json'
 complete -c ctx-snapshot -s q -l quiet -d 'Say nothing but errors'
 complete -c ctx-snapshot -s v -l verbose -d 'Say more on stderr (can be repeated)'
 complete -c ctx-snapshot -s h -l help -d 'Print help (see more with \'--help\')'

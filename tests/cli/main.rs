@@ -3,8 +3,12 @@
 mod conventions;
 mod count;
 mod extract;
+mod faults;
+mod gc;
 mod generated;
 mod readme;
+mod rollback;
+mod snapshot;
 mod split;
 mod summarize;
 mod summarize_llm;
