@@ -19,7 +19,7 @@ pub const TOOL: Tool = Tool {
         exit_status: &[
             (
                 2,
-                "no such snapshot, or it is damaged; the file is as it was",
+                "no such snapshot, or it is damaged, or the disk failed; the file is as it was, and a snapshot of it may have been taken",
             ),
             (
                 4,

@@ -1,11 +1,13 @@
 //! `ctx-gc`.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use ctx_testkit::Case;
 use tempfile::TempDir;
 
+use crate::rollback::Mounted;
 use crate::snapshot::CTX_SNAPSHOT;
 
 const CTX_GC: &str = env!("CARGO_BIN_EXE_ctx-gc");
@@ -194,6 +196,21 @@ fn unknown_is_not_expired() {
 }
 
 #[test]
+fn a_session_that_is_rolled_back_at_the_moment_is_skipped() {
+    let (dir, ids) = saved(2);
+    let path = store(dir.path()).join("locks/demo");
+    let lock = fs::File::create(path).expect("creates");
+    lock.lock().expect("locks");
+    gc(dir.path()).args(["-q", "--keep-last", "1"]).run();
+    assert_eq!(listed(dir.path()), ids);
+    drop(lock);
+    gc(dir.path())
+        .args(["--keep-last", "1"])
+        .stdout_has(&ids[0])
+        .run();
+}
+
+#[test]
 fn grace_is_over_after_its_days() {
     let (dir, ids) = saved(2);
     gc(dir.path())
@@ -214,4 +231,47 @@ fn grace_is_over_after_its_days() {
         .run();
     gc(dir.path()).stdout(format!("purged {}\n", ids[0])).run();
     assert_eq!(fs::read_dir(&trash).expect("reads").count(), 0);
+}
+
+/// What makes room must not need room.
+#[test]
+fn a_full_disk_does_not_stop_it() {
+    let Some(disk) = Mounted::new("256k") else {
+        eprintln!("skipped: no tmpfs can be mounted here");
+        return;
+    };
+    let store = disk.0.path().join("store");
+    let store = store.to_str().expect("text");
+    for n in 1..3 {
+        let mut bytes = "{}\n".repeat(n * 1000);
+        bytes.push('\n');
+        Case::new(CTX_SNAPSHOT)
+            .args(["-s", "demo", "--store", store])
+            .stdin(bytes.clone())
+            .stdout(bytes)
+            .run();
+    }
+    // The last page of the log is full as well.
+    let log = Path::new(store).join("context/events.jsonl");
+    let mut text = fs::read(&log).expect("reads");
+    text.resize(text.len().next_multiple_of(4096) - 1, b' ');
+    text.push(b'\n');
+    fs::write(&log, text).expect("writes");
+    let mut filler = fs::File::create(disk.0.path().join("filler")).expect("creates");
+    while filler.write_all(&[0; 4096]).is_ok() {}
+
+    let home = tempfile::tempdir().expect("a folder");
+    let full = "ctx-gc: warning: the audit log was not written: the disk is full\n";
+    gc(home.path())
+        .args(["--store", store, "--keep-last", "1"])
+        .code(5)
+        .stdout_has("-0001: no rule keeps it\n")
+        .stderr(full)
+        .run();
+    gc(home.path())
+        .args(["--store", store, "--purge"])
+        .stdout_has("purged demo-")
+        .stderr_has("")
+        .code(5)
+        .run();
 }

@@ -198,10 +198,10 @@ fn nothing_to_do_and_nothing_to_undo() {
 }
 
 /// A small file system of its own, gone with this value.
-struct Mounted(tempfile::TempDir);
+pub(crate) struct Mounted(pub(crate) tempfile::TempDir);
 
 impl Mounted {
-    fn new(size: &str) -> Option<Self> {
+    pub(crate) fn new(size: &str) -> Option<Self> {
         let dir = tempfile::tempdir().expect("a folder");
         let options = format!("size={size}");
         let mounted = Command::new("mount")
