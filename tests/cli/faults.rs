@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 #[test]
+#[allow(clippy::print_stderr)] // A skipped test must say so.
 fn no_fault_loses_a_byte() {
     let bin = Path::new(crate::snapshot::CTX_SNAPSHOT)
         .parent()

@@ -235,6 +235,7 @@ fn grace_is_over_after_its_days() {
 
 /// What makes room must not need room.
 #[test]
+#[allow(clippy::print_stderr)] // A skipped test must say so.
 fn a_full_disk_does_not_stop_it() {
     let Some(disk) = Mounted::new("256k") else {
         eprintln!("skipped: no tmpfs can be mounted here");

@@ -222,6 +222,7 @@ impl Drop for Mounted {
 
 /// The store on one disk and the session on another, which is full at first.
 #[test]
+#[allow(clippy::print_stderr)] // A skipped test must say so.
 fn a_full_disk_changes_nothing() {
     let Some(disk) = Mounted::new("64k") else {
         eprintln!("skipped: no tmpfs can be mounted here");
