@@ -35,7 +35,7 @@ ctx-snapshot -s example < "$session" |
     ctx-extract --into "$work/memory" |
     ctx-summarize --method rule -o "$work/new.jsonl"
 
-echo "before and after:"
+echo "before and after: messages, tokens, bytes"
 cp "$session" "$work/before.jsonl"
 (cd "$work" && ctx-count before.jsonl new.jsonl)
 

@@ -141,7 +141,7 @@ impl BadLines {
             let what = if invalid == Invalid::Drop {
                 "left out"
             } else {
-                "kept as they are"
+                "kept in place"
             };
             let count = self.count;
             let lines = if count == 1 { "bad line" } else { "bad lines" };

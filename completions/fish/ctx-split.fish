@@ -3,7 +3,7 @@ complete -c ctx-split -l keep-turns -d 'Keep the last N turns: a user message an
 complete -c ctx-split -l keep-tokens -d 'Keep the last messages that hold N tokens or more' -r
 complete -c ctx-split -l window -d 'Size of the context window that --keep-share is a share of' -r
 complete -c ctx-split -l keep-share -d 'Keep the last messages that fill this share of the window, as 0.3' -r
-complete -c ctx-split -l pin -d 'Keep these records: role:NAME, line:N, line:N-M or re:REGEX (can be repeated)' -r
+complete -c ctx-split -l pin -d 'Keep these records: role:NAME, line:N, line:N-M or re:REGEX' -r
 complete -c ctx-split -l encoding -d 'Count tokens with this encoding [default: the model\'s, else `o200k_base`]' -r -f -a "o200k_base\t''
 o200k_harmony\t''
 cl100k_base\t''

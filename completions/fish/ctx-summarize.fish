@@ -22,11 +22,13 @@ complete -c ctx-summarize -l invalid -d 'What to do with a line that is not one 
 fail\t'Stop at the first one'
 drop\t'Leave them out and count them'"
 complete -c ctx-summarize -s o -l output -d 'Write to FILE instead of stdout, at the end and only when all went well' -r -F
+complete -c ctx-summarize -s s -l session -d 'Append the summary to this session\'s in the store' -r
+complete -c ctx-summarize -l store -d 'Keep snapshots, memory and the audit log in DIR [default: `$XDG_STATE_HOME/ctx`, else ~/.local/state/ctx]' -r -F
 complete -c ctx-summarize -l color -d 'When to colour what is shown on a terminal' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c ctx-summarize -l partial -d 'Take a stream that ended early for whole'
-complete -c ctx-summarize -l strict -d 'Fail when the input breaks a rule of its dialect, as a tool result without its call'
+complete -c ctx-summarize -l strict -d 'Fail when the input breaks a rule of its dialect'
 complete -c ctx-summarize -l batch -d 'Take each line as one conversation: {"messages":[…]}'
 complete -c ctx-summarize -s q -l quiet -d 'Say nothing but errors'
 complete -c ctx-summarize -s v -l verbose -d 'Say more on stderr (can be repeated)'

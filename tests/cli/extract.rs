@@ -270,7 +270,7 @@ fn a_merge_into_the_store_is_in_the_audit_log() {
 #[test]
 fn bad_lines_are_passed_on_counted_or_refused() {
     let input = "{\"role\":\"user\",\"content\":\"We decided on A.\"}\n{broken\n{\"role\":\"user\",\"content\":\"b\"}\n{\"ta";
-    let warning = "ctx-extract: warning: <stdin>:2: 1 bad line kept as they are; the first: ";
+    let warning = "ctx-extract: warning: <stdin>:2: 1 bad line kept in place; the first: ";
     extract()
         .args(["--into", "m"])
         .stdin(input)
@@ -353,4 +353,25 @@ fn a_reader_that_goes_away_does_not_stop_the_merge() {
     let decisions =
         fs::read_to_string(dir.path().join("m/extracted/decisions.md")).expect("merged");
     assert_eq!(decisions.lines().count(), 4);
+}
+
+#[test]
+fn a_full_output_is_seen_before_the_merge() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let run = |input: &str| {
+        fs::write(dir.path().join("in.jsonl"), input).expect("written");
+        let script = format!("{CTX_EXTRACT} --into m in.jsonl 2>&1 >/dev/full; echo $?");
+        let out = std::process::Command::new("bash")
+            .args(["-c", &script])
+            .current_dir(dir.path())
+            .output()
+            .expect("bash");
+        String::from_utf8(out.stdout).expect("UTF-8")
+    };
+    let why = "ctx-extract: cannot write to stdout: No space left on device (os error 28)";
+    assert_eq!(run(CHAT), format!("{why}\n2\n"));
+    assert!(!dir.path().join("m").exists());
+    let last = CHAT.lines().nth(1).expect("a record");
+    assert_eq!(run(last), format!("{why}; the items are merged\n5\n"));
+    assert!(dir.path().join("m/extracted/decisions.md").exists());
 }

@@ -6,6 +6,7 @@ mod extract;
 mod faults;
 mod gc;
 mod generated;
+mod hostile;
 mod readme;
 mod rollback;
 mod snapshot;

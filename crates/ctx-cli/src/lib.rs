@@ -12,7 +12,7 @@ mod process;
 mod status;
 mod tool;
 
-pub use failure::{Failure, Place};
+pub use failure::{Failure, Place, printable};
 pub use input::{Input, Inputs, STDIN_NAME};
 pub use io::{Colour, CommonArgs, Io, Verbosity};
 pub use process::main;

@@ -283,15 +283,18 @@ fn push(sentence: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Length of further stops, closing quotes, brackets and emphasis.
+/// Marks that belong to the sentence before them.
+const CLOSING: &[char] = &[
+    '"', '\'', ')', ']', '*', '_', '”', '’', '」', '』', '）', '】', '!', '?', '！', '？', '。',
+];
+
+/// Length of further stops, closing quotes, brackets and emphasis; a few at most.
 fn closing(rest: &str) -> usize {
-    rest.len()
-        - rest
-            .trim_start_matches([
-                '"', '\'', ')', ']', '*', '_', '”', '’', '」', '』', '）', '】', '!', '?', '！',
-                '？', '。',
-            ])
-            .len()
+    rest.chars()
+        .take(8)
+        .take_while(|c| CLOSING.contains(c))
+        .map(char::len_utf8)
+        .sum()
 }
 
 /// Whether a mark followed by `rest` ends the sentence: a blank comes, and no
@@ -304,10 +307,14 @@ fn stops(rest: &str, full_stop: bool) -> bool {
 }
 
 fn is_abbreviation(before: &str) -> bool {
-    let word = before
-        .rsplit(|c: char| !(c.is_alphanumeric() || c == '.'))
-        .next()
-        .unwrap_or_default();
+    // Longer words are none; the bound keeps "a.a.a…" from taking the square of its length.
+    let word: Vec<char> = before
+        .chars()
+        .rev()
+        .take_while(|c| c.is_alphanumeric() || *c == '.')
+        .take(8)
+        .collect();
+    let word: String = word.into_iter().rev().collect();
     // Initials: "J. Smith".
     let initial = word.len() == 1 && word.starts_with(|c: char| c.is_ascii_uppercase() && c != 'I');
     initial || ABBREVIATIONS.contains(&word.to_ascii_lowercase().as_str())
@@ -407,6 +414,17 @@ mod tests {
     #[test]
     fn an_open_fence_goes_to_the_end() {
         assert_eq!(sentences("a\n```\nb\nc"), ["a"]);
+    }
+
+    #[test]
+    fn hostile_text_takes_linear_time() {
+        for piece in ["a.", "!", "`", "<a>\n", "<a", "? x ", "```\n", "_)", "1) "] {
+            let text = piece.repeat(200_000 / piece.len());
+            let start = std::time::Instant::now();
+            assert!(sentences(&text).len() <= text.len());
+            // By the square of the length it would be minutes.
+            assert!(start.elapsed().as_secs() < 10, "{piece}");
+        }
     }
 
     proptest! {

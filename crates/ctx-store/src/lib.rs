@@ -24,6 +24,7 @@ mod session;
 mod shared;
 mod stamp;
 mod store;
+mod summary;
 mod swap;
 mod temp;
 mod trash;

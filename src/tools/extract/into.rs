@@ -7,7 +7,8 @@ use ctx_cli::{ExitStatus, Failure, Io};
 use ctx_memory::{Item, Kind, Merged, merge};
 use ctx_store::{Facts, SharedFile, SharedFolder, Store, StoreError};
 
-use super::{TOOL, plural};
+use super::TOOL;
+use super::read::plural;
 use crate::store::{StoreArgs, failure};
 
 /// Where items are merged.

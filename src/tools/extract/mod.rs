@@ -3,20 +3,21 @@
 
 mod into;
 mod pass;
+mod read;
 mod select;
 
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool};
-use ctx_memory::{Extractor, Item, Kind};
+use ctx_memory::Kind;
 use ctx_store::SessionId;
 
 use self::into::Target;
 use self::pass::Pass;
-use self::select::Selector;
+use self::read::Read;
 use crate::output::OutputArgs;
-use crate::session::{ReadArgs, Session};
+use crate::session::ReadArgs;
 use crate::store::{StoreArgs, failure, session_id};
 
 /// The tool.
@@ -29,6 +30,10 @@ pub const TOOL: Tool = Tool {
             (
                 2,
                 "also: the tagged stream ended early; nothing was merged then",
+            ),
+            (
+                5,
+                "also: the items are merged, but the last records could not be written",
             ),
             (
                 4,
@@ -180,19 +185,13 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         ));
     }
     let target = args.target(matches)?;
-    let mut read = Read {
-        args: &args,
-        keep: target.is_some(),
-        items: Vec::new(),
-        count: 0,
-        redacted: 0,
-        bad: Vec::new(),
-    };
+    let mut read = Read::new(&args, target.is_some());
     let mut pass = Pass::new(args.output.open(io)?, target.is_some());
     for path in inputs.paths() {
         read.session(path, &mut pass)?;
     }
-    let merged = target.as_ref().map(|target| target.merge(&read.items));
+    pass.before_merge()?;
+    let merged = target.as_ref().map(|target| target.merge(read.items()));
     let merged = merged.transpose()?;
     pass.finish()?;
     read.report(io);
@@ -202,69 +201,5 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
             Ok(merged.status)
         }
         None => Ok(ExitStatus::Done),
-    }
-}
-
-/// Everything that is read from the operands.
-struct Read<'a> {
-    args: &'a ExtractArgs,
-    /// Whether items are kept for a merge; else they are written at once.
-    keep: bool,
-    items: Vec<Item>,
-    count: usize,
-    redacted: usize,
-    /// The sessions that hold bad lines.
-    bad: Vec<Session>,
-}
-
-impl Read<'_> {
-    fn session(&mut self, path: &Path, pass: &mut Pass<'_>) -> Result<(), Failure> {
-        let mut session = self.args.read.open(path)?;
-        let name = session.name.clone();
-        let dialect = session.dialect();
-        let mut extractor = Extractor::new(self.args.session_of(path)?, &self.args.kinds());
-        let mut selector = Selector::new(dialect, self.args.zone, self.args.read.batch);
-        session.each(|record| {
-            let items = selector
-                .items(record, &mut extractor)
-                .map_err(|failure| failure.at(&name, Some(record.line)))?;
-            self.count += items.len();
-            pass.record(record.bytes)?;
-            if self.keep {
-                self.items.extend(items);
-                return Ok(());
-            }
-            items.iter().try_for_each(|item| pass.item(item))
-        })?;
-        selector
-            .finish(self.args.partial)
-            .map_err(|failure| failure.at(&name, None))?;
-        self.redacted += extractor.redacted();
-        if session.bad().count > 0 {
-            self.bad.push(session);
-        }
-        Ok(())
-    }
-
-    fn report(&self, io: &mut Io) {
-        self.bad.iter().for_each(|session| session.report(io));
-        if self.redacted > 0 {
-            let (count, secrets) = (self.redacted, plural(self.redacted, "secret"));
-            io.note(format_args!("{count} {secrets} taken out"));
-        }
-        io.note(format_args!(
-            "{} {} found",
-            self.count,
-            plural(self.count, "item")
-        ));
-    }
-}
-
-/// The word, with an s for any count but one.
-fn plural(count: usize, word: &str) -> String {
-    if count == 1 {
-        word.to_owned()
-    } else {
-        format!("{word}s")
     }
 }

@@ -1,6 +1,6 @@
 //! What goes to stdout: items, or the input as it came.
 
-use ctx_cli::Failure;
+use ctx_cli::{ExitStatus, Failure};
 use ctx_memory::Item;
 
 use crate::output::Output;
@@ -42,20 +42,41 @@ impl<'a> Pass<'a> {
         self.output.write(&line)
     }
 
+    /// Hands on all but the last record: an output that fails is seen before
+    /// anything is merged.
+    pub(super) fn before_merge(&mut self) -> Result<(), Failure> {
+        if !self.passing || self.closed {
+            return Ok(());
+        }
+        let flushed = self.output.with(|out| out.flush());
+        self.unless_closed(flushed)
+    }
+
     /// All is done: the last record goes out.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
-        if self.passing && !self.closed {
-            self.write_held()?;
+        if !self.passing {
+            return self.output.finish();
         }
-        match self.output.finish() {
-            Err(failure) if self.passing && failure.is_silent() => Ok(()),
-            other => other,
+        if self.closed {
+            return Ok(());
+        }
+        let done = self.write_held().and_then(|()| self.output.finish());
+        match done {
+            Err(failure) if !failure.is_silent() => Err(failure
+                .status(ExitStatus::Uncertain)
+                .hint("the items are merged")),
+            _ => Ok(()),
         }
     }
 
-    /// A reader that went away ends the output, not the merge.
     fn write_held(&mut self) -> Result<(), Failure> {
-        match self.output.write(&self.held) {
+        let written = self.output.write(&self.held);
+        self.unless_closed(written)
+    }
+
+    /// A reader that went away ends the output, not the merge.
+    fn unless_closed(&mut self, written: Result<(), Failure>) -> Result<(), Failure> {
+        match written {
             Err(failure) if failure.is_silent() => {
                 self.closed = true;
                 Ok(())

@@ -15,6 +15,7 @@ use ctx_transcript::{Class, Dialect, Options, Piece, Record, Tag, Zone, ZoneRead
 use crate::counting::CountingArgs;
 use crate::output::{Output, OutputArgs};
 use crate::session::{Invalid, ReadArgs, Session};
+use crate::tagged::ended_early;
 use pins::Pin;
 use sink::{Item, Sink};
 
@@ -46,7 +47,9 @@ struct Args {
     /// Keep the last messages that fill this share of the window, as 0.3
     #[arg(long, value_name = "SHARE", value_parser = parse_share, help_heading = "What is kept")]
     keep_share: Option<f64>,
-    /// Keep these records: role:NAME, line:N, line:N-M or re:REGEX (can be repeated)
+    /// Keep these records: role:NAME, line:N, line:N-M or re:REGEX
+    ///
+    /// Can be repeated; a record that one of them selects is kept.
     #[arg(long, value_name = "SELECTOR", help_heading = "What is kept")]
     pin: Vec<Pin>,
     #[command(flatten)]
@@ -301,11 +304,9 @@ fn strip(args: &Args, mut session: Session, io: &mut Io) -> Outcome {
         }
     })?;
     if only.is_some() && !args.partial {
-        zones.finish().map_err(|error| {
-            Failure::new(error)
-                .at(session.name.clone(), None)
-                .hint("is the stage before this one all right? --partial takes what came")
-        })?;
+        zones
+            .finish()
+            .map_err(|error| ended_early(error, &session.name))?;
     }
     output.finish()?;
     Ok(ExitStatus::Done)

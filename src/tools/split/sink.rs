@@ -34,6 +34,8 @@ pub(super) struct Written {
     pub(super) keep: u64,
 }
 
+const CHUNK: usize = 1 << 20;
+
 impl<'a> Sink<'a> {
     pub(super) fn new(output: Output<'a>, only: Option<Zone>) -> Self {
         Self {
@@ -93,11 +95,22 @@ impl<'a> Sink<'a> {
     }
 
     fn write(&mut self, length: usize, splice: Option<Splice>, tag: Tag) -> Result<(), Failure> {
-        let bytes = self
-            .spool
-            .pop(length)
-            .map_err(|error| cannot_spool(&error))?;
-        self.writer.write(bytes, splice.map(|splice| (splice, tag)))
+        if let Some(splice) = splice {
+            let bytes = self.pop(length)?;
+            return self.writer.write(bytes, Some((splice, tag)));
+        }
+        // A line that is too long to be looked at is too long to be in memory.
+        let mut left = length;
+        while left > 0 {
+            let bytes = self.pop(left.min(CHUNK))?;
+            left -= bytes.len();
+            self.writer.write(bytes, None)?;
+        }
+        Ok(())
+    }
+
+    fn pop(&mut self, length: usize) -> Result<Vec<u8>, Failure> {
+        self.spool.pop(length).map_err(|error| cannot_spool(&error))
     }
 
     /// Marks the end and writes the rest.

@@ -12,13 +12,16 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser, ValueEnum};
 use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool, parse_count};
+use ctx_store::SessionId;
 use ctx_summary::Recognizer;
 use ctx_tokens::Encoding;
 use ctx_transcript::{EarlyEnd, Role, ZoneReader};
 
 use crate::output::OutputArgs;
 use crate::session::{Invalid, ReadArgs, Session};
+use crate::store::{StoreArgs, failure, session_id};
 use llm::LlmArgs;
+use stream::Done;
 use writer::Writer;
 
 /// Replace the old zone of a session by one message that sums it up
@@ -82,14 +85,21 @@ struct Args {
     /// Take a stream that ended early for whole
     #[arg(long, help_heading = "Input")]
     partial: bool,
-    /// Fail when the input breaks a rule of its dialect, as a tool result
-    /// without its call
+    /// Fail when the input breaks a rule of its dialect
+    ///
+    /// Such as: a tool result answers no call, a call has no result.
     #[arg(long, help_heading = "Input")]
     strict: bool,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
     output: OutputArgs,
+
+    /// Append the summary to this session's in the store
+    #[arg(short, long, value_name = "ID", value_parser = session_id, conflicts_with = "batch", help_heading = "Store")]
+    session: Option<SessionId>,
+    #[command(flatten)]
+    store: StoreArgs,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -116,7 +126,7 @@ enum SummaryRole {
 pub const TOOL: Tool = Tool {
     name: "ctx-summarize",
     command: || Args::augment_args(Command::new("ctx-summarize")),
-    run: |matches, io| run(&parse(matches)?, io),
+    run: |matches, io| run(&parse(matches)?, matches, io),
     page: Page {
         exit_status: &[(
             2,
@@ -135,12 +145,19 @@ pub const TOOL: Tool = Tool {
                 "ALL_PROXY, HTTPS_PROXY, HTTP_PROXY, NO_PROXY",
                 "proxy to the server; never used for loopback",
             ),
+            ("CTX_HOME", "where the store lies; --store goes before it"),
             (
                 "TMPDIR",
                 "where a temporary file lies when much of a session has to wait for the end of the input",
             ),
         ],
-        files: &[],
+        files: &[
+            (
+                "STORE/memory/session-summaries/SESSION.md",
+                "with -s: all summaries of the session, the newest last",
+            ),
+            ("STORE/context/events.jsonl", "with -s: the audit log"),
+        ],
         examples: &[
             (
                 "ctx-split --keep-turns 6 s.jsonl | ctx-summarize --method rule -o new.jsonl",
@@ -197,6 +214,25 @@ impl Args {
         })
     }
 
+    /// Appends the summary to the session's in the store, before it leaves: who
+    /// sees the output can rely on it.
+    fn remember(&self, done: &Done, matches: &ArgMatches, io: &mut Io) -> Outcome {
+        let (Some(session), Some((messages, text))) = (&self.session, &done.said) else {
+            return Ok(ExitStatus::Done);
+        };
+        let store = self.store.open(&TOOL, matches)?;
+        match store
+            .append_summary(session, *messages, text)
+            .map_err(failure)
+        {
+            Err(failure) if failure.exit_status() == ExitStatus::Uncertain => {
+                io.report(&failure);
+                Ok(ExitStatus::Uncertain)
+            }
+            other => other.map(|_| ExitStatus::Done),
+        }
+    }
+
     /// Bad lines come in whatever happens to them: they are part of the count
     /// that shows whether the stream is whole.
     fn open(&self) -> Result<Session, Failure> {
@@ -210,7 +246,7 @@ impl Args {
     }
 }
 
-fn run(args: &Args, io: &mut Io) -> Outcome {
+fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     let plan = args.plan(io)?;
     let mut session = args.open()?;
     let name = session.name.clone();
@@ -228,10 +264,11 @@ fn run(args: &Args, io: &mut Io) -> Outcome {
     session.each(|record| stream.take(record))?;
     check_end(args, &name, &stream.zones)?;
     let done = stream.finish(io)?;
+    let status = args.remember(&done, matches, io)?;
     let mut output = args.output.open(io)?;
     done.write(&mut output)?;
     output.finish()?;
-    Ok(ExitStatus::Done)
+    Ok(status)
 }
 
 /// Whether all of the stream came, and was split at all.

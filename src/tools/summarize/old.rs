@@ -1,5 +1,7 @@
 //! What is gathered of one old zone while it passes.
 
+use ctx_cli::Verbosity;
+use ctx_select::count::PER_MESSAGE;
 use ctx_summary::{RuleSummary, Transcript};
 use ctx_tokens::Encoding;
 use ctx_transcript::{Dialect, Message, Object, redact};
@@ -18,7 +20,7 @@ pub(super) struct OldZone {
     /// Secrets taken out of earlier summaries before they are sent.
     pub(super) redacted: usize,
     /// Everything said in it, up to [`COMPARED`] bytes, and its whole length.
-    texts: String,
+    texts: Vec<String>,
     bytes: usize,
     encoding: Encoding,
 }
@@ -28,8 +30,6 @@ const COMPARED: usize = 1 << 20;
 /// Nor is one that has so many times the summary's bytes: no text has so few
 /// tokens, and the tables of an encoding take longer to build than all the rest.
 const FAR_LONGER: usize = 16;
-/// Tokens around each message.
-const PER_MESSAGE: u64 = 4;
 
 /// Sizes before and after, in tokens.
 pub(super) struct Sizes {
@@ -45,7 +45,7 @@ impl OldZone {
             earlier: Vec::new(),
             messages: 0,
             redacted: 0,
-            texts: String::new(),
+            texts: Vec::new(),
             bytes: 0,
             encoding: plan.encoding,
         }
@@ -63,8 +63,7 @@ impl OldZone {
         for text in message.texts() {
             self.bytes += text.len();
             if self.bytes <= COMPARED {
-                self.texts.push_str(text);
-                self.texts.push('\n');
+                self.texts.push(text.to_owned());
             }
         }
         if let Some(text) = plan.recognizer.summary_in(dialect, object, message) {
@@ -86,16 +85,22 @@ impl OldZone {
         }
     }
 
-    /// Its size and that of the text in its place; `None` when it is far longer,
-    /// unless that is `wanted` all the same.
-    pub(super) fn sizes(&self, summary: &str, wanted: bool) -> Option<Sizes> {
+    /// Its size and that of the text in its place; `None` when nobody would be
+    /// told: a zone that is far longer is only worth a note.
+    pub(super) fn sizes(&self, summary: &str, verbosity: Verbosity) -> Option<Sizes> {
         let far_longer = self.bytes > FAR_LONGER * summary.len();
-        if self.bytes > COMPARED || (far_longer && !wanted) {
+        let told = match verbosity {
+            Verbosity::Quiet => false,
+            Verbosity::Normal => !far_longer,
+            Verbosity::Verbose | Verbosity::Debug => true,
+        };
+        if !told || self.bytes > COMPARED {
             return None;
         }
         let counter = self.encoding.counter();
+        let said: u64 = self.texts.iter().map(|text| counter.count(text)).sum();
         Some(Sizes {
-            before: counter.count(&self.texts) + PER_MESSAGE * self.messages,
+            before: said + PER_MESSAGE * self.messages,
             after: counter.count(summary) + PER_MESSAGE,
         })
     }

@@ -1,7 +1,7 @@
 //! One session: records in, plain records out, a summary in the place of the
 //! old ones.
 
-use ctx_cli::{Failure, Io, Verbosity};
+use ctx_cli::{Failure, Io};
 use ctx_summary::compose;
 use ctx_transcript::{Class, Dialect, Piece, Record, Role, Spool, Zone, ZoneReader};
 
@@ -42,6 +42,8 @@ pub(super) struct Done {
     before: usize,
     summary: Vec<u8>,
     behind: usize,
+    /// What was summed up: how many messages, and the text.
+    pub(super) said: Option<(u64, String)>,
 }
 
 impl<'p> Stream<'p> {
@@ -161,6 +163,7 @@ impl<'p> Stream<'p> {
             before: self.before,
             summary,
             behind: self.behind,
+            said: Some((old.zone.messages, text)),
         })
     }
 }
@@ -175,7 +178,7 @@ pub(super) fn summary_text(
     let summary = plan.writer.write(old, name, io)?;
     let text = compose(plan.header.as_deref(), &summary);
     let messages = old.messages;
-    match old.sizes(&text, io.verbosity() >= Verbosity::Verbose) {
+    match old.sizes(&text, io.verbosity()) {
         Some(Sizes { before, after }) if after >= before => io.warn(format_args!(
             "{name}: the summary is no shorter than what it replaces: {before} tokens, now {after}"
         )),
@@ -195,6 +198,7 @@ impl Done {
             before: length,
             summary: Vec::new(),
             behind: 0,
+            said: None,
         }
     }
 

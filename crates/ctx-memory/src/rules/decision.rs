@@ -3,7 +3,7 @@
 use super::{From, Pattern};
 
 /// A sentence that begins so decides nothing: conditions, offers, requests to choose.
-pub(super) const VETO: &str = r"(?i)^(?:if|whether|once|until|unless|when|should|would|could|before|after)\b|^(?:如果|假如|要是|是否|等|若)";
+pub(super) const VETO: &str = r"(?i)^(?:if|whether|once|until|unless|when|should|would|could)\b|^(?:如果|假如|要是|是否|等|若)";
 
 #[rustfmt::skip]
 pub(super) const PATTERNS: &[Pattern] = &[
@@ -11,7 +11,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
         name: "decided",
         from: From::Anyone,
         says: r"(?i)\bdecided\b",
-        not: r"(?i)(?:n't|\b(?:not|never|hardly|be|being|until|unless|is|are|gets?|once|who|what|if|whether|how|when|before)) (?:\w+ ){0,2}decided\b|\bdecided (?:by|at runtime|yet|whether)\b",
+        not: r"(?i)(?:n't|\b(?:not|never|hardly|be|being|until|unless|is|are|gets?|once|who|what|if|whether|how|when|before|nobody|no one)) (?:\w+ ){0,2}decided\b|\bdecided (?:by|at runtime|yet|whether)\b",
         why: "said of a person; \"is decided by\" describes a program, \"not decided\" is open",
     },
     Pattern {
@@ -59,7 +59,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
     Pattern {
         name: "let's use",
         from: From::Anyone,
-        says: r"(?i)\blet(?:'s| us) (?:just |only |not |instead |simply )?(?:use|adopt|keep|drop|stick to|call it|name it|avoid|skip|ship|make it|do it|leave it|move to|standardi[sz]e on)\b",
+        says: r"(?i)\blet(?:'s| us) (?:just |only |not |instead |simply )?(?:use|adopt|keep|drop|stick to|call it|name it|avoid|skip|ship|make it|do (?:it|that|this|[A-F]\b|\d)|leave it|move to|standardi[sz]e on)\b",
         not: r"(?i)\blet's (?:just |simply )?use (?:the |this |that |these |a |our )?(?:``|\S+)(?: \S+)? (?:commands?|tools?|functions?|utility|script|flag|option to)\b|\blet's (?:keep|skip) (?:going|looking|searching|scrolling|reading|trying|to|ahead|in mind|an eye)\b|\blet's use (?:``|\S+|the \S+) to\b",
         why: "\"let's use the find_file command\" tells a step",
     },
@@ -74,8 +74,15 @@ pub(super) const PATTERNS: &[Pattern] = &[
         name: "option",
         from: From::User,
         says: r"(?i)(?:^|\b(?:do|take|use|pick|choose|want|go|prefer|like|with|say) )(?:for |with )?(?:option|approach|plan|variant|alternative|solution|choice) (?:#|number |no\. ?)?(?:[A-F]|\d)\b|^(?:选|用|就)?(?:方案|选项)[一二三四1-9A-F]",
-        not: r"(?i)\b(?:about|explain|describe|what is|than) (?:option|approach|plan|variant|alternative|solution|choice)|^(?:option|approach|plan|variant|alternative|solution|choice) \w+ ?(?:[:(-]|is|would|has|looks|seems|requires|needs)",
+        not: r"(?i)\b(?:option|approach|plan|variant|alternative|solution|choice) \w+ or\b|\b(?:about|explain|describe|what is|than) (?:option|approach|plan|variant|alternative|solution|choice)|^(?:方案|选项)[一二三四1-9A-F] ?[：:]|^(?:option|approach|plan|variant|alternative|solution|choice) \w+ ?(?:[:(-]|is|would|has|looks|seems|requires|needs)",
         why: "the user's answer to offered options; \"Option 1: …\" is the offer",
+    },
+    Pattern {
+        name: "instead of",
+        from: From::User,
+        says: r"(?i)^(?:ok|okay|yes|no|please|just|so|and|then|better)?,? ?(?:please )?(?:use|take|keep|make it|call it|name it) .{1,80}\b(?:instead of|rather than|and not|, not)\b",
+        not: "",
+        why: "the user's word on one thing against another",
     },
     Pattern {
         name: "决定",
@@ -99,9 +106,16 @@ pub(super) const PATTERNS: &[Pattern] = &[
         why: "the button 确定, \"不确定\" and \"需要确定\" are look-alikes; a decision says what was settled",
     },
     Pattern {
+        name: "方案",
+        from: From::Anyone,
+        says: r"^[*_]*(?:最终|最后)?(?:方案|决定|结论|决策|选型)(?:是|为|[*_]*[：:][*_]*) ?\S|就(?:这么|这样|按这个)?(?:定|办)了?(?:吧|了|。|！|，|$)",
+        not: r"^[*_]*方案(?:是|为)(?:什么|否)|方案[：:][*_]* ?(?:$|[一二三1-9A-F])",
+        why: "a label as in notes, and the idiom 就这么定了",
+    },
+    Pattern {
         name: "改用",
         from: From::Anyone,
-        says: r"(?:^|我们|我|就|那|那就|统一|最终|最后|后来|现在|决定|还是|一律|全部|以后|一致|，)(?:改用|改为使用|换成|换用|采用|选用|敲定|定为|定下来|弃用|放弃使用|不再使用|沿用|就用|就选|就定|就按|统一用)|那?就(?:用|选|定|按)(?:它|这个|那个|方案|这家|那家|第|[A-Za-z0-9`])",
+        says: r"(?:^|我们|我|就|那|那就|统一|最终|最后|后来|现在|决定|还是|一律|全部|以后|一致|，)(?:改用|改为使用|换成|换用|采用|选用|敲定|定为|定下来|弃用|放弃使用|不再使用|沿用|就用|就选|就定(?:了|为|在|下来)|就按|统一用)|那?就(?:用|选|定|按)(?:它|这个|那个|方案|这家|那家|第|[A-Za-z0-9`])",
         not: r"(?:如果|可以|能否|是否|建议|应该|可|要不要|不)(?:改用|换成|换用|采用|选用|就用)",
         why: "verbs of a settled change with no word for deciding; proposals (建议改用, 可以换成) are none",
     },
@@ -158,6 +172,7 @@ mod tests {
                         "We opted for a flat layout",
                         "Tested with 50, settled on limit=100",
                         "They agreed to prefix the field",
+                        "After discussion we agreed on MIT.",
                     ],
                 ),
                 (
@@ -191,6 +206,7 @@ mod tests {
                         "Let's use UTC everywhere",
                         "let's not use threads; let's keep one binary",
                         "Let's call it ctx",
+                        "OK let's do B",
                     ],
                 ),
                 (
@@ -210,6 +226,22 @@ mod tests {
                         "选方案二",
                         "take approach 1, but rename it",
                         "1. i like option 3",
+                    ],
+                ),
+                (
+                    "instead of",
+                    &[
+                        "use rustls instead of openssl",
+                        "No, keep it in one file, not two",
+                    ],
+                ),
+                (
+                    "方案",
+                    &[
+                        "最终方案：用 Rust",
+                        "**决策**：不做缓存",
+                        "就这么定了",
+                        "好，就这样办吧",
                     ],
                 ),
                 (
@@ -282,6 +314,11 @@ mod tests {
                 "He picked up the phone.",
                 "I’m really sure I selected insurance when booking",
                 "Please decide.",
+                "Nobody decided anything",
+                "Choose option A or B",
+                "Which is used instead of that",
+                "方案一：不做",
+                "就定期检查",
                 // Chinese.
                 "不确定",
                 "无法决定用哪个",

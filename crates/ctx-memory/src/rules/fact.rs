@@ -14,13 +14,13 @@ use super::{From, Pattern};
 pub(super) const VETO: &str = concat!(
     r#"(?i)^[*_"“(\[]*(?:[*_]*(?:ok|okay|alright|great|good|perfect|excellent|now|next|first|second|then|finally|so|and|but|also|actually|wait|hmm|sure|yes|no|step \d+)[*_]*[,.!:]?\s+)*"#,
     r"(?:let me|let's|let us|lets|I'll|I will|I'm|I am|I need|I should|I can|I could|I would|I'd|I see|I think|I believe|I want|we'll|we will|we need|we should|we can|we could|you can|you could|you should|you may|can you|could you|please|if|when|once|after|before|to|try|",
-    r"run|running|check|checking|look|looking|see|open|add|update|fix|create|edit|implement|remove|make|read|reading|find|search|write|verify|ensure|test|do|don't|change|replace|move|delete|rename|extract|refactor|apply|install|call|set|pass|return|modify|consider|use|keep|commit|push|review|investigate|explore|examine|analyze|understand|determine|confirm|",
-    r"added|updated|fixed|created|edited|implemented|removed|changed|replaced|moved|deleted|renamed|extracted|refactored|modified|I've|I have|we've|we have|I \w+ed|I (?:bet|had|was|found|just|already|also|still)|we (?:had|were|found)|was \w+ing|was in|had|just|now that|\w+ed|there (?:might|may|could|should)|it (?:might|may|could|looks|seems)|this (?:might|may|could|should|will)|perhaps|maybe|probably)\b",
-    r"|\b(?:let me|let's|I'll|I will|next step|in progress|in the middle of|started|ongoing|trying to|likely|probably|perhaps|maybe|might|seems?|should|could|would|successfully|we can|you can|I \w+ed)\b|\(READ\b",
+    r"run|running|check|checking|look|looking|see|open|add|update|fix|create|edit|implement|remove|make|read|reading|find|search|write|verify|ensure|test|do|don't|change|replace|move|delete|rename|extract|refactor|apply|install|call|set|pass|return|modify|consider|use|keep|store|follow|copy|put|place|commit|push|review|investigate|explore|examine|analyze|understand|determine|confirm|",
+    r"added|updated|fixed|created|edited|implemented|removed|changed|replaced|moved|deleted|renamed|extracted|refactored|modified|I've|I have|we've|we have|I \w+ed|I (?:bet|had|was|found|just|already|also|still)|we (?:had|were|found|see|are now)|was \w+ing|was in|had|just|now that|\w+ed|there (?:might|may|could|should)|it (?:might|may|could|looks|seems)|this (?:might|may|could|should|will)|perhaps|maybe|probably)\b",
+    r"|\b(?:let me|let's|I'll|I will|next step|in progress|in the middle of|started|ongoing|trying to|likely|probably|perhaps|maybe|might|seems?|should|could|would|successfully|current task|has been|have been|needs (?:to|the|fix)|we can|you can|I \w+ed)\b|\(READ\b",
     // "a.go - added tests": what was done to it, not what it is.
     r"|(?: - | — | – |:[*_]* )[*_]*(?:now )?(?:add|updat|fix|creat|edit|implement|remov|chang|replac|mov|delet|renam|extract|refactor|modif|integrat|document|instrument|test|switch|convert|clean|simplif|improv|enhanc|revert|adjust|verif|pass|us|check|populat|preserv|fetch)(?:ed|es|e|s|y|ies|ied)?\b",
     r"|[:：][*_]*$",
-    r"|^(?:好的?[，,！!。]?|现在|接下来|首先|然后|下面|接着)*(?:让我|我来|我会|我将|我先|我去|我要|请|帮我|麻烦|能不能|可以|你可以|您可以|把|运行|查看|检查|修改|添加|删除|创建|看看|看一下|如果|试试)",
+    r"|^(?:好的?[，,！!。]?|现在|接下来|首先|然后|下面|接着)*(?:让我|我来|我会|我将|我先|我去|我要|请|帮我|麻烦|能不能|可以|你可以|您可以|把|运行|查看|检查|修改|添加|删除|创建|看看|看一下|如果|试试|在[^，。]{1,60}(?:里|中|上|下面?|处)(?:加|添加|新增|插入|改|修改|删|创建|写))",
 );
 
 /// Whether a sentence says that something is so.
@@ -67,7 +67,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
     Pattern {
         name: "project",
         from: From::Anyone,
-        says: r"(?i)\b(?:project|repo|repository|codebase|monorepo|workspace|package|crate|library|backend|frontend|database)(?:'s)? (?:name |root |language |directory |license )?(?:is|uses|lives|runs|targets|named|called|depends on|consists of|requires|has)\b|\b(?:github|gitlab|bitbucket)\.(?:com|org)[/:][\w-]+/[\w.-]+|\bwritten in (?:rust|go|python|typescript|javascript|java|c\+\+|c#|ruby|kotlin|swift)\b|项目(?:名称?|名字|叫|是|用|使用|采用|基于|位于|在|路径|目录|代号|地址|结构|依赖)|(?:仓库|代码库|数据库|框架|主分支|分支|域名|技术栈)(?:是|为|用|使用|叫|在|地址|位于|[：:])",
+        says: r"(?i)\bin (?:this|our) (?:project|repo|repository|codebase)\b|\b(?:project|repo|repository|codebase|monorepo|workspace|package|crate|library|backend|frontend|database)(?:'s)? (?:name |root |language |directory |license )?(?:is|uses|lives|runs|targets|named|called|depends on|consists of|requires|has)\b|\b(?:github|gitlab|bitbucket)\.(?:com|org)[/:][\w-]+/[\w.-]+|\bwritten in (?:rust|go|python|typescript|javascript|java|c\+\+|c#|ruby|kotlin|swift)\b|项目(?:名称?|名字|叫|是|用|使用|采用|基于|位于|在|路径|目录|代号|地址|结构|依赖)|(?:仓库|代码库|数据库|框架|主分支|分支|域名|技术栈)(?:是|为|用|使用|叫|在|地址|位于|[：:])",
         not: r"(?i)\bacross the \w+\b|\b(?:another|any|some|each|every|a) (?:project|repo|repository|package|crate|library|workspace) (?:is|has|uses|that)\b|项目是(?:什么|哪)",
         why: "the word project (repository, database, …) with a verb that describes it",
     },
@@ -94,6 +94,7 @@ mod tests {
     use crate::rules::tests::check;
 
     #[test]
+    #[allow(clippy::too_many_lines)] // A table.
     fn facts_and_their_look_alikes() {
         check(
             Kind::Fact,
@@ -137,6 +138,7 @@ mod tests {
                     &[
                         "The project is called ctx-tools.",
                         "Our repo uses trunk-based work",
+                        "We use tabs in this repo",
                         "项目名称是 ctx",
                         "仓库地址：内部服务器",
                         "The code is at github.com/a/b and public",
@@ -165,6 +167,10 @@ mod tests {
                 "Verified it with src/a.rs: fine",
                 "**Move it to `a.rs`** - it is there",
                 "Just re-added a.rs, it is here",
+                "Store it as a.json, that is safe",
+                "The a.rs file has been updated",
+                "The test a.rs needs the fix",
+                "We are now in a.rs",
                 "consistency across the codebase is important",
                 "The a.rs script has been successfully removed.",
                 "The file src/a.rs contains:",
@@ -173,6 +179,7 @@ mod tests {
                 "请打开 /data/db",
                 "让我看看 src/a.rs 在不在",
                 "If the port is 8080, stop",
+                "在 src/main.rs 里加一行",
                 "It should be in the src/ directory",
                 "`a/b.go` - Added tests for it",
                 "**src/a.rs**: updated the parser",

@@ -22,6 +22,13 @@ pub(super) const PATTERNS: &[Pattern] = &[
         why: "\"I'd like to\" is a request, \"looks like\" and \"it is likely\" are other words, \"I like it\" is applause",
     },
     Pattern {
+        name: "I usually",
+        from: From::User,
+        says: r"(?i)\b(?:I|we) (?:usually|normally|typically|generally|mostly|tend to) (?:use|write|work|do|run|keep|put|name|call|start|go|choose|avoid|test|deploy|commit)\b",
+        not: "",
+        why: "a habit, told with a verb of doing",
+    },
+    Pattern {
         name: "user prefers",
         from: From::Anyone,
         says: r"(?i)\b(?:the )?(?:user|customer|client|team|he|she|they) (?:\w+ )?(?:prefers?|likes|dislikes|hates|always wants?|never wants?)\b|\b(?:since|as|because|noted:|noted that|remember that) you (?:\w+ )?(?:prefer|like|dislike)\b",
@@ -53,7 +60,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
         name: "喜欢",
         from: From::Anyone,
         says: r"喜欢",
-        not: r"(?:希望|祝|愿|相信|保证|包)(?:你|您|大家|他|她)?(?:们)?(?:会|能|也|都|一定)*喜欢|(?:如果|要是|若|假如|只要|看|随)(?:你|您)?(?:不)?喜欢|(?:你|您)(?:们)?(?:可能|也许|或许|应该|一定|肯定|会|也|还|都|是不是|是否|最|比较|更)*(?:不)?喜欢(?:什么|哪|怎|吃什么|的话|吗|不)?|喜欢(?:的话|吗|不喜欢|什么样|与否|就好)|(?:受|深受)[^，。；]{0,8}喜欢|(?:大家|人们|游客|很多人|好多人|许多人|孩子们?|小朋友们?)(?:都|们|也|很|最|比较)*喜欢",
+        not: r"(?:希望|祝|愿|相信|保证|包)(?:你|您|大家|他|她)?(?:们)?(?:会|能|也|都|一定)*喜欢|(?:如果|要是|若|假如|只要|看|随)(?:你|您)?(?:不)?喜欢|(?:你|您)(?:们)?(?:可能|也许|或许|应该|一定|肯定|会|也|还|都|是不是|是否|最|比较|更)*(?:不)?喜欢(?:什么|哪|怎|吃什么|的话|吗|不)?|喜欢(?:的话|吗|不喜欢|什么|哪|谁|与否|就好)|(?:受|深受)[^，。；]{0,8}喜欢|(?:大家|人们|游客|很多人|好多人|许多人|孩子们?|小朋友们?)(?:都|们|也|很|最|比较)*喜欢",
         why: "wishes (希望您喜欢), guesses about the other (您可能会喜欢) and what everybody likes are no preference of the user",
     },
     Pattern {
@@ -109,6 +116,10 @@ mod tests {
                         "I don't like mocks",
                         "I really hate trailing blanks",
                     ],
+                ),
+                (
+                    "I usually",
+                    &["I usually use vim", "We normally keep one test per file"],
                 ),
                 (
                     "user prefers",
@@ -197,6 +208,8 @@ mod tests {
                 "We need to always update it",
                 "rather than that",
                 "希望您喜欢",
+                "她喜欢什么颜色",
+                "It usually works",
                 "您可能会喜欢故宫",
                 "你喜欢什么？",
                 "如果喜欢就买",

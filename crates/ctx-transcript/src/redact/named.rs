@@ -85,8 +85,9 @@ pub(super) fn assigned(text: &str, from: usize, at: usize, width: usize) -> Opti
         name.contains("pass") || name.contains("pwd")
     };
     let secret = match (quoted, is_password) {
-        // A quoted password may be any text, also one with blanks.
-        (true, true) => bytes.len() >= 4,
+        // A quoted password may be any text, also one with blanks; after the
+        // closing quote of `"PASSWORD=" + value` comes a blank.
+        (true, true) => bytes.len() >= 4 && bytes[0] != b' ',
         (true, false) => bytes.len() >= 8 && !bytes.contains(&b' ') && looks_random(bytes),
         (false, _) if is_code => false,
         // A shell or `.env` assignment, or `密码：…`.
@@ -274,6 +275,7 @@ mod tests {
             "postgres://app:${DB_PASS}@db",
             "tokenizer: cl100k_base2",
             "a == b: c",
+            "[]byte(\"DB_PASSWORD=\" + secret), f(\"x\")",
             "password=",
             "token:",
             "://:@",

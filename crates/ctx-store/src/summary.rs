@@ -1,0 +1,112 @@
+//! The cumulative summary of a session: what each compaction said, newest last.
+
+use std::path::PathBuf;
+
+use chrono::SecondsFormat;
+
+use crate::error::StoreError;
+use crate::{Facts, SessionId, SharedFolder, Store};
+
+impl Store {
+    /// Where the cumulative summary of a session lies.
+    pub fn summary_path(&self, session: &SessionId) -> PathBuf {
+        self.snapshots().join(format!("{session}.md"))
+    }
+
+    /// Appends what a compaction said of `messages` messages. A text that is the
+    /// newest one already is not repeated, so that a pipeline may be run again.
+    /// `true` when something was written.
+    pub fn append_summary(
+        &self,
+        session: &SessionId,
+        messages: u64,
+        text: &str,
+    ) -> Result<bool, StoreError> {
+        self.prepare()?;
+        let folder = SharedFolder::lock(&self.snapshots())?;
+        let file = folder.read(&format!("{session}.md"))?;
+        let said = format!(" messages\n\n{}\n", text.trim_end());
+        if file.bytes().ends_with(said.as_bytes()) {
+            return Ok(false);
+        }
+        let heading = if file.bytes().is_empty() {
+            format!("# {session}\n")
+        } else {
+            String::new()
+        };
+        let time = self.now().to_rfc3339_opts(SecondsFormat::Micros, true);
+        let entry = format!("{heading}\n# {time}: {messages}{said}");
+        let facts = Facts {
+            session: Some(session.to_string()),
+            bytes: Some(entry.len() as u64),
+            count: Some(messages),
+            ..Facts::default()
+        };
+        let operation = self.begin("summary", &facts)?;
+        file.append(entry.as_bytes())?;
+        self.done(&operation, &facts)?;
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+
+    use chrono::{TimeZone, Utc};
+
+    use crate::{Actor, SessionId, Store};
+
+    fn store(root: &Path) -> Store {
+        let actor = Actor {
+            tool: "ctx-test".to_owned(),
+            flags: Vec::new(),
+        };
+        let clock = || {
+            Utc.with_ymd_and_hms(2026, 1, 2, 3, 4, 5)
+                .single()
+                .expect("a time")
+        };
+        Store::open(root, actor, Box::new(clock)).expect("a store")
+    }
+
+    #[test]
+    fn summaries_follow_each_other_and_are_not_repeated() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let store = store(&dir.path().join("s"));
+        let session: SessionId = "demo".parse().expect("an id");
+        assert!(
+            store
+                .append_summary(&session, 7, "alpha\n")
+                .expect("written")
+        );
+        assert!(!store.append_summary(&session, 7, "alpha").expect("there"));
+        assert!(store.append_summary(&session, 9, "two").expect("written"));
+        let path = store.summary_path(&session);
+        assert_eq!(
+            fs::read_to_string(&path).expect("reads"),
+            "# demo\n\n# 2026-01-02T03:04:05.000000Z: 7 messages\n\nalpha\n\n\
+             # 2026-01-02T03:04:05.000000Z: 9 messages\n\ntwo\n"
+        );
+        let mode = fs::metadata(&path).expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let audit = fs::read_to_string(store.audit_log()).expect("reads");
+        assert_eq!(audit.matches("\"op\":\"summary\"").count(), 4, "{audit}");
+        assert!(!audit.contains("alpha"), "{audit}");
+    }
+
+    #[test]
+    fn what_people_wrote_there_stays() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let store = store(&dir.path().join("s"));
+        let session: SessionId = "demo".parse().expect("an id");
+        store.append_summary(&session, 1, "one").expect("written");
+        let path = store.summary_path(&session);
+        fs::write(&path, b"my notes \xff").expect("writes");
+        store.append_summary(&session, 1, "one").expect("written");
+        let bytes = fs::read(&path).expect("reads");
+        assert!(bytes.starts_with(b"my notes \xff\n# 2026"), "{bytes:?}");
+    }
+}

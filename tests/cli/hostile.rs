@@ -1,0 +1,352 @@
+//! Hostile input, one test for each kind: nothing crashes, nothing hangs,
+//! nothing is lost, and what is wrong is told.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use ctx_testkit::Case;
+
+const USER: &str = "{\"role\":\"user\",\"content\":\"x\"}\n";
+
+fn tool(name: &str) -> Case {
+    Case::new(crate::tool_path(name))
+}
+
+/// Split, then strip: what went in.
+fn stays_the_same(input: &[u8], stderr: &str) {
+    let tagged = tool("ctx-split")
+        .stdin(input)
+        .stdout_any()
+        .stderr(stderr)
+        .run()
+        .stdout;
+    tool("ctx-split")
+        .args(["--strip"])
+        .stdin(tagged)
+        .stdout(input)
+        .run();
+}
+
+#[test]
+fn h1_a_million_brackets_are_one_opaque_line() {
+    let bomb = format!("{}{}\n", "[".repeat(1_000_000), "]".repeat(1_000_000));
+    let inside = format!("{{\"role\":\"user\",\"content\":{}}}\n", bomb.trim_end());
+    let input = format!("{USER}{bomb}{inside}{USER}");
+    stays_the_same(
+        input.as_bytes(),
+        "ctx-split: warning: <stdin>:2: 1 bad line kept in place; the first: JSON, but not an object\n",
+    );
+    for tool_name in ["ctx-count", "ctx-extract"] {
+        tool(tool_name)
+            .stdin(input.clone())
+            .stdout_any()
+            .stderr_has("")
+            .run();
+    }
+}
+
+#[test]
+fn h2_a_line_without_end_needs_bounded_memory() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let split = crate::tool_path("ctx-split");
+    // 256 MiB in one line, through two processes of 200 MB each.
+    let script = format!(
+        "ulimit -v 200000; export TMPDIR=.; {{ printf '%s' '{}'; head -c 268435456 /dev/zero | tr '\\0' a; printf '\\n%s' '{}'; }} \
+         | {split} -q --keep-messages 0 | {split} --strip | cksum",
+        USER.trim_end().to_owned() + "\n",
+        USER.trim_end(),
+        split = split.display(),
+    );
+    let expected = "{ printf '%s' \"$1\"; head -c 268435456 /dev/zero | tr '\\0' a; printf '\\n%s' \"$2\"; } | cksum";
+    let run = |script: &str| {
+        let output = Command::new("bash")
+            .args([
+                "-eo",
+                "pipefail",
+                "-c",
+                script,
+                "bash",
+                USER,
+                USER.trim_end(),
+            ])
+            .current_dir(dir.path())
+            .output()
+            .expect("bash");
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    assert_eq!(run(&script), run(expected));
+}
+
+#[test]
+fn h3_every_kind_of_bad_line_stays_and_is_counted() {
+    let lines: [(&[u8], &str); 6] = [
+        (b"not json\n", "not JSON: expected ident at line 1 column 2"),
+        (b"[1]\n", "JSON, but not an object"),
+        (b"{\"a\":1}{\"b\":2}\n", "more than one object on the line"),
+        (b"{\"a\":\"\xff\"}\n", "not UTF-8"),
+        (b"\0\0\0\n", "NUL bytes"),
+        (
+            b"{\"a\":\"..{\"type\":1}\n",
+            "not JSON: expected `,` or `}` at line 1 column 11",
+        ),
+    ];
+    for (line, why) in lines {
+        let input = [USER.as_bytes(), line, USER.as_bytes()].concat();
+        let warning =
+            format!("ctx-split: warning: <stdin>:2: 1 bad line kept in place; the first: {why}\n");
+        stays_the_same(&input, &warning);
+        let failure = format!(
+            "ctx-split: <stdin>:2: {why}; --invalid keep carries such lines along, --invalid drop leaves them out\n"
+        );
+        tool("ctx-split")
+            .args(["--invalid", "fail"])
+            .stdin(input.clone())
+            .stdout_any()
+            .stderr(&failure)
+            .code(2)
+            .run();
+        let dropped = tool("ctx-split")
+            .args(["-q", "--invalid", "drop"])
+            .stdin(input)
+            .stdout_any()
+            .run()
+            .stdout;
+        tool("ctx-split")
+            .args(["--strip"])
+            .stdin(dropped)
+            .stdout(USER.repeat(2))
+            .run();
+    }
+    // These are no bad lines: a mark, other line ends, blanks, a last line in the writing.
+    for input in [
+        "\u{feff}{\"role\":\"user\",\"content\":\"x\"}\r\n\r\n",
+        "\n \n",
+        "{\"role\":\"user\",\"content\":\"x\"}\n{\"ro",
+    ] {
+        stays_the_same(input.as_bytes(), "");
+    }
+}
+
+#[test]
+fn h4_odd_json_keeps_its_bytes() {
+    let input = "{\"role\":\"user\",\"content\":\"\\ud800\",\"a\":1,\"a\":2,\"n\":123456789012345678901,\"e\":1E2,\"z\":-0,\"h\":1e400}\n";
+    stays_the_same(input.as_bytes(), "");
+    let store = tool("ctx-snapshot")
+        .args(["-s", "odd"])
+        .stdin(input)
+        .stdout(input)
+        .run();
+    tool("ctx-snapshot")
+        .within(store.dir())
+        .args(["-s", "odd", "--show", "latest"])
+        .stdout(input)
+        .run();
+}
+
+#[test]
+fn h5_compressed_input_is_never_expanded() {
+    // The first bytes of a zstd frame that would expand to gigabytes: a bad line, no more.
+    let input = [
+        b"\x28\xb5\x2f\xfd\xa4\x00\x00\x00\x80\x54\x00\x00".as_slice(),
+        &[0u8; 64],
+        b"\n",
+    ]
+    .concat();
+    stays_the_same(
+        &input,
+        "ctx-split: warning: <stdin>:1: 1 bad line kept in place; the first: NUL bytes\n",
+    );
+}
+
+#[test]
+fn h6_session_ids_are_no_paths() {
+    let long = "x".repeat(129);
+    for id in [
+        "../../x",
+        "/abs",
+        "",
+        ".",
+        "..",
+        "-rf",
+        ".hidden",
+        "a\n",
+        "a b",
+        "*",
+        "é",
+        "a/b",
+        long.as_str(),
+    ] {
+        let done = tool("ctx-snapshot")
+            .args(["--session".to_owned() + "=" + id])
+            .stdin(USER)
+            .stderr_has("session")
+            .code(2)
+            .run();
+        let stored = done.dir().join(".local");
+        assert!(!stored.exists(), "{id:?} left something behind");
+    }
+}
+
+#[test]
+fn h7_what_is_no_regular_file_is_refused_and_never_waited_for() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| dir.path().join(name);
+    fs::write(at("real.jsonl"), USER).expect("a file");
+    symlink(at("real.jsonl"), at("link.jsonl")).expect("a link");
+    assert!(
+        Command::new("mkfifo")
+            .arg(at("fifo.jsonl"))
+            .status()
+            .expect("mkfifo")
+            .success()
+    );
+    for name in ["link.jsonl", "fifo.jsonl", "/dev/zero", "."] {
+        tool("ctx-snapshot")
+            .within(dir.path())
+            .args(["-s", "x", name])
+            .stderr_has(name)
+            .code(2)
+            .run();
+    }
+    // The live file that a rollback would replace.
+    tool("ctx-snapshot")
+        .within(dir.path())
+        .args(["-s", "x", "real.jsonl"])
+        .stdout_has("x-")
+        .run();
+    for name in ["link.jsonl", "fifo.jsonl"] {
+        tool("ctx-rollback")
+            .within(dir.path())
+            .args(["-s", "x", "--snapshot", "latest", "--to", name])
+            .stderr_has(name)
+            .code(2)
+            .run();
+    }
+}
+
+/// The one file of the store whose name ends so.
+fn stored(dir: &Path, end: &str) -> std::path::PathBuf {
+    let folder = dir.join(".local/state/ctx/memory/session-summaries");
+    let names = fs::read_dir(folder)
+        .expect("the store")
+        .map(|entry| entry.expect("an entry").path());
+    names
+        .into_iter()
+        .find(|path| path.to_string_lossy().ends_with(end))
+        .expect("a stored file")
+}
+
+#[test]
+fn h8_metadata_that_was_tampered_with_is_not_believed() {
+    let done = tool("ctx-snapshot")
+        .args(["-s", "x"])
+        .stdin(USER)
+        .stdout(USER)
+        .run();
+    let meta = stored(done.dir(), ".meta.json");
+    let original = fs::read_to_string(&meta).expect("metadata");
+    let tampered = [
+        original.replace("x-2", "../../etc/x-2"),
+        original.replace(
+            &format!("\"bytes\":{}", USER.len()),
+            "\"bytes\":9223372036854775808",
+        ),
+        original.replace("\"format\":1", "\"format\":99"),
+        "[]".to_owned(),
+        String::new(),
+    ];
+    for text in tampered {
+        assert_ne!(text, original);
+        fs::set_permissions(&meta, fs::Permissions::from_mode(0o600)).expect("writable");
+        fs::write(&meta, &text).expect("tampered");
+        tool("ctx-snapshot")
+            .within(done.dir())
+            .args(["--verify"])
+            .stdout_any()
+            .stderr_has("")
+            .code(1)
+            .run();
+        tool("ctx-rollback")
+            .within(done.dir())
+            .args(["-s", "x", "--snapshot", "latest", "--to", "out.jsonl"])
+            .stderr_has("ctx-rollback: ")
+            .code(2)
+            .run();
+        assert!(!done.dir().join("out.jsonl").exists());
+        // What cannot be read is not known to be old: gc leaves it alone.
+        tool("ctx-gc")
+            .within(done.dir())
+            .stdout_any()
+            .stderr_has("")
+            .run();
+        assert!(meta.exists());
+    }
+}
+
+#[test]
+fn h9_no_text_of_a_record_drives_the_terminal() {
+    let escape = "\u{1b}]0;owned\u{7}";
+    let call = format!(
+        "{{\"role\":\"assistant\",\"tool_calls\":[{{\"id\":\"\\u001b]0;owned\\u0007\",\"type\":\"function\",\"function\":{{\"name\":\"\\u001b]0;owned\\u0007\",\"arguments\":\"\"}}}}]}}\n{USER}"
+    );
+    let counted = tool("ctx-count")
+        .args(["--by", "tool"])
+        .stdin(call.clone())
+        .stdout_any()
+        .run();
+    assert!(!String::from_utf8_lossy(&counted.stdout).contains(escape));
+    let name = format!("{escape}.jsonl");
+    let missing = tool("ctx-split")
+        .args([name.as_str()])
+        .stderr_has("cannot read")
+        .code(2)
+        .run();
+    assert!(!missing.stderr.contains('\u{1b}'));
+    let tagged = tool("ctx-split")
+        .args(["--keep-messages", "0"])
+        .stdin(call)
+        .stdout_any()
+        .run()
+        .stdout;
+    let summed = tool("ctx-summarize")
+        .args(["-v"])
+        .stdin(tagged)
+        .stdout_any()
+        .stderr_has("")
+        .run();
+    assert!(!summed.stderr.contains('\u{1b}'));
+}
+
+#[test]
+fn a_closed_pipe_is_silent() {
+    for name in ["ctx-split", "ctx-count"] {
+        let mut child = Command::new(crate::tool_path(name))
+            .args(if name == "ctx-count" {
+                ["--annotate"].as_slice()
+            } else {
+                &[]
+            })
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the tool starts");
+        drop(child.stdout.take());
+        let mut stdin = child.stdin.take().expect("piped");
+        // The tool may be gone before all is written.
+        let _ = stdin.write_all(USER.repeat(20_000).as_bytes());
+        drop(stdin);
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(0), "{name}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{name}");
+    }
+}
