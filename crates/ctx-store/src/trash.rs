@@ -10,21 +10,9 @@ use chrono::{DateTime, Utc};
 use crate::atomic::sync_dir;
 use crate::catalog::names_in;
 use crate::error::{Naming, StoreError};
-use crate::lock::Locked;
+use crate::removal::{Removal, Removed};
 use crate::store::{data_name, make_dirs, meta_name};
-use crate::{Facts, Operation, SessionId, SnapshotId, Stamp, Store};
-
-/// How a removal ended.
-#[derive(Debug, Default)]
-pub struct Removed {
-    /// What is gone.
-    pub snapshots: Vec<SnapshotId>,
-    /// What could not be removed.
-    pub failed: Vec<StoreError>,
-    /// The audit log could not be written because the disk is full; a full disk
-    /// must not keep us from making room.
-    pub unaudited: bool,
-}
+use crate::{Facts, SessionId, SnapshotId, Stamp, Store};
 
 /// A snapshot in the trash, or a part of one.
 #[derive(Debug)]
@@ -46,7 +34,7 @@ impl Store {
         if ids.is_empty() {
             return Ok(Removed::default());
         }
-        let mut removal = Removal::begin(self, "gc", &ids)?;
+        let mut removal = Removal::begin(self, "gc", None, &ids)?;
         let bin = self.new_bin()?;
         for (at, id) in ids.into_iter().enumerate() {
             let spared = if at < committed.len() {
@@ -116,7 +104,7 @@ impl Store {
         if ids.is_empty() {
             return Ok(Removed::default());
         }
-        let mut removal = Removal::begin(self, "purge", &ids)?;
+        let mut removal = Removal::begin(self, "purge", None, &ids)?;
         let parts = self.binned(deadline)?;
         for id in ids {
             let mut parts = parts.iter().filter(|part| part.id == id);
@@ -193,7 +181,7 @@ impl Store {
                 .map(|part| part.id.clone()),
         );
 
-        let mut removal = Removal::begin(self, "forget", &ids)?;
+        let mut removal = Removal::begin(self, "forget", Some(session), &ids)?;
         for id in ids {
             let mut parts = trashed.iter().filter(|part| part.id == id);
             let deleted = remove(&self.meta_path(&id))
@@ -204,7 +192,7 @@ impl Store {
         let offloaded = self.offloaded().join(session.as_str());
         match fs::remove_dir_all(&offloaded).naming("remove", &offloaded) {
             Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => removal.removed.failed.push(error),
+            Err(error) => removal.fail(error),
             Ok(()) => {}
         }
         sync_removal(&self.snapshots())?;
@@ -297,59 +285,5 @@ fn pick<'a>(
             wanted: wanted.to_owned(),
             matches: found.iter().take(5).map(ToString::to_string).collect(),
         }),
-    }
-}
-
-/// A removal under the store's lock, with its records in the audit log.
-struct Removal<'a> {
-    locked: Locked<'a>,
-    /// `None` when the disk is full.
-    operation: Option<Operation>,
-    removed: Removed,
-}
-
-impl<'a> Removal<'a> {
-    fn begin(store: &'a Store, op: &'static str, ids: &[SnapshotId]) -> Result<Self, StoreError> {
-        let mut locked = store.lock()?;
-        let operation = match locked.begin(op, &Self::facts(ids)) {
-            Err(error) if error.is_disk_full() => None,
-            other => Some(other?),
-        };
-        Ok(Self {
-            locked,
-            operation,
-            removed: Removed::default(),
-        })
-    }
-
-    fn facts(ids: &[SnapshotId]) -> Facts {
-        Facts {
-            snapshots: ids.iter().map(ToString::to_string).collect(),
-            count: Some(ids.len() as u64),
-            ..Facts::default()
-        }
-    }
-
-    /// One failure does not stop the others.
-    fn note(&mut self, id: SnapshotId, removed: Result<(), StoreError>) {
-        match removed {
-            Ok(()) => self.removed.snapshots.push(id),
-            Err(error) => self.removed.failed.push(error),
-        }
-    }
-
-    fn done(mut self) -> Result<Removed, StoreError> {
-        let facts = Self::facts(&self.removed.snapshots);
-        self.removed.unaudited = match &self.operation {
-            None => true,
-            Some(operation) => match self.locked.done(operation, &facts) {
-                Err(error) if error.is_disk_full() => true,
-                other => {
-                    other?;
-                    false
-                }
-            },
-        };
-        Ok(self.removed)
     }
 }

@@ -136,7 +136,8 @@ fn a_line_that_was_being_written_comes_whole() {
 
 #[test]
 fn edits_cuts_and_other_files_stop_the_replacement() {
-    let acts: [(&str, fn(&Path)); 3] = [
+    type Act = fn(&Path);
+    let acts: [(&str, Act); 3] = [
         ("edited", |path| fs::write(path, "OLD 1\n").expect("writes")),
         ("cut", |path| fs::write(path, "").expect("writes")),
         ("replaced", |path| {

@@ -14,7 +14,7 @@ fn what_was_discarded_comes_back_byte_for_byte() {
         .store
         .discard(std::slice::from_ref(&snapshot.id), &[])
         .expect("discards");
-    assert_eq!(removed.snapshots, [snapshot.id.clone()]);
+    assert_eq!(removed.snapshots, std::slice::from_ref(&snapshot.id));
     assert!(bench.store.catalog(None).expect("lists").entries.is_empty());
     assert_eq!(
         bench.store.undelete(None, "1").expect("brings back"),
