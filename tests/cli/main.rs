@@ -2,6 +2,7 @@
 
 mod conventions;
 mod count;
+mod examples;
 mod extract;
 mod faults;
 mod gc;

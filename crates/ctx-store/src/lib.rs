@@ -41,7 +41,7 @@ pub use removal::Removed;
 pub use replace::{NewContent, Replaced};
 pub use retained::Swept;
 pub use session::{SessionId, real_path};
-pub use shared::{SharedFile, SharedFolder};
+pub use shared::{SharedFile, SharedFolder, StagedFile};
 pub use stamp::{SnapshotId, Stamp};
 pub use store::{Actor, Clock, Store};
 
