@@ -196,7 +196,7 @@ fn a_file_that_appears_meanwhile_is_not_overwritten() {
     let bench = Bench::new();
     let live = bench.path("s.jsonl");
     let error = replace_while(&bench, &live, || {
-        fs::write(&live, "mine\n").expect("writes")
+        fs::write(&live, "mine\n").expect("writes");
     });
     let error = error.expect_err("refused");
     assert_eq!(error.severity(), Severity::Busy, "{error}");
