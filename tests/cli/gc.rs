@@ -94,7 +94,7 @@ fn what_is_removed_can_be_had_back() {
     gc(dir.path())
         .args(["--undelete", "2"])
         .code(2)
-        .stderr("ctx-gc: no snapshot \"2 in the trash\"; ctx-snapshot --list shows what there is\n")
+        .stderr("ctx-gc: no snapshot \"2\" in the trash\n")
         .run();
 }
 

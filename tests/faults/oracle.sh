@@ -62,6 +62,7 @@ oracle() { # FAULT
     [ "$(live_hash)" = "$new" ] || { echo "the next run does not get there"; return 1; }
     among "$keep" "$(committed; case $operation in control*) live_hash ;; esac)" || { echo "a snapshot is missing"; return 1; }
     [ -z "$(leftovers)" ] || { echo "left: $(leftovers | head -3)"; return 1; }
+    [ "$operation" != forget ] || ! find "$tmp/work/store" -name 'demo-*' | grep -q . || { echo "not all is forgotten"; return 1; }
     [ "$operation" != extract ] || [ "$(memory_hash)" = "$memory" ] || { echo "the memory is not what it should be"; return 1; }
     local found
     found=$(ids --list 2>/dev/null | wc -l)

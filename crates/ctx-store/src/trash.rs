@@ -107,9 +107,12 @@ impl Store {
         let mut removal = Removal::begin(self, "purge", None, &ids)?;
         let parts = self.binned(deadline)?;
         for id in ids {
-            let mut parts = parts.iter().filter(|part| part.id == id);
-            let deleted = parts.try_for_each(Binned::delete);
-            removal.note(id, deleted);
+            let mut parts = parts.iter().filter(|part| part.id == id).peekable();
+            // Unless somebody brought it back meanwhile.
+            if parts.peek().is_some() {
+                let deleted = parts.try_for_each(Binned::delete);
+                removal.note(id, deleted);
+            }
         }
         removal.done()
     }
@@ -143,18 +146,29 @@ impl Store {
         let operation = locked.begin("undelete", &facts)?;
         // The commit record last, as when it was made.
         for is_meta in [false, true] {
-            for part in parts
-                .iter()
-                .filter(|part| part.id == id && part.is_meta == is_meta)
-            {
-                let to = self.snapshots().join(part.name());
-                fs::rename(part.path(), &to).naming("bring back", &to)?;
-                sync_dir(&self.snapshots()).naming("sync", &self.snapshots())?;
-                let _ = fs::remove_dir(&part.dir);
+            let wanted = |part: &&Binned| part.id == id && part.is_meta == is_meta;
+            for part in parts.iter().filter(wanted) {
+                self.bring_back(part)?;
             }
         }
         locked.done(&operation, &facts)?;
         Ok(id)
+    }
+
+    fn bring_back(&self, part: &Binned) -> Result<(), StoreError> {
+        let to = self.snapshots().join(part.name());
+        fs::rename(part.path(), &to).naming("bring back", &to)?;
+        if let Err(error) = sync_dir(&self.snapshots()).naming("sync", &self.snapshots()) {
+            // With its meta.json, the snapshot is there again.
+            return Err(if part.is_meta {
+                error.after("undelete")
+            } else {
+                error
+            });
+        }
+        // Stays as long as something is in it.
+        let _ = fs::remove_dir(&part.dir);
+        Ok(())
     }
 
     /// Deletes all snapshots, trash and offloaded files of a session, for good;
@@ -174,12 +188,10 @@ impl Store {
         ids.extend(catalog.uncommitted);
         let binned = |binned: &Binned| binned.id.session == *session;
         let trashed: Vec<Binned> = self.binned(None)?.into_iter().filter(binned).collect();
-        ids.extend(
-            trashed
-                .iter()
-                .filter(|part| part.is_meta)
-                .map(|part| part.id.clone()),
-        );
+        // A run that was killed may have left one of the two files of a snapshot.
+        ids.extend(trashed.iter().map(|part| part.id.clone()));
+        ids.sort_by_key(|id| id.stamp.sequence);
+        ids.dedup();
 
         let mut removal = Removal::begin(self, "forget", Some(session), &ids)?;
         for id in ids {
@@ -279,7 +291,7 @@ fn pick<'a>(
         .filter(|id| Some(id.stamp.sequence) == number || id.to_string().starts_with(wanted))
         .collect();
     match found[..] {
-        [] => Err(StoreError::NoSnapshot(format!("{wanted} in the trash"))),
+        [] => Err(StoreError::NotInTrash(wanted.to_owned())),
         [id] => Ok(id.clone()),
         _ => Err(StoreError::Ambiguous {
             wanted: wanted.to_owned(),
