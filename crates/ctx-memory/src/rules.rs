@@ -1,7 +1,7 @@
 //! Which sentence is a decision, a fact or a preference: tables of patterns,
 //! each with its look-alikes and its reason.
 //!
-//! A sentence is first made ready for its kind ([`Sentence`]): what only looks
+//! A sentence is first made ready for its kind (`Sentence`): what only looks
 //! like the pattern is blanked out, then the pattern is looked for. So
 //! "不确定用什么，但决定先做 A" is still a decision, and "不确定" alone is none.
 

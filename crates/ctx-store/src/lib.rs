@@ -1,7 +1,7 @@
 //! Snapshots, atomic replacement, locks, trash, audit log: the store on disk.
 //!
 //! [`Store::open`] names a directory; what writes into it creates what it needs.
-//! [`Draft`] makes snapshots, [`Catalog`] finds and checks them, [`replace`]
+//! [`Draft`] makes snapshots, [`Catalog`] finds and checks them, [`Store::replace`]
 //! puts new content into a session file that an agent may be writing, and the
 //! trash keeps what retention removed. Every change is in the audit log twice:
 //! before it, and after. Nothing here decides what to keep: that is ctx-select's.
