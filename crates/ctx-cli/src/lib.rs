@@ -14,7 +14,7 @@ mod tool;
 
 pub use failure::{Failure, Place, printable};
 pub use input::{Input, Inputs, STDIN_NAME};
-pub use io::{Colour, CommonArgs, Io, Verbosity};
+pub use io::{Colour, CommonArgs, Io, Paint, Verbosity};
 pub use process::main;
 pub use status::ExitStatus;
 pub use tool::{Page, Tool};
