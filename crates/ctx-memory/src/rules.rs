@@ -66,7 +66,8 @@ pub fn find(kind: Kind, sentence: &str, role: Role) -> Option<&'static Pattern> 
         Kind::Runtime => return None,
     };
     let plain = said(sentence, kind)?;
-    let lower = plain.to_lowercase();
+    // A full stop at the end is no sign of a file name.
+    let lower = plain.trim_end_matches('.').to_lowercase();
     let table = table.get_or_init(|| Table::new(patterns(kind), veto));
     let mut ready = table.patterns.iter();
     let found = ready.find(|ready| {

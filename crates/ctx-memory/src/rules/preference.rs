@@ -58,7 +58,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
     Pattern {
         name: "from now on",
         from: From::User,
-        hints: &[],
+        hints: &["from now on", "from here on", "going forward", "future", "by default", "ever", "every time", "habit", "stop "],
         says: r"(?i)\b(?:from now on|from here on|going forward|in (?:the )?future,? (?:please|always|never|use|don't|do)|by default,? (?:please|I|use|don't)|don't ever|do not ever|every time you|whenever you|make it a habit|stop (?:using|adding|asking|writing|doing|putting))\b",
         not: r"(?i)\b(?:whenever|every time) you (?:want|like|are ready|can|have time|get)\b",
         why: "an order for later times",
