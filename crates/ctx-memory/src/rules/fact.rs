@@ -79,7 +79,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
     Pattern {
         name: "path",
         from: From::Anyone,
-        hints: &["/", "\\", ".", "~", "dockerfile", "makefile", "gemfile", "readme"],
+        hints: &["/", "\\", ".", "~", "dockerfile", "makefile", "gemfile", "readme", "路径", "目录"],
         says: concat!(
             r#"(?:^|[\s`"'(（，：:=“])(?:~|\.{1,2}|\$\w+|[A-Z]:)?[/\\][A-Za-z0-9_.][\w.@+-]*(?:[/\\][\w.@+*<>{}-]+)+"#,
             r#"|(?:^|[\s`"'(（，：:=“])~/[\w.]"#,
