@@ -32,7 +32,7 @@ export CTX_HOME=$work/store
 
 ctx-snapshot -s example < "$session" |
     ctx-split --keep-turns "$keep" |
-    ctx-extract --into "$work/memory" |
+    ctx-extract -s example --into "$work/memory" |
     ctx-summarize --method rule -o "$work/new.jsonl"
 
 echo "before and after: messages, tokens, bytes"

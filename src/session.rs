@@ -4,6 +4,7 @@
 use std::io::Read;
 use std::path::Path;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use ctx_cli::{Failure, Inputs, Io};
 use ctx_transcript::{Dialect, Options, Piece, Record, Records, dialect};
@@ -12,7 +13,12 @@ use ctx_transcript::{Dialect, Options, Piece, Record, Records, dialect};
 #[derive(Args, Clone, Debug, Default)]
 pub struct ReadArgs {
     /// Read the records as this dialect instead of detecting it
-    #[arg(long, value_name = "NAME", value_parser = ["chat", "anthropic"], help_heading = "Input")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_parser = PossibleValuesParser::new(dialect::ALL.map(Dialect::name)),
+        help_heading = "Input"
+    )]
     pub dialect: Option<String>,
     /// Take each line as one conversation: {"messages":[…]}
     #[arg(long, help_heading = "Input")]

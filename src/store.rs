@@ -1,11 +1,12 @@
 //! Where the store lies, and its failures as the user sees them.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::PathBuf;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
-use ctx_cli::{ExitStatus, Failure, Tool};
+use ctx_cli::{ExitStatus, Failure, Io, Tool};
 use ctx_store::{Actor, SessionId, Severity, Store, StoreError};
 
 /// The flag of every tool that uses the store.
@@ -91,7 +92,26 @@ pub fn failure(error: StoreError) -> Failure {
         StoreError::NotAStore(_) => failure.hint("name an empty or a new directory with --store"),
         StoreError::NoSnapshot(_) => failure.hint("ctx-snapshot --list shows what there is"),
         StoreError::Busy(_) | StoreError::Changed(_) => failure.hint("try again"),
+        StoreError::Held(_) => failure.hint("ctx-snapshot --release lets it go"),
         StoreError::Damaged { .. } => failure.hint("ctx-snapshot --verify checks the others"),
         _ => failure,
+    }
+}
+
+/// Writes the bytes of a snapshot to stdout, in pieces larger than a pipe holds:
+/// a session may have a hundred megabytes.
+pub fn copy_out(file: &mut File, io: &mut Io) -> Result<(), Failure> {
+    let mut buffer = vec![0; 256 * 1024];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(n) => io.write(&buffer[..n])?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                return Err(Failure::new(format_args!(
+                    "cannot read the snapshot: {error}"
+                )));
+            }
+        }
     }
 }

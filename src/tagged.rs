@@ -4,7 +4,7 @@
 use std::io;
 
 use ctx_cli::Failure;
-use ctx_transcript::{Splice, Spool, Tag};
+use ctx_transcript::{EarlyEnd, Splice, Spool, Tag};
 
 use crate::output::Output;
 
@@ -71,6 +71,13 @@ impl<'a> TaggedWriter<'a> {
             behind.pop_to(length, out)
         })
     }
+}
+
+/// A stream that ended before its announced end.
+pub fn ended_early(error: EarlyEnd, name: &str) -> Failure {
+    Failure::new(error)
+        .at(name, None)
+        .hint("is the stage before this one all right? --partial takes what came")
 }
 
 /// A temporary file failed.

@@ -1,14 +1,13 @@
 //! `ctx-rollback`: puts the exact bytes of a snapshot back.
 
 use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, ArgMatches, Args, Command, FromArgMatches};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool};
 use ctx_store::{Kind, Meta, NewContent, Replaced, SessionId, Store, hash_of, real_path};
 
-use crate::store::{StoreArgs, failure, session_id};
+use crate::store::{StoreArgs, copy_out, failure, session_id};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -19,7 +18,7 @@ pub const TOOL: Tool = Tool {
         exit_status: &[
             (
                 2,
-                "no such snapshot, or it is damaged; the file is as it was",
+                "no such snapshot, or it is damaged, or the disk failed; the file is as it was, and a snapshot of it may have been taken",
             ),
             (
                 4,
@@ -108,7 +107,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         if args.dry_run {
             return show(&plan.meta, "-", io);
         }
-        io::copy(&mut plan.content, io.out()).map_err(|error| Failure::stdout(&error))?;
+        copy_out(&mut plan.content, io)?;
         return Ok(ExitStatus::Done);
     };
     if args.dry_run {

@@ -265,3 +265,21 @@ fn no_test_module_is_forgotten() {
         }
     }
 }
+
+#[test]
+fn colour_is_given_on_request_and_never_to_a_pipe() {
+    let split = || Case::new(tool_path("ctx-split")).args(["no.jsonl"]).code(2);
+    let text = "cannot read: No such file or directory (os error 2); check the path\n";
+    split()
+        .stderr(&format!("ctx-split: no.jsonl: {text}"))
+        .run();
+    split()
+        .args(["--color", "always"])
+        .stderr(&format!("\u{1b}[31mctx-split:\u{1b}[0m no.jsonl: {text}"))
+        .run();
+    split()
+        .args(["--color", "never"])
+        .env("CLICOLOR_FORCE", "1")
+        .stderr(&format!("ctx-split: no.jsonl: {text}"))
+        .run();
+}

@@ -2,10 +2,16 @@
 
 mod conventions;
 mod count;
+mod examples;
 mod extract;
+mod faults;
+mod gc;
 mod generated;
 mod hostile;
+mod pipeline;
 mod readme;
+mod rollback;
+mod snapshot;
 mod split;
 mod summarize;
 mod summarize_llm;

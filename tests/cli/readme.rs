@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use ctx_cli::ExitStatus;
 use ctx_tools::TOOLS;
 
 use crate::tool_path;
@@ -196,6 +197,29 @@ fn every_tool_has_an_example_in_the_readme() {
         });
         assert!(shown, "README.md shows no use of {}", tool.name);
     }
+}
+
+#[test]
+fn the_readme_has_every_tool_and_every_exit_status() {
+    let text = fs::read_to_string(root().join("README.md")).expect("README.md");
+    for (status, meaning) in ExitStatus::TABLE {
+        let row = format!("| {} | {meaning} |", status.code());
+        assert!(text.contains(&row), "README.md lacks {row}");
+    }
+    let listed: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `ctx-"))
+        .filter_map(|rest| rest.split('`').next())
+        .collect();
+    for tool in TOOLS {
+        let name = tool.name.trim_start_matches("ctx-");
+        assert!(
+            listed.contains(&name),
+            "README.md does not list {}",
+            tool.name
+        );
+    }
+    assert_eq!(listed.len(), TOOLS.len(), "README.md lists {listed:?}");
 }
 
 #[test]

@@ -3,7 +3,10 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use ctx_testkit::Case;
+use ctx_testkit::{Case, chat_session};
+use ctx_transcript::dialect::{Chat, Dialect as _};
+use ctx_transcript::{Offence, Options, Records, Validator};
+use proptest::prelude::*;
 
 fn case() -> Case {
     Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
@@ -368,9 +371,130 @@ fn batch_records_are_summed_up_one_by_one() {
 fn secrets_of_a_topic_are_not_repeated() {
     let secret = r#"{"role":"user","content":"use password=hunter2x for it"}"#;
     let done = case()
-        .args(["-q"])
+        .args(["-v"])
         .stdin(tagged(&[("old", secret), ("keep", THANKS)]))
         .stdout_any()
+        .stderr_has("ctx-summarize: <stdin>: secrets taken out of the topics: 1\n")
         .run();
     assert!(!String::from_utf8_lossy(&done.stdout).contains("hunter2x"));
+}
+
+#[test]
+fn the_cumulative_summary_grows_in_the_store() {
+    let summarize = |dir: &Path, stdin: String| {
+        case()
+            .within(dir)
+            .args(["-q", "-s", "demo", "--store", "store"])
+            .stdin(stdin)
+            .stdout_any()
+            .run()
+    };
+    let dir = tempfile::tempdir().expect("a folder");
+    summarize(dir.path(), session());
+    summarize(dir.path(), session());
+    let other = tagged(&[("old", DONE), ("old", ASK), ("keep", THANKS)]);
+    summarize(dir.path(), other);
+    let path = dir.path().join("store/memory/session-summaries/demo.md");
+    let text = std::fs::read_to_string(path).expect("written");
+    let headings: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("# "))
+        .map(|line| line.split_once("Z: ").map_or(line, |(_, rest)| rest))
+        .collect();
+    assert_eq!(headings, ["# demo", "4 messages", "2 messages"], "{text}");
+    assert!(text.contains("- 工具调用数 / Tool calls: 1\n"), "{text}");
+    let audit = std::fs::read_to_string(dir.path().join("store/context/events.jsonl"))
+        .expect("an audit log");
+    assert_eq!(audit.matches("\"op\":\"summary\"").count(), 4, "{audit}");
+    assert!(!audit.contains("list the files"), "{audit}");
+}
+
+#[test]
+fn a_failed_store_writes_nothing() {
+    let done = case()
+        .args(["-q", "-s", "demo", "--store", "store", "-o", "new.jsonl"])
+        .file("store/other", "of somebody else")
+        .stdin(session())
+        .code(2)
+        .stderr_has("is not a store")
+        .run();
+    assert!(!done.dir().join("new.jsonl").exists());
+}
+
+#[test]
+fn an_id_that_could_leave_the_store_is_a_usage_error() {
+    case()
+        .args(["-s", "../demo"])
+        .stdin(session())
+        .code(2)
+        .stderr_has("is no session id")
+        .run();
+}
+
+fn split(session: &str, keep: u64) -> Vec<u8> {
+    Case::new(env!("CARGO_BIN_EXE_ctx-split"))
+        .args(["--keep-messages".to_owned(), keep.to_string()])
+        .stdin(session)
+        .stdout_any()
+        .run()
+        .stdout
+}
+
+fn offences(session: &[u8]) -> Vec<Offence> {
+    let mut records = Records::open(session, &Options::default()).expect("from memory");
+    let mut validator = Validator::new(Chat.rules());
+    while let Some(record) = records.next().expect("from memory") {
+        if let Some(outline) = record.outline(Some(&Chat)) {
+            validator.push(record.line, &outline);
+        }
+    }
+    validator.finish()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn no_orphan_ever(session in chat_session(), keep in 0u64..12, again in 0u64..6) {
+        let mut before = session;
+        for keep in [keep + again, again] {
+            let tagged = split(&before, keep);
+            let zones = String::from_utf8_lossy(&tagged).into_owned();
+            let done = case()
+                .args(["-q", "--partial", "--dialect", "chat"])
+                .stdin(tagged)
+                .stdout_any()
+                .run();
+            let after = String::from_utf8(done.stdout).expect("UTF-8");
+            // By rule and id: the lines have moved.
+            let kinds = |session: &str| -> Vec<_> {
+                let found = offences(session.as_bytes());
+                found.into_iter().map(|offence| (offence.rule, offence.id)).collect()
+            };
+            let mut known = kinds(&before);
+            for offence in kinds(&after) {
+                let at = known.iter().position(|other| *other == offence);
+                prop_assert!(at.is_some(), "{:?} is new in\n{}", offence, after);
+                known.swap_remove(at.expect("there"));
+            }
+            // What is kept is there, in order, byte for byte.
+            let mut expected: Vec<Option<String>> = Vec::new();
+            for line in zones.lines() {
+                let (tag, rest) = line.split_once("},").expect("tagged");
+                match tag.contains("\"zone\":\"old\"") {
+                    true if expected.contains(&None) => {}
+                    true => expected.push(None),
+                    false => expected.push(Some(format!("{{{rest}"))),
+                }
+            }
+            prop_assert_eq!(after.lines().count(), expected.len());
+            for (line, expected) in after.lines().zip(expected) {
+                match expected {
+                    Some(kept) => prop_assert_eq!(line, kept),
+                    None => prop_assert!(line.contains("ctx_summary")),
+                }
+            }
+            before = after;
+        }
+    }
 }

@@ -135,7 +135,9 @@ fn on_failure_fail_writes_nothing() {
 
 #[test]
 fn every_misbehaviour_ends_in_the_rule_summary() {
-    let acts: [(fn() -> Act, usize, &str); 6] = [
+    // What the server does, how often it is asked, what is told.
+    type Misbehaviour = (fn() -> Act, usize, &'static str);
+    let acts: [Misbehaviour; 6] = [
         (|| Act::ok("<html>"), 3, "the answer is not JSON"),
         (|| said(" "), 3, "the answer is empty (stopped: stop)"),
         (|| Act::Cut, 3, "connection failed"),
@@ -295,11 +297,15 @@ fn an_earlier_summary_goes_into_the_new_one() {
 #[test]
 fn a_long_input_is_summed_up_in_parts() {
     let server = Server::new((0..40).map(|_| said("a part")));
-    let old: String = (0..60)
-        .map(|n| format!("{{\"_ctx\":{{\"zone\":\"old\"}},\"role\":\"user\",\"content\":\"fact {n}: {}\"}}\n", "word ".repeat(40)))
+    let words = "word ".repeat(40);
+    let old: Vec<String> = (0..60)
+        .map(|n| {
+            format!(r#"{{"_ctx":{{"zone":"old"}},"role":"user","content":"fact {n}: {words}"}}"#)
+        })
         .collect();
+    let old = old.join("\n");
     let input = format!(
-        "{old}{{\"_ctx\":{{\"zone\":\"keep\",\"end\":61}},\"role\":\"user\",\"content\":\"go on\"}}\n"
+        "{old}\n{{\"_ctx\":{{\"zone\":\"keep\",\"end\":61}},\"role\":\"user\",\"content\":\"go on\"}}\n"
     );
     case(&server)
         .args(["-v", "--summary-tokens", "100", "--llm-window", "1500"])
@@ -372,4 +378,21 @@ fn urls_that_are_none_are_refused_without_being_shown() {
             .run();
         assert!(!done.stderr.contains("hunter2x"));
     }
+}
+
+#[test]
+fn an_old_zone_in_which_nothing_was_said_is_not_sent() {
+    let server = Server::new([said("done")]);
+    let input = concat!(
+        r#"{"_ctx":{"zone":"old"},"role":"assistant","content":""}"#,
+        "\n",
+        r#"{"_ctx":{"zone":"keep","end":2},"role":"user","content":"go on"}"#,
+        "\n",
+    );
+    case(&server)
+        .args(["-q"])
+        .stdin(input)
+        .stdout_has("User messages: 0")
+        .run();
+    assert!(server.requests().is_empty());
 }

@@ -4,7 +4,6 @@
 #   keep     hashes of bytes that must exist in committed snapshots afterwards
 #   exist    hashes of bytes that must exist somewhere in the store, trash included
 #   listed   number of snapshots after the run that follows the fault
-#   same     files, relative to $tmp/work, that the last run must leave as here said
 # shellcheck shell=bash disable=SC2034,SC2154
 
 operations='first snapshot stdin hold rollback undo restore gc undelete purge forget extract'
@@ -97,14 +96,22 @@ seed_forget() {
     command=("$bin/ctx-gc" --store "$tmp/work/store" --forget -s demo)
 }
 
+# Into memory that somebody has written into; nothing of theirs may go.
 seed_extract() {
     seed_snapshot || return
     listed=1 keep=$exist command=()
     [ -x "$bin/ctx-extract" ] || return 0
-    mkdir "$tmp/work/memory"
+    mkdir -p "$tmp/work/memory/extracted"
+    echo "- mine, for ever" >"$tmp/work/memory/extracted/decisions.md"
     cp "$tmp/work/live.jsonl" "$tmp/work/stdin"
-    command=("$bin/ctx-extract" --store "$tmp/work/store" --into memory -s demo)
+    command=("$bin/ctx-extract" --into memory -s demo)
+    cp -a "$tmp/work/memory" "$tmp/before"
+    (cd "$tmp/work" && "${command[@]}") <"$tmp/work/stdin" >/dev/null || return
+    memory=$(memory_hash)
+    rm -rf "$tmp/work/memory" && mv "$tmp/before" "$tmp/work/memory"
+    [ "$memory" != "$(memory_hash)" ] # It does write something.
 }
+memory_hash() { (cd "$tmp/work/memory" && find . -name '*.md' -type f | sort | xargs sha256sum) | sha256sum; }
 
 # What people write instead. The first one even saves the file before it cuts it
 # to nothing and fills it again.

@@ -30,6 +30,8 @@ consistent() {
     all=$(stored; echo "$live"; echo none)
     among "$old" "$all" || { echo "the old bytes are lost"; return 1; }
     among "$exist" "$all" || { echo "bytes are lost from the store"; return 1; }
+    [ "$operation" != extract ] || grep -qx -- "- mine, for ever" "$tmp/work/memory/extracted/decisions.md" ||
+        { echo "what somebody wrote is lost"; return 1; }
     [ ! -e "$tmp/work/store" ] || "$bin/ctx-snapshot" --store "$tmp/work/store" --verify >/dev/null 2>&1 ||
         { echo "--verify finds damage"; return 1; }
 }
@@ -60,6 +62,8 @@ oracle() { # FAULT
     [ "$(live_hash)" = "$new" ] || { echo "the next run does not get there"; return 1; }
     among "$keep" "$(committed; case $operation in control*) live_hash ;; esac)" || { echo "a snapshot is missing"; return 1; }
     [ -z "$(leftovers)" ] || { echo "left: $(leftovers | head -3)"; return 1; }
+    [ "$operation" != forget ] || ! find "$tmp/work/store" -name 'demo-*' | grep -q . || { echo "not all is forgotten"; return 1; }
+    [ "$operation" != extract ] || [ "$(memory_hash)" = "$memory" ] || { echo "the memory is not what it should be"; return 1; }
     local found
     found=$(ids --list 2>/dev/null | wc -l)
     case $operation in

@@ -19,7 +19,7 @@ import time
 import urllib.error
 import urllib.request
 
-CONTEXT = 4096
+CONTEXT = 2048
 READY_WITHIN = 60
 
 

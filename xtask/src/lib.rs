@@ -2,7 +2,7 @@
 //!
 //! The man pages and the completions are checked in, so that packagers and
 //! readers need no build. [`generated`] makes all of them in memory, [`stale`]
-//! compares, [`write`] mends.
+//! compares, [`write()`] mends.
 
 mod completions;
 mod exit_status;

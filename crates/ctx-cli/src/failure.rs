@@ -117,9 +117,9 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Records hold untrusted text: control characters are shown as escapes, so
+/// Text that is not ours, fit to be shown: control characters become escapes, so
 /// that no file name and no quoted message can drive the user's terminal.
-pub(crate) fn printable(text: &str) -> String {
+pub fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_control() {

@@ -58,7 +58,8 @@ pub enum Verbosity {
 pub struct Io {
     tool: &'static str,
     verbosity: Verbosity,
-    colour: bool,
+    /// Whether stdout and stderr take colour.
+    colour: [bool; 2],
     out: io::BufWriter<Box<dyn Write + Send>>,
     error: Box<dyn Write + Send>,
 }
@@ -78,15 +79,18 @@ impl Io {
         Self {
             tool,
             verbosity,
-            colour: wants_colour(common.color),
+            colour: [
+                wants_colour(common.color, io::stdout().is_terminal()),
+                wants_colour(common.color, io::stderr().is_terminal()),
+            ],
             out: io::BufWriter::with_capacity(STDOUT_BUFFER, raw_stdout()),
             error: Box::new(io::stderr()),
         }
     }
 
-    /// Whether stdout takes colour.
-    pub fn colour(&self) -> bool {
-        self.colour
+    /// `text` for stdout in a colour, where stdout takes any.
+    pub fn paint(&self, paint: Paint, text: &str) -> String {
+        painted(self.colour[0], paint, text)
     }
 
     /// How much is to be said.
@@ -114,7 +118,8 @@ impl Io {
     /// Says something that matters although the tool goes on; silent under `-q`.
     pub fn warn(&mut self, what: impl fmt::Display) {
         if self.verbosity >= Verbosity::Normal {
-            self.say("warning: ", &what.to_string());
+            let kind = painted(self.colour[1], Paint::Yellow, "warning:");
+            self.say(&format!("{kind} "), &what.to_string());
         }
     }
 
@@ -128,7 +133,8 @@ impl Io {
     /// Reports a failure of one input when the tool goes on with the next.
     pub fn report(&mut self, failure: &Failure) {
         if !failure.is_silent() {
-            self.say_whole(&format!("{}: {failure}\n", self.tool));
+            let tool = painted(self.colour[1], Paint::Red, &format!("{}:", self.tool));
+            self.say_whole(&format!("{tool} {failure}\n"));
         }
     }
 
@@ -152,7 +158,30 @@ fn raw_stdout() -> Box<dyn Write + Send> {
     }
 }
 
-fn wants_colour(choice: Colour) -> bool {
+/// The colours in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paint {
+    /// Failures, and what is gone.
+    Red,
+    /// What is new.
+    Green,
+    /// Warnings.
+    Yellow,
+}
+
+fn painted(colour: bool, paint: Paint, text: &str) -> String {
+    if !colour {
+        return text.to_owned();
+    }
+    let code = match paint {
+        Paint::Red => 31,
+        Paint::Green => 32,
+        Paint::Yellow => 33,
+    };
+    format!("\u{1b}[{code}m{text}\u{1b}[0m")
+}
+
+fn wants_colour(choice: Colour, terminal: bool) -> bool {
     let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     match choice {
         Colour::Always => true,
@@ -160,8 +189,7 @@ fn wants_colour(choice: Colour) -> bool {
         Colour::Auto => {
             !set("NO_COLOR")
                 && (set("CLICOLOR_FORCE")
-                    || (io::stdout().is_terminal()
-                        && std::env::var_os("TERM").is_some_and(|term| term != "dumb")))
+                    || (terminal && std::env::var_os("TERM").is_some_and(|term| term != "dumb")))
         }
     }
 }

@@ -12,9 +12,9 @@ mod process;
 mod status;
 mod tool;
 
-pub use failure::{Failure, Place};
+pub use failure::{Failure, Place, printable};
 pub use input::{Input, Inputs, STDIN_NAME};
-pub use io::{Colour, CommonArgs, Io, Verbosity};
+pub use io::{Colour, CommonArgs, Io, Paint, Verbosity};
 pub use process::main;
 pub use status::ExitStatus;
 pub use tool::{Page, Tool};

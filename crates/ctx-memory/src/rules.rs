@@ -1,7 +1,7 @@
 //! Which sentence is a decision, a fact or a preference: tables of patterns,
 //! each with its look-alikes and its reason.
 //!
-//! A sentence is first made ready for its kind ([`Sentence`]): what only looks
+//! A sentence is first made ready for its kind (`Sentence`): what only looks
 //! like the pattern is blanked out, then the pattern is looked for. So
 //! "不确定用什么，但决定先做 A" is still a decision, and "不确定" alone is none.
 
@@ -33,6 +33,10 @@ pub struct Pattern {
     pub name: &'static str,
     /// Whose sentences it is for.
     pub from: From,
+    /// Words in lower case, one of which is in every sentence that it matches, so
+    /// that most sentences are done with before anything is compiled; empty for
+    /// no such words.
+    pub hints: &'static [&'static str],
     /// What it looks for.
     pub says: &'static str,
     /// Look-alikes, blanked out before; empty for none.
@@ -62,28 +66,27 @@ pub fn find(kind: Kind, sentence: &str, role: Role) -> Option<&'static Pattern> 
         Kind::Runtime => return None,
     };
     let plain = said(sentence, kind)?;
+    // A full stop at the end is no sign of a file name.
+    let lower = plain.trim_end_matches('.').to_lowercase();
     let table = table.get_or_init(|| Table::new(patterns(kind), veto));
-    if table.veto.is_match(&plain) {
-        return None;
-    }
-    let states = kind != Kind::Fact || fact::states(&plain);
-    let ready = table
-        .patterns
-        .iter()
-        .filter(|ready| states && (ready.pattern.from == From::Anyone || role == Role::User));
-    ready
-        .into_iter()
-        .find(|ready| ready.is_in(&plain))
-        .map(|ready| ready.pattern)
+    let mut ready = table.patterns.iter();
+    let found = ready.find(|ready| {
+        (ready.pattern.from == From::Anyone || role == Role::User) && ready.is_in(&plain, &lower)
+    })?;
+    let stated = kind != Kind::Fact || fact::states(&plain);
+    let holds = stated && !table.veto().is_match(&plain);
+    holds.then_some(found.pattern)
 }
 
+/// A table, compiled piece by piece when a sentence comes that needs it: most
+/// sessions are in one language, most sentences match nothing, and a small
+/// session should not wait for what it does not use.
 struct Table {
-    veto: Regex,
+    veto_pattern: &'static str,
+    veto: OnceLock<Regex>,
     patterns: Vec<Ready>,
 }
 
-/// A pattern, compiled when a sentence comes that needs it: most sessions are
-/// in one language, and most sentences match nothing.
 struct Ready {
     pattern: &'static Pattern,
     says: OnceLock<Regex>,
@@ -91,22 +94,30 @@ struct Ready {
 }
 
 impl Table {
-    fn new(patterns: &'static [Pattern], veto: &str) -> Self {
+    fn new(patterns: &'static [Pattern], veto_pattern: &'static str) -> Self {
         let ready = |pattern| Ready {
             pattern,
             says: OnceLock::new(),
             not: OnceLock::new(),
         };
         Self {
-            veto: compile(veto),
+            veto_pattern,
+            veto: OnceLock::new(),
             patterns: patterns.iter().map(ready).collect(),
         }
+    }
+
+    fn veto(&self) -> &Regex {
+        self.veto.get_or_init(|| compile(self.veto_pattern))
     }
 }
 
 impl Ready {
-    fn is_in(&self, sentence: &str) -> bool {
+    fn is_in(&self, sentence: &str, lower: &str) -> bool {
         let pattern = self.pattern;
+        if !pattern.hints.is_empty() && !pattern.hints.iter().any(|hint| lower.contains(hint)) {
+            return false;
+        }
         // A pattern with a Chinese name is for Chinese only.
         if sentence.is_ascii() && !pattern.name.is_ascii() {
             return false;
@@ -122,13 +133,21 @@ impl Ready {
 
 /// The tables are part of the program: every pattern of them is compiled by a test.
 ///
-/// A pattern in ASCII is compiled without Unicode's tables of letters and cases,
-/// which takes a fifth of the time; one that needs them says so by failing.
+/// Words, digits and blanks are those of ASCII: Unicode's tables of them take
+/// most of the time of a compilation, and Chinese has no use for them.
 fn compile(pattern: &str) -> Regex {
     let plain = RegexBuilder::new(pattern).unicode(false).build();
     plain
-        .or_else(|_| Regex::new(pattern))
+        .or_else(|_| Regex::new(&in_ascii_classes(pattern)))
         .expect("the tables hold valid patterns")
+}
+
+fn in_ascii_classes(pattern: &str) -> String {
+    pattern
+        .replace(r"\w", "[0-9A-Za-z_]")
+        .replace(r"\d", "[0-9]")
+        .replace(r"\s", r"[ \t\r\n]")
+        .replace(r"\b", r"(?-u:\b)")
 }
 
 /// The part of a sentence that its speaker states: no question and, but for

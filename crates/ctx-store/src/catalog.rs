@@ -209,8 +209,7 @@ impl Catalog {
             matches!(&entry.meta, Ok(meta) if matches!(meta.kind, Kind::PreRollback | Kind::PreCompact)
                 && Some(meta.sha256.as_str()) != current)
         };
-        self.newest(taken)
-            .ok_or_else(|| StoreError::NoSnapshot("to undo".to_owned()))
+        self.newest(taken).ok_or(StoreError::NothingToUndo)
     }
 
     fn newest(&self, wanted: impl Fn(&&Entry) -> bool) -> Option<&Entry> {

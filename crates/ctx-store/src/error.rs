@@ -43,6 +43,12 @@ pub enum StoreError {
     /// No snapshot answers to it.
     #[error("no snapshot {0:?}")]
     NoSnapshot(String),
+    /// Nothing in the trash answers to it.
+    #[error("no snapshot {0:?} in the trash")]
+    NotInTrash(String),
+    /// No replacement has saved another state than the present one.
+    #[error("nothing to undo: what is there was never replaced")]
+    NothingToUndo,
     /// Several do.
     #[error("{wanted:?} is ambiguous: {}", matches.join(", "))]
     Ambiguous {

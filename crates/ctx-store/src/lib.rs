@@ -1,7 +1,7 @@
 //! Snapshots, atomic replacement, locks, trash, audit log: the store on disk.
 //!
 //! [`Store::open`] names a directory; what writes into it creates what it needs.
-//! [`Draft`] makes snapshots, [`Catalog`] finds and checks them, [`replace`]
+//! [`Draft`] makes snapshots, [`Catalog`] finds and checks them, [`Store::replace`]
 //! puts new content into a session file that an agent may be writing, and the
 //! trash keeps what retention removed. Every change is in the audit log twice:
 //! before it, and after. Nothing here decides what to keep: that is ctx-select's.
@@ -17,6 +17,7 @@ mod hold;
 mod live;
 mod lock;
 mod meta;
+mod removal;
 mod replace;
 mod retained;
 mod session;
@@ -36,13 +37,13 @@ pub use error::{Severity, StoreError};
 pub use live::hash_of;
 pub use lock::SessionLock;
 pub use meta::{BadLine, Kind, Meta, Tally, Tokens};
+pub use removal::Removed;
 pub use replace::{NewContent, Replaced};
 pub use retained::Swept;
 pub use session::{SessionId, real_path};
-pub use shared::{SharedFile, SharedFolder};
+pub use shared::{SharedFile, SharedFolder, StagedFile};
 pub use stamp::{SnapshotId, Stamp};
 pub use store::{Actor, Clock, Store};
-pub use trash::Removed;
 
 /// Bytes as lower-case hex digits.
 fn hex(bytes: &[u8]) -> String {

@@ -13,7 +13,7 @@ pub(crate) const META_FORMAT: u32 = 1;
 /// this exists and agrees with its bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
-    /// [`META_FORMAT`].
+    /// Version of this file's format.
     pub format: u32,
     /// `{session}-{timestamp}`, the stem of the file: a renamed or swapped file shows.
     pub id: String,

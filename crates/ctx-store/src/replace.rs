@@ -12,10 +12,11 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::atomic::AtomicFile;
+use crate::atomic::{AtomicError, parent, sync_dir};
 use crate::error::{Naming, StoreError};
 use crate::live::Live;
 use crate::swap::Swap;
+use crate::temp::{self, TempFile};
 use crate::writers::{Writers, writers};
 use crate::{Facts, Kind, Origin, SessionId, Snapshot, Store, hex};
 
@@ -144,12 +145,32 @@ impl Store {
             ..Facts::default()
         };
         let operation = self.begin(new.operation, &facts)?;
-        let mut file = AtomicFile::create(path)?;
-        copy_checked(new.reader, &mut file, new.sha256, path)?;
-        file.commit()?;
+        let dir = parent(path);
+        let name = path.file_name().unwrap_or_default();
+        temp::reap(dir, Some(name));
+        // For its owner alone: what mode the lost file had is not known.
+        let mut temp = TempFile::create(dir, name, 0o600).naming("create a file in", dir)?;
+        copy_checked(new.reader, &mut temp, new.sha256, path)?;
+        persist_new(temp, path)?;
         self.done(&operation, &facts)?;
         Ok(Replaced::Created)
     }
+}
+
+/// fsync, rename to a name that is still free, fsync of the directory.
+fn persist_new(temp: TempFile, path: &Path) -> Result<(), StoreError> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    temp.file().sync_all().naming("sync", temp.path())?;
+    match renameat_with(CWD, temp.path(), CWD, path, RenameFlags::NOREPLACE) {
+        // Somebody made a file there meanwhile.
+        Err(rustix::io::Errno::EXIST) => return Err(StoreError::Changed(path.to_owned())),
+        other => other.map_err(io::Error::from).naming("create", path)?,
+    }
+    temp.into_file();
+    sync_dir(parent(path)).map_err(|source| {
+        let path = path.to_owned();
+        StoreError::Write(AtomicError::Uncertain { path, source })
+    })
 }
 
 fn not_saved(path: &Path, error: StoreError) -> StoreError {

@@ -37,6 +37,13 @@ pub struct SharedFile {
     meta: Option<fs::Metadata>,
 }
 
+/// A file whose new version lies beside it.
+#[derive(Debug)]
+pub struct StagedFile {
+    file: SharedFile,
+    temp: TempFile,
+}
+
 impl SharedFolder {
     /// Creates the folder if need be, and locks it.
     pub fn lock(dir: &Path) -> Result<Self, StoreError> {
@@ -122,68 +129,30 @@ impl SharedFile {
         &self.path
     }
 
-    /// Adds `more` at its end, whole or not at all. When somebody changed the
-    /// file since it was read, that is an error and the file is theirs.
+    /// Adds `more` at its end: [`Self::stage`] and [`StagedFile::commit`].
     pub fn append(self, more: &[u8]) -> Result<(), StoreError> {
-        let dir = crate::atomic::parent(&self.path).to_owned();
+        self.stage(more)?.commit()
+    }
+
+    /// Writes the file with `more` at its end beside it, durably. What can fail
+    /// for lack of space fails here, before anything is replaced.
+    pub fn stage(self, more: &[u8]) -> Result<StagedFile, StoreError> {
+        let dir = crate::atomic::parent(&self.path);
         let name = self.path.file_name().unwrap_or_default();
         // Words of a session: private, until their owner says otherwise.
-        let mut temp = TempFile::create(&dir, name, 0o600).naming("create", &self.path)?;
+        let mut temp = TempFile::create(dir, name, 0o600).naming("create", &self.path)?;
         temp.write_all(&self.old)
             .and_then(|()| temp.write_all(more))
-            .and_then(|()| {
-                self.meta
-                    .as_ref()
-                    .map_or(Ok(()), |meta| inherit(temp.file(), meta))
+            .and_then(|()| match &self.meta {
+                Some(meta) => inherit(temp.file(), meta),
+                None => Ok(()),
             })
             .and_then(|()| temp.file().sync_all())
-            .map_err(|source| self.unchanged(source))?;
-        match &self.meta {
-            None => self.create(temp)?,
-            Some(meta) => self.exchange(&temp, meta)?,
-        }
-        sync_dir(&dir).map_err(|source| {
-            StoreError::from(AtomicError::Uncertain {
+            .map_err(|source| AtomicError::Unchanged {
                 path: self.path.clone(),
                 source,
-            })
-        })
-    }
-
-    fn create(&self, temp: TempFile) -> Result<(), StoreError> {
-        match renameat_with(CWD, temp.path(), CWD, &self.path, RenameFlags::NOREPLACE) {
-            Ok(()) => {}
-            Err(Errno::EXIST) => return Err(self.changed()),
-            Err(Errno::INVAL | Errno::NOSYS) if !self.path.exists() => {
-                fs::rename(temp.path(), &self.path).map_err(|source| self.unchanged(source))?;
-            }
-            Err(error) => return Err(self.unchanged(error.into())),
-        }
-        drop(temp.into_file());
-        Ok(())
-    }
-
-    /// After the exchange the old version lies under the temporary name, and
-    /// goes with it.
-    fn exchange(&self, temp: &TempFile, meta: &fs::Metadata) -> Result<(), StoreError> {
-        let swap = || renameat_with(CWD, temp.path(), CWD, &self.path, RenameFlags::EXCHANGE);
-        match swap() {
-            Ok(()) if self.is_as_read(temp.path(), meta) => Ok(()),
-            Ok(()) => {
-                swap().map_err(|error| self.unchanged(error.into()))?;
-                Err(self.changed())
-            }
-            // It was removed meanwhile.
-            Err(Errno::NOENT) => Err(self.changed()),
-            // A file system that cannot exchange: look first, then replace.
-            Err(Errno::INVAL | Errno::NOSYS) => {
-                if !self.is_as_read(&self.path, meta) {
-                    return Err(self.changed());
-                }
-                fs::rename(temp.path(), &self.path).map_err(|source| self.unchanged(source))
-            }
-            Err(error) => Err(self.unchanged(error.into())),
-        }
+            })?;
+        Ok(StagedFile { file: self, temp })
     }
 
     fn is_as_read(&self, path: &Path, meta: &fs::Metadata) -> bool {
@@ -191,17 +160,66 @@ impl SharedFile {
             (now.dev(), now.ino()) == (meta.dev(), meta.ino()) && bytes == self.old
         })
     }
+}
 
-    fn changed(&self) -> StoreError {
-        StoreError::Changed(self.path.clone())
-    }
-
-    fn unchanged(&self, source: io::Error) -> StoreError {
-        StoreError::from(AtomicError::Unchanged {
-            path: self.path.clone(),
-            source,
+impl StagedFile {
+    /// Puts the new version in place. When somebody changed the file since it
+    /// was read, that is an error and the file is theirs.
+    pub fn commit(self) -> Result<(), StoreError> {
+        let Self { file, temp } = self;
+        let path = &file.path;
+        match &file.meta {
+            None => create(path, temp)?,
+            Some(meta) => exchange(&file, &temp, meta)?,
+        }
+        sync_dir(crate::atomic::parent(path)).map_err(|source| {
+            StoreError::from(AtomicError::Uncertain {
+                path: path.clone(),
+                source,
+            })
         })
     }
+}
+
+fn create(path: &Path, temp: TempFile) -> Result<(), StoreError> {
+    match renameat_with(CWD, temp.path(), CWD, path, RenameFlags::NOREPLACE) {
+        Ok(()) => {}
+        Err(Errno::EXIST) => return Err(changed(path)),
+        Err(Errno::INVAL | Errno::NOSYS) if !path.exists() => {
+            fs::rename(temp.path(), path).naming("create", path)?;
+        }
+        Err(error) => return Err(io::Error::from(error)).naming("create", path),
+    }
+    drop(temp.into_file());
+    Ok(())
+}
+
+/// After the exchange the old version lies under the temporary name, and goes
+/// with it.
+fn exchange(file: &SharedFile, temp: &TempFile, meta: &fs::Metadata) -> Result<(), StoreError> {
+    let path = &file.path;
+    let swap = || renameat_with(CWD, temp.path(), CWD, path, RenameFlags::EXCHANGE);
+    match swap() {
+        Ok(()) if file.is_as_read(temp.path(), meta) => Ok(()),
+        Ok(()) => {
+            swap().map_err(io::Error::from).naming("put back", path)?;
+            Err(changed(path))
+        }
+        // It was removed meanwhile.
+        Err(Errno::NOENT) => Err(changed(path)),
+        // A file system that cannot exchange: look first, then replace.
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            if !file.is_as_read(path, meta) {
+                return Err(changed(path));
+            }
+            fs::rename(temp.path(), path).naming("replace", path)
+        }
+        Err(error) => Err(io::Error::from(error)).naming("replace", path),
+    }
+}
+
+fn changed(path: &Path) -> StoreError {
+    StoreError::Changed(path.to_owned())
 }
 
 #[cfg(test)]

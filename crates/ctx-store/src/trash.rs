@@ -10,21 +10,9 @@ use chrono::{DateTime, Utc};
 use crate::atomic::sync_dir;
 use crate::catalog::names_in;
 use crate::error::{Naming, StoreError};
-use crate::lock::Locked;
+use crate::removal::{Removal, Removed};
 use crate::store::{data_name, make_dirs, meta_name};
-use crate::{Facts, Operation, SessionId, SnapshotId, Stamp, Store};
-
-/// How a removal ended.
-#[derive(Debug, Default)]
-pub struct Removed {
-    /// What is gone.
-    pub snapshots: Vec<SnapshotId>,
-    /// What could not be removed.
-    pub failed: Vec<StoreError>,
-    /// The audit log could not be written because the disk is full; a full disk
-    /// must not keep us from making room.
-    pub unaudited: bool,
-}
+use crate::{Facts, SessionId, SnapshotId, Stamp, Store};
 
 /// A snapshot in the trash, or a part of one.
 #[derive(Debug)]
@@ -46,7 +34,7 @@ impl Store {
         if ids.is_empty() {
             return Ok(Removed::default());
         }
-        let mut removal = Removal::begin(self, "gc", &ids)?;
+        let mut removal = Removal::begin(self, "gc", None, &ids)?;
         let bin = self.new_bin()?;
         for (at, id) in ids.into_iter().enumerate() {
             let spared = if at < committed.len() {
@@ -116,12 +104,15 @@ impl Store {
         if ids.is_empty() {
             return Ok(Removed::default());
         }
-        let mut removal = Removal::begin(self, "purge", &ids)?;
+        let mut removal = Removal::begin(self, "purge", None, &ids)?;
         let parts = self.binned(deadline)?;
         for id in ids {
-            let mut parts = parts.iter().filter(|part| part.id == id);
-            let deleted = parts.try_for_each(Binned::delete);
-            removal.note(id, deleted);
+            let mut parts = parts.iter().filter(|part| part.id == id).peekable();
+            // Unless somebody brought it back meanwhile.
+            if parts.peek().is_some() {
+                let deleted = parts.try_for_each(Binned::delete);
+                removal.note(id, deleted);
+            }
         }
         removal.done()
     }
@@ -155,18 +146,29 @@ impl Store {
         let operation = locked.begin("undelete", &facts)?;
         // The commit record last, as when it was made.
         for is_meta in [false, true] {
-            for part in parts
-                .iter()
-                .filter(|part| part.id == id && part.is_meta == is_meta)
-            {
-                let to = self.snapshots().join(part.name());
-                fs::rename(part.path(), &to).naming("bring back", &to)?;
-                sync_dir(&self.snapshots()).naming("sync", &self.snapshots())?;
-                let _ = fs::remove_dir(&part.dir);
+            let wanted = |part: &&Binned| part.id == id && part.is_meta == is_meta;
+            for part in parts.iter().filter(wanted) {
+                self.bring_back(part)?;
             }
         }
         locked.done(&operation, &facts)?;
         Ok(id)
+    }
+
+    fn bring_back(&self, part: &Binned) -> Result<(), StoreError> {
+        let to = self.snapshots().join(part.name());
+        fs::rename(part.path(), &to).naming("bring back", &to)?;
+        if let Err(error) = sync_dir(&self.snapshots()).naming("sync", &self.snapshots()) {
+            // With its meta.json, the snapshot is there again.
+            return Err(if part.is_meta {
+                error.after("undelete")
+            } else {
+                error
+            });
+        }
+        // Stays as long as something is in it.
+        let _ = fs::remove_dir(&part.dir);
+        Ok(())
     }
 
     /// Deletes all snapshots, trash and offloaded files of a session, for good;
@@ -186,14 +188,12 @@ impl Store {
         ids.extend(catalog.uncommitted);
         let binned = |binned: &Binned| binned.id.session == *session;
         let trashed: Vec<Binned> = self.binned(None)?.into_iter().filter(binned).collect();
-        ids.extend(
-            trashed
-                .iter()
-                .filter(|part| part.is_meta)
-                .map(|part| part.id.clone()),
-        );
+        // A run that was killed may have left one of the two files of a snapshot.
+        ids.extend(trashed.iter().map(|part| part.id.clone()));
+        ids.sort_by_key(|id| id.stamp.sequence);
+        ids.dedup();
 
-        let mut removal = Removal::begin(self, "forget", &ids)?;
+        let mut removal = Removal::begin(self, "forget", Some(session), &ids)?;
         for id in ids {
             let mut parts = trashed.iter().filter(|part| part.id == id);
             let deleted = remove(&self.meta_path(&id))
@@ -204,7 +204,7 @@ impl Store {
         let offloaded = self.offloaded().join(session.as_str());
         match fs::remove_dir_all(&offloaded).naming("remove", &offloaded) {
             Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => removal.removed.failed.push(error),
+            Err(error) => removal.fail(error),
             Ok(()) => {}
         }
         sync_removal(&self.snapshots())?;
@@ -291,65 +291,11 @@ fn pick<'a>(
         .filter(|id| Some(id.stamp.sequence) == number || id.to_string().starts_with(wanted))
         .collect();
     match found[..] {
-        [] => Err(StoreError::NoSnapshot(format!("{wanted} in the trash"))),
+        [] => Err(StoreError::NotInTrash(wanted.to_owned())),
         [id] => Ok(id.clone()),
         _ => Err(StoreError::Ambiguous {
             wanted: wanted.to_owned(),
             matches: found.iter().take(5).map(ToString::to_string).collect(),
         }),
-    }
-}
-
-/// A removal under the store's lock, with its records in the audit log.
-struct Removal<'a> {
-    locked: Locked<'a>,
-    /// `None` when the disk is full.
-    operation: Option<Operation>,
-    removed: Removed,
-}
-
-impl<'a> Removal<'a> {
-    fn begin(store: &'a Store, op: &'static str, ids: &[SnapshotId]) -> Result<Self, StoreError> {
-        let mut locked = store.lock()?;
-        let operation = match locked.begin(op, &Self::facts(ids)) {
-            Err(error) if error.is_disk_full() => None,
-            other => Some(other?),
-        };
-        Ok(Self {
-            locked,
-            operation,
-            removed: Removed::default(),
-        })
-    }
-
-    fn facts(ids: &[SnapshotId]) -> Facts {
-        Facts {
-            snapshots: ids.iter().map(ToString::to_string).collect(),
-            count: Some(ids.len() as u64),
-            ..Facts::default()
-        }
-    }
-
-    /// One failure does not stop the others.
-    fn note(&mut self, id: SnapshotId, removed: Result<(), StoreError>) {
-        match removed {
-            Ok(()) => self.removed.snapshots.push(id),
-            Err(error) => self.removed.failed.push(error),
-        }
-    }
-
-    fn done(mut self) -> Result<Removed, StoreError> {
-        let facts = Self::facts(&self.removed.snapshots);
-        self.removed.unaudited = match &self.operation {
-            None => true,
-            Some(operation) => match self.locked.done(operation, &facts) {
-                Err(error) if error.is_disk_full() => true,
-                other => {
-                    other?;
-                    false
-                }
-            },
-        };
-        Ok(self.removed)
     }
 }

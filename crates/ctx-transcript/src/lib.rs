@@ -5,7 +5,7 @@
 //! classified ([`Class`]) and never refused. A [`Dialect`] reads an [`Object`]
 //! as an [`Outline`] (role, calls, results: cheap) or as a whole [`Message`]
 //! (all parts: decoded only when asked for). What a tool decided about a record
-//! travels in its [`Tag`]; [`Validator`] says which offences a sequence holds.
+//! travels in its [`Tag`]; [`offences`] says which offences a sequence holds.
 //!
 //! Nothing here is ever re-serialised: views borrow from the record, and what is
 //! written is the record's own bytes with a tag spliced in or cut out.
@@ -36,5 +36,5 @@ pub use records::{Options, Records};
 pub use splice::{Splice, untagged};
 pub use spool::Spool;
 pub use tag::{Tag, Zone};
-pub use validity::{Offence, Rule, Rules, Validator};
+pub use validity::{Offence, Rule, Rules, Validator, offences};
 pub use zones::{EarlyEnd, ZoneReader};

@@ -57,6 +57,7 @@ impl Role {
 /// The skeleton of a message: enough to find exchanges and turns, read without
 /// decoding any content.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // Four facts that do not depend on each other.
 pub struct Outline<'a> {
     /// Who speaks.
     pub role: Role,
@@ -71,6 +72,9 @@ pub struct Outline<'a> {
     pub results_late: bool,
     /// Whether there is anything beside results.
     pub has_content: bool,
+    /// Whether it is a summary that we wrote: whatever its role, it is old once
+    /// other messages of its age are.
+    pub is_summary: bool,
 }
 
 impl Outline<'_> {
@@ -83,6 +87,7 @@ impl Outline<'_> {
             results: Vec::new(),
             results_late: false,
             has_content: true,
+            is_summary: false,
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A scan by hand, not a set of patterns: it runs over every text that leaves a
 //! session, also in tools that must start in a few milliseconds. It knows keys
-//! by their prefix, and values by the name before them ([`keys`], [`named`]).
+//! by their prefix, and values by the name before them (`keys`, `named`).
 //! It is a net, not a proof: a secret that looks like prose passes.
 
 use std::borrow::Cow;

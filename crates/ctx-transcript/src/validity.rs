@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use crate::{Outline, Role};
+use crate::{Dialect, Outline, Role};
 
 /// What an API demands of a sequence of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +85,20 @@ impl Offence {
     }
 }
 
-/// Takes a sequence of messages and finds its offences.
+/// Which offences the sequence holds against the API of `dialect`: messages with
+/// their lines in the source, in order.
+pub fn offences<'a>(
+    dialect: &dyn Dialect,
+    messages: impl IntoIterator<Item = (u64, Outline<'a>)>,
+) -> Vec<Offence> {
+    let mut validator = Validator::new(dialect.rules());
+    for (line, outline) in messages {
+        validator.push(line, &outline);
+    }
+    validator.finish()
+}
+
+/// [`offences`] for messages that come one at a time.
 pub struct Validator {
     rules: Rules,
     calls: Vec<OpenCall>,
@@ -215,21 +228,17 @@ impl Validator {
 
 #[cfg(test)]
 mod tests {
-    use super::{Rule, Validator};
+    use super::Rule;
     use crate::Object;
     use crate::dialect::{Anthropic, Chat, Dialect};
 
     fn offences(dialect: &dyn Dialect, records: &[&str]) -> Vec<(u64, Rule, String)> {
-        let mut validator = Validator::new(dialect.rules());
-        for (line, text) in (1..).zip(records) {
-            let object = Object::parse(text).expect("an object");
-            validator.push(line, &dialect.outline(&object).expect("a message"));
-        }
-        validator
-            .finish()
-            .into_iter()
-            .map(|o| (o.line, o.rule, o.id))
-            .collect()
+        let objects = records
+            .iter()
+            .map(|text| Object::parse(text).expect("an object"));
+        let outlines = objects.map(|object| dialect.outline(&object).expect("a message"));
+        let found = super::offences(dialect, (1..).zip(outlines));
+        found.into_iter().map(|o| (o.line, o.rule, o.id)).collect()
     }
 
     fn calls(ids: &[&str]) -> String {

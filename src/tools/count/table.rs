@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use ctx_cli::printable;
 use ctx_tokens::Model;
 
 use super::breakdown::By;
@@ -105,22 +106,9 @@ fn aligned(rows: &[Vec<String>]) -> String {
     out
 }
 
-/// Names of files and tools are not ours: no control character of theirs reaches a terminal.
-fn printable(name: &str) -> String {
-    let mut shown = String::with_capacity(name.len());
-    for c in name.chars() {
-        if c.is_control() {
-            shown.extend(c.escape_default());
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{aligned, percent, printable};
+    use super::{aligned, percent};
 
     #[test]
     fn numbers_stand_right_and_names_left() {
@@ -136,10 +124,5 @@ mod tests {
     fn shares_have_one_decimal_and_nothing_has_none() {
         assert_eq!(percent(1, 3), "33.3%");
         assert_eq!(percent(0, 0), "-");
-    }
-
-    #[test]
-    fn control_characters_are_escaped() {
-        assert_eq!(printable("a\u{1b}[2J\n"), "a\\u{1b}[2J\\n");
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::ArgMatches;
 use ctx_cli::{ExitStatus, Failure, Io};
 use ctx_memory::{Item, Kind, Merged, merge};
-use ctx_store::{Facts, SharedFile, SharedFolder, Store, StoreError};
+use ctx_store::{Facts, Severity, SharedFile, SharedFolder, StagedFile, Store, StoreError};
 
 use super::TOOL;
 use super::read::plural;
@@ -20,10 +20,11 @@ pub(super) struct Target {
 
 /// What was merged.
 pub(super) struct Done {
+    /// How many files were replaced.
+    files: usize,
     added: usize,
     known: usize,
     dir: PathBuf,
-    pub(super) status: ExitStatus,
 }
 
 /// How often a file that somebody edits is read again.
@@ -51,16 +52,23 @@ impl Target {
     /// Merges all items, each into the file of its kind.
     pub(super) fn merge(&self, items: &[Item]) -> Result<Done, Failure> {
         let mut done = Done {
+            files: 0,
             added: 0,
             known: 0,
             dir: self.dir.clone(),
-            status: ExitStatus::Done,
         };
         if items.is_empty() {
             return Ok(done);
         }
-        self.write(items, &mut done).map_err(failure)?;
-        Ok(done)
+        match self.write(items, &mut done) {
+            Ok(()) => Ok(done),
+            Err(error) if done.files > 0 && error.severity() == Severity::Failed => {
+                Err(failure(error)
+                    .status(ExitStatus::Partial)
+                    .hint("other memory files are merged; run it again"))
+            }
+            Err(error) => Err(failure(error)),
+        }
     }
 
     fn write(&self, items: &[Item], done: &mut Done) -> Result<(), StoreError> {
@@ -68,14 +76,15 @@ impl Target {
             store.prepare()?;
         }
         let folder = SharedFolder::lock(&self.dir)?;
-        // All files are read before the first one is changed: one that must be
-        // refused stops the merge while nothing is changed.
+        // All files are read, and their new versions written, before the first
+        // one is replaced: what must be refused or finds no space stops the
+        // merge while nothing is changed.
         let mut plans = Vec::new();
         for kind in Kind::ALL {
             let (file, merged) = plan(&folder, kind, items)?;
             done.known += merged.known;
             if merged.added > 0 {
-                plans.push((kind, file, merged));
+                plans.push((kind, file.stage(&merged.appended)?, merged));
             }
         }
         if plans.is_empty() {
@@ -90,8 +99,9 @@ impl Target {
             .map(|store| store.begin("extract", &intent))
             .transpose()?;
         let mut bytes = 0;
-        for (kind, file, merged) in plans {
-            let merged = append(&folder, kind, items, file, merged)?;
+        for (kind, staged, merged) in plans {
+            let merged = commit(&folder, kind, items, staged, merged)?;
+            done.files += 1;
             done.added += merged.added;
             bytes += merged.appended.len() as u64;
         }
@@ -119,23 +129,26 @@ fn plan(
 
 /// Appends what is new; when somebody saved the file meanwhile, what is new to
 /// their version.
-fn append(
+fn commit(
     folder: &SharedFolder,
     kind: Kind,
     items: &[Item],
-    mut file: SharedFile,
+    mut staged: StagedFile,
     mut merged: Merged,
 ) -> Result<Merged, StoreError> {
     for _ in 1..TRIES {
-        match file.append(&merged.appended) {
-            Err(StoreError::Changed(_)) => (file, merged) = plan(folder, kind, items)?,
+        match staged.commit() {
+            Err(StoreError::Changed(_)) => {}
             other => return other.map(|()| merged),
         }
+        let file;
+        (file, merged) = plan(folder, kind, items)?;
         if merged.added == 0 {
             return Ok(merged);
         }
+        staged = file.stage(&merged.appended)?;
     }
-    file.append(&merged.appended).map(|()| merged)
+    staged.commit().map(|()| merged)
 }
 
 fn only_session(items: &[Item]) -> Option<String> {

@@ -32,12 +32,16 @@ pub const TOOL: Tool = Tool {
                 "also: the tagged stream ended early; nothing was merged then",
             ),
             (
-                5,
-                "also: the items are merged, but the last records could not be written",
+                3,
+                "some of the memory files are merged, others could not be written: run it again",
             ),
             (
                 4,
                 "somebody edited a memory file at the same moment: run it again, what is merged is not merged twice",
+            ),
+            (
+                5,
+                "also: the items are merged, but the last records could not be written",
             ),
         ],
         environment: &[("CTX_HOME", "where the store lies; --store goes before it")],
@@ -195,11 +199,8 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let merged = merged.transpose()?;
     pass.finish()?;
     read.report(io);
-    match merged {
-        Some(merged) => {
-            merged.report(io);
-            Ok(merged.status)
-        }
-        None => Ok(ExitStatus::Done),
+    if let Some(merged) = merged {
+        merged.report(io);
     }
+    Ok(ExitStatus::Done)
 }

@@ -103,7 +103,7 @@ pub(super) struct GcArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rules")]
     keep_yearly: Option<u32>,
     /// Keep those not older than SPAN, seen from the newest: 1y6m, 14d, 36h
-    #[arg(long, value_name = "SPAN", help_heading = "Rules")]
+    #[arg(long, value_name = "SPAN", value_parser = span, help_heading = "Rules")]
     keep_within: Option<Span>,
     /// Let even the newest snapshot of a session go
     #[arg(long, requires = "session", help_heading = "Rules")]
@@ -135,6 +135,14 @@ fn main(matches: &ArgMatches, io: &mut Io) -> Outcome {
         _ if args.purge => run::purge(&store, args.dry_run, io),
         _ => run::gc(&store, &args, io),
     }
+}
+
+fn span(text: &str) -> Result<Span, String> {
+    let span: Span = text.parse()?;
+    if span.is_zero() {
+        return Err("it keeps nothing".to_owned());
+    }
+    Ok(span)
 }
 
 impl GcArgs {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 use ctx_cli::{ExitStatus, Failure, Io, Outcome};
 use ctx_select::retention::{Candidate, Protection, Reason, Verdict, decide};
-use ctx_store::{Catalog, Entry, Removed, SessionId, SessionLock, SnapshotId, Store};
+use ctx_store::{Catalog, Entry, Removed, SessionId, SessionLock, SnapshotId, Store, StoreError};
 use serde::Serialize;
 
 use super::GcArgs;
@@ -125,10 +125,10 @@ fn apply(
         }
         // Somebody rolls this session back at the moment: its turn comes next time.
         let session = &entry.id.session;
-        let lock = locks
-            .entry(session)
-            .or_insert_with(|| store.lock_session(session).ok());
-        if lock.is_some() {
+        if !locks.contains_key(session) {
+            locks.insert(session, lock(store, session)?);
+        }
+        if locks[session].is_some() {
             doomed.push(entry.id.clone());
         } else {
             io.note(format_args!("skip {}: its session is in use", entry.id));
@@ -142,6 +142,14 @@ fn apply(
         show(id, &Verdict::default(), "removed", json, io)?;
     }
     Ok(())
+}
+
+/// `None` while something else has the lock.
+fn lock(store: &Store, session: &SessionId) -> Result<Option<SessionLock>, Failure> {
+    match store.lock_session(session) {
+        Err(StoreError::Busy(_)) => Ok(None),
+        other => other.map(Some).map_err(failure),
+    }
 }
 
 fn show_plan(

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
 
-use ctx_cli::{ExitStatus, Failure, Io, Outcome};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Paint};
 use ctx_store::{Catalog, SessionId, Store};
 use similar::{Algorithm, DiffOp};
 
@@ -61,10 +61,11 @@ fn hunk(
     let start = |range: &Range<usize>| range.start + usize::from(!range.is_empty());
     let (from, to) = (start(old), start(new));
     writeln!(io.out(), "@@ -{from},{} +{to},{} @@", old.len(), new.len())?;
-    for (side, range, sign) in [(a, old, '-'), (b, new, '+')] {
+    for (side, range, sign, paint) in [(a, old, '-', Paint::Red), (b, new, '+', Paint::Green)] {
         for line in range.clone() {
             let text = side.read(line)?;
-            writeln!(io.out(), "{sign}{}", shown(&text))?;
+            let line = io.paint(paint, &format!("{sign}{}", shown(&text)));
+            writeln!(io.out(), "{line}")?;
         }
     }
     Ok(())

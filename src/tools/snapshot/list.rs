@@ -7,7 +7,7 @@ use std::path::Path;
 use ctx_cli::{ExitStatus, Failure, Io, Outcome};
 use ctx_store::{Catalog, Entry, Meta, SessionId, Store};
 
-use crate::store::failure;
+use crate::store::{copy_out, failure};
 
 /// `--list`
 pub(super) fn list(store: &Store, session: Option<&SessionId>, json: bool, io: &mut Io) -> Outcome {
@@ -56,7 +56,7 @@ pub(super) fn show(store: &Store, session: Option<&SessionId>, id: &str, io: &mu
     let catalog = store.catalog(session).map_err(failure)?;
     let entry = catalog.find(id).map_err(failure)?;
     let (mut file, _) = store.open_verified(entry).map_err(failure)?;
-    copy_from(&mut file, io)?;
+    copy_out(&mut file, io)?;
     Ok(ExitStatus::Done)
 }
 
@@ -64,12 +64,7 @@ pub(super) fn show(store: &Store, session: Option<&SessionId>, id: &str, io: &mu
 pub(super) fn copy(path: &Path, io: &mut Io) -> Result<(), Failure> {
     let name = path.display().to_string();
     let mut file = File::open(path).map_err(|error| Failure::new(error).at(name, None))?;
-    copy_from(&mut file, io)
-}
-
-fn copy_from(file: &mut File, io: &mut Io) -> Result<(), Failure> {
-    io::copy(file, io.out()).map_err(|error| Failure::stdout(&error))?;
-    Ok(())
+    copy_out(&mut file, io)
 }
 
 /// `--verify`, in the words of sha256sum.

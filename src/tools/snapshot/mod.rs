@@ -235,8 +235,8 @@ fn tell(snapshot: &Snapshot, name: &str, io: &mut Io) {
     let tally = &meta.tally;
     if let Some(first) = tally.bad.first() {
         io.warn(format_args!(
-            "{name}:{}: {} bad lines, saved as they are; the first is {}",
-            first.line, tally.bad_lines, first.class
+            "{name}:{}: a line that is no JSON object ({}); such lines: {}, saved as they are",
+            first.line, first.class, tally.bad_lines
         ));
     }
     io.note(format_args!(

@@ -4,7 +4,7 @@ use ctx_cli::Failure;
 use ctx_select::split::{Facts, Splitter};
 use ctx_transcript::{Conversation, Dialect, Outline, Piece, Record, Zone};
 
-use super::Plan;
+use super::plan::Plan;
 use super::sink::Sink;
 
 /// Tags one record with the zones of its messages. What is no conversation

@@ -2,21 +2,23 @@
 
 mod batch;
 mod pins;
+mod plan;
 mod sink;
+mod stream;
 
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser, ValueEnum};
 use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool, parse_count};
-use ctx_select::count::MessageCounter;
-use ctx_select::split::{Facts, Keep, Splitter};
-use ctx_transcript::{Class, Dialect, Options, Piece, Record, Tag, Zone, ZoneReader};
+use ctx_transcript::{Options, ZoneReader};
 
 use crate::counting::CountingArgs;
 use crate::output::{Output, OutputArgs};
 use crate::session::{Invalid, ReadArgs, Session};
+use crate::tagged::ended_early;
 use pins::Pin;
-use sink::{Item, Sink};
+use sink::Sink;
+use stream::Stream;
 
 /// Decide which records of a session are to be summarized and which are kept
 ///
@@ -117,55 +119,6 @@ fn parse(matches: &ArgMatches) -> Result<Args, Failure> {
     Args::from_arg_matches(matches).map_err(Failure::new)
 }
 
-/// What the flags mean.
-struct Plan {
-    keep: Keep,
-    pins: Vec<Pin>,
-    /// There when tokens decide.
-    counter: Option<MessageCounter>,
-    only: Option<Zone>,
-}
-
-impl Args {
-    fn plan(&self) -> Result<Plan, Failure> {
-        let counting = self.counting.resolve()?;
-        let window = self.window.or(counting.model.map(|model| model.window));
-        let share = match (self.keep_share, window) {
-            (None, _) => None,
-            (Some(_), None) => {
-                return Err(Failure::new("--keep-share is a share of nothing")
-                    .hint("add --window or --model"));
-            }
-            (Some(share), Some(window)) => Some(share_of(window, share)),
-        };
-        let tokens = [self.keep_tokens, share].into_iter().flatten().max();
-        let alone = tokens.is_none() && self.keep_turns.is_none();
-        let keep = Keep {
-            messages: self
-                .keep_messages
-                .or(alone.then_some(DEFAULT_KEEP_MESSAGES)),
-            turns: self.keep_turns,
-            tokens,
-        };
-        Ok(Plan {
-            keep,
-            pins: self.pin.clone(),
-            counter: tokens.map(|_| counting.counter),
-            only: self.only(),
-        })
-    }
-
-    fn only(&self) -> Option<Zone> {
-        self.only.map(|zone| match zone {
-            OnlyZone::System => Zone::System,
-            OnlyZone::Old => Zone::Old,
-            OnlyZone::Keep => Zone::Keep,
-        })
-    }
-}
-
-const DEFAULT_KEEP_MESSAGES: u64 = 20;
-
 fn run(args: &Args, io: &mut Io) -> Outcome {
     let operands: Vec<PathBuf> = args.file.iter().cloned().collect();
     let inputs = Inputs::new(&operands)?;
@@ -192,15 +145,9 @@ fn run(args: &Args, io: &mut Io) -> Outcome {
     if args.read.batch {
         session.each(|record| batch::split(&plan, dialect, record, &mut sink))?;
     } else {
-        let mut split = Split {
-            plan: &plan,
-            dialect,
-            splitter: Splitter::new(plan.keep),
-            length: 0,
-        };
-        session.each(|record| split.take(record, &mut sink))?;
-        split.splitter.finish();
-        split.give(&mut sink)?;
+        let mut stream = Stream::new(&plan, dialect);
+        session.each(|record| stream.take(record, &mut sink))?;
+        stream.finish(&mut sink)?;
     }
     let written = sink.finish()?;
     session.report(io);
@@ -209,84 +156,6 @@ fn run(args: &Args, io: &mut Io) -> Outcome {
         session.name, written.system, written.old, written.keep
     ));
     Ok(ExitStatus::Done)
-}
-
-/// Records go into the sink as they come, and get their zones in order.
-struct Split<'a> {
-    plan: &'a Plan,
-    dialect: Option<&'static dyn Dialect>,
-    splitter: Splitter,
-    /// Bytes of a line that comes in pieces, so far.
-    length: usize,
-}
-
-impl Split<'_> {
-    fn take(&mut self, record: &Record<'_>, sink: &mut Sink<'_>) -> Result<(), Failure> {
-        let untagged = record.untagged();
-        sink.spool(&untagged)?;
-        self.length += untagged.len();
-        if !matches!(record.piece, Piece::Whole | Piece::Last) {
-            return Ok(());
-        }
-        let mut tag = record.tag().unwrap_or_default();
-        tag.line = Some(record.line);
-        let length = (untagged.len() - record.line_end().len()) as u64;
-        let pin = self.facts(record, &mut tag, length);
-        tag.bytes = Some(length);
-        tag.pin = pin;
-        let length = std::mem::take(&mut self.length);
-        sink.expect(Item {
-            length,
-            splice: record.splice(),
-            tag,
-        });
-        self.give(sink)
-    }
-
-    /// Tells the splitter of the record; returns the selector that pins it.
-    fn facts(&mut self, record: &Record<'_>, tag: &mut Tag, length: u64) -> Option<String> {
-        if record.class == Class::Tail {
-            self.splitter.push(Facts::Tail);
-            return None;
-        }
-        let Some(outline) = record.outline(self.dialect) else {
-            self.splitter.push(Facts::Line);
-            return None;
-        };
-        let message = || {
-            record
-                .whole_object()
-                .and_then(|object| self.dialect?.message(object))
-        };
-        let pin = self
-            .plan
-            .pins
-            .iter()
-            .find(|pin| pin.selects(record, outline.role, message));
-        let tokens = self.plan.counter.as_ref().map_or(0, |counter| {
-            let tokens = match self.dialect {
-                Some(_) => counter.total(Some(tag), length, message),
-                None => counter.text(&String::from_utf8_lossy(record.bytes)),
-            };
-            tag.tokens = Some(tokens);
-            tag.encoding = Some(counter.encoding().name().to_owned());
-            tokens
-        });
-        self.splitter.push(Facts::Message {
-            outline: &outline,
-            tokens,
-            pinned: pin.is_some(),
-        });
-        pin.map(ToString::to_string)
-    }
-
-    /// Hands on what is decided.
-    fn give(&mut self, sink: &mut Sink<'_>) -> Result<(), Failure> {
-        while let Some(verdict) = self.splitter.next() {
-            sink.decided(&verdict)?;
-        }
-        Ok(())
-    }
 }
 
 /// Removes tags; with `--only`, and what is not in the zone.
@@ -303,11 +172,9 @@ fn strip(args: &Args, mut session: Session, io: &mut Io) -> Outcome {
         }
     })?;
     if only.is_some() && !args.partial {
-        zones.finish().map_err(|error| {
-            Failure::new(error)
-                .at(session.name.clone(), None)
-                .hint("is the stage before this one all right? --partial takes what came")
-        })?;
+        zones
+            .finish()
+            .map_err(|error| ended_early(error, &session.name))?;
     }
     output.finish()?;
     Ok(ExitStatus::Done)
@@ -318,10 +185,4 @@ fn parse_share(text: &str) -> Result<f64, String> {
         .ok()
         .filter(|share| (0.0..=1.0).contains(share))
         .ok_or_else(|| "expected a share from 0 to 1, such as 0.3".to_owned())
-}
-
-/// Windows are far below 2^52 tokens, where this is exact.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn share_of(window: u64, share: f64) -> u64 {
-    (window as f64 * share).floor() as u64
 }

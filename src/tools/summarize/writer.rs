@@ -49,8 +49,10 @@ impl Writer {
 
     /// The summary of an old zone.
     pub(super) fn write(&self, old: &OldZone, name: &str, io: &mut Io) -> Result<String, Failure> {
-        let Some(model) = &self.model else {
-            return Ok(self.by_rule(old));
+        let nothing_said =
+            old.earlier.is_empty() && old.transcript.as_ref().is_none_or(Transcript::is_empty);
+        let Some(model) = self.model.as_ref().filter(|_| !nothing_said) else {
+            return Ok(self.by_rule(old, name, io));
         };
         match self.by_model(model, old) {
             Ok(summary) => {
@@ -68,12 +70,18 @@ impl Writer {
                     "{name}: no summary from {}: {error}; the rule summary is taken",
                     model.client.endpoint()
                 ));
-                Ok(self.by_rule(old))
+                Ok(self.by_rule(old, name, io))
             }
         }
     }
 
-    fn by_rule(&self, old: &OldZone) -> String {
+    fn by_rule(&self, old: &OldZone, name: &str, io: &mut Io) -> String {
+        if old.rule.redacted() > 0 {
+            io.note(format_args!(
+                "{name}: secrets taken out of the topics: {}",
+                old.rule.redacted()
+            ));
+        }
         old.rule.finish(self.limit, self.encoding.counter())
     }
 

@@ -39,6 +39,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
     Pattern {
         name: "port",
         from: From::Anyone,
+        hints: &["port", ":", "端口"],
         says: r"(?i)\bports? ?(?:number ?)?(?:is |are |to |: ?|= ?|=)?\d{2,5}\b|\b(?:localhost|0\.0\.0\.0|\d{1,3}(?:\.\d{1,3}){3}):\d{2,5}\b|端口号?[^0-9，。]{0,4}\d{2,5}",
         not: "",
         why: "a number beside the word port, or behind a host",
@@ -46,6 +47,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
     Pattern {
         name: "environment",
         from: From::Anyone,
+        hints: &["_", "$", "environment variable", "环境变量"],
         says: r"\$\{?[A-Z][A-Z0-9_]{2,}|\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b|(?i:\benvironment variables? `?\w)|环境变量",
         not: r"\b[A-Z0-9_]+\(",
         why: "capitals with an underscore are a variable or a constant, both configuration; plain capitals are words",
@@ -53,6 +55,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
     Pattern {
         name: "version",
         from: From::Anyone,
+        hints: &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"],
         says: r"(?i)\bversions? (?:is |of |: ?|= ?|>=? ?)?v?\d|\bv\d+\.\d+|\b(?:python|node(?:\.js)?|go|golang|rust|ruby|java|jdk|php|django|rails|react|postgres(?:ql)?|mysql|redis|npm|kubernetes|ubuntu|debian|macos|android|ios|msrv|edition) ?(?:>=? ?|v)?\d+(?:\.\d+)*\b|[\w-]@\^?\d+\.\d+|版本[^0-9，。]{0,4}v?\d",
         not: r"(?i)\bgo \d+ (?:lines?|times?|steps?)",
         why: "a number beside the word or beside a known product; \"4.5 分\" and prices have neither",
@@ -60,6 +63,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
     Pattern {
         name: "setting",
         from: From::Anyone,
+        hints: &["=", "config", "setting", "配置", "默认"],
         says: r#"(?:^|[\s`(（，,"'“])-{0,2}[A-Za-z][\w.-]*=(?:["'][^"']+["']|[\w./:@-]+)|(?i:\b(?:config(?:uration)?|setting)s? (?:file |is |are |lives |in |at |uses |key |option |value |has ))|配置(?:文件|项|了|为|是|在|[：:])|默认(?:值|配置|端口|路径|使用|用|为|是)"#,
         not: r"[=!<>]=|https?://\S+|(?:酒店|标准|高|房间|顶级|豪华|人员|设施)配置",
         why: "key=value without blanks, or the word configuration with what it is; comparisons and queries of URLs are look-alikes",
@@ -67,6 +71,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
     Pattern {
         name: "project",
         from: From::Anyone,
+        hints: &["project", "repo", "codebase", "workspace", "package", "crate", "library", "backend", "frontend", "database", "github", "gitlab", "bitbucket", "written in", "项目", "仓库", "代码库", "数据库", "框架", "分支", "域名", "技术栈"],
         says: r"(?i)\bin (?:this|our) (?:project|repo|repository|codebase)\b|\b(?:project|repo|repository|codebase|monorepo|workspace|package|crate|library|backend|frontend|database)(?:'s)? (?:name |root |language |directory |license )?(?:is|uses|lives|runs|targets|named|called|depends on|consists of|requires|has)\b|\b(?:github|gitlab|bitbucket)\.(?:com|org)[/:][\w-]+/[\w.-]+|\bwritten in (?:rust|go|python|typescript|javascript|java|c\+\+|c#|ruby|kotlin|swift)\b|项目(?:名称?|名字|叫|是|用|使用|采用|基于|位于|在|路径|目录|代号|地址|结构|依赖)|(?:仓库|代码库|数据库|框架|主分支|分支|域名|技术栈)(?:是|为|用|使用|叫|在|地址|位于|[：:])",
         not: r"(?i)\bacross the \w+\b|\b(?:another|any|some|each|every|a) (?:project|repo|repository|package|crate|library|workspace) (?:is|has|uses|that)\b|项目是(?:什么|哪)",
         why: "the word project (repository, database, …) with a verb that describes it",
@@ -74,6 +79,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
     Pattern {
         name: "path",
         from: From::Anyone,
+        hints: &["/", "\\", ".", "~", "dockerfile", "makefile", "gemfile", "readme", "路径", "目录"],
         says: concat!(
             r#"(?:^|[\s`"'(（，：:=“])(?:~|\.{1,2}|\$\w+|[A-Z]:)?[/\\][A-Za-z0-9_.][\w.@+-]*(?:[/\\][\w.@+*<>{}-]+)+"#,
             r#"|(?:^|[\s`"'(（，：:=“])~/[\w.]"#,

@@ -10,6 +10,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
     Pattern {
         name: "I prefer",
         from: From::User,
+        hints: &["prefer", "favor", "favour", "rather"],
         says: r"(?i)\b(?:I|we)(?:'d| would| do| really| personally| also| generally| usually| always| strongly| much)* (?:prefer|favou?r)\b|\b(?:I|we)(?:'d| would) (?:much )?rather\b",
         not: r"(?i)\b(?:rather than)\b|\bprefer not to (?:say|share|disclose)\b",
         why: "the plain word, of the speaker; a model that says \"I prefer\" tells nothing about the user",
@@ -17,6 +18,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
     Pattern {
         name: "I like",
         from: From::User,
+        hints: &["like", "love", "hate", "enjoy", "can't stand"],
         says: r"(?i)\bI (?:(?:do|don't|do not|also|really|still|never|generally|usually|always) )*(?:like|love|hate|dislike|enjoy|can't stand)\b",
         not: r"(?i)\bI(?:'d| would| should) (?:\w+ )?(?:like|love|hate)\b|\bI (?:do |really )?(?:like|love) (?:it|this|that|the idea|your idea)(?: (?:so far|better now))?[.!]?$|\b(?:looks?|sounds?|feels?|something|just|more|was|is|seems?) like\b",
         why: "\"I'd like to\" is a request, \"looks like\" and \"it is likely\" are other words, \"I like it\" is applause",
@@ -24,6 +26,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
     Pattern {
         name: "I usually",
         from: From::User,
+        hints: &["usually", "normally", "typically", "generally", "mostly", "tend to"],
         says: r"(?i)\b(?:I|we) (?:usually|normally|typically|generally|mostly|tend to) (?:use|write|work|do|run|keep|put|name|call|start|go|choose|avoid|test|deploy|commit)\b",
         not: "",
         why: "a habit, told with a verb of doing",
@@ -31,6 +34,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
     Pattern {
         name: "user prefers",
         from: From::Anyone,
+        hints: &["prefer", "like", "hates", "wants"],
         says: r"(?i)\b(?:the )?(?:user|customer|client|team|he|she|they) (?:\w+ )?(?:prefers?|likes|dislikes|hates|always wants?|never wants?)\b|\b(?:since|as|because|noted:|noted that|remember that) you (?:\w+ )?(?:prefer|like|dislike)\b",
         not: r"(?i)\b(?:if|whether|when|does|do|which|what|whatever|whichever) (?:the )?(?:user|customer|client|team|he|she|they|you) (?:\w+ )?(?:prefers?|likes|like)\b|\bas you (?:like|prefer)(?:[.,!]|$)",
         why: "a model's note about the user; \"whichever you prefer\" offers",
@@ -38,6 +42,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
     Pattern {
         name: "my preference",
         from: From::User,
+        hints: &["preference", "favorite", "favourite", "preferred"],
         says: r"(?i)\bmy (?:\w+ )?(?:preference|favou?rite|preferred)\b|\b(?:personal|code|coding|style|user|team) preferences?[*_]*(?: is| are)?[:：]? \S",
         not: r"(?i)\b(?:no|without|any) (?:\w+ )?preferences?\b|\bpreferences? (?:pane|panel|file|dialog|menu|page|window|screen|table)\b",
         why: "the noun when it is somebody's; the Preferences window is nobody's",
@@ -45,6 +50,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
     Pattern {
         name: "always",
         from: From::User,
+        hints: &["always", "never"],
         says: r"(?i)(?:^|[,;:，] ?|\b(?:please|must|should|and|but|also|to|just|you|shall|instead|so) )[*_]*(?:always|never) (?:\w+ly )?(?:use|run|add|put|write|keep|make|do|ask|check|commit|push|test|include|prefer|format|start|call|name|import|mention|reply|answer|respond|create|delete|remove|change|edit|touch|rewrite|mock|skip|log|return|show|say|explain|update|document|lint|build|deploy|read|look|wait|be|assume|guess|leave|force|squash|rebase|merge|install|send|give|tell|have|try|verify|ensure|follow|store|print|work|amend|hardcode|introduce|modify|generate|squash|set|avoid|let)\b",
         not: r"(?i)\b(?:will|would|can|could|may|might|is|are|was|were|has|have|had|it|that|this|which|who|they|he|she|I|we|code|function|almost|as|nearly|not|need to|has to|seems? to) (?:\w+ )?(?:always|never)\b|\bnever mind\b|\balways[- ]on\b",
         why: "an order without an end; \"it never works\", \"has always been\", \"never mind\", \"always-on\" describe",
@@ -52,6 +58,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
     Pattern {
         name: "from now on",
         from: From::User,
+        hints: &["from now on", "from here on", "going forward", "future", "by default", "ever", "every time", "habit", "stop "],
         says: r"(?i)\b(?:from now on|from here on|going forward|in (?:the )?future,? (?:please|always|never|use|don't|do)|by default,? (?:please|I|use|don't)|don't ever|do not ever|every time you|whenever you|make it a habit|stop (?:using|adding|asking|writing|doing|putting))\b",
         not: r"(?i)\b(?:whenever|every time) you (?:want|like|are ready|can|have time|get)\b",
         why: "an order for later times",
@@ -59,6 +66,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
     Pattern {
         name: "喜欢",
         from: From::Anyone,
+        hints: &["喜欢"],
         says: r"喜欢",
         not: r"(?:希望|祝|愿|相信|保证|包)(?:你|您|大家|他|她)?(?:们)?(?:会|能|也|都|一定)*喜欢|(?:如果|要是|若|假如|只要|看|随)(?:你|您)?(?:不)?喜欢|(?:你|您)(?:们)?(?:可能|也许|或许|应该|一定|肯定|会|也|还|都|是不是|是否|最|比较|更)*(?:不)?喜欢(?:什么|哪|怎|吃什么|的话|吗|不)?|喜欢(?:的话|吗|不喜欢|什么|哪|谁|与否|就好)|(?:受|深受)[^，。；]{0,8}喜欢|(?:大家|人们|游客|很多人|好多人|许多人|孩子们?|小朋友们?)(?:都|们|也|很|最|比较)*喜欢",
         why: "wishes (希望您喜欢), guesses about the other (您可能会喜欢) and what everybody likes are no preference of the user",
@@ -66,6 +74,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
     Pattern {
         name: "偏好",
         from: From::Anyone,
+        hints: &["偏好", "倾向", "偏爱", "更愿意", "宁愿", "宁可"],
         says: r"(?:我|用户|客户|他|她|您|你|个人|团队|更|比较|风格|语言|编码)[^，。；]{0,6}偏好|偏好(?:是|为|使用|用|于|[：:])|更?倾向于?(?:用|使用|选)|偏爱|更愿意|宁愿|宁可",
         not: r"(?:没有?|无|有)(?:什么|特别|任何|特殊|其他|别的|没有)*(?:的)?偏好|偏好(?:设置|面板|窗口|页|吗|什么|文件|如何)|(?:根据|按照?|按|取决于|依)(?:你|您|用户|个人)?的?(?:个人)?偏好|(?:告诉|说明|说说|提供)[^，。；]{0,6}偏好",
         why: "偏好设置 is a window, \"有什么偏好\" asks, \"根据您的偏好\" offers",
@@ -73,6 +82,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
     Pattern {
         name: "习惯",
         from: From::Anyone,
+        hints: &["习惯"],
         says: r"(?:我|我们|用户|客户|他|她|本人|团队|个人|一直|一向|平时|通常)[^，。；]{0,6}习惯|习惯(?:了|用|于|使用|上|是|把|先|在|早|晚|[：:])",
         not: r"习惯性|(?:好|坏|不良|良好|饮食|生活|卫生|阅读|当地|风俗|传统)(?:的)?习惯|(?:你|您)(?:们)?(?:的|可能|会|是否|还|有)*习惯|习惯(?:吗|就好|成自然)",
         why: "advice (好习惯) and customs (当地习惯) are not the user's way",
@@ -80,6 +90,7 @@ pub(super) const PATTERNS: &[Pattern] = &[
     Pattern {
         name: "总是",
         from: From::User,
+        hints: &[],
         says: r"(?:^|[，；：,;:] ?|请|要|必须|务必|应该|记得)(?:总是|始终|一律|永远|一定要|务必|以后都?|今后都?|每次都?|从现在起|从今以后|往后)(?:请|要|得|必须|应|先|用|使用|不要|别|不|给|把|按|在)|(?:永远|绝对?|千万|一律|从来?|以后都?)(?:不要|别|不许|不准|不能|不用)",
         not: r"(?:它|他|她|程序|系统|代码|接口|服务|测试|页面)(?:总是|始终|永远|每次都?|从来?不)",
         why: "an order without an end; of a thing it describes",

@@ -115,7 +115,9 @@ impl Splitter {
         let (kind, exchange) = match facts {
             Facts::Line => (Kind::Line, None),
             Facts::Tail => (Kind::Tail, None),
-            Facts::Message { outline, .. } if outline.role.is_system() => (Kind::System, None),
+            Facts::Message { outline, .. } if outline.role.is_system() && !outline.is_summary => {
+                (Kind::System, None)
+            }
             Facts::Message {
                 outline,
                 tokens,

@@ -26,6 +26,7 @@ fn outline(text: &str) -> Option<Outline<'_>> {
         results,
         results_late: false,
         has_content: true,
+        is_summary: false,
     })
 }
 
@@ -200,6 +201,24 @@ fn tokens_are_a_floor() {
         turns: None,
     };
     assert_eq!(zones(&["u", "a", "u", "a"], both), "okkk");
+}
+
+#[test]
+fn a_system_message_that_is_a_summary_gets_old_like_others() {
+    let mut splitter = Splitter::new(messages(1));
+    let summary = Outline {
+        is_summary: true,
+        ..outline("s").expect("a message")
+    };
+    let user = outline("u").expect("a message");
+    for outline in [&summary, &user] {
+        splitter.push(Facts::Message {
+            outline,
+            tokens: 0,
+            pinned: false,
+        });
+    }
+    assert_eq!(splitter.next().map(|verdict| verdict.zone), Some(Zone::Old));
 }
 
 #[test]

@@ -4,47 +4,60 @@ use std::collections::HashSet;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use crate::Bench;
 use ctx_store::{Replaced, Severity, Store};
 
-const LINES: usize = 400;
-
-/// Opens, appends a line and closes, as agents do.
-fn append_all(path: &Path) {
-    for n in 0..LINES {
+/// Opens, appends a line and closes, as agents do, until it is told to stop;
+/// returns how many lines it wrote.
+fn append_lines(path: &Path, stop: &AtomicBool) -> usize {
+    let mut written = 0;
+    while !stop.load(Ordering::SeqCst) {
         let mut file = OpenOptions::new()
             .append(true)
             .create(true)
             .open(path)
             .expect("opens");
-        file.write_all(format!("{{\"n\":{n}}}\n").as_bytes())
-            .expect("writes");
+        file.write_all(line(written).as_bytes()).expect("writes");
         drop(file);
+        written += 1;
         std::thread::sleep(Duration::from_micros(300));
     }
+    written
 }
 
-/// Runs `replace` over and over while an agent appends.
-fn under_fire(path: &Path, mut replace: impl FnMut()) {
+fn line(number: usize) -> String {
+    format!("{{\"n\":{number}}}\n")
+}
+
+/// Lets an agent append until `replace` has gone through so many times.
+fn under_fire(path: &Path, times: usize, mut replace: impl FnMut() -> bool) -> usize {
+    let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let agent = scope.spawn(|| append_all(path));
-        while !agent.is_finished() {
-            replace();
+        let agent = scope.spawn(|| append_lines(path, &stop));
+        let begun = Instant::now();
+        let mut through = 0;
+        while through < times && begun.elapsed() < Duration::from_secs(60) {
+            through += usize::from(replace());
         }
-    });
+        stop.store(true, Ordering::SeqCst);
+        let written = agent.join().expect("the agent ends");
+        assert_eq!(through, times, "not one try in a minute went through");
+        written
+    })
 }
 
 fn lines(bytes: &[u8]) -> HashSet<String> {
     String::from_utf8_lossy(bytes)
-        .lines()
+        .split_inclusive('\n')
         .map(str::to_owned)
         .collect()
 }
 
-/// Which of the agent's lines are neither in the live file nor in a snapshot.
-fn lost(live: &Path, store: Option<&Store>) -> usize {
+/// How many of the agent's lines are neither in the live file nor in a snapshot.
+fn lost(written: usize, live: &Path, store: Option<&Store>) -> usize {
     let mut found = lines(&fs::read(live).expect("reads"));
     if let Some(store) = store {
         for entry in store.catalog(None).expect("lists").entries {
@@ -52,9 +65,7 @@ fn lost(live: &Path, store: Option<&Store>) -> usize {
             found.extend(lines(&fs::read(store.data_path(&entry.id)).expect("reads")));
         }
     }
-    (0..LINES)
-        .filter(|n| !found.contains(&format!("{{\"n\":{n}}}")))
-        .count()
+    (0..written).filter(|n| !found.contains(&line(*n))).count()
 }
 
 #[test]
@@ -62,18 +73,19 @@ fn no_line_is_lost() {
     let bench = Bench::new();
     let live = bench.file("s.jsonl", b"start\n");
     let targets = [bench.take(b"one\n"), bench.take(b"two\n")];
-    let (mut at, mut done) = (0, 0);
-    under_fire(&live, || {
-        at += 1;
-        match bench.restore(&live, &targets[at % 2]) {
-            Ok(Replaced::New { .. }) => done += 1,
-            Ok(_) => {}
-            Err(error) => assert_eq!(error.severity(), Severity::Busy, "{error}"),
+    let mut turn = 0;
+    let written = under_fire(&live, 8, || {
+        turn += 1;
+        match bench.restore(&live, &targets[turn % 2]) {
+            Ok(replaced) => matches!(replaced, Replaced::New { .. }),
+            Err(error) => {
+                assert_eq!(error.severity(), Severity::Busy, "{error}");
+                false
+            }
         }
     });
     bench.store.sweep_retained(None).expect("sweeps");
-    assert_eq!(lost(&live, Some(&bench.store)), 0);
-    assert!(done > 0, "at least one replacement went through");
+    assert_eq!(lost(written, &live, Some(&bench.store)), 0);
     assert_eq!(bench.names("."), ["s.jsonl", "store"]);
 }
 
@@ -83,12 +95,13 @@ fn the_naive_way_loses_lines() {
     let dir = tempfile::tempdir().expect("a folder");
     let live = dir.path().join("s.jsonl");
     fs::write(&live, "start\n").expect("writes");
-    under_fire(&live, || {
+    let written = under_fire(&live, 30, || {
         let old = fs::read(&live).expect("reads");
         let new = dir.path().join("new");
         fs::write(&new, old).expect("writes");
         std::thread::sleep(Duration::from_millis(1));
         fs::rename(new, &live).expect("renames");
+        true
     });
-    assert!(lost(&live, None) > 0);
+    assert!(lost(written, &live, None) > 0);
 }

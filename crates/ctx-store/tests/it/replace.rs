@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use crate::{Bench, show};
@@ -136,7 +136,8 @@ fn a_line_that_was_being_written_comes_whole() {
 
 #[test]
 fn edits_cuts_and_other_files_stop_the_replacement() {
-    let acts: [(&str, fn(&Path)); 3] = [
+    type Act = fn(&Path);
+    let acts: [(&str, Act); 3] = [
         ("edited", |path| fs::write(path, "OLD 1\n").expect("writes")),
         ("cut", |path| fs::write(path, "").expect("writes")),
         ("replaced", |path| {
@@ -182,7 +183,25 @@ fn a_file_that_is_gone_is_made_anew() {
         .restore(&bench.path("s.jsonl"), &snapshot)
         .expect("creates");
     assert!(matches!(replaced, Replaced::Created));
+    let mode = fs::metadata(bench.path("s.jsonl"))
+        .expect("stat")
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
     assert_eq!(fs::read(bench.path("s.jsonl")).expect("reads"), b"new\n");
+}
+
+#[test]
+fn a_file_that_appears_meanwhile_is_not_overwritten() {
+    let bench = Bench::new();
+    let live = bench.path("s.jsonl");
+    let error = replace_while(&bench, &live, || {
+        fs::write(&live, "mine\n").expect("writes");
+    });
+    let error = error.expect_err("refused");
+    assert_eq!(error.severity(), Severity::Busy, "{error}");
+    assert_eq!(fs::read(&live).expect("reads"), b"mine\n");
+    assert_eq!(bench.names("."), ["s.jsonl", "store"]);
 }
 
 /// A file that a killed run left linked beside the live one, with other content.

@@ -118,19 +118,19 @@ fn damage_is_found_and_never_restored() {
             fs::write(data, bytes).expect("writes");
         }),
         ("cut", |data, _, _, _| {
-            fs::write(data, &LINE[..9]).expect("writes")
+            fs::write(data, &LINE[..9]).expect("writes");
         }),
         ("empty", |data, _, _, _| {
-            fs::write(data, "").expect("writes")
+            fs::write(data, "").expect("writes");
         }),
         ("gone", |data, _, _, _| {
-            fs::remove_file(data).expect("removes")
+            fs::remove_file(data).expect("removes");
         }),
         ("swapped bytes", |data, _, other, _| {
-            fs::copy(other, data).map(drop).expect("copies")
+            fs::copy(other, data).map(drop).expect("copies");
         }),
         ("swapped meta", |_, meta, _, other| {
-            fs::copy(other, meta).map(drop).expect("copies")
+            fs::copy(other, meta).map(drop).expect("copies");
         }),
         ("a link", |data, _, other, _| {
             fs::remove_file(data).expect("removes");
@@ -202,12 +202,11 @@ proptest! {
         fs::write(&live, &after).expect("writes");
         let replaced = bench.restore(&live, &snapshot).expect("restores");
         prop_assert_eq!(fs::read(&live).expect("reads"), before.clone());
-        match replaced {
-            Replaced::New { before: saved, late_bytes, retained } => {
-                prop_assert_eq!(show(&bench.store, &saved.id.to_string()), after);
-                prop_assert_eq!((late_bytes, retained), (0, None));
-            }
-            _ => prop_assert_eq!(before, after),
+        if let Replaced::New { before: saved, late_bytes, retained } = replaced {
+            prop_assert_eq!(show(&bench.store, &saved.id.to_string()), after);
+            prop_assert_eq!((late_bytes, retained), (0, None));
+        } else {
+            prop_assert_eq!(before, after);
         }
         prop_assert_eq!(bench.names("."), ["s.jsonl", "store"]);
     }

@@ -10,6 +10,7 @@ mod endpoint;
 mod error;
 mod key;
 mod retry;
+mod said;
 mod wire;
 
 pub use client::{Client, Completion, Question, Settings};

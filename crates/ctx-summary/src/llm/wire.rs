@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::said::completion;
 use super::{Api, Completion, Endpoint, LlmError, Question};
 
 /// The body of a request. No temperature is set: newer models refuse any but
@@ -100,60 +101,6 @@ fn texts(parts: &[Value]) -> String {
         .filter_map(|part| part.get("text").and_then(Value::as_str))
         .collect::<Vec<_>>()
         .join("\n")
-}
-
-fn completion(text: &str, finish: Option<&str>, cut: &str) -> Result<Completion, LlmError> {
-    let text = without_thoughts(text).trim();
-    if text.is_empty() {
-        return Err(LlmError::Empty {
-            finish: finish.map(str::to_owned),
-        });
-    }
-    if is_refusal(text) {
-        return Err(LlmError::Refused(text.to_owned()));
-    }
-    Ok(Completion {
-        text: text.to_owned(),
-        cut: finish == Some(cut),
-    })
-}
-
-/// Some local servers leave a model's thoughts at the head of its text.
-fn without_thoughts(text: &str) -> &str {
-    let text = text.trim_start();
-    match text.strip_prefix("<think>") {
-        Some(rest) => rest.split_once("</think>").map_or("", |(_, said)| said),
-        None => text,
-    }
-}
-
-/// A short text that opens like an apology is no summary, and must not become
-/// one: the next model would read it as its own past.
-fn is_refusal(text: &str) -> bool {
-    const OPENINGS: [&str; 16] = [
-        "i'm sorry, but",
-        "i am sorry, but",
-        "sorry, but i",
-        "i'm sorry, i can",
-        "i can't help",
-        "i can't assist",
-        "i cannot help",
-        "i cannot assist",
-        "i'm unable to",
-        "i am unable to",
-        "i won't be able to",
-        "i'm not able to",
-        "as an ai language model",
-        "抱歉，我",
-        "很抱歉，我",
-        "对不起，我",
-    ];
-    const SHORT: usize = 400;
-    if text.chars().count() > SHORT {
-        return false;
-    }
-    let text = text.to_lowercase().replace('’', "'");
-    OPENINGS.iter().any(|opening| text.starts_with(opening))
 }
 
 /// What a failed answer says went wrong, in any of the shapes servers use.
@@ -259,20 +206,6 @@ mod tests {
                 r#"{"content":[{"type":"text","text":"half a"}],"stop_reason":"max_tokens"}"#
             ),
             said("half a", true)
-        );
-    }
-
-    #[test]
-    fn thoughts_are_no_text() {
-        assert_eq!(
-            open_ai(r#"{"choices":[{"message":{"content":"<think>hm</think>\n\nyes"}}]}"#),
-            said("yes", false)
-        );
-        let cut = r#"{"choices":[{"message":{"content":"<think>hm, "},"finish_reason":"length"}]}"#;
-        let error = open_ai(cut).expect_err("thoughts only");
-        assert_eq!(
-            error.to_string(),
-            "the answer is empty (its tokens were used up before any text)"
         );
     }
 

@@ -46,6 +46,7 @@ impl Dialect for Anthropic {
             results: Vec::new(),
             results_late: false,
             has_content: !content.starts_with('['),
+            is_summary: self.summary_text(object).is_some(),
         };
         for block in blocks(object) {
             match (role, kind_of(&block).as_ref()) {
@@ -61,8 +62,7 @@ impl Dialect for Anthropic {
                 _ => outline.has_content = true,
             }
         }
-        outline.begins_turn =
-            role == Role::User && outline.has_content && self.summary_text(object).is_none();
+        outline.begins_turn = role == Role::User && outline.has_content && !outline.is_summary;
         Some(outline)
     }
 

@@ -45,12 +45,14 @@ impl Dialect for Chat {
         let role = role_of(object)?;
         let mut outline = Outline {
             role,
-            begins_turn: role == Role::User && !is_summary(object),
+            begins_turn: false,
             calls: Vec::new(),
             results: Vec::new(),
             results_late: false,
             has_content: true,
+            is_summary: is_summary(object),
         };
+        outline.begins_turn = role == Role::User && !outline.is_summary;
         match role {
             Role::Assistant => {
                 if let Some(calls) = object.elements_of("tool_calls") {
@@ -292,7 +294,8 @@ mod tests {
             Chat.summary_text(&record).as_deref(),
             Some("all \"that\"\nwas")
         );
-        assert!(!Chat.outline(&record).expect("a message").begins_turn);
+        let outline = Chat.outline(&record).expect("a message");
+        assert_eq!((outline.is_summary, outline.begins_turn), (true, false));
         assert_eq!(
             Chat.summary_text(&object(r#"{"role":"user","content":"hi"}"#)),
             None

@@ -1,0 +1,50 @@
+//! What the manual says beyond the flags.
+
+use ctx_cli::Page;
+
+pub(super) const PAGE: Page = Page {
+    exit_status: &[(
+        2,
+        "also: the stream ended early (--partial takes it), no record has a zone, the format is \
+             not known, or --on-failure fail and no model answered; nothing was written",
+    )],
+    environment: &[
+        ("CTX_LLM_URL", "as --llm-url"),
+        ("CTX_LLM_MODEL", "as --llm-model"),
+        (
+            "CTX_LLM_KEY",
+            "key of the server; else the first line of the file that CTX_LLM_KEY_FILE names, \
+                 else OPENAI_API_KEY or ANTHROPIC_API_KEY, by API. A key alone sends nothing",
+        ),
+        (
+            "ALL_PROXY, HTTPS_PROXY, HTTP_PROXY, NO_PROXY",
+            "proxy to the server; never used for loopback",
+        ),
+        ("CTX_HOME", "where the store lies; --store goes before it"),
+        (
+            "TMPDIR",
+            "where a temporary file lies when much of a session has to wait for the end of the input",
+        ),
+    ],
+    files: &[
+        (
+            "STORE/memory/session-summaries/SESSION.md",
+            "with -s: all summaries of the session, the newest last",
+        ),
+        ("STORE/context/events.jsonl", "with -s: the audit log"),
+    ],
+    examples: &[
+        (
+            "ctx-split --keep-turns 6 s.jsonl | ctx-summarize --method rule -o new.jsonl",
+            "Make one message of all but the last six turns",
+        ),
+        (
+            "ctx-split s.jsonl | ctx-summarize --method llm --llm-url http://127.0.0.1:8080",
+            "Let a model on this machine write the summary",
+        ),
+        (
+            "ctx-split s.jsonl | ctx-summarize --method llm --template synapse --instructions 'keep the API names'",
+            "Eight sections, and what to stress; the server from CTX_LLM_URL",
+        ),
+    ],
+};

@@ -1,0 +1,30 @@
+//! A sample of the sweep of faults: `tests/faults/sweep.sh` without `--sample`
+//! tries them all.
+
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+#[allow(clippy::print_stderr)] // A skipped test must say so.
+fn no_fault_loses_a_byte() {
+    let bin = Path::new(crate::snapshot::CTX_SNAPSHOT)
+        .parent()
+        .expect("a folder");
+    let output = Command::new(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/faults/sweep.sh"
+    ))
+    .arg("--bin")
+    .arg(bin)
+    .args(["--sample", "1"])
+    .output()
+    .expect("bash");
+    let said = String::from_utf8_lossy(&output.stdout);
+    // Without strace it says that it skips, and succeeds.
+    eprintln!("{said}");
+    assert!(
+        output.status.success(),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}

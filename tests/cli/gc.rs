@@ -1,0 +1,278 @@
+//! `ctx-gc`.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use ctx_testkit::Case;
+use tempfile::TempDir;
+
+use crate::rollback::Mounted;
+use crate::snapshot::CTX_SNAPSHOT;
+
+const CTX_GC: &str = env!("CARGO_BIN_EXE_ctx-gc");
+
+fn gc(dir: &Path) -> Case {
+    Case::new(CTX_GC).within(dir)
+}
+
+/// Snapshots of session demo, and their ids.
+fn saved(count: usize) -> (TempDir, Vec<String>) {
+    let dir = tempfile::tempdir().expect("a folder");
+    let ids = (1..=count)
+        .map(|n| {
+            let done = Case::new(CTX_SNAPSHOT)
+                .within(dir.path())
+                .file("s.jsonl", "{}\n".repeat(n))
+                .args(["-s", "demo", "s.jsonl"])
+                .stdout_any()
+                .run();
+            String::from_utf8_lossy(&done.stdout).trim_end().to_owned()
+        })
+        .collect();
+    (dir, ids)
+}
+
+fn store(dir: &Path) -> PathBuf {
+    dir.join(".local/state/ctx")
+}
+
+fn listed(dir: &Path) -> Vec<String> {
+    let done = Case::new(CTX_SNAPSHOT)
+        .within(dir)
+        .args(["--list"])
+        .stdout_any()
+        .run();
+    let text = String::from_utf8_lossy(&done.stdout).into_owned();
+    text.lines()
+        .map(|line| line[..line.find(' ').expect("columns")].to_owned())
+        .collect()
+}
+
+#[test]
+fn reasons_are_shown_and_nothing_is_done() {
+    let (dir, ids) = saved(3);
+    let plan = format!(
+        "would remove {}: no rule keeps it\nkeep {}: last\nkeep {}: newest of its session, last\n",
+        ids[0], ids[1], ids[2]
+    );
+    gc(dir.path())
+        .args(["-n", "--keep-last", "2"])
+        .stdout(plan)
+        .run();
+    assert_eq!(listed(dir.path()), ids);
+    gc(dir.path())
+        .args(["-n", "--json", "--keep-last", "1", "--keep-within", "1d"])
+        .stdout_has(&format!(
+            "{{\"id\":\"{}\",\"keep\":true,\"reasons\":[\"newest of its session\",\"last\",\"within\"]}}\n",
+            ids[2]
+        ))
+        .run();
+}
+
+#[test]
+fn what_is_removed_can_be_had_back() {
+    let (dir, ids) = saved(3);
+    gc(dir.path())
+        .args(["--keep-last", "1"])
+        .stdout(format!(
+            "removed {}: no rule keeps it\nremoved {}: no rule keeps it\n",
+            ids[0], ids[1]
+        ))
+        .run();
+    assert_eq!(listed(dir.path()), ids[2..]);
+    gc(dir.path()).args(["--keep-last", "1"]).run();
+    gc(dir.path())
+        .args(["--undelete", "1"])
+        .stdout(format!("{}\n", ids[0]))
+        .run();
+    assert_eq!(listed(dir.path()), [ids[0].clone(), ids[2].clone()]);
+    gc(dir.path())
+        .args(["--purge"])
+        .stdout(format!("purged {}\n", ids[1]))
+        .run();
+    gc(dir.path())
+        .args(["--undelete", "2"])
+        .code(2)
+        .stderr("ctx-gc: no snapshot \"2\" in the trash\n")
+        .run();
+}
+
+#[test]
+fn cron_hears_nothing_when_there_is_nothing_to_do() {
+    let (dir, ids) = saved(1);
+    gc(dir.path()).run();
+    gc(tempfile::tempdir().expect("a folder").path()).run();
+    assert_eq!(listed(dir.path()), ids);
+}
+
+#[test]
+fn held_ones_and_the_newest_stay() {
+    let (dir, ids) = saved(3);
+    Case::new(CTX_SNAPSHOT)
+        .within(dir.path())
+        .args(["--hold", "1"])
+        .stdout(format!("{}\n", ids[0]))
+        .run();
+    gc(dir.path())
+        .args(["--keep-last", "1", "--no-floor", "-s", "demo"])
+        .stdout(format!("removed {}: no rule keeps it\n", ids[1]))
+        .run();
+    gc(dir.path())
+        .args(["--forget", "-s", "demo"])
+        .code(2)
+        .stderr(&format!(
+            "ctx-gc: snapshot {} is held; ctx-snapshot --release lets it go\n",
+            ids[0]
+        ))
+        .run();
+    Case::new(CTX_SNAPSHOT)
+        .within(dir.path())
+        .args(["--release", "1"])
+        .stdout_any()
+        .run();
+    gc(dir.path())
+        .args(["--keep-last", "1"])
+        .stdout_has(&ids[0])
+        .run();
+}
+
+#[test]
+fn forgetting_is_for_good() {
+    let (dir, ids) = saved(2);
+    gc(dir.path())
+        .args(["--forget", "-n", "-s", "demo"])
+        .stdout(format!(
+            "would delete {}\nwould delete {}\n",
+            ids[0], ids[1]
+        ))
+        .run();
+    gc(dir.path())
+        .args(["--forget", "-s", "demo"])
+        .stdout(format!("deleted {}\ndeleted {}\n", ids[0], ids[1]))
+        .run();
+    assert!(listed(dir.path()).is_empty());
+    let log = fs::read_to_string(store(dir.path()).join("context/events.jsonl")).expect("reads");
+    assert!(
+        log.lines()
+            .last()
+            .expect("a record")
+            .contains("\"op\":\"forget\",\"phase\":\"done\"")
+    );
+}
+
+#[test]
+fn policies_that_keep_nothing_are_usage_errors() {
+    let (dir, ids) = saved(2);
+    for args in [
+        ["--keep-last", "0"],
+        ["--keep-days", "0"],
+        ["--keep-daily", "-1"],
+        ["--keep-weekly", "many"],
+        ["--keep-within", ""],
+        ["--keep-within", "0d"],
+        ["--keep-lst", "3"],
+        ["--no-floor", "--keep-last=1"],
+        ["--forget", "--purge"],
+    ] {
+        gc(dir.path()).args(args).code(2).stderr_has("").run();
+    }
+    assert_eq!(listed(dir.path()), ids);
+}
+
+#[test]
+fn unknown_is_not_expired() {
+    let (dir, ids) = saved(3);
+    let folder = store(dir.path()).join("memory/session-summaries");
+    let meta = folder.join(format!("{}.meta.json", ids[0]));
+    fs::remove_file(&meta).expect("removes");
+    fs::write(&meta, "{").expect("writes");
+    fs::write(folder.join("demo.md"), "a summary").expect("writes");
+    gc(dir.path())
+        .args(["--keep-last", "1"])
+        .stdout(format!("removed {}: no rule keeps it\n", ids[1]))
+        .run();
+    assert!(meta.exists() && folder.join("demo.md").exists());
+}
+
+#[test]
+fn a_session_that_is_rolled_back_at_the_moment_is_skipped() {
+    let (dir, ids) = saved(2);
+    let path = store(dir.path()).join("locks/demo");
+    let lock = fs::File::create(path).expect("creates");
+    lock.lock().expect("locks");
+    gc(dir.path()).args(["-q", "--keep-last", "1"]).run();
+    assert_eq!(listed(dir.path()), ids);
+    drop(lock);
+    gc(dir.path())
+        .args(["--keep-last", "1"])
+        .stdout_has(&ids[0])
+        .run();
+}
+
+#[test]
+fn grace_is_over_after_its_days() {
+    let (dir, ids) = saved(2);
+    gc(dir.path())
+        .args(["--keep-last", "1"])
+        .stdout_has("removed")
+        .run();
+    let trash = store(dir.path()).join("trash");
+    let bin = fs::read_dir(&trash)
+        .expect("reads")
+        .next()
+        .expect("one")
+        .expect("an entry")
+        .path();
+    fs::rename(bin, trash.join("20260101T000000.000000Z-0000")).expect("renames");
+    gc(dir.path())
+        .args(["-n"])
+        .stdout_has(&format!("would purge {}\n", ids[0]))
+        .run();
+    gc(dir.path()).stdout(format!("purged {}\n", ids[0])).run();
+    assert_eq!(fs::read_dir(&trash).expect("reads").count(), 0);
+}
+
+/// What makes room must not need room.
+#[test]
+#[allow(clippy::print_stderr)] // A skipped test must say so.
+fn a_full_disk_does_not_stop_it() {
+    let Some(disk) = Mounted::new("256k") else {
+        eprintln!("skipped: no tmpfs can be mounted here");
+        return;
+    };
+    let store = disk.0.path().join("store");
+    let store = store.to_str().expect("text");
+    for n in 1..3 {
+        let mut bytes = "{}\n".repeat(n * 1000);
+        bytes.push('\n');
+        Case::new(CTX_SNAPSHOT)
+            .args(["-s", "demo", "--store", store])
+            .stdin(bytes.clone())
+            .stdout(bytes)
+            .run();
+    }
+    // The last page of the log is full as well.
+    let log = Path::new(store).join("context/events.jsonl");
+    let mut text = fs::read(&log).expect("reads");
+    text.resize(text.len().next_multiple_of(4096) - 1, b' ');
+    text.push(b'\n');
+    fs::write(&log, text).expect("writes");
+    let mut filler = fs::File::create(disk.0.path().join("filler")).expect("creates");
+    while filler.write_all(&[0; 4096]).is_ok() {}
+
+    let home = tempfile::tempdir().expect("a folder");
+    let full = "ctx-gc: warning: the audit log was not written: the disk is full\n";
+    gc(home.path())
+        .args(["--store", store, "--keep-last", "1"])
+        .code(5)
+        .stdout_has("-0001: no rule keeps it\n")
+        .stderr(full)
+        .run();
+    gc(home.path())
+        .args(["--store", store, "--purge"])
+        .stdout_has("purged demo-")
+        .stderr_has("")
+        .code(5)
+        .run();
+}

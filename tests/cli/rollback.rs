@@ -1,0 +1,256 @@
+//! `ctx-rollback`.
+
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use ctx_testkit::{Case, Finished};
+
+use crate::snapshot::CTX_SNAPSHOT;
+
+const CTX_ROLLBACK: &str = env!("CARGO_BIN_EXE_ctx-rollback");
+
+const OLD: &str = "{\"role\":\"user\",\"content\":\"old\"}\n";
+const NEW: &str = "{\"role\":\"user\",\"content\":\"new\"}\n";
+
+fn rollback(dir: &Path) -> Case {
+    Case::new(CTX_ROLLBACK).within(dir)
+}
+
+/// `s.jsonl` holds NEW; its snapshot 1, of session demo, holds OLD.
+fn saved() -> Finished {
+    let done = Case::new(CTX_SNAPSHOT)
+        .file("s.jsonl", OLD)
+        .args(["-s", "demo", "s.jsonl"])
+        .stdout_any()
+        .run();
+    fs::write(done.dir().join("s.jsonl"), NEW).expect("writes");
+    done
+}
+
+fn names(dir: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(dir)
+        .expect("reads")
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_bytes_come_back_and_so_do_those_they_replace() {
+    let done = saved();
+    let undo = ["-s", "demo", "--undo", "s.jsonl"];
+    for (args, content) in [
+        (["-s", "demo", "--snapshot=latest", "s.jsonl"], OLD),
+        (undo, NEW),
+        (undo, OLD),
+        // The snapshot that somebody asked for, not those taken for the undo.
+        (["-s", "demo", "--snapshot=latest", "s.jsonl"], OLD),
+    ] {
+        rollback(done.dir()).args(args).run();
+        assert_eq!(done.read("s.jsonl"), content.as_bytes(), "{args:?}");
+    }
+    assert_eq!(names(done.dir()), [".local", "s.jsonl"]);
+}
+
+#[test]
+fn the_mode_stays() {
+    let done = saved();
+    let path = done.dir().join("s.jsonl");
+    fs::set_permissions(&path, Permissions::from_mode(0o640)).expect("chmod");
+    rollback(done.dir())
+        .args(["-s", "demo", "--snapshot", "1", "s.jsonl"])
+        .run();
+    let mode = fs::metadata(&path).expect("stat").permissions().mode();
+    assert_eq!(mode & 0o777, 0o640);
+}
+
+#[test]
+fn a_file_has_the_session_that_it_was_saved_as() {
+    let done = Case::new(CTX_SNAPSHOT)
+        .file("s.jsonl", OLD)
+        .args(["s.jsonl"])
+        .stdout_any()
+        .run();
+    let id = String::from_utf8_lossy(&done.stdout).trim_end().to_owned();
+    fs::write(done.dir().join("s.jsonl"), NEW).expect("writes");
+    rollback(done.dir())
+        .args(["-n", "--snapshot", "latest", "s.jsonl"])
+        .stdout(format!(
+            "would restore {id} onto s.jsonl: 1 messages, 1 lines, {} bytes\n",
+            OLD.len()
+        ))
+        .run();
+    assert_eq!(done.read("s.jsonl"), NEW.as_bytes());
+    rollback(done.dir())
+        .args(["--snapshot", "latest", "s.jsonl"])
+        .run();
+    assert_eq!(done.read("s.jsonl"), OLD.as_bytes());
+}
+
+#[test]
+fn another_path_must_be_asked_for() {
+    let done = saved();
+    let other = done.dir().join("t.jsonl");
+    fs::write(&other, NEW).expect("writes");
+    rollback(done.dir())
+        .args(["-s", "demo", "--snapshot", "1", "t.jsonl"])
+        .code(2)
+        .stderr_has("; to restore it here nevertheless: --to FILE\n")
+        .run();
+    assert_eq!(done.read("t.jsonl"), NEW.as_bytes());
+    for name in ["t.jsonl", "fresh.jsonl"] {
+        rollback(done.dir())
+            .args(["-s", "demo", "--snapshot", "1", "--to", name])
+            .run();
+        assert_eq!(done.read(name), OLD.as_bytes());
+    }
+    rollback(done.dir())
+        .args(["-s", "demo", "--undo", "--to", "t.jsonl"])
+        .run();
+    assert_eq!(
+        done.read("t.jsonl"),
+        NEW.as_bytes(),
+        "what --to replaced was saved, too"
+    );
+    rollback(done.dir())
+        .args(["-s", "demo", "--snapshot", "1", "--to", "-"])
+        .stdout(OLD)
+        .run();
+}
+
+#[test]
+fn a_session_from_stdin_goes_to_the_file_that_is_named() {
+    let done = Case::new(CTX_SNAPSHOT)
+        .args(["-s", "demo"])
+        .stdin(OLD)
+        .stdout(OLD)
+        .run();
+    fs::write(done.dir().join("s.jsonl"), NEW).expect("writes");
+    rollback(done.dir())
+        .args(["-s", "demo", "--snapshot", "latest", "s.jsonl"])
+        .run();
+    assert_eq!(done.read("s.jsonl"), OLD.as_bytes());
+}
+
+#[test]
+fn a_file_that_an_agent_has_open_is_left_alone() {
+    let done = saved();
+    let _agent = OpenOptions::new()
+        .append(true)
+        .open(done.dir().join("s.jsonl"))
+        .expect("opens");
+    rollback(done.dir())
+        .args(["-s", "demo", "--snapshot", "1", "s.jsonl"])
+        .code(4)
+        .stderr_has(&format!(" (pid {}); try again\n", std::process::id()))
+        .run();
+    assert_eq!(done.read("s.jsonl"), NEW.as_bytes());
+    assert_eq!(names(done.dir()), [".local", "s.jsonl"]);
+}
+
+#[test]
+fn damage_is_never_restored() {
+    let done = saved();
+    let dir = done.dir().join(".local/state/ctx/memory/session-summaries");
+    let data = names(&dir)
+        .into_iter()
+        .find(|name| name.ends_with("Z-0001.jsonl"))
+        .expect("bytes");
+    fs::remove_file(dir.join(&data)).expect("removes");
+    fs::write(dir.join(&data), OLD.replace("old", "odd")).expect("writes");
+    rollback(done.dir())
+        .args(["-s", "demo", "--snapshot", "1", "s.jsonl"])
+        .code(2)
+        .stderr_has("is damaged: its sha256 is ")
+        .run();
+    assert_eq!(done.read("s.jsonl"), NEW.as_bytes());
+}
+
+#[test]
+fn nothing_to_do_and_nothing_to_undo() {
+    let done = saved();
+    fs::write(done.dir().join("s.jsonl"), OLD).expect("writes");
+    rollback(done.dir())
+        .args(["-v", "-s", "demo", "--snapshot", "1", "s.jsonl"])
+        .stderr("ctx-rollback: s.jsonl has these bytes already\n")
+        .run();
+    rollback(done.dir())
+        .args(["-s", "demo", "--undo", "s.jsonl"])
+        .code(2)
+        .stderr("ctx-rollback: nothing to undo: what is there was never replaced\n")
+        .run();
+    rollback(done.dir())
+        .args(["-s", "demo", "--snapshot", "7", "s.jsonl"])
+        .code(2)
+        .stderr("ctx-rollback: no snapshot \"7\"; ctx-snapshot --list shows what there is\n")
+        .run();
+    assert_eq!(names(done.dir()), [".local", "s.jsonl"]);
+}
+
+/// A small file system of its own, gone with this value.
+pub(crate) struct Mounted(pub(crate) tempfile::TempDir);
+
+impl Mounted {
+    pub(crate) fn new(size: &str) -> Option<Self> {
+        let dir = tempfile::tempdir().expect("a folder");
+        let options = format!("size={size}");
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &options, "tmpfs"])
+            .arg(dir.path())
+            .output();
+        mounted
+            .is_ok_and(|done| done.status.success())
+            .then_some(Self(dir))
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
+/// The store on one disk and the session on another, which is full at first.
+#[test]
+#[allow(clippy::print_stderr)] // A skipped test must say so.
+fn a_full_disk_changes_nothing() {
+    let Some(disk) = Mounted::new("64k") else {
+        eprintln!("skipped: no tmpfs can be mounted here");
+        return;
+    };
+    let home = tempfile::tempdir().expect("a folder");
+    let (live, filler) = (disk.0.path().join("s.jsonl"), disk.0.path().join("filler"));
+    let path = live.to_str().expect("text");
+    let old = OLD.repeat(500);
+    fs::write(&live, &old).expect("writes");
+    Case::new(CTX_SNAPSHOT)
+        .within(home.path())
+        .args(["-s", "demo", path])
+        .stdout_any()
+        .run();
+    fs::write(&live, NEW).expect("writes");
+    let mut file = fs::File::create(&filler).expect("creates");
+    while file.write_all(&[0; 4096]).is_ok() {}
+    drop(file);
+    let args = ["-s", "demo", "--snapshot", "1", path];
+    rollback(home.path())
+        .args(args)
+        .code(2)
+        .stderr_has("No space left on device")
+        .run();
+    assert_eq!(fs::read(&live).expect("reads"), NEW.as_bytes());
+    assert_eq!(names(disk.0.path()), ["filler", "s.jsonl"]);
+    fs::remove_file(&filler).expect("removes");
+    rollback(home.path()).args(args).run();
+    assert_eq!(fs::read(&live).expect("reads"), old.as_bytes());
+}

@@ -1,0 +1,268 @@
+//! `ctx-snapshot`.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use ctx_testkit::{Case, Finished};
+
+pub(crate) const CTX_SNAPSHOT: &str = env!("CARGO_BIN_EXE_ctx-snapshot");
+
+const A: &str = "{\"role\":\"user\",\"content\":\"a\"}\n";
+const B: &str = "{\"role\":\"assistant\",\"content\":\"b\"}\n";
+
+fn snapshot() -> Case {
+    Case::new(CTX_SNAPSHOT)
+}
+
+/// The id that was printed.
+fn id(finished: &Finished) -> String {
+    String::from_utf8_lossy(&finished.stdout)
+        .trim_end()
+        .to_owned()
+}
+
+/// Two snapshots of `s.jsonl` in one folder: of A, and of A and B.
+fn two() -> (Finished, String, String) {
+    let first = snapshot()
+        .file("s.jsonl", A)
+        .args(["-s", "demo", "s.jsonl"])
+        .stdout_any()
+        .run();
+    let second = snapshot()
+        .within(first.dir())
+        .file("s.jsonl", [A, B].concat())
+        .args(["-s", "demo", "s.jsonl"])
+        .stdout_any()
+        .run();
+    let ids = (id(&first), id(&second));
+    (first, ids.0, ids.1)
+}
+
+#[test]
+fn stdin_is_saved_and_passed_on() {
+    let done = snapshot().args(["-s", "demo"]).stdin(A).stdout(A).run();
+    snapshot()
+        .within(done.dir())
+        .args(["--show", "latest", "-s", "demo"])
+        .stdout(A)
+        .run();
+}
+
+#[test]
+fn what_cannot_be_saved_is_not_passed_on() {
+    let dir = tempfile::tempdir().expect("a folder");
+    fs::write(dir.path().join("store"), "").expect("writes");
+    snapshot()
+        .within(dir.path())
+        .args(["-s", "demo", "--store", "store"])
+        .stdin(A)
+        .code(2)
+        .stderr("ctx-snapshot: store is not safe: it is not a directory; only its owner may write there: chmod 700\n")
+        .run();
+}
+
+#[test]
+fn bytes_of_all_kinds_come_back() {
+    let bad: &[u8] = b"\xef\xbb\xbf{\"role\":\"user\",\"content\":\"a\"}\r\n\xff\n\0\0\0\n{}{}\n\n{\"a\":1e400,\"a\":-0}\n{\"cut";
+    let done = snapshot()
+        .args(["-s", "demo"])
+        .stdin(bad)
+        .stdout(bad)
+        .stderr("ctx-snapshot: warning: <stdin>:2: a line that is no JSON object (not-utf8); such lines: 3, saved as they are\n")
+        .run();
+    let list = snapshot()
+        .within(done.dir())
+        .args(["--list", "--json"])
+        .stdout_any()
+        .run();
+    let meta: serde_json::Value = serde_json::from_slice(&list.stdout).expect("JSON");
+    assert_eq!(meta["bytes"], bad.len());
+    assert_eq!(
+        (&meta["lines"], &meta["tail_bytes"], &meta["bad_lines"]),
+        (&7.into(), &5.into(), &3.into())
+    );
+    assert_eq!(meta["messages"], 1);
+    assert_eq!(
+        meta["bad"][1],
+        serde_json::json!({"line": 3, "offset": 36, "class": "nul"})
+    );
+}
+
+#[test]
+fn a_file_gives_its_session_a_name() {
+    let done = snapshot()
+        .file("my chat.jsonl", A)
+        .args(["my chat.jsonl"])
+        .stdout_any()
+        .run();
+    let printed = id(&done);
+    assert!(
+        printed.starts_with("my_chat-") && printed.ends_with("-0001"),
+        "{printed}"
+    );
+    let list = format!("{printed}  1 messages  1 lines  30 bytes  snapshot\n");
+    snapshot()
+        .within(done.dir())
+        .args(["--list"])
+        .stdout(list)
+        .run();
+}
+
+#[test]
+fn tokens_are_counted_where_asked_for() {
+    let done = snapshot()
+        .file("s.jsonl", A)
+        .args(["--count", "s.jsonl"])
+        .stdout_any()
+        .run();
+    snapshot()
+        .within(done.dir())
+        .args(["--list"])
+        .stdout(format!(
+            "{}  1 messages  8 tokens  1 lines  30 bytes  snapshot\n",
+            id(&done)
+        ))
+        .run();
+}
+
+#[test]
+fn the_difference_is_shown_without_what_is_shared() {
+    let (done, first, second) = two();
+    snapshot()
+        .within(done.dir())
+        .args(["--diff", &first, &second])
+        .code(1)
+        .stdout(format!("@@ -1,0 +2,1 @@\n+{B}"))
+        .run();
+    snapshot()
+        .within(done.dir())
+        .args(["--diff", "2", "1"])
+        .code(1)
+        .stdout(format!("@@ -2,1 +1,0 @@\n-{B}"))
+        .run();
+    snapshot()
+        .within(done.dir())
+        .args(["--diff", "1", &first])
+        .run();
+}
+
+#[test]
+fn verify_says_which_are_damaged() {
+    let (done, first, second) = two();
+    let all = format!("{first}: OK\n{second}: OK\n");
+    snapshot()
+        .within(done.dir())
+        .args(["--verify"])
+        .stdout(all)
+        .run();
+    let data = format!(".local/state/ctx/memory/session-summaries/{first}.jsonl");
+    let path = done.dir().join(&data);
+    fs::remove_file(&path).expect("removes");
+    fs::write(&path, A.replace('a', "z")).expect("writes");
+    let found = format!("{first}: FAILED: its sha256 is ");
+    let done = snapshot()
+        .within(done.dir())
+        .args(["--verify"])
+        .code(1)
+        .stdout_has(&found)
+        .stderr("ctx-snapshot: warning: 1 of 2 snapshots are damaged\n")
+        .run();
+    snapshot()
+        .within(done.dir())
+        .args(["--show", "1"])
+        .code(2)
+        .stderr_has(&format!("snapshot {first} is damaged: its sha256 is "))
+        .run();
+}
+
+#[test]
+fn what_is_no_plain_file_is_refused() {
+    let dir = tempfile::tempdir().expect("a folder");
+    fs::write(dir.path().join("s.jsonl"), A).expect("writes");
+    symlink("s.jsonl", dir.path().join("link")).expect("links");
+    let fifo = std::process::Command::new("mkfifo")
+        .arg(dir.path().join("fifo"))
+        .status();
+    assert!(fifo.expect("mkfifo").success());
+    for (name, why) in [
+        ("link", "is a symbolic link"),
+        ("fifo", "is a FIFO"),
+        (".", "it names no file"),
+        ("/dev/zero", "is a device or a socket"),
+    ] {
+        snapshot()
+            .within(dir.path())
+            .args(["-s", "demo", name])
+            .code(2)
+            .stderr_has(why)
+            .run();
+    }
+    snapshot().within(dir.path()).args(["--list"]).run();
+}
+
+#[test]
+fn names_that_are_no_ids_are_refused() {
+    for name in [
+        "../../x",
+        "/abs",
+        "",
+        ".",
+        "a\n",
+        "*",
+        "é",
+        &"x".repeat(129),
+    ] {
+        snapshot()
+            .args([format!("--session={name}")])
+            .stdin(A)
+            .code(2)
+            .stderr_has("is no session id")
+            .run();
+    }
+    snapshot()
+        .stdin(A)
+        .code(2)
+        .stderr("ctx-snapshot: a session from stdin has no name; give it one: -s ID\n")
+        .run();
+}
+
+#[test]
+fn some_files_fail_and_the_others_are_saved() {
+    let done = snapshot()
+        .file("a.jsonl", A)
+        .args(["a.jsonl", "missing.jsonl"])
+        .code(3)
+        .stdout_any()
+        .stderr("ctx-snapshot: missing.jsonl: cannot read: No such file or directory (os error 2); check the path\n")
+        .run();
+    assert!(id(&done).starts_with("a-"));
+}
+
+#[test]
+fn a_tampered_meta_is_not_followed() {
+    let (done, first, _) = two();
+    let meta = format!(".local/state/ctx/memory/session-summaries/{first}.meta.json");
+    let path = done.dir().join(&meta);
+    for text in [
+        "{\"format\":2,\"id\":\"\\u001b]0;owned\\u0007\"}\n",
+        "{\"format\":1,\"id\":\"../../../etc/passwd\",\"bytes\":9223372036854775808}\n",
+        "[[[[",
+        "",
+    ] {
+        fs::remove_file(&path).expect("removes");
+        fs::write(&path, text).expect("writes");
+        let list = snapshot()
+            .within(done.dir())
+            .args(["--list"])
+            .stdout_has("-0002  2 messages")
+            .stderr_has(&format!("warning: {first} is damaged: "))
+            .run();
+        assert!(!list.stderr.contains('\u{1b}'));
+        snapshot()
+            .within(done.dir())
+            .args(["--show", "1"])
+            .code(2)
+            .stderr_has("is damaged")
+            .run();
+    }
+}
