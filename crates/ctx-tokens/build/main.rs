@@ -4,11 +4,15 @@
 //! of regex-syntax. The result is the same in each build: no clock, no random
 //! number and no hash map's order gets into it.
 
-// A build script stops the build by a panic.
-#![allow(clippy::unwrap_used)]
+// A build script stops the build by a panic, and speaks to cargo by its output.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "../src/native/layout.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "some of it is for the engine alone")]
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "bit fields of wider numbers"
+)]
 mod layout;
 
 mod hashed;

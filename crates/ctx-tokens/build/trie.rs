@@ -82,13 +82,10 @@ impl DoubleArray {
         let first = usize::from(first);
         let cursor = usize::from(bytes.len() > 1);
         let start = self.cursors[cursor].max(FIRST_BASE + first);
-        let base = (start - first..)
-            .find(|&base| {
-                self.grow(base + 2 * 256);
-                let is_free = |byte: &u8| !self.taken[base + usize::from(*byte)];
-                !self.is_base[base] && bytes.iter().all(is_free)
-            })
-            .expect("the array grows");
+        let mut base = start - first;
+        while !self.has_room(base, bytes) {
+            base += 1;
+        }
         if base + first > start + PATIENCE {
             self.cursors[cursor] = base + first;
         }
@@ -97,5 +94,12 @@ impl DoubleArray {
             self.taken[base + usize::from(*byte)] = true;
         }
         base
+    }
+
+    /// Whether `base` is free, and the places that `bytes` lead to from it.
+    fn has_room(&mut self, base: usize, bytes: &[u8]) -> bool {
+        self.grow(base + 2 * 256);
+        let is_free = |byte: &u8| !self.taken[base + usize::from(*byte)];
+        !self.is_base[base] && bytes.iter().all(is_free)
     }
 }

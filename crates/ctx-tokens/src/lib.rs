@@ -12,9 +12,10 @@
 //! assert_eq!(gpt.encoding.counter().count("hello world"), 2);
 //! ```
 //!
-//! The engine inside is tiktoken-rs. Its tables take 0.2 to 0.4 s to build, so
-//! [`Encoding::counter`] does not build them: the first text does. `chars4`
-//! has no tables.
+//! `o200k_base` and `cl100k_base` are counted by an engine of its own, the
+//! [`Tokenizer`]: its tables are read-only data of the program, so that a process
+//! counts its first text at once. The older encodings are tiktoken-rs's, whose
+//! tables are built when a first text is counted. `chars4` has no tables.
 
 mod chars4;
 mod counter;

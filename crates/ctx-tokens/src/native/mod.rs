@@ -4,6 +4,15 @@
 //! [`vocabulary`] is counted as that, and any other is [merged](merge) from its
 //! bytes. All tables are read-only data of the program.
 
+#![allow(
+    clippy::inline_always,
+    reason = "measured: the inner loop is one function, and the compiler left parts of it out"
+)]
+#![allow(
+    clippy::cast_possible_truncation,
+    reason = "bit fields are taken out of wider numbers; every place in a table is below 2^21"
+)]
+
 mod class;
 #[allow(dead_code, reason = "some of it is for the build script alone")]
 mod layout;

@@ -91,8 +91,11 @@ impl Tokenizer {
     /// alone, is split in another way and has more tokens, it is cut again.)
     pub fn truncate<'t>(&self, text: &'t str, limit: u64) -> &'t str {
         let mut rest = text;
-        while let Some(cut) = self.cut(rest, limit) {
-            rest = &rest[..rest.floor_char_boundary(cut)];
+        while let Some(mut cut) = self.cut(rest, limit) {
+            while !rest.is_char_boundary(cut) {
+                cut -= 1;
+            }
+            rest = &rest[..cut];
         }
         rest
     }

@@ -1,5 +1,10 @@
 //! Random text that stresses the patterns: every record of it is made from its number alone.
 
+#![allow(
+    clippy::cast_possible_truncation,
+    reason = "small numbers out of random ones"
+)]
+
 use std::ops::Range;
 
 /// A small generator of numbers (splitmix64).

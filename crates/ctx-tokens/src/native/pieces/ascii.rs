@@ -80,7 +80,7 @@ pub(super) fn letters(text: &[u8], mut start: usize) -> usize {
 #[inline(always)]
 pub(super) fn spaces(text: &[u8], mut start: usize) -> usize {
     loop {
-        let others = eight_bytes(text, start) ^ (EACH * b' ' as u64);
+        let others = eight_bytes(text, start) ^ u64::from_le_bytes([b' '; 8]);
         let length = others.trailing_zeros() as usize / 8;
         start += length;
         if length < 8 {

@@ -59,6 +59,7 @@ fn marked(text: &[u8], start: usize, word: Word) -> usize {
 }
 
 /// The letters and marks of a word.
+#[derive(Clone, Copy)]
 struct Word {
     end: usize,
     kind: Kind,
