@@ -61,7 +61,7 @@ impl Counted {
             drop(give);
             for thread in threads {
                 match thread.join() {
-                    Ok(counted) => self.merge(&counted),
+                    Ok(found) => self.merge(&found),
                     Err(panic) => std::panic::resume_unwind(panic),
                 }
             }
