@@ -75,7 +75,7 @@ fn count(
     dialect: &dyn Dialect,
     counter: &MessageCounter,
 ) -> Counted {
-    let mut counted = Counted::default();
+    let mut found = Counted::default();
     let next = || {
         portions
             .lock()
@@ -84,9 +84,9 @@ fn count(
     while let Some(portion) = next() {
         for text in portion {
             if let Ok(object) = Object::parse(&text) {
-                counted.conversation(&object, dialect, counter);
+                found.conversation(&object, dialect, counter);
             }
         }
     }
-    counted
+    found
 }
