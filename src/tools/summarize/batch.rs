@@ -3,11 +3,12 @@
 use ctx_cli::{Failure, Io};
 use ctx_transcript::{Conversation, Dialect, Line, Piece, Record, Spool, Zone, ZoneReader};
 
+use super::Plan;
 use super::bad::Bad;
 use super::check::Checks;
 use super::old::OldZone;
 use super::stream::{Done, summary_text};
-use super::{Plan, cannot_spool};
+use crate::tagged::cannot_spool;
 
 /// Takes batch records; they wait in a spool for the end of the input.
 pub(super) struct Batch<'p> {

@@ -16,11 +16,12 @@ use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Tool, parse_count};
 use ctx_store::SessionId;
 use ctx_summary::Recognizer;
 use ctx_tokens::Encoding;
-use ctx_transcript::{EarlyEnd, Role, ZoneReader};
+use ctx_transcript::{Role, ZoneReader};
 
 use crate::output::OutputArgs;
 use crate::session::{Invalid, ReadArgs, Session};
 use crate::store::{StoreArgs, failure, session_id};
+use crate::tagged::ended_early;
 use llm::LlmArgs;
 use stream::Done;
 use writer::Writer;
@@ -237,15 +238,5 @@ fn check_end(args: &Args, name: &str, zones: &ZoneReader) -> Result<(), Failure>
             .at(name, None)
             .hint("ctx-split decides what is old: ctx-split FILE | ctx-summarize"));
     }
-    zones.finish().map_err(|error: EarlyEnd| {
-        Failure::new(error)
-            .at(name, None)
-            .hint("is the stage before this one all right? --partial takes what came")
-    })
-}
-
-/// A failure of a temporary file.
-fn cannot_spool(error: &std::io::Error) -> Failure {
-    Failure::new(format_args!("cannot use a temporary file: {error}"))
-        .hint("TMPDIR names the folder for it")
+    zones.finish().map_err(|error| ended_early(error, name))
 }

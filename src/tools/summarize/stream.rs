@@ -5,11 +5,12 @@ use ctx_cli::{Failure, Io};
 use ctx_summary::compose;
 use ctx_transcript::{Class, Dialect, Piece, Record, Role, Spool, Zone, ZoneReader};
 
+use super::Plan;
 use super::bad::Bad;
 use super::check::Checks;
 use super::old::{OldZone, Sizes};
-use super::{Plan, cannot_spool};
 use crate::output::Output;
+use crate::tagged::cannot_spool;
 
 /// Takes a session's records; kept ones wait in a spool.
 pub(super) struct Stream<'p> {
