@@ -39,18 +39,13 @@ fn main() {
 fn write_vocabulary(out: &Path, name: &str, engine: &tiktoken_rs::CoreBPE, layout: Layout) {
     let vocabulary = Vocabulary::of(engine, layout);
     let splits = vocabulary.splits();
-    let pairs: Vec<u64> = splits
-        .iter()
-        .map(|&(left, right)| u64::from(right) << 32 | u64::from(left))
-        .collect();
-    let (nodes, ranks) = trie::build(&vocabulary.tokens);
+    let nodes = trie::build(&vocabulary.tokens);
     let table = |kind: &str| out.join(format!("{name}.{kind}"));
     write_u64(&table("short"), &hashed::short(&vocabulary));
     write_u64(&table("long"), &hashed::long(&vocabulary));
     write_u32(&table("pairs"), &hashed::pairs(&vocabulary, &splits));
-    write_u64(&table("splits"), &pairs);
-    write_u32(&table("nodes"), &nodes);
-    write_u32(&table("ranks"), &ranks);
+    write_u64(&table("parts"), &vocabulary.parts(&splits));
+    write_u64(&table("nodes"), &nodes);
     write_u32(&table("starts"), &vocabulary.starts());
     std::fs::write(table("borders"), hashed::borders(&vocabulary, &splits)).unwrap();
     std::fs::write(table("filter"), hashed::pair_filter(&vocabulary, &splits)).unwrap();

@@ -14,7 +14,7 @@ const FIRST_BASE: usize = 256;
 const PATIENCE: usize = 2_000;
 
 /// The nodes, the root at place 0, and for each the rank of the token that ends there.
-pub(crate) fn build(tokens: &[Vec<u8>]) -> (Vec<u32>, Vec<u32>) {
+pub(crate) fn build(tokens: &[Vec<u8>]) -> Vec<u64> {
     let mut sorted: Vec<(&[u8], u32)> = tokens.iter().map(Vec::as_slice).zip(0..).collect();
     sorted.sort_unstable();
     let mut array = DoubleArray::default();
@@ -31,19 +31,21 @@ pub(crate) fn build(tokens: &[Vec<u8>]) -> (Vec<u32>, Vec<u32>) {
         let base = array.place(&bytes);
         // Base 0 and byte 0 lead to the root, which therefore repeats another byte.
         let byte = depth.checked_sub(1).map_or(1, |last| range[0].0[last]);
-        array.nodes[place] = node(byte, token.is_some(), u32::try_from(base).unwrap());
-        array.ranks[place] = token.map_or(0, |(_, rank)| *rank);
+        array.nodes[place] = node(
+            byte,
+            token.map(|(_, rank)| *rank),
+            u32::try_from(base).unwrap(),
+        );
         for (byte, branch) in bytes.iter().zip(branches) {
             queue.push((base + usize::from(*byte), depth + 1, branch));
         }
     }
     assert!(array.nodes.len() < 1 << 22, "a base has 22 bits");
-    (array.nodes, array.ranks)
+    array.nodes
 }
 
 struct DoubleArray {
-    nodes: Vec<u32>,
-    ranks: Vec<u32>,
+    nodes: Vec<u64>,
     taken: Vec<bool>,
     is_base: Vec<bool>,
     /// Where the search for room begins: for a single child, and for several.
@@ -54,7 +56,6 @@ impl Default for DoubleArray {
     fn default() -> Self {
         let mut array = Self {
             nodes: Vec::new(),
-            ranks: Vec::new(),
             taken: Vec::new(),
             is_base: Vec::new(),
             cursors: [FIRST_BASE; 2],
@@ -68,7 +69,6 @@ impl DoubleArray {
     fn grow(&mut self, length: usize) {
         if length > self.nodes.len() {
             self.nodes.resize(length, 0);
-            self.ranks.resize(length, 0);
             self.taken.resize(length, false);
             self.is_base.resize(length, false);
         }

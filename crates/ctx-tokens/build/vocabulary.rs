@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use tiktoken_rs::CoreBPE;
 
-use crate::layout::{Layout, SINGLE_BYTES};
+use crate::layout::{Layout, Parts, SINGLE_BYTES};
 
 pub(crate) struct Vocabulary {
     /// The bytes of each token; its place is its rank.
@@ -37,15 +37,33 @@ impl Vocabulary {
         starts
     }
 
+    /// What the merge has to know of each token.
+    pub(crate) fn parts(&self, splits: &[(u32, u32)]) -> Vec<u64> {
+        let ranks = self.ranks();
+        let shorter = |token: &[u8]| {
+            (1..token.len())
+                .rev()
+                .find_map(|end| ranks.get(&token[..end]))
+        };
+        (0..)
+            .zip(self.tokens.iter().zip(splits))
+            .map(|(rank, (token, &(left, right)))| {
+                let shorter = shorter(token).copied().unwrap_or(rank);
+                Parts::new(left, right, shorter, token.len()).0
+            })
+            .collect()
+    }
+
+    fn ranks(&self) -> HashMap<&[u8], u32> {
+        self.tokens.iter().map(Vec::as_slice).zip(0..).collect()
+    }
+
     /// The two tokens whose merge makes each token; a single byte is its own.
     ///
     /// That there are two says also that every token is what its bytes are
     /// encoded to, on which the engine's merge relies.
     pub(crate) fn splits(&self) -> Vec<(u32, u32)> {
-        let ranks: HashMap<&[u8], u32> = (0..)
-            .zip(&self.tokens)
-            .map(|(rank, token)| (token.as_slice(), rank))
-            .collect();
+        let ranks = self.ranks();
         (0..)
             .zip(&self.tokens)
             .map(|(rank, token)| {

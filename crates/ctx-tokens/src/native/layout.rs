@@ -155,23 +155,61 @@ pub(crate) const fn long_rank(entry: u64) -> u32 {
     (entry & 0x3_ffff) as u32
 }
 
-/// A node of the trie: the byte that leads to it, whether a token ends at it,
-/// and where its children begin. Unused places are 0.
-pub(crate) const fn node(byte: u8, token: bool, children: u32) -> u32 {
-    children << 10 | (token as u32) << 9 | 1 << 8 | byte as u32
+/// A node of the trie: the byte that leads to it, where its children begin, and
+/// the rank of the token that ends at it. Unused places are 0.
+pub(crate) const fn node(byte: u8, token: Option<u32>, children: u32) -> u64 {
+    let token = match token {
+        Some(rank) => 1 << 9 | (rank as u64) << 32,
+        None => 0,
+    };
+    token | (children as u64) << 10 | 1 << 8 | byte as u64
 }
 
 /// Whether `node` is the child that `byte` leads to.
-pub(crate) const fn is_child(node: u32, byte: u8) -> bool {
-    node & 0x1ff == 1 << 8 | byte as u32
+pub(crate) const fn is_child(node: u64, byte: u8) -> bool {
+    node & 0x1ff == 1 << 8 | byte as u64
 }
 
 /// Whether a token ends at `node`.
-pub(crate) const fn ends_token(node: u32) -> bool {
+pub(crate) const fn ends_token(node: u64) -> bool {
     node & 1 << 9 != 0
 }
 
+/// The rank of the token that ends at `node`.
+pub(crate) const fn node_rank(node: u64) -> u32 {
+    (node >> 32) as u32
+}
+
 /// The child that byte `b` leads to lies at this number + `b`.
-pub(crate) const fn children(node: u32) -> usize {
-    (node >> 10) as usize
+pub(crate) const fn children(node: u64) -> usize {
+    (node as u32 >> 10) as usize
+}
+
+/// What the merge has to know of a token, in one number.
+#[derive(Clone, Copy)]
+pub(crate) struct Parts(pub(crate) u64);
+
+impl Parts {
+    /// `left` and `right` are merged into the token; `shorter` is the longest
+    /// other token that it begins with. Of a single byte, each is itself.
+    pub(crate) const fn new(left: u32, right: u32, shorter: u32, length: usize) -> Self {
+        Self(left as u64 | (right as u64) << 18 | (shorter as u64) << 36 | (length as u64) << 54)
+    }
+
+    pub(crate) const fn left(self) -> u32 {
+        (self.0 & 0x3_ffff) as u32
+    }
+
+    pub(crate) const fn right(self) -> u32 {
+        (self.0 >> 18 & 0x3_ffff) as u32
+    }
+
+    pub(crate) const fn shorter(self) -> u32 {
+        (self.0 >> 36 & 0x3_ffff) as u32
+    }
+
+    /// How many bytes the token has.
+    pub(crate) const fn length(self) -> usize {
+        (self.0 >> 54) as usize
+    }
 }

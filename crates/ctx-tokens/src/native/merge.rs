@@ -34,6 +34,10 @@ impl Merger {
         }
     }
 
+    pub(crate) const fn vocabulary(&self) -> &'static Vocabulary {
+        self.vocabulary
+    }
+
     /// The tokens of a piece.
     pub(crate) fn encode(&mut self, piece: &[u8]) -> &[u32] {
         self.tokens.clear();
@@ -48,7 +52,7 @@ impl Merger {
                 at = end;
                 token = self.vocabulary.longest(&piece[at..]);
             } else if token.length > 1 {
-                token = self.vocabulary.longest(&piece[at..end - 1]);
+                token = self.vocabulary.shorter(token);
             } else {
                 self.failed[at / 64] |= 1 << (at % 64);
                 token = self.step_back();
@@ -105,14 +109,14 @@ fn are_neighbours(vocabulary: &Vocabulary, mut left: u32, mut right: u32) -> boo
                 return true;
             }
             limit = left;
-            left = vocabulary.split(left).1;
+            left = vocabulary.parts(left).right();
         } else {
             if right < SINGLE_BYTES {
                 return true;
             }
             // Of two merges of the same rank, that over the border, further left, comes first.
             limit = right + 1;
-            right = vocabulary.split(right).0;
+            right = vocabulary.parts(right).left();
         }
     }
 }

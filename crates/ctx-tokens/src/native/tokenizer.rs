@@ -2,10 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use super::memo::Memo;
+use super::memo::{self, Memo};
 use super::merge::Merger;
 use super::pieces::{Cl100k, O200k, Pattern};
-use super::vocabulary::{self, Vocabulary, key_of};
+use super::vocabulary::{self, Vocabulary};
 use crate::TokenCounter;
 
 /// An exact tokenizer, which costs nothing to make: its tables are part of the
@@ -134,14 +134,11 @@ impl Tokenizer {
         let mut start = 0;
         while start < text.len() && tokens <= limit {
             let end = P::piece_end(text, start);
-            let is_token = match key_of(text, start, end) {
-                Some(key) => memo.is_token(key, || self.vocabulary.short(key).is_some()),
-                None => self.vocabulary.long(&text[start..end]).is_some(),
-            };
-            tokens += if is_token {
-                1
+            let mut count = || count_piece(&mut merger, text, start, end);
+            tokens += if end - start <= memo::LONGEST {
+                memo.tokens(text, start, end, count)
             } else {
-                memo.tokens(text, start, end, |piece| merger.encode(piece).len())
+                count()
             };
             start = end;
         }
@@ -174,6 +171,14 @@ impl Tokenizer {
             }
             start = end;
         }
+    }
+}
+
+#[cold]
+fn count_piece(merger: &mut Merger, text: &[u8], start: usize, end: usize) -> u64 {
+    match merger.vocabulary().rank(text, start, end) {
+        Some(_) => 1,
+        None => merger.encode(&text[start..end]).len() as u64,
     }
 }
 

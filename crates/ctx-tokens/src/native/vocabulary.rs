@@ -3,8 +3,8 @@
 //! that a text touches.
 
 use super::layout::{
-    DISPLACEMENTS, Hashed, Layout, NO_SHORT, SHORT, children, ends_token, is_child, long_offset,
-    long_rank, long_tag_and_length, one_byte, short_key, two_bytes,
+    DISPLACEMENTS, Hashed, Layout, NO_SHORT, Parts, SHORT, children, ends_token, is_child,
+    long_offset, long_rank, long_tag_and_length, node_rank, one_byte, short_key, two_bytes,
 };
 
 /// Numbers as the build script wrote them, lowest byte first.
@@ -16,9 +16,8 @@ pub(crate) struct Vocabulary {
     short: Numbers<8>,
     long: Numbers<8>,
     pairs: Numbers<4>,
-    splits: Numbers<8>,
-    nodes: Numbers<4>,
-    ranks: Numbers<4>,
+    parts: Numbers<8>,
+    nodes: Numbers<8>,
     starts: Numbers<4>,
     borders: &'static [u8],
     filter: &'static [u8],
@@ -51,9 +50,8 @@ macro_rules! vocabulary {
             short: table!(concat!($name, ".short")).as_chunks().0,
             long: table!(concat!($name, ".long")).as_chunks().0,
             pairs: table!(concat!($name, ".pairs")).as_chunks().0,
-            splits: table!(concat!($name, ".splits")).as_chunks().0,
+            parts: table!(concat!($name, ".parts")).as_chunks().0,
             nodes: table!(concat!($name, ".nodes")).as_chunks().0,
-            ranks: table!(concat!($name, ".ranks")).as_chunks().0,
             starts: table!(concat!($name, ".starts")).as_chunks().0,
             borders: table!(concat!($name, ".borders")),
             filter: table!(concat!($name, ".filter")),
@@ -154,22 +152,21 @@ impl Vocabulary {
     /// there is one, unless there are no bytes.
     #[inline]
     pub(crate) fn longest(&self, bytes: &[u8]) -> Token {
-        let mut node = u32::from_le_bytes(self.nodes[0]);
-        let (mut end, mut length) = (0, 0);
+        let mut node = u64::from_le_bytes(self.nodes[0]);
+        let mut longest = Token { rank: 0, length: 0 };
         for (depth, &byte) in bytes.iter().enumerate() {
-            let place = children(node) + usize::from(byte);
-            node = u32::from_le_bytes(self.nodes[place]);
+            node = u64::from_le_bytes(self.nodes[children(node) + usize::from(byte)]);
             if !is_child(node, byte) {
                 break;
             }
             if ends_token(node) {
-                (end, length) = (place, depth + 1);
+                longest = Token {
+                    rank: node_rank(node),
+                    length: depth + 1,
+                };
             }
         }
-        Token {
-            rank: u32::from_le_bytes(self.ranks[end]),
-            length,
-        }
+        longest
     }
 
     /// Whether a merge may reach over the border at `at` between two tokens of
@@ -203,18 +200,31 @@ impl Vocabulary {
                 return None;
             }
             let rank = self.layout.rank(u64::from(entry));
-            if entry == self.layout.pair_entry(tag, rank) && self.split(rank) == (left, right) {
+            if entry == self.layout.pair_entry(tag, rank) && self.merges(rank, left, right) {
                 return Some(rank);
             }
             place += 1;
         }
     }
 
-    /// The two tokens that `rank` is merged from; of a single byte, itself.
+    /// What `rank` is made of.
     #[inline]
-    pub(crate) fn split(&self, rank: u32) -> (u32, u32) {
-        let split = u64::from_le_bytes(self.splits[rank as usize]);
-        (split as u32, (split >> 32) as u32)
+    pub(crate) fn parts(&self, rank: u32) -> Parts {
+        Parts(u64::from_le_bytes(self.parts[rank as usize]))
+    }
+
+    #[inline]
+    fn merges(&self, rank: u32, left: u32, right: u32) -> bool {
+        let parts = self.parts(rank);
+        parts.left() == left && parts.right() == right
+    }
+
+    /// The longest token that `token`, which is longer than a byte, begins with.
+    #[inline]
+    pub(crate) fn shorter(&self, token: Token) -> Token {
+        let rank = self.parts(token.rank).shorter();
+        let length = self.length(rank);
+        Token { rank, length }
     }
 
     /// The bytes of a token, or `None` if no token has that rank.
@@ -226,6 +236,6 @@ impl Vocabulary {
 
     /// How many bytes the token `rank` has.
     pub(crate) fn length(&self, rank: u32) -> usize {
-        self.bytes(rank).map_or(0, <[u8]>::len)
+        self.parts(rank).length()
     }
 }
