@@ -4,15 +4,16 @@
 #
 #   CTX_TRANSCRIPTS=~/sessions benches/tokens/corpora.sh FOLDER
 #
-# Code and prose come from the local cargo registry; JSON and Chinese from the *.jsonl below
-# CTX_TRANSCRIPTS (JSON: their lines; Chinese: the lines in which it prevails, unescaped and repeated up to a million characters);
+# Code and prose come from the local cargo registry; JSON from the *.jsonl below CTX_TRANSCRIPTS;
+# Chinese from the manual pages of Debian's package manpages-zh, below MAN_ZH (/usr/share/man);
 # logs and hostile pieces are made. Needs python3.
 set -euo pipefail
 mkdir -p "$1"
-python3 - "$1" "${CARGO_HOME:-$HOME/.cargo}/registry/src" "${CTX_TRANSCRIPTS:-}" <<'PY'
-import base64, json, pathlib, random, re, sys
+python3 - "$1" "${CARGO_HOME:-$HOME/.cargo}/registry/src" "${CTX_TRANSCRIPTS:-}" \
+    "${MAN_ZH:-/usr/share/man}" <<'PY'
+import base64, gzip, pathlib, random, re, sys
 
-out, registry, transcripts = map(pathlib.Path, sys.argv[1:4])
+out, registry, transcripts, manual = map(pathlib.Path, sys.argv[1:5])
 LIMIT = 4_000_000
 random.seed(1)
 
@@ -34,28 +35,15 @@ write("code", "".join(files(registry, "*.rs", 40_000)))
 write("prose", "".join(files(registry, "*.md", 40_000)))
 if sys.argv[3]:
     write("json", "".join(files(transcripts, "*.jsonl", 200_000)))
-    def strings(value):
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, dict):
-            for inner in value.values():
-                yield from strings(inner)
-        elif isinstance(value, list):
-            for inner in value:
-                yield from strings(inner)
-    chinese = []
-    for path in sorted(transcripts.rglob("*.jsonl")):
-        for line in path.read_text(errors="replace").splitlines():
-            try:
-                record = json.loads(line)
-            except ValueError:
-                continue
-            for text in strings(record):
-                if 2 * len(re.findall("[\u4e00-\u9fff]", text)) > len(text):
-                    chinese.append(text + "\n")
-    chinese = "".join(chinese)
-    if chinese:
-        write("chinese", chinese * (1_000_000 // len(chinese) + 1))
+
+# The text of manual pages, without what belongs to roff.
+def plain(page):
+    page = re.sub(r"(?m)^['.].*\n?", "", page)
+    return re.sub(r"\\f.|\\[&|^]", "", page).replace("\\-", "-")
+
+write("chinese", "".join(
+    plain(gzip.decompress(page.read_bytes()).decode("utf-8", "replace"))
+    for page in sorted(manual.glob("zh_*/man*/*.gz"))))
 levels = ["INFO", "WARN", "ERROR", "DEBUG"]
 write("log", "".join(
     f"2026-11-{n % 30 + 1:02}T{n % 24:02}:{n % 60:02}:{n * 7 % 60:02}.{n % 1000:03}Z "

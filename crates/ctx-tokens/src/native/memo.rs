@@ -3,16 +3,21 @@
 //! Texts repeat their words. Nearly every piece is found here, by all of its
 //! bytes, so that no count can be wrong; the tables of the vocabulary are too
 //! large to stay close to the processor. Each thread has its own memory, which
-//! is allocated when it counts its first text; of it, only what is used is ever
-//! touched.
+//! is allocated when it counts its first text, and grows with what it has to hold.
 
 use std::cell::RefCell;
 
 /// Longer pieces are looked up and merged each time.
 pub(crate) const LONGEST: usize = 15;
 
-/// A power of two; each is 32 bytes. Half as many were measured 10 % slower on prose.
-const SETS: usize = 1 << 16;
+/// A short text shall not touch much memory: 16 KiB.
+const FEWEST_SETS: usize = 1 << 9;
+
+/// 2 MiB. Half as many were measured 10 % slower on prose.
+const MOST_SETS: usize = 1 << 16;
+
+/// From the fewest sets to the most in two steps.
+const GROWTH: usize = 1 << 4;
 
 /// A piece and how many tokens it has: its bytes, padded with zeros, and in the
 /// highest byte its length (low half) and its tokens (high half). A piece has no
@@ -26,7 +31,10 @@ const TOKENS: u32 = 60;
 /// one that was used last is the first.
 #[derive(Default)]
 pub(crate) struct Memo {
+    /// As many as a power of two.
     sets: Vec<[Entry; 2]>,
+    /// How many pieces were not found in these sets.
+    missed: usize,
 }
 
 thread_local! {
@@ -35,7 +43,10 @@ thread_local! {
 
 impl Memo {
     const fn new() -> Self {
-        Self { sets: Vec::new() }
+        Self {
+            sets: Vec::new(),
+            missed: 0,
+        }
     }
 
     /// Calls `use_it` with this thread's memo of vocabulary `number`.
@@ -43,7 +54,7 @@ impl Memo {
         MEMOS.with_borrow_mut(|memos| {
             let memo = &mut memos[number];
             if memo.sets.is_empty() {
-                memo.sets = vec![[[0; 2]; 2]; SETS];
+                memo.resize(FEWEST_SETS);
             }
             use_it(memo)
         })
@@ -60,17 +71,36 @@ impl Memo {
         count: impl FnOnce() -> u64,
     ) -> u64 {
         let piece = entry_of(text, start, end - start);
-        let [first, second] = &mut self.sets[set_of(piece)];
+        let set = set_of(piece, self.sets.len());
+        let [first, second] = &mut self.sets[set];
         if is_of(*first, piece) {
             return first[1] >> TOKENS;
         }
         if is_of(*second, piece) {
             std::mem::swap(first, second);
-        } else {
-            *second = *first;
-            *first = [piece[0], piece[1] | count() << TOKENS];
+            return first[1] >> TOKENS;
         }
-        first[1] >> TOKENS
+        let tokens = count();
+        self.add(piece, tokens);
+        tokens
+    }
+
+    #[cold]
+    fn add(&mut self, piece: Entry, tokens: u64) {
+        self.missed += 1;
+        if self.missed > 2 * self.sets.len() && self.sets.len() < MOST_SETS {
+            self.resize((self.sets.len() * GROWTH).min(MOST_SETS));
+        }
+        let set = set_of(piece, self.sets.len());
+        let [first, second] = &mut self.sets[set];
+        *second = *first;
+        *first = [piece[0], piece[1] | tokens << TOKENS];
+    }
+
+    /// Forgets all and has `sets` sets from now on.
+    fn resize(&mut self, sets: usize) {
+        self.sets = vec![[[0; 2]; 2]; sets];
+        self.missed = 0;
     }
 }
 
@@ -109,10 +139,11 @@ static MASKS: [[u64; 2]; LONGEST + 1] = {
     masks
 };
 
+/// The set of a piece, of so many.
 #[inline(always)]
-fn set_of(piece: Entry) -> usize {
+fn set_of(piece: Entry, sets: usize) -> usize {
     let mixed = (piece[0] ^ piece[1].rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed >> (64 - SETS.trailing_zeros())) as usize
+    (mixed >> 32) as usize & (sets - 1)
 }
 
 /// Whether an entry is of `piece`: alike but for the tokens.
