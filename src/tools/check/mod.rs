@@ -35,7 +35,7 @@ use report::Report;
 ///
 /// Prints a line per file: FILE: ok, or FILE:LINE: and the first offence. --all
 /// shows every one. Limits (--max-…) are the last value that is allowed. With -q
-/// nothing is printed: the exit status says it.
+/// nothing goes to stdout: the exit status says it.
 ///
 /// --due asks another question: does a trigger say that the session is to be
 /// compacted? Each trigger is shown with the value, the limit and how far it is; a
@@ -210,7 +210,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         Some(triggers) => due::shown(triggers, &plan, &results),
         None => (shown(&args, &plan, &results), all_good(&results)),
     };
-    if io.verbosity() > Verbosity::Quiet {
+    if io.verbosity() > Verbosity::Quiet || args.output.output.is_some() {
         let mut output = args.output.open(io)?;
         output.write(shown.as_bytes())?;
         output.finish()?;

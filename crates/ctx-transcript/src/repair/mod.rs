@@ -73,7 +73,10 @@ impl What {
 impl Action {
     /// What is done and why, for a message.
     pub fn say(&self) -> String {
-        let id = &self.id;
+        let id = match self.id.as_str() {
+            "" => "without id",
+            id => id,
+        };
         match &self.what {
             What::DropOrphan => format!("result {id} removed: it answers no call"),
             What::DropRepeated => format!("result {id} removed: its call has a result already"),

@@ -107,7 +107,7 @@ fn a_function_that_was_called_without_id_is_answered_by_name() {
             r#"{"role":"function","name":"old","content":"The result of this call is missing from the session."}"#,
             USER,
         ],
-        &["1: call  answered: its result is missing"],
+        &["1: call without id answered: its result is missing"],
     );
 }
 
