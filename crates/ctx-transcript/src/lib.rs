@@ -13,6 +13,7 @@
 mod batch;
 pub mod dialect;
 mod document;
+mod edit;
 mod json;
 mod lines;
 mod message;
@@ -28,6 +29,7 @@ mod zones;
 
 pub use batch::Conversation;
 pub use dialect::Dialect;
+pub use edit::Edits;
 pub use lines::{Line, Lines, MAX_LINE, Piece};
 pub use message::{Call, Media, Message, Outline, Part, Role, ToolResult};
 pub use object::{Member, Object};

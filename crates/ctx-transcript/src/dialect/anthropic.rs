@@ -2,6 +2,7 @@
 //! API reference.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::{Dialect, SUMMARY_LINE, Sniff, role_of};
 use crate::validity::Rules;
@@ -74,6 +75,16 @@ impl Dialect for Anthropic {
             name: None,
             parts,
         })
+    }
+
+    fn result_contents(&self, object: &Object<'_>) -> Vec<Option<Range<usize>>> {
+        let place = |block: &Object<'_>| match kind_of(block).as_ref() {
+            "tool_result" => Some(block.get("content").map(|raw| object.place_of(raw))),
+            // What a server's tool found has a form of its own.
+            kind if kind.ends_with("_tool_result") => Some(None),
+            _ => None,
+        };
+        blocks(object).iter().filter_map(place).collect()
     }
 
     fn rules(&self) -> Rules {

@@ -2,6 +2,7 @@
 //! Chat Completions API reference.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::{Dialect, Sniff, role_of};
 use crate::validity::Rules;
@@ -97,6 +98,15 @@ impl Dialect for Chat {
         parts.extend(object.text_of("refusal").map(Part::Refusal));
         parts.extend(calls_of(object).into_iter().map(Part::Call));
         Some(Message { role, name, parts })
+    }
+
+    fn result_contents(&self, object: &Object<'_>) -> Vec<Option<Range<usize>>> {
+        match role_of(object) {
+            Some(Role::Tool | Role::Function) => {
+                vec![object.get("content").map(|raw| object.place_of(raw))]
+            }
+            _ => Vec::new(),
+        }
     }
 
     fn rules(&self) -> Rules {

@@ -8,6 +8,7 @@ pub use anthropic::Anthropic;
 pub use chat::Chat;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::validity::Rules;
 use crate::{Message, Object, Outline, Role};
@@ -37,6 +38,11 @@ pub trait Dialect: Sync {
 
     /// The whole message; `None` when the record is no message.
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>>;
+
+    /// Where the contents of the message's tool results stand in the text of the
+    /// object, in the order of [`Message::results`]; `None` for one that has no
+    /// content, or whose content cannot be any text.
+    fn result_contents(&self, object: &Object<'_>) -> Vec<Option<Range<usize>>>;
 
     /// What the format's API demands of a sequence of messages.
     fn rules(&self) -> Rules;
