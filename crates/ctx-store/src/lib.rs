@@ -38,7 +38,7 @@ pub use live::hash_of;
 pub use lock::SessionLock;
 pub use meta::{BadLine, Kind, Meta, Tally, Tokens};
 pub use removal::Removed;
-pub use replace::{NewContent, Replaced};
+pub use replace::{NewContent, Replaced, Replacement};
 pub use retained::Swept;
 pub use session::{SessionId, real_path};
 pub use shared::{SharedFile, SharedFolder, StagedFile};
