@@ -1,5 +1,6 @@
 //! One module per tool: `Args` (what was typed) → `Plan` (what it means) → `run`.
 
+pub mod check;
 pub mod count;
 pub mod extract;
 pub mod gc;
