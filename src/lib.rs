@@ -18,6 +18,7 @@ use ctx_cli::Tool;
 #[rustfmt::skip]
 pub const TOOLS: &[&Tool] = &[
     &tools::check::TOOL,
+    &tools::compact::TOOL,
     &tools::count::TOOL,
     &tools::extract::TOOL,
     &tools::gc::TOOL,
