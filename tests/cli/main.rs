@@ -1,5 +1,7 @@
 //! End-to-end tests: whole commands, one module per tool.
 
+mod compact;
+mod compact_live;
 mod conventions;
 mod count;
 mod examples;
