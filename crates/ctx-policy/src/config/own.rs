@@ -28,6 +28,7 @@ pub(super) fn read_tables(root: &Map<String, Value>) -> Result<Config, ConfigErr
 }
 
 /// Whether one of our keys is there.
+#[allow(dead_code)]
 pub(super) fn is_own(root: &Map<String, Value>) -> bool {
     root.keys().any(|key| key == PRESET || is_known(key))
 }
