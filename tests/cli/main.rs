@@ -2,6 +2,7 @@
 
 mod compact;
 mod compact_live;
+mod check;
 mod conventions;
 mod count;
 mod examples;
