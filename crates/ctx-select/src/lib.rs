@@ -1,9 +1,12 @@
-//! Counting of messages, and pure decisions about them: split, retention.
+//! Counting of messages, and pure decisions about them: triggers,
+//! split, retention.
 //!
 //! A decision is data: a pure function from what is there to verdicts with
 //! reasons. The tools print or apply them.
 
 pub mod count;
 pub mod retention;
+pub mod share;
 pub mod split;
 pub mod tally;
+pub mod trigger;

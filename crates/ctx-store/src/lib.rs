@@ -40,7 +40,7 @@ pub use lock::SessionLock;
 pub use meta::{BadLine, Kind, Meta, Tally, Tokens};
 pub use offload::{Content, Form, OffloadName, OffloadWriter, Offloaded, Unnamed};
 pub use removal::Removed;
-pub use replace::{NewContent, Replaced};
+pub use replace::{NewContent, Replaced, Replacement};
 pub use retained::Swept;
 pub use session::{SessionId, real_path};
 pub use shared::{SharedFile, SharedFolder, StagedFile};
