@@ -25,7 +25,7 @@ pub use write::OffloadWriter;
 
 use folder::Folder;
 
-/// The name of an offloaded file: `{sha256}.txt`, `{sha256}.ascii.txt` or `{sha256}.json`.
+/// The name of an offloaded file: `{sha256}.txt`, or another ending by its [`Form`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OffloadName {
     /// Of the file's bytes, in lower-case hex digits.
@@ -46,7 +46,7 @@ impl OffloadName {
     pub fn parse(text: &str) -> Option<Self> {
         let (sha256, suffix) = text.split_at_checked(64)?;
         let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-        let form = Form::ALL.into_iter().find(|form| form.suffix() == suffix)?;
+        let form = Form::all().find(|form| form.suffix() == suffix)?;
         sha256.bytes().all(is_hex).then(|| Self {
             sha256: sha256.to_owned(),
             form,
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_name_is_never_a_path() {
-        let name = OffloadName::of(b"x", Form::Text);
+        let name = OffloadName::of(b"x", Form::TEXT);
         let text = name.to_string();
         assert_eq!(
             text,
@@ -150,7 +150,7 @@ mod tests {
         );
         assert_eq!(OffloadName::parse(&text), Some(name));
         let hash = &text[..64];
-        for form in Form::ALL {
+        for form in Form::all() {
             let text = format!("{hash}{}", form.suffix());
             let name = OffloadName::parse(&text).expect("a name");
             assert_eq!((name.to_string(), name.form()), (text, form));

@@ -80,7 +80,7 @@ mod tests {
     fn file(text: &str) -> Offloaded {
         Offloaded {
             session: "demo".parse().expect("an id"),
-            name: OffloadName::of(text.as_bytes(), Form::Text),
+            name: OffloadName::of(text.as_bytes(), Form::TEXT),
         }
     }
 

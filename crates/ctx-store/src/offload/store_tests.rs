@@ -33,7 +33,7 @@ fn place() -> Place {
 
 fn text(text: &str) -> Content {
     Content {
-        form: Form::Text,
+        form: Form::TEXT,
         text: text.to_owned(),
     }
 }
@@ -104,7 +104,7 @@ fn the_same_content_is_one_private_file() {
     assert_eq!(folder.metadata().expect("a folder").mode() & 0o777, 0o700);
     assert_eq!(
         place.store.offloaded_files(&place.demo).expect("listed"),
-        [file.clone()]
+        std::slice::from_ref(&file)
     );
     assert_eq!(place.store.read_offloaded(&file).expect("read"), text("x"));
     let tmp = place.store.root().join("tmp");
@@ -244,9 +244,12 @@ fn what_nothing_names_goes_and_can_be_had_back() {
     for file in [&named, &handle, &saved, &loose] {
         place.age(file);
     }
-    assert_eq!(place.unnamed(), [loose.clone()]);
+    assert_eq!(place.unnamed(), std::slice::from_ref(&loose));
 
-    assert_eq!(place.discard(&[loose.clone()]).offloaded, [loose.clone()]);
+    assert_eq!(
+        place.discard(std::slice::from_ref(&loose)).offloaded,
+        std::slice::from_ref(&loose)
+    );
     assert!(!place.path(&loose).exists());
     let prefix = &loose.name.sha256()[..8];
     let found = place
@@ -260,11 +263,11 @@ fn what_nothing_names_goes_and_can_be_had_back() {
     assert_eq!(fs::read_dir(&trash).expect("a folder").count(), 0);
 
     place.age(&loose);
-    place.discard(&[loose.clone()]);
+    place.discard(std::slice::from_ref(&loose));
     let early = place.store.purge(Some(a_week_ago())).expect("purged");
     assert_eq!(early.offloaded, []);
     let purged = place.store.purge(None).expect("purged");
-    assert_eq!(purged.offloaded, [loose.clone()]);
+    assert_eq!(purged.offloaded, std::slice::from_ref(&loose));
     assert!(matches!(
         place.store.find_deleted_offload(None, prefix),
         Err(StoreError::NotInTrash(_))
@@ -297,7 +300,7 @@ fn what_was_used_meanwhile_is_spared() {
     let file = place.put("x", &[Some(&live)]);
     place.age(&file);
     let doomed = place.unnamed();
-    assert_eq!(doomed, [file.clone()]);
+    assert_eq!(doomed, std::slice::from_ref(&file));
     place.put("x", &[Some(&live)]);
     assert_eq!(place.discard(&doomed).offloaded, []);
     assert!(place.path(&file).exists());
@@ -309,11 +312,11 @@ fn all_stay_when_a_transcript_cannot_be_looked_into() {
     let live = place.transcript("s.jsonl", "");
     let file = place.put("x", &[Some(&live)]);
     place.age(&file);
-    assert_eq!(place.unnamed(), [file.clone()]);
+    assert_eq!(place.unnamed(), std::slice::from_ref(&file));
     fs::remove_file(&live).expect("removed");
     assert!(place.why_unknown().contains("No such file"));
     place.transcript("s.jsonl", "");
-    assert_eq!(place.unnamed(), [file.clone()]);
+    assert_eq!(place.unnamed(), std::slice::from_ref(&file));
     place.put("y", &[None]);
     assert_eq!(place.why_unknown(), "one went into a pipe");
 }
@@ -329,7 +332,7 @@ fn without_a_known_transcript_all_stay() {
         .store
         .snapshot_file(&live, &place.demo, |_| Ok(None))
         .expect("a snapshot");
-    assert_eq!(place.unnamed(), [file.clone()]);
+    assert_eq!(place.unnamed(), std::slice::from_ref(&file));
     let meta = place.store.meta_path(&snapshot.id);
     let bytes = fs::read_to_string(&meta).expect("a meta.json");
     fs::write(&meta, bytes.replace("s.jsonl", "t.jsonl")).expect("damaged");
