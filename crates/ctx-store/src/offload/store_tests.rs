@@ -345,7 +345,7 @@ fn forgetting_takes_the_folder_and_the_trash() {
     let live = place.transcript("s.jsonl", "");
     let [binned, kept] = ["a", "b"].map(|c| place.put(c, &[Some(&live)]));
     place.age(&binned);
-    place.discard(&[binned.clone()]);
+    place.discard(std::slice::from_ref(&binned));
     let removed = place.store.forget(&place.demo).expect("forgotten");
     assert_eq!(removed.offloaded, [binned, kept]);
     assert_eq!(place.store.offload_sessions().expect("none"), []);
