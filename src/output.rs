@@ -44,8 +44,8 @@ impl Write for Waiting {
 enum Target<'a> {
     Stdout(&'a mut Io),
     File(Box<AtomicFile>),
-    /// A device or a pipe: there is nothing to replace.
-    Device(io::BufWriter<std::fs::File>),
+    /// A device or a pipe: there is nothing to replace. Or a temporary file.
+    Open(io::BufWriter<std::fs::File>),
 }
 
 impl OutputArgs {
@@ -62,7 +62,7 @@ impl OutputArgs {
                 let file = OpenOptions::new().write(true).open(path);
                 let file =
                     file.map_err(|error| Failure::new(error).at(path.display().to_string(), None))?;
-                Target::Device(io::BufWriter::new(file))
+                Target::Open(io::BufWriter::new(file))
             }
             Some(path) => Target::File(Box::new(
                 AtomicFile::create(path).map_err(|error| from_atomic(&error))?,
@@ -89,6 +89,12 @@ impl OutputArgs {
 }
 
 impl Output<'_> {
+    /// An output into an open file, from where it stands on.
+    pub fn to_file(file: std::fs::File) -> Self {
+        let target = Target::Open(io::BufWriter::new(file));
+        Self { target }
+    }
+
     /// Writes bytes.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.with(|out| out.write_all(bytes))
@@ -113,7 +119,7 @@ impl Output<'_> {
                         .hint("the file is as it was")
                 })
             }
-            Target::Device(file) => write(file).map_err(|error| Failure::stdout(&error)),
+            Target::Open(file) => write(file).map_err(|error| Failure::stdout(&error)),
         }
     }
 
@@ -125,7 +131,7 @@ impl Output<'_> {
         match self.target {
             Target::Stdout(io) => io.flush(),
             Target::File(file) => file.commit().map_err(|error| from_atomic(&error)),
-            Target::Device(mut file) => file.flush().map_err(|error| Failure::stdout(&error)),
+            Target::Open(mut file) => file.flush().map_err(|error| Failure::stdout(&error)),
         }
     }
 }

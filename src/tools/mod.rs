@@ -1,5 +1,7 @@
 //! One module per tool: `Args` (what was typed) → `Plan` (what it means) → `run`.
 
+pub mod check;
+pub mod compact;
 pub mod count;
 pub mod extract;
 pub mod gc;

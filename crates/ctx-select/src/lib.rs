@@ -5,6 +5,7 @@
 //! reasons. The tools print or apply them.
 
 pub mod count;
+pub mod measure;
 pub mod retention;
 pub mod share;
 pub mod split;

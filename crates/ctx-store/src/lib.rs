@@ -18,6 +18,7 @@ mod live;
 mod lock;
 mod meta;
 mod offload;
+mod notes;
 mod removal;
 mod replace;
 mod retained;
@@ -32,7 +33,7 @@ mod trash;
 mod writers;
 
 pub use audit::{Facts, Operation};
-pub use catalog::{Catalog, Entry};
+pub use catalog::{Catalog, Entry, hash};
 pub use draft::{Draft, Origin, Snapshot};
 pub use error::{Severity, StoreError};
 pub use live::hash_of;

@@ -16,8 +16,10 @@ use crate::counting::CountingArgs;
 use crate::output::{Output, OutputArgs};
 use crate::session::{Invalid, ReadArgs, Session};
 use crate::tagged::ended_early;
-use pins::Pin;
+pub(crate) use pins::Pin;
+pub(crate) use plan::Plan;
 use sink::Sink;
+pub(crate) use sink::Written;
 use stream::Stream;
 
 /// Decide which records of a session are to be summarized and which are kept
@@ -141,21 +143,32 @@ fn run(args: &Args, io: &mut Io) -> Outcome {
         ));
     }
     let output = args.output.open(io)?;
-    let mut sink = Sink::new(output, plan.only);
-    if args.read.batch {
+    let written = if args.read.batch {
+        let mut sink = Sink::new(output, plan.only);
         session.each(|record| batch::split(&plan, dialect, record, &mut sink))?;
+        sink.finish()?
     } else {
-        let mut stream = Stream::new(&plan, dialect);
-        session.each(|record| stream.take(record, &mut sink))?;
-        stream.finish(&mut sink)?;
-    }
-    let written = sink.finish()?;
+        split(&plan, &mut session, output)?
+    };
     session.report(io);
     io.note(format_args!(
         "{}: {} system, {} old, {} keep",
         session.name, written.system, written.old, written.keep
     ));
     Ok(ExitStatus::Done)
+}
+
+/// Tags the records of one session.
+pub(crate) fn split(
+    plan: &Plan,
+    session: &mut Session,
+    output: Output<'_>,
+) -> Result<Written, Failure> {
+    let mut sink = Sink::new(output, plan.only);
+    let mut stream = Stream::new(plan, session.dialect());
+    session.each(|record| stream.take(record, &mut sink))?;
+    stream.finish(&mut sink)?;
+    sink.finish()
 }
 
 /// Removes tags; with `--only`, and what is not in the zone.

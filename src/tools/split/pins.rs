@@ -9,7 +9,7 @@ use regex::Regex;
 
 /// One selector.
 #[derive(Clone, Debug)]
-pub(super) struct Pin {
+pub(crate) struct Pin {
     text: String,
     kind: Kind,
 }

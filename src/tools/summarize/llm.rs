@@ -15,7 +15,7 @@ use super::writer::{Model, Writer};
 /// What is said about the model, its server and its prompt.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "With --method llm")]
-pub(super) struct LlmArgs {
+pub(crate) struct LlmArgs {
     /// Server to ask; without one nothing is ever sent
     ///
     /// A URL that ends in /chat/completions or /messages is used as it stands;
@@ -46,13 +46,13 @@ pub(super) struct LlmArgs {
     /// A file has {{transcript}} in it, and {{earlier}}, {{instructions}} and
     /// {{target}} as wanted
     #[arg(long, value_name = "NAME|FILE", default_value = "sanbot")]
-    template: String,
+    pub(crate) template: String,
     /// What the summary shall stress
     #[arg(long, value_name = "TEXT")]
-    instructions: Option<String>,
+    pub(crate) instructions: Option<String>,
     /// What to do when no model answers
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
-    on_failure: OnFailure,
+    pub(crate) on_failure: OnFailure,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -64,7 +64,7 @@ enum ApiName {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum OnFailure {
+pub(crate) enum OnFailure {
     /// Take the rule summary, and say so
     #[default]
     Rule,
@@ -79,7 +79,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 impl LlmArgs {
     /// The writer these flags ask for: without a server, the rule's.
-    pub(super) fn writer(
+    pub(crate) fn writer(
         &self,
         encoding: Encoding,
         target: Option<u64>,
