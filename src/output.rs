@@ -92,7 +92,10 @@ impl Output<'_> {
     /// An output into an open file, from where it stands on.
     pub fn to_file(file: std::fs::File) -> Self {
         let target = Target::Open(io::BufWriter::new(file));
-        Self { target }
+        Self {
+            target,
+            waiting: None,
+        }
     }
 
     /// Writes bytes.

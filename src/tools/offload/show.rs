@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use ctx_cli::{ExitStatus, Failure, Io, Outcome};
-use ctx_store::{Entry, Offloaded, SessionId, Store, StoreError};
-use ctx_transcript::{Conversation, Dialect, Handle, Object, Options, Records, dialect};
-use sha2::{Digest, Sha256};
+use ctx_store::{Entry, Form, OffloadName, Offloaded, SessionId, Store, StoreError};
+use ctx_transcript::{Conversation, Dialect, Handle, Message, Object, Options, Records, dialect};
 
 use super::place::Place;
 use crate::store::failure;
@@ -102,16 +101,24 @@ fn by_hash(store: &Store, session: Option<&SessionId>, hash: &str) -> Result<Str
     }
     let hashes: Vec<&String> = files.keys().chain(found.keys()).collect();
     if hashes.is_empty() {
-        return Err(Failure::new(format_args!("nothing with sha256 {hash}… was kept"))
-            .hint("only what was offloaded, or is in a snapshot, can be shown"));
+        return Err(
+            Failure::new(format_args!("nothing with sha256 {hash}… was kept"))
+                .hint("only what was offloaded, or is in a snapshot, can be shown"),
+        );
     }
     if files.len() > 1 || found.len() > 1 {
-        let mut shown: Vec<&str> = hashes.iter().map(|hash| hash.as_str()).take(SHOWN).collect();
+        let mut shown: Vec<&str> = hashes
+            .iter()
+            .map(|hash| hash.as_str())
+            .take(SHOWN)
+            .collect();
         if hashes.len() > SHOWN {
             shown.push("and more");
         }
-        return Err(Failure::new(format_args!("{hash} is ambiguous: {}", shown.join(", ")))
-            .hint("give more digits"));
+        return Err(
+            Failure::new(format_args!("{hash} is ambiguous: {}", shown.join(", ")))
+                .hint("give more digits"),
+        );
     }
     Ok(found.into_values().next().unwrap_or_default())
 }
@@ -180,11 +187,11 @@ fn note_results(
     if dialect.result_contents(message).is_empty() {
         return;
     }
-    for result in dialect.message(message).iter().flat_map(|message| message.results()) {
+    for result in dialect.message(message).iter().flat_map(Message::results) {
         let Some(text) = result.text() else { continue };
-        let digest = ctx_store::hex(&Sha256::digest(text.as_bytes()));
-        if digest.starts_with(hash) {
-            found.insert(digest, text.into_owned());
+        let name = OffloadName::of(text.as_bytes(), Form::TEXT);
+        if name.sha256().starts_with(hash) {
+            found.insert(name.sha256().to_owned(), text.into_owned());
         }
     }
 }
@@ -201,10 +208,7 @@ mod tests {
             hash("ba7816bf8f01")
         );
         assert_eq!("ba78".parse(), hash("ba78"));
-        assert_eq!(
-            "/s/x.txt".parse(),
-            Ok(Wanted::Path("/s/x.txt".to_owned()))
-        );
+        assert_eq!("/s/x.txt".parse(), Ok(Wanted::Path("/s/x.txt".to_owned())));
         for bad in ["", "ba7", "BA78", "x.txt", "[ctx:ba78]", &"a".repeat(65)] {
             assert!(bad.parse::<Wanted>().is_err(), "{bad}");
         }

@@ -6,12 +6,13 @@ use std::collections::VecDeque;
 use ctx_cli::Failure;
 use ctx_transcript::{Line, Piece, Record};
 
+use super::Done;
 use super::change::{Change, Reading};
 use crate::tagged::TaggedWriter;
 
-pub(super) struct Stream<'a> {
+pub(super) struct Stream<'c, 'a> {
     reading: Reading,
-    change: &'a mut dyn Change,
+    change: &'c mut dyn Change,
     /// `None` in a dry run.
     writer: Option<TaggedWriter<'a>>,
     waiting: VecDeque<Waiting>,
@@ -31,10 +32,10 @@ struct Waiting {
     counts: bool,
 }
 
-impl<'a> Stream<'a> {
+impl<'c, 'a> Stream<'c, 'a> {
     pub(super) fn new(
         reading: Reading,
-        change: &'a mut dyn Change,
+        change: &'c mut dyn Change,
         writer: Option<TaggedWriter<'a>>,
     ) -> Self {
         Self {
@@ -71,10 +72,7 @@ impl<'a> Stream<'a> {
 
     /// The last records go out as they came. Returns the writer, which has not
     /// finished yet, and what it is to be told: how many records there are.
-    pub(super) fn finish(
-        mut self,
-        dropped: u64,
-    ) -> Result<Option<(TaggedWriter<'a>, Option<u64>)>, Failure> {
+    pub(super) fn finish(mut self, dropped: u64) -> Result<Done<'a>, Failure> {
         while !self.waiting.is_empty() {
             self.release(false)?;
         }

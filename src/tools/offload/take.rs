@@ -74,7 +74,9 @@ impl<'a> Taker<'a> {
     }
 
     fn is_enough(&self) -> bool {
-        self.limits.enough.is_some_and(|enough| self.freed >= enough)
+        self.limits
+            .enough
+            .is_some_and(|enough| self.freed >= enough)
     }
 
     fn is_reference(&self, result: &ToolResult<'_>) -> bool {

@@ -1,5 +1,6 @@
 //! What stands in the place of a result: a text that names the file.
 
+use std::fmt::Write;
 use std::str::FromStr;
 
 use regex::Regex;
@@ -84,8 +85,12 @@ impl FromStr for Template {
                 Piece::Literal(literal) => pattern.push_str(&regex::escape(literal)),
                 Piece::Slot(slot) => {
                     let (.., inner) = SLOTS[*slot as usize];
-                    let name = if *slot == Slot::Path { "?P<path>" } else { "?:" };
-                    pattern.push_str(&format!("({name}{inner})"));
+                    let name = if *slot == Slot::Path {
+                        "?P<path>"
+                    } else {
+                        "?:"
+                    };
+                    let _ = write!(pattern, "({name}{inner})");
                 }
             }
         }
