@@ -1,6 +1,7 @@
 //! Large tool results that were taken out of sessions: a file each, named by
 //! the hash of what it holds, so that the same content is one file.
 
+mod binned;
 mod clean;
 mod content;
 mod folder;
@@ -18,8 +19,9 @@ use sha2::{Digest, Sha256};
 use crate::error::{Naming, StoreError};
 use crate::{SessionId, Store, hex};
 
+pub(crate) use binned::remove_empty;
 pub use clean::Unnamed;
-pub(crate) use clean::remove_empty;
+
 pub use content::{Content, Form};
 pub use write::OffloadWriter;
 
