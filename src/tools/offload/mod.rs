@@ -8,6 +8,8 @@ mod show;
 mod stream;
 mod take;
 mod template;
+#[cfg(test)]
+mod tests;
 
 use std::fs;
 use std::path::{Path, PathBuf};
