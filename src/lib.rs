@@ -22,6 +22,7 @@ pub const TOOLS: &[&Tool] = &[
     &tools::count::TOOL,
     &tools::extract::TOOL,
     &tools::gc::TOOL,
+    &tools::offload::TOOL,
     &tools::rollback::TOOL,
     &tools::snapshot::TOOL,
     &tools::split::TOOL,

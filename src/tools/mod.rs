@@ -5,6 +5,7 @@ pub mod compact;
 pub mod count;
 pub mod extract;
 pub mod gc;
+pub mod offload;
 pub mod rollback;
 pub mod snapshot;
 pub mod split;
