@@ -43,6 +43,15 @@ impl Edits {
         self.replaced.insert(at, (place, json));
     }
 
+    /// Leaves out what stands at `place`.
+    ///
+    /// # Panics
+    ///
+    /// As [`Self::replace`].
+    pub fn cut(&mut self, place: Range<usize>) {
+        self.replace(place, String::new());
+    }
+
     /// [`Self::replace`] by a JSON string with this text.
     pub fn replace_with_text(&mut self, place: Range<usize>, text: &str) {
         self.replace(place, json::quoted(text));
@@ -151,6 +160,82 @@ mod tests {
         ];
         for (dialect, before, after) in cases {
             assert_eq!(numbered(dialect, before), after);
+        }
+    }
+
+    /// The record without its reasoning.
+    fn without_reasoning(name: &str, text: &str) -> String {
+        let record = record(text);
+        let dialect = dialect::by_name(name).expect("a dialect");
+        let mut edits = Edits::new();
+        for place in dialect.reasoning(record.whole_object().expect("an object")) {
+            edits.cut(place);
+        }
+        String::from_utf8(record.edited(&edits)).expect("UTF-8")
+    }
+
+    #[test]
+    fn reasoning_goes_with_its_comma() {
+        let cases = [
+            (
+                "chat",
+                r#"{"role":"assistant", "reasoning_content" : "a" , "content":"x","reasoning":"b"}"#,
+                r#"{"role":"assistant",  "content":"x"}"#,
+            ),
+            (
+                "chat",
+                r#"{"reasoning":"b","role":"assistant","content":"x"}"#,
+                r#"{"role":"assistant","content":"x"}"#,
+            ),
+            (
+                "chat",
+                r#"{"role":"user","reasoning":"b","content":"x"}"#,
+                r#"{"role":"user","reasoning":"b","content":"x"}"#,
+            ),
+            (
+                "anthropic",
+                r#"{"role":"assistant","content":[ {"type":"thinking","thinking":"a, b"} , {"type":"text","text":"x"},{"type":"redacted_thinking","data":""}],"n":1}"#,
+                r#"{"role":"assistant","content":[  {"type":"text","text":"x"}],"n":1}"#,
+            ),
+            (
+                "anthropic",
+                r#"{"role":"assistant","content":[{"type":"thinking","thinking":"a"}]}"#,
+                r#"{"role":"assistant","content":[]}"#,
+            ),
+        ];
+        for (dialect, before, after) in cases {
+            assert_eq!(without_reasoning(dialect, before), after);
+        }
+    }
+
+    #[test]
+    fn arguments_have_their_places() {
+        let cases = [
+            (
+                "chat",
+                r#"{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}},{"id":"b","custom":{"name":"g","input":"x"}},{"id":"c","function":{"name":"h"}}],"function_call":{"name":"i","arguments":"[1]"}}"#,
+                vec![Some("\"{}\""), Some("\"x\""), None, Some("\"[1]\"")],
+            ),
+            (
+                "anthropic",
+                r#"{"role":"assistant","content":[{"type":"text","text":"t"},{"type":"tool_use","id":"a","name":"f","input":{"p" : 1}},{"type":"tool_use","id":"b","name":"f"}]}"#,
+                vec![Some(r#"{"p" : 1}"#), None],
+            ),
+        ];
+        for (name, text, expected) in cases {
+            let record = record(text);
+            let object = record.whole_object().expect("an object");
+            let dialect = dialect::by_name(name).expect("a dialect");
+            let places = dialect.call_arguments(object);
+            let found: Vec<_> = places
+                .into_iter()
+                .map(|place| place.map(|place| &text[place]))
+                .collect();
+            assert_eq!(found, expected);
+            assert_eq!(
+                dialect.message(object).expect("a message").calls().count(),
+                found.len()
+            );
         }
     }
 
