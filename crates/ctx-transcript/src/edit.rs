@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::json;
-use crate::{Class, Line, Record};
+use crate::{Class, Line, Object, Record};
 
 /// Replacements in the text of one record's object; see [`Record::edited`].
 #[derive(Clone, Debug, Default)]
@@ -23,7 +23,7 @@ impl Edits {
         self.replaced.is_empty()
     }
 
-    /// Puts `json` in the place of the raw JSON at `place` of [`Object::text`](crate::Object::text).
+    /// Puts `json` in the place of the raw JSON at `place` of [`Object::text`].
     ///
     /// # Panics
     ///
@@ -55,6 +55,13 @@ impl Edits {
     /// [`Self::replace`] by a JSON string with this text.
     pub fn replace_with_text(&mut self, place: Range<usize>, text: &str) {
         self.replace(place, json::quoted(text));
+    }
+
+    /// The text of the object with the edits made.
+    pub fn of_object(&self, object: &Object<'_>) -> String {
+        let text = self.apply(object.text().as_bytes(), 0);
+        // Places are those of JSON values, so they cut no character.
+        String::from_utf8_lossy(&text).into_owned()
     }
 
     /// The bytes of a record with the edits made; its object's text begins at `skipped`.

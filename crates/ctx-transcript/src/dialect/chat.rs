@@ -11,7 +11,7 @@ use crate::{Call, Media, Message, Object, Outline, Part, Role, ToolResult, cut, 
 /// The dialect `chat`.
 pub struct Chat;
 
-/// Members with a model's reasoning: DeepSeek's, and that of routers.
+/// Members with a model's reasoning: `DeepSeek`'s, and that of routers.
 const REASONING: [&str; 2] = ["reasoning_content", "reasoning"];
 
 /// The `name` of a message that is a summary we wrote.
