@@ -3,6 +3,7 @@
 pub mod count;
 pub mod extract;
 pub mod gc;
+pub mod prune;
 pub mod rollback;
 pub mod snapshot;
 pub mod split;
