@@ -1,12 +1,12 @@
 //! New content for a session file that an agent may be writing: nothing that
 //! was in it, and nothing that arrives meanwhile, is lost.
 //!
-//! lock → is it open for writing? → snapshot → new file beside it → link to the
-//! old one → what arrived since is carried over → rename (the one commit point)
+//! lock → is it open for writing? → its bytes are taken → (new content is made of
+//! them) → snapshot → new file beside it → link to the old one → what arrived since is carried over → rename (the one commit point)
 //! → what arrived through an old handle is carried over.
 
-use std::fs::{self, TryLockError};
-use std::io::{self, Read, Write};
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use crate::live::Live;
 use crate::swap::Swap;
 use crate::temp::{self, TempFile};
 use crate::writers::{Writers, writers};
-use crate::{Facts, Kind, Origin, SessionId, Snapshot, Store, hex};
+use crate::{Draft, Facts, Kind, Origin, SessionId, SessionLock, Snapshot, Store, hex};
 
 /// What is to stand in a session file.
 pub struct NewContent<'a> {
@@ -50,6 +50,16 @@ pub enum Replaced {
     },
 }
 
+/// A session file about to be replaced: locked, not open for writing elsewhere,
+/// its bytes taken. Dropped without [`Replacement::commit`], it leaves nothing.
+pub struct Replacement<'s> {
+    pub(crate) store: &'s Store,
+    pub(crate) session: SessionId,
+    _lock: SessionLock,
+    pub(crate) live: Live,
+    pub(crate) draft: Draft<'s>,
+}
+
 impl Store {
     /// Replaces the content of a session file, or creates it.
     pub fn replace(
@@ -58,32 +68,31 @@ impl Store {
         session: &SessionId,
         new: &mut NewContent<'_>,
     ) -> Result<Replaced, StoreError> {
-        let _lock = self.lock_session(session)?;
         if matches!(fs::symlink_metadata(path), Err(error) if error.kind() == io::ErrorKind::NotFound)
         {
+            let _lock = self.lock_session(session)?;
             return self.create(path, session, new);
         }
+        self.begin_replacement(path, session)?.commit(new)
+    }
+
+    /// Takes a session's lock and the bytes of its file as they are now, from
+    /// which new content can be made for as long as that takes: what arrives
+    /// meanwhile is carried over.
+    pub fn begin_replacement(
+        &self,
+        path: &Path,
+        session: &SessionId,
+    ) -> Result<Replacement<'_>, StoreError> {
+        let lock = self.lock_session(session)?;
         let live = self.claim(path, session)?;
-        let Some(before) = self.save(&live, session, new)? else {
-            return Ok(Replaced::Same);
-        };
-        let mut facts = Facts {
-            session: Some(session.to_string()),
-            snapshots: vec![before.id.to_string()],
-            sha256_before: Some(before.meta.sha256.clone()),
-            sha256: Some(new.sha256.to_owned()),
-            ..Facts::default()
-        };
-        let operation = self.begin(new.operation, &facts)?;
-        let mut swap = Swap::prepare(&live, &before, new)?;
-        swap.catch_up()?;
-        let (late_bytes, retained) = swap.commit(new.sha256)?;
-        facts.late_bytes = Some(late_bytes);
-        self.done(&operation, &facts)?;
-        Ok(Replaced::New {
-            before: Box::new(before),
-            late_bytes,
-            retained,
+        let draft = live.draft(self)?;
+        Ok(Replacement {
+            store: self,
+            session: session.clone(),
+            _lock: lock,
+            live,
+            draft,
         })
     }
 
@@ -111,28 +120,6 @@ impl Store {
         Ok(live)
     }
 
-    /// Takes a snapshot of what is there, unless that is what is wanted.
-    fn save(
-        &self,
-        live: &Live,
-        session: &SessionId,
-        new: &NewContent<'_>,
-    ) -> Result<Option<Snapshot>, StoreError> {
-        let draft = live.draft(self)?;
-        if draft.sha256() == new.sha256 {
-            return Ok(None);
-        }
-        let origin = Origin {
-            kind: new.kind,
-            source: Some(live.source()),
-            tokens: None,
-        };
-        let committed = draft.commit(session, origin);
-        committed
-            .map(Some)
-            .map_err(|error| not_saved(&live.path, error))
-    }
-
     fn create(
         &self,
         path: &Path,
@@ -154,6 +141,56 @@ impl Store {
         persist_new(temp, path)?;
         self.done(&operation, &facts)?;
         Ok(Replaced::Created)
+    }
+}
+
+impl Replacement<'_> {
+    /// The bytes of the file, to be read from their start.
+    pub fn bytes(&self) -> Result<File, StoreError> {
+        let path = &self.live.path;
+        let mut file = self.draft.file().try_clone().naming("read", path)?;
+        file.rewind().naming("read", path)?;
+        Ok(file)
+    }
+
+    /// Their hash.
+    pub fn sha256(&self) -> String {
+        self.draft.sha256()
+    }
+
+    /// Makes the bytes a snapshot, then puts the new content into the file.
+    pub fn commit(self, new: &mut NewContent<'_>) -> Result<Replaced, StoreError> {
+        let store = self.store;
+        if self.draft.sha256() == new.sha256 {
+            return Ok(Replaced::Same);
+        }
+        let origin = Origin {
+            kind: new.kind,
+            source: Some(self.live.source()),
+            tokens: None,
+        };
+        let before = self
+            .draft
+            .commit(&self.session, origin)
+            .map_err(|error| not_saved(&self.live.path, error))?;
+        let mut facts = Facts {
+            session: Some(self.session.to_string()),
+            snapshots: vec![before.id.to_string()],
+            sha256_before: Some(before.meta.sha256.clone()),
+            sha256: Some(new.sha256.to_owned()),
+            ..Facts::default()
+        };
+        let operation = store.begin(new.operation, &facts)?;
+        let mut swap = Swap::prepare(&self.live, &before, new)?;
+        swap.catch_up()?;
+        let (late_bytes, retained) = swap.commit(new.sha256)?;
+        facts.late_bytes = Some(late_bytes);
+        store.done(&operation, &facts)?;
+        Ok(Replaced::New {
+            before: Box::new(before),
+            late_bytes,
+            retained,
+        })
     }
 }
 

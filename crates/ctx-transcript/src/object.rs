@@ -1,6 +1,7 @@
 //! The members of one JSON object, with their places.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use serde_json::value::RawValue;
 
@@ -106,6 +107,12 @@ impl<'a> Object<'a> {
             .rev()
             .find(|member| member.key == key)
             .map(|member| member.value)
+    }
+
+    /// Where a slice of the text, such as a raw value, stands in it.
+    pub fn place_of(&self, part: &str) -> Range<usize> {
+        let start = json::offset_in(self.text, part);
+        start..start + part.len()
     }
 
     /// The value of `key` as text, when it is a string.

@@ -65,7 +65,7 @@ pub struct Record<'a> {
     pub piece: Piece,
     object: Option<Object<'a>>,
     /// Where the object's text begins in `bytes`: behind a byte order mark.
-    skipped: usize,
+    pub(crate) skipped: usize,
 }
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

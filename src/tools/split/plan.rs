@@ -5,18 +5,18 @@ use ctx_select::count::MessageCounter;
 use ctx_select::split::Keep;
 use ctx_transcript::Zone;
 
-use super::pins::Pin;
 use super::{Args, OnlyZone};
+use crate::pins::Pin;
 
 const DEFAULT_KEEP_MESSAGES: u64 = 20;
 
 /// What the flags mean.
-pub(super) struct Plan {
-    pub(super) keep: Keep,
-    pub(super) pins: Vec<Pin>,
+pub(crate) struct Plan {
+    pub(crate) keep: Keep,
+    pub(crate) pins: Vec<Pin>,
     /// There when tokens decide.
-    pub(super) counter: Option<MessageCounter>,
-    pub(super) only: Option<Zone>,
+    pub(crate) counter: Option<MessageCounter>,
+    pub(crate) only: Option<Zone>,
 }
 
 impl Args {

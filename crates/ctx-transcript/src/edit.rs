@@ -1,0 +1,257 @@
+//! Changing a record: some places of its text get other JSON, every other byte stays.
+
+use std::ops::Range;
+
+use crate::json;
+use crate::{Class, Line, Object, Record};
+
+/// Replacements in the text of one record's object; see [`Record::edited`].
+#[derive(Clone, Debug, Default)]
+pub struct Edits {
+    /// In the order of their places, which do not overlap.
+    replaced: Vec<(Range<usize>, String)>,
+}
+
+impl Edits {
+    /// None yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.replaced.is_empty()
+    }
+
+    /// Puts `json` in the place of the raw JSON at `place` of [`Object::text`].
+    ///
+    /// # Panics
+    ///
+    /// When the place overlaps one that is replaced already.
+    pub fn replace(&mut self, place: Range<usize>, json: String) {
+        let at = self
+            .replaced
+            .partition_point(|(other, _)| other.start < place.start);
+        let free = |other: &(Range<usize>, String)| {
+            other.0.end <= place.start || place.end <= other.0.start
+        };
+        let neighbours = at.saturating_sub(1)..(at + 1).min(self.replaced.len());
+        assert!(
+            self.replaced[neighbours].iter().all(free),
+            "two edits of one place"
+        );
+        self.replaced.insert(at, (place, json));
+    }
+
+    /// Leaves out what stands at `place`.
+    ///
+    /// # Panics
+    ///
+    /// As [`Self::replace`].
+    pub fn cut(&mut self, place: Range<usize>) {
+        self.replace(place, String::new());
+    }
+
+    /// [`Self::replace`] by a JSON string with this text.
+    pub fn replace_with_text(&mut self, place: Range<usize>, text: &str) {
+        self.replace(place, json::quoted(text));
+    }
+
+    /// The text of the object with the edits made.
+    pub fn of_object(&self, object: &Object<'_>) -> String {
+        let text = self.apply(object.text().as_bytes(), 0);
+        // Places are those of JSON values, so they cut no character.
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    /// The bytes of a record with the edits made; its object's text begins at `skipped`.
+    fn apply(&self, bytes: &[u8], skipped: usize) -> Vec<u8> {
+        let mut edited = Vec::with_capacity(bytes.len());
+        let mut from = 0;
+        for (place, json) in &self.replaced {
+            edited.extend_from_slice(&bytes[from..skipped + place.start]);
+            edited.extend_from_slice(json.as_bytes());
+            from = skipped + place.end;
+        }
+        edited.extend_from_slice(&bytes[from..]);
+        edited
+    }
+}
+
+impl Record<'_> {
+    /// The record's bytes without any tag, line end included, with the edits made.
+    ///
+    /// The record is still an object of the class it was: the edits replace JSON by JSON.
+    pub fn edited(&self, edits: &Edits) -> Vec<u8> {
+        if edits.is_empty() {
+            return self.untagged().into_owned();
+        }
+        let bytes = edits.apply(self.bytes, self.skipped);
+        let edited = Record::classify(Line {
+            bytes: &bytes,
+            number: self.line,
+            offset: self.offset,
+            piece: self.piece,
+        });
+        debug_assert_eq!(edited.class, Class::Object, "an edit broke the record");
+        edited.untagged().into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Edits;
+    use crate::{Dialect, Line, Piece, Record, dialect};
+
+    fn record(text: &str) -> Record<'_> {
+        Record::classify(Line {
+            bytes: text.as_bytes(),
+            number: 1,
+            offset: 0,
+            piece: Piece::Whole,
+        })
+    }
+
+    /// The record with the content of each result replaced by its number.
+    fn numbered(dialect: &dyn Dialect, text: &str) -> String {
+        let record = record(text);
+        let object = record.whole_object().expect("an object");
+        let places = dialect.result_contents(object);
+        let message = dialect.message(object).expect("a message");
+        assert_eq!(places.len(), message.results().count());
+        let mut edits = Edits::new();
+        // Their order does not matter.
+        for (number, place) in places.into_iter().enumerate().rev() {
+            if let Some(place) = place {
+                edits.replace_with_text(place, &format!("\"{number}\""));
+            }
+        }
+        String::from_utf8(record.edited(&edits)).expect("UTF-8")
+    }
+
+    #[test]
+    fn only_the_content_of_results_changes() {
+        let chat = dialect::by_name("chat").expect("chat");
+        let anthropic = dialect::by_name("anthropic").expect("anthropic");
+        let cases: [(&dyn Dialect, &str, &str); 6] = [
+            (
+                chat,
+                "\u{feff}{ \"role\":\"tool\" ,\"n\":1E2,\"content\" : [{\"type\":\"text\",\"text\":\"a\"}] ,\"tool_call_id\":\"c\"}\r\n",
+                "\u{feff}{ \"role\":\"tool\" ,\"n\":1E2,\"content\" : \"\\\"0\\\"\" ,\"tool_call_id\":\"c\"}\r\n",
+            ),
+            (
+                chat,
+                "{\"_ctx\":{\"zone\":\"old\"},\"content\":\"x\",\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"last\"}",
+                "{\"content\":\"x\",\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"\\\"0\\\"\"}",
+            ),
+            (
+                chat,
+                "{\"role\":\"user\",\"content\":\"stays\"}\n",
+                "{\"role\":\"user\",\"content\":\"stays\"}\n",
+            ),
+            (
+                anthropic,
+                "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"content\":\"a\",\"tool_use_id\":\"1\"}, {\"type\":\"text\",\"text\":\"b\"},{\"type\":\"tool_result\",\"tool_use_id\":\"2\",\"content\":[{\"type\":\"text\",\"text\":\"c\"}]}]}\n",
+                "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"content\":\"\\\"0\\\"\",\"tool_use_id\":\"1\"}, {\"type\":\"text\",\"text\":\"b\"},{\"type\":\"tool_result\",\"tool_use_id\":\"2\",\"content\":\"\\\"1\\\"\"}]}\n",
+            ),
+            (
+                anthropic,
+                "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"1\"}]}",
+                "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"1\"}]}",
+            ),
+            (
+                anthropic,
+                "{\"role\":\"assistant\",\"content\":[{\"type\":\"web_search_tool_result\",\"tool_use_id\":\"1\",\"content\":[{\"encrypted_content\":\"x\"}]}]}",
+                "{\"role\":\"assistant\",\"content\":[{\"type\":\"web_search_tool_result\",\"tool_use_id\":\"1\",\"content\":[{\"encrypted_content\":\"x\"}]}]}",
+            ),
+        ];
+        for (dialect, before, after) in cases {
+            assert_eq!(numbered(dialect, before), after);
+        }
+    }
+
+    /// The record without its reasoning.
+    fn without_reasoning(name: &str, text: &str) -> String {
+        let record = record(text);
+        let dialect = dialect::by_name(name).expect("a dialect");
+        let mut edits = Edits::new();
+        for place in dialect.reasoning(record.whole_object().expect("an object")) {
+            edits.cut(place);
+        }
+        String::from_utf8(record.edited(&edits)).expect("UTF-8")
+    }
+
+    #[test]
+    fn reasoning_goes_with_its_comma() {
+        let cases = [
+            (
+                "chat",
+                r#"{"role":"assistant", "reasoning_content" : "a" , "content":"x","reasoning":"b"}"#,
+                r#"{"role":"assistant",  "content":"x"}"#,
+            ),
+            (
+                "chat",
+                r#"{"reasoning":"b","role":"assistant","content":"x"}"#,
+                r#"{"role":"assistant","content":"x"}"#,
+            ),
+            (
+                "chat",
+                r#"{"role":"user","reasoning":"b","content":"x"}"#,
+                r#"{"role":"user","reasoning":"b","content":"x"}"#,
+            ),
+            (
+                "anthropic",
+                r#"{"role":"assistant","content":[ {"type":"thinking","thinking":"a, b"} , {"type":"text","text":"x"},{"type":"redacted_thinking","data":""}],"n":1}"#,
+                r#"{"role":"assistant","content":[  {"type":"text","text":"x"}],"n":1}"#,
+            ),
+            (
+                "anthropic",
+                r#"{"role":"assistant","content":[{"type":"thinking","thinking":"a"}]}"#,
+                r#"{"role":"assistant","content":[]}"#,
+            ),
+        ];
+        for (dialect, before, after) in cases {
+            assert_eq!(without_reasoning(dialect, before), after);
+        }
+    }
+
+    #[test]
+    fn arguments_have_their_places() {
+        let cases = [
+            (
+                "chat",
+                r#"{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}},{"id":"b","custom":{"name":"g","input":"x"}},{"id":"c","function":{"name":"h"}}],"function_call":{"name":"i","arguments":"[1]"}}"#,
+                vec![Some("\"{}\""), Some("\"x\""), None, Some("\"[1]\"")],
+            ),
+            (
+                "anthropic",
+                r#"{"role":"assistant","content":[{"type":"text","text":"t"},{"type":"tool_use","id":"a","name":"f","input":{"p" : 1}},{"type":"tool_use","id":"b","name":"f"}]}"#,
+                vec![Some(r#"{"p" : 1}"#), None],
+            ),
+        ];
+        for (name, text, expected) in cases {
+            let record = record(text);
+            let object = record.whole_object().expect("an object");
+            let dialect = dialect::by_name(name).expect("a dialect");
+            let places = dialect.call_arguments(object);
+            let found: Vec<_> = places
+                .into_iter()
+                .map(|place| place.map(|place| &text[place]))
+                .collect();
+            assert_eq!(found, expected);
+            assert_eq!(
+                dialect.message(object).expect("a message").calls().count(),
+                found.len()
+            );
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "two edits of one place")]
+    fn a_place_is_replaced_once() {
+        let mut edits = Edits::new();
+        edits.replace(5..9, String::new());
+        edits.replace(0..5, String::new());
+        edits.replace(8..10, String::new());
+    }
+}
