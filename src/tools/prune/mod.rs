@@ -14,9 +14,10 @@ use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Tool, parse_count, parse
 use ctx_select::prune::Glob;
 
 use crate::counting::CountingArgs;
-use crate::output::OutputArgs;
+use crate::output::{Output, OutputArgs};
 use crate::pins::Pin;
-use crate::session::ReadArgs;
+use crate::session::{ReadArgs, Session};
+pub(crate) use plan::Plan;
 use stream::Stream;
 use ttl::{Time, Ttl};
 
@@ -166,6 +167,19 @@ pub const TOOL: Tool = Tool {
 
 fn parse(matches: &ArgMatches) -> Result<Args, Failure> {
     Args::from_arg_matches(matches).map_err(Failure::new)
+}
+
+/// Prunes one session by a plan.
+pub(crate) fn prune(
+    plan: &Plan,
+    session: &mut Session,
+    output: Output<'_>,
+    io: &mut Io,
+) -> Result<(), Failure> {
+    let name = session.name.clone();
+    let mut stream = Stream::new(plan, session.dialect(), &name);
+    session.each(|record| stream.take(record))?;
+    stream.finish(true, io)?.write(0, output)
 }
 
 fn run(args: &Args, io: &mut Io) -> Outcome {
