@@ -4,6 +4,7 @@ use super::tools::ToolFilter;
 
 /// What a user asks for.
 #[derive(Clone, Debug, Default)]
+#[allow(clippy::struct_excessive_bools)] // Rules that do not depend on each other.
 pub struct Policy {
     /// Shorten long results.
     pub trim: Option<Trim>,

@@ -37,7 +37,9 @@ impl Trim {
                 1 => "a line of them looks like an error".to_owned(),
                 count => format!("{count} lines of them look like errors"),
             };
-            trimmed.push_str(&format!("... ({lines}) ...\n{}\n...\n", errors.join("\n")));
+            let errors = errors.join("\n");
+            let rescued = format!("... ({lines}) ...\n{errors}\n...\n");
+            trimmed.push_str(&rescued);
         }
         trimmed.push_str(&text[end..]);
         Some(trimmed)
