@@ -6,21 +6,26 @@
 pub mod checks;
 pub mod counting;
 pub mod output;
+pub mod parallel;
 pub mod pins;
 pub mod session;
 pub mod store;
 pub mod tagged;
 pub mod tools;
+pub mod triggers;
 
 use ctx_cli::Tool;
 
 /// Every tool, in the order of the alphabet.
 #[rustfmt::skip]
 pub const TOOLS: &[&Tool] = &[
+    &tools::check::TOOL,
+    &tools::compact::TOOL,
     &tools::count::TOOL,
     &tools::extract::TOOL,
     &tools::gc::TOOL,
     &tools::prune::TOOL,
+    &tools::offload::TOOL,
     &tools::rollback::TOOL,
     &tools::snapshot::TOOL,
     &tools::split::TOOL,

@@ -80,9 +80,17 @@ impl Session {
     /// Opens one operand.
     pub fn open(path: &Path, options: &Options, invalid: Invalid) -> Result<Self, Failure> {
         let input = Inputs::open(path)?;
-        let name = input.name;
-        let records =
-            Records::open(input.reader, options).map_err(|error| cannot_read(&name, &error))?;
+        Self::of(input.name, input.reader, options, invalid)
+    }
+
+    /// A session that is open already.
+    pub fn of(
+        name: String,
+        reader: Box<dyn Read + Send>,
+        options: &Options,
+        invalid: Invalid,
+    ) -> Result<Self, Failure> {
+        let records = Records::open(reader, options).map_err(|error| cannot_read(&name, &error))?;
         Ok(Self {
             name,
             records,
@@ -94,6 +102,11 @@ impl Session {
     /// Its dialect; `None` when the format is not known.
     pub fn dialect(&self) -> Option<&'static dyn Dialect> {
         self.records.dialect()
+    }
+
+    /// Whether it is one JSON document, whose messages come as records.
+    pub fn is_document(&self) -> bool {
+        self.records.document_members_beside().is_some()
     }
 
     /// Hands each record that is not left out to `handle`, to the end of the input.

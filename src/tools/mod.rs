@@ -1,8 +1,11 @@
 //! One module per tool: `Args` (what was typed) → `Plan` (what it means) → `run`.
 
+pub mod check;
+pub mod compact;
 pub mod count;
 pub mod extract;
 pub mod gc;
+pub mod offload;
 pub mod prune;
 pub mod rollback;
 pub mod snapshot;

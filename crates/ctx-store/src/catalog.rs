@@ -140,7 +140,7 @@ pub(crate) fn names_in(dir: &Path) -> Result<Vec<(SnapshotId, bool)>, StoreError
 }
 
 /// sha256 of what is left of `reader`.
-pub(crate) fn hash(reader: &mut impl Read) -> io::Result<String> {
+pub fn hash(reader: &mut impl Read) -> io::Result<String> {
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 128 * 1024];
     loop {

@@ -53,11 +53,11 @@ pub enum Replaced {
 /// A session file about to be replaced: locked, not open for writing elsewhere,
 /// its bytes taken. Dropped without [`Replacement::commit`], it leaves nothing.
 pub struct Replacement<'s> {
-    store: &'s Store,
-    session: SessionId,
+    pub(crate) store: &'s Store,
+    pub(crate) session: SessionId,
     _lock: SessionLock,
-    live: Live,
-    draft: Draft<'s>,
+    pub(crate) live: Live,
+    pub(crate) draft: Draft<'s>,
 }
 
 impl Store {

@@ -23,6 +23,7 @@ mod object;
 mod record;
 mod records;
 pub mod redact;
+pub mod repair;
 mod splice;
 mod spool;
 mod strings;

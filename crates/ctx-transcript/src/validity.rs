@@ -33,6 +33,14 @@ impl Rules {
         results_are_messages: false,
         user_first: true,
     };
+
+    pub(crate) fn results_are_messages(self) -> bool {
+        self.results_are_messages
+    }
+
+    pub(crate) fn user_first(self) -> bool {
+        self.user_first
+    }
 }
 
 /// Which demand is not met.
@@ -153,6 +161,21 @@ impl Validator {
         self.close();
         self.offences.sort();
         self.offences
+    }
+
+    /// As [`Self::finish`], with the calls apart that wait at the end for results
+    /// that may still come: the last exchange of a session whose agent runs.
+    pub fn finish_with_open(mut self) -> (Vec<Offence>, Vec<Offence>) {
+        let mut open = Vec::new();
+        if self.results_may_come {
+            let waiting = std::mem::take(&mut self.calls).into_iter();
+            open.extend(waiting.filter(|call| !call.answered).map(|call| Offence {
+                line: call.line,
+                rule: Rule::UnansweredCall,
+                id: call.id,
+            }));
+        }
+        (self.finish(), open)
     }
 
     fn push_as_messages(&mut self, line: u64, outline: &Outline<'_>) {
@@ -333,6 +356,30 @@ mod tests {
             offences(&Anthropic, &[USER, USE]),
             [(2, Rule::UnansweredCall, "t".into())]
         );
+    }
+
+    /// How many offences, and the ids of the calls that wait.
+    fn with_open(dialect: &dyn Dialect, records: &[&str]) -> (usize, Vec<String>) {
+        let mut validator = super::Validator::new(dialect.rules());
+        for (line, text) in (1..).zip(records) {
+            let object = Object::parse(text).expect("an object");
+            validator.push(line, &dialect.outline(&object).expect("a message"));
+        }
+        let (offences, open) = validator.finish_with_open();
+        (offences.len(), open.into_iter().map(|o| o.id).collect())
+    }
+
+    #[test]
+    fn calls_at_the_end_wait_until_something_else_follows() {
+        let (ab, b) = (calls(&["a", "b"]), tool("b"));
+        let a_waits = (0, vec!["a".to_owned()]);
+        assert_eq!(with_open(&Chat, &[USER, &ab, &b]), a_waits);
+        assert_eq!(with_open(&Chat, &[USER, &ab, &b, USER]), (1, vec![]));
+        assert_eq!(with_open(&Chat, &[USER, &ab, &b, &b]).0, 1);
+        let t_waits = (0, vec!["t".to_owned()]);
+        assert_eq!(with_open(&Anthropic, &[USER, USE]), t_waits);
+        assert_eq!(with_open(&Anthropic, &[USER, USE, USER]), (1, vec![]));
+        assert_eq!(with_open(&Anthropic, &[USER, USE, RESULT]), (0, vec![]));
     }
 
     #[test]

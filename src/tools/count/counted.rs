@@ -1,9 +1,7 @@
-//! One file, counted; and many at a time.
+//! One file, counted.
 
 use std::io::Read;
-use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::path::Path;
 
 use ctx_cli::{Failure, Inputs, Io};
 use ctx_select::count::MessageCounter;
@@ -185,62 +183,6 @@ impl Counted {
                 "{name}: lines that hold no conversation (\"messages\"): {}",
                 self.no_conversation
             ));
-        }
-    }
-}
-
-/// Runs `count` for each path on up to `jobs` threads; the results are in the
-/// order of the paths.
-pub(super) fn in_parallel<T: Send>(
-    paths: &[PathBuf],
-    jobs: NonZeroUsize,
-    count: impl Fn(&Path) -> T + Sync,
-) -> Vec<T> {
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut done = Vec::new();
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            match paths.get(at) {
-                Some(path) => done.push((at, count(path))),
-                None => return done,
-            }
-        }
-    };
-    let threads = jobs.get().min(paths.len());
-    if threads <= 1 {
-        return work().into_iter().map(|(_, result)| result).collect();
-    }
-    let mut results: Vec<(usize, T)> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let joined = threads.into_iter().map(|thread| match thread.join() {
-            Ok(done) => done,
-            Err(panic) => std::panic::resume_unwind(panic),
-        });
-        joined.flatten().collect()
-    });
-    results.sort_unstable_by_key(|(at, _)| *at);
-    results.into_iter().map(|(_, result)| result).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::num::NonZeroUsize;
-    use std::path::PathBuf;
-
-    use super::in_parallel;
-
-    #[test]
-    fn results_come_in_the_order_of_the_paths() {
-        let paths: Vec<PathBuf> = (0..50).map(|n| PathBuf::from(n.to_string())).collect();
-        let names: Vec<String> = (0..50).map(|n| n.to_string()).collect();
-        for jobs in [1, 2, 7, 200] {
-            let jobs = NonZeroUsize::new(jobs).expect("not zero");
-            let results = in_parallel(&paths, jobs, |path| {
-                std::thread::yield_now();
-                path.display().to_string()
-            });
-            assert_eq!(results, names);
         }
     }
 }

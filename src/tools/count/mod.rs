@@ -15,6 +15,7 @@ use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool};
 
 use crate::counting::{Counting, CountingArgs};
 use crate::output::OutputArgs;
+use crate::parallel::{in_parallel, jobs_of};
 use crate::session::ReadArgs;
 use breakdown::By;
 use counted::Counted;
@@ -125,8 +126,7 @@ impl Plan {
                 "annotate each file by itself, or pipe them in: cat … | ctx-count --annotate",
             ));
         }
-        let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        let jobs = args.jobs.unwrap_or_else(cores);
+        let jobs = jobs_of(args.jobs);
         Ok(Self {
             jobs_per_file: (jobs.get() / inputs.count().max(1)).max(1),
             inputs,
@@ -163,7 +163,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 /// Counts the files; those that fail are reported in their order. When none is
 /// left the failure is the tool's.
 fn count_all(args: &Args, plan: &Plan, io: &mut Io) -> Result<(Vec<Counted>, ExitStatus), Failure> {
-    let results = counted::in_parallel(plan.inputs.paths(), plan.jobs, |path| {
+    let results = in_parallel(plan.inputs.paths(), plan.jobs, |path| {
         Counted::of(path, args, plan)
     });
     let (mut counted, mut failures) = (Vec::new(), Vec::new());

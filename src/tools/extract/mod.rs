@@ -10,14 +10,15 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool};
-use ctx_memory::Kind;
-use ctx_store::SessionId;
+use ctx_memory::{Extractor, Item, Kind};
+use ctx_store::{SessionId, Store};
 
 use self::into::Target;
 use self::pass::Pass;
 use self::read::Read;
+use self::select::Selector;
 use crate::output::OutputArgs;
-use crate::session::ReadArgs;
+use crate::session::{ReadArgs, Session};
 use crate::store::{StoreArgs, failure, session_id};
 
 /// The tool.
@@ -178,6 +179,23 @@ impl ExtractArgs {
             .map(|id| id.to_string())
             .map_err(failure)
     }
+}
+
+/// What the old zone of a tagged session holds, which is known to be whole.
+pub(crate) fn of_old_zone(session: &mut Session, id: &SessionId) -> Result<Vec<Item>, Failure> {
+    let mut extractor = Extractor::new(id.to_string(), &Kind::ALL);
+    let mut selector = Selector::new(session.dialect(), Some(ZoneArg::Old), false);
+    let mut items = Vec::new();
+    session.each(|record| {
+        items.extend(selector.items(record, &mut extractor)?);
+        Ok(())
+    })?;
+    Ok(items)
+}
+
+/// Merges items into the memory of a store.
+pub(crate) fn into_memory(store: Store, items: &[Item]) -> Result<(), Failure> {
+    Target::store(store).merge(items).map(|_| ())
 }
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {

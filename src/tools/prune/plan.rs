@@ -77,7 +77,7 @@ impl Args {
             tail_share: self.tail_share.unwrap_or(default.tail_share),
             rescue_lines: self.rescue_lines.map_or(default.rescue_lines, size),
         };
-        if trim.head_share + trim.tail_share > 1.0 {
+        if trim.head_share.of(WHOLE) + trim.tail_share.of(WHOLE) > WHOLE {
             return Err(
                 Failure::new("--head-share and --tail-share are more than the whole")
                     .hint("together they are 1 at most"),
@@ -96,6 +96,9 @@ impl Plan {
         }
     }
 }
+
+/// Shares have six decimals.
+const WHOLE: u64 = 1_000_000;
 
 /// No text is longer than memory.
 fn size(count: u64) -> usize {

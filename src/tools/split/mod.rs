@@ -8,7 +8,7 @@ mod stream;
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser, ValueEnum};
-use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool, parse_count, parse_share};
+use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool, parse_count};
 use ctx_transcript::{Options, ZoneReader};
 
 use crate::counting::CountingArgs;
@@ -16,7 +16,9 @@ use crate::output::{Output, OutputArgs};
 use crate::pins::Pin;
 use crate::session::{Invalid, ReadArgs, Session};
 use crate::tagged::ended_early;
+pub(crate) use plan::Plan;
 use sink::Sink;
+pub(crate) use sink::Written;
 use stream::Stream;
 
 /// Decide which records of a session are to be summarized and which are kept
@@ -140,21 +142,32 @@ fn run(args: &Args, io: &mut Io) -> Outcome {
         ));
     }
     let output = args.output.open(io)?;
-    let mut sink = Sink::new(output, plan.only);
-    if args.read.batch {
+    let written = if args.read.batch {
+        let mut sink = Sink::new(output, plan.only);
         session.each(|record| batch::split(&plan, dialect, record, &mut sink))?;
+        sink.finish()?
     } else {
-        let mut stream = Stream::new(&plan, dialect);
-        session.each(|record| stream.take(record, &mut sink))?;
-        stream.finish(&mut sink)?;
-    }
-    let written = sink.finish()?;
+        split(&plan, &mut session, output)?
+    };
     session.report(io);
     io.note(format_args!(
         "{}: {} system, {} old, {} keep",
         session.name, written.system, written.old, written.keep
     ));
     Ok(ExitStatus::Done)
+}
+
+/// Tags the records of one session.
+pub(crate) fn split(
+    plan: &Plan,
+    session: &mut Session,
+    output: Output<'_>,
+) -> Result<Written, Failure> {
+    let mut sink = Sink::new(output, plan.only);
+    let mut stream = Stream::new(plan, session.dialect());
+    session.each(|record| stream.take(record, &mut sink))?;
+    stream.finish(&mut sink)?;
+    sink.finish()
 }
 
 /// Removes tags; with `--only`, and what is not in the zone.
@@ -177,4 +190,11 @@ fn strip(args: &Args, mut session: Session, io: &mut Io) -> Outcome {
     }
     output.finish()?;
     Ok(ExitStatus::Done)
+}
+
+fn parse_share(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|share| (0.0..=1.0).contains(share))
+        .ok_or_else(|| "expected a share from 0 to 1, such as 0.3".to_owned())
 }

@@ -11,12 +11,12 @@ use crate::pins::Pin;
 const DEFAULT_KEEP_MESSAGES: u64 = 20;
 
 /// What the flags mean.
-pub(super) struct Plan {
-    pub(super) keep: Keep,
-    pub(super) pins: Vec<Pin>,
+pub(crate) struct Plan {
+    pub(crate) keep: Keep,
+    pub(crate) pins: Vec<Pin>,
     /// There when tokens decide.
-    pub(super) counter: Option<MessageCounter>,
-    pub(super) only: Option<Zone>,
+    pub(crate) counter: Option<MessageCounter>,
+    pub(crate) only: Option<Zone>,
 }
 
 impl Args {

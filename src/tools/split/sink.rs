@@ -28,10 +28,12 @@ pub(super) struct Sink<'a> {
 
 /// How many records were written, by zone.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Written {
-    pub(super) system: u64,
-    pub(super) old: u64,
-    pub(super) keep: u64,
+pub(crate) struct Written {
+    pub(crate) system: u64,
+    pub(crate) old: u64,
+    pub(crate) keep: u64,
+    /// Number of the first one that is kept, from 0, with all before it counted.
+    pub(crate) first_keep: Option<u64>,
 }
 
 const CHUNK: usize = 1 << 20;
@@ -125,7 +127,10 @@ impl Written {
         match zone {
             Zone::System => self.system += 1,
             Zone::Old => self.old += 1,
-            Zone::Keep => self.keep += 1,
+            Zone::Keep => {
+                self.first_keep.get_or_insert(self.system + self.old);
+                self.keep += 1;
+            }
         }
     }
 

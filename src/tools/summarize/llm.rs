@@ -15,7 +15,7 @@ use super::writer::{Model, Writer};
 /// What is said about the model, its server and its prompt.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "With --method llm")]
-pub(super) struct LlmArgs {
+pub(crate) struct LlmArgs {
     /// Server to ask; without one nothing is ever sent
     ///
     /// A URL that ends in /chat/completions or /messages is used as it stands;
@@ -33,7 +33,7 @@ pub(super) struct LlmArgs {
         env = "CTX_LLM_MODEL",
         hide_env_values = true
     )]
-    llm_model: Option<String>,
+    pub(crate) llm_model: Option<String>,
     /// Window of the model in tokens; a longer input is summed up in parts
     /// [default: the model's, else 32000]
     #[arg(long, value_name = "TOKENS", value_parser = parse_count)]
@@ -45,14 +45,14 @@ pub(super) struct LlmArgs {
     ///
     /// A file has {{transcript}} in it, and {{earlier}}, {{instructions}} and
     /// {{target}} as wanted
-    #[arg(long, value_name = "NAME|FILE", default_value = "sanbot")]
-    template: String,
+    #[arg(long, value_name = "NAME|FILE", default_value = DEFAULT_TEMPLATE)]
+    pub(crate) template: String,
     /// What the summary shall stress
     #[arg(long, value_name = "TEXT")]
-    instructions: Option<String>,
+    pub(crate) instructions: Option<String>,
     /// What to do when no model answers
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
-    on_failure: OnFailure,
+    pub(crate) on_failure: OnFailure,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -64,7 +64,7 @@ enum ApiName {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum OnFailure {
+pub(crate) enum OnFailure {
     /// Take the rule summary, and say so
     #[default]
     Rule,
@@ -72,14 +72,26 @@ enum OnFailure {
     Fail,
 }
 
+const DEFAULT_TEMPLATE: &str = "sanbot";
 const DEFAULT_TARGET: u64 = 500;
 const SYNAPSE_TARGET: u64 = 8_000;
 const DEFAULT_WINDOW: u64 = 32_000;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 impl LlmArgs {
+    /// Whether a server is named.
+    pub(crate) fn has_server(&self) -> bool {
+        let url = self.llm_url.as_deref();
+        url.is_some_and(|url| !url.trim().is_empty())
+    }
+
+    /// Whether the prompt is the usual one.
+    pub(crate) fn template_is_default(&self) -> bool {
+        self.template == DEFAULT_TEMPLATE
+    }
+
     /// The writer these flags ask for: without a server, the rule's.
-    pub(super) fn writer(
+    pub(crate) fn writer(
         &self,
         encoding: Encoding,
         target: Option<u64>,

@@ -17,13 +17,13 @@ use ctx_summary::Recognizer;
 use ctx_tokens::Encoding;
 use ctx_transcript::{Role, ZoneReader};
 
-use crate::output::OutputArgs;
+use crate::output::{Output, OutputArgs};
 use crate::session::{Invalid, ReadArgs, Session};
 use crate::store::{StoreArgs, failure, session_id};
 use crate::tagged::ended_early;
-use llm::LlmArgs;
+pub(crate) use llm::{LlmArgs, OnFailure};
 use stream::Done;
-use writer::Writer;
+pub(crate) use writer::Writer;
 
 /// Replace the old zone of a session by one message that sums it up
 ///
@@ -113,7 +113,7 @@ enum Method {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum SummaryRole {
+pub(crate) enum SummaryRole {
     /// A message of the user
     #[default]
     User,
@@ -121,6 +121,23 @@ enum SummaryRole {
     Assistant,
     /// A system message
     System,
+}
+
+impl Said {
+    /// Whether nothing new was summed up.
+    pub(crate) fn is_only_earlier(&self) -> bool {
+        self.messages == self.earlier
+    }
+}
+
+impl SummaryRole {
+    pub(crate) fn role(self) -> Role {
+        match self {
+            Self::User => Role::User,
+            Self::Assistant => Role::Assistant,
+            Self::System => Role::System,
+        }
+    }
 }
 
 /// The table's entry.
@@ -136,16 +153,26 @@ fn parse(matches: &ArgMatches) -> Result<Args, Failure> {
 }
 
 /// What the flags mean.
-struct Plan {
-    recognizer: Recognizer,
-    header: Option<String>,
-    role: Role,
-    encoding: Encoding,
-    strict: bool,
-    /// The transcript for a model is wanted.
-    for_model: bool,
-    drop_bad: bool,
-    writer: Writer,
+pub(crate) struct Plan {
+    pub(crate) recognizer: Recognizer,
+    pub(crate) header: Option<String>,
+    pub(crate) role: Role,
+    pub(crate) encoding: Encoding,
+    pub(crate) strict: bool,
+    pub(crate) drop_bad: bool,
+    /// Whether it is said how long the summary is beside what it replaces.
+    pub(crate) tell_sizes: bool,
+    pub(crate) writer: Writer,
+}
+
+/// What was summed up.
+pub(crate) struct Said {
+    /// How many messages left.
+    pub(crate) messages: u64,
+    /// How many of them were summaries already.
+    pub(crate) earlier: u64,
+    /// The text in their place.
+    pub(crate) text: String,
 }
 
 impl Args {
@@ -157,15 +184,11 @@ impl Args {
         Ok(Plan {
             recognizer: Recognizer::new(self.header.as_deref()),
             header: self.header.clone(),
-            role: match self.role {
-                SummaryRole::User => Role::User,
-                SummaryRole::Assistant => Role::Assistant,
-                SummaryRole::System => Role::System,
-            },
+            role: self.role.role(),
             encoding: self.encoding,
             strict: self.strict,
-            for_model: writer.asks_a_model(),
             drop_bad: self.read.invalid == Invalid::Drop,
+            tell_sizes: true,
             writer,
         })
     }
@@ -173,12 +196,12 @@ impl Args {
     /// Appends the summary to the session's in the store, before it leaves: who
     /// sees the output can rely on it.
     fn remember(&self, done: &Done, matches: &ArgMatches, io: &mut Io) -> Outcome {
-        let (Some(session), Some((messages, text))) = (&self.session, &done.said) else {
+        let (Some(session), Some(said)) = (&self.session, &done.said) else {
             return Ok(ExitStatus::Done);
         };
         let store = self.store.open(&TOOL, matches)?;
         match store
-            .append_summary(session, *messages, text)
+            .append_summary(session, said.messages, &said.text)
             .map_err(failure)
         {
             Err(failure) if failure.exit_status() == ExitStatus::Uncertain => {
@@ -225,6 +248,23 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     done.write(&mut output)?;
     output.finish()?;
     Ok(status)
+}
+
+/// Sums up the old zone of one tagged session, which is known to be whole.
+pub(crate) fn summarize(
+    plan: &Plan,
+    session: &mut Session,
+    mut output: Output<'_>,
+    io: &mut Io,
+) -> Result<Option<Said>, Failure> {
+    let name = session.name.clone();
+    let mut stream = stream::Stream::new(plan, session.dialect(), &name);
+    session.each(|record| stream.take(record))?;
+    let mut done = stream.finish(io)?;
+    let said = done.said.take();
+    done.write(&mut output)?;
+    output.finish()?;
+    Ok(said)
 }
 
 /// Whether all of the stream came, and was split at all.

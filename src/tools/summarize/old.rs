@@ -17,6 +17,8 @@ pub(super) struct OldZone {
     pub(super) earlier: Vec<String>,
     /// Messages that leave.
     pub(super) messages: u64,
+    /// Of them, summaries of earlier compactions.
+    pub(super) earlier_messages: u64,
     /// Secrets taken out of earlier summaries before they are sent.
     pub(super) redacted: usize,
     /// Everything said in it, up to [`COMPARED`] bytes, and its whole length.
@@ -41,9 +43,10 @@ impl OldZone {
     pub(super) fn new(plan: &Plan) -> Self {
         Self {
             rule: RuleSummary::new(),
-            transcript: plan.for_model.then(Transcript::default),
+            transcript: plan.writer.asks_a_model().then(Transcript::default),
             earlier: Vec::new(),
             messages: 0,
+            earlier_messages: 0,
             redacted: 0,
             texts: Vec::new(),
             bytes: 0,
@@ -67,6 +70,7 @@ impl OldZone {
             }
         }
         if let Some(text) = plan.recognizer.summary_in(dialect, object, message) {
+            self.earlier_messages += 1;
             self.push_earlier(&text);
             return;
         }

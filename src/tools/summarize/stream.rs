@@ -5,9 +5,9 @@ use ctx_cli::{Failure, Io};
 use ctx_summary::compose;
 use ctx_transcript::{Class, Dialect, Piece, Record, Role, Spool, Zone, ZoneReader};
 
-use super::Plan;
 use super::bad::Bad;
 use super::old::{OldZone, Sizes};
+use super::{Plan, Said};
 use crate::checks::Checks;
 use crate::output::Output;
 use crate::tagged::cannot_spool;
@@ -46,8 +46,8 @@ pub(super) struct Done {
     before: usize,
     summary: Vec<u8>,
     behind: usize,
-    /// What was summed up: how many messages, and the text.
-    pub(super) said: Option<(u64, String)>,
+    /// What was summed up.
+    pub(super) said: Option<Said>,
 }
 
 impl<'p> Stream<'p> {
@@ -167,7 +167,11 @@ impl<'p> Stream<'p> {
             before: self.before,
             summary,
             behind: self.behind,
-            said: Some((old.zone.messages, text)),
+            said: Some(Said {
+                messages: old.zone.messages,
+                earlier: old.zone.earlier_messages,
+                text,
+            }),
         })
     }
 }
@@ -182,6 +186,9 @@ pub(super) fn summary_text(
     let summary = plan.writer.write(old, name, io)?;
     let text = compose(plan.header.as_deref(), &summary);
     let messages = old.messages;
+    if !plan.tell_sizes {
+        return Ok(text);
+    }
     match old.sizes(&text, io.verbosity()) {
         Some(Sizes { before, after }) if after >= before => io.warn(format_args!(
             "{name}: the summary is no shorter than what it replaces: {before} tokens, now {after}"

@@ -8,7 +8,7 @@ use ctx_tokens::Encoding;
 use super::old::OldZone;
 
 /// Writes summaries.
-pub(super) struct Writer {
+pub(crate) struct Writer {
     encoding: Encoding,
     /// What a rule summary must fit into.
     limit: Option<u64>,
@@ -27,7 +27,7 @@ pub(super) struct Model {
 }
 
 impl Writer {
-    pub(super) fn rule(encoding: Encoding, limit: Option<u64>) -> Self {
+    pub(crate) fn rule(encoding: Encoding, limit: Option<u64>) -> Self {
         Self {
             encoding,
             limit,

@@ -1,6 +1,7 @@
 //! What is to be pruned: every rule is off unless asked for.
 
 use super::tools::ToolFilter;
+use crate::share::Share;
 
 /// What a user asks for.
 #[derive(Clone, Debug, Default)]
@@ -49,14 +50,14 @@ impl Policy {
 }
 
 /// How a long text is shortened.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trim {
     /// Texts with more characters are shortened.
     pub max_chars: usize,
     /// The share of that limit that is kept of the text's beginning.
-    pub head_share: f64,
+    pub head_share: Share,
     /// The share of that limit that is kept of its end.
-    pub tail_share: f64,
+    pub tail_share: Share,
     /// How many lines that look like errors are kept of what is between.
     pub rescue_lines: usize,
 }
@@ -65,8 +66,8 @@ impl Default for Trim {
     fn default() -> Self {
         Self {
             max_chars: 10_000,
-            head_share: 0.3,
-            tail_share: 0.3,
+            head_share: Share::of_percent(30),
+            tail_share: Share::of_percent(30),
             rescue_lines: 10,
         }
     }

@@ -1,0 +1,80 @@
+//! What can be wrong with a policy, and what is worth a word.
+
+use std::fmt;
+
+use serde_json::Value;
+
+/// Why a configuration cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// The text cannot be read at all.
+    #[error("{}not valid {format}: {why}", line.map(|line| format!("line {line}: ")).unwrap_or_default())]
+    Syntax {
+        /// `TOML` or `JSON5`.
+        format: &'static str,
+        /// Line of the text, from 1, where it is known.
+        line: Option<u64>,
+        /// What the parser says.
+        why: String,
+    },
+    /// A value is of the wrong type or out of range.
+    #[error("{key}: expected {wanted}, found {found}")]
+    Wrong {
+        /// The key with the tables it stands in, or the environment variable.
+        key: String,
+        /// What is wanted.
+        wanted: String,
+        /// What is there.
+        found: String,
+    },
+    /// Settings of a compaction are looked for, and there are none.
+    #[error(
+        "no settings of a compaction; expected a table of ctx-tools such as [trigger], \
+         or compaction, agent.compaction, agents.defaults.compaction or contextPruning"
+    )]
+    NoSettings,
+}
+
+impl ConfigError {
+    pub(crate) fn wrong(key: &str, wanted: impl Into<String>, found: &Value) -> Self {
+        Self::Wrong {
+            key: key.to_owned(),
+            wanted: wanted.into(),
+            found: describe(found),
+        }
+    }
+}
+
+/// A value in a few words.
+fn describe(value: &Value) -> String {
+    match value {
+        Value::Object(_) => "a table".to_owned(),
+        Value::Array(_) => "a list".to_owned(),
+        Value::String(text) if text.chars().count() > 40 => {
+            let start: String = text.chars().take(40).collect();
+            format!("a text that begins with {start:?}")
+        }
+        value => value.to_string(),
+    }
+}
+
+/// Something in a configuration that has no effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Warning {
+    /// No such key.
+    Unknown(String),
+    /// A key of the other system that nothing here answers to.
+    NotUsed(String),
+    /// Settings of a second shape in the same file.
+    Shadowed(String),
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(key) => write!(f, "unknown key {key}"),
+            Self::NotUsed(key) => write!(f, "{key} is not used here"),
+            Self::Shadowed(key) => write!(f, "{key} is not read: the file has other settings too"),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! A part of a whole, exact: what `0.8` means to the one who wrote it.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A share between 0 (left out) and 1, in millionths.
+///
+/// As a binary fraction `0.29 × 100` is a little less than 29; limits are
+/// compared to the token, so shares are decimal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Share(u32);
+
+const ONE: u32 = 1_000_000;
+
+/// What is no share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a share such as 0.8 or 80%, above 0 and up to 1, with at most six decimals")]
+pub struct NotAShare;
+
+impl Share {
+    /// The whole.
+    pub const WHOLE: Self = Self(ONE);
+
+    /// So many millionths.
+    pub const fn of_millionths(millionths: u32) -> Result<Self, NotAShare> {
+        if millionths == 0 || millionths > ONE {
+            return Err(NotAShare);
+        }
+        Ok(Self(millionths))
+    }
+
+    /// Hundredths, for constants: 1 to 100.
+    pub const fn of_percent(percent: u8) -> Self {
+        assert!(percent > 0 && percent <= 100, "a share is 1 to 100 percent");
+        Self(percent as u32 * (ONE / 100))
+    }
+
+    /// That share of `whole`, rounded down: a whole number is above the exact
+    /// product if and only if it is above this.
+    pub fn of(self, whole: u64) -> u64 {
+        let product = u128::from(whole) * u128::from(self.0) / u128::from(ONE);
+        u64::try_from(product).expect("a share is not more than the whole")
+    }
+}
+
+impl FromStr for Share {
+    type Err = NotAShare;
+
+    /// Reads `0.8`, `.8`, `1` or `80%`.
+    fn from_str(text: &str) -> Result<Self, NotAShare> {
+        let (number, places) = match text.strip_suffix('%') {
+            Some(percent) => (percent, 4),
+            None => (text, 6),
+        };
+        let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
+        let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+        if whole.len() + decimals.len() == 0
+            || whole.len() > 3
+            || decimals.len() > places
+            || !digits(whole)
+            || !digits(decimals)
+        {
+            return Err(NotAShare);
+        }
+        let millionths = format!("{whole}{decimals:0<places$}").parse();
+        Self::of_millionths(millionths.map_err(|_| NotAShare)?)
+    }
+}
+
+impl TryFrom<f64> for Share {
+    type Error = NotAShare;
+
+    /// The decimal number that is written like `share`.
+    fn try_from(share: f64) -> Result<Self, NotAShare> {
+        share.to_string().parse()
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", f64::from(self.0) / f64::from(ONE))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NotAShare, Share};
+
+    #[test]
+    fn shares_are_read_and_written() {
+        for (text, shown) in [
+            ("0.8", "0.8"),
+            (".75", "0.75"),
+            ("1", "1"),
+            ("1.000000", "1"),
+            ("80%", "0.8"),
+            ("12.5%", "0.125"),
+            ("100%", "1"),
+            ("0.000001", "0.000001"),
+        ] {
+            let share: Share = text.parse().expect("a share");
+            assert_eq!(share.to_string(), shown);
+        }
+        for text in [
+            "",
+            ".",
+            "%",
+            "0",
+            "0.0",
+            "0%",
+            "1.1",
+            "101%",
+            "80",
+            "-0.5",
+            "+0.5",
+            "0.8x",
+            "0,8",
+            "1e-1",
+            "0.0000001",
+            "NaN",
+        ] {
+            assert_eq!(text.parse::<Share>(), Err(NotAShare), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_a_configuration_are_shares() {
+        assert_eq!(Share::try_from(0.29), "0.29".parse());
+        assert_eq!(Share::try_from(1.0), Ok(Share::WHOLE));
+        for bad in [0.0, -0.1, 1.01, f64::NAN, f64::INFINITY] {
+            assert_eq!(Share::try_from(bad), Err(NotAShare), "{bad}");
+        }
+    }
+
+    #[test]
+    fn products_are_those_of_decimal_numbers() {
+        assert_eq!(Share::of_percent(29).of(100), 29);
+        assert_eq!(Share::of_percent(80).of(128_000), 102_400);
+        assert_eq!(Share::of_percent(75).of(7), 5);
+        assert_eq!(Share::WHOLE.of(u64::MAX), u64::MAX);
+        assert_eq!(Share::of_percent(50).of(0), 0);
+    }
+}

@@ -1,0 +1,272 @@
+//! Whether a compaction is due: what is measured of a session, the limits it is
+//! held against, and which of them it exceeds.
+//!
+//! Every limit is the last value that is still allowed: a trigger fires when the
+//! value is strictly above it. "80 messages" fires at the 81st, "0.8 of a window
+//! of 128,000" at 102,401 tokens.
+
+use std::fmt;
+
+use crate::share::Share;
+
+/// The window that is taken where no model says its own.
+pub const DEFAULT_WINDOW: u64 = 128_000;
+
+/// The share of the window that is taken where no trigger is given.
+pub const DEFAULT_SHARE: Share = Share::of_percent(80);
+
+/// How large a session is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    /// Messages, system ones left out.
+    pub messages: u64,
+    /// User messages that begin a turn.
+    pub turns: u64,
+    /// Tokens of all messages, system ones too, as counted.
+    pub tokens: u64,
+    /// Bytes of the text of all tool results.
+    pub tool_bytes: u64,
+    /// Tokens of the context as the provider reported them, where the records say.
+    pub reported_tokens: Option<u64>,
+    /// Whether the model refused the session because its window was full.
+    pub overflow: bool,
+}
+
+impl Size {
+    /// Tokens of the context: counted, or reported where that is more. A
+    /// compaction that comes early costs less than a call that is refused.
+    pub fn context(&self) -> u64 {
+        self.tokens.max(self.reported_tokens.unwrap_or(0))
+    }
+}
+
+/// When a compaction is due: any trigger that is given may fire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Triggers {
+    /// More messages than this, system ones left out.
+    pub messages: Option<u64>,
+    /// A context of more tokens than this.
+    pub tokens: Option<u64>,
+    /// A context of more than this share of the window.
+    pub share: Option<Share>,
+    /// A context of more than the window without so many tokens.
+    pub reserve: Option<u64>,
+    /// What `share` and `reserve` are measured against.
+    pub window: u64,
+    /// More bytes of tool results than this.
+    pub tool_bytes: Option<u64>,
+    /// More turns than this.
+    pub turns: Option<u64>,
+    /// Not a trigger but a condition of all the others except an overflow: with
+    /// fewer messages than this nothing is due.
+    pub min_messages: Option<u64>,
+    /// Above this share of any limit what is worth keeping is to be saved
+    /// ([`Step::Flush`]), above the limit itself the session is to be compacted.
+    pub flush_share: Option<Share>,
+    /// Whether an overflow that the model reported is a trigger.
+    pub on_overflow: bool,
+}
+
+impl Default for Triggers {
+    /// No trigger at all.
+    fn default() -> Self {
+        Self {
+            messages: None,
+            tokens: None,
+            share: None,
+            reserve: None,
+            window: DEFAULT_WINDOW,
+            tool_bytes: None,
+            turns: None,
+            min_messages: None,
+            flush_share: None,
+            on_overflow: false,
+        }
+    }
+}
+
+/// One of [`Triggers`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Trigger {
+    /// [`Triggers::messages`].
+    Messages,
+    /// [`Triggers::tokens`].
+    Tokens,
+    /// [`Triggers::share`].
+    Share,
+    /// [`Triggers::reserve`].
+    Reserve,
+    /// [`Triggers::tool_bytes`].
+    ToolBytes,
+    /// [`Triggers::turns`].
+    Turns,
+    /// [`Triggers::on_overflow`].
+    Overflow,
+}
+
+impl Trigger {
+    /// Its word in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Messages => "messages",
+            Self::Tokens => "tokens",
+            Self::Share => "share",
+            Self::Reserve => "reserve",
+            Self::ToolBytes => "tool-bytes",
+            Self::Turns => "turns",
+            Self::Overflow => "overflow",
+        }
+    }
+}
+
+impl fmt::Display for Trigger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What is due, the least first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Step {
+    /// Nothing.
+    #[default]
+    None,
+    /// Save what is worth keeping; the session stays as it is.
+    Flush,
+    /// Compact the session.
+    Compact,
+}
+
+impl Step {
+    /// Its word in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Flush => "flush",
+            Self::Compact => "compact",
+        }
+    }
+}
+
+/// One trigger, held against a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// Which.
+    pub trigger: Trigger,
+    /// What the session has; for [`Trigger::Overflow`] 1 or 0.
+    pub value: u64,
+    /// The last value that is still allowed.
+    pub limit: u64,
+    /// What it asks for.
+    pub step: Step,
+}
+
+impl Reading {
+    /// Whether it fired: a flush is not enough.
+    pub fn fired(&self) -> bool {
+        self.step == Step::Compact
+    }
+
+    /// How far it is: `value / limit`; `None` where the limit is 0.
+    pub fn reached(&self) -> Option<f64> {
+        (self.limit > 0).then(|| self.value as f64 / self.limit as f64)
+    }
+}
+
+/// What the triggers say of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// Each trigger that is given, in the order of [`Trigger`].
+    pub readings: Vec<Reading>,
+    /// When there are fewer messages than [`Triggers::min_messages`]: that
+    /// number. Nothing but an overflow has fired then.
+    pub held_back: Option<u64>,
+    /// The most that any trigger asks for.
+    pub step: Step,
+}
+
+impl Due {
+    /// The triggers that fired.
+    pub fn fired(&self) -> impl Iterator<Item = &Reading> {
+        self.readings.iter().filter(|reading| reading.fired())
+    }
+}
+
+impl Triggers {
+    /// Whether none is given.
+    pub fn is_empty(&self) -> bool {
+        let limits = [
+            self.messages,
+            self.tokens,
+            self.reserve,
+            self.tool_bytes,
+            self.turns,
+        ];
+        limits.iter().all(Option::is_none) && self.share.is_none() && !self.on_overflow
+    }
+
+    /// Holds each trigger that is given against `size`.
+    pub fn check(&self, size: &Size) -> Due {
+        let held_back = self.min_messages.filter(|least| size.messages < *least);
+        let readings: Vec<Reading> = self
+            .limits(size)
+            .into_iter()
+            .filter_map(|(trigger, value, limit)| {
+                let limit = limit?;
+                let held = held_back.is_some() && trigger != Trigger::Overflow;
+                let step = if held {
+                    Step::None
+                } else {
+                    self.step(value, limit)
+                };
+                Some(Reading {
+                    trigger,
+                    value,
+                    limit,
+                    step,
+                })
+            })
+            .collect();
+        Due {
+            step: readings
+                .iter()
+                .map(|reading| reading.step)
+                .max()
+                .unwrap_or_default(),
+            readings,
+            held_back,
+        }
+    }
+
+    /// Each trigger with the value it looks at and its limit.
+    fn limits(&self, size: &Size) -> [(Trigger, u64, Option<u64>); 7] {
+        let context = size.context();
+        let share = self.share.map(|share| share.of(self.window));
+        let reserve = self
+            .reserve
+            .map(|tokens| self.window.saturating_sub(tokens));
+        let overflow = self.on_overflow.then_some(0);
+        [
+            (Trigger::Messages, size.messages, self.messages),
+            (Trigger::Tokens, context, self.tokens),
+            (Trigger::Share, context, share),
+            (Trigger::Reserve, context, reserve),
+            (Trigger::ToolBytes, size.tool_bytes, self.tool_bytes),
+            (Trigger::Turns, size.turns, self.turns),
+            (Trigger::Overflow, u64::from(size.overflow), overflow),
+        ]
+    }
+
+    fn step(&self, value: u64, limit: u64) -> Step {
+        if value > limit {
+            return Step::Compact;
+        }
+        match self.flush_share {
+            Some(share) if value > share.of(limit) => Step::Flush,
+            _ => Step::None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+//! `--due`: which trigger fired, and how far each is.
+
+use std::fmt::Write;
+
+use ctx_cli::printable;
+use ctx_select::trigger::{Due, Reading, Step, Trigger, Triggers};
+
+use super::{Format, Plan, Results, json};
+
+/// What is printed, and whether a compaction is due for any of the files.
+pub(super) fn shown(triggers: &Triggers, plan: &Plan, results: &Results) -> (String, bool) {
+    let (mut out, mut any) = (String::new(), false);
+    for (name, result) in results {
+        match result {
+            Ok(report) => {
+                let due = triggers.check(&report.size);
+                let yes = due.step == Step::Compact;
+                any |= yes;
+                if plan.format == Format::Json {
+                    out.push_str(&json::due(name, &report.size, &due, yes));
+                } else {
+                    text(&mut out, &printable(name), &due);
+                }
+            }
+            Err(failure) if plan.format == Format::Json => {
+                out.push_str(&json::failed(name, failure));
+            }
+            Err(_) => {}
+        }
+    }
+    (out, any)
+}
+
+fn text(out: &mut String, name: &str, due: &Due) {
+    let answer = match due.step {
+        Step::None => "not due",
+        Step::Flush => "not due, but a flush is",
+        Step::Compact => "due",
+    };
+    // Writing to a string cannot fail.
+    let _ = match due.held_back {
+        Some(least) => writeln!(
+            out,
+            "{name}: {answer}: there are fewer than {least} messages"
+        ),
+        None => writeln!(out, "{name}: {answer}"),
+    };
+    let rows: Vec<[String; 3]> = due.readings.iter().map(row).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
+    let (names, values) = (width(0), width(1));
+    for [name, value, reached] in &rows {
+        let line = format!("  {name:<names$}  {value:>values$}  {reached}");
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+}
+
+/// `messages  81 of 80  101.3%  compact`
+fn row(reading: &Reading) -> [String; 3] {
+    let step = match reading.step {
+        Step::None => "",
+        step => step.as_str(),
+    };
+    let value = match reading.trigger {
+        Trigger::Overflow => "reported".to_owned(),
+        _ => format!("{} of {}", reading.value, reading.limit),
+    };
+    let reached = reading.reached();
+    let reached = reached.map_or_else(String::new, |share| format!("{:.1}%", share * 100.0));
+    [
+        reading.trigger.to_string(),
+        value,
+        format!("{reached:>6}  {step}"),
+    ]
+}

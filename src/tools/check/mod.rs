@@ -1,0 +1,269 @@
+//! `ctx-check`: is a session legal, is it within limits, is a compaction due.
+
+mod ci;
+mod due;
+mod finding;
+mod json;
+mod limits;
+mod repair;
+mod report;
+mod text;
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
+use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool, Verbosity};
+use ctx_select::trigger::Triggers;
+
+use crate::counting::{Counting, CountingArgs};
+use crate::output::OutputArgs;
+use crate::parallel::{in_parallel, jobs_of};
+use crate::session::ReadArgs;
+use crate::triggers::TriggerArgs;
+use limits::LimitArgs;
+use report::Report;
+
+/// Check that sessions are legal and within limits, or whether a compaction is due
+///
+/// A session is legal when the API of its dialect takes it: each tool call is
+/// answered right after it, each result answers a call, no two calls of one reply
+/// have the same id, and where the API wants it the first message is the user's.
+/// Calls at the very end may still wait for their results, as those of an agent
+/// that runs do; --strict takes no such session. Bad lines and a last line that is
+/// not complete are told on stderr; with --invalid fail each is an offence.
+///
+/// Prints a line per file: FILE: ok, or FILE:LINE: and the first offence. --all
+/// shows every one. Limits (--max-…) are the last value that is allowed. With -q
+/// nothing goes to stdout: the exit status says it.
+///
+/// --due asks another question: does a trigger say that the session is to be
+/// compacted? Each trigger is shown with the value, the limit and how far it is; a
+/// trigger fires above its limit, not at it. Without triggers it is 0.8 of the
+/// window. --flush-share adds a step before: above that share of a limit a flush
+/// is due, which is told and not counted as due.
+///
+/// --repair writes a copy that is legal, of one file, and tells on stderr what was
+/// done: a result that stands elsewhere moves to its call, a result that answers no
+/// call is removed, a call without a result is answered by one that says so. Other
+/// records keep their bytes. The session is held in memory, and the copy is checked
+/// before anything is written. With -o, --json prints name, dialect, output and
+/// actions (line, action, id, message).
+///
+/// --json prints an object per file. Of a check: name (null for stdin), dialect,
+/// legal, within_limits, messages, turns, tokens, tool_bytes, records, bad, tail
+/// (line of a last line that is not complete), offences and open (how many),
+/// findings (line, rule, id, message). With --due: name, due, step (none, flush or
+/// compact), held_back, messages, turns, tokens, tool_bytes, triggers (trigger,
+/// value, limit, reached, fired, step). Of a file that could not be read: name and
+/// error. New keys may come, none goes.
+#[derive(Debug, Parser)]
+struct Args {
+    /// Session files; none, or -, is stdin
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Show every offence, not only the first of each file
+    #[arg(long)]
+    all: bool,
+    /// Calls that wait for their results at the end are offences, too
+    #[arg(long)]
+    strict: bool,
+    /// Ask whether a compaction is due
+    #[arg(long, conflicts_with_all = ["all", "strict", "batch", "max_tokens", "max_messages", "max_tool_bytes"])]
+    due: bool,
+    /// Write a mended copy of one session, to stdout or with -o
+    #[arg(long, conflicts_with_all = ["due", "all", "batch", "format", "max_tokens", "max_messages", "max_tool_bytes"])]
+    repair: bool,
+    /// Print JSON: the same as --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// How to print what was found
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    format: Format,
+    /// Check N files at a time [default: one per core]
+    #[arg(short, long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    triggers: TriggerArgs,
+    #[command(flatten)]
+    counting: CountingArgs,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// How findings are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Lines for people
+    #[default]
+    Text,
+    /// An object per file
+    Json,
+    /// Annotations of GitHub Actions
+    Github,
+    /// `JUnit` XML, a test case per file
+    Junit,
+}
+
+/// The tool.
+pub const TOOL: Tool = Tool {
+    name: "ctx-check",
+    command: Args::command,
+    run,
+    page: Page {
+        exit_status: &[
+            (
+                0,
+                "legal and within limits; with --due: due; with --repair: the copy is legal",
+            ),
+            (
+                1,
+                "an offence, or a limit exceeded; with --due: not due, or only a flush is",
+            ),
+            (2, "could not tell, or not mend"),
+            (3, "some files could not be read; the others were checked"),
+        ],
+        environment: &[],
+        files: &[],
+        examples: &[
+            (
+                "ctx-check session.jsonl",
+                "The first offence, if there is any",
+            ),
+            (
+                "ctx-check --format github --max-tokens 100k sessions/*.jsonl",
+                "Annotations for a pull request",
+            ),
+            (
+                "ctx-check --repair s.jsonl -o mended.jsonl",
+                "A copy that the API takes again",
+            ),
+            (
+                "ctx-check --due -q s.jsonl && ctx-split --only old s.jsonl",
+                "Go on only when a compaction is due",
+            ),
+            (
+                "ctx-check --due --model gpt-4o --trigger-messages 80 s.jsonl",
+                "How far two triggers are",
+            ),
+        ],
+    },
+};
+
+/// What will be done.
+struct Plan {
+    inputs: Inputs,
+    counting: Counting,
+    jobs: NonZeroUsize,
+    format: Format,
+    /// With `--due`.
+    triggers: Option<Triggers>,
+    /// Whether tokens and bytes of results are asked for: the messages must be decoded.
+    measure: bool,
+}
+
+impl Plan {
+    fn of(args: &Args) -> Result<Self, Failure> {
+        let counting = args.counting.resolve()?;
+        let format = if args.json { Format::Json } else { args.format };
+        if args.due && matches!(format, Format::Github | Format::Junit) {
+            return Err(Failure::new("--due is printed as text or JSON only")
+                .hint("--max-tokens and the other limits are for CI"));
+        }
+        if args.triggers.any() && !args.due {
+            return Err(Failure::new("triggers without --due").hint("add --due"));
+        }
+        Ok(Self {
+            inputs: Inputs::new(&args.files)?,
+            triggers: args.due.then(|| args.triggers.resolve(&counting)),
+            measure: args.due || format == Format::Json || args.limits.need_content(),
+            counting,
+            jobs: jobs_of(args.jobs),
+            format,
+        })
+    }
+}
+
+fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
+    let args = Args::from_arg_matches(matches).map_err(Failure::new)?;
+    let plan = Plan::of(&args)?;
+    if args.repair {
+        return repair::run(&args, &plan.inputs, io);
+    }
+    if plan.measure {
+        plan.counting.report(io);
+    }
+    let results = in_parallel(plan.inputs.paths(), plan.jobs, |path| {
+        Report::of(path, &args, &plan)
+    });
+    for report in results
+        .iter()
+        .filter_map(|(_, result)| result.as_ref().ok())
+    {
+        report.warn(args.read.invalid, io);
+    }
+    let (shown, yes) = match &plan.triggers {
+        Some(triggers) => due::shown(triggers, &plan, &results),
+        None => (shown(&args, &plan, &results), all_good(&results)),
+    };
+    if io.verbosity() > Verbosity::Quiet || args.output.output.is_some() {
+        let mut output = args.output.open(io)?;
+        output.write(shown.as_bytes())?;
+        output.finish()?;
+    }
+    let answer = if yes {
+        ExitStatus::Done
+    } else {
+        ExitStatus::No
+    };
+    status(results, answer, io)
+}
+
+/// What came of each operand, with its name.
+type Results = [(String, Result<Report, Failure>)];
+
+fn shown(args: &Args, plan: &Plan, results: &Results) -> String {
+    match plan.format {
+        Format::Text => text::of(args, results),
+        Format::Json => json::of(args, results),
+        Format::Github => ci::github(args, results),
+        Format::Junit => ci::junit(args, results),
+    }
+}
+
+fn all_good(results: &Results) -> bool {
+    let mut reports = results
+        .iter()
+        .filter_map(|(_, result)| result.as_ref().ok());
+    reports.all(|report| report.findings.is_empty())
+}
+
+/// Failures are told in their order. When nothing else came, the failure is the tool's.
+fn status(
+    results: Vec<(String, Result<Report, Failure>)>,
+    answer: ExitStatus,
+    io: &mut Io,
+) -> Outcome {
+    let count = results.len();
+    let mut failures: Vec<Failure> = results
+        .into_iter()
+        .filter_map(|(_, result)| result.err())
+        .collect();
+    let last = if failures.len() == count {
+        failures.pop()
+    } else {
+        None
+    };
+    for failure in &failures {
+        io.report(failure);
+    }
+    match last {
+        Some(failure) => Err(failure),
+        None if failures.is_empty() => Ok(answer),
+        None => Ok(ExitStatus::Partial),
+    }
+}

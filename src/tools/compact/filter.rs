@@ -1,0 +1,57 @@
+//! From stdin to stdout: the same steps, without a session file and its store.
+
+use std::io::{self, Read, Write};
+
+use ctx_cli::{Failure, Inputs, Io, STDIN_NAME};
+use ctx_select::trigger::Step;
+
+use super::outcome::Outcome;
+use super::plan::Plan;
+use super::session_file::Job;
+use super::stages::{again, temporary};
+use super::{Args, tell};
+use crate::tagged::cannot_spool;
+
+/// Writes the compacted session, or, where nothing is to be done or nothing
+/// helps, the session as it came.
+pub(super) fn run(args: &Args, plan: &Plan, io: &mut Io) -> ctx_cli::Outcome {
+    let mut input = Inputs::open(&Inputs::new(&args.files)?.paths()[0])?;
+    let mut file = temporary()?;
+    copy(&mut input.reader, &mut file)?;
+    let mut job = Job::of(plan, STDIN_NAME, &file)?;
+    let mut result = file;
+    if !plan.policy.general.enabled {
+        job.report.end(Outcome::Disabled);
+    } else if job.step() != Step::Compact {
+        job.report.end(Outcome::NotDue);
+    } else if let Some(candidate) = job.build(&again(&result)?, io)? {
+        result = candidate.file;
+    }
+    let status = job.report.outcome.status();
+    if plan.dry_run {
+        tell(&job.report, args.json, io)?;
+        return Ok(status);
+    }
+    let mut output = args.output.open(io)?;
+    let mut reader = again(&result)?;
+    output.with(|out| io::copy(&mut reader, out).map(|_| ()))?;
+    output.finish()?;
+    let line = job.report.line();
+    io.note(format_args!("{STDIN_NAME}: {line}"));
+    Ok(status)
+}
+
+fn copy(input: &mut dyn Read, file: &mut impl Write) -> Result<(), Failure> {
+    let mut buffer = vec![0; 128 * 1024];
+    loop {
+        let n = match input.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            other => other.map_err(|error| {
+                Failure::new(format_args!("cannot read: {error}")).at(STDIN_NAME, None)
+            })?,
+        };
+        file.write_all(&buffer[..n])
+            .map_err(|error| cannot_spool(&error))?;
+    }
+}

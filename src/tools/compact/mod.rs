@@ -1,0 +1,271 @@
+//! `ctx-compact`: the whole flow on a session, with one commit point.
+
+mod filter;
+mod ladder;
+mod outcome;
+mod page;
+mod plan;
+mod policy;
+mod session_file;
+mod stages;
+mod strikes;
+
+use std::path::{Path, PathBuf};
+
+use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser, ValueEnum};
+use ctx_cli::{ExitStatus, Failure, Io, Tool, Verbosity, parse_count};
+use ctx_policy::{Method, Policy};
+use ctx_store::SessionId;
+
+use crate::counting::CountingArgs;
+use crate::output::OutputArgs;
+use crate::pins::Pin;
+use crate::session::ReadArgs;
+use crate::store::{StoreArgs, session_id};
+use crate::tools::summarize::{LlmArgs, SummaryRole};
+use crate::triggers::TriggerArgs;
+use outcome::Report;
+use plan::Plan;
+
+/// Compact session files in place: split, extract, summarize, check, replace
+///
+/// Each file is locked, its exact bytes are saved as a snapshot, and the new
+/// content takes its place only when it has fewer tokens and breaks no rule that
+/// the session keeps. What an agent appends meanwhile is carried over; a file
+/// that somebody holds open for writing is refused. ctx-rollback --undo takes a
+/// compaction back. Without FILE it is a filter.
+///
+/// Where the result is not smaller, or above --target-tokens, shorter summaries
+/// and then only the last turn are tried; where that does not help either,
+/// nothing is written. A session that could not be made smaller twice is left
+/// alone until it has grown.
+#[derive(Debug, Parser)]
+#[allow(clippy::struct_excessive_bools)] // Flags are bools.
+struct Args {
+    /// Session files; stdin to stdout when there is none, or for -
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// Compact only what is due by a trigger; all else is left alone, exit 0
+    #[arg(long)]
+    if_due: bool,
+    /// Compact whatever the triggers and earlier attempts say
+    #[arg(long, conflicts_with = "if_due")]
+    force: bool,
+    /// Show what would be done, and do nothing; no model is asked
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Print a JSON object a session: outcome, tokens, attempts, summary
+    #[arg(long)]
+    json: bool,
+
+    /// Compact by this policy; --show-preset prints it [default: default]
+    #[arg(long, value_name = "NAME", help_heading = "The policy")]
+    preset: Option<String>,
+    /// Read a policy from FILE: TOML, or the JSON of a system it comes from
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "CTX_CONFIG",
+        help_heading = "The policy"
+    )]
+    config: Option<PathBuf>,
+    /// Print a preset with its comments, and do nothing else
+    #[arg(long, value_name = "NAME", help_heading = "The policy")]
+    show_preset: Option<String>,
+
+    #[command(flatten)]
+    triggers: TriggerArgs,
+
+    /// Keep the last N messages, system ones not counted
+    ///
+    /// Any of the --keep flags takes the place of all that the policy keeps
+    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is kept")]
+    keep_messages: Option<u64>,
+    /// Keep the last N turns: a user message and all up to the next one
+    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is kept")]
+    keep_turns: Option<u64>,
+    /// Keep the last messages that hold N tokens or more
+    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is kept")]
+    keep_tokens: Option<u64>,
+    /// Keep these records: role:NAME, line:N, line:N-M or re:REGEX
+    #[arg(long, value_name = "SELECTOR", help_heading = "What is kept")]
+    pin: Vec<Pin>,
+    /// Do not be content with more than N tokens in all [default: the policy's]
+    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is kept")]
+    target_tokens: Option<u64>,
+    #[command(flatten)]
+    counting: CountingArgs,
+
+    /// How to sum up what is old [default: the policy's]
+    #[arg(long, value_enum, value_name = "NAME", help_heading = "The summary")]
+    method: Option<MethodName>,
+    /// Length of the summary in tokens [default: the policy's]
+    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "The summary")]
+    summary_tokens: Option<u64>,
+    /// Begin the message with this line; it marks an earlier summary, too
+    #[arg(long, value_name = "TEXT", help_heading = "The summary")]
+    header: Option<String>,
+    /// Role of the message; user where the dialect allows no other
+    #[arg(long, value_enum, value_name = "ROLE", help_heading = "The summary")]
+    role: Option<SummaryRole>,
+    #[command(flatten)]
+    llm: LlmArgs,
+
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+
+    /// Name the session [default: made of the file's name and path]
+    #[arg(short, long, value_name = "ID", value_parser = session_id, help_heading = "Store")]
+    session: Option<SessionId>,
+    /// Merge decisions, facts, preferences and tool runs of the old part into the
+    /// memory, or do not [default: the policy's]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", help_heading = "Store")]
+    extract: Option<bool>,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum MethodName {
+    /// Counts and quotes, offline
+    Rule,
+    /// Asks a language model; by rule when none answers
+    Llm,
+}
+
+/// The table's entry.
+pub const TOOL: Tool = Tool {
+    name: "ctx-compact",
+    command: || Args::augment_args(Command::new("ctx-compact")),
+    run,
+    page: page::PAGE,
+};
+
+fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
+    let args = Args::from_arg_matches(matches).map_err(Failure::new)?;
+    if let Some(name) = &args.show_preset {
+        let text = ctx_policy::source(name).ok_or_else(|| policy::unknown(name))?;
+        io.write(text.as_bytes())?;
+        return Ok(ExitStatus::Done);
+    }
+    args.refuse_what_does_not_fit()?;
+    let plan = Plan::of(&args, io)?;
+    if args.is_filter() {
+        return filter::run(&args, &plan, io);
+    }
+    let open_store = || args.store.open(&TOOL, matches);
+    let mut statuses = Vec::new();
+    for path in &args.files {
+        let done = session_file::compact(&plan, path, args.session.as_ref(), &open_store, io);
+        match done {
+            Ok(report) => {
+                tell(&report, args.json, io)?;
+                statuses.push(report.outcome.status());
+            }
+            Err(failure) if args.files.len() > 1 => {
+                io.report(&failure);
+                statuses.push(failure.exit_status());
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok(status_of(&statuses))
+}
+
+impl Args {
+    fn is_filter(&self) -> bool {
+        match self.files.as_slice() {
+            [] => true,
+            [file] => file.as_os_str() == "-",
+            _ => false,
+        }
+    }
+
+    /// What is said by a flag goes before the policy.
+    fn override_policy(&self, policy: &mut Policy) {
+        let trigger = &mut policy.trigger;
+        let given = &self.triggers;
+        trigger.messages = given.trigger_messages.or(trigger.messages);
+        trigger.tokens = given.trigger_tokens.or(trigger.tokens);
+        trigger.share = given.trigger_share.or(trigger.share);
+        trigger.tool_bytes = given.trigger_tool_bytes.or(trigger.tool_bytes);
+        trigger.turns = given.trigger_turns.or(trigger.turns);
+        trigger.reserve = given.reserve.or(trigger.reserve);
+        trigger.window = given.window.or(trigger.window);
+        trigger.min_messages = given.min_messages.or(trigger.min_messages);
+        trigger.flush_share = given.flush_share.or(trigger.flush_share);
+        let keep = [self.keep_messages, self.keep_turns, self.keep_tokens];
+        if keep.iter().any(Option::is_some) {
+            [policy.keep.messages, policy.keep.turns, policy.keep.tokens] = keep;
+            policy.keep.recent_share = None;
+        }
+        if self.target_tokens.is_some() {
+            policy.target.tokens = self.target_tokens;
+            (policy.target.share, policy.target.max_history_share) = (None, None);
+        }
+        let summary = &mut policy.summary;
+        summary.method = match self.method {
+            Some(MethodName::Rule) => Method::Rule,
+            Some(MethodName::Llm) => Method::Llm,
+            None => summary.method,
+        };
+        if self.summary_tokens.is_some() {
+            (summary.tokens, summary.target_tokens) = (self.summary_tokens, None);
+            summary.max_share = None;
+        }
+        summary.header = self.header.clone().or(summary.header.take());
+        summary.role = self.role.map_or(summary.role, SummaryRole::role);
+        summary.extract = self.extract.unwrap_or(summary.extract);
+    }
+
+    fn refuse_what_does_not_fit(&self) -> Result<(), Failure> {
+        if self.read.batch {
+            return Err(Failure::new("--batch is not for compactions")
+                .hint("ctx-split --batch | ctx-summarize --batch handles lines of conversations"));
+        }
+        if self.files.len() > 1 && self.session.is_some() {
+            return Err(Failure::new("one session id for several files")
+                .hint("leave -s out: each file has an id of its own"));
+        }
+        if self.files.len() > 1 && self.files.iter().any(|file| file == Path::new("-")) {
+            return Err(Failure::new("stdin (-) among files").hint("name it alone"));
+        }
+        if !self.is_filter() && self.output.output.is_some() {
+            return Err(Failure::new("-o with a file that is compacted in place")
+                .hint("as a filter: ctx-compact -o NEW < FILE"));
+        }
+        Ok(())
+    }
+}
+
+/// Says how one session ended: to programs on stdout, to people on stderr.
+fn tell(report: &Report, json: bool, io: &mut Io) -> Result<(), Failure> {
+    if json {
+        let mut line = serde_json::to_vec(report).map_err(Failure::new)?;
+        line.push(b'\n');
+        return io.write(&line);
+    }
+    let line = report.line();
+    if report.outcome.status() == ExitStatus::No {
+        io.warn(format_args!("{}: {line}", report.file));
+    } else if io.verbosity() != Verbosity::Quiet {
+        io.write(format!("{}: {line}\n", report.file).as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Of several sessions: what all of them have, the worst answer when all ended
+/// well, and "partly" when only some failed.
+fn status_of(statuses: &[ExitStatus]) -> ExitStatus {
+    let is_answer = |status: &&ExitStatus| matches!(status, ExitStatus::Done | ExitStatus::No);
+    let answers = statuses.iter().filter(is_answer).count();
+    match statuses {
+        [] => ExitStatus::Done,
+        [first, rest @ ..] if rest.iter().all(|status| status == first) => *first,
+        _ if answers == statuses.len() => ExitStatus::No,
+        _ => ExitStatus::Partial,
+    }
+}

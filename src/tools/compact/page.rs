@@ -1,0 +1,80 @@
+//! What the manual says beyond the flags.
+
+use ctx_cli::Page;
+
+pub(super) const PAGE: Page = Page {
+    exit_status: &[
+        (
+            0,
+            "compacted, or nothing to do: nothing is old, nothing is due, switched off",
+        ),
+        (
+            1,
+            "no gain, or the target is out of reach; the file is as it was",
+        ),
+        (
+            2,
+            "usage, bad input, or the disk failed; the file is as it was, and a snapshot of it may have been taken",
+        ),
+        (3, "some of several files failed"),
+        (
+            4,
+            "the session is being changed by another run, or the file is open for writing, or it changed meanwhile; it is as it was",
+        ),
+        (
+            5,
+            "compacted, but a power cut may undo that, or the audit log or the session's summaries may not know",
+        ),
+    ],
+    environment: &[
+        ("CTX_LLM_URL", "as --llm-url"),
+        ("CTX_LLM_MODEL", "as --llm-model"),
+        (
+            "CTX_LLM_KEY",
+            "key of the server; else the first line of the file that CTX_LLM_KEY_FILE names, else OPENAI_API_KEY or ANTHROPIC_API_KEY, by API. A key alone sends nothing",
+        ),
+        ("CTX_HOME", "where the store lies; --store goes before it"),
+        (
+            "TMPDIR",
+            "where temporary files lie while a session is rebuilt",
+        ),
+    ],
+    files: &[
+        (
+            "STORE/memory/session-summaries/SESSION-TIMESTAMP.jsonl",
+            "the exact bytes of what was replaced",
+        ),
+        (
+            "STORE/memory/session-summaries/SESSION.md",
+            "all summaries of the session, the newest last",
+        ),
+        (
+            "STORE/memory/extracted/*.md",
+            "what the old part held: decisions, facts, preferences, tool runs",
+        ),
+        (
+            ".FILE.ctx-old-N",
+            "the replaced file, beside the new one, while another process has it open for writing",
+        ),
+        ("STORE/context/events.jsonl", "the audit log"),
+    ],
+    examples: &[
+        ("ctx-compact session.jsonl", "Compact a session now"),
+        (
+            "ctx-compact -n session.jsonl",
+            "Show how small it would get",
+        ),
+        (
+            "ctx-compact -q --if-due --model gpt-4o sessions/*.jsonl",
+            "From cron: compact what fills 80 % of the model's window",
+        ),
+        (
+            "ctx-compact --keep-turns 6 < session.jsonl > smaller.jsonl",
+            "As a filter",
+        ),
+        (
+            "ctx-compact --method llm --llm-url http://127.0.0.1:8080 --instructions 'keep the API names' s.jsonl",
+            "Let a model on this machine write the summary",
+        ),
+    ],
+};

@@ -1,0 +1,233 @@
+//! The flow on a session file: claim, plan, save, replace.
+
+use std::fs::File;
+use std::path::Path;
+
+use ctx_cli::{Failure, Io};
+use ctx_select::trigger::Step;
+use ctx_store::{Kind, NewContent, Replaced, Replacement, SessionId, Store, hash};
+
+use super::ladder::{Candidate, Climbed, climb};
+use super::outcome::{Outcome, Report};
+use super::plan::{Plan, Rung};
+use super::stages::{Measured, Source, again};
+use super::strikes;
+use crate::store::failure;
+use crate::tagged::cannot_spool;
+use crate::tools::extract;
+
+/// One session and what is to become of it.
+pub(super) struct Job<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) source: Source,
+    pub(super) before: Measured,
+    pub(super) report: Report,
+}
+
+impl<'a> Job<'a> {
+    /// Measures a session, whose bytes are `input`.
+    pub(super) fn of(plan: &'a Plan, name: &str, input: &File) -> Result<Self, Failure> {
+        let source = Source::of(name, input, plan.dialect, plan.invalid)?;
+        let mut before = source.measure(input, &plan.counter)?;
+        before.size.overflow = plan.overflow;
+        let report = Report {
+            file: name.to_owned(),
+            session: None,
+            preset: plan.policy.general.name.clone(),
+            outcome: Outcome::NothingToDo,
+            success: true,
+            dry_run: plan.dry_run,
+            due: Vec::new(),
+            previous_tokens: before.size.tokens,
+            current_tokens: before.size.tokens,
+            freed_tokens: 0,
+            target_tokens: plan.target,
+            previous_messages: before.size.messages,
+            current_messages: before.size.messages,
+            preserved_count: None,
+            first_kept_index: None,
+            summary: None,
+            attempts: Vec::new(),
+            snapshot: None,
+            late_bytes: 0,
+        };
+        Ok(Self {
+            plan,
+            source,
+            before,
+            report,
+        })
+    }
+
+    /// Whether anything is to be done, by the triggers.
+    pub(super) fn step(&mut self) -> Step {
+        let due = self.plan.triggers.check(&self.before.size);
+        self.report.due = due
+            .fired()
+            .map(|reading| reading.trigger.to_string())
+            .collect();
+        if self.plan.only_if_due {
+            due.step
+        } else {
+            Step::Compact
+        }
+    }
+
+    /// Makes the new content and tells of it in the report.
+    pub(super) fn build(
+        &mut self,
+        input: &File,
+        io: &mut Io,
+    ) -> Result<Option<Candidate>, Failure> {
+        let Climbed { result, attempts } = climb(
+            self.plan,
+            &self.source,
+            input,
+            &self.before,
+            !self.report.due.is_empty(),
+            io,
+        )?;
+        let report = &mut self.report;
+        report.attempts = attempts;
+        match result {
+            Err(outcome) => {
+                report.end(outcome);
+                Ok(None)
+            }
+            Ok(candidate) => {
+                let size = &candidate.measured.size;
+                report.end(Outcome::Compacted);
+                report.current_tokens = size.tokens;
+                report.freed_tokens = report.previous_tokens - size.tokens;
+                report.current_messages = size.messages;
+                report.preserved_count = Some(candidate.kept);
+                report.first_kept_index = candidate.first_kept;
+                report.summary = candidate.said.as_ref().map(|said| said.text.clone());
+                Ok(Some(candidate))
+            }
+        }
+    }
+}
+
+/// Compacts a session file in place.
+pub(super) fn compact(
+    plan: &Plan,
+    path: &Path,
+    session: Option<&SessionId>,
+    open_store: &dyn Fn() -> Result<Store, Failure>,
+    io: &mut Io,
+) -> Result<Report, Failure> {
+    let name = path.display().to_string();
+    if plan.dry_run || !plan.policy.general.enabled {
+        return preview(plan, path, &name, io);
+    }
+    let store = open_store()?;
+    let session = match session {
+        Some(session) => session.clone(),
+        None => SessionId::of_file(path).map_err(failure)?,
+    };
+    let replacement = store.begin_replacement(path, &session).map_err(failure)?;
+    let input = replacement.bytes().map_err(failure)?;
+    let mut job = Job::of(plan, &name, &input)?;
+    job.source.refuse_document()?;
+    job.report.session = Some(session.to_string());
+    match job.step() {
+        Step::None => job.report.end(Outcome::NotDue),
+        Step::Flush => {
+            flush(&job, &input, &session, open_store)?;
+            job.report.end(Outcome::Flushed);
+        }
+        Step::Compact if !plan.force && strikes::given_up(&store, &session, &job.before)? => {
+            job.report.end(Outcome::GivenUp);
+        }
+        Step::Compact => replace(&mut job, &store, replacement, &session, open_store, io)?,
+    }
+    Ok(job.report)
+}
+
+/// What would be done, without the store.
+fn preview(plan: &Plan, path: &Path, name: &str, io: &mut Io) -> Result<Report, Failure> {
+    let file = File::open(path).map_err(|error| {
+        Failure::new(format_args!("cannot read: {error}"))
+            .at(name, None)
+            .hint("check the path")
+    })?;
+    let mut job = Job::of(plan, name, &file)?;
+    job.source.refuse_document()?;
+    if !plan.policy.general.enabled {
+        job.report.end(Outcome::Disabled);
+        return Ok(job.report);
+    }
+    match job.step() {
+        Step::None => job.report.end(Outcome::NotDue),
+        Step::Flush => job.report.end(Outcome::Flushed),
+        Step::Compact => {
+            job.build(&file, io)?;
+        }
+    }
+    Ok(job.report)
+}
+
+fn replace(
+    job: &mut Job<'_>,
+    store: &Store,
+    replacement: Replacement<'_>,
+    session: &SessionId,
+    open_store: &dyn Fn() -> Result<Store, Failure>,
+    io: &mut Io,
+) -> Result<(), Failure> {
+    let input = replacement.bytes().map_err(failure)?;
+    let Some(candidate) = job.build(&input, io)? else {
+        if job.report.outcome != Outcome::NothingToDo {
+            strikes::add(replacement, &job.before)?;
+        }
+        return Ok(());
+    };
+    if job.plan.policy.summary.extract {
+        let items = job.source.extract(&candidate.tagged, session)?;
+        extract::into_memory(open_store()?, &items)?;
+    }
+    let sha256 = hash(&mut again(&candidate.file)?).map_err(|error| cannot_spool(&error))?;
+    let mut reader = again(&candidate.file)?;
+    let mut new = NewContent {
+        reader: &mut reader,
+        sha256: &sha256,
+        operation: "compact",
+        kind: Kind::PreCompact,
+    };
+    let replaced = replacement.commit(&mut new).map_err(failure)?;
+    if let Replaced::New {
+        before,
+        late_bytes,
+        retained,
+    } = replaced
+    {
+        job.report.snapshot = Some(before.id.to_string());
+        job.report.late_bytes = late_bytes;
+        if let Some(retained) = retained {
+            io.warn(format_args!(
+                "another process still has the replaced file open; it stays as {} until ctx-gc finds it quiet",
+                retained.display()
+            ));
+        }
+    }
+    if let (true, Some(said)) = (job.plan.policy.summary.cumulative, &candidate.said) {
+        store
+            .append_summary(session, said.messages, &said.text)
+            .map_err(|error| failure(error).status(ctx_cli::ExitStatus::Uncertain))?;
+    }
+    Ok(())
+}
+
+/// Saves what the part that a compaction would take away holds for memory.
+fn flush(
+    job: &Job<'_>,
+    input: &File,
+    session: &SessionId,
+    open_store: &dyn Fn() -> Result<Store, Failure>,
+) -> Result<(), Failure> {
+    let keep = job.plan.split(Rung::Policy, &job.before);
+    let (tagged, _) = job.source.split(&keep, input)?;
+    let items = job.source.extract(&tagged, session)?;
+    extract::into_memory(open_store()?, &items)
+}

@@ -1,0 +1,199 @@
+//! The filters' own functions, from one temporary file to the next.
+
+use std::fs::File;
+use std::io::Seek;
+
+use ctx_cli::{Failure, Io};
+use ctx_memory::Item;
+use ctx_select::count::MessageCounter;
+use ctx_select::trigger::Size;
+use ctx_store::SessionId;
+use ctx_transcript::{Dialect, Offence, Options, Rule, Validator, Zone, ZoneReader};
+
+use crate::output::Output;
+use crate::session::{Invalid, Session};
+use crate::tagged::cannot_spool;
+use crate::tools::summarize::{self, Said};
+use crate::tools::{extract, split};
+
+/// A session's bytes, and how they are read.
+pub(super) struct Source {
+    /// As the user named it.
+    pub(super) name: String,
+    /// Of all that is made of it, too.
+    pub(super) dialect: &'static dyn Dialect,
+    pub(super) invalid: Invalid,
+    is_document: bool,
+}
+
+/// What one pass over a session finds.
+pub(super) struct Measured {
+    pub(super) size: Size,
+    /// Of the system messages.
+    pub(super) system_tokens: u64,
+    offences: Vec<Offence>,
+}
+
+/// A temporary file without a name: what is in it is nobody else's business.
+pub(super) fn temporary() -> Result<File, Failure> {
+    tempfile::tempfile().map_err(|error| cannot_spool(&error))
+}
+
+/// Another handle on the same file, at its start.
+pub(super) fn again(file: &File) -> Result<File, Failure> {
+    let mut file = file.try_clone().map_err(|error| cannot_spool(&error))?;
+    file.rewind().map_err(|error| cannot_spool(&error))?;
+    Ok(file)
+}
+
+impl Source {
+    /// Opens the bytes of a session file, whose format must be known.
+    pub(super) fn of(
+        name: &str,
+        file: &File,
+        dialect: Option<&'static dyn Dialect>,
+        invalid: Invalid,
+    ) -> Result<Self, Failure> {
+        let options = Options {
+            dialect,
+            ..Options::default()
+        };
+        let session = Session::of(name.to_owned(), Box::new(again(file)?), &options, invalid)?;
+        let Some(dialect) = session.dialect() else {
+            return Err(
+                Failure::new("the format is not known, so nothing can be compacted")
+                    .at(name, None)
+                    .hint("--dialect names it"),
+            );
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            dialect,
+            invalid,
+            is_document: session.is_document(),
+        })
+    }
+
+    /// Refuses a document, which a compaction would make lines of.
+    pub(super) fn refuse_document(&self) -> Result<(), Failure> {
+        if !self.is_document {
+            return Ok(());
+        }
+        Err(
+            Failure::new("one JSON document, not lines: an agent could not read it any more")
+                .at(&self.name, None)
+                .hint("as a filter it becomes lines: ctx-compact < FILE > session.jsonl"),
+        )
+    }
+
+    fn session(&self, file: &File) -> Result<Session, Failure> {
+        let options = Options {
+            dialect: Some(self.dialect),
+            ..Options::default()
+        };
+        Session::of(
+            self.name.clone(),
+            Box::new(again(file)?),
+            &options,
+            self.invalid,
+        )
+    }
+
+    /// Counts a session and looks for offences.
+    pub(super) fn measure(
+        &self,
+        file: &File,
+        counter: &MessageCounter,
+    ) -> Result<Measured, Failure> {
+        let (mut size, mut system_tokens) = (Size::default(), 0);
+        let mut validator = Validator::new(self.dialect.rules());
+        self.session(file)?.each(|record| {
+            let outline = record.outline(Some(self.dialect));
+            let message = record
+                .whole_object()
+                .and_then(|object| self.dialect.message(object));
+            if let (Some(outline), Some(message)) = (outline, message) {
+                validator.push(record.line, &outline);
+                let others = size.tokens;
+                size.add(&outline, &message, counter);
+                if outline.role.is_system() && !outline.is_summary {
+                    system_tokens += size.tokens - others;
+                }
+            }
+            Ok(())
+        })?;
+        let offences = validator.finish();
+        Ok(Measured {
+            size,
+            system_tokens,
+            offences,
+        })
+    }
+
+    /// Decides what is old.
+    pub(super) fn split(
+        &self,
+        plan: &split::Plan,
+        input: &File,
+    ) -> Result<(File, split::Written), Failure> {
+        let tagged = temporary()?;
+        let output = Output::to_file(again(&tagged)?);
+        let written = split::split(plan, &mut self.session(input)?, output)?;
+        Ok((tagged, written))
+    }
+
+    /// Puts a summary in the place of what is old.
+    pub(super) fn summarize(
+        &self,
+        plan: &summarize::Plan,
+        tagged: &File,
+        io: &mut Io,
+    ) -> Result<(File, Option<Said>), Failure> {
+        let rebuilt = temporary()?;
+        let output = Output::to_file(again(&rebuilt)?);
+        let said = summarize::summarize(plan, &mut self.session(tagged)?, output, io)?;
+        Ok((rebuilt, said))
+    }
+
+    /// Leaves out what is old.
+    pub(super) fn without_old(&self, tagged: &File) -> Result<File, Failure> {
+        let rest = temporary()?;
+        let mut output = Output::to_file(again(&rest)?);
+        let mut zones = ZoneReader::default();
+        self.session(tagged)?.each(|record| {
+            if zones.read(record) == Zone::Old {
+                return Ok(());
+            }
+            output.write(&record.untagged())
+        })?;
+        output.finish()?;
+        Ok(rest)
+    }
+
+    /// What the old zone holds for memory.
+    pub(super) fn extract(&self, tagged: &File, session: &SessionId) -> Result<Vec<Item>, Failure> {
+        extract::of_old_zone(&mut self.session(tagged)?, session)
+    }
+}
+
+impl Measured {
+    /// An offence of this session that `before`, which it was made of, does not
+    /// hold: lines have moved, so rule and id tell.
+    pub(super) fn new_offence(&self, before: &Self) -> Option<&Offence> {
+        let mut known: Vec<(Rule, &str)> = before
+            .offences
+            .iter()
+            .map(|offence| (offence.rule, offence.id.as_str()))
+            .collect();
+        self.offences.iter().find(|offence| {
+            let same = |known: &(Rule, &str)| *known == (offence.rule, offence.id.as_str());
+            match known.iter().position(same) {
+                Some(at) => {
+                    known.swap_remove(at);
+                    false
+                }
+                None => true,
+            }
+        })
+    }
+}
