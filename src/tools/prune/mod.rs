@@ -50,7 +50,7 @@ struct Args {
     /// Lines that look like errors, kept of what is cut out [default: 10]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
     rescue_lines: Option<u64>,
-    /// Put a placeholder in the place of every old tool result
+    /// Put a placeholder in the place of tool results that nothing protects
     #[arg(long, help_heading = "Rules")]
     clear: bool,
     /// The placeholder of --clear
@@ -142,6 +142,8 @@ struct Args {
 enum Needless {
     /// Reasoning before the latest turn, and messages that are empty without it
     Reasoning,
+    /// Replies that say nothing and call nothing
+    Empty,
     /// Results of reading a file that was read or written again later
     Superseded,
     /// Results that a later result of the same tool repeats

@@ -28,6 +28,7 @@ impl Args {
             trim: self.trimming()?,
             clear: self.clear.then(|| self.placeholder.clone()),
             reasoning: drops(Needless::Reasoning),
+            empty: drops(Needless::Empty),
             superseded: drops(Needless::Superseded),
             duplicates: drops(Needless::Duplicates),
             noise: drops(Needless::Noise),

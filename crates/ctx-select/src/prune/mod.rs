@@ -60,6 +60,7 @@ struct Said {
     fixed: bool,
     calls: bool,
     reasoning: Reasoning,
+    empty: bool,
     answers: Vec<Answer>,
 }
 
@@ -124,6 +125,7 @@ impl<'p> Pruner<'p> {
             calls,
             results,
             reasoning,
+            empty,
             fixed,
         } = facts
         else {
@@ -137,6 +139,7 @@ impl<'p> Pruner<'p> {
             fixed,
             calls: !calls.is_empty() || !outline.calls.is_empty(),
             reasoning,
+            empty,
             answers: results
                 .into_iter()
                 .map(|result| self.answer(result))
@@ -175,7 +178,8 @@ impl<'p> Pruner<'p> {
             let reasoning = self.policy.reasoning
                 && said.reasoning != Reasoning::No
                 && turn.is_some_and(|turn| index < turn);
-            if said.reasoning == Reasoning::Only && reasoning {
+            let is_empty = said.reasoning == Reasoning::Only && reasoning;
+            if is_empty || (said.empty && self.policy.empty) {
                 return if first == Some(index) {
                     Verdict::Keep
                 } else {

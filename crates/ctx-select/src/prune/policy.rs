@@ -13,6 +13,8 @@ pub struct Policy {
     pub clear: Option<String>,
     /// Drop the reasoning of replies before the latest turn.
     pub reasoning: bool,
+    /// Drop replies that say nothing and call nothing.
+    pub empty: bool,
     /// Clear what was read from a file that was read or written again later.
     pub superseded: bool,
     /// Clear results that a later result of the same tool repeats.
@@ -36,6 +38,7 @@ impl Policy {
     pub fn does_anything(&self) -> bool {
         self.changes_results()
             || self.reasoning
+            || self.empty
             || self.argument_chars.is_some()
             || self.window_messages.is_some()
     }
