@@ -12,6 +12,7 @@ mod gc;
 mod generated;
 mod hostile;
 mod pipeline;
+mod prune;
 mod readme;
 mod rollback;
 mod snapshot;

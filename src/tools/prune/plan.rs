@@ -29,6 +29,7 @@ impl Args {
             trim: self.trimming()?,
             clear: self.clear.then(|| self.placeholder.clone()),
             reasoning: drops(Needless::Reasoning),
+            empty: drops(Needless::Empty),
             superseded: drops(Needless::Superseded),
             duplicates: drops(Needless::Duplicates),
             noise: drops(Needless::Noise),
@@ -78,7 +79,7 @@ impl Args {
             tail_share: self.tail_share.unwrap_or(default.tail_share),
             rescue_lines: self.rescue_lines.map_or(default.rescue_lines, size),
         };
-        if trim.head_share + trim.tail_share > 1.0 {
+        if trim.head_share.of(WHOLE) + trim.tail_share.of(WHOLE) > WHOLE {
             return Err(
                 Failure::new("--head-share and --tail-share are more than the whole")
                     .hint("together they are 1 at most"),
@@ -140,6 +141,9 @@ impl Plan {
         }
     }
 }
+
+/// Shares have six decimals.
+const WHOLE: u64 = 1_000_000;
 
 /// No text is longer than memory.
 fn size(count: u64) -> usize {
