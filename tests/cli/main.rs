@@ -8,6 +8,7 @@ mod faults;
 mod gc;
 mod generated;
 mod hostile;
+mod offload;
 mod pipeline;
 mod readme;
 mod rollback;
