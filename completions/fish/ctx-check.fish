@@ -14,7 +14,7 @@ complete -c ctx-check -l trigger-turns -d 'Due with more turns than N' -r
 complete -c ctx-check -l reserve -d 'Due when the context leaves fewer than N tokens of the window free' -r
 complete -c ctx-check -l window -d 'Tokens of the window [default: the model\'s, else 128k]' -r
 complete -c ctx-check -l min-messages -d 'With fewer than N messages nothing but an overflow is due' -r
-complete -c ctx-check -l flush-share -d 'Above this share of any trigger a flush is due, which saves what is worth keeping' -r
+complete -c ctx-check -l flush-share -d 'Above this share of a limit a flush is due, which saves what is worth it' -r
 complete -c ctx-check -l encoding -d 'Count tokens with this encoding [default: the model\'s, else `o200k_base`]' -r -f -a "o200k_base\t''
 o200k_harmony\t''
 cl100k_base\t''
@@ -34,6 +34,7 @@ never\t'Never'"
 complete -c ctx-check -l all -d 'Show every offence, not only the first of each file'
 complete -c ctx-check -l strict -d 'Calls that wait for their results at the end are offences, too'
 complete -c ctx-check -l due -d 'Ask whether a compaction is due'
+complete -c ctx-check -l repair -d 'Write a mended copy of one session, to stdout or with -o'
 complete -c ctx-check -l json -d 'Print JSON: the same as --format json'
 complete -c ctx-check -l overflow -d 'Due because the model refused the session: its window was full'
 complete -c ctx-check -l batch -d 'Take each line as one conversation: {"messages":[…]}'

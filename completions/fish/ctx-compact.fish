@@ -1,3 +1,6 @@
+complete -c ctx-compact -l preset -d 'Compact by this policy; --show-preset prints it [default: default]' -r
+complete -c ctx-compact -l config -d 'Read a policy from FILE: TOML, or the JSON of a system it comes from' -r -F
+complete -c ctx-compact -l show-preset -d 'Print a preset with its comments, and do nothing else' -r
 complete -c ctx-compact -l trigger-messages -d 'Due with more messages than N, system ones left out' -r
 complete -c ctx-compact -l trigger-tokens -d 'Due with a context of more than N tokens' -r
 complete -c ctx-compact -l trigger-share -d 'Due with a context of more than this share of the window [default: 0.8]' -r
@@ -6,12 +9,12 @@ complete -c ctx-compact -l trigger-turns -d 'Due with more turns than N' -r
 complete -c ctx-compact -l reserve -d 'Due when the context leaves fewer than N tokens of the window free' -r
 complete -c ctx-compact -l window -d 'Tokens of the window [default: the model\'s, else 128k]' -r
 complete -c ctx-compact -l min-messages -d 'With fewer than N messages nothing but an overflow is due' -r
-complete -c ctx-compact -l flush-share -d 'Above this share of any trigger a flush is due, which saves what is worth keeping' -r
-complete -c ctx-compact -l keep-messages -d 'Keep the last N messages, system ones not counted [default: 20]' -r
+complete -c ctx-compact -l flush-share -d 'Above this share of a limit a flush is due, which saves what is worth it' -r
+complete -c ctx-compact -l keep-messages -d 'Keep the last N messages, system ones not counted' -r
 complete -c ctx-compact -l keep-turns -d 'Keep the last N turns: a user message and all up to the next one' -r
 complete -c ctx-compact -l keep-tokens -d 'Keep the last messages that hold N tokens or more' -r
 complete -c ctx-compact -l pin -d 'Keep these records: role:NAME, line:N, line:N-M or re:REGEX' -r
-complete -c ctx-compact -l target-tokens -d 'Do not be content with more than N tokens in all' -r
+complete -c ctx-compact -l target-tokens -d 'Do not be content with more than N tokens in all [default: the policy\'s]' -r
 complete -c ctx-compact -l encoding -d 'Count tokens with this encoding [default: the model\'s, else `o200k_base`]' -r -f -a "o200k_base\t''
 o200k_harmony\t''
 cl100k_base\t''
@@ -19,9 +22,9 @@ p50k_base\t''
 r50k_base\t''
 chars4\t''"
 complete -c ctx-compact -l model -d 'Count for this model: with its encoding, against its window' -r
-complete -c ctx-compact -l method -d 'How to sum up what is old' -r -f -a "rule\t'Counts and quotes, offline'
+complete -c ctx-compact -l method -d 'How to sum up what is old [default: the policy\'s]' -r -f -a "rule\t'Counts and quotes, offline'
 llm\t'Asks a language model; by rule when none answers'"
-complete -c ctx-compact -l summary-tokens -d 'Length of the summary in tokens [default: 500]' -r
+complete -c ctx-compact -l summary-tokens -d 'Length of the summary in tokens [default: the policy\'s]' -r
 complete -c ctx-compact -l header -d 'Begin the message with this line; it marks an earlier summary, too' -r
 complete -c ctx-compact -l role -d 'Role of the message; user where the dialect allows no other' -r -f -a "user\t'A message of the user'
 assistant\t'A message of the model'
@@ -43,6 +46,8 @@ fail\t'Stop at the first one'
 drop\t'Leave them out and count them'"
 complete -c ctx-compact -s o -l output -d 'Write to FILE instead of stdout, at the end and only when all went well' -r -F
 complete -c ctx-compact -s s -l session -d 'Name the session [default: made of the file\'s name and path]' -r
+complete -c ctx-compact -l extract -d 'Merge decisions, facts, preferences and tool runs of the old part into the memory, or do not [default: the policy\'s]' -r -f -a "true\t''
+false\t''"
 complete -c ctx-compact -l store -d 'Keep snapshots, memory and the audit log in DIR [default: `$XDG_STATE_HOME/ctx`, else ~/.local/state/ctx]' -r -F
 complete -c ctx-compact -l color -d 'When to colour what is shown on a terminal' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
@@ -53,7 +58,6 @@ complete -c ctx-compact -s n -l dry-run -d 'Show what would be done, and do noth
 complete -c ctx-compact -l json -d 'Print a JSON object a session: outcome, tokens, attempts, summary'
 complete -c ctx-compact -l overflow -d 'Due because the model refused the session: its window was full'
 complete -c ctx-compact -l batch -d 'Take each line as one conversation: {"messages":[…]}'
-complete -c ctx-compact -l no-extract -d 'Do not merge decisions, facts, preferences and tool runs into the memory'
 complete -c ctx-compact -s q -l quiet -d 'Say nothing but errors'
 complete -c ctx-compact -s v -l verbose -d 'Say more on stderr (can be repeated)'
 complete -c ctx-compact -s h -l help -d 'Print help (see more with \'--help\')'

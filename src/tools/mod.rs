@@ -6,6 +6,7 @@ pub mod count;
 pub mod extract;
 pub mod gc;
 pub mod offload;
+pub mod prune;
 pub mod rollback;
 pub mod snapshot;
 pub mod split;

@@ -1,5 +1,8 @@
 //! End-to-end tests: whole commands, one module per tool.
 
+mod check;
+mod compact;
+mod compact_live;
 mod conventions;
 mod count;
 mod examples;

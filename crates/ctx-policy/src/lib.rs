@@ -8,7 +8,9 @@
 //! Text comes in and data goes out: nothing here opens a file or reads the
 //! environment.
 
+pub mod budget;
 mod config;
+mod env;
 mod error;
 mod policy;
 mod presets;
@@ -16,7 +18,8 @@ mod section;
 mod setting;
 mod words;
 
-pub use config::Config;
+pub use config::{Config, Shape, read_config};
+pub use env::{environment, other_names};
 pub use error::{ConfigError, Warning};
 pub use policy::{
     General, GeneralLayer, Keep, KeepLayer, Layer, Offload, OffloadLayer, Policy, Prune,

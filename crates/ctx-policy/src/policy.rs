@@ -110,9 +110,9 @@ section! {
     /// What is cut out of the messages without summing up.
     Prune / PruneLayer in "prune" {
         /// When it takes place.
-        when: When = When::Never,
+        when: When = When::Before,
         /// Tool results of more characters than this are trimmed, ...
-        max_chars: Option<u64> = None,
+        max_chars: Option<u64> = Some(10_000),
         /// ... to the first part of so many characters, ...
         head_share: Share = Share::of_percent(30),
         /// ... and the last.
@@ -124,9 +124,9 @@ section! {
         /// What stands in the place of a cleared result.
         placeholder: String = "[Old tool result content cleared]".to_owned(),
         /// What is left out.
-        drop: Vec<Drop> = Vec::new(),
+        drop: Vec<Drop> = vec![Drop::Empty, Drop::Noise, Drop::Superseded, Drop::Duplicates],
         /// The last assistant messages, and what follows them, are not touched.
-        protect_last: u64 = 0,
+        protect_last: u64 = 3,
         /// Only results of tools whose name matches one of these; empty: all.
         allow: Vec<String> = Vec::new(),
         /// No results of tools whose name matches one of these.

@@ -3,9 +3,20 @@
 use crate::config::read_own;
 use crate::policy::{Layer, Policy};
 
-const SOURCES: [(&str, &str); 2] = [
-    ("default", include_str!("../../../presets/default.toml")),
-    ("sanbot", include_str!("../../../presets/sanbot.toml")),
+macro_rules! sources {
+    ($($name:literal,)*) => {
+        [$(($name, include_str!(concat!("../../../presets/", $name, ".toml")))),*]
+    };
+}
+
+const SOURCES: [(&str, &str); 7] = sources![
+    "default",
+    "openclaw",
+    "pomelobot",
+    "sanbot",
+    "synapse",
+    "turns",
+    "xopcbot",
 ];
 
 /// The names of the presets.

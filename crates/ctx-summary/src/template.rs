@@ -40,16 +40,18 @@ pub enum TemplateError {
     Unknown(String),
 }
 
+const DEFAULT: &str = include_str!("../../../prompts/default.md");
 const SANBOT: &str = include_str!("../../../prompts/sanbot.md");
 const SYNAPSE: &str = include_str!("../../../prompts/synapse.md");
 
 impl Template {
     /// The names of the templates inside.
-    pub const NAMES: [&str; 2] = ["sanbot", "synapse"];
+    pub const NAMES: [&str; 3] = ["default", "sanbot", "synapse"];
 
     /// One of the templates inside.
     pub fn by_name(name: &str) -> Option<Self> {
         let text = match name {
+            "default" => DEFAULT,
             "sanbot" => SANBOT,
             "synapse" => SYNAPSE,
             _ => return None,

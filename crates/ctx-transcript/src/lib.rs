@@ -11,6 +11,7 @@
 //! written is the record's own bytes with a tag spliced in or cut out.
 
 mod batch;
+mod cut;
 pub mod dialect;
 mod document;
 mod edit;
@@ -22,8 +23,10 @@ mod object;
 mod record;
 mod records;
 pub mod redact;
+pub mod repair;
 mod splice;
 mod spool;
+mod strings;
 mod tag;
 mod validity;
 mod zones;
@@ -39,6 +42,7 @@ pub use record::{Class, Record};
 pub use records::{Options, Records};
 pub use splice::{Splice, untagged};
 pub use spool::Spool;
+pub use strings::map_strings;
 pub use tag::{Tag, Zone};
 pub use validity::{Offence, Rule, Rules, Validator, offences};
 pub use zones::{EarlyEnd, ZoneReader};

@@ -20,7 +20,7 @@ pub(super) fn run(args: &Args, plan: &Plan, io: &mut Io) -> ctx_cli::Outcome {
     copy(&mut input.reader, &mut file)?;
     let mut job = Job::of(plan, STDIN_NAME, &file)?;
     let mut result = file;
-    if !plan.enabled {
+    if !plan.policy.general.enabled {
         job.report.end(Outcome::Disabled);
     } else if job.step() != Step::Compact {
         job.report.end(Outcome::NotDue);

@@ -42,11 +42,11 @@ pub(super) fn climb(
     // Less than the policy keeps is kept only where more does not help.
     let in_need = due || !plan.fits(size);
     let (mut attempts, mut smaller) = (Vec::new(), false);
-    for rung in Rung::ALL {
-        if rung == Rung::LastTurn && !in_need {
+    for rung in plan.rungs() {
+        if rung.keeps_less() && !in_need {
             break;
         }
-        let Some(candidate) = build(plan, rung, source, input, io)? else {
+        let Some(candidate) = build(plan, rung, source, input, before, io)? else {
             if !in_need {
                 break;
             }
@@ -95,20 +95,23 @@ fn build(
     rung: Rung,
     source: &Source,
     input: &File,
+    before: &Measured,
     io: &mut Io,
 ) -> Result<Option<Candidate>, Failure> {
-    let (tagged, written) = source.split(plan.split(rung), input)?;
+    let (tagged, written) = source.split(&plan.split(rung, before), input)?;
     if written.old == 0 {
         return Ok(None);
     }
-    let summary = plan.summary(rung, io)?;
-    let (file, said) = source.summarize(&summary, &tagged, io)?;
-    if said
-        .as_ref()
-        .is_none_or(|said| said.messages == said.earlier)
-    {
-        return Ok(None);
-    }
+    let (file, said) = if rung == Rung::LastTurnsAlone || !plan.sums_up() {
+        (source.without_old(&tagged)?, None)
+    } else {
+        let summary = plan.summary(rung, before, io)?;
+        let (file, said) = source.summarize(&summary, &tagged, io)?;
+        if said.as_ref().is_none_or(Said::is_only_earlier) {
+            return Ok(None);
+        }
+        (file, said)
+    };
     let measured = source.measure(&file, &plan.counter)?;
     Ok(Some(Candidate {
         file,

@@ -5,6 +5,7 @@ mod ladder;
 mod outcome;
 mod page;
 mod plan;
+mod policy;
 mod session_file;
 mod stages;
 mod strikes;
@@ -12,14 +13,15 @@ mod strikes;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser, ValueEnum};
-use ctx_cli::{ExitStatus, Failure, Io, Tool, parse_count};
+use ctx_cli::{ExitStatus, Failure, Io, Tool, Verbosity, parse_count};
+use ctx_policy::{Method, Policy};
 use ctx_store::SessionId;
 
 use crate::counting::CountingArgs;
 use crate::output::OutputArgs;
+use crate::pins::Pin;
 use crate::session::ReadArgs;
 use crate::store::{StoreArgs, session_id};
-use crate::tools::split::Pin;
 use crate::tools::summarize::{LlmArgs, SummaryRole};
 use crate::triggers::TriggerArgs;
 use outcome::Report;
@@ -57,10 +59,27 @@ struct Args {
     #[arg(long)]
     json: bool,
 
+    /// Compact by this policy; --show-preset prints it [default: default]
+    #[arg(long, value_name = "NAME", help_heading = "The policy")]
+    preset: Option<String>,
+    /// Read a policy from FILE: TOML, or the JSON of a system it comes from
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "CTX_CONFIG",
+        help_heading = "The policy"
+    )]
+    config: Option<PathBuf>,
+    /// Print a preset with its comments, and do nothing else
+    #[arg(long, value_name = "NAME", help_heading = "The policy")]
+    show_preset: Option<String>,
+
     #[command(flatten)]
     triggers: TriggerArgs,
 
-    /// Keep the last N messages, system ones not counted [default: 20]
+    /// Keep the last N messages, system ones not counted
+    ///
+    /// Any of the --keep flags takes the place of all that the policy keeps
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is kept")]
     keep_messages: Option<u64>,
     /// Keep the last N turns: a user message and all up to the next one
@@ -72,36 +91,24 @@ struct Args {
     /// Keep these records: role:NAME, line:N, line:N-M or re:REGEX
     #[arg(long, value_name = "SELECTOR", help_heading = "What is kept")]
     pin: Vec<Pin>,
-    /// Do not be content with more than N tokens in all
+    /// Do not be content with more than N tokens in all [default: the policy's]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is kept")]
     target_tokens: Option<u64>,
     #[command(flatten)]
     counting: CountingArgs,
 
-    /// How to sum up what is old
-    #[arg(
-        long,
-        value_enum,
-        value_name = "NAME",
-        default_value_t,
-        help_heading = "The summary"
-    )]
-    method: Method,
-    /// Length of the summary in tokens [default: 500]
+    /// How to sum up what is old [default: the policy's]
+    #[arg(long, value_enum, value_name = "NAME", help_heading = "The summary")]
+    method: Option<MethodName>,
+    /// Length of the summary in tokens [default: the policy's]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "The summary")]
     summary_tokens: Option<u64>,
     /// Begin the message with this line; it marks an earlier summary, too
     #[arg(long, value_name = "TEXT", help_heading = "The summary")]
     header: Option<String>,
     /// Role of the message; user where the dialect allows no other
-    #[arg(
-        long,
-        value_enum,
-        value_name = "ROLE",
-        default_value_t,
-        help_heading = "The summary"
-    )]
-    role: SummaryRole,
+    #[arg(long, value_enum, value_name = "ROLE", help_heading = "The summary")]
+    role: Option<SummaryRole>,
     #[command(flatten)]
     llm: LlmArgs,
 
@@ -113,17 +120,17 @@ struct Args {
     /// Name the session [default: made of the file's name and path]
     #[arg(short, long, value_name = "ID", value_parser = session_id, help_heading = "Store")]
     session: Option<SessionId>,
-    /// Do not merge decisions, facts, preferences and tool runs into the memory
-    #[arg(long, help_heading = "Store")]
-    no_extract: bool,
+    /// Merge decisions, facts, preferences and tool runs of the old part into the
+    /// memory, or do not [default: the policy's]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", help_heading = "Store")]
+    extract: Option<bool>,
     #[command(flatten)]
     store: StoreArgs,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Method {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum MethodName {
     /// Counts and quotes, offline
-    #[default]
     Rule,
     /// Asks a language model; by rule when none answers
     Llm,
@@ -139,6 +146,11 @@ pub const TOOL: Tool = Tool {
 
 fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
     let args = Args::from_arg_matches(matches).map_err(Failure::new)?;
+    if let Some(name) = &args.show_preset {
+        let text = ctx_policy::source(name).ok_or_else(|| policy::unknown(name))?;
+        io.write(text.as_bytes())?;
+        return Ok(ExitStatus::Done);
+    }
     args.refuse_what_does_not_fit()?;
     let plan = Plan::of(&args, io)?;
     if args.is_filter() {
@@ -172,6 +184,43 @@ impl Args {
         }
     }
 
+    /// What is said by a flag goes before the policy.
+    fn override_policy(&self, policy: &mut Policy) {
+        let trigger = &mut policy.trigger;
+        let given = &self.triggers;
+        trigger.messages = given.trigger_messages.or(trigger.messages);
+        trigger.tokens = given.trigger_tokens.or(trigger.tokens);
+        trigger.share = given.trigger_share.or(trigger.share);
+        trigger.tool_bytes = given.trigger_tool_bytes.or(trigger.tool_bytes);
+        trigger.turns = given.trigger_turns.or(trigger.turns);
+        trigger.reserve = given.reserve.or(trigger.reserve);
+        trigger.window = given.window.or(trigger.window);
+        trigger.min_messages = given.min_messages.or(trigger.min_messages);
+        trigger.flush_share = given.flush_share.or(trigger.flush_share);
+        let keep = [self.keep_messages, self.keep_turns, self.keep_tokens];
+        if keep.iter().any(Option::is_some) {
+            [policy.keep.messages, policy.keep.turns, policy.keep.tokens] = keep;
+            policy.keep.recent_share = None;
+        }
+        if self.target_tokens.is_some() {
+            policy.target.tokens = self.target_tokens;
+            (policy.target.share, policy.target.max_history_share) = (None, None);
+        }
+        let summary = &mut policy.summary;
+        summary.method = match self.method {
+            Some(MethodName::Rule) => Method::Rule,
+            Some(MethodName::Llm) => Method::Llm,
+            None => summary.method,
+        };
+        if self.summary_tokens.is_some() {
+            (summary.tokens, summary.target_tokens) = (self.summary_tokens, None);
+            summary.max_share = None;
+        }
+        summary.header = self.header.clone().or(summary.header.take());
+        summary.role = self.role.map_or(summary.role, SummaryRole::role);
+        summary.extract = self.extract.unwrap_or(summary.extract);
+    }
+
     fn refuse_what_does_not_fit(&self) -> Result<(), Failure> {
         if self.read.batch {
             return Err(Failure::new("--batch is not for compactions")
@@ -202,10 +251,8 @@ fn tell(report: &Report, json: bool, io: &mut Io) -> Result<(), Failure> {
     let line = report.line();
     if report.outcome.status() == ExitStatus::No {
         io.warn(format_args!("{}: {line}", report.file));
-    } else if report.dry_run {
+    } else if io.verbosity() != Verbosity::Quiet {
         io.write(format!("{}: {line}\n", report.file).as_bytes())?;
-    } else {
-        io.note(format_args!("{}: {line}", report.file));
     }
     Ok(())
 }

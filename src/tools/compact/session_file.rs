@@ -9,7 +9,7 @@ use ctx_store::{Kind, NewContent, Replaced, Replacement, SessionId, Store, hash}
 
 use super::ladder::{Candidate, Climbed, climb};
 use super::outcome::{Outcome, Report};
-use super::plan::Plan;
+use super::plan::{Plan, Rung};
 use super::stages::{Measured, Source, again};
 use super::strikes;
 use crate::store::failure;
@@ -33,7 +33,7 @@ impl<'a> Job<'a> {
         let report = Report {
             file: name.to_owned(),
             session: None,
-            preset: plan.preset.clone(),
+            preset: plan.policy.general.name.clone(),
             outcome: Outcome::NothingToDo,
             success: true,
             dry_run: plan.dry_run,
@@ -118,7 +118,7 @@ pub(super) fn compact(
     io: &mut Io,
 ) -> Result<Report, Failure> {
     let name = path.display().to_string();
-    if plan.dry_run || !plan.enabled {
+    if plan.dry_run || !plan.policy.general.enabled {
         return preview(plan, path, &name, io);
     }
     let store = open_store()?;
@@ -154,7 +154,7 @@ fn preview(plan: &Plan, path: &Path, name: &str, io: &mut Io) -> Result<Report, 
     })?;
     let mut job = Job::of(plan, name, &file)?;
     job.source.refuse_document()?;
-    if !plan.enabled {
+    if !plan.policy.general.enabled {
         job.report.end(Outcome::Disabled);
         return Ok(job.report);
     }
@@ -183,7 +183,7 @@ fn replace(
         }
         return Ok(());
     };
-    if job.plan.extract {
+    if job.plan.policy.summary.extract {
         let items = job.source.extract(&candidate.tagged, session)?;
         extract::into_memory(open_store()?, &items)?;
     }
@@ -211,7 +211,7 @@ fn replace(
             ));
         }
     }
-    if let Some(said) = &candidate.said {
+    if let (true, Some(said)) = (job.plan.policy.summary.cumulative, &candidate.said) {
         store
             .append_summary(session, said.messages, &said.text)
             .map_err(|error| failure(error).status(ctx_cli::ExitStatus::Uncertain))?;
@@ -226,9 +226,8 @@ fn flush(
     session: &SessionId,
     open_store: &dyn Fn() -> Result<Store, Failure>,
 ) -> Result<(), Failure> {
-    let (tagged, _) = job
-        .source
-        .split(job.plan.split(super::plan::Rung::Policy), input)?;
+    let keep = job.plan.split(Rung::Policy, &job.before);
+    let (tagged, _) = job.source.split(&keep, input)?;
     let items = job.source.extract(&tagged, session)?;
     extract::into_memory(open_store()?, &items)
 }

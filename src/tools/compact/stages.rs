@@ -8,7 +8,7 @@ use ctx_memory::Item;
 use ctx_select::count::MessageCounter;
 use ctx_select::trigger::Size;
 use ctx_store::SessionId;
-use ctx_transcript::{Dialect, Offence, Options, Rule, Validator};
+use ctx_transcript::{Dialect, Offence, Options, Rule, Validator, Zone, ZoneReader};
 
 use crate::output::Output;
 use crate::session::{Invalid, Session};
@@ -29,6 +29,8 @@ pub(super) struct Source {
 /// What one pass over a session finds.
 pub(super) struct Measured {
     pub(super) size: Size,
+    /// Of the system messages.
+    pub(super) system_tokens: u64,
     offences: Vec<Offence>,
 }
 
@@ -103,7 +105,7 @@ impl Source {
         file: &File,
         counter: &MessageCounter,
     ) -> Result<Measured, Failure> {
-        let mut size = Size::default();
+        let (mut size, mut system_tokens) = (Size::default(), 0);
         let mut validator = Validator::new(self.dialect.rules());
         self.session(file)?.each(|record| {
             let outline = record.outline(Some(self.dialect));
@@ -112,12 +114,20 @@ impl Source {
                 .and_then(|object| self.dialect.message(object));
             if let (Some(outline), Some(message)) = (outline, message) {
                 validator.push(record.line, &outline);
+                let others = size.tokens;
                 size.add(&outline, &message, counter);
+                if outline.role.is_system() && !outline.is_summary {
+                    system_tokens += size.tokens - others;
+                }
             }
             Ok(())
         })?;
         let offences = validator.finish();
-        Ok(Measured { size, offences })
+        Ok(Measured {
+            size,
+            system_tokens,
+            offences,
+        })
     }
 
     /// Decides what is old.
@@ -143,6 +153,21 @@ impl Source {
         let output = Output::to_file(again(&rebuilt)?);
         let said = summarize::summarize(plan, &mut self.session(tagged)?, output, io)?;
         Ok((rebuilt, said))
+    }
+
+    /// Leaves out what is old.
+    pub(super) fn without_old(&self, tagged: &File) -> Result<File, Failure> {
+        let rest = temporary()?;
+        let mut output = Output::to_file(again(&rest)?);
+        let mut zones = ZoneReader::default();
+        self.session(tagged)?.each(|record| {
+            if zones.read(record) == Zone::Old {
+                return Ok(());
+            }
+            output.write(&record.untagged())
+        })?;
+        output.finish()?;
+        Ok(rest)
     }
 
     /// What the old zone holds for memory.

@@ -1,7 +1,6 @@
 //! `ctx-split`: decides which records are `system`, `old` or `keep`.
 
 mod batch;
-mod pins;
 mod plan;
 mod sink;
 mod stream;
@@ -9,14 +8,14 @@ mod stream;
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser, ValueEnum};
-use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool, parse_count};
+use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool, parse_count, parse_share};
 use ctx_transcript::{Options, ZoneReader};
 
 use crate::counting::CountingArgs;
 use crate::output::{Output, OutputArgs};
+use crate::pins::Pin;
 use crate::session::{Invalid, ReadArgs, Session};
 use crate::tagged::ended_early;
-pub(crate) use pins::Pin;
 pub(crate) use plan::Plan;
 use sink::Sink;
 pub(crate) use sink::Written;
@@ -191,11 +190,4 @@ fn strip(args: &Args, mut session: Session, io: &mut Io) -> Outcome {
     }
     output.finish()?;
     Ok(ExitStatus::Done)
-}
-
-fn parse_share(text: &str) -> Result<f64, String> {
-    text.parse()
-        .ok()
-        .filter(|share| (0.0..=1.0).contains(share))
-        .ok_or_else(|| "expected a share from 0 to 1, such as 0.3".to_owned())
 }

@@ -33,7 +33,7 @@ pub(crate) struct LlmArgs {
         env = "CTX_LLM_MODEL",
         hide_env_values = true
     )]
-    llm_model: Option<String>,
+    pub(crate) llm_model: Option<String>,
     /// Window of the model in tokens; a longer input is summed up in parts
     /// [default: the model's, else 32000]
     #[arg(long, value_name = "TOKENS", value_parser = parse_count)]
@@ -45,7 +45,7 @@ pub(crate) struct LlmArgs {
     ///
     /// A file has {{transcript}} in it, and {{earlier}}, {{instructions}} and
     /// {{target}} as wanted
-    #[arg(long, value_name = "NAME|FILE", default_value = "sanbot")]
+    #[arg(long, value_name = "NAME|FILE", default_value = DEFAULT_TEMPLATE)]
     pub(crate) template: String,
     /// What the summary shall stress
     #[arg(long, value_name = "TEXT")]
@@ -72,12 +72,24 @@ pub(crate) enum OnFailure {
     Fail,
 }
 
+const DEFAULT_TEMPLATE: &str = "sanbot";
 const DEFAULT_TARGET: u64 = 500;
 const SYNAPSE_TARGET: u64 = 8_000;
 const DEFAULT_WINDOW: u64 = 32_000;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 impl LlmArgs {
+    /// Whether a server is named.
+    pub(crate) fn has_server(&self) -> bool {
+        let url = self.llm_url.as_deref();
+        url.is_some_and(|url| !url.trim().is_empty())
+    }
+
+    /// Whether the prompt is the usual one.
+    pub(crate) fn template_is_default(&self) -> bool {
+        self.template == DEFAULT_TEMPLATE
+    }
+
     /// The writer these flags ask for: without a server, the rule's.
     pub(crate) fn writer(
         &self,

@@ -2,7 +2,6 @@
 
 mod bad;
 mod batch;
-mod check;
 mod llm;
 mod old;
 mod page;
@@ -22,7 +21,7 @@ use crate::output::{Output, OutputArgs};
 use crate::session::{Invalid, ReadArgs, Session};
 use crate::store::{StoreArgs, failure, session_id};
 use crate::tagged::ended_early;
-pub(crate) use llm::LlmArgs;
+pub(crate) use llm::{LlmArgs, OnFailure};
 use stream::Done;
 pub(crate) use writer::Writer;
 
@@ -122,6 +121,13 @@ pub(crate) enum SummaryRole {
     Assistant,
     /// A system message
     System,
+}
+
+impl Said {
+    /// Whether nothing new was summed up.
+    pub(crate) fn is_only_earlier(&self) -> bool {
+        self.messages == self.earlier
+    }
 }
 
 impl SummaryRole {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::Config;
+use super::{Config, Shape};
 use crate::error::{ConfigError, Warning};
 use crate::policy::Layer;
 use crate::section::{Source, full_key};
@@ -20,6 +20,7 @@ pub(crate) fn read_own(text: &str) -> Result<Config, ConfigError> {
 pub(super) fn read_tables(root: &Map<String, Value>) -> Result<Config, ConfigError> {
     let mut tables = Tables(root);
     Ok(Config {
+        shape: Shape::Own,
         preset: tables.get("", PRESET)?,
         layer: Layer::read(&mut tables)?,
         warnings: unknown(root),
@@ -27,6 +28,7 @@ pub(super) fn read_tables(root: &Map<String, Value>) -> Result<Config, ConfigErr
 }
 
 /// Whether one of our keys is there.
+#[allow(dead_code)]
 pub(super) fn is_own(root: &Map<String, Value>) -> bool {
     root.keys().any(|key| key == PRESET || is_known(key))
 }
@@ -50,11 +52,11 @@ impl Source for Tables<'_> {
     fn get<T: Setting>(&mut self, section: &str, key: &str) -> Result<Option<T>, ConfigError> {
         let table = match self.0.get(section) {
             _ if section.is_empty() => self.0,
-            None => return Ok(None),
+            None | Some(Value::Null) => return Ok(None),
             Some(Value::Object(table)) => table,
             Some(other) => return Err(ConfigError::wrong(section, "a table", other)),
         };
-        let Some(value) = table.get(key) else {
+        let Some(value) = table.get(key).filter(|value| !value.is_null()) else {
             return Ok(None);
         };
         match T::read(value) {

@@ -1,0 +1,206 @@
+//! The arithmetic of budgets: tokens in, tokens out.
+
+use ctx_select::share::Share;
+use ctx_select::trigger::{DEFAULT_WINDOW, Triggers};
+
+use crate::policy::{Keep, Policy, Summary, Target, Trigger};
+
+/// What xopcbot's threshold may be.
+pub const THRESHOLDS: &str = "a share from 0.5 to 0.95";
+
+/// Whether a share of the window may be xopcbot's threshold.
+pub fn is_threshold(share: Share) -> bool {
+    (Share::of_percent(50)..=Share::of_percent(95)).contains(&share)
+}
+
+/// pomelobot's budget of a history: its share of the window, and no more than
+/// the window without what is reserved.
+pub fn max_history(window: u64, share: Share, reserve: u64) -> u64 {
+    share.of(window).min(window.saturating_sub(reserve))
+}
+
+/// What a budget leaves for the conversation.
+pub fn available(max: u64, system: u64, overhead: u64) -> u64 {
+    max.saturating_sub(system).saturating_sub(overhead)
+}
+
+impl Trigger {
+    /// The window that shares are of; `model` is the model's own.
+    pub fn window(&self, model: Option<u64>) -> u64 {
+        self.window.or(model).unwrap_or(DEFAULT_WINDOW)
+    }
+
+    /// As the triggers that a session is held against.
+    pub fn triggers(&self, model_window: Option<u64>) -> Triggers {
+        Triggers {
+            messages: self.messages,
+            tokens: self.tokens,
+            share: self.share,
+            reserve: self.reserve,
+            window: self.window(model_window),
+            tool_bytes: self.tool_bytes,
+            turns: self.turns,
+            min_messages: self.min_messages,
+            flush_share: self.flush_share,
+            on_overflow: self.on_overflow,
+        }
+    }
+}
+
+impl Target {
+    /// The most tokens that the result may have: the least of what is set.
+    /// `None` where nothing is: then it must only be smaller than before.
+    pub fn max_tokens(&self, window: u64) -> Option<u64> {
+        let history = self
+            .max_history_share
+            .map(|share| max_history(window, share, self.reserve.unwrap_or(0)));
+        let share = self.share.map(|share| share.of(window));
+        [self.tokens, share, history].into_iter().flatten().min()
+    }
+}
+
+impl Keep {
+    /// How many tokens the recent part may have, beside what else is kept.
+    /// `max` is [`Target::max_tokens`], `system` the tokens of system messages.
+    pub fn recent_tokens(&self, max: Option<u64>, system: u64, overhead: u64) -> Option<u64> {
+        let recent = self
+            .recent_share
+            .and_then(|share| Some(share.of(available(max?, system, overhead))));
+        [self.tokens, recent].into_iter().flatten().max()
+    }
+}
+
+impl Summary {
+    /// The length to ask for, where `old` tokens are summed up.
+    pub fn length(&self, old: u64) -> Option<u64> {
+        let share = self.max_share.map(|share| share.of(old).max(1));
+        let tokens = self.target_tokens.or(self.tokens);
+        [tokens, share].into_iter().flatten().min()
+    }
+
+    /// The most that a model may write when asked for `length` tokens.
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a length of 2^53 tokens does not exist, a factor is at least 1"
+    )]
+    pub fn max_output(&self, length: u64) -> u64 {
+        self.max_output_factor
+            .map_or(length, |factor| (length as f64 * factor).round() as u64)
+    }
+}
+
+impl Policy {
+    /// The tokens that the recent part may have, for a window and the tokens of
+    /// the system messages.
+    pub fn recent_tokens(&self, model_window: Option<u64>, system: u64) -> Option<u64> {
+        let max = self.target.max_tokens(self.trigger.window(model_window));
+        self.keep.recent_tokens(max, system, self.target.overhead)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_select::share::Share;
+    use proptest::prelude::*;
+
+    use super::{available, is_threshold, max_history};
+    use crate::presets::preset;
+
+    const HALF: Share = Share::of_percent(50);
+
+    #[test]
+    fn a_history_has_its_share_or_what_the_reserve_leaves() {
+        for (window, reserve, max) in [
+            (128_000, 20_000, 64_000),
+            // Where both are the same, and one beside.
+            (40_000, 20_000, 20_000),
+            (39_999, 20_000, 19_999),
+            (40_001, 20_000, 20_000),
+            (20_000, 20_000, 0),
+            (19_999, 20_000, 0),
+            (0, 0, 0),
+            (1, 0, 0),
+            (u64::MAX, 0, u64::MAX / 2),
+        ] {
+            assert_eq!(max_history(window, HALF, reserve), max, "{window}");
+        }
+        assert_eq!(max_history(100, Share::WHOLE, 0), 100);
+    }
+
+    #[test]
+    fn what_is_available_is_never_below_nothing() {
+        assert_eq!(available(64_000, 1_000, 500), 62_500);
+        assert_eq!(available(1_500, 1_000, 500), 0);
+        assert_eq!(available(1_501, 1_000, 500), 1);
+        assert_eq!(available(1_499, 1_000, 500), 0);
+        assert_eq!(available(0, u64::MAX, u64::MAX), 0);
+    }
+
+    #[test]
+    fn thresholds_are_from_a_half_to_nearly_all() {
+        let is = |text: &str| is_threshold(text.parse().expect("a share"));
+        assert!(is("0.5") && is("0.95") && is("0.8"));
+        assert!(!is("0.499999") && !is("0.950001") && !is("1"));
+    }
+
+    #[test]
+    fn pomelobot_gives_the_recent_part_sixty_percent() {
+        let policy = preset("pomelobot").expect("a preset");
+        let max = policy.target.max_tokens(policy.trigger.window(None));
+        assert_eq!(max, Some(64_000));
+        // (64,000 - 1,000 - 500) × 0.6
+        assert_eq!(policy.recent_tokens(None, 1_000), Some(37_500));
+        assert_eq!(policy.recent_tokens(Some(200_000), 1_000), Some(37_500));
+        assert_eq!(policy.recent_tokens(None, 63_500), Some(0));
+    }
+
+    #[test]
+    fn a_target_is_the_least_of_what_is_set() {
+        let mut target = preset("turns").expect("a preset").target;
+        assert_eq!(target.max_tokens(64_000), Some(32_000));
+        target.tokens = Some(31_999);
+        assert_eq!(target.max_tokens(64_000), Some(31_999));
+        (target.tokens, target.share) = (None, None);
+        assert_eq!(target.max_tokens(64_000), None);
+    }
+
+    #[test]
+    fn the_window_is_the_policys_the_models_or_the_usual_one() {
+        let mut trigger = preset("turns").expect("a preset").trigger;
+        assert_eq!(trigger.window(Some(1)), 64_000);
+        trigger.window = None;
+        assert_eq!(trigger.window(Some(200_000)), 200_000);
+        assert_eq!(trigger.window(None), 128_000);
+    }
+
+    #[test]
+    fn a_summary_has_the_length_that_its_policy_says() {
+        let summary = |name| preset(name).expect("a preset").summary;
+        assert_eq!(summary("sanbot").length(1_000_000), Some(500));
+        assert_eq!(summary("sanbot").max_output(500), 500);
+        assert_eq!(summary("synapse").length(1), Some(8_000));
+        assert_eq!(summary("synapse").max_output(8_000), 9_600);
+        assert_eq!(summary("synapse").max_output(3), 4);
+        assert_eq!(summary("default").length(1_000_000), Some(10_000));
+        assert_eq!(summary("default").length(50_000), Some(10_000));
+        assert_eq!(summary("default").length(49_999), Some(9_999));
+        assert_eq!(summary("default").length(0), Some(1));
+        assert_eq!(summary("turns").length(9), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_budget_is_within_both_bounds(
+            window: u64, reserve: u64, system: u64, overhead: u64, percent in 1_u8..=100,
+        ) {
+            let share = Share::of_percent(percent);
+            let max = max_history(window, share, reserve);
+            prop_assert!(max <= share.of(window));
+            prop_assert!(max <= window.saturating_sub(reserve));
+            let left = available(max, system, overhead);
+            prop_assert!(left <= max);
+            prop_assert!(left == 0 || u128::from(left) + u128::from(system) + u128::from(overhead) == u128::from(max));
+        }
+    }
+}
