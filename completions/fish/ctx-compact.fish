@@ -9,7 +9,7 @@ complete -c ctx-compact -l trigger-turns -d 'Due with more turns than N' -r
 complete -c ctx-compact -l reserve -d 'Due when the context leaves fewer than N tokens of the window free' -r
 complete -c ctx-compact -l window -d 'Tokens of the window [default: the model\'s, else 128k]' -r
 complete -c ctx-compact -l min-messages -d 'With fewer than N messages nothing but an overflow is due' -r
-complete -c ctx-compact -l flush-share -d 'Above this share of a limit a flush is due, which saves what is worth it' -r
+complete -c ctx-compact -l flush-share -d 'Above this share of a limit a flush is due, to save what is needed' -r
 complete -c ctx-compact -l keep-messages -d 'Keep the last N messages, system ones not counted' -r
 complete -c ctx-compact -l keep-turns -d 'Keep the last N turns: a user message and all up to the next one' -r
 complete -c ctx-compact -l keep-tokens -d 'Keep the last messages that hold N tokens or more' -r
