@@ -1,13 +1,13 @@
 //! `ctx-offload`: large tool results go into files of the store, a reference in
 //! their place; `--restore` puts them back.
 
-mod change;
-mod place;
-mod restore;
+pub(crate) mod change;
+pub(crate) mod place;
+pub(crate) mod restore;
 mod show;
 mod stream;
-mod take;
-mod template;
+pub(crate) mod take;
+pub(crate) mod template;
 #[cfg(test)]
 mod tests;
 
