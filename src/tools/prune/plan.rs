@@ -101,8 +101,8 @@ impl Plan {
         let default = Trim::default();
         let trim = prune.max_chars.map(|chars| Trim {
             max_chars: size(chars),
-            head_share: prune.head_share.as_f64(),
-            tail_share: prune.tail_share.as_f64(),
+            head_share: prune.head_share,
+            tail_share: prune.tail_share,
             ..default
         });
         let globs = |texts: &[String]| texts.iter().filter_map(|text| text.parse().ok()).collect();
@@ -113,6 +113,7 @@ impl Plan {
             superseded: drops(Drop::Superseded),
             duplicates: drops(Drop::Duplicates),
             noise: drops(Drop::Noise),
+            empty: drops(Drop::Empty),
             argument_chars: None,
             window_messages: prune.window_messages,
             protect_last: size(prune.protect_last),
