@@ -35,6 +35,11 @@ impl Share {
         Self(percent as u32 * (ONE / 100))
     }
 
+    /// As a binary fraction, which may differ in the last bit.
+    pub fn as_f64(self) -> f64 {
+        f64::from(self.0) / f64::from(ONE)
+    }
+
     /// That share of `whole`, rounded down: a whole number is above the exact
     /// product if and only if it is above this.
     pub fn of(self, whole: u64) -> u64 {
