@@ -3,9 +3,11 @@
 //! Man pages, completions and the tests of conventions walk [`TOOLS`]; each
 //! binary names its own tool instead, so that it links only what it uses.
 
+pub mod checks;
 pub mod counting;
 pub mod output;
 pub mod parallel;
+pub mod pins;
 pub mod session;
 pub mod store;
 pub mod tagged;
@@ -22,6 +24,8 @@ pub const TOOLS: &[&Tool] = &[
     &tools::count::TOOL,
     &tools::extract::TOOL,
     &tools::gc::TOOL,
+    &tools::offload::TOOL,
+    &tools::prune::TOOL,
     &tools::rollback::TOOL,
     &tools::snapshot::TOOL,
     &tools::split::TOOL,

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use ctx_cli::{ExitStatus, Failure, Io};
 use ctx_store::atomic::{AtomicError, AtomicFile};
+use ctx_transcript::Spool;
 
 /// The flag of every filter that may write to a file.
 #[derive(Args, Clone, Debug, Default)]
@@ -19,6 +20,25 @@ pub struct OutputArgs {
 /// An opened output.
 pub struct Output<'a> {
     target: Target<'a>,
+    waiting: Option<Waiting>,
+}
+
+/// What is to be written once all of it may be.
+struct Waiting {
+    spool: Spool,
+    length: usize,
+}
+
+impl Write for Waiting {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.spool.push(bytes)?;
+        self.length += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 enum Target<'a> {
@@ -48,7 +68,23 @@ impl OutputArgs {
                 AtomicFile::create(path).map_err(|error| from_atomic(&error))?,
             )),
         };
-        Ok(Output { target })
+        Ok(Output {
+            target,
+            waiting: None,
+        })
+    }
+
+    /// Opens it for a tool that may not write anything before [`Output::finish`]:
+    /// until then, what goes to stdout waits in memory or in a temporary file.
+    pub fn open_waiting<'a>(&self, io: &'a mut Io) -> Result<Output<'a>, Failure> {
+        let mut output = self.open(io)?;
+        if !matches!(output.target, Target::File(_)) {
+            output.waiting = Some(Waiting {
+                spool: Spool::new(std::env::temp_dir()),
+                length: 0,
+            });
+        }
+        Ok(output)
     }
 }
 
@@ -56,7 +92,10 @@ impl Output<'_> {
     /// An output into an open file, from where it stands on.
     pub fn to_file(file: std::fs::File) -> Self {
         let target = Target::Open(io::BufWriter::new(file));
-        Self { target }
+        Self {
+            target,
+            waiting: None,
+        }
     }
 
     /// Writes bytes.
@@ -69,6 +108,9 @@ impl Output<'_> {
         &mut self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), Failure> {
+        if let Some(waiting) = &mut self.waiting {
+            return write(waiting).map_err(|error| cannot_spool(&error));
+        }
         match &mut self.target {
             Target::Stdout(io) => write(io.out()).map_err(|error| Failure::stdout(&error)),
             Target::File(file) => {
@@ -85,13 +127,22 @@ impl Output<'_> {
     }
 
     /// Makes a file appear; to be called when all went well.
-    pub fn finish(self) -> Result<(), Failure> {
+    pub fn finish(mut self) -> Result<(), Failure> {
+        if let Some(mut waiting) = self.waiting.take() {
+            self.with(|out| waiting.spool.pop_to(waiting.length, out))?;
+        }
         match self.target {
             Target::Stdout(io) => io.flush(),
             Target::File(file) => file.commit().map_err(|error| from_atomic(&error)),
             Target::Open(mut file) => file.flush().map_err(|error| Failure::stdout(&error)),
         }
     }
+}
+
+/// A temporary file failed.
+pub fn cannot_spool(error: &io::Error) -> Failure {
+    Failure::new(format_args!("cannot use a temporary file: {error}"))
+        .hint("TMPDIR names the folder for it")
 }
 
 /// A failed atomic write as the user sees it.

@@ -1,12 +1,11 @@
 //! Writing of a tagged stream: the last record that can carry a tag says how many
 //! records there are.
 
-use std::io;
-
 use ctx_cli::Failure;
 use ctx_transcript::{EarlyEnd, Splice, Spool, Tag};
 
 use crate::output::Output;
+pub use crate::output::cannot_spool;
 
 /// Writes records with their tags. The latest record that can carry a tag is held,
 /// with what follows it, until another such record comes or the stream ends.
@@ -78,10 +77,4 @@ pub fn ended_early(error: EarlyEnd, name: &str) -> Failure {
     Failure::new(error)
         .at(name, None)
         .hint("is the stage before this one all right? --partial takes what came")
-}
-
-/// A temporary file failed.
-pub fn cannot_spool(error: &io::Error) -> Failure {
-    Failure::new(format_args!("cannot use a temporary file: {error}"))
-        .hint("TMPDIR names the folder for it")
 }

@@ -5,6 +5,8 @@ pub mod compact;
 pub mod count;
 pub mod extract;
 pub mod gc;
+pub mod offload;
+pub mod prune;
 pub mod rollback;
 pub mod snapshot;
 pub mod split;

@@ -18,8 +18,10 @@ const SESSION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/session.jso
 fn ordinary(tool: &Tool) -> (Vec<&'static str>, Vec<u8>) {
     let session = || fs::read(SESSION).expect("the example");
     match tool.name {
-        "ctx-count" | "ctx-extract" | "ctx-split" => (vec![], session()),
+        "ctx-check" | "ctx-count" | "ctx-extract" | "ctx-split" => (vec![], session()),
         "ctx-gc" => (vec!["-n"], vec![]),
+        "ctx-offload" => (vec!["-s", "demo"], session()),
+        "ctx-prune" => (vec!["--clear"], session()),
         "ctx-rollback" => (vec!["--help"], vec![]),
         "ctx-snapshot" => (vec!["-s", "demo"], session()),
         "ctx-summarize" => (vec!["--partial"], session()),

@@ -1,5 +1,8 @@
 //! End-to-end tests: whole commands, one module per tool.
 
+mod check;
+mod compact;
+mod compact_live;
 mod conventions;
 mod count;
 mod examples;
@@ -8,7 +11,9 @@ mod faults;
 mod gc;
 mod generated;
 mod hostile;
+mod offload;
 mod pipeline;
+mod prune;
 mod readme;
 mod rollback;
 mod snapshot;

@@ -65,6 +65,14 @@ pub enum StoreError {
         /// In which way.
         why: String,
     },
+    /// An offloaded file is not what was written.
+    #[error("{} is damaged: {why}", path.display())]
+    DamagedFile {
+        /// The file.
+        path: PathBuf,
+        /// In which way.
+        why: &'static str,
+    },
     /// Without a snapshot of what is there, nothing is replaced.
     #[error("{} is as it was, because what is in it could not be saved: {source}", path.display())]
     NotSaved {

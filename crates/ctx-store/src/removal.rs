@@ -1,13 +1,15 @@
 //! Removals: under the store's lock, told to the audit log, and as far as they go.
 
 use crate::lock::Locked;
-use crate::{Facts, Operation, SessionId, SnapshotId, Store, StoreError};
+use crate::{Facts, Offloaded, Operation, SessionId, SnapshotId, Store, StoreError};
 
 /// How a removal ended.
 #[derive(Debug, Default)]
 pub struct Removed {
     /// What is gone.
     pub snapshots: Vec<SnapshotId>,
+    /// Offloaded files that are gone.
+    pub offloaded: Vec<Offloaded>,
     /// What could not be removed.
     pub failed: Vec<StoreError>,
     /// The audit log could not be written because the disk is full; a full disk
@@ -31,10 +33,11 @@ impl<'a> Removal<'a> {
         op: &'static str,
         session: Option<&SessionId>,
         ids: &[SnapshotId],
+        offloaded: usize,
     ) -> Result<Self, StoreError> {
         let mut locked = store.lock()?;
         let session = session.map(ToString::to_string);
-        let operation = match locked.begin(op, &facts(session.clone(), ids)) {
+        let operation = match locked.begin(op, &facts(session.clone(), ids, offloaded)) {
             Err(error) if error.is_disk_full() => None,
             other => Some(other?),
         };
@@ -54,12 +57,24 @@ impl<'a> Removal<'a> {
         }
     }
 
+    pub(crate) fn note_offloaded(&mut self, file: Offloaded, removed: Result<(), StoreError>) {
+        match removed {
+            Ok(()) => self.removed.offloaded.push(file),
+            Err(error) => self.fail(error),
+        }
+    }
+
     pub(crate) fn fail(&mut self, error: StoreError) {
         self.removed.failed.push(error);
     }
 
     pub(crate) fn done(mut self) -> Result<Removed, StoreError> {
-        let facts = facts(self.session.take(), &self.removed.snapshots);
+        let Removed {
+            snapshots,
+            offloaded,
+            ..
+        } = &self.removed;
+        let facts = facts(self.session.take(), snapshots, offloaded.len());
         self.removed.unaudited = match &self.operation {
             None => true,
             Some(operation) => match self.locked.done(operation, &facts) {
@@ -74,11 +89,11 @@ impl<'a> Removal<'a> {
     }
 }
 
-fn facts(session: Option<String>, ids: &[SnapshotId]) -> Facts {
+fn facts(session: Option<String>, ids: &[SnapshotId], offloaded: usize) -> Facts {
     Facts {
         session,
         snapshots: ids.iter().map(ToString::to_string).collect(),
-        count: Some(ids.len() as u64),
+        count: Some((ids.len() + offloaded) as u64),
         ..Facts::default()
     }
 }

@@ -10,6 +10,7 @@ use chrono::{DateTime, Utc};
 use crate::atomic::sync_dir;
 use crate::catalog::names_in;
 use crate::error::{Naming, StoreError};
+use crate::offload::remove_empty;
 use crate::removal::{Removal, Removed};
 use crate::store::{data_name, make_dirs, meta_name};
 use crate::{Facts, SessionId, SnapshotId, Stamp, Store};
@@ -34,7 +35,7 @@ impl Store {
         if ids.is_empty() {
             return Ok(Removed::default());
         }
-        let mut removal = Removal::begin(self, "gc", None, &ids)?;
+        let mut removal = Removal::begin(self, "gc", None, &ids, 0)?;
         let bin = self.new_bin()?;
         for (at, id) in ids.into_iter().enumerate() {
             let spared = if at < committed.len() {
@@ -70,7 +71,7 @@ impl Store {
     }
 
     /// A new folder, named by the time that the grace counts from.
-    fn new_bin(&self) -> Result<PathBuf, StoreError> {
+    pub(crate) fn new_bin(&self) -> Result<PathBuf, StoreError> {
         make_dirs(&self.trash())?;
         let time = self.now();
         for sequence in 0.. {
@@ -101,10 +102,11 @@ impl Store {
     /// Deletes what [`Store::expired`] lists, for good.
     pub fn purge(&self, deadline: Option<DateTime<Utc>>) -> Result<Removed, StoreError> {
         let ids = self.expired(deadline)?;
-        if ids.is_empty() {
+        let offloaded = self.binned_offloads(deadline)?;
+        if ids.is_empty() && offloaded.is_empty() {
             return Ok(Removed::default());
         }
-        let mut removal = Removal::begin(self, "purge", None, &ids)?;
+        let mut removal = Removal::begin(self, "purge", None, &ids, offloaded.len())?;
         let parts = self.binned(deadline)?;
         for id in ids {
             let mut parts = parts.iter().filter(|part| part.id == id).peekable();
@@ -112,6 +114,12 @@ impl Store {
             if parts.peek().is_some() {
                 let deleted = parts.try_for_each(Binned::delete);
                 removal.note(id, deleted);
+            }
+        }
+        for (file, path) in offloaded {
+            if path.symlink_metadata().is_ok() {
+                removal.note_offloaded(file, remove(&path));
+                remove_empty(&path);
             }
         }
         removal.done()
@@ -193,7 +201,13 @@ impl Store {
         ids.sort_by_key(|id| id.stamp.sequence);
         ids.dedup();
 
-        let mut removal = Removal::begin(self, "forget", Some(session), &ids)?;
+        let mut offloaded = self.binned_offloads(None)?;
+        offloaded.retain(|(file, _)| file.session == *session);
+        // What is no folder holds no files of ours, and goes all the same.
+        let kept = self.offloaded_files(session).unwrap_or_default();
+        let files = offloaded.len() + kept.len();
+
+        let mut removal = Removal::begin(self, "forget", Some(session), &ids, files)?;
         for id in ids {
             let mut parts = trashed.iter().filter(|part| part.id == id);
             let deleted = remove(&self.meta_path(&id))
@@ -201,11 +215,19 @@ impl Store {
                 .and_then(|()| parts.try_for_each(Binned::delete));
             removal.note(id, deleted);
         }
-        let offloaded = self.offloaded().join(session.as_str());
-        match fs::remove_dir_all(&offloaded).naming("remove", &offloaded) {
+        for (file, path) in offloaded {
+            removal.note_offloaded(file, remove(&path));
+            remove_empty(&path);
+        }
+        let folder = self.offloaded().join(session.as_str());
+        match fs::remove_dir_all(&folder).naming("remove", &folder) {
             Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
             Err(error) => removal.fail(error),
-            Ok(()) => {}
+            Ok(()) => {
+                for file in kept {
+                    removal.note_offloaded(file, Ok(()));
+                }
+            }
         }
         sync_removal(&self.snapshots())?;
         removal.done()
@@ -229,7 +251,10 @@ impl Store {
 }
 
 /// The folders of the trash, the oldest first.
-fn bins(trash: &Path, deadline: Option<DateTime<Utc>>) -> Result<Vec<PathBuf>, StoreError> {
+pub(crate) fn bins(
+    trash: &Path,
+    deadline: Option<DateTime<Utc>>,
+) -> Result<Vec<PathBuf>, StoreError> {
     let entries = match fs::read_dir(trash) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         other => other.naming("read", trash)?,
@@ -269,7 +294,7 @@ impl Binned {
 }
 
 /// What was removed stays so.
-fn sync_removal(dir: &Path) -> Result<(), StoreError> {
+pub(crate) fn sync_removal(dir: &Path) -> Result<(), StoreError> {
     sync_dir(dir)
         .naming("sync", dir)
         .map_err(|error| error.after("the removal"))

@@ -10,6 +10,8 @@ use std::time::Duration;
 pub enum Act {
     /// Sends these bytes and closes.
     Send(Vec<u8>),
+    /// Does it once the test says so: a slow answer.
+    Late(Receiver<()>, Box<Self>),
     /// Says nothing until the client closes.
     Hang,
     /// Closes without a byte.
@@ -74,6 +76,12 @@ fn perform(act: &Act, stream: &mut TcpStream) {
     match act {
         Act::Send(bytes) => {
             let _ = stream.write_all(bytes);
+        }
+        Act::Late(word, act) => {
+            // A test that has ended gives no word.
+            if word.recv().is_ok() {
+                perform(act, stream);
+            }
         }
         Act::Hang => {
             let _ = stream.read(&mut [0; 1]);

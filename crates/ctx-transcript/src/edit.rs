@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::json;
-use crate::{Class, Line, Record};
+use crate::{Class, Line, Object, Record};
 
 /// Replacements in the text of one record's object; see [`Record::edited`].
 #[derive(Clone, Debug, Default)]
@@ -23,7 +23,7 @@ impl Edits {
         self.replaced.is_empty()
     }
 
-    /// Puts `json` in the place of the raw JSON at `place` of [`Object::text`](crate::Object::text).
+    /// Puts `json` in the place of the raw JSON at `place` of [`Object::text`].
     ///
     /// # Panics
     ///
@@ -43,9 +43,25 @@ impl Edits {
         self.replaced.insert(at, (place, json));
     }
 
+    /// Leaves out what stands at `place`.
+    ///
+    /// # Panics
+    ///
+    /// As [`Self::replace`].
+    pub fn cut(&mut self, place: Range<usize>) {
+        self.replace(place, String::new());
+    }
+
     /// [`Self::replace`] by a JSON string with this text.
     pub fn replace_with_text(&mut self, place: Range<usize>, text: &str) {
         self.replace(place, json::quoted(text));
+    }
+
+    /// The text of the object with the edits made.
+    pub fn of_object(&self, object: &Object<'_>) -> String {
+        let text = self.apply(object.text().as_bytes(), 0);
+        // Places are those of JSON values, so they cut no character.
+        String::from_utf8_lossy(&text).into_owned()
     }
 
     /// The bytes of a record with the edits made; its object's text begins at `skipped`.
@@ -151,6 +167,82 @@ mod tests {
         ];
         for (dialect, before, after) in cases {
             assert_eq!(numbered(dialect, before), after);
+        }
+    }
+
+    /// The record without its reasoning.
+    fn without_reasoning(name: &str, text: &str) -> String {
+        let record = record(text);
+        let dialect = dialect::by_name(name).expect("a dialect");
+        let mut edits = Edits::new();
+        for place in dialect.reasoning(record.whole_object().expect("an object")) {
+            edits.cut(place);
+        }
+        String::from_utf8(record.edited(&edits)).expect("UTF-8")
+    }
+
+    #[test]
+    fn reasoning_goes_with_its_comma() {
+        let cases = [
+            (
+                "chat",
+                r#"{"role":"assistant", "reasoning_content" : "a" , "content":"x","reasoning":"b"}"#,
+                r#"{"role":"assistant",  "content":"x"}"#,
+            ),
+            (
+                "chat",
+                r#"{"reasoning":"b","role":"assistant","content":"x"}"#,
+                r#"{"role":"assistant","content":"x"}"#,
+            ),
+            (
+                "chat",
+                r#"{"role":"user","reasoning":"b","content":"x"}"#,
+                r#"{"role":"user","reasoning":"b","content":"x"}"#,
+            ),
+            (
+                "anthropic",
+                r#"{"role":"assistant","content":[ {"type":"thinking","thinking":"a, b"} , {"type":"text","text":"x"},{"type":"redacted_thinking","data":""}],"n":1}"#,
+                r#"{"role":"assistant","content":[  {"type":"text","text":"x"}],"n":1}"#,
+            ),
+            (
+                "anthropic",
+                r#"{"role":"assistant","content":[{"type":"thinking","thinking":"a"}]}"#,
+                r#"{"role":"assistant","content":[]}"#,
+            ),
+        ];
+        for (dialect, before, after) in cases {
+            assert_eq!(without_reasoning(dialect, before), after);
+        }
+    }
+
+    #[test]
+    fn arguments_have_their_places() {
+        let cases = [
+            (
+                "chat",
+                r#"{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}},{"id":"b","custom":{"name":"g","input":"x"}},{"id":"c","function":{"name":"h"}}],"function_call":{"name":"i","arguments":"[1]"}}"#,
+                vec![Some("\"{}\""), Some("\"x\""), None, Some("\"[1]\"")],
+            ),
+            (
+                "anthropic",
+                r#"{"role":"assistant","content":[{"type":"text","text":"t"},{"type":"tool_use","id":"a","name":"f","input":{"p" : 1}},{"type":"tool_use","id":"b","name":"f"}]}"#,
+                vec![Some(r#"{"p" : 1}"#), None],
+            ),
+        ];
+        for (name, text, expected) in cases {
+            let record = record(text);
+            let object = record.whole_object().expect("an object");
+            let dialect = dialect::by_name(name).expect("a dialect");
+            let places = dialect.call_arguments(object);
+            let found: Vec<_> = places
+                .into_iter()
+                .map(|place| place.map(|place| &text[place]))
+                .collect();
+            assert_eq!(found, expected);
+            assert_eq!(
+                dialect.message(object).expect("a message").calls().count(),
+                found.len()
+            );
         }
     }
 

@@ -11,9 +11,11 @@
 //! written is the record's own bytes with a tag spliced in or cut out.
 
 mod batch;
+mod cut;
 pub mod dialect;
 mod document;
 mod edit;
+mod handle;
 mod json;
 mod lines;
 mod message;
@@ -21,8 +23,10 @@ mod object;
 mod record;
 mod records;
 pub mod redact;
+pub mod repair;
 mod splice;
 mod spool;
+mod strings;
 mod tag;
 mod validity;
 mod zones;
@@ -30,6 +34,7 @@ mod zones;
 pub use batch::Conversation;
 pub use dialect::Dialect;
 pub use edit::Edits;
+pub use handle::{Handle, NoHandle};
 pub use lines::{Line, Lines, MAX_LINE, Piece};
 pub use message::{Call, Media, Message, Outline, Part, Role, ToolResult};
 pub use object::{Member, Object};
@@ -37,6 +42,7 @@ pub use record::{Class, Record};
 pub use records::{Options, Records};
 pub use splice::{Splice, untagged};
 pub use spool::Spool;
+pub use strings::map_strings;
 pub use tag::{Tag, Zone};
 pub use validity::{Offence, Rule, Rules, Validator, offences};
 pub use zones::{EarlyEnd, ZoneReader};

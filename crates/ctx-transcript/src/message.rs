@@ -180,6 +180,26 @@ impl<'a> Message<'a> {
     }
 }
 
+impl ToolResult<'_> {
+    /// Its whole content as text, several text parts as lines; `None` when it
+    /// holds anything else, which no text can stand for.
+    pub fn text(&self) -> Option<Cow<'_, str>> {
+        let texts: Option<Vec<&str>> = self.parts.iter().map(as_text).collect();
+        Some(match texts?.as_slice() {
+            [] => Cow::Borrowed(""),
+            [text] => Cow::Borrowed(text),
+            texts => Cow::Owned(texts.join("\n")),
+        })
+    }
+}
+
+fn as_text<'m>(part: &'m Part<'_>) -> Option<&'m str> {
+    match part {
+        Part::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
 fn collect_texts<'m>(parts: &'m [Part<'_>], texts: &mut Vec<&'m str>) {
     for part in parts {
         match part {
@@ -189,5 +209,32 @@ fn collect_texts<'m>(parts: &'m [Part<'_>], texts: &mut Vec<&'m str>) {
             Part::Media(_) => {}
             Part::Opaque(raw) => texts.push(raw),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Media, Part, ToolResult};
+
+    #[test]
+    fn only_a_result_of_text_is_a_text() {
+        let text = |parts| {
+            let result = ToolResult {
+                id: None,
+                name: None,
+                is_error: false,
+                parts,
+            };
+            result.text().map(std::borrow::Cow::into_owned)
+        };
+        let said = |text: &'static str| Part::Text(text.into());
+        let image = Part::Media(Media {
+            kind: "image",
+            raw: "{}",
+        });
+        assert_eq!(text(vec![]).as_deref(), Some(""));
+        assert_eq!(text(vec![said("a")]).as_deref(), Some("a"));
+        assert_eq!(text(vec![said("a"), said("b")]).as_deref(), Some("a\nb"));
+        assert_eq!(text(vec![said("a"), image]), None);
     }
 }

@@ -109,8 +109,8 @@ impl<'a> Object<'a> {
             .map(|member| member.value)
     }
 
-    /// Where a part of the text, such as a raw value, stands in it.
-    pub(crate) fn place_of(&self, part: &str) -> Range<usize> {
+    /// Where a slice of the text, such as a raw value, stands in it.
+    pub fn place_of(&self, part: &str) -> Range<usize> {
         let start = json::offset_in(self.text, part);
         start..start + part.len()
     }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
+use crate::cut::{self, Item};
 use crate::{Member, Object, Tag};
 
 /// Where a tag goes in the bytes of an untagged record: right behind `{`.
@@ -49,24 +50,12 @@ pub fn untagged<'a>(bytes: &'a [u8], skipped: usize, object: &Object<'a>) -> Cow
     if !members.iter().any(is_tag) {
         return Cow::Borrowed(bytes);
     }
+    let items: Vec<Item> = members.iter().map(Item::from).collect();
     let mut kept = Vec::with_capacity(bytes.len());
     let mut from = 0;
-    let mut skip_to = |start: usize, end: usize| {
-        kept.extend_from_slice(&bytes[from..skipped + start]);
-        from = skipped + end;
-    };
-    // Up to the last kept member a tag goes with the comma behind it; tags at
-    // the end go with the comma before them.
-    let last_kept = members.iter().rposition(|member| !is_tag(member));
-    let (inner, trailing) = members.split_at(last_kept.map_or(0, |at| at + 1));
-    for tag in inner.iter().filter(|member| is_tag(member)) {
-        skip_to(tag.start, tag.next);
-    }
-    if let (Some(first), Some(last)) = (trailing.first(), trailing.last()) {
-        skip_to(
-            inner.last().map_or(first.start, |member| member.end),
-            last.end,
-        );
+    for cut in cut::places(&items, |index| is_tag(&members[index])) {
+        kept.extend_from_slice(&bytes[from..skipped + cut.start]);
+        from = skipped + cut.end;
     }
     kept.extend_from_slice(&bytes[from..]);
     Cow::Owned(kept)

@@ -33,6 +33,14 @@ impl Rules {
         results_are_messages: false,
         user_first: true,
     };
+
+    pub(crate) fn results_are_messages(self) -> bool {
+        self.results_are_messages
+    }
+
+    pub(crate) fn user_first(self) -> bool {
+        self.user_first
+    }
 }
 
 /// Which demand is not met.

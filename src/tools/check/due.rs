@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use ctx_cli::printable;
-use ctx_select::trigger::{Due, Reading, Step, Triggers};
+use ctx_select::trigger::{Due, Reading, Step, Trigger, Triggers};
 
 use super::{Format, Plan, Results, json};
 
@@ -45,31 +45,30 @@ fn text(out: &mut String, name: &str, due: &Due) {
         ),
         None => writeln!(out, "{name}: {answer}"),
     };
-    let rows = due.readings.iter().map(row);
-    let rows: Vec<[String; 4]> = rows.collect();
+    let rows: Vec<[String; 3]> = due.readings.iter().map(row).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
-    let (names, values, limits) = (width(0), width(1), width(2));
-    for [name, value, limit, reached] in &rows {
-        let _ = writeln!(
-            out,
-            "  {name:<names$}  {value:>values$} of {limit:>limits$}  {reached}"
-        );
+    let (names, values) = (width(0), width(1));
+    for [name, value, reached] in &rows {
+        let line = format!("  {name:<names$}  {value:>values$}  {reached}");
+        let _ = writeln!(out, "{}", line.trim_end());
     }
 }
 
-fn row(reading: &Reading) -> [String; 4] {
-    let reached = match reading.reached() {
-        Some(reached) => format!("{:.1}%", reached * 100.0),
-        None => "-".to_owned(),
-    };
+/// `messages  81 of 80  101.3%  compact`
+fn row(reading: &Reading) -> [String; 3] {
     let step = match reading.step {
         Step::None => "",
         step => step.as_str(),
     };
+    let value = match reading.trigger {
+        Trigger::Overflow => "reported".to_owned(),
+        _ => format!("{} of {}", reading.value, reading.limit),
+    };
+    let reached = reading.reached();
+    let reached = reached.map_or_else(String::new, |share| format!("{:.1}%", share * 100.0));
     [
         reading.trigger.to_string(),
-        reading.value.to_string(),
-        reading.limit.to_string(),
-        format!("{reached:>6}  {step}").trim_end().to_owned(),
+        value,
+        format!("{reached:>6}  {step}"),
     ]
 }

@@ -5,6 +5,7 @@ mod due;
 mod finding;
 mod json;
 mod limits;
+mod repair;
 mod report;
 mod text;
 
@@ -32,9 +33,9 @@ use report::Report;
 /// that runs do; --strict takes no such session. Bad lines and a last line that is
 /// not complete are told on stderr; with --invalid fail each is an offence.
 ///
-/// Prints a line per file: FILE: ok, or FILE:LINE: and the first offence. --all
-/// shows every one. Limits (--max-…) are the last value that is allowed. With -q
-/// nothing is printed: the exit status says it.
+/// Prints a line per file: its name and ok, or its name, the line and the first
+/// offence. --all shows every one. Limits (--max-…) are the last value that is
+/// allowed. With -q nothing goes to stdout: the exit status says it.
 ///
 /// --due asks another question: does a trigger say that the session is to be
 /// compacted? Each trigger is shown with the value, the limit and how far it is; a
@@ -42,14 +43,22 @@ use report::Report;
 /// window. --flush-share adds a step before: above that share of a limit a flush
 /// is due, which is told and not counted as due.
 ///
+/// --repair writes a copy that is legal, of one file, and tells on stderr what was
+/// done: a result that stands elsewhere moves to its call, a result that answers no
+/// call is removed, a call without a result is answered by one that says so. Other
+/// records keep their bytes. The session is held in memory, and the copy is checked
+/// before anything is written. With -o, --json prints name, dialect, output and
+/// actions (line, action, id, message).
+///
 /// --json prints an object per file. Of a check: name (null for stdin), dialect,
-/// legal, within_limits, messages, turns, tokens, tool_bytes, records, bad, tail
+/// legal, `within_limits`, messages, turns, tokens, `tool_bytes`, records, bad, tail
 /// (line of a last line that is not complete), offences and open (how many),
 /// findings (line, rule, id, message). With --due: name, due, step (none, flush or
-/// compact), held_back, messages, turns, tokens, tool_bytes, triggers (trigger,
+/// compact), `held_back`, messages, turns, tokens, `tool_bytes`, triggers (trigger,
 /// value, limit, reached, fired, step). Of a file that could not be read: name and
 /// error. New keys may come, none goes.
 #[derive(Debug, Parser)]
+#[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct Args {
     /// Session files; none, or -, is stdin
     #[arg(value_name = "FILE")]
@@ -63,6 +72,9 @@ struct Args {
     /// Ask whether a compaction is due
     #[arg(long, conflicts_with_all = ["all", "strict", "batch", "max_tokens", "max_messages", "max_tool_bytes"])]
     due: bool,
+    /// Write a mended copy of one session, to stdout or with -o
+    #[arg(long, conflicts_with_all = ["due", "all", "batch", "format", "max_tokens", "max_messages", "max_tool_bytes"])]
+    repair: bool,
     /// Print JSON: the same as --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
@@ -105,12 +117,15 @@ pub const TOOL: Tool = Tool {
     run,
     page: Page {
         exit_status: &[
-            (0, "legal and within limits; with --due: due"),
+            (
+                0,
+                "legal and within limits; with --due: due; with --repair: the copy is legal",
+            ),
             (
                 1,
                 "an offence, or a limit exceeded; with --due: not due, or only a flush is",
             ),
-            (2, "could not tell"),
+            (2, "could not tell, or not mend"),
             (3, "some files could not be read; the others were checked"),
         ],
         environment: &[],
@@ -123,6 +138,10 @@ pub const TOOL: Tool = Tool {
             (
                 "ctx-check --format github --max-tokens 100k sessions/*.jsonl",
                 "Annotations for a pull request",
+            ),
+            (
+                "ctx-check --repair s.jsonl -o mended.jsonl",
+                "A copy that the API takes again",
             ),
             (
                 "ctx-check --due -q s.jsonl && ctx-split --only old s.jsonl",
@@ -173,6 +192,9 @@ impl Plan {
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches).map_err(Failure::new)?;
     let plan = Plan::of(&args)?;
+    if args.repair {
+        return repair::run(&args, &plan.inputs, io);
+    }
     if plan.measure {
         plan.counting.report(io);
     }
@@ -189,7 +211,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         Some(triggers) => due::shown(triggers, &plan, &results),
         None => (shown(&args, &plan, &results), all_good(&results)),
     };
-    if io.verbosity() > Verbosity::Quiet {
+    if io.verbosity() > Verbosity::Quiet || args.output.output.is_some() {
         let mut output = args.output.open(io)?;
         output.write(shown.as_bytes())?;
         output.finish()?;

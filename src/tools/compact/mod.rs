@@ -6,6 +6,7 @@ mod outcome;
 mod page;
 mod plan;
 mod policy;
+mod prepare;
 mod session_file;
 mod stages;
 mod strikes;
@@ -19,9 +20,9 @@ use ctx_store::SessionId;
 
 use crate::counting::CountingArgs;
 use crate::output::OutputArgs;
+use crate::pins::Pin;
 use crate::session::ReadArgs;
 use crate::store::{StoreArgs, session_id};
-use crate::tools::split::Pin;
 use crate::tools::summarize::{LlmArgs, SummaryRole};
 use crate::triggers::TriggerArgs;
 use outcome::Report;

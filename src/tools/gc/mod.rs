@@ -1,6 +1,7 @@
-//! `ctx-gc`: decides which snapshots stay, moves the others into the trash, and
-//! empties that after a time of grace.
+//! `ctx-gc`: decides which snapshots stay, moves the others, and offloaded files
+//! that nothing names, into the trash, and empties that after a time of grace.
 
+mod offloaded;
 mod run;
 
 use clap::{ArgGroup, ArgMatches, Args, Command, FromArgMatches};
@@ -53,7 +54,7 @@ pub const TOOL: Tool = Tool {
             ),
             (
                 "ctx-gc --forget -s demo",
-                "Delete all snapshots of a session for good",
+                "Delete all snapshots and offloaded files of a session for good",
             ),
         ],
     },
@@ -64,6 +65,8 @@ pub const TOOL: Tool = Tool {
 /// A snapshot stays when any rule keeps it. Without a rule, those of the last 7
 /// days stay. The newest of each session, held ones, ones dated in the future
 /// and unreadable ones always stay. Memory and summaries are never touched.
+/// Offloaded files go when no snapshot and no live file of their session names
+/// them, and they were not used for as long as the grace is.
 #[derive(Args, Clone, Debug)]
 #[command(group = ArgGroup::new("mode").args(["undelete", "purge", "forget"]))]
 #[command(group = ArgGroup::new("rules").multiple(true).conflicts_with("mode").args([
@@ -108,13 +111,13 @@ pub(super) struct GcArgs {
     /// Let even the newest snapshot of a session go
     #[arg(long, requires = "session", help_heading = "Rules")]
     no_floor: bool,
-    /// Bring a snapshot back from the trash
+    /// Bring a snapshot, or an offloaded file by its hash, back from the trash
     #[arg(long, value_name = "ID", help_heading = "Trash")]
     undelete: Option<String>,
     /// Empty the trash now
     #[arg(long, help_heading = "Trash")]
     purge: bool,
-    /// Keep what is in the trash for N days
+    /// Keep what is in the trash, and unnamed offloaded files, for N days
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Trash")]
     grace_days: u32,
     /// Delete snapshots, trash and offloaded files of a session for good

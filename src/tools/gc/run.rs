@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome};
 use ctx_select::retention::{Candidate, Protection, Reason, Verdict, decide};
 use ctx_store::{Catalog, Entry, Removed, SessionId, SessionLock, SnapshotId, Store, StoreError};
 use serde::Serialize;
 
-use super::GcArgs;
+use super::{GcArgs, offloaded};
 use crate::store::failure;
 
 /// Retention, the end of the grace, and the files that rollbacks left.
@@ -18,15 +18,11 @@ pub(super) fn gc(store: &Store, args: &GcArgs, io: &mut Io) -> Outcome {
     let mut state = State::default();
     // First what makes room.
     if args.dry_run {
-        for id in store.expired(Some(deadline)).map_err(failure)? {
-            say(&format!("would purge {id}"), args.json, io)?;
-        }
+        show_expired(store, Some(deadline), args.json, io)?;
     } else {
         let mut purged = store.purge(Some(deadline)).map_err(failure)?;
         state.note(&mut purged, io);
-        for id in &purged.snapshots {
-            say(&format!("purged {id}"), args.json, io)?;
-        }
+        show_removed(&purged, "purged", args.json, io)?;
         sweep(store, session, &mut state, io);
     }
     let catalog = store.catalog(session).map_err(failure)?;
@@ -36,25 +32,28 @@ pub(super) fn gc(store: &Store, args: &GcArgs, io: &mut Io) -> Outcome {
         .map(|entry| candidate(entry, &state.busy))
         .collect();
     let verdicts = decide(&candidates, &args.policy(), store.now()).map_err(Failure::new)?;
-    if args.dry_run {
+    let removing = if args.dry_run {
         show_plan(&catalog, &verdicts, args.json, io)?;
+        None
     } else {
         apply(store, &catalog, &verdicts, args.json, &mut state, io)?;
-    }
+        Some(&mut state)
+    };
+    offloaded::clean(store, session, deadline, args.json, removing, io)?;
     Ok(state.end(io))
 }
 
 /// What went wrong without stopping us.
 #[derive(Default)]
-struct State {
+pub(super) struct State {
     /// Snapshots whose replaced files are still open.
     busy: Vec<SnapshotId>,
     unaudited: bool,
-    partial: bool,
+    pub(super) partial: bool,
 }
 
 impl State {
-    fn note(&mut self, removed: &mut Removed, io: &mut Io) {
+    pub(super) fn note(&mut self, removed: &mut Removed, io: &mut Io) {
         self.unaudited |= removed.unaudited;
         for error in removed.failed.drain(..) {
             io.report(&failure(error));
@@ -201,7 +200,7 @@ fn reasons(verdict: &Verdict) -> String {
 }
 
 /// A line for people; under `--json` it goes to the notes.
-fn say(line: &str, json: bool, io: &mut Io) -> Result<(), Failure> {
+pub(super) fn say(line: &str, json: bool, io: &mut Io) -> Result<(), Failure> {
     if json {
         io.note(line);
         return Ok(());
@@ -213,9 +212,7 @@ fn say(line: &str, json: bool, io: &mut Io) -> Result<(), Failure> {
 /// `--purge`
 pub(super) fn purge(store: &Store, dry_run: bool, io: &mut Io) -> Outcome {
     if dry_run {
-        for id in store.expired(None).map_err(failure)? {
-            say(&format!("would purge {id}"), false, io)?;
-        }
+        show_expired(store, None, false, io)?;
         return Ok(ExitStatus::Done);
     }
     report(store.purge(None).map_err(failure)?, "purged", io)
@@ -228,6 +225,9 @@ pub(super) fn forget(store: &Store, session: &SessionId, dry_run: bool, io: &mut
         for entry in &catalog.entries {
             say(&format!("would delete {}", entry.id), false, io)?;
         }
+        for file in store.offloaded_files(session).map_err(failure)? {
+            say(&format!("would delete {file}"), false, io)?;
+        }
         return Ok(ExitStatus::Done);
     }
     report(store.forget(session).map_err(failure)?, "deleted", io)
@@ -236,10 +236,34 @@ pub(super) fn forget(store: &Store, session: &SessionId, dry_run: bool, io: &mut
 fn report(mut removed: Removed, verb: &str, io: &mut Io) -> Outcome {
     let mut state = State::default();
     state.note(&mut removed, io);
-    for id in &removed.snapshots {
-        say(&format!("{verb} {id}"), false, io)?;
-    }
+    show_removed(&removed, verb, false, io)?;
     Ok(state.end(io))
+}
+
+fn show_removed(removed: &Removed, verb: &str, json: bool, io: &mut Io) -> Result<(), Failure> {
+    for id in &removed.snapshots {
+        say(&format!("{verb} {id}"), json, io)?;
+    }
+    for file in &removed.offloaded {
+        say(&format!("{verb} {file}"), json, io)?;
+    }
+    Ok(())
+}
+
+/// What is in the trash, and due.
+fn show_expired(
+    store: &Store,
+    deadline: Option<DateTime<Utc>>,
+    json: bool,
+    io: &mut Io,
+) -> Result<(), Failure> {
+    for id in store.expired(deadline).map_err(failure)? {
+        say(&format!("would purge {id}"), json, io)?;
+    }
+    for file in store.expired_offloads(deadline).map_err(failure)? {
+        say(&format!("would purge {file}"), json, io)?;
+    }
+    Ok(())
 }
 
 /// `--undelete ID`
@@ -250,8 +274,13 @@ pub(super) fn undelete(
     dry_run: bool,
     io: &mut Io,
 ) -> Outcome {
+    let id = match store.find_deleted(session, wanted) {
+        Err(StoreError::NotInTrash(_)) => {
+            return offloaded::undelete(store, session, wanted, dry_run, io);
+        }
+        other => other.map_err(failure)?,
+    };
     if dry_run {
-        let id = store.find_deleted(session, wanted).map_err(failure)?;
         say(&format!("would bring back {id}"), false, io)?;
         return Ok(ExitStatus::Done);
     }

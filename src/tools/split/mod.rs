@@ -1,7 +1,6 @@
 //! `ctx-split`: decides which records are `system`, `old` or `keep`.
 
 mod batch;
-mod pins;
 mod plan;
 mod sink;
 mod stream;
@@ -14,9 +13,9 @@ use ctx_transcript::{Options, ZoneReader};
 
 use crate::counting::CountingArgs;
 use crate::output::{Output, OutputArgs};
+use crate::pins::Pin;
 use crate::session::{Invalid, ReadArgs, Session};
 use crate::tagged::ended_early;
-pub(crate) use pins::Pin;
 pub(crate) use plan::Plan;
 use sink::Sink;
 pub(crate) use sink::Written;

@@ -5,8 +5,8 @@ use ctx_select::count::MessageCounter;
 use ctx_select::split::Keep;
 use ctx_transcript::Zone;
 
-use super::pins::Pin;
 use super::{Args, OnlyZone};
+use crate::pins::Pin;
 
 const DEFAULT_KEEP_MESSAGES: u64 = 20;
 

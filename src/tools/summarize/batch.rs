@@ -5,9 +5,9 @@ use ctx_transcript::{Conversation, Dialect, Line, Piece, Record, Spool, Zone, Zo
 
 use super::Plan;
 use super::bad::Bad;
-use super::check::Checks;
 use super::old::OldZone;
-use super::stream::{Done, summary_text};
+use super::stream::{Done, HINT, summary_text};
+use crate::checks::Checks;
 use crate::tagged::cannot_spool;
 
 /// Takes batch records; they wait in a spool for the end of the input.
@@ -136,7 +136,7 @@ impl<'p> Batch<'p> {
                 old.push(self.plan, dialect, object, &message);
             }
         }
-        checks.finish(self.plan.strict, place, io)?;
+        checks.finish(self.plan.strict, HINT, place, io)?;
         let text = summary_text(self.plan, &old, place, io)?;
         let summary = dialect.summary_record(role.unwrap_or(self.plan.role), &text);
         Ok(replaced(conversation, zones, &summary))

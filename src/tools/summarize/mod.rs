@@ -2,7 +2,6 @@
 
 mod bad;
 mod batch;
-mod check;
 mod llm;
 mod old;
 mod page;

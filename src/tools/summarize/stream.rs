@@ -6,11 +6,14 @@ use ctx_summary::compose;
 use ctx_transcript::{Class, Dialect, Piece, Record, Role, Spool, Zone, ZoneReader};
 
 use super::bad::Bad;
-use super::check::Checks;
 use super::old::{OldZone, Sizes};
 use super::{Plan, Said};
+use crate::checks::Checks;
 use crate::output::Output;
 use crate::tagged::cannot_spool;
+
+/// How calls and results can come apart.
+pub(super) const HINT: &str = "ctx-split keeps calls and results together; were its zones changed?";
 
 /// Takes a session's records; kept ones wait in a spool.
 pub(super) struct Stream<'p> {
@@ -136,7 +139,7 @@ impl<'p> Stream<'p> {
         let name = self.name;
         self.bad.report(name, io);
         if let Some(checks) = self.checks {
-            checks.finish(self.plan.strict, name, io)?;
+            checks.finish(self.plan.strict, HINT, name, io)?;
         }
         let (Some(old), Some(dialect)) = (self.old, self.dialect) else {
             io.note(format_args!("{name}: nothing is old, nothing was changed"));

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::{Dialect, SUMMARY_LINE, Sniff, role_of};
 use crate::validity::Rules;
-use crate::{Call, Media, Message, Object, Outline, Part, Role, ToolResult, json};
+use crate::{Call, Media, Message, Object, Outline, Part, Role, ToolResult, cut, json};
 
 /// The dialect `anthropic`.
 pub struct Anthropic;
@@ -87,6 +87,23 @@ impl Dialect for Anthropic {
         blocks(object).iter().filter_map(place).collect()
     }
 
+    fn call_arguments(&self, object: &Object<'_>) -> Vec<Option<Range<usize>>> {
+        let place = |block: &Object<'_>| block.get("input").map(|raw| object.place_of(raw));
+        let blocks = blocks(object);
+        let calls = blocks.iter().filter(|block| is_call(&kind_of(block)));
+        calls.map(place).collect()
+    }
+
+    fn reasoning(&self, object: &Object<'_>) -> Vec<Range<usize>> {
+        if role_of(object) != Some(Role::Assistant) {
+            return Vec::new();
+        }
+        let raw = object.elements_of("content").unwrap_or_default();
+        cut::places(&cut::elements(object, &raw), |index| {
+            Object::parse(raw[index]).is_ok_and(|block| is_reasoning(&kind_of(&block)))
+        })
+    }
+
     fn rules(&self) -> Rules {
         Rules::RESULTS_BEGIN_NEXT_USER_MESSAGE
     }
@@ -131,6 +148,14 @@ fn kind_of<'a>(block: &Object<'a>) -> Cow<'a, str> {
     block.text_of("type").unwrap_or_default()
 }
 
+fn is_call(kind: &str) -> bool {
+    matches!(kind, "tool_use" | "server_tool_use")
+}
+
+fn is_reasoning(kind: &str) -> bool {
+    matches!(kind, "thinking" | "redacted_thinking")
+}
+
 /// Block types that no other dialect of messages has.
 fn is_own(kind: &str) -> bool {
     matches!(
@@ -162,7 +187,7 @@ fn part(raw: &str) -> Part<'_> {
     let found = match kind_of(&block).as_ref() {
         "text" => block.text_of("text").map(Part::Text),
         "thinking" => block.text_of("thinking").map(Part::Reasoning),
-        "tool_use" | "server_tool_use" => Some(Part::Call(call(&block))),
+        kind if is_call(kind) => Some(Part::Call(call(&block))),
         "image" => Some(Part::Media(Media { kind: "image", raw })),
         "document" => Some(Part::Media(Media {
             kind: "document",

@@ -6,10 +6,13 @@ use std::ops::Range;
 
 use super::{Dialect, Sniff, role_of};
 use crate::validity::Rules;
-use crate::{Call, Media, Message, Object, Outline, Part, Role, ToolResult, json};
+use crate::{Call, Media, Message, Object, Outline, Part, Role, ToolResult, cut, json};
 
 /// The dialect `chat`.
 pub struct Chat;
+
+/// Members with a model's reasoning: `DeepSeek`'s, and that of routers.
+const REASONING: [&str; 2] = ["reasoning_content", "reasoning"];
 
 /// The `name` of a message that is a summary we wrote.
 const SUMMARY_NAME: &str = "ctx_summary";
@@ -76,7 +79,7 @@ impl Dialect for Chat {
         let role = role_of(object)?;
         let name = object.text_of("name");
         let mut parts = Vec::new();
-        for key in ["reasoning_content", "reasoning"] {
+        for key in REASONING {
             parts.extend(
                 object
                     .text_of(key)
@@ -107,6 +110,25 @@ impl Dialect for Chat {
             }
             _ => Vec::new(),
         }
+    }
+
+    fn call_arguments(&self, object: &Object<'_>) -> Vec<Option<Range<usize>>> {
+        let raw = raw_calls(object);
+        let arguments = raw.iter().map(|(_, call, key)| call.get(key));
+        arguments
+            .map(|raw| raw.map(|raw| object.place_of(raw)))
+            .collect()
+    }
+
+    fn reasoning(&self, object: &Object<'_>) -> Vec<Range<usize>> {
+        if role_of(object) != Some(Role::Assistant) {
+            return Vec::new();
+        }
+        let members = object.members();
+        let items: Vec<cut::Item> = members.iter().map(cut::Item::from).collect();
+        cut::places(&items, |index| {
+            REASONING.contains(&members[index].key.as_ref())
+        })
     }
 
     fn rules(&self) -> Rules {
@@ -203,22 +225,32 @@ fn content_part(raw: &str) -> Part<'_> {
 }
 
 fn calls_of<'a>(object: &Object<'a>) -> Vec<Call<'a>> {
+    let calls = raw_calls(object).into_iter();
+    calls
+        .map(|(id, call, key)| named_call(id, &call, key))
+        .collect()
+}
+
+/// The id of each call, the object that names it, and the key of its arguments.
+type RawCall<'a> = (Option<Cow<'a, str>>, Object<'a>, &'static str);
+
+fn raw_calls<'a>(object: &Object<'a>) -> Vec<RawCall<'a>> {
     let listed = object.elements_of("tool_calls").unwrap_or_default();
-    let mut calls: Vec<Call<'a>> = listed.into_iter().filter_map(listed_call).collect();
+    let mut calls: Vec<RawCall<'a>> = listed.into_iter().filter_map(listed_call).collect();
     if let Some(call) = object.object_of("function_call") {
-        calls.push(named_call(None, &call, "arguments"));
+        calls.push((None, call, "arguments"));
     }
     calls
 }
 
 /// `{"id":…,"type":"function","function":{…}}`, or `custom` with free text.
-fn listed_call(raw: &str) -> Option<Call<'_>> {
+fn listed_call(raw: &str) -> Option<RawCall<'_>> {
     let call = Object::parse(raw).ok()?;
     let id = Some(call.text_of("id").unwrap_or_default());
     if let Some(custom) = call.object_of("custom") {
-        return Some(named_call(id, &custom, "input"));
+        return Some((id, custom, "input"));
     }
-    Some(named_call(id, &call.object_of("function")?, "arguments"))
+    Some((id, call.object_of("function")?, "arguments"))
 }
 
 fn named_call<'a>(id: Option<Cow<'a, str>>, call: &Object<'a>, arguments: &str) -> Call<'a> {

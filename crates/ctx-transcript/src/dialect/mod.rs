@@ -44,6 +44,15 @@ pub trait Dialect: Sync {
     /// content, or whose content cannot be any text.
     fn result_contents(&self, object: &Object<'_>) -> Vec<Option<Range<usize>>>;
 
+    /// Where the arguments of the message's calls stand in the text of the object, in
+    /// the order of [`Message::calls`]: a JSON string that holds them, or the
+    /// arguments themselves. `None` for a call without any.
+    fn call_arguments(&self, object: &Object<'_>) -> Vec<Option<Range<usize>>>;
+
+    /// What to cut out of the text of the object so that a reply is without its
+    /// reasoning.
+    fn reasoning(&self, object: &Object<'_>) -> Vec<Range<usize>>;
+
     /// What the format's API demands of a sequence of messages.
     fn rules(&self) -> Rules;
 

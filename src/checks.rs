@@ -4,7 +4,7 @@ use ctx_cli::{Failure, Io};
 use ctx_transcript::{Dialect, Offence, Outline, Role, Rule, Rules, Validator};
 
 /// Offences of what comes in and of what goes out.
-pub(super) struct Checks {
+pub struct Checks {
     input: Validator,
     output: Validator,
     rules: Rules,
@@ -13,7 +13,8 @@ pub(super) struct Checks {
 }
 
 impl Checks {
-    pub(super) fn new(rules: Rules) -> Self {
+    /// Nothing seen yet.
+    pub fn new(rules: Rules) -> Self {
         Self {
             input: Validator::new(rules),
             output: Validator::new(rules),
@@ -23,18 +24,18 @@ impl Checks {
     }
 
     /// A message that comes in.
-    pub(super) fn input(&mut self, line: u64, outline: &Outline<'_>) {
+    pub fn input(&mut self, line: u64, outline: &Outline<'_>) {
         self.input.push(line, outline);
     }
 
     /// A message that goes out.
-    pub(super) fn output(&mut self, line: u64, outline: &Outline<'_>) {
+    pub fn output(&mut self, line: u64, outline: &Outline<'_>) {
         self.begun |= !outline.role.is_system();
         self.output.push(line, outline);
     }
 
     /// The summary goes out; returns the role it may have there.
-    pub(super) fn summary(&mut self, dialect: &dyn Dialect, wanted: Role) -> Role {
+    pub fn summary(&mut self, dialect: &dyn Dialect, wanted: Role) -> Role {
         let mut role = dialect.summary_role(wanted);
         if !self.begun && !may_begin(self.rules, role) {
             role = Role::User;
@@ -44,7 +45,8 @@ impl Checks {
     }
 
     /// Each offence of the output must be one of the input's; those are told.
-    pub(super) fn finish(self, strict: bool, name: &str, io: &mut Io) -> Result<(), Failure> {
+    /// `hint` says how a new one may have come about.
+    pub fn finish(self, strict: bool, hint: &str, name: &str, io: &mut Io) -> Result<(), Failure> {
         let input = self.input.finish();
         let is_new = |offence: &&Offence| !input.contains(offence);
         if let Some(offence) = self.output.finish().iter().find(is_new) {
@@ -53,7 +55,7 @@ impl Checks {
                 offence.why()
             ))
             .at(name, (offence.line > 0).then_some(offence.line))
-            .hint("ctx-split keeps calls and results together; were its zones changed?"));
+            .hint(hint));
         }
         let Some(first) = input.first() else {
             return Ok(());
@@ -72,6 +74,11 @@ impl Checks {
         ));
         Ok(())
     }
+}
+
+/// Whether a session must begin with the user's message.
+pub fn needs_user_first(rules: Rules) -> bool {
+    !may_begin(rules, Role::Assistant)
 }
 
 /// Whether a session may begin with a message of that role.

@@ -7,9 +7,9 @@ use std::str::FromStr;
 use ctx_transcript::{Message, Record, Role};
 use regex::Regex;
 
-/// One selector.
+/// One selector, as a flag has it.
 #[derive(Clone, Debug)]
-pub(crate) struct Pin {
+pub struct Pin {
     text: String,
     kind: Kind,
 }
@@ -24,7 +24,7 @@ enum Kind {
 impl Pin {
     /// Whether it selects the record. A regex looks at the message's texts (what
     /// is said, arguments, results) and, without a message, at the line.
-    pub(super) fn selects<'a>(
+    pub fn selects<'a>(
         &self,
         record: &Record<'a>,
         role: Role,

@@ -1,0 +1,44 @@
+complete -c ctx-check -l format -d 'How to print what was found' -r -f -a "text\t'Lines for people'
+json\t'An object per file'
+github\t'Annotations of GitHub Actions'
+junit\t'`JUnit` XML, a test case per file'"
+complete -c ctx-check -s j -l jobs -d 'Check N files at a time [default: one per core]' -r
+complete -c ctx-check -l max-tokens -d 'Not within limits with more tokens than N' -r
+complete -c ctx-check -l max-messages -d 'Not within limits with more messages than N, system ones left out' -r
+complete -c ctx-check -l max-tool-bytes -d 'Not within limits with more bytes of tool results than N' -r
+complete -c ctx-check -l trigger-messages -d 'Due with more messages than N, system ones left out' -r
+complete -c ctx-check -l trigger-tokens -d 'Due with a context of more than N tokens' -r
+complete -c ctx-check -l trigger-share -d 'Due with a context of more than this share of the window [default: 0.8]' -r
+complete -c ctx-check -l trigger-tool-bytes -d 'Due with more bytes of tool results than N' -r
+complete -c ctx-check -l trigger-turns -d 'Due with more turns than N' -r
+complete -c ctx-check -l reserve -d 'Due when the context leaves fewer than N tokens of the window free' -r
+complete -c ctx-check -l window -d 'Tokens of the window [default: the model\'s, else 128k]' -r
+complete -c ctx-check -l min-messages -d 'With fewer than N messages nothing but an overflow is due' -r
+complete -c ctx-check -l flush-share -d 'Above this share of a limit a flush is due, to save what is needed' -r
+complete -c ctx-check -l encoding -d 'Count tokens with this encoding [default: the model\'s, else `o200k_base`]' -r -f -a "o200k_base\t''
+o200k_harmony\t''
+cl100k_base\t''
+p50k_base\t''
+r50k_base\t''
+chars4\t''"
+complete -c ctx-check -l model -d 'Count for this model: with its encoding, against its window' -r
+complete -c ctx-check -l dialect -d 'Read the records as this dialect instead of detecting it' -r -f -a "chat\t''
+anthropic\t''"
+complete -c ctx-check -l invalid -d 'What to do with a line that is not one JSON object' -r -f -a "keep\t'Keep them in place and count them'
+fail\t'Stop at the first one'
+drop\t'Leave them out and count them'"
+complete -c ctx-check -s o -l output -d 'Write to FILE instead of stdout, at the end and only when all went well' -r -F
+complete -c ctx-check -l color -d 'When to colour what is shown on a terminal' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c ctx-check -l all -d 'Show every offence, not only the first of each file'
+complete -c ctx-check -l strict -d 'Calls that wait for their results at the end are offences, too'
+complete -c ctx-check -l due -d 'Ask whether a compaction is due'
+complete -c ctx-check -l repair -d 'Write a mended copy of one session, to stdout or with -o'
+complete -c ctx-check -l json -d 'Print JSON: the same as --format json'
+complete -c ctx-check -l overflow -d 'Due because the model refused the session: its window was full'
+complete -c ctx-check -l batch -d 'Take each line as one conversation: {"messages":[…]}'
+complete -c ctx-check -s q -l quiet -d 'Say nothing but errors'
+complete -c ctx-check -s v -l verbose -d 'Say more on stderr (can be repeated)'
+complete -c ctx-check -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ctx-check -s V -l version -d 'Print version'

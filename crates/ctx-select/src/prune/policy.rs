@@ -1,0 +1,77 @@
+//! What is to be pruned: every rule is off unless asked for.
+
+use super::tools::ToolFilter;
+use crate::share::Share;
+
+/// What a user asks for.
+#[derive(Clone, Debug, Default)]
+#[allow(clippy::struct_excessive_bools)] // Rules that do not depend on each other.
+pub struct Policy {
+    /// Shorten long results.
+    pub trim: Option<Trim>,
+    /// Put this text in the place of every old result.
+    pub clear: Option<String>,
+    /// Drop the reasoning of replies before the latest turn.
+    pub reasoning: bool,
+    /// Drop replies that say nothing and call nothing.
+    pub empty: bool,
+    /// Clear what was read from a file that was read or written again later.
+    pub superseded: bool,
+    /// Clear results that a later result of the same tool repeats.
+    pub duplicates: bool,
+    /// Take terminal escapes and base64 out of results.
+    pub noise: bool,
+    /// Shorten the strings inside call arguments that have more characters.
+    pub argument_chars: Option<usize>,
+    /// Drop all but the last messages, system ones not counted.
+    pub window_messages: Option<u64>,
+    /// The last assistant messages, and all behind the first of them, stay as they are.
+    pub protect_last: usize,
+    /// The tools whose results may be changed.
+    pub tools: ToolFilter,
+    /// Whether the API wants the user's message first.
+    pub user_first: bool,
+}
+
+impl Policy {
+    /// Whether any rule is asked for.
+    pub fn does_anything(&self) -> bool {
+        self.changes_results()
+            || self.reasoning
+            || self.empty
+            || self.argument_chars.is_some()
+            || self.window_messages.is_some()
+    }
+
+    pub(super) fn changes_results(&self) -> bool {
+        self.trim.is_some()
+            || self.clear.is_some()
+            || self.superseded
+            || self.duplicates
+            || self.noise
+    }
+}
+
+/// How a long text is shortened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trim {
+    /// Texts with more characters are shortened.
+    pub max_chars: usize,
+    /// The share of that limit that is kept of the text's beginning.
+    pub head_share: Share,
+    /// The share of that limit that is kept of its end.
+    pub tail_share: Share,
+    /// How many lines that look like errors are kept of what is between.
+    pub rescue_lines: usize,
+}
+
+impl Default for Trim {
+    fn default() -> Self {
+        Self {
+            max_chars: 10_000,
+            head_share: Share::of_percent(30),
+            tail_share: Share::of_percent(30),
+            rescue_lines: 10,
+        }
+    }
+}

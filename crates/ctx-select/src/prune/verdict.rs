@@ -1,0 +1,129 @@
+//! What was decided about a record, and why.
+
+/// What happens to a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It stays as it is.
+    Keep,
+    /// It goes.
+    Drop(Gone),
+    /// Some of it changes.
+    Change(Changes),
+}
+
+/// Why a record goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gone {
+    /// It is before the window of messages.
+    Window,
+    /// It says nothing, or nothing without its reasoning.
+    Empty,
+}
+
+/// What changes in a message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// What happens to each of its results.
+    pub results: Vec<Action>,
+    /// Whether its reasoning goes.
+    pub reasoning: bool,
+    /// Whether long strings in its calls' arguments are shortened.
+    pub arguments: bool,
+}
+
+/// What happens to a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// It stays as it is.
+    Keep,
+    /// Noise goes and what is long is trimmed, as far as the policy asks for it.
+    Reduce,
+    /// A note takes its place.
+    Clear(Reason),
+}
+
+/// The rules, as reports name them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rule {
+    /// A long result was trimmed.
+    Trim,
+    /// An old result was cleared.
+    Clear,
+    /// A file was read or written again later.
+    Superseded,
+    /// A later result is the same.
+    Duplicates,
+    /// Escapes and base64 were taken out.
+    Noise,
+    /// Reasoning went.
+    Reasoning,
+    /// Strings inside call arguments were shortened.
+    Arguments,
+    /// Messages were empty.
+    Empty,
+    /// Records were before the window.
+    Window,
+}
+
+impl Rule {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Trim,
+        Self::Clear,
+        Self::Superseded,
+        Self::Duplicates,
+        Self::Noise,
+        Self::Reasoning,
+        Self::Arguments,
+        Self::Empty,
+        Self::Window,
+    ];
+
+    /// Its name in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Trim => "trim",
+            Self::Clear => "clear",
+            Self::Superseded => "superseded",
+            Self::Duplicates => "duplicates",
+            Self::Noise => "noise",
+            Self::Reasoning => "reasoning",
+            Self::Arguments => "arguments",
+            Self::Empty => "empty",
+            Self::Window => "window",
+        }
+    }
+}
+
+/// What one change frees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Freed {
+    /// The rule that asked for it.
+    pub rule: Rule,
+    /// Tokens before.
+    pub before: u64,
+    /// Tokens after.
+    pub after: u64,
+}
+
+/// Why a result is cleared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It is old.
+    Old,
+    /// It shows a file that was read again later.
+    ReadAgain {
+        /// The file.
+        path: String,
+    },
+    /// It shows a file that was written later.
+    Written {
+        /// The file.
+        path: String,
+    },
+    /// A later result is the same.
+    Repeated {
+        /// The tool of both.
+        tool: Option<String>,
+    },
+}

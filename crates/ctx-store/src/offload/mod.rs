@@ -1,0 +1,173 @@
+//! Large tool results that were taken out of sessions: a file each, named by
+//! the hash of what it holds, so that the same content is one file.
+
+mod binned;
+mod clean;
+mod content;
+mod folder;
+mod named;
+mod sources;
+#[cfg(test)]
+mod store_tests;
+mod write;
+
+use std::fmt;
+use std::path::PathBuf;
+
+use sha2::{Digest, Sha256};
+
+use crate::error::{Naming, StoreError};
+use crate::{SessionId, Store, hex};
+
+pub(crate) use binned::remove_empty;
+pub use clean::Unnamed;
+
+pub use content::{Content, Form};
+pub use write::OffloadWriter;
+
+use folder::Folder;
+
+/// The name of an offloaded file: `{sha256}.txt`, or another ending by its [`Form`].
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OffloadName {
+    /// Of the file's bytes, in lower-case hex digits.
+    sha256: String,
+    form: Form,
+}
+
+impl OffloadName {
+    /// The name of a file with these bytes.
+    pub fn of(bytes: &[u8], form: Form) -> Self {
+        Self {
+            sha256: hex(&Sha256::digest(bytes)),
+            form,
+        }
+    }
+
+    /// Reads what `Display` writes; never a path.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (sha256, suffix) = text.split_at_checked(64)?;
+        let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        let form = Form::all().find(|form| form.suffix() == suffix)?;
+        sha256.bytes().all(is_hex).then(|| Self {
+            sha256: sha256.to_owned(),
+            form,
+        })
+    }
+
+    /// Of the file's bytes, in lower-case hex digits.
+    pub fn sha256(&self) -> &str {
+        &self.sha256
+    }
+
+    /// What the bytes are.
+    pub fn form(&self) -> Form {
+        self.form
+    }
+}
+
+impl fmt::Display for OffloadName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.sha256, self.form.suffix())
+    }
+}
+
+/// An offloaded file of a store: `{session}/{name}`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Offloaded {
+    /// Whose.
+    pub session: SessionId,
+    /// Its name in the session's folder.
+    pub name: OffloadName,
+}
+
+impl fmt::Display for Offloaded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.session, self.name)
+    }
+}
+
+impl Offloaded {
+    /// Whether `wanted` is its hash, its name, or the beginning of one of them.
+    pub fn begins_with(&self, wanted: &str) -> bool {
+        self.name.to_string().starts_with(wanted) || self.to_string() == wanted
+    }
+}
+
+impl Store {
+    /// Sessions that have a folder of offloaded files.
+    pub fn offload_sessions(&self) -> Result<Vec<SessionId>, StoreError> {
+        let Some(folder) = Folder::of_all(self)? else {
+            return Ok(Vec::new());
+        };
+        let names = folder.names()?;
+        let ids = names.iter().filter_map(|name| name.parse().ok());
+        Ok(ids.collect())
+    }
+
+    /// The offloaded files of a session, by name.
+    pub fn offloaded_files(&self, session: &SessionId) -> Result<Vec<Offloaded>, StoreError> {
+        let Some(folder) = Folder::of_session(self, session)? else {
+            return Ok(Vec::new());
+        };
+        let names = folder.names()?;
+        let names = names.iter().filter_map(|name| OffloadName::parse(name));
+        Ok(names
+            .map(|name| Offloaded {
+                session: session.clone(),
+                name,
+            })
+            .collect())
+    }
+
+    /// Where an offloaded file lies.
+    pub fn offloaded_path(&self, file: &Offloaded) -> PathBuf {
+        self.offloaded()
+            .join(file.session.as_str())
+            .join(file.name.to_string())
+    }
+
+    /// What an offloaded file holds, checked against its name.
+    pub fn read_offloaded(&self, file: &Offloaded) -> Result<Content, StoreError> {
+        let folder = Folder::of_session(self, &file.session)?;
+        let Some(folder) = folder else {
+            let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
+            return Err(missing).naming("read", &self.offloaded_path(file));
+        };
+        folder.read(&file.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Form, OffloadName};
+
+    #[test]
+    fn a_name_is_never_a_path() {
+        let name = OffloadName::of(b"x", Form::TEXT);
+        let text = name.to_string();
+        assert_eq!(
+            text,
+            "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881.txt"
+        );
+        assert_eq!(OffloadName::parse(&text), Some(name));
+        let hash = &text[..64];
+        for form in Form::all() {
+            let text = format!("{hash}{}", form.suffix());
+            let name = OffloadName::parse(&text).expect("a name");
+            assert_eq!((name.to_string(), name.form()), (text, form));
+        }
+        for bad in [
+            "",
+            hash,
+            "x.txt",
+            &format!("../{hash}.txt"),
+            &format!("{hash}.txt/../../x"),
+            &format!("{}.txt", hash.to_uppercase()),
+            &format!("{}é.txt", &hash[..62]),
+            &format!("{hash}.md"),
+        ] {
+            assert_eq!(OffloadName::parse(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! `sources.jsonl`: in which transcripts the offloaded files of a session are
+//! named, as far as that is known.
+
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+use super::folder::Folder;
+use crate::error::{Naming, StoreError};
+
+const NAME: &str = "sources.jsonl";
+
+/// Adds transcripts that are not listed yet: a path a line as a JSON string, or
+/// `null` for one whose place is not known.
+pub(super) fn add(folder: &Folder, transcripts: &[Option<&Path>]) -> Result<(), StoreError> {
+    let path = folder.path().join(NAME);
+    let mut file = folder.open(NAME, OFlags::RDWR | OFlags::CREATE | OFlags::APPEND)?;
+    let mut old = String::new();
+    file.read_to_string(&mut old).naming("read", &path)?;
+    let mut new = String::new();
+    if !old.is_empty() && !old.ends_with('\n') {
+        new.push('\n');
+    }
+    for transcript in transcripts {
+        // A path that is no text cannot be told from others later.
+        let line = serde_json::Value::from(transcript.and_then(Path::to_str)).to_string();
+        if !old.lines().chain(new.lines()).any(|known| known == line) {
+            new.push_str(&line);
+            new.push('\n');
+        }
+    }
+    file.write_all(new.as_bytes())
+        .and_then(|()| file.sync_all())
+        .naming("write", &path)
+}
+
+/// The transcripts; `None` when there is one whose place is not known.
+pub(super) fn read(folder: &Folder) -> Result<Option<Vec<PathBuf>>, StoreError> {
+    let mut text = String::new();
+    match folder.open(NAME, OFlags::RDONLY) {
+        Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
+        other => {
+            other?
+                .read_to_string(&mut text)
+                .naming("read", &folder.path().join(NAME))?;
+        }
+    }
+    Ok(text
+        .lines()
+        .map(|line| serde_json::from_str(line).ok())
+        .collect())
+}

@@ -1,0 +1,353 @@
+//! Offloaded files in a store: written, read, cleaned.
+
+use std::fs::{self, File};
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use tempfile::TempDir;
+
+use super::{Content, Form, Offloaded, Unnamed};
+use crate::{Actor, Removed, SessionId, Store, StoreError};
+
+struct Place {
+    dir: TempDir,
+    store: Store,
+    demo: SessionId,
+}
+
+fn place() -> Place {
+    let dir = tempfile::tempdir().expect("a folder");
+    let actor = Actor {
+        tool: "test".into(),
+        flags: Vec::new(),
+    };
+    let store = Store::open(&dir.path().join("store"), actor, Box::new(Utc::now)).expect("a store");
+    Place {
+        store,
+        demo: "demo".parse().expect("an id"),
+        dir,
+    }
+}
+
+fn text(text: &str) -> Content {
+    Content {
+        form: Form::TEXT,
+        text: text.to_owned(),
+    }
+}
+
+fn a_week_ago() -> DateTime<Utc> {
+    Utc::now() - TimeDelta::days(7)
+}
+
+impl Place {
+    fn put(&self, content: &str, transcripts: &[Option<&Path>]) -> Offloaded {
+        let mut writer = self.store.offload(&self.demo);
+        let file = writer.put(&text(content)).expect("written");
+        writer.finish(transcripts).expect("durable");
+        file
+    }
+
+    fn path(&self, file: &Offloaded) -> PathBuf {
+        self.store.offloaded_path(file)
+    }
+
+    /// As if it had been used last a month ago.
+    fn age(&self, file: &Offloaded) {
+        let file = File::open(self.path(file)).expect("a file");
+        let then = SystemTime::now() - Duration::from_secs(30 * 86_400);
+        file.set_modified(then).expect("a time");
+    }
+
+    fn transcript(&self, name: &str, bytes: &str) -> PathBuf {
+        let path = self.dir.path().join(name);
+        fs::write(&path, bytes).expect("written");
+        path.canonicalize().expect("a path")
+    }
+
+    fn unnamed(&self) -> Vec<Offloaded> {
+        match self.store.unnamed(&self.demo, a_week_ago()) {
+            Ok(Unnamed::Files(files)) => files,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn why_unknown(&self) -> String {
+        match self.store.unnamed(&self.demo, a_week_ago()) {
+            Ok(Unnamed::Unknown(why)) => why,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn discard(&self, files: &[Offloaded]) -> Removed {
+        let removed = self.store.discard_offloaded(files, a_week_ago());
+        removed.expect("discarded")
+    }
+}
+
+#[test]
+fn the_same_content_is_one_private_file() {
+    let place = place();
+    let file = place.put("x", &[None]);
+    place.age(&file);
+    assert_eq!(place.put("x", &[None]), file);
+    let meta = place.path(&file).metadata().expect("a file");
+    assert_eq!(meta.mode() & 0o777, 0o600);
+    let used = meta.modified().expect("a time");
+    assert!(
+        used.elapsed().expect("in the past") < Duration::from_secs(60),
+        "it counts as used now"
+    );
+    let folder = place.store.offloaded().join("demo");
+    assert_eq!(folder.metadata().expect("a folder").mode() & 0o777, 0o700);
+    assert_eq!(
+        place.store.offloaded_files(&place.demo).expect("listed"),
+        std::slice::from_ref(&file)
+    );
+    assert_eq!(place.store.read_offloaded(&file).expect("read"), text("x"));
+    let tmp = place.store.root().join("tmp");
+    assert_eq!(fs::read_dir(tmp).expect("a folder").count(), 0);
+}
+
+#[test]
+fn every_write_is_audited_without_its_text() {
+    let place = place();
+    let mut writer = place.store.offload(&place.demo);
+    for content in ["secret one", "secret two"] {
+        writer.put(&text(content)).expect("written");
+    }
+    writer.finish(&[None]).expect("durable");
+    let log = fs::read_to_string(place.store.audit_log()).expect("a log");
+    let phases: Vec<&str> = log
+        .lines()
+        .map(|line| {
+            if line.contains("\"done\"") {
+                "done"
+            } else {
+                "intent"
+            }
+        })
+        .collect();
+    assert_eq!(phases, ["intent", "done"]);
+    assert!(log.contains("\"op\":\"offload\"") && log.contains("\"session\":\"demo\""));
+    assert!(log.contains("\"bytes\":20,\"count\":2"), "{log}");
+    assert!(!log.contains("secret"));
+}
+
+#[test]
+fn nothing_offloaded_leaves_no_trace() {
+    let place = place();
+    place
+        .store
+        .offload(&place.demo)
+        .finish(&[None])
+        .expect("nothing");
+    assert!(!place.store.root().exists());
+    assert_eq!(place.unnamed(), []);
+    assert_eq!(place.store.offload_sessions().expect("none"), []);
+}
+
+#[test]
+fn damage_is_an_error_and_the_next_write_mends_it() {
+    let place = place();
+    let file = place.put("x", &[None]);
+    fs::write(place.path(&file), "y").expect("damaged");
+    let error = place.store.read_offloaded(&file).expect_err("damaged");
+    assert!(matches!(error, StoreError::DamagedFile { .. }), "{error}");
+    place.put("x", &[None]);
+    assert_eq!(place.store.read_offloaded(&file).expect("read"), text("x"));
+}
+
+#[test]
+fn no_link_leads_out_of_the_store() {
+    let place = place();
+    let file = place.put("x", &[None]);
+    // A file with the right bytes, elsewhere.
+    let outside = place.transcript("outside", "x");
+    let path = place.path(&file);
+    fs::remove_file(&path).expect("removed");
+    symlink(&outside, &path).expect("a link");
+    let error = place.store.read_offloaded(&file).expect_err("a link");
+    assert_eq!(
+        error.to_string(),
+        format!("{} is a symbolic link", path.display())
+    );
+    place.put("x", &[None]);
+    assert!(!path.is_symlink(), "the link was replaced, not followed");
+    assert_eq!(fs::read(&outside).expect("a file"), b"x");
+
+    let folder = place.store.offloaded().join("demo");
+    let moved = place.dir.path().join("moved");
+    fs::rename(&folder, &moved).expect("moved");
+    symlink(&moved, &folder).expect("a link");
+    for error in [
+        place.store.read_offloaded(&file).expect_err("a link"),
+        place
+            .store
+            .offloaded_files(&place.demo)
+            .expect_err("a link"),
+        place
+            .store
+            .offload(&place.demo)
+            .put(&text("y"))
+            .expect_err("a link"),
+        place
+            .store
+            .unnamed(&place.demo, a_week_ago())
+            .expect_err("a link"),
+    ] {
+        assert!(matches!(error, StoreError::Refused { .. }), "{error}");
+    }
+    assert_eq!(fs::read_dir(&moved).expect("a folder").count(), 2);
+    place.store.forget(&place.demo).expect("the link goes");
+    assert!(!folder.is_symlink() && moved.join(file.name.to_string()).exists());
+}
+
+#[test]
+fn a_fifo_does_not_hang() {
+    let place = place();
+    let file = place.put("x", &[None]);
+    fs::remove_file(place.path(&file)).expect("removed");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        place.path(&file),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR,
+        0,
+    )
+    .expect("a FIFO");
+    let error = place.store.read_offloaded(&file).expect_err("a FIFO");
+    assert!(matches!(error, StoreError::Refused { .. }), "{error}");
+}
+
+#[test]
+fn what_nothing_names_goes_and_can_be_had_back() {
+    let place = place();
+    let live = place.transcript("s.jsonl", "");
+    let sources = [Some(live.as_path())];
+    let [named, handle, saved, loose] = ["a", "b", "c", "d"].map(|c| place.put(c, &sources));
+    let snapshot = format!("{}\n", saved.name);
+    fs::write(&live, snapshot).expect("written");
+    place
+        .store
+        .snapshot_file(&live, &place.demo, |_| Ok(None))
+        .expect("a snapshot");
+    let text = format!(
+        "{} [ctx:{} …]",
+        place.path(&named).display(),
+        &handle.name.sha256()[..12]
+    );
+    fs::write(&live, text).expect("written");
+    assert_eq!(place.unnamed(), [], "all of them were used just now");
+    for file in [&named, &handle, &saved, &loose] {
+        place.age(file);
+    }
+    assert_eq!(place.unnamed(), std::slice::from_ref(&loose));
+
+    assert_eq!(
+        place.discard(std::slice::from_ref(&loose)).offloaded,
+        std::slice::from_ref(&loose)
+    );
+    assert!(!place.path(&loose).exists());
+    let prefix = &loose.name.sha256()[..8];
+    let found = place
+        .store
+        .find_deleted_offload(None, prefix)
+        .expect("there");
+    assert_eq!(found, loose);
+    place.store.undelete_offload(&found).expect("brought back");
+    assert_eq!(place.store.read_offloaded(&loose).expect("read").text, "d");
+    let trash = place.store.root().join("trash");
+    assert_eq!(fs::read_dir(&trash).expect("a folder").count(), 0);
+
+    place.age(&loose);
+    place.discard(std::slice::from_ref(&loose));
+    let early = place.store.purge(Some(a_week_ago())).expect("purged");
+    assert_eq!(early.offloaded, []);
+    let purged = place.store.purge(None).expect("purged");
+    assert_eq!(purged.offloaded, std::slice::from_ref(&loose));
+    assert!(matches!(
+        place.store.find_deleted_offload(None, prefix),
+        Err(StoreError::NotInTrash(_))
+    ));
+    assert_eq!(fs::read_dir(&trash).expect("a folder").count(), 0);
+}
+
+#[test]
+fn what_a_snapshot_in_the_trash_names_stays_until_that_is_purged() {
+    let place = place();
+    let live = place.transcript("s.jsonl", "");
+    let file = place.put("x", &[Some(&live)]);
+    fs::write(&live, file.to_string()).expect("written");
+    let snapshot = place
+        .store
+        .snapshot_file(&live, &place.demo, |_| Ok(None))
+        .expect("a snapshot");
+    fs::write(&live, "").expect("written");
+    place.age(&file);
+    place.store.discard(&[snapshot.id], &[]).expect("removed");
+    assert_eq!(place.unnamed(), []);
+    place.store.purge(None).expect("purged");
+    assert_eq!(place.unnamed(), [file]);
+}
+
+#[test]
+fn what_was_used_meanwhile_is_spared() {
+    let place = place();
+    let live = place.transcript("s.jsonl", "");
+    let file = place.put("x", &[Some(&live)]);
+    place.age(&file);
+    let doomed = place.unnamed();
+    assert_eq!(doomed, std::slice::from_ref(&file));
+    place.put("x", &[Some(&live)]);
+    assert_eq!(place.discard(&doomed).offloaded, []);
+    assert!(place.path(&file).exists());
+}
+
+#[test]
+fn all_stay_when_a_transcript_cannot_be_looked_into() {
+    let place = place();
+    let live = place.transcript("s.jsonl", "");
+    let file = place.put("x", &[Some(&live)]);
+    place.age(&file);
+    assert_eq!(place.unnamed(), std::slice::from_ref(&file));
+    fs::remove_file(&live).expect("removed");
+    assert!(place.why_unknown().contains("No such file"));
+    place.transcript("s.jsonl", "");
+    assert_eq!(place.unnamed(), std::slice::from_ref(&file));
+    place.put("y", &[None]);
+    assert_eq!(place.why_unknown(), "one went into a pipe");
+}
+
+#[test]
+fn without_a_known_transcript_all_stay() {
+    let place = place();
+    let file = place.put("x", &[]);
+    place.age(&file);
+    assert_eq!(place.why_unknown(), "no file of the session is known");
+    let live = place.transcript("s.jsonl", "");
+    let snapshot = place
+        .store
+        .snapshot_file(&live, &place.demo, |_| Ok(None))
+        .expect("a snapshot");
+    assert_eq!(place.unnamed(), std::slice::from_ref(&file));
+    let meta = place.store.meta_path(&snapshot.id);
+    let bytes = fs::read_to_string(&meta).expect("a meta.json");
+    fs::write(&meta, bytes.replace("s.jsonl", "t.jsonl")).expect("damaged");
+    assert!(place.why_unknown().contains("meta.json"));
+}
+
+#[test]
+fn forgetting_takes_the_folder_and_the_trash() {
+    let place = place();
+    let live = place.transcript("s.jsonl", "");
+    let [binned, kept] = ["a", "b"].map(|c| place.put(c, &[Some(&live)]));
+    place.age(&binned);
+    place.discard(std::slice::from_ref(&binned));
+    let removed = place.store.forget(&place.demo).expect("forgotten");
+    assert_eq!(removed.offloaded, [binned, kept]);
+    assert_eq!(place.store.offload_sessions().expect("none"), []);
+    assert_eq!(place.store.binned_offloads(None).expect("none"), []);
+}

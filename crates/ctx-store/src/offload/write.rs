@@ -1,0 +1,89 @@
+//! Taking results out: each becomes a file, and all of them are durable before
+//! anything names them.
+
+use std::path::Path;
+
+use super::folder::{Folder, spill};
+use super::{Content, OffloadName, Offloaded, sources};
+use crate::{Facts, Operation, SessionId, Store, StoreError};
+
+/// Writes offloaded files of one session. Nothing is made, and nothing audited,
+/// before the first one.
+pub struct OffloadWriter<'a> {
+    store: &'a Store,
+    session: SessionId,
+    begun: Option<(Folder, Operation)>,
+    files: u64,
+    bytes: u64,
+}
+
+impl Store {
+    /// Begins to offload results of a session.
+    pub fn offload(&self, session: &SessionId) -> OffloadWriter<'_> {
+        OffloadWriter {
+            store: self,
+            session: session.clone(),
+            begun: None,
+            files: 0,
+            bytes: 0,
+        }
+    }
+}
+
+impl OffloadWriter<'_> {
+    /// The file that holds `content`, made if need be. Content that is there
+    /// already is checked, and counts as used now: cleaning leaves it alone.
+    pub fn put(&mut self, content: &Content) -> Result<Offloaded, StoreError> {
+        let (folder, _) = match &mut self.begun {
+            Some(begun) => begun,
+            empty => {
+                let operation = self.store.begin("offload", &facts(&self.session, None))?;
+                empty.insert((Folder::create(self.store, &self.session)?, operation))
+            }
+        };
+        let bytes = content.text.as_bytes();
+        let name = OffloadName::of(bytes, content.form);
+        // Cleaning works under the same lock: it removes a file before this, and
+        // then a new one is made, or it sees that the file was used.
+        let there = {
+            let _locked = self.store.lock()?;
+            folder.freshen(&name)
+        };
+        if !there {
+            let temp = spill(self.store, bytes)?;
+            let _locked = self.store.lock()?;
+            folder.adopt(temp, &name)?;
+        }
+        self.files += 1;
+        self.bytes += bytes.len() as u64;
+        Ok(Offloaded {
+            session: self.session.clone(),
+            name,
+        })
+    }
+
+    /// Makes all of it durable. `transcripts` are the files that name the
+    /// offloaded ones, or will: cleaning looks into them. `None` among them is
+    /// one whose place is not known, as behind a pipe.
+    pub fn finish(self, transcripts: &[Option<&Path>]) -> Result<(), StoreError> {
+        let Some((folder, operation)) = &self.begun else {
+            return Ok(());
+        };
+        {
+            let _locked = self.store.lock()?;
+            sources::add(folder, transcripts)?;
+        }
+        folder.sync()?;
+        let done = facts(&self.session, Some((self.files, self.bytes)));
+        self.store.done(operation, &done)
+    }
+}
+
+fn facts(session: &SessionId, written: Option<(u64, u64)>) -> Facts {
+    Facts {
+        session: Some(session.to_string()),
+        count: written.map(|(files, _)| files),
+        bytes: written.map(|(_, bytes)| bytes),
+        ..Facts::default()
+    }
+}

@@ -1,0 +1,141 @@
+//! Handles: short references left where content was taken out, from which the
+//! original can be had back.
+//!
+//! `[ctx:0123456789ab 5120 bytes 1300 tokens]`: the first 12 hex digits of the
+//! sha256 of the original text, its length in bytes, and its tokens by the
+//! encoding of the tool that took it out. A handle is the last line of the text
+//! that stands in the original's place. A text that was shortened before keeps
+//! its handle, which names the first original.
+
+use std::fmt;
+use std::str::FromStr;
+
+use sha2::{Digest, Sha256};
+
+/// A reference to a text that was taken out.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Handle {
+    hash: String,
+    /// Bytes of the original.
+    pub bytes: u64,
+    /// Its tokens.
+    pub tokens: u64,
+}
+
+/// Digits of the hash in a handle.
+const DIGITS: usize = 12;
+
+impl Handle {
+    /// The handle of a text of so many tokens.
+    pub fn of(text: &str, tokens: u64) -> Self {
+        let mut hash = String::with_capacity(DIGITS);
+        for byte in &Sha256::digest(text.as_bytes())[..DIGITS / 2] {
+            for digit in [byte >> 4, byte & 15] {
+                hash.push(char::from(b"0123456789abcdef"[usize::from(digit)]));
+            }
+        }
+        Self {
+            hash,
+            bytes: text.len() as u64,
+            tokens,
+        }
+    }
+
+    /// The beginning of the original's sha256: 12 hex digits.
+    pub fn hash(&self) -> &str {
+        &self.hash
+    }
+
+    /// Parts a text into what stands before its handle and the handle; `None` for
+    /// a text that does not end with one.
+    pub fn split(text: &str) -> Option<(&str, Self)> {
+        let (before, last) = text.rsplit_once('\n').unwrap_or(("", text));
+        Some((before, last.parse().ok()?))
+    }
+
+    /// `text` with the handle as its last line.
+    pub fn behind(&self, text: &str) -> String {
+        format!("{text}\n{self}")
+    }
+}
+
+impl fmt::Display for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            hash,
+            bytes,
+            tokens,
+        } = self;
+        write!(f, "[ctx:{hash} {bytes} bytes {tokens} tokens]")
+    }
+}
+
+impl FromStr for Handle {
+    type Err = NoHandle;
+
+    fn from_str(text: &str) -> Result<Self, NoHandle> {
+        parse(text).ok_or(NoHandle)
+    }
+}
+
+/// The text is no handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a handle such as [ctx:0123456789ab 5120 bytes 1300 tokens]")]
+pub struct NoHandle;
+
+/// Only what [`Handle`] itself would write: no signs, no leading zeros.
+fn parse(text: &str) -> Option<Handle> {
+    let inner = text.strip_prefix("[ctx:")?.strip_suffix(" tokens]")?;
+    let (hash, sizes) = inner.split_once(' ')?;
+    let (bytes, tokens) = sizes.split_once(" bytes ")?;
+    let handle = Handle {
+        hash: hash.to_owned(),
+        bytes: bytes.parse().ok()?,
+        tokens: tokens.parse().ok()?,
+    };
+    let is_hash = hash.len() == DIGITS
+        && hash
+            .bytes()
+            .all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
+    (is_hash && handle.to_string() == text).then_some(handle)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Handle;
+
+    #[test]
+    fn it_is_written_and_read() {
+        let handle = Handle::of("abc", 1);
+        let text = "[ctx:ba7816bf8f01 3 bytes 1 tokens]";
+        assert_eq!(handle.to_string(), text);
+        assert_eq!(text.parse(), Ok(handle));
+    }
+
+    #[test]
+    fn it_is_the_last_line() {
+        let handle = Handle::of("original", 2);
+        let text = handle.behind("a\nb");
+        assert_eq!(Handle::split(&text), Some(("a\nb", handle.clone())));
+        assert_eq!(Handle::split(&handle.to_string()), Some(("", handle)));
+        assert_eq!(Handle::split(&format!("{text}\n")), None);
+        assert_eq!(Handle::split("a\nb"), None);
+    }
+
+    #[test]
+    fn what_only_looks_like_one_is_none() {
+        for bad in [
+            "",
+            "[ctx:]",
+            "[ctx:ba7816bf8f0 3 bytes 1 tokens]",
+            "[ctx:BA7816BF8F01 3 bytes 1 tokens]",
+            "[ctx:ba7816bf8f01 +3 bytes 1 tokens]",
+            "[ctx:ba7816bf8f01 03 bytes 1 tokens]",
+            "[ctx:ba7816bf8f01 3 bytes 1 tokens] ",
+            "[ctx:ba7816bf8f01 3 bytes -1 tokens]",
+            "[ctx:ba7816bf8f01 3 bytes]",
+        ] {
+            assert!(bad.parse::<Handle>().is_err(), "{bad}");
+        }
+    }
+}

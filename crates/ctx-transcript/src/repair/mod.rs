@@ -1,0 +1,148 @@
+//! Mending a session: what must be done so that its API takes it again.
+//!
+//! A [`Planner`] sees the outlines and decides; nothing is read twice. The
+//! [`Repair`] says each [`Action`] and gives the mended records. What a session
+//! says is kept where it can be: a result that stands at the wrong place is
+//! moved to its call, and only one that answers nothing goes. A call that has no
+//! result anywhere is answered by one that says so.
+
+mod plan;
+mod write;
+
+use std::collections::BTreeMap;
+
+pub use plan::Planner;
+
+/// What a result says that stands for a missing one.
+pub const MISSING_RESULT: &str = "The result of this call is missing from the session.";
+
+/// What the user's message says that stands before a reply that came first.
+pub const MISSING_BEGINNING: &str = "The beginning of this session is missing.";
+
+/// What is done to one record, or because of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Action {
+    /// The line of the record.
+    pub line: u64,
+    /// The call's id, where there is one.
+    pub id: String,
+    /// What is done.
+    pub what: What,
+}
+
+/// What is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A result that answers no call goes.
+    DropOrphan,
+    /// A further result of a call that has one goes.
+    DropRepeated,
+    /// A result moves to its call, which is in that line.
+    Move {
+        /// The line of the call.
+        to: u64,
+    },
+    /// Results go before the other blocks of their message.
+    ResultsFirst,
+    /// A call without a result is answered by [`MISSING_RESULT`].
+    Answer,
+    /// A call, and the result that answers it, get this id.
+    Rename {
+        /// The new id.
+        to: String,
+    },
+    /// [`MISSING_BEGINNING`] goes before the record.
+    Begin,
+}
+
+impl What {
+    /// Its word in reports.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::DropOrphan => "drop-orphan",
+            Self::DropRepeated => "drop-repeated",
+            Self::Move { .. } => "move",
+            Self::ResultsFirst => "results-first",
+            Self::Answer => "answer",
+            Self::Rename { .. } => "rename",
+            Self::Begin => "begin",
+        }
+    }
+}
+
+impl Action {
+    /// What is done and why, for a message.
+    pub fn say(&self) -> String {
+        let id = match self.id.as_str() {
+            "" => "without id",
+            id => id,
+        };
+        match &self.what {
+            What::DropOrphan => format!("result {id} removed: it answers no call"),
+            What::DropRepeated => format!("result {id} removed: its call has a result already"),
+            What::Move { to } => format!("result {id} moved to its call in line {to}"),
+            What::ResultsFirst => "results moved before the other blocks".to_owned(),
+            What::Answer => format!("call {id} answered: its result is missing"),
+            What::Rename { to } => {
+                format!("call {id} renamed to {to}: another call has the id")
+            }
+            What::Begin => {
+                "a user message inserted before: the session began with a reply".to_owned()
+            }
+        }
+    }
+}
+
+/// All that is done to a session; records are known by their number, from 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repair {
+    /// By line.
+    pub actions: Vec<Action>,
+    edits: BTreeMap<usize, Edit>,
+}
+
+/// What is done to one record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Edit {
+    /// A user message goes before it.
+    begin: bool,
+    /// It goes.
+    drop: bool,
+    /// Results that go, by their place among the results of the record.
+    without: Vec<usize>,
+    results_first: bool,
+    /// New ids of calls and of results, by their place.
+    rename_calls: BTreeMap<usize, String>,
+    rename_results: BTreeMap<usize, String>,
+    /// Results that come into it, before its own.
+    into: Vec<Answer>,
+    /// Results that come behind it, as records of their own.
+    behind: Vec<Answer>,
+}
+
+/// A result that comes to a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Answer {
+    /// The call's id.
+    id: String,
+    /// The record of the call.
+    call: usize,
+    /// The record of the result, and its place among the results there; `None`
+    /// for a missing one.
+    from: Option<(usize, usize)>,
+}
+
+impl Repair {
+    /// Whether nothing has to be done.
+    pub fn is_empty(&self) -> bool {
+        self.actions.is_empty()
+    }
+
+    /// Whether a record leaves as it came.
+    pub fn leaves(&self, record: usize) -> bool {
+        !self.edits.contains_key(&record)
+    }
+}
+
+#[cfg(test)]
+mod tests;

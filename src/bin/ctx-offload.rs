@@ -1,0 +1,5 @@
+//! `ctx-offload`: see its module.
+
+fn main() -> std::process::ExitCode {
+    ctx_cli::main(&ctx_tools::tools::offload::TOOL)
+}

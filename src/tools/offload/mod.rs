@@ -1,0 +1,351 @@
+//! `ctx-offload`: large tool results go into files of the store, a reference in
+//! their place; `--restore` puts them back.
+
+pub(crate) mod change;
+pub(crate) mod place;
+pub(crate) mod restore;
+mod show;
+mod stream;
+pub(crate) mod take;
+pub(crate) mod template;
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser};
+use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool, parse_count};
+use ctx_store::{SessionId, Store, real_path};
+use ctx_transcript::{Zone, ZoneReader};
+
+use crate::counting::CountingArgs;
+use crate::output::{Output, OutputArgs};
+use crate::session::{Invalid, ReadArgs, Session};
+use crate::store::{StoreArgs, failure, session_id};
+use crate::tagged::TaggedWriter;
+use change::{Change, Reading};
+pub(crate) use restore::Restorer;
+use show::Wanted;
+use stream::Stream;
+pub(crate) use take::{Limits, Taker};
+pub(crate) use template::Template;
+
+/// The tool.
+pub const TOOL: Tool = Tool {
+    name: "ctx-offload",
+    command: || Args::augment_args(Command::new("ctx-offload")),
+    run,
+    page: Page {
+        exit_status: &[(
+            2,
+            "nothing was written, but files that were made for it may be in the store",
+        )],
+        environment: &[
+            ("CTX_HOME", "where the store lies; --store goes before it"),
+            (
+                "TMPDIR",
+                "where a temporary file lies while a long session waits for its files to be durable",
+            ),
+        ],
+        files: &[
+            (
+                "STORE/offloaded/ID/SHA256.txt",
+                "a result that was taken out; .json where its content is more than one text",
+            ),
+            (
+                "STORE/offloaded/ID/sources.jsonl",
+                "the transcripts that name such files: ctx-gc looks into them before it removes one",
+            ),
+            ("STORE/context/events.jsonl", "the audit log"),
+        ],
+        examples: &[
+            (
+                "ctx-offload session.jsonl -o session.jsonl",
+                "Take the results of 2,000 tokens and more out of a session",
+            ),
+            (
+                "ctx-offload -n --min-tokens 500 session.jsonl",
+                "Show what would be taken out",
+            ),
+            (
+                "ctx-offload --restore session.jsonl -o session.jsonl",
+                "Put them back",
+            ),
+            (
+                "ctx-offload --show '[ctx:0123456789ab 5120 bytes 1300 tokens]'",
+                "Print what a handle stands for",
+            ),
+        ],
+    },
+};
+
+/// Take large tool results out of a session, into files that it names
+///
+/// The oldest results come first. The content of each becomes a line that says
+/// where it is; all other bytes of the session stay. The files are on the disk
+/// before anything is written that names them, and --restore gives back the
+/// exact bytes.
+#[derive(Debug, Parser)]
+struct Args {
+    /// Session to read; stdin when there is none, or for -
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Name the session [default: made of the file's name and path]
+    #[arg(short, long, value_name = "ID", value_parser = session_id)]
+    session: Option<SessionId>,
+
+    /// Take out results of N tokens and more
+    #[arg(long, value_name = "N", value_parser = parse_count, default_value = "2000", help_heading = "What is taken out")]
+    min_tokens: u64,
+    /// Stop once the session has N tokens less
+    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is taken out")]
+    enough: Option<u64>,
+    /// Leave the last N messages alone, system ones not counted
+    #[arg(long, value_name = "N", value_parser = parse_count, default_value = "0", help_heading = "What is taken out")]
+    protect_last: u64,
+    /// Put TEXT in the place of a result: with {path}, and {sha256}, {tokens} or {bytes}
+    #[arg(long, value_name = "TEXT", default_value = Template::DEFAULT, help_heading = "What is taken out")]
+    template: Template,
+    #[command(flatten)]
+    counting: CountingArgs,
+
+    /// Put the results back; where a file is missing, say so in its place
+    #[arg(long, conflicts_with_all = ["min_tokens", "enough", "protect_last", "show"], help_heading = "Having it back")]
+    restore: bool,
+    /// Print what a handle, a path or the beginning of a sha256 stands for
+    ///
+    /// It is looked for among the files that were taken out, then among the
+    /// results in snapshots; with -s, of one session.
+    #[arg(
+        long,
+        value_name = "HANDLE",
+        conflicts_with_all = ["file", "min_tokens", "enough", "protect_last", "template", "dry_run", "output", "batch"],
+        help_heading = "Having it back"
+    )]
+    show: Option<Wanted>,
+
+    /// Show what would be done, and do nothing
+    #[arg(short = 'n', long, help_heading = "Output")]
+    dry_run: bool,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
+    let args = Args::from_arg_matches(matches).map_err(Failure::new)?;
+    let store = args.store.open(&TOOL, matches)?;
+    if let Some(wanted) = &args.show {
+        return show::show(&store, args.session.as_ref(), wanted, io);
+    }
+    let operands: Vec<PathBuf> = args.file.iter().cloned().collect();
+    let inputs = Inputs::new(&operands)?;
+    let plan = Plan::new(&args, &inputs.paths()[0])?;
+    if args.restore {
+        restore(&args, &plan, &store, io)
+    } else {
+        offload(&args, &plan, &store, io)
+    }
+}
+
+/// Which session, where from, and where to.
+struct Plan<'a> {
+    path: &'a Path,
+    session: SessionId,
+    /// `None` is stdin or stdout.
+    input: Option<PathBuf>,
+    output: Option<PathBuf>,
+}
+
+impl<'a> Plan<'a> {
+    fn new(args: &Args, path: &'a Path) -> Result<Self, Failure> {
+        let is_file = |path: &&Path| path.as_os_str() != "-";
+        let input = Some(path).filter(is_file);
+        let session = match (&args.session, input) {
+            (Some(session), _) => session.clone(),
+            (None, Some(file)) => SessionId::of_file(file).map_err(failure)?,
+            (None, None) => {
+                return Err(
+                    Failure::new("a session from stdin has no name").hint("give it one: -s ID")
+                );
+            }
+        };
+        let real = |path: &Path| fs::canonicalize(path).or_else(|_| real_path(path)).ok();
+        let output = args.output.output.as_deref().filter(is_file);
+        Ok(Self {
+            path,
+            session,
+            input: input.and_then(real),
+            output: output.and_then(real),
+        })
+    }
+
+    /// Files that name what is offloaded, or will: the output, and the input,
+    /// over which the output is often moved.
+    fn transcripts(&self) -> Vec<Option<&Path>> {
+        let mut transcripts = vec![self.output.as_deref()];
+        if let Some(input) = &self.input {
+            transcripts.push(Some(input));
+        }
+        transcripts
+    }
+}
+
+fn offload(args: &Args, plan: &Plan<'_>, store: &Store, io: &mut Io) -> Outcome {
+    let counting = args.counting.resolve()?;
+    counting.report(io);
+    let limits = Limits {
+        min_tokens: args.min_tokens,
+        enough: args.enough,
+    };
+    let mut taker = Taker::new(
+        store,
+        &plan.session,
+        args.template.clone(),
+        counting.counter,
+        limits,
+        args.dry_run,
+    )?;
+    let mut session = open(args, plan, io)?;
+    let writer = writer(args, io)?;
+    let done = pass(args, &mut session, &mut taker, writer)?;
+    taker.finish(&plan.transcripts())?;
+    finish(done)?;
+    for taken in taker.taken.iter().filter(|_| args.dry_run) {
+        let take::Taken {
+            line,
+            tokens,
+            bytes,
+            path,
+        } = taken;
+        let told = format!("would offload line {line}: {tokens} tokens, {bytes} bytes: {path}\n");
+        io.write(told.as_bytes())?;
+    }
+    session.report(io);
+    let would = if args.dry_run { "would be " } else { "" };
+    io.note(format_args!(
+        "{}: {} results {would}offloaded, {} tokens {would}freed",
+        session.name,
+        taker.taken.len(),
+        taker.freed
+    ));
+    Ok(ExitStatus::Done)
+}
+
+fn restore(args: &Args, plan: &Plan<'_>, store: &Store, io: &mut Io) -> Outcome {
+    let mut restorer = Restorer::new(store, &plan.session, args.template.clone())?;
+    let mut session = open(args, plan, io)?;
+    let writer = writer(args, io)?;
+    let done = pass(args, &mut session, &mut restorer, writer)?;
+    finish(done)?;
+    let name = &session.name;
+    for (line, path) in restorer.restored.iter().filter(|_| args.dry_run) {
+        io.write(format!("would restore line {line}: {path}\n").as_bytes())?;
+    }
+    for (line, path, why) in &restorer.missing {
+        if args.dry_run {
+            io.write(format!("would miss line {line}: {path}\n").as_bytes())?;
+        }
+        io.warn(format_args!("{name}:{line}: content unavailable: {why}"));
+    }
+    for (line, path) in &restorer.elsewhere {
+        io.warn(format_args!(
+            "{name}:{line}: {path} is no file of {}; left as it is",
+            restorer.folder()
+        ));
+    }
+    session.report(io);
+    io.note(format_args!(
+        "{name}: {} results restored, {} unavailable",
+        restorer.restored.len(),
+        restorer.missing.len()
+    ));
+    Ok(ExitStatus::Done)
+}
+
+fn open(args: &Args, plan: &Plan<'_>, io: &mut Io) -> Result<Session, Failure> {
+    let session = args.read.open(plan.path)?;
+    session.tell_of_document(io);
+    if session.dialect().is_none() {
+        io.warn(format_args!(
+            "{}: the format is not known: no tool results are found",
+            session.name
+        ));
+    }
+    Ok(session)
+}
+
+/// Takes large results out of one session, or puts them back; of a tagged
+/// session only in the old zone when `only_old`.
+pub(crate) fn change(
+    change: &mut dyn Change,
+    session: &mut Session,
+    mut output: Output<'_>,
+    only_old: bool,
+) -> Result<(), Failure> {
+    let reading = Reading {
+        dialect: session.dialect(),
+        batch: false,
+        protect_last: 0,
+    };
+    let mut zones = ZoneReader::default();
+    session.each(|record| {
+        if zones.read(record) != Zone::Old && only_old {
+            return output.write(record.bytes);
+        }
+        let Some(bytes) = reading.changed(record, change)? else {
+            return output.write(record.bytes);
+        };
+        let Some((splice, mut tag)) = record.splice().zip(record.tag()) else {
+            return output.write(&bytes);
+        };
+        // What it said of the record is not true any more.
+        (tag.bytes, tag.tokens, tag.encoding) = (None, None, None);
+        output.with(|out| splice.write(&bytes, &tag, out))
+    })?;
+    output.finish()
+}
+
+/// Where the records go; `None` in a dry run.
+fn writer<'a>(args: &Args, io: &'a mut Io) -> Result<Option<TaggedWriter<'a>>, Failure> {
+    if args.dry_run {
+        return Ok(None);
+    }
+    let output = args.output.open_waiting(io)?;
+    Ok(Some(TaggedWriter::new(output)))
+}
+
+/// A writer that has all records, and what it is to be told: how many there are.
+type Done<'a> = Option<(TaggedWriter<'a>, Option<u64>)>;
+
+/// All records go through; what they become waits in the writer.
+fn pass<'a>(
+    args: &Args,
+    session: &mut Session,
+    change: &mut dyn Change,
+    writer: Option<TaggedWriter<'a>>,
+) -> Result<Done<'a>, Failure> {
+    let reading = Reading {
+        dialect: session.dialect(),
+        batch: args.read.batch,
+        protect_last: args.protect_last,
+    };
+    let mut stream = Stream::new(reading, change, writer);
+    session.each(|record| stream.take(record))?;
+    let dropped = match args.read.invalid {
+        Invalid::Drop => session.bad().count,
+        Invalid::Keep | Invalid::Fail => 0,
+    };
+    stream.finish(dropped)
+}
+
+fn finish(done: Done<'_>) -> Result<(), Failure> {
+    match done {
+        Some((writer, end)) => writer.finish(end),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,226 @@
+//! `ctx-prune`: shortens and clears tool results, drops reasoning and old messages.
+
+mod made;
+mod page;
+mod plan;
+mod report;
+mod stream;
+mod ttl;
+
+use std::path::PathBuf;
+
+use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser, ValueEnum};
+use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Tool, parse_count};
+use ctx_select::prune::Glob;
+use ctx_select::share::Share;
+
+use crate::counting::CountingArgs;
+use crate::output::{Output, OutputArgs};
+use crate::pins::Pin;
+use crate::session::{ReadArgs, Session};
+pub(crate) use plan::Plan;
+use stream::Stream;
+use ttl::{Time, Ttl};
+
+/// Shorten and clear tool results, drop reasoning and old messages
+///
+/// Works by rules alone, no model is asked. Every rule is off unless asked for.
+/// What users and the model said never changes, and neither does a byte of a
+/// record that no rule changes. A result that is shortened or cleared ends with
+/// a handle, [ctx:HASH BYTES bytes TOKENS tokens]: the beginning of the
+/// original's sha256, and its size. Nothing is replaced by what is not smaller.
+#[derive(Debug, Parser)]
+#[allow(clippy::struct_excessive_bools)] // Flags.
+struct Args {
+    /// Session to prune; stdin when there is none, or for -
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+
+    /// Trim long tool results: keep their beginning, their end, and errors between
+    #[arg(long, help_heading = "Rules")]
+    trim: bool,
+    /// Trim results with more than N characters [default: 10000]
+    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
+    max_chars: Option<u64>,
+    /// Share of that limit kept of a result's beginning [default: 0.3]
+    #[arg(long, value_name = "SHARE", help_heading = "Rules")]
+    head_share: Option<Share>,
+    /// Share of that limit kept of a result's end [default: 0.3]
+    #[arg(long, value_name = "SHARE", help_heading = "Rules")]
+    tail_share: Option<Share>,
+    /// Lines that look like errors, kept of what is cut out [default: 10]
+    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
+    rescue_lines: Option<u64>,
+    /// Put a placeholder in the place of tool results that nothing protects
+    #[arg(long, help_heading = "Rules")]
+    clear: bool,
+    /// The placeholder of --clear
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "[Old tool result content cleared]",
+        help_heading = "Rules"
+    )]
+    placeholder: String,
+    /// Drop this too (can be repeated)
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHAT",
+        value_delimiter = ',',
+        help_heading = "Rules"
+    )]
+    drop: Vec<Needless>,
+    /// Trim strings inside call arguments with more than N characters
+    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
+    max_argument_chars: Option<u64>,
+    /// Drop all but the last N messages and system ones; exchanges stay whole
+    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
+    window_messages: Option<u64>,
+
+    /// Leave the last N assistant messages, and all behind the first of them, alone
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = parse_count,
+        default_value = "3",
+        help_heading = "What stays"
+    )]
+    protect_last: u64,
+    /// Change only results of tools whose name matches (can be repeated)
+    #[arg(long, value_name = "GLOB", help_heading = "What stays")]
+    allow_tool: Vec<Glob>,
+    /// Change no results of tools whose name matches (can be repeated)
+    #[arg(long, value_name = "GLOB", help_heading = "What stays")]
+    deny_tool: Vec<Glob>,
+    /// Leave these records alone: role:NAME, line:N, line:N-M or re:REGEX
+    ///
+    /// Can be repeated; the results of a pinned call stay with it.
+    #[arg(long, value_name = "SELECTOR", help_heading = "What stays")]
+    pin: Vec<Pin>,
+    /// Prune only records that ctx-split put into this zone
+    #[arg(long, value_enum, value_name = "ZONE", help_heading = "What stays")]
+    zone: Option<OneZone>,
+    /// Change nothing when all of it would free fewer tokens
+    #[arg(
+        long,
+        value_name = "TOKENS",
+        value_parser = parse_count,
+        default_value = "0",
+        help_heading = "What stays"
+    )]
+    min_gain: u64,
+    /// Change nothing unless the last call is older than this, as 5m, 90s or 1h
+    ///
+    /// Its time is that of the last reply that has one (`timestamp` and the like),
+    /// else --last-call, else the file's time of change.
+    #[arg(long, value_name = "DURATION", help_heading = "What stays")]
+    cache_ttl: Option<Ttl>,
+    /// When the last call was, if the records do not tell
+    #[arg(
+        long,
+        value_name = "TIME",
+        requires = "cache_ttl",
+        help_heading = "What stays"
+    )]
+    last_call: Option<Time>,
+
+    /// Show by rule what would be freed, and write no records
+    #[arg(short = 'n', long, conflicts_with = "output", help_heading = "Output")]
+    dry_run: bool,
+    /// Fail when the input breaks a rule of its API already
+    #[arg(long, help_heading = "Input")]
+    strict: bool,
+    #[command(flatten)]
+    counting: CountingArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Needless {
+    /// Reasoning before the latest turn, and messages that are empty without it
+    Reasoning,
+    /// Replies that say nothing and call nothing
+    Empty,
+    /// Results of reading a file that was read or written again later
+    Superseded,
+    /// Results that a later result of the same tool repeats
+    Duplicates,
+    /// Terminal escapes and base64 inside results
+    Noise,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum OneZone {
+    /// What is to be summarized
+    Old,
+    /// What stays
+    Keep,
+}
+
+/// The table's entry.
+pub const TOOL: Tool = Tool {
+    name: "ctx-prune",
+    command: || Args::augment_args(Command::new("ctx-prune")),
+    run: |matches, io| run(&parse(matches)?, io),
+    page: page::PAGE,
+};
+
+fn parse(matches: &ArgMatches) -> Result<Args, Failure> {
+    Args::from_arg_matches(matches).map_err(Failure::new)
+}
+
+/// Prunes one session by a plan.
+pub(crate) fn prune(
+    plan: &Plan,
+    session: &mut Session,
+    output: Output<'_>,
+    io: &mut Io,
+) -> Result<(), Failure> {
+    let name = session.name.clone();
+    let mut stream = Stream::new(plan, session.dialect(), &name);
+    session.each(|record| stream.take(record))?;
+    stream.finish(true, io)?.write(0, output)
+}
+
+fn run(args: &Args, io: &mut Io) -> Outcome {
+    let operands: Vec<PathBuf> = args.file.iter().cloned().collect();
+    let inputs = Inputs::new(&operands)?;
+    let path = &inputs.paths()[0];
+    if args.read.batch {
+        return Err(Failure::new("batch records are not pruned")
+            .hint("prune the conversations one by one, as sessions"));
+    }
+    let mut session = args.read.open(path)?;
+    session.tell_of_document(io);
+    let name = session.name.clone();
+    let plan = args.plan(session.dialect())?;
+    plan.counting.report(io);
+    let mut stream = Stream::new(&plan, session.dialect(), &name);
+    session.each(|record| stream.take(record))?;
+    session.report(io);
+    let left_out = plan.left_out(session.bad());
+    let is_due = match &args.cache_ttl {
+        None => true,
+        Some(ttl) => {
+            let last = ttl::last_call(stream.said_at(), args.last_call, path)
+                .map_err(|failure| failure.at(&name, None))?;
+            ttl.is_over(last, chrono::Utc::now())
+        }
+    };
+    if !is_due {
+        io.note(format_args!(
+            "{name}: the last call is not older than --cache-ttl: nothing was changed"
+        ));
+    }
+    let done = stream.finish(is_due, io)?;
+    if args.dry_run {
+        done.report.table(io)?;
+        return Ok(ExitStatus::Done);
+    }
+    done.write(left_out, args.output.open(io)?)?;
+    Ok(ExitStatus::Done)
+}

@@ -1,0 +1,34 @@
+//! What the manual says beyond the flags.
+
+use ctx_cli::Page;
+
+pub(super) const PAGE: Page = Page {
+    exit_status: &[(
+        2,
+        "also: no rule is asked for, the format is not known, --zone and no record has a zone, \
+             or --strict and the input breaks a rule; nothing was written",
+    )],
+    environment: &[(
+        "TMPDIR",
+        "where a temporary file lies when much of a session has to wait for the end of the input",
+    )],
+    files: &[],
+    examples: &[
+        (
+            "ctx-prune --trim s.jsonl -o pruned.jsonl",
+            "Keep the beginning, the end and the errors of results over 10,000 characters",
+        ),
+        (
+            "ctx-prune -n --trim --drop superseded,duplicates,noise s.jsonl",
+            "Show what that would free, rule by rule",
+        ),
+        (
+            "ctx-prune --clear --deny-tool '*image*' --cache-ttl 5m s.jsonl",
+            "Clear old results, but only when the provider's cache is cold anyway",
+        ),
+        (
+            "ctx-split --keep-turns 6 s.jsonl | ctx-prune --zone old --clear | ctx-summarize",
+            "Clear what is going to be summed up, and nothing else",
+        ),
+    ],
+};

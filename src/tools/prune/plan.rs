@@ -1,0 +1,152 @@
+//! What the flags of `ctx-prune` mean.
+
+use ctx_cli::Failure;
+use ctx_policy::{Clear, Drop, Prune};
+use ctx_select::prune::{MAX_NOTE, Policy, ToolFilter, Trim};
+use ctx_transcript::{Dialect, Zone};
+
+use super::{Args, Needless, OneZone};
+use crate::checks::needs_user_first;
+use crate::counting::Counting;
+use crate::pins::Pin;
+use crate::session::{BadLines, Invalid};
+
+/// What the flags mean.
+pub(crate) struct Plan {
+    pub(super) policy: Policy,
+    pub(super) pins: Vec<Pin>,
+    pub(super) zone: Option<Zone>,
+    pub(super) min_gain: u64,
+    pub(super) counting: Counting,
+    pub(super) strict: bool,
+    invalid: Invalid,
+}
+
+impl Args {
+    pub(super) fn plan(&self, dialect: Option<&dyn Dialect>) -> Result<Plan, Failure> {
+        let drops = |what| self.drop.contains(&what);
+        let policy = Policy {
+            trim: self.trimming()?,
+            clear: self.clear.then(|| self.placeholder.clone()),
+            reasoning: drops(Needless::Reasoning),
+            empty: drops(Needless::Empty),
+            superseded: drops(Needless::Superseded),
+            duplicates: drops(Needless::Duplicates),
+            noise: drops(Needless::Noise),
+            argument_chars: self.max_argument_chars.map(size),
+            window_messages: self.window_messages,
+            protect_last: size(self.protect_last),
+            tools: ToolFilter {
+                allow: self.allow_tool.clone(),
+                deny: self.deny_tool.clone(),
+            },
+            user_first: dialect.is_some_and(|dialect| needs_user_first(dialect.rules())),
+        };
+        if !policy.does_anything() {
+            return Err(Failure::new("no rule is asked for")
+                .hint("add --trim, --clear, --drop, --max-argument-chars or --window-messages"));
+        }
+        if self.placeholder.contains('\n') || self.placeholder.len() > MAX_NOTE {
+            return Err(Failure::new(format_args!(
+                "the placeholder is not one line of at most {MAX_NOTE} bytes"
+            )));
+        }
+        Ok(Plan {
+            policy,
+            pins: self.pin.clone(),
+            zone: self.zone.map(|zone| match zone {
+                OneZone::Old => Zone::Old,
+                OneZone::Keep => Zone::Keep,
+            }),
+            min_gain: self.min_gain,
+            counting: self.counting.resolve()?,
+            strict: self.strict,
+            invalid: self.read.invalid,
+        })
+    }
+
+    /// Any flag of trimming asks for it.
+    fn trimming(&self) -> Result<Option<Trim>, Failure> {
+        let asked = self.trim
+            || self.max_chars.is_some()
+            || self.head_share.is_some()
+            || self.tail_share.is_some()
+            || self.rescue_lines.is_some();
+        let default = Trim::default();
+        let trim = Trim {
+            max_chars: self.max_chars.map_or(default.max_chars, size),
+            head_share: self.head_share.unwrap_or(default.head_share),
+            tail_share: self.tail_share.unwrap_or(default.tail_share),
+            rescue_lines: self.rescue_lines.map_or(default.rescue_lines, size),
+        };
+        if trim.head_share.of(WHOLE) + trim.tail_share.of(WHOLE) > WHOLE {
+            return Err(
+                Failure::new("--head-share and --tail-share are more than the whole")
+                    .hint("together they are 1 at most"),
+            );
+        }
+        Ok(asked.then_some(trim))
+    }
+}
+
+impl Plan {
+    /// What a compaction's policy says of pruning; `None` when it says nothing.
+    pub(crate) fn of_policy(
+        prune: &Prune,
+        dialect: &dyn Dialect,
+        pins: &[Pin],
+        counting: Counting,
+    ) -> Option<Self> {
+        let drops = |what| prune.drop.contains(&what);
+        let default = Trim::default();
+        let trim = prune.max_chars.map(|chars| Trim {
+            max_chars: size(chars),
+            head_share: prune.head_share,
+            tail_share: prune.tail_share,
+            ..default
+        });
+        let globs = |texts: &[String]| texts.iter().filter_map(|text| text.parse().ok()).collect();
+        let policy = Policy {
+            trim,
+            clear: (prune.clear == Clear::Always).then(|| prune.placeholder.clone()),
+            reasoning: drops(Drop::Reasoning),
+            superseded: drops(Drop::Superseded),
+            duplicates: drops(Drop::Duplicates),
+            noise: drops(Drop::Noise),
+            empty: drops(Drop::Empty),
+            argument_chars: None,
+            window_messages: prune.window_messages,
+            protect_last: size(prune.protect_last),
+            tools: ToolFilter {
+                allow: globs(&prune.allow),
+                deny: globs(&prune.deny),
+            },
+            user_first: needs_user_first(dialect.rules()),
+        };
+        policy.does_anything().then(|| Self {
+            policy,
+            pins: pins.to_vec(),
+            zone: None,
+            min_gain: prune.min_gain.unwrap_or(0),
+            counting,
+            strict: false,
+            invalid: Invalid::Keep,
+        })
+    }
+
+    /// How many records of the input are left out because they are bad.
+    pub(super) fn left_out(&self, bad: &BadLines) -> u64 {
+        match self.invalid {
+            Invalid::Drop => bad.count,
+            Invalid::Keep | Invalid::Fail => 0,
+        }
+    }
+}
+
+/// Shares have six decimals.
+const WHOLE: u64 = 1_000_000;
+
+/// No text is longer than memory.
+fn size(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}

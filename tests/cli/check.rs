@@ -1,0 +1,533 @@
+//! `ctx-check`.
+
+use ctx_testkit::Case;
+use proptest::prelude::*;
+
+const USER: &str = "{\"role\":\"user\",\"content\":\"u\"}\n";
+const AB: &str = "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"a\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"\"}},{\"id\":\"b\",\"type\":\"function\",\"function\":{\"name\":\"g\",\"arguments\":\"\"}}]}\n";
+const A: &str = "{\"role\":\"tool\",\"tool_call_id\":\"a\",\"content\":\"12345\"}\n";
+const B: &str = "{\"role\":\"tool\",\"tool_call_id\":\"b\",\"content\":\"67890\"}\n";
+const NO_B: &str = "{\"role\":\"tool\",\"tool_call_id\":\"b\",\"content\":\"The result of this call is missing from the session.\"}\n";
+
+const USE: &str = "{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"n\",\"input\":{}}]}\n";
+
+fn check() -> Case {
+    Case::new(env!("CARGO_BIN_EXE_ctx-check"))
+}
+
+fn session(records: &[&str]) -> String {
+    records.concat()
+}
+
+/// A session on stdin: what is printed, and the exit status.
+fn says(records: &[&str], stdout: &str, code: i32) {
+    check()
+        .stdin(session(records))
+        .stdout(stdout)
+        .code(code)
+        .run();
+}
+
+#[test]
+fn legal_sessions_are_ok() {
+    says(&[], "<stdin>: ok\n", 0);
+    says(&[USER, AB, B, A, USER], "<stdin>: ok\n", 0);
+    let mixed = "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t\"},{\"type\":\"text\",\"text\":\"and\"}]}\n";
+    says(&[USER, USE, mixed], "<stdin>: ok\n", 0);
+    check().args(["-q"]).stdin(session(&[USER, AB, B, A])).run();
+}
+
+#[test]
+fn the_first_offence_is_named_with_its_line() {
+    says(
+        &[USER, AB, A, USER],
+        "<stdin>:2: unanswered-call: tool call b has no result right after it\n",
+        1,
+    );
+    says(
+        &[A, USER, AB, USER],
+        "<stdin>:1: orphan-result: tool result a answers no call right before it \
+         (the first of 3 offences; --all shows each)\n",
+        1,
+    );
+    let late = "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"and\"},{\"type\":\"tool_result\",\"tool_use_id\":\"t\"}]}\n";
+    says(
+        &[USE, late],
+        "<stdin>:1: unanswered-call: tool call t has no result right after it \
+         (the first of 3 offences; --all shows each)\n",
+        1,
+    );
+}
+
+#[test]
+fn all_offences_are_shown_on_request() {
+    check()
+        .args(["--all"])
+        .stdin(session(&[A, USER, AB, USER]))
+        .stdout(concat!(
+            "<stdin>:1: orphan-result: tool result a answers no call right before it\n",
+            "<stdin>:3: unanswered-call: tool call a has no result right after it\n",
+            "<stdin>:3: unanswered-call: tool call b has no result right after it\n",
+        ))
+        .code(1)
+        .run();
+}
+
+#[test]
+fn quiet_says_it_by_the_exit_status() {
+    for (records, code) in [([USER, AB, A, B], 0), ([USER, AB, A, USER], 1)] {
+        let input = session(&records);
+        check().args(["-q"]).stdin(input).code(code).run();
+    }
+    let report = check().args(["-q", "-o", "report.txt"]).stdin(USER).run();
+    assert_eq!(report.read("report.txt"), b"<stdin>: ok\n");
+}
+
+#[test]
+fn calls_at_the_end_may_wait_unless_strict() {
+    says(
+        &[USER, AB, A],
+        "<stdin>: ok, 1 call at the end waits for its result\n",
+        0,
+    );
+    says(
+        &[USER, AB],
+        "<stdin>: ok, 2 calls at the end wait for their results\n",
+        0,
+    );
+    check()
+        .args(["--strict"])
+        .stdin(session(&[USER, AB, A]))
+        .stdout("<stdin>:2: unanswered-call: tool call b has no result right after it\n")
+        .code(1)
+        .run();
+}
+
+#[test]
+fn bad_lines_are_told_and_no_offence_unless_asked() {
+    let input = session(&[USER, "oops\n", USER, "{\"role\":\"us"]);
+    let warnings = concat!(
+        "ctx-check: warning: <stdin>:2: 1 bad line kept in place; the first: not JSON: expected value at line 1 column 1\n",
+        "ctx-check: warning: <stdin>:4: the last line is not complete and is left out\n",
+    );
+    check()
+        .stdin(input.clone())
+        .stdout("<stdin>: ok\n")
+        .stderr(warnings)
+        .run();
+    check()
+        .args(["--invalid", "fail", "--all"])
+        .stdin(input)
+        .stdout(concat!(
+            "<stdin>:2: bad-line: not JSON: expected value at line 1 column 1\n",
+            "<stdin>:4: torn-tail: a last line that is not complete\n",
+        ))
+        .code(1)
+        .run();
+}
+
+#[test]
+fn limits_are_the_last_value_that_is_allowed() {
+    let input = session(&[USER, AB, A, B]);
+    let limit = |flag: &str, at: u64, what: &str| {
+        let below = (at - 1).to_string();
+        check()
+            .args([flag, &at.to_string()])
+            .stdin(input.clone())
+            .stdout("<stdin>: ok\n")
+            .run();
+        check()
+            .args([flag, &below])
+            .stdin(input.clone())
+            .stdout(format!(
+                "<stdin>: {}: {at} {what}, {below} allowed\n",
+                &flag[2..]
+            ))
+            .code(1)
+            .run();
+    };
+    limit("--max-messages", 4, "messages");
+    limit("--max-tool-bytes", 10, "bytes of tool results");
+    limit("--max-tokens", 26, "tokens");
+}
+
+#[test]
+fn several_files_are_checked_whatever_the_number_of_jobs() {
+    for jobs in ["1", "3"] {
+        let case = || {
+            check()
+                .file("a.jsonl", session(&[USER, AB, A, B]))
+                .file("b.jsonl", session(&[USER, AB, A, USER]))
+                .args(["-j", jobs, "a.jsonl", "b.jsonl"])
+        };
+        let lines =
+            "a.jsonl: ok\nb.jsonl:2: unanswered-call: tool call b has no result right after it\n";
+        case().stdout(lines).code(1).run();
+        case()
+            .args(["none.jsonl"])
+            .stdout(lines)
+            .stderr("ctx-check: none.jsonl: cannot read: No such file or directory (os error 2); check the path\n")
+            .code(3)
+            .run();
+    }
+}
+
+#[test]
+fn what_is_no_session_cannot_be_told() {
+    check()
+        .file("x.jsonl", "\n{\"type\":\"progress\"}\n")
+        .args(["x.jsonl"])
+        .stderr("ctx-check: x.jsonl:2: no message of a known format; --dialect or --batch says how to read it\n")
+        .code(2)
+        .run();
+}
+
+#[test]
+fn each_conversation_of_a_batch_is_checked() {
+    let line = |records: &[&str]| {
+        let list: Vec<&str> = records.iter().map(|record| record.trim_end()).collect();
+        format!("{{\"messages\":[{}]}}\n", list.join(","))
+    };
+    let batch = [
+        line(&[USER, AB, A, B]),
+        line(&[USER, AB, A, USER]),
+        line(&[A]),
+    ]
+    .concat();
+    check()
+        .args(["--batch", "--all", "--max-messages", "3"])
+        .stdin(batch)
+        .stdout(concat!(
+            "<stdin>:2: unanswered-call: tool call b has no result right after it\n",
+            "<stdin>:3: orphan-result: tool result a answers no call right before it\n",
+            "<stdin>:1: max-messages: 4 messages, 3 allowed\n",
+            "<stdin>:2: max-messages: 4 messages, 3 allowed\n",
+        ))
+        .code(1)
+        .run();
+}
+
+#[test]
+fn json_has_an_object_for_each_file() {
+    check()
+        .file("b.jsonl", session(&[USER, "oops\n", AB, A, USER]))
+        .args(["--json", "--max-messages", "3", "none.jsonl", "b.jsonl"])
+        .stdout(concat!(
+            r#"{"name":"none.jsonl","error":"none.jsonl: cannot read: No such file or directory (os error 2); check the path"}"#,
+            "\n",
+            r#"{"name":"b.jsonl","dialect":"chat","legal":false,"within_limits":false,"messages":4,"turns":2,"tokens":25,"tool_bytes":5,"records":5,"bad":1,"tail":null,"offences":1,"open":0,"findings":[{"line":3,"rule":"unanswered-call","id":"b","message":"tool call b has no result right after it"},{"line":null,"rule":"max-messages","id":null,"message":"4 messages, 3 allowed"}]}"#,
+            "\n",
+        ))
+        .stderr(concat!(
+            "ctx-check: warning: b.jsonl:2: 1 bad line kept in place; the first: not JSON: expected value at line 1 column 1\n",
+            "ctx-check: none.jsonl: cannot read: No such file or directory (os error 2); check the path\n",
+        ))
+        .code(3)
+        .run();
+}
+
+#[test]
+fn github_gets_annotations() {
+    let forged = A.replace("\"a\"", "\"x\\n::error::%\"");
+    check()
+        .file("odd,na:me.jsonl", session(&[&forged, USER]))
+        .args(["--format", "github", "--max-messages", "1", "odd,na:me.jsonl"])
+        .stdout(concat!(
+            "::error file=odd%2Cna%3Ame.jsonl,line=1,title=orphan-result::tool result x%0A::error::%25 answers no call right before it\n",
+            "::error file=odd%2Cna%3Ame.jsonl,title=max-messages::2 messages, 1 allowed\n",
+        ))
+        .code(1)
+        .run();
+    check().args(["--format", "github"]).stdin(USER).run();
+}
+
+#[test]
+fn junit_gets_a_case_for_each_file() {
+    check()
+        .file("a<b>.jsonl", session(&[USER]))
+        .file("b.jsonl", session(&[&A.replace("\"a\"", "\"\\u001b&\""), USER]))
+        .args(["--format", "junit", "a<b>.jsonl", "b.jsonl", "none.jsonl"])
+        .stdout(concat!(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n",
+            "<testsuites tests=\"3\" failures=\"1\" errors=\"1\">\n",
+            "  <testsuite name=\"ctx-check\" tests=\"3\" failures=\"1\" errors=\"1\">\n",
+            "    <testcase classname=\"ctx-check\" name=\"a&lt;b&gt;.jsonl\"/>\n",
+            "    <testcase classname=\"ctx-check\" name=\"b.jsonl\">\n",
+            "      <failure type=\"orphan-result\" message=\"tool result \u{fffd}&amp; answers no call right before it\">",
+            "b.jsonl:1: orphan-result: tool result \\u{1b}&amp; answers no call right before it</failure>\n",
+            "    </testcase>\n",
+            "    <testcase classname=\"ctx-check\" name=\"none.jsonl\">\n",
+            "      <error type=\"unreadable\" message=\"none.jsonl: cannot read: No such file or directory (os error 2); check the path\"/>\n",
+            "    </testcase>\n",
+            "  </testsuite>\n",
+            "</testsuites>\n",
+        ))
+        .stderr("ctx-check: none.jsonl: cannot read: No such file or directory (os error 2); check the path\n")
+        .code(3)
+        .run();
+}
+
+/// `--due` with these flags: what is printed, and the exit status.
+fn due(flags: &[&str], stdout: &str, code: i32) {
+    check()
+        .args(["--due"])
+        .args(flags.iter().copied())
+        .stdin(session(&[USER, AB, A, B, USER]))
+        .stdout(stdout)
+        .code(code)
+        .run();
+}
+
+#[test]
+fn due_says_which_trigger_and_how_far() {
+    due(&[], "<stdin>: not due\n  share  31 of 102400    0.0%\n", 1);
+    due(
+        &["--model", "gpt-4"],
+        "<stdin>: not due\n  share  31 of 6553    0.5%\n",
+        1,
+    );
+    due(
+        &[
+            "--trigger-messages",
+            "5",
+            "--trigger-tokens",
+            "30",
+            "--trigger-turns",
+            "4",
+            "--trigger-tool-bytes",
+            "40",
+        ],
+        concat!(
+            "<stdin>: due\n",
+            "  messages      5 of 5  100.0%\n",
+            "  tokens      31 of 30  103.3%  compact\n",
+            "  tool-bytes  10 of 40   25.0%\n",
+            "  turns         2 of 4   50.0%\n",
+        ),
+        0,
+    );
+    due(
+        &[
+            "--window",
+            "40",
+            "--reserve",
+            "10",
+            "--trigger-share",
+            "100%",
+        ],
+        "<stdin>: due\n  share    31 of 40   77.5%\n  reserve  31 of 30  103.3%  compact\n",
+        0,
+    );
+}
+
+#[test]
+fn a_flush_is_not_a_compaction() {
+    due(
+        &["--trigger-messages", "5", "--flush-share", "0.9"],
+        "<stdin>: not due, but a flush is\n  messages  5 of 5  100.0%  flush\n",
+        1,
+    );
+}
+
+#[test]
+fn few_messages_hold_back_all_but_an_overflow() {
+    let few = ["--trigger-messages", "1", "--min-messages", "6"];
+    due(
+        &few,
+        "<stdin>: not due: there are fewer than 6 messages\n  messages  5 of 1  500.0%\n",
+        1,
+    );
+    due(
+        &[&few[..], &["--overflow"]].concat(),
+        concat!(
+            "<stdin>: due: there are fewer than 6 messages\n",
+            "  messages    5 of 1  500.0%\n",
+            "  overflow  reported          compact\n",
+        ),
+        0,
+    );
+}
+
+#[test]
+fn due_is_quiet_and_json_on_request() {
+    due(&["-q", "--trigger-messages", "4"], "", 0);
+    due(&["-q", "--trigger-messages", "5"], "", 1);
+    due(
+        &[
+            "--json",
+            "--trigger-messages",
+            "4",
+            "--window",
+            "8",
+            "--reserve",
+            "8",
+        ],
+        concat!(
+            r#"{"name":null,"due":true,"step":"compact","held_back":null,"messages":5,"turns":2,"tokens":31,"tool_bytes":10,"triggers":[{"trigger":"messages","value":5,"limit":4,"reached":1.25,"fired":true,"step":"compact"},{"trigger":"reserve","value":31,"limit":0,"reached":null,"fired":true,"step":"compact"}]}"#,
+            "\n",
+        ),
+        0,
+    );
+}
+
+#[test]
+fn due_cannot_tell_of_what_it_cannot_read() {
+    let failure = "ctx-check: none.jsonl: cannot read: No such file or directory (os error 2); check the path\n";
+    check()
+        .args(["--due", "none.jsonl"])
+        .stderr(failure)
+        .code(2)
+        .run();
+    check()
+        .file("a.jsonl", USER)
+        .args(["--due", "-q", "none.jsonl", "a.jsonl"])
+        .stderr(failure)
+        .code(3)
+        .run();
+}
+
+#[test]
+fn flags_that_do_not_go_together_are_refused() {
+    check()
+        .args(["--trigger-turns", "3"])
+        .stderr("ctx-check: triggers without --due; add --due\n")
+        .code(2)
+        .run();
+    check()
+        .args(["--due", "--format", "junit"])
+        .stderr("ctx-check: --due is printed as text or JSON only; --max-tokens and the other limits are for CI\n")
+        .code(2)
+        .run();
+    check()
+        .args(["--repair", "a", "b"])
+        .stderr("ctx-check: --repair takes one file; mend them one by one\n")
+        .code(2)
+        .run();
+    check()
+        .args(["--repair", "--json"])
+        .stderr("ctx-check: --json needs stdout, and so does the mended copy; write the copy to a file with -o\n")
+        .code(2)
+        .run();
+}
+
+#[test]
+fn a_mended_copy_is_legal_and_each_action_is_told() {
+    let done = check()
+        .file("s.jsonl", session(&[B, USER, "oops\n", AB, A, USER, A]))
+        .args(["--repair", "-o", "mended.jsonl", "s.jsonl"])
+        .stderr(concat!(
+            "ctx-check: warning: s.jsonl:3: 1 bad line kept in place; the first: not JSON: expected value at line 1 column 1\n",
+            "ctx-check: warning: s.jsonl:1: result b removed: it answers no call\n",
+            "ctx-check: warning: s.jsonl:4: call b answered: its result is missing\n",
+            "ctx-check: warning: s.jsonl:7: result a removed: it answers no call\n",
+        ))
+        .run();
+    let mended = session(&[USER, "oops\n", AB, A, NO_B, USER]);
+    assert_eq!(done.read("mended.jsonl"), mended.as_bytes());
+}
+
+#[test]
+fn what_is_legal_is_copied_with_its_open_calls_and_its_tail() {
+    let input = session(&[USER, "\r\n", AB, A, "{\"role\":\"to"]);
+    check()
+        .args(["--repair"])
+        .stdin(input.clone())
+        .stdout(input.clone())
+        .run();
+    check()
+        .args(["--repair", "--strict", "-q"])
+        .stdin(input)
+        .stdout(session(&[USER, "\r\n", AB, A, NO_B, "{\"role\":\"to"]))
+        .run();
+}
+
+#[test]
+fn bad_lines_of_the_copy_are_kept_or_dropped() {
+    let input = session(&[USER, "oops\n", USER]);
+    check()
+        .args(["--repair", "--invalid", "drop", "-q"])
+        .stdin(input.clone())
+        .stdout(session(&[USER, USER]))
+        .run();
+    check()
+        .args(["--repair", "--invalid", "fail"])
+        .stdin(input)
+        .stderr("ctx-check: <stdin>:2: not JSON: expected value at line 1 column 1; --invalid keep carries such lines along, --invalid drop leaves them out\n")
+        .code(2)
+        .run();
+}
+
+#[test]
+fn blocks_are_mended_within_their_message() {
+    let mixed = "{\"n\":1E2,\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"x\"},{\"type\":\"text\" ,\"text\":\"and\"}]}\n";
+    check()
+        .args(["--repair"])
+        .stdin(session(&[USER, USE, mixed]))
+        .stdout(session(&[
+            USER,
+            USE,
+            "{\"n\":1E2,\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t\",\"content\":\"The result of this call is missing from the session.\",\"is_error\":true},{\"type\":\"text\" ,\"text\":\"and\"}]}\n",
+        ]))
+        .stderr(concat!(
+            "ctx-check: warning: <stdin>:2: call t answered: its result is missing\n",
+            "ctx-check: warning: <stdin>:3: result x removed: it answers no call\n",
+        ))
+        .run();
+}
+
+#[test]
+fn actions_are_json_when_the_copy_is_a_file() {
+    let done = check()
+        .file("s.jsonl", session(&[USER, AB, A, USER, B]))
+        .args(["--repair", "--json", "-q", "-o", "s.jsonl", "s.jsonl"])
+        .stdout(concat!(
+            r#"{"name":"s.jsonl","dialect":"chat","output":"s.jsonl","actions":[{"line":5,"action":"move","id":"b","message":"result b moved to its call in line 2"}]}"#,
+            "\n",
+        ))
+        .run();
+    let mended = session(&[USER, AB, A, B, USER]);
+    assert_eq!(done.read("s.jsonl"), mended.as_bytes());
+}
+
+#[test]
+fn what_cannot_be_mended_is_not_written() {
+    let nameless = AB.replace("\"id\":\"a\",", "").replace("\"id\":\"b\",", "");
+    let done = check()
+        .file("s.jsonl", session(&[USER, &nameless, USER]))
+        .file("out.jsonl", "before")
+        .args(["--repair", "-o", "out.jsonl", "s.jsonl"])
+        .stderr("ctx-check: s.jsonl: cannot be mended: in the copy, line 2, two calls of one reply have the id ; nothing was written\n")
+        .code(2)
+        .run();
+    assert_eq!(done.read("out.jsonl"), b"before");
+    check()
+        .args(["--repair"])
+        .stdin("{\"_ctx\":{\"zone\":\"old\"},\"role\":\"user\",\"content\":\"u\"}\n")
+        .stderr(
+            "ctx-check: <stdin>:1: the records are tagged; ctx-split --strip removes the tags\n",
+        )
+        .code(2)
+        .run();
+    check()
+        .args(["--repair"])
+        .stdin("{\"type\":\"progress\"}\n")
+        .stderr(
+            "ctx-check: <stdin>:1: no message of a known format; --dialect says how to read it\n",
+        )
+        .code(2)
+        .run();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    #[test]
+    fn any_chat_session_is_mended_to_a_legal_one(input in ctx_testkit::chat_session()) {
+        let mended = check()
+            .args(["--repair", "--strict", "-q", "--dialect", "chat"])
+            .stdin(input)
+            .stdout_any()
+            .run()
+            .stdout;
+        check().args(["--strict", "-q", "--dialect", "chat"]).stdin(mended).run();
+    }
+}

@@ -1,0 +1,260 @@
+//! `ctx-compact`: what it does to a session, and when it does nothing.
+
+use std::fs;
+use std::path::Path;
+
+use ctx_testkit::{Case, Finished};
+
+pub(crate) const CTX_COMPACT: &str = env!("CARGO_BIN_EXE_ctx-compact");
+const CTX_ROLLBACK: &str = env!("CARGO_BIN_EXE_ctx-rollback");
+
+const SYSTEM: &str = "{\"content\": \"be brief\", \"role\": \"system\", \"n\": 1E2}\n";
+
+/// So many messages of user and model in turn, each a good deal longer than its
+/// share of a summary.
+pub(crate) fn messages(from: usize, to: usize) -> String {
+    (from..to)
+        .map(|n| {
+            let role = if n % 2 == 0 { "user" } else { "assistant" };
+            let text = format!("number {n}, {}", "and some words more ".repeat(20));
+            format!("{{\"role\":\"{role}\", \"content\":\"{text}\"}}\n")
+        })
+        .collect()
+}
+
+fn session(count: usize) -> String {
+    format!("{SYSTEM}{}", messages(0, count))
+}
+
+fn compact(session: &str) -> Case {
+    Case::new(CTX_COMPACT).file("s.jsonl", session)
+}
+
+fn within(done: &Finished) -> Case {
+    Case::new(CTX_COMPACT).within(done.dir())
+}
+
+/// Whether nothing of the store was made.
+fn no_store(dir: &Path) -> bool {
+    !dir.join(".local").exists()
+}
+
+#[test]
+fn the_old_part_becomes_a_summary_and_the_rest_keeps_its_bytes() {
+    let before = session(30);
+    let done = compact(&before)
+        .args(["-s", "demo", "--preset", "sanbot", "s.jsonl"])
+        .stdout("s.jsonl: compacted: 2679 → 1896 tokens, 783 freed (29 %)\n")
+        .run();
+    let after = String::from_utf8(done.read("s.jsonl")).expect("UTF-8");
+    let lines: Vec<&str> = after.split_inclusive('\n').collect();
+    assert_eq!(lines[0], SYSTEM);
+    assert!(
+        lines[1].starts_with("{\"role\":\"user\",\"name\":\"ctx_summary\""),
+        "{}",
+        lines[1]
+    );
+    assert_eq!(lines[2..].concat(), messages(10, 30));
+
+    // The exact bytes come back, and so does what they replace.
+    for expected in [&before, &after] {
+        Case::new(CTX_ROLLBACK)
+            .within(done.dir())
+            .args(["-s", "demo", "--undo", "s.jsonl"])
+            .run();
+        assert_eq!(done.read("s.jsonl"), expected.as_bytes());
+    }
+    let names = [".local", "s.jsonl"];
+    let mut found: Vec<String> = fs::read_dir(done.dir())
+        .expect("reads")
+        .map(|entry| {
+            entry
+                .expect("one")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    found.sort();
+    assert_eq!(found, names);
+}
+
+#[test]
+fn a_second_compaction_has_nothing_to_do_and_a_later_one_carries_the_summary_over() {
+    let done = compact(&session(30))
+        .args(["-q", "--keep-messages", "20", "s.jsonl"])
+        .run();
+    let once = done.read("s.jsonl");
+    within(&done)
+        .args(["--keep-messages", "20", "s.jsonl"])
+        .stdout("s.jsonl: nothing to do: nothing is old in 1896 tokens\n")
+        .run();
+    assert_eq!(done.read("s.jsonl"), once);
+
+    let mut more = once;
+    more.extend_from_slice(messages(30, 60).as_bytes());
+    fs::write(done.dir().join("s.jsonl"), more).expect("writes");
+    within(&done)
+        .args(["-q", "--keep-messages", "20", "s.jsonl"])
+        .run();
+    let twice = String::from_utf8(done.read("s.jsonl")).expect("UTF-8");
+    assert_eq!(twice.matches("ctx_summary").count(), 1);
+    // Both compactions are in the numbers: 5 user messages, then 15 more, and
+    // the window that the first one kept is not lost.
+    assert!(twice.contains("20"), "{twice}");
+    assert!(twice.ends_with(&messages(40, 60)), "{twice}");
+}
+
+#[test]
+fn only_what_is_due_is_compacted() {
+    for (count, due) in [(79, false), (80, false), (81, true)] {
+        let before = session(count);
+        let done = compact(&before)
+            .args(["--if-due", "--json", "--preset", "sanbot", "s.jsonl"])
+            .stdout_any()
+            .run();
+        let report: serde_json::Value =
+            serde_json::from_slice(&done.stdout).expect("a JSON object");
+        let expected = if due { "compacted" } else { "not-due" };
+        assert_eq!(report["outcome"], expected, "{count}");
+        assert_eq!(report["previousMessages"], count, "{report}");
+        assert_eq!(done.read("s.jsonl") == before.as_bytes(), !due);
+    }
+}
+
+#[test]
+fn a_target_out_of_reach_changes_nothing_and_is_not_tried_for_ever() {
+    let before = session(30);
+    let args = ["--target-tokens", "100", "s.jsonl"];
+    let done = compact(&before)
+        .args(args)
+        .code(1)
+        .stderr("ctx-compact: warning: s.jsonl: the target of 100 tokens is out of reach: 2679 tokens would be 187; unchanged\n")
+        .run();
+    let out_of_reach = |code: i32, words: &str| {
+        within(&done).args(args).code(code).stderr_has(words).run();
+    };
+    out_of_reach(1, "out of reach");
+    out_of_reach(1, "not tried again at 2679 tokens");
+    within(&done)
+        .args(["--force"])
+        .args(args)
+        .code(1)
+        .stderr_has("out of reach")
+        .run();
+    assert_eq!(done.read("s.jsonl"), before.as_bytes());
+
+    // It is tried again once it has grown.
+    fs::write(done.dir().join("s.jsonl"), session(32)).expect("writes");
+    out_of_reach(1, "out of reach");
+}
+
+#[test]
+fn less_than_the_policy_keeps_is_kept_only_in_need() {
+    let before = session(30);
+    compact(&before)
+        .args(["--json", "--keep-messages", "20", "--target-tokens", "800", "s.jsonl"])
+        .stdout_has("\"attempts\":[{\"what\":\"policy\",\"tokens\":1896},{\"what\":\"smaller-summary\",\"tokens\":1896},{\"what\":\"pruned\",\"tokens\":1896},{\"what\":\"last-turns\",\"tokens\":294}]")
+        .run();
+}
+
+#[test]
+fn a_preview_and_a_policy_that_is_off_touch_nothing() {
+    let before = session(30);
+    let done = compact(&before)
+        .args(["-n", "--preset", "sanbot", "s.jsonl"])
+        .stdout("s.jsonl: would be compacted: 2679 → 1896 tokens, 783 freed (29 %)\n")
+        .run();
+    assert_eq!(done.read("s.jsonl"), before.as_bytes());
+    assert!(no_store(done.dir()));
+}
+
+#[test]
+fn as_a_filter_it_needs_no_store() {
+    let before = session(30);
+    let done = Case::new(CTX_COMPACT)
+        .args(["--preset", "sanbot"])
+        .stdin(before.as_str())
+        .stdout_any()
+        .run();
+    let after = String::from_utf8(done.stdout.clone()).expect("UTF-8");
+    assert!(after.starts_with(SYSTEM) && after.ends_with(&messages(10, 30)));
+    assert!(no_store(done.dir()));
+    // What there is nothing to do with goes through as it came.
+    Case::new(CTX_COMPACT)
+        .args(["--preset", "sanbot"])
+        .stdin(after.as_str())
+        .stdout(after.as_str())
+        .run();
+}
+
+#[test]
+fn a_document_becomes_lines_only_as_a_filter() {
+    let document = format!("[{}]", messages(0, 30).trim_end().replace('\n', ",\n"));
+    let done = compact(&document)
+        .args(["s.jsonl"])
+        .code(2)
+        .stderr_has("s.jsonl: one JSON document, not lines: an agent could not read it any more; as a filter")
+        .run();
+    assert_eq!(done.read("s.jsonl"), document.as_bytes());
+    Case::new(CTX_COMPACT)
+        .args(["--keep-messages", "20"])
+        .stdin(document)
+        .stdout_has("ctx_summary")
+        .run();
+}
+
+#[test]
+fn what_cannot_be_read_is_named_and_left_alone() {
+    compact("{\"a\":1}\n")
+        .args(["s.jsonl"])
+        .code(2)
+        .stderr("ctx-compact: s.jsonl: the format is not known, so nothing can be compacted; --dialect names it\n")
+        .run();
+    compact(&session(30))
+        .args(["--preset", "sanbot", "s.jsonl", "missing.jsonl"])
+        .code(3)
+        .stdout_has("s.jsonl: compacted")
+        .stderr_has("missing.jsonl")
+        .run();
+    Case::new(CTX_COMPACT)
+        .args(["--preset", "nope", "s.jsonl"])
+        .code(2)
+        .stderr_has("unknown preset \"nope\"; one of ")
+        .run();
+}
+
+#[test]
+fn a_call_and_its_results_stay_together() {
+    // The window of 3 messages begins inside the exchange of two parallel calls.
+    let call = |id: &str| {
+        format!(
+            "{{\"id\":\"{id}\",\"type\":\"function\",\"function\":{{\"name\":\"ls\",\"arguments\":\"{{}}\"}}}}"
+        )
+    };
+    let exchange = format!(
+        "{{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{},{}]}}\n\
+         {{\"role\":\"tool\",\"tool_call_id\":\"a\",\"content\":\"1\"}}\n\
+         {{\"role\":\"tool\",\"tool_call_id\":\"b\",\"content\":\"2\"}}\n",
+        call("a"),
+        call("b")
+    );
+    let before = format!("{}{exchange}{}", messages(0, 20), messages(20, 22));
+    let done = compact(&before)
+        .args(["-q", "--keep-messages", "3", "s.jsonl"])
+        .run();
+    let after = String::from_utf8(done.read("s.jsonl")).expect("UTF-8");
+    assert!(
+        after.ends_with(&format!("{exchange}{}", messages(20, 22))),
+        "{after}"
+    );
+}
+
+#[test]
+fn a_preset_is_shown_as_it_is_written() {
+    let text = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("presets/sanbot.toml"));
+    Case::new(CTX_COMPACT)
+        .args(["--show-preset", "sanbot"])
+        .stdout(text.expect("the preset"))
+        .run();
+}

@@ -1,0 +1,155 @@
+//! `ctx-compact` beside others: agents that append, other runs, a slow model.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+use ctx_testkit::{Act, Case, Server};
+
+use crate::compact::{CTX_COMPACT, messages};
+
+fn said(text: &str) -> Act {
+    let choice = serde_json::json!({"message": {"content": text}, "finish_reason": "stop"});
+    Act::ok(&serde_json::json!({"choices": [choice]}).to_string())
+}
+
+fn start(dir: &Path, server: &Server) -> Child {
+    Command::new(CTX_COMPACT)
+        .args([
+            "-q",
+            "--keep-messages",
+            "4",
+            "--method",
+            "llm",
+            "-s",
+            "demo",
+            "s.jsonl",
+        ])
+        .env("CTX_HOME", dir.join("store"))
+        .env("CTX_LLM_URL", &server.url)
+        .current_dir(dir)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the tool starts")
+}
+
+/// Waits until the server was asked: the session is claimed then.
+fn asked(server: &Server) {
+    let begun = Instant::now();
+    while server.requests().is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "nobody asks");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn append(path: &Path, text: &str) {
+    let mut file = OpenOptions::new().append(true).open(path).expect("opens");
+    file.write_all(text.as_bytes()).expect("writes");
+}
+
+#[test]
+fn a_slow_model_holds_up_nobody_else_and_loses_nothing() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let live = dir.path().join("s.jsonl");
+    fs::write(&live, messages(0, 20)).expect("writes");
+    let (word, wait) = channel();
+    let server = Server::new([Act::Late(wait, Box::new(said("## 任务目标\nwords")))]);
+    let mut run = start(dir.path(), &server);
+    asked(&server);
+
+    // An agent goes on.
+    append(&live, &messages(20, 22));
+    // The same session is taken; who has it is said at once.
+    let begun = Instant::now();
+    let store = dir.path().join("store");
+    let store = store.to_str().expect("UTF-8");
+    Case::new(CTX_COMPACT)
+        .within(dir.path())
+        .env("CTX_HOME", store)
+        .args(["-s", "demo", "s.jsonl"])
+        .code(4)
+        .stderr(&format!(
+            "ctx-compact: session demo is being changed by ctx-compact (pid {}); try again\n",
+            run.id()
+        ))
+        .run();
+    // Another session and gc are free.
+    Case::new(CTX_COMPACT)
+        .within(dir.path())
+        .file("other.jsonl", messages(0, 30))
+        .env("CTX_HOME", store)
+        .args(["--keep-messages", "4", "other.jsonl"])
+        .stdout_has("compacted")
+        .run();
+    Case::new(env!("CARGO_BIN_EXE_ctx-gc"))
+        .within(dir.path())
+        .env("CTX_HOME", store)
+        .args(["-q"])
+        .run();
+    assert!(begun.elapsed() < Duration::from_secs(30));
+
+    word.send(()).expect("the server waits");
+    let status = run.wait().expect("it ends");
+    assert!(status.success(), "{status}");
+    let after = fs::read_to_string(&live).expect("reads");
+    assert!(after.contains("words"), "{after}");
+    // What came while the model was asked stands behind what was kept.
+    assert!(after.ends_with(&messages(16, 22)), "{after}");
+}
+
+#[test]
+fn a_file_that_is_open_for_writing_is_left_alone() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let live = dir.path().join("s.jsonl");
+    fs::write(&live, messages(0, 30)).expect("writes");
+    let held = OpenOptions::new().append(true).open(&live).expect("opens");
+    Case::new(CTX_COMPACT)
+        .within(dir.path())
+        .args(["--keep-messages", "4", "s.jsonl"])
+        .code(4)
+        .stderr_has("is open for writing by")
+        .run();
+    drop(held);
+    assert_eq!(fs::read_to_string(&live).expect("reads"), messages(0, 30));
+}
+
+#[test]
+fn a_model_that_does_not_answer_is_replaced_or_ends_the_run() {
+    for (preset, code) in [("sanbot", 0), ("synapse", 2)] {
+        let server = Server::new((0..8).map(|_| Act::Cut));
+        let before = messages(0, 30);
+        let done = Case::new(CTX_COMPACT)
+            .file("s.jsonl", &before)
+            .env("CTX_LLM_URL", &server.url)
+            .args(["--preset", preset, "s.jsonl"])
+            .code(code)
+            .stdout_any()
+            .stderr_has("ctx-compact: ")
+            .run();
+        assert_eq!(done.read("s.jsonl") == before.as_bytes(), code != 0);
+    }
+}
+
+#[test]
+fn the_store_may_lie_on_another_file_system() {
+    let Ok(store) = tempfile::tempdir_in("/dev/shm") else {
+        return;
+    };
+    let before = messages(0, 30);
+    let done = Case::new(CTX_COMPACT)
+        .file("s.jsonl", &before)
+        .env("CTX_HOME", store.path().to_str().expect("UTF-8"))
+        .args(["-q", "-s", "demo", "--keep-messages", "4", "s.jsonl"])
+        .run();
+    assert!(done.read("s.jsonl").len() < before.len() / 2);
+    Case::new(env!("CARGO_BIN_EXE_ctx-rollback"))
+        .within(done.dir())
+        .env("CTX_HOME", store.path().to_str().expect("UTF-8"))
+        .args(["-s", "demo", "--undo", "s.jsonl"])
+        .run();
+    assert_eq!(done.read("s.jsonl"), before.as_bytes());
+}
