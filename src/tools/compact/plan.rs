@@ -10,8 +10,9 @@ use ctx_transcript::{Dialect, dialect};
 
 use super::stages::Measured;
 use super::{Args, policy};
+use crate::pins::Pin;
 use crate::session::Invalid;
-use crate::tools::split::{self, Pin};
+use crate::tools::split;
 use crate::tools::summarize::{self, LlmArgs, OnFailure, Writer};
 
 /// One policy, and how it is applied.
