@@ -36,7 +36,7 @@ pub struct TriggerArgs {
     /// With fewer than N messages nothing but an overflow is due
     #[arg(long, value_name = "N", value_parser = ctx_cli::parse_count, help_heading = "Triggers")]
     pub min_messages: Option<u64>,
-    /// Above this share of a limit a flush is due, which saves what is worth it
+    /// Above this share of a limit a flush is due, to save what is needed
     #[arg(long, value_name = "SHARE", help_heading = "Triggers")]
     pub flush_share: Option<Share>,
 }

@@ -14,7 +14,7 @@ complete -c ctx-check -l trigger-turns -d 'Due with more turns than N' -r
 complete -c ctx-check -l reserve -d 'Due when the context leaves fewer than N tokens of the window free' -r
 complete -c ctx-check -l window -d 'Tokens of the window [default: the model\'s, else 128k]' -r
 complete -c ctx-check -l min-messages -d 'With fewer than N messages nothing but an overflow is due' -r
-complete -c ctx-check -l flush-share -d 'Above this share of a limit a flush is due, which saves what is worth it' -r
+complete -c ctx-check -l flush-share -d 'Above this share of a limit a flush is due, to save what is needed' -r
 complete -c ctx-check -l encoding -d 'Count tokens with this encoding [default: the model\'s, else `o200k_base`]' -r -f -a "o200k_base\t''
 o200k_harmony\t''
 cl100k_base\t''

@@ -7,8 +7,8 @@ complete -c ctx-gc -l keep-weekly -d 'Keep the newest of each of the last N week
 complete -c ctx-gc -l keep-monthly -d 'Keep the newest of each of the last N months that have one' -r
 complete -c ctx-gc -l keep-yearly -d 'Keep the newest of each of the last N years that have one' -r
 complete -c ctx-gc -l keep-within -d 'Keep those not older than SPAN, seen from the newest: 1y6m, 14d, 36h' -r
-complete -c ctx-gc -l undelete -d 'Bring a snapshot back from the trash' -r
-complete -c ctx-gc -l grace-days -d 'Keep what is in the trash for N days' -r
+complete -c ctx-gc -l undelete -d 'Bring a snapshot, or an offloaded file by its hash, back from the trash' -r
+complete -c ctx-gc -l grace-days -d 'Keep what is in the trash, and unnamed offloaded files, for N days' -r
 complete -c ctx-gc -l store -d 'Keep snapshots, memory and the audit log in DIR [default: `$XDG_STATE_HOME/ctx`, else ~/.local/state/ctx]' -r -F
 complete -c ctx-gc -l color -d 'When to colour what is shown on a terminal' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'

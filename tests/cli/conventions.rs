@@ -20,6 +20,7 @@ fn ordinary(tool: &Tool) -> (Vec<&'static str>, Vec<u8>) {
     match tool.name {
         "ctx-check" | "ctx-count" | "ctx-extract" | "ctx-split" => (vec![], session()),
         "ctx-gc" => (vec!["-n"], vec![]),
+        "ctx-offload" => (vec!["-s", "demo"], session()),
         "ctx-prune" => (vec!["--clear"], session()),
         "ctx-rollback" => (vec!["--help"], vec![]),
         "ctx-snapshot" => (vec!["-s", "demo"], session()),

@@ -39,7 +39,7 @@ fn h1_a_million_brackets_are_one_opaque_line() {
         input.as_bytes(),
         "ctx-split: warning: <stdin>:2: 1 bad line kept in place; the first: JSON, but not an object\n",
     );
-    for tool_name in ["ctx-count", "ctx-extract"] {
+    for tool_name in ["ctx-check", "ctx-count", "ctx-extract"] {
         tool(tool_name)
             .stdin(input.clone())
             .stdout_any()

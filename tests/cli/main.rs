@@ -11,6 +11,7 @@ mod faults;
 mod gc;
 mod generated;
 mod hostile;
+mod offload;
 mod pipeline;
 mod prune;
 mod readme;

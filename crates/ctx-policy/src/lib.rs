@@ -22,9 +22,9 @@ pub use config::{Config, Shape, read_config};
 pub use env::{environment, other_names};
 pub use error::{ConfigError, Warning};
 pub use policy::{
-    General, GeneralLayer, Keep, KeepLayer, Layer, Offload, OffloadLayer, Policy, Prune,
+    General, GeneralLayer, Keep, KeepLayer, Known, Layer, Offload, OffloadLayer, Policy, Prune,
     PruneLayer, Retention, RetentionLayer, Summary, SummaryLayer, Target, TargetLayer, Trigger,
-    TriggerLayer,
+    TriggerLayer, settings,
 };
 pub use presets::{layer, names, preset, source};
 pub use words::{Clear, Drop, Fallback, Method, Mode, When};

@@ -7,8 +7,9 @@ use ctx_tokens::Encoding;
 use ctx_transcript::Role;
 use serde_json::Value;
 
+use crate::env::variable_of;
 use crate::error::ConfigError;
-use crate::section::{Source, section};
+use crate::section::{Source, full_key, section};
 use crate::words::{Clear, Drop, Fallback, Method, Mode, When};
 
 section! {
@@ -225,8 +226,8 @@ macro_rules! policy {
         }
 
         impl Layer {
-            /// The keys of each table.
-            pub(crate) const SECTIONS: &[(&str, &[&str])] =
+            /// The keys of each table, and what they are.
+            pub(crate) const SECTIONS: &[(&str, &[(&str, &str)])] =
                 &[$((stringify!($field), $layer::KEYS)),*];
 
             pub(crate) fn read(source: &mut impl Source) -> Result<Self, ConfigError> {
@@ -253,6 +254,38 @@ policy! {
     summary: Summary / SummaryLayer,
     /// `[retention]`
     retention: Retention / RetentionLayer,
+}
+
+/// A setting, for those who read about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// With the table it stands in: `trigger.messages`.
+    pub key: String,
+    /// Its environment variable, if it has one.
+    pub variable: Option<String>,
+    /// What it is.
+    pub what: &'static str,
+}
+
+/// Every setting that there is.
+pub fn settings() -> impl Iterator<Item = Known> {
+    Layer::SECTIONS.iter().flat_map(|(name, keys)| {
+        let table = if *name == "general" { "" } else { *name };
+        keys.iter().map(move |(key, what)| Known {
+            key: full_key(table, key),
+            variable: variable_of(table, key),
+            what: what.trim(),
+        })
+    })
+}
+
+impl Layer {
+    /// Whether `table` has such a key.
+    pub(crate) fn has(table: &str, key: &str) -> bool {
+        let mut sections = Self::SECTIONS.iter();
+        let found = sections.find(|(name, _)| *name == table);
+        found.is_some_and(|(_, keys)| keys.iter().any(|(known, _)| *known == key))
+    }
 }
 
 impl Policy {

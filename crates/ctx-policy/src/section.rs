@@ -29,13 +29,13 @@ macro_rules! section {
     (
         $(#[$meta:meta])*
         $name:ident / $layer:ident in $table:literal {
-            $($(#[$doc:meta])* $field:ident: $type:ty = $default:expr,)*
+            $($(#[doc = $doc:literal])+ $field:ident: $type:ty = $default:expr,)*
         }
     ) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq)]
         pub struct $name {
-            $($(#[$doc])* pub $field: $type,)*
+            $($(#[doc = $doc])+ pub $field: $type,)*
         }
 
         impl Default for $name {
@@ -66,11 +66,13 @@ macro_rules! section {
         // `Some(None)` switches off what a lower layer has set.
         #[allow(clippy::option_option)]
         pub struct $layer {
-            $($(#[$doc])* pub $field: Option<$type>,)*
+            $($(#[doc = $doc])+ pub $field: Option<$type>,)*
         }
 
         impl $layer {
-            pub(crate) const KEYS: &[&str] = &[$(stringify!($field)),*];
+            /// Each key, and what it is.
+            pub(crate) const KEYS: &[(&str, &str)] =
+                &[$((stringify!($field), concat!($($doc),+))),*];
 
             pub(crate) fn read(
                 source: &mut impl crate::section::Source,

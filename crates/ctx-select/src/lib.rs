@@ -1,3 +1,6 @@
+//! Counting of messages, and pure decisions about them: triggers,
+//! split, retention.
+//! Counting of messages, and pure decisions about them: split, prune, retention.
 //! Counting of messages, and pure decisions about them: triggers, split, prune,
 //! retention.
 //!

@@ -8,32 +8,32 @@ use super::finding::{Finding, Kind};
 #[derive(Args, Clone, Copy, Debug)]
 pub(super) struct LimitArgs {
     /// Not within limits with more tokens than N
-    #[arg(long, value_name = "N", value_parser = ctx_cli::parse_count, help_heading = "Limits")]
-    pub(super) max_tokens: Option<u64>,
+    #[arg(id = "max_tokens", long = "max-tokens", value_name = "N", value_parser = ctx_cli::parse_count, help_heading = "Limits")]
+    pub(super) tokens: Option<u64>,
     /// Not within limits with more messages than N, system ones left out
-    #[arg(long, value_name = "N", value_parser = ctx_cli::parse_count, help_heading = "Limits")]
-    pub(super) max_messages: Option<u64>,
+    #[arg(id = "max_messages", long = "max-messages", value_name = "N", value_parser = ctx_cli::parse_count, help_heading = "Limits")]
+    pub(super) messages: Option<u64>,
     /// Not within limits with more bytes of tool results than N
-    #[arg(long, value_name = "N", value_parser = ctx_cli::parse_count, help_heading = "Limits")]
-    pub(super) max_tool_bytes: Option<u64>,
+    #[arg(id = "max_tool_bytes", long = "max-tool-bytes", value_name = "N", value_parser = ctx_cli::parse_count, help_heading = "Limits")]
+    pub(super) tool_bytes: Option<u64>,
 }
 
 impl LimitArgs {
     /// Whether messages must be decoded to hold them against the limits.
     pub(super) fn need_content(&self) -> bool {
-        self.max_tokens.is_some() || self.max_tool_bytes.is_some()
+        self.tokens.is_some() || self.tool_bytes.is_some()
     }
 
     /// The limits that `size` exceeds; `line` is that of a conversation.
     pub(super) fn exceeded(self, size: &Size, line: Option<u64>) -> impl Iterator<Item = Finding> {
         let limits = [
-            ("max-tokens", "tokens", size.tokens, self.max_tokens),
-            ("max-messages", "messages", size.messages, self.max_messages),
+            ("max-tokens", "tokens", size.tokens, self.tokens),
+            ("max-messages", "messages", size.messages, self.messages),
             (
                 "max-tool-bytes",
                 "bytes of tool results",
                 size.tool_bytes,
-                self.max_tool_bytes,
+                self.tool_bytes,
             ),
         ];
         limits

@@ -33,9 +33,9 @@ use report::Report;
 /// that runs do; --strict takes no such session. Bad lines and a last line that is
 /// not complete are told on stderr; with --invalid fail each is an offence.
 ///
-/// Prints a line per file: FILE: ok, or FILE:LINE: and the first offence. --all
-/// shows every one. Limits (--max-…) are the last value that is allowed. With -q
-/// nothing goes to stdout: the exit status says it.
+/// Prints a line per file: its name and ok, or its name, the line and the first
+/// offence. --all shows every one. Limits (--max-…) are the last value that is
+/// allowed. With -q nothing goes to stdout: the exit status says it.
 ///
 /// --due asks another question: does a trigger say that the session is to be
 /// compacted? Each trigger is shown with the value, the limit and how far it is; a
@@ -51,13 +51,14 @@ use report::Report;
 /// actions (line, action, id, message).
 ///
 /// --json prints an object per file. Of a check: name (null for stdin), dialect,
-/// legal, within_limits, messages, turns, tokens, tool_bytes, records, bad, tail
+/// legal, `within_limits`, messages, turns, tokens, `tool_bytes`, records, bad, tail
 /// (line of a last line that is not complete), offences and open (how many),
 /// findings (line, rule, id, message). With --due: name, due, step (none, flush or
-/// compact), held_back, messages, turns, tokens, tool_bytes, triggers (trigger,
+/// compact), `held_back`, messages, turns, tokens, `tool_bytes`, triggers (trigger,
 /// value, limit, reached, fired, step). Of a file that could not be read: name and
 /// error. New keys may come, none goes.
 #[derive(Debug, Parser)]
+#[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct Args {
     /// Session files; none, or -, is stdin
     #[arg(value_name = "FILE")]

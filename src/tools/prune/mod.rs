@@ -15,9 +15,10 @@ use ctx_select::prune::Glob;
 use ctx_select::share::Share;
 
 use crate::counting::CountingArgs;
-use crate::output::OutputArgs;
+use crate::output::{Output, OutputArgs};
 use crate::pins::Pin;
-use crate::session::ReadArgs;
+use crate::session::{ReadArgs, Session};
+pub(crate) use plan::Plan;
 use stream::Stream;
 use ttl::{Time, Ttl};
 
@@ -170,6 +171,19 @@ pub const TOOL: Tool = Tool {
 
 fn parse(matches: &ArgMatches) -> Result<Args, Failure> {
     Args::from_arg_matches(matches).map_err(Failure::new)
+}
+
+/// Prunes one session by a plan.
+pub(crate) fn prune(
+    plan: &Plan,
+    session: &mut Session,
+    output: Output<'_>,
+    io: &mut Io,
+) -> Result<(), Failure> {
+    let name = session.name.clone();
+    let mut stream = Stream::new(plan, session.dialect(), &name);
+    session.each(|record| stream.take(record))?;
+    stream.finish(true, io)?.write(0, output)
 }
 
 fn run(args: &Args, io: &mut Io) -> Outcome {

@@ -1,6 +1,7 @@
 //! What the flags of `ctx-prune` mean.
 
 use ctx_cli::Failure;
+use ctx_policy::{Clear, Drop, Prune};
 use ctx_select::prune::{MAX_NOTE, Policy, ToolFilter, Trim};
 use ctx_transcript::{Dialect, Zone};
 
@@ -11,7 +12,7 @@ use crate::pins::Pin;
 use crate::session::{BadLines, Invalid};
 
 /// What the flags mean.
-pub(super) struct Plan {
+pub(crate) struct Plan {
     pub(super) policy: Policy,
     pub(super) pins: Vec<Pin>,
     pub(super) zone: Option<Zone>,
@@ -89,6 +90,50 @@ impl Args {
 }
 
 impl Plan {
+    /// What a compaction's policy says of pruning; `None` when it says nothing.
+    pub(crate) fn of_policy(
+        prune: &Prune,
+        dialect: &dyn Dialect,
+        pins: &[Pin],
+        counting: Counting,
+    ) -> Option<Self> {
+        let drops = |what| prune.drop.contains(&what);
+        let default = Trim::default();
+        let trim = prune.max_chars.map(|chars| Trim {
+            max_chars: size(chars),
+            head_share: prune.head_share,
+            tail_share: prune.tail_share,
+            ..default
+        });
+        let globs = |texts: &[String]| texts.iter().filter_map(|text| text.parse().ok()).collect();
+        let policy = Policy {
+            trim,
+            clear: (prune.clear == Clear::Always).then(|| prune.placeholder.clone()),
+            reasoning: drops(Drop::Reasoning),
+            superseded: drops(Drop::Superseded),
+            duplicates: drops(Drop::Duplicates),
+            noise: drops(Drop::Noise),
+            empty: drops(Drop::Empty),
+            argument_chars: None,
+            window_messages: prune.window_messages,
+            protect_last: size(prune.protect_last),
+            tools: ToolFilter {
+                allow: globs(&prune.allow),
+                deny: globs(&prune.deny),
+            },
+            user_first: needs_user_first(dialect.rules()),
+        };
+        policy.does_anything().then(|| Self {
+            policy,
+            pins: pins.to_vec(),
+            zone: None,
+            min_gain: prune.min_gain.unwrap_or(0),
+            counting,
+            strict: false,
+            invalid: Invalid::Keep,
+        })
+    }
+
     /// How many records of the input are left out because they are bad.
     pub(super) fn left_out(&self, bad: &BadLines) -> u64 {
         match self.invalid {

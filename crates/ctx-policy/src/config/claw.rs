@@ -1,6 +1,6 @@
-//! xopcbot and OpenClaw: JSON5 under `agents.defaults`.
+//! xopcbot and openclaw: JSON5 under `agents.defaults`.
 //!
-//! Both have `compaction`; xopcbot prunes by `pruning`, OpenClaw by
+//! Both have `compaction`; xopcbot prunes by `pruning`, openclaw by
 //! `contextPruning`.
 
 use std::time::Duration;
@@ -20,7 +20,7 @@ const AT: &str = "agents.defaults";
 const PRUNING: &str = "pruning";
 const CONTEXT_PRUNING: &str = "contextPruning";
 
-/// Keys of OpenClaw that nothing here answers to.
+/// Keys of openclaw that nothing here answers to.
 const COMPACTION_NOT_USED: [&str; 8] = [
     "identifierInstructions",
     "identifierPolicy",
@@ -49,7 +49,7 @@ pub(super) fn read(root: &Map<String, Value>) -> Result<Config, ConfigError> {
     compaction_of(compaction, &mut layer, &mut shape, &mut warnings)?;
     let pruning = defaults.table(PRUNING)?;
     pruning_of(pruning, &mut layer, &mut warnings)?;
-    // OpenClaw's documentation shows it in both places.
+    // Its documentation shows it in both places.
     let (path, context) = match defaults.raw(CONTEXT_PRUNING) {
         Some(value) => (defaults.path(CONTEXT_PRUNING), Some(value)),
         None => (CONTEXT_PRUNING.to_owned(), root.get(CONTEXT_PRUNING)),
@@ -82,8 +82,8 @@ fn compaction_of(
     layer.general.enabled = table.take("enabled")?;
     layer.summary.safeguard = table.take_as("mode", safeguard, "one of default, safeguard")?;
     layer.trigger.reserve = table.take("reserveTokens")?;
-    let share = table.take_as("triggerThreshold", threshold, THRESHOLDS)?;
-    layer.trigger.share = share.map(Some);
+    let of_window = table.take_as("triggerThreshold", threshold, THRESHOLDS)?;
+    layer.trigger.share = of_window.map(Some);
     layer.trigger.min_messages = table.take("minMessagesBeforeCompact")?;
     layer.keep.messages = table.take("keepRecentMessages")?;
     layer.keep.tokens = table.take("keepRecentTokens")?;
@@ -138,9 +138,12 @@ fn context_pruning_of(
     soft_trim(table.table("softTrim")?, layer, warnings)?;
     let mut clear = table.table("hardClear")?;
     let enabled: Option<bool> = clear.take("enabled")?;
-    layer.prune.clear = enabled.map(|enabled| match enabled {
-        true => Clear::IfNeeded,
-        false => Clear::Never,
+    layer.prune.clear = enabled.map(|enabled| {
+        if enabled {
+            Clear::IfNeeded
+        } else {
+            Clear::Never
+        }
     });
     if let Some(placeholder) = clear.take("placeholder")? {
         layer.prune.placeholder = Some(placeholder);
@@ -150,10 +153,10 @@ fn context_pruning_of(
     Ok(())
 }
 
-/// OpenClaw's own limit of a tool result, in characters.
+/// openclaw's own limit of a tool result, in characters.
 const SOFT_TRIM_CHARS: u64 = 4_000;
 
-/// OpenClaw says in characters what we say in shares.
+/// openclaw says in characters what we say in shares.
 fn soft_trim(
     mut table: Foreign<'_>,
     layer: &mut Layer,

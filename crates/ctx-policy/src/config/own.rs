@@ -28,7 +28,6 @@ pub(super) fn read_tables(root: &Map<String, Value>) -> Result<Config, ConfigErr
 }
 
 /// Whether one of our keys is there.
-#[allow(dead_code)]
 pub(super) fn is_own(root: &Map<String, Value>) -> bool {
     root.keys().any(|key| key == PRESET || is_known(key))
 }
@@ -70,12 +69,15 @@ impl Source for Tables<'_> {
     }
 }
 
-/// The keys at the top of the file that mean something.
+/// Whether a key at the top of the file means something.
 fn is_known(key: &str) -> bool {
-    Layer::SECTIONS.iter().any(|(name, keys)| match *name {
-        "general" => keys.contains(&key),
-        name => name == key,
-    })
+    Layer::has("general", key) || is_table(key)
+}
+
+fn is_table(key: &str) -> bool {
+    Layer::SECTIONS
+        .iter()
+        .any(|(name, _)| *name == key && *name != "general")
 }
 
 fn unknown(root: &Map<String, Value>) -> Vec<Warning> {
@@ -84,11 +86,10 @@ fn unknown(root: &Map<String, Value>) -> Vec<Warning> {
         .filter(|key| *key != PRESET && !is_known(key))
         .cloned()
         .collect();
-    for (name, keys) in Layer::SECTIONS {
-        if let Some(Value::Object(table)) = root.get(*name) {
-            let strange = table.keys().filter(|key| !keys.contains(&key.as_str()));
-            found.extend(strange.map(|key| full_key(name, key)));
-        }
+    for (name, table) in root.iter().filter(|(name, _)| is_table(name)) {
+        let keys = table.as_object().into_iter().flat_map(Map::keys);
+        let strange = keys.filter(|key| !Layer::has(name, key));
+        found.extend(strange.map(|key| full_key(name, key)));
     }
     found.into_iter().map(Warning::Unknown).collect()
 }

@@ -45,6 +45,12 @@ struct Call {
     found: Option<(usize, usize)>,
 }
 
+impl Call {
+    fn waits_for(&self, id: &str) -> bool {
+        !self.answered && self.found.is_none() && self.was == id
+    }
+}
+
 impl Planner {
     /// Nothing seen yet.
     pub fn new(rules: Rules) -> Self {
@@ -136,38 +142,45 @@ impl Planner {
     fn answer(&mut self, record: usize, line: u64, outline: &Outline<'_>) -> bool {
         let mut in_place = false;
         for (place, id) in outline.results.iter().enumerate() {
-            let is_known = self.calls.iter().any(|call| call.was == *id);
-            let open = self.calls.iter_mut();
-            let waiting =
-                |call: &&mut Call| !call.answered && call.found.is_none() && call.was == *id;
-            let mut open = open.filter(waiting);
-            if self.results_may_come {
-                if let Some(call) = open.next() {
-                    call.answered = true;
-                    in_place = true;
-                    let renamed = (call.id != call.was).then(|| call.id.clone());
-                    self.exchange.last = record;
-                    if let Some(to) = renamed {
-                        self.edit(record).rename_results.insert(place, to);
-                    }
-                    continue;
-                }
+            if self.results_may_come && self.answer_here(record, place, id) {
+                in_place = true;
+                continue;
             }
-            let earlier = self.unanswered.iter_mut().rev().map(|(_, call)| call);
-            let what = match open.chain(earlier.filter(waiting)).next() {
-                Some(call) => {
-                    call.found = Some((record, place));
-                    What::Move { to: call.line }
-                }
-                None if is_known => What::DropRepeated,
-                None => What::DropOrphan,
-            };
+            let what = self.answer_elsewhere(record, place, id);
             self.act(line, id, what);
             self.edit(record).without.push(place);
             let size = (outline.results.len(), outline.has_content);
             self.emptied.insert(record, size);
         }
         in_place
+    }
+
+    fn answer_here(&mut self, record: usize, place: usize, id: &str) -> bool {
+        let Some(call) = self.calls.iter_mut().find(|call| call.waits_for(id)) else {
+            return false;
+        };
+        call.answered = true;
+        let renamed = (call.id != call.was).then(|| call.id.clone());
+        self.exchange.last = record;
+        if let Some(to) = renamed {
+            self.edit(record).rename_results.insert(place, to);
+        }
+        true
+    }
+
+    /// The result cannot stay: it goes to the nearest call that lacks one, or away.
+    fn answer_elsewhere(&mut self, record: usize, place: usize, id: &str) -> What {
+        let is_known = self.calls.iter().any(|call| call.was == *id);
+        let earlier = self.unanswered.iter_mut().rev().map(|(_, call)| call);
+        let mut calls = self.calls.iter_mut().chain(earlier);
+        match calls.find(|call| call.waits_for(id)) {
+            Some(call) => {
+                call.found = Some((record, place));
+                What::Move { to: call.line }
+            }
+            None if is_known => What::DropRepeated,
+            None => What::DropOrphan,
+        }
     }
 
     fn close(&mut self) {

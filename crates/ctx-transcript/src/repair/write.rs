@@ -68,8 +68,8 @@ impl<B: AsRef<[u8]>> Writer<'_, B> {
             || !edit.rename_results.is_empty()
             || edit.results_first
         {
-            let content = object.get("content").unwrap_or_default();
-            values.push((content, self.content(content, edit)));
+            let content = object.get("content");
+            values.extend(content.map(|raw| (raw, self.content(raw, edit))));
         }
         let mut text = object.text().to_owned();
         let mut places: Vec<(Range<usize>, String)> = values
@@ -137,12 +137,11 @@ impl<B: AsRef<[u8]>> Writer<'_, B> {
         }
         let content = json::quoted(MISSING_RESULT);
         let function = self.function_of(answer).map(|name| json::quoted(&name));
-        let head = match function {
-            Some(name) => format!("\"role\":\"function\",\"name\":{name}"),
-            None => {
-                let id = json::quoted(&answer.id);
-                format!("\"role\":\"tool\",\"tool_call_id\":{id}")
-            }
+        let head = if let Some(name) = function {
+            format!("\"role\":\"function\",\"name\":{name}")
+        } else {
+            let id = json::quoted(&answer.id);
+            format!("\"role\":\"tool\",\"tool_call_id\":{id}")
         };
         format!("{{{head},\"content\":{content}}}").into_bytes()
     }

@@ -1,0 +1,660 @@
+//! `ctx-offload`.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use ctx_testkit::Case;
+use tempfile::TempDir;
+
+use crate::rollback::Mounted;
+use crate::snapshot::CTX_SNAPSHOT;
+use crate::tool_path;
+
+const CTX_OFFLOAD: &str = env!("CARGO_BIN_EXE_ctx-offload");
+
+fn offload(dir: &Path) -> Case {
+    Case::new(CTX_OFFLOAD).within(dir)
+}
+
+fn gc(dir: &Path) -> Case {
+    Case::new(tool_path("ctx-gc")).within(dir)
+}
+
+fn call(id: &str) -> String {
+    format!(
+        "{{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{{\"id\":\"{id}\",\"type\":\"function\",\"function\":{{\"name\":\"read\",\"arguments\":\"{{}}\"}}}}]}}\n"
+    )
+}
+
+fn result(id: &str, content: &str) -> String {
+    format!("{{\"role\":\"tool\",\"tool_call_id\":\"{id}\",\"content\":\"{content}\"}}\n")
+}
+
+const USER: &str = "{\"role\":\"user\",\"content\":\"Look.\"}\n";
+
+/// 1,002 tokens.
+fn log(word: &str) -> String {
+    format!("{word} line\\n").repeat(334)
+}
+
+/// sha256 of a text, as `sha256sum` prints it.
+fn sha256(json: &str) -> String {
+    let text: String = serde_json::from_str(&format!("\"{json}\"")).expect("a string");
+    ctx_store::OffloadName::of(text.as_bytes(), ctx_store::Form::TEXT)
+        .sha256()
+        .to_owned()
+}
+
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn dir(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// The folder of session demo.
+    fn folder(&self) -> PathBuf {
+        let real = self.dir().canonicalize().expect("a path");
+        real.join(".local/state/ctx/offloaded/demo")
+    }
+
+    fn file(&self, json: &str) -> PathBuf {
+        self.folder().join(format!("{}.txt", sha256(json)))
+    }
+
+    fn reference(&self, json: &str) -> String {
+        format!("Tool result is at: {}", self.file(json).display())
+    }
+
+    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        fs::write(self.dir().join(name), bytes).expect("written");
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.dir().join(name)).expect("a file")
+    }
+
+    /// Takes both results out of [`session`]; returns what is left.
+    fn offloaded(&self) -> String {
+        let out = format!(
+            "{USER}{}{}{}{}{USER}",
+            call("a"),
+            result("a", &self.reference(&log("one"))),
+            call("b"),
+            result("b", &self.reference(&log("two"))),
+        );
+        offload(self.dir())
+            .args(["-s", "demo", "--min-tokens", "500"])
+            .stdin(session())
+            .stdout(out.clone())
+            .run();
+        out
+    }
+}
+
+/// Two large results, and two small ones.
+fn session() -> String {
+    [
+        USER.to_owned(),
+        call("a"),
+        result("a", &log("one")),
+        call("b"),
+        result("b", &log("two")),
+        USER.to_owned(),
+    ]
+    .concat()
+}
+
+#[test]
+fn large_results_go_into_files_and_come_back() {
+    let place = Place::new();
+    place.write("s.jsonl", session());
+    let counter = ctx_tokens::Encoding::O200kBase.counter();
+    let references = ["one", "two"].map(|word| place.reference(&log(word)));
+    let freed = 2 * 1002
+        - references
+            .map(|text| counter.count(&text))
+            .iter()
+            .sum::<u64>();
+    offload(place.dir())
+        .args([
+            "-v",
+            "-s",
+            "demo",
+            "--min-tokens",
+            "500",
+            "s.jsonl",
+            "-o",
+            "new.jsonl",
+        ])
+        .stderr(&format!(
+            "ctx-offload: s.jsonl: 2 results offloaded, {freed} tokens freed\n"
+        ))
+        .run();
+    assert_eq!(place.read("new.jsonl"), place.offloaded());
+    let path = place.file(&log("one"));
+    assert_eq!(
+        fs::read_to_string(&path).expect("a file"),
+        "one line\n".repeat(334)
+    );
+    let mode = path.metadata().expect("a file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    offload(place.dir())
+        .args(["-v", "-s", "demo", "--restore", "new.jsonl"])
+        .stdout(session())
+        .stderr("ctx-offload: new.jsonl: 2 results restored, 0 unavailable\n")
+        .run();
+    let events = fs::read_to_string(place.folder().join("../../context/events.jsonl"));
+    let events = events.expect("an audit log");
+    assert_eq!(
+        events
+            .matches("\"op\":\"offload\",\"phase\":\"done\"")
+            .count(),
+        2
+    );
+    assert!(
+        events.contains("\"flags\":[\"session\",\"min-tokens\",\"output\"]"),
+        "{events}"
+    );
+    assert!(!events.contains("line"));
+}
+
+#[test]
+fn small_results_and_other_messages_stay() {
+    let place = Place::new();
+    let large = log("large");
+    let input = format!(
+        "{{\"role\":\"user\",\"content\":\"{large}\"}}\n{}{}not json\n",
+        call("a"),
+        result("a", "small")
+    );
+    offload(place.dir())
+        .args(["-s", "demo", "--min-tokens", "0"])
+        .stdin(input.clone())
+        .stdout(input)
+        .stderr("ctx-offload: warning: <stdin>:4: 1 bad line kept in place; the first: not JSON: expected ident at line 1 column 2\n")
+        .run();
+    assert!(!place.folder().exists(), "nothing was taken out");
+}
+
+#[test]
+fn a_dry_run_shows_and_makes_nothing() {
+    let place = Place::new();
+    let [one, two] = ["one", "two"].map(|word| place.file(&log(word)).display().to_string());
+    offload(place.dir())
+        .args(["-n", "-s", "demo", "--min-tokens", "500"])
+        .stdin(session())
+        .stdout(format!(
+            "would offload line 3: 1002 tokens, 3006 bytes: {one}\nwould offload line 5: 1002 tokens, 3006 bytes: {two}\n"
+        ))
+        .run();
+    assert!(!place.dir().join(".local").exists());
+    let out = place.offloaded();
+    fs::remove_file(&two).expect("removed");
+    offload(place.dir())
+        .args(["-n", "-q", "-s", "demo", "--restore"])
+        .stdin(out)
+        .stdout(format!(
+            "would restore line 3: {one}\nwould miss line 5: {two}\n"
+        ))
+        .run();
+}
+
+#[test]
+fn the_oldest_go_first_until_it_is_enough() {
+    let place = Place::new();
+    let out = session().replace(&log("one"), &place.reference(&log("one")));
+    offload(place.dir())
+        .args(["-s", "demo", "--min-tokens", "500", "--enough", "800"])
+        .stdin(session())
+        .stdout(out)
+        .run();
+}
+
+#[test]
+fn the_last_messages_are_protected() {
+    let place = Place::new();
+    let out = session().replace(&log("one"), &place.reference(&log("one")));
+    for (protected, expected) in [("2", &out), ("4", &session())] {
+        // What is no message is not counted.
+        let tail = "{\"type\":\"progress\"}\n{\"role\":\"system\",\"content\":\"s\"}\n";
+        offload(place.dir())
+            .args([
+                "-s",
+                "demo",
+                "--min-tokens",
+                "500",
+                "--protect-last",
+                protected,
+            ])
+            .stdin(session() + tail)
+            .stdout(expected.clone() + tail)
+            .run();
+    }
+}
+
+#[test]
+fn the_form_of_the_reference_is_a_template() {
+    let place = Place::new();
+    let path = place.file(&log("one")).display().to_string();
+    let args = ["-s", "demo", "--min-tokens", "500", "--enough", "1"];
+    let template = "[{tokens} tokens, {bytes} bytes, {sha256}]\n{path}";
+    let reference = format!(
+        "[1002 tokens, 3006 bytes, {}]\\n{path}",
+        sha256(&log("one"))
+    );
+    let out = session().replace(&log("one"), &reference);
+    offload(place.dir())
+        .args(args)
+        .args(["--template", template])
+        .stdin(session())
+        .stdout(out.clone())
+        .run();
+    offload(place.dir())
+        .args(["-s", "demo", "--restore", "--template", template])
+        .stdin(out)
+        .stdout(session())
+        .run();
+    offload(place.dir())
+        .args(["-s", "demo", "--template", "gone"])
+        .code(2)
+        .stderr_has("expected {path} once")
+        .run();
+}
+
+#[test]
+fn what_cannot_be_put_back_says_so() {
+    let place = Place::new();
+    let out = place.offloaded();
+    let [one, two] = ["one", "two"].map(|word| place.file(&log(word)));
+    fs::remove_file(&one).expect("removed");
+    fs::write(&two, "other").expect("damaged");
+    let unavailable = |path: &Path| format!("[Content unavailable: {}]", path.display());
+    let expected = session()
+        .replace(&log("one"), &unavailable(&one))
+        .replace(&log("two"), &unavailable(&two));
+    offload(place.dir())
+        .args(["-s", "demo", "--restore"])
+        .stdin(out)
+        .stdout(expected)
+        .stderr(&format!(
+            "ctx-offload: warning: <stdin>:3: content unavailable: {one}: cannot read: No such file or directory (os error 2); check the path\n\
+             ctx-offload: warning: <stdin>:5: content unavailable: {two} is damaged: its bytes do not have the sha256 of its name\n",
+            one = place.dir().join(".local/state/ctx/offloaded/demo").join(one.file_name().expect("a name")).display(),
+            two = place.dir().join(".local/state/ctx/offloaded/demo").join(two.file_name().expect("a name")).display(),
+        ))
+        .run();
+}
+
+#[test]
+fn a_path_that_leads_elsewhere_is_left_as_it_is() {
+    let place = Place::new();
+    place.offloaded();
+    let folder = place.folder();
+    let folder = folder.display();
+    let hash = sha256(&log("one"));
+    for path in [
+        "/etc/passwd".to_owned(),
+        "../../etc/passwd".to_owned(),
+        format!("{folder}/../../../../../etc/passwd"),
+        format!("{folder}/../other/{hash}.txt"),
+        format!("{folder}/sources.jsonl"),
+        format!("/elsewhere/offloaded/demo/{hash}.txt"),
+    ] {
+        let input = [
+            call("a"),
+            result("a", &format!("Tool result is at: {path}")),
+        ]
+        .concat();
+        offload(place.dir())
+            .args(["-s", "demo", "--restore"])
+            .stdin(input.clone())
+            .stdout(input)
+            .stderr(&format!(
+                "ctx-offload: warning: <stdin>:2: {path} is no file of {folder}; left as it is\n"
+            ))
+            .run();
+    }
+}
+
+#[test]
+fn no_link_in_the_store_is_followed() {
+    let place = Place::new();
+    let out = place.offloaded();
+    let path = place.file(&log("one"));
+    place.write("outside", "one line\n".repeat(334));
+    fs::remove_file(&path).expect("removed");
+    symlink(place.dir().join("outside"), &path).expect("a link");
+    let unavailable = format!("[Content unavailable: {}]", path.display());
+    offload(place.dir())
+        .args(["-s", "demo", "--restore"])
+        .stdin(out)
+        .stdout(session().replace(&log("one"), &unavailable))
+        .stderr_has("is a symbolic link")
+        .run();
+
+    let (folder, moved) = (place.folder(), place.dir().join("moved"));
+    fs::rename(&folder, &moved).expect("moved");
+    symlink(&moved, &folder).expect("a link");
+    offload(place.dir())
+        .args(["-s", "demo", "--min-tokens", "500"])
+        .stdin(session().replace("one", "six"))
+        .code(2)
+        .stderr_has("offloaded/demo is not a folder")
+        .run();
+    assert_eq!(fs::read_dir(moved).expect("a folder").count(), 3);
+}
+
+#[test]
+fn tags_and_zones_pass_through() {
+    let place = Place::new();
+    let tagged = Case::new(tool_path("ctx-split"))
+        .within(place.dir())
+        .args(["--keep-messages", "1"])
+        .stdin(session())
+        .stdout_any()
+        .run();
+    let out = offload(place.dir())
+        .args(["-s", "demo", "--min-tokens", "500"])
+        .stdin(tagged.stdout)
+        .stdout_any()
+        .run();
+    // Its bytes are what they are now; the tail of the stream is announced as before.
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    let bytes = result("a", &place.reference(&log("one"))).len() - 1;
+    assert!(
+        text.contains(&format!(
+            "{{\"_ctx\":{{\"zone\":\"old\",\"line\":3,\"group\":2,\"bytes\":{bytes}}},"
+        )),
+        "{text}"
+    );
+    let expected = place.offloaded();
+    Case::new(tool_path("ctx-split"))
+        .args(["--strip", "--only", "old"])
+        .stdin(out.stdout)
+        .stdout(expected.strip_suffix(USER).expect("the last message"))
+        .run();
+}
+
+#[test]
+fn anthropic_blocks_are_changed_alone() {
+    let place = Place::new();
+    let record = |content: &str| {
+        format!(
+            "{{\"role\":\"user\",\"content\":\"go\"}}\n\
+             {{\"role\":\"assistant\",\"content\":[{{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"n\",\"input\":{{}}}}]}}\n\
+             {{\"role\":\"user\",\"content\":[{{\"type\":\"tool_result\",\"tool_use_id\":\"t\",\"content\":{content}}}, {{\"type\":\"text\",\"text\":\"{}\"}}]}}\n",
+            log("said")
+        )
+    };
+    let part = format!("[{{\"type\":\"text\",\"text\":\"{}\"}}]", log("part"));
+    let path = place
+        .folder()
+        .join(format!("{}.part.txt", sha256(&log("part"))));
+    let reference = format!("\"Tool result is at: {}\"", path.display());
+    offload(place.dir())
+        .args(["-s", "demo", "--min-tokens", "500"])
+        .stdin(record(&part))
+        .stdout(record(&reference))
+        .run();
+    assert_eq!(
+        fs::read_to_string(path).expect("a file"),
+        "part line\n".repeat(334)
+    );
+    offload(place.dir())
+        .args(["-s", "demo", "--restore"])
+        .stdin(record(&reference))
+        .stdout(record(&part))
+        .run();
+}
+
+#[test]
+fn a_handle_a_path_and_a_hash_show_the_original() {
+    let place = Place::new();
+    place.offloaded();
+    let text = "one line\n".repeat(334);
+    let hash = sha256(&log("one"));
+    let path = place.file(&log("one")).display().to_string();
+    let handle = format!("[ctx:{} 3006 bytes 1002 tokens]", &hash[..12]);
+    for wanted in [&hash, &hash[..8], path.as_str(), handle.as_str()] {
+        for session in [&["-s", "demo"][..], &[]] {
+            offload(place.dir())
+                .args(session.iter().copied())
+                .args(["--show", wanted])
+                .stdout(text.clone())
+                .run();
+        }
+    }
+    offload(place.dir())
+        .args(["--show", "/etc/passwd"])
+        .code(2)
+        .stderr("ctx-offload: /etc/passwd: it is no offloaded file of this store; name the store with --store\n")
+        .run();
+    offload(place.dir())
+        .args(["--show", "123456789abc"])
+        .code(2)
+        .stderr("ctx-offload: nothing with sha256 123456789abc… was kept; only what was offloaded, or is in a snapshot, can be shown\n")
+        .run();
+}
+
+#[test]
+fn a_result_in_a_snapshot_is_shown_too() {
+    let place = Place::new();
+    Case::new(CTX_SNAPSHOT)
+        .within(place.dir())
+        .args(["-q", "-s", "demo"])
+        .stdin(session())
+        .stdout(session())
+        .run();
+    let handle = format!(
+        "[ctx:{} 3006 bytes 1002 tokens]",
+        &sha256(&log("two"))[..12]
+    );
+    offload(place.dir())
+        .args(["-s", "demo", "--show", &handle])
+        .stdout("two line\n".repeat(334))
+        .run();
+    offload(place.dir())
+        .args(["-s", "other", "--show", &handle])
+        .code(2)
+        .stderr_has("was kept")
+        .run();
+}
+
+#[test]
+fn an_ambiguous_hash_is_refused_with_a_list() {
+    let place = Place::new();
+    fs::create_dir_all(place.folder()).expect("a folder");
+    // Names are all that is looked at.
+    let names = ["0", "1"].map(|last| format!("abcdef{}{last}", "0".repeat(57)));
+    for name in &names {
+        fs::write(place.folder().join(format!("{name}.txt")), "x").expect("written");
+    }
+    fs::set_permissions(
+        place.folder().join("../.."),
+        fs::Permissions::from_mode(0o700),
+    )
+    .expect("chmod");
+    offload(place.dir())
+        .args(["--show", "abcdef"])
+        .code(2)
+        .stderr(&format!(
+            "ctx-offload: abcdef is ambiguous: {}, {}; give more digits\n",
+            names[0], names[1]
+        ))
+        .run();
+}
+
+#[test]
+fn stdin_needs_a_name() {
+    offload(Place::new().dir())
+        .stdin(session())
+        .code(2)
+        .stderr("ctx-offload: a session from stdin has no name; give it one: -s ID\n")
+        .run();
+}
+
+/// The files are durable first: when they cannot be written, nothing is.
+#[test]
+#[allow(clippy::print_stderr)] // A skipped test must say so.
+fn a_full_disk_changes_nothing() {
+    let Some(disk) = Mounted::new("64k") else {
+        eprintln!("skipped: no tmpfs can be mounted here");
+        return;
+    };
+    let store = disk.0.path().join("store");
+    let store = store.to_str().expect("text");
+    let place = Place::new();
+    place.write("s.jsonl", session());
+    let args = [
+        "-s",
+        "demo",
+        "--min-tokens",
+        "500",
+        "--store",
+        store,
+        "s.jsonl",
+    ];
+    offload(place.dir())
+        .args(args)
+        .args(["--enough", "1"])
+        .stdout_any()
+        .run();
+    let filler = disk.0.path().join("filler");
+    let mut file = File::create(&filler).expect("creates");
+    while file.write_all(&[0; 4096]).is_ok() {}
+    drop(file);
+    for output in [&[][..], &["-o", "s.jsonl"]] {
+        offload(place.dir())
+            .args(args)
+            .args(output.iter().copied())
+            .code(2)
+            .stderr_has("No space left on device")
+            .run();
+    }
+    assert_eq!(place.read("s.jsonl"), session());
+    fs::remove_file(filler).expect("removed");
+    offload(place.dir())
+        .args(args)
+        .args(["-o", "s.jsonl"])
+        .run();
+    offload(place.dir())
+        .args(["-s", "demo", "--restore", "--store", store, "s.jsonl"])
+        .stdout(session())
+        .run();
+}
+
+/// As if the file had been used last a month ago.
+fn age(path: &Path) {
+    let then = SystemTime::now() - Duration::from_secs(30 * 86_400);
+    let file = File::open(path).expect("a file");
+    file.set_modified(then).expect("a time");
+}
+
+#[test]
+fn gc_removes_only_what_nothing_names() {
+    let place = Place::new();
+    place.write("s.jsonl", session());
+    let args = [
+        "-s",
+        "demo",
+        "--min-tokens",
+        "500",
+        "s.jsonl",
+        "-o",
+        "s.jsonl",
+    ];
+    offload(place.dir()).args(args).run();
+    Case::new(CTX_SNAPSHOT)
+        .within(place.dir())
+        .args(["-q", "-s", "demo", "s.jsonl"])
+        .stdout_any()
+        .run();
+    let [one, two] = ["one", "two"].map(|word| place.file(&log(word)));
+    place.write("s.jsonl", session().replace("one", "six"));
+    offload(place.dir()).args(args).run();
+    let six = place.file(&log("six"));
+    place.write("s.jsonl", USER);
+    for path in [&one, &two, &six] {
+        age(path);
+    }
+    let hash = sha256(&log("six"));
+    // The snapshot names the others.
+    gc(place.dir())
+        .args(["-n", "--keep-last", "1"])
+        .stdout_has(&format!("would remove demo/{hash}.txt: nothing names it\n"))
+        .run();
+    gc(place.dir())
+        .stdout(format!("removed demo/{hash}.txt: nothing names it\n"))
+        .run();
+    assert!(one.exists() && two.exists() && !six.exists());
+    gc(place.dir())
+        .args(["-n", "--undelete", &hash[..8]])
+        .stdout(format!("would bring back demo/{hash}.txt\n"))
+        .run();
+    gc(place.dir())
+        .args(["--undelete", &hash[..8]])
+        .stdout(format!("demo/{hash}.txt\n"))
+        .run();
+    assert_eq!(
+        fs::read_to_string(&six).expect("a file"),
+        "six line\n".repeat(334)
+    );
+
+    age(&six);
+    gc(place.dir()).stdout_any().run();
+    gc(place.dir())
+        .args(["-n", "--purge"])
+        .stdout(format!("would purge demo/{hash}.txt\n"))
+        .run();
+    gc(place.dir())
+        .args(["--purge"])
+        .stdout(format!("purged demo/{hash}.txt\n"))
+        .run();
+    gc(place.dir())
+        .args(["--undelete", &hash[..8]])
+        .code(2)
+        .stderr(&format!(
+            "ctx-gc: no snapshot {:?} in the trash\n",
+            &hash[..8]
+        ))
+        .run();
+}
+
+#[test]
+fn gc_leaves_all_where_a_transcript_is_not_known() {
+    let place = Place::new();
+    place.offloaded();
+    let path = place.file(&log("one"));
+    age(&path);
+    gc(place.dir())
+        .args(["-v"])
+        .stderr("ctx-gc: the offloaded files of demo stay: not every transcript that may name them can be looked into: one went into a pipe\n")
+        .run();
+    assert!(path.exists());
+}
+
+#[test]
+fn a_forgotten_session_takes_its_folder_along() {
+    let place = Place::new();
+    place.offloaded();
+    let mut names = ["one", "two"].map(|word| format!("delete demo/{}.txt\n", sha256(&log(word))));
+    names.sort();
+    let would = names.concat().replace("delete", "would delete");
+    gc(place.dir())
+        .args(["-n", "--forget", "-s", "demo"])
+        .stdout(would)
+        .run();
+    gc(place.dir())
+        .args(["--forget", "-s", "demo"])
+        .stdout(names.concat().replace("delete", "deleted"))
+        .run();
+    assert!(!place.folder().exists());
+}
