@@ -154,7 +154,7 @@ fn less_than_the_policy_keeps_is_kept_only_in_need() {
     let before = session(30);
     compact(&before)
         .args(["--json", "--keep-messages", "20", "--target-tokens", "800", "s.jsonl"])
-        .stdout_has("\"attempts\":[{\"what\":\"policy\",\"tokens\":1896},{\"what\":\"smaller-summary\",\"tokens\":1896},{\"what\":\"last-turns\",\"tokens\":294}]")
+        .stdout_has("\"attempts\":[{\"what\":\"policy\",\"tokens\":1896},{\"what\":\"smaller-summary\",\"tokens\":1896},{\"what\":\"pruned\",\"tokens\":1896},{\"what\":\"last-turns\",\"tokens\":294}]")
         .run();
 }
 

@@ -13,6 +13,7 @@ mod generated;
 mod hostile;
 mod offload;
 mod pipeline;
+mod prune;
 mod readme;
 mod rollback;
 mod snapshot;

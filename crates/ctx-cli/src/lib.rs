@@ -36,17 +36,9 @@ pub fn parse_count(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "expected a number such as 800, 8k or 2M".to_owned())
 }
 
-/// Parses a share of something: a number from 0 to 1.
-pub fn parse_share(text: &str) -> Result<f64, String> {
-    text.parse()
-        .ok()
-        .filter(|share| (0.0..=1.0).contains(share))
-        .ok_or_else(|| "expected a share from 0 to 1, such as 0.3".to_owned())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{parse_count, parse_share};
+    use super::parse_count;
 
     #[test]
     fn counts_take_units() {
@@ -62,16 +54,6 @@ mod tests {
             "18446744073709551615k",
         ] {
             assert!(parse_count(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn shares_are_from_nothing_to_all() {
-        assert_eq!(parse_share("0"), Ok(0.0));
-        assert_eq!(parse_share("0.3"), Ok(0.3));
-        assert_eq!(parse_share("1"), Ok(1.0));
-        for bad in ["", "-0.1", "1.1", "30%", "NaN"] {
-            assert!(parse_share(bad).is_err(), "{bad}");
         }
     }
 }

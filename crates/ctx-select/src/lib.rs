@@ -1,6 +1,8 @@
 //! Counting of messages, and pure decisions about them: triggers,
 //! split, retention.
 //! Counting of messages, and pure decisions about them: split, prune, retention.
+//! Counting of messages, and pure decisions about them: triggers, split, prune,
+//! retention.
 //!
 //! A decision is data: a pure function from what is there to verdicts with
 //! reasons. The tools print or apply them.

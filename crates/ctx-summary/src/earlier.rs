@@ -23,12 +23,14 @@ const RULE_HEADING: &str = "## 会话摘要";
 
 /// The text of a summary message: header if wanted, what it is, the summary.
 ///
-/// A summary that opens with a heading of its own keeps it first.
+/// A summary that opens with a heading of its own keeps it first. A header that
+/// ends in a blank stands on the line of what follows.
 pub fn compose(header: Option<&str>, summary: &str) -> String {
     let mut text = String::new();
-    if let Some(header) = header.map(str::trim).filter(|header| !header.is_empty()) {
-        text.push_str(header);
-        text.push_str("\n\n");
+    if let Some(header) = header.filter(|header| !header.trim().is_empty()) {
+        let is_inline = header.ends_with(' ');
+        text.push_str(header.trim());
+        text.push_str(if is_inline { " " } else { "\n\n" });
     }
     let (heading, body) = match summary.split_once('\n') {
         Some((heading, body)) if is_preset_heading(heading) => (Some(heading), body.trim_start()),
@@ -59,7 +61,7 @@ impl Recognizer {
     pub fn new(header: Option<&str>) -> Self {
         Self {
             header: header
-                .map(str::trim)
+                .map(|header| header.trim().trim_end_matches([':', '：']))
                 .filter(|header| !header.is_empty())
                 .map(str::to_owned),
         }
@@ -147,7 +149,13 @@ mod tests {
     #[test]
     fn what_we_write_is_recognised_in_every_dialect() {
         for dialect in [&Chat as &dyn Dialect, &Anthropic] {
-            for header in [None, Some("[COMPACTED_CONTEXT]"), Some("# Mine")] {
+            for header in [
+                None,
+                Some("[COMPACTED_CONTEXT]"),
+                Some("# Mine"),
+                Some("Until now: "),
+                Some("[Previous conversation summary]: "),
+            ] {
                 let text = compose(header, "## Goal\nbuild it");
                 let record = dialect.summary_record(Role::User, &text);
                 assert_eq!(
@@ -165,6 +173,10 @@ mod tests {
         assert_eq!(
             compose(Some("[Compressed History]"), "it was\n"),
             format!("[Compressed History]\n\n{RECORD_LINE}\n\nit was")
+        );
+        assert_eq!(
+            compose(Some("[Previous conversation summary]: "), "it was"),
+            format!("[Previous conversation summary]: {RECORD_LINE}\n\nit was")
         );
         assert_eq!(
             compose(None, "## 会话摘要 / Session summary\n\n- 1"),

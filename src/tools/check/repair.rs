@@ -43,10 +43,11 @@ pub(super) fn run(args: &Args, inputs: &Inputs, io: &mut Io) -> Outcome {
         // Nothing that could be wrong with it.
         return write(args, &records.concat(), io);
     };
-    let mended: Vec<Vec<u8>> = (0..records.len())
-        .map(|at| repair.mended(&records, at, dialect.rules()))
-        .collect();
-    let mended = mended.concat();
+    let mut mended = Vec::with_capacity(records.iter().map(Vec::len).sum());
+    for at in 0..records.len() {
+        mended.extend(repair.mended(&records, at, dialect.rules()));
+    }
+    drop(records);
     check(&mended, dialect, args.strict, &name)?;
     for action in &repair.actions {
         io.warn(format_args!("{name}:{}: {}", action.line, action.say()));

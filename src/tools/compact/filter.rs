@@ -7,6 +7,7 @@ use ctx_select::trigger::Step;
 
 use super::outcome::Outcome;
 use super::plan::Plan;
+use super::prepare::Stores;
 use super::session_file::Job;
 use super::stages::{again, temporary};
 use super::{Args, tell};
@@ -24,7 +25,7 @@ pub(super) fn run(args: &Args, plan: &Plan, io: &mut Io) -> ctx_cli::Outcome {
         job.report.end(Outcome::Disabled);
     } else if job.step() != Step::Compact {
         job.report.end(Outcome::NotDue);
-    } else if let Some(candidate) = job.build(&again(&result)?, io)? {
+    } else if let Some(candidate) = job.build(&again(&result)?, Stores::None, io)? {
         result = candidate.file;
     }
     let status = job.report.outcome.status();

@@ -7,6 +7,7 @@ use ctx_cli::{Failure, Io};
 
 use super::outcome::{Attempt, Outcome};
 use super::plan::{Plan, Rung};
+use super::prepare::{Prepared, Stores, prepare};
 use super::stages::{Measured, Source};
 use crate::tools::summarize::Said;
 
@@ -14,9 +15,9 @@ use crate::tools::summarize::Said;
 pub(super) struct Candidate {
     pub(super) file: File,
     pub(super) measured: Measured,
-    /// The records with their zones, which it was made of.
-    pub(super) tagged: File,
-    pub(super) kept: u64,
+    /// The records with their zones, where something was summed up or left out.
+    pub(super) tagged: Option<File>,
+    pub(super) kept: Option<u64>,
     pub(super) first_kept: Option<u64>,
     /// What was summed up.
     pub(super) said: Option<Said>,
@@ -28,97 +29,136 @@ pub(super) struct Climbed {
     pub(super) attempts: Vec<Attempt>,
 }
 
-/// Tries one rung after the other until a result is smaller than the session
-/// and not above the target.
-pub(super) fn climb(
-    plan: &Plan,
-    source: &Source,
-    input: &File,
-    before: &Measured,
-    due: bool,
-    io: &mut Io,
-) -> Result<Climbed, Failure> {
-    let size = before.size.context();
-    // Less than the policy keeps is kept only where more does not help.
-    let in_need = due || !plan.fits(size);
-    let (mut attempts, mut smaller) = (Vec::new(), false);
-    for rung in plan.rungs() {
-        if rung.keeps_less() && !in_need {
-            break;
+/// The session that is to become smaller.
+pub(super) struct Climb<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) source: &'a Source,
+    pub(super) before: &'a Measured,
+    /// Where offloaded results go; a filter has no store.
+    pub(super) stores: Stores<'a>,
+    /// Whether a trigger fired.
+    pub(super) due: bool,
+}
+
+impl Climb<'_> {
+    /// Tries one rung after the other until a result is smaller than the session
+    /// and not above the target.
+    pub(super) fn climb(&self, input: &File, io: &mut Io) -> Result<Climbed, Failure> {
+        let (plan, before) = (self.plan, self.before);
+        let mut attempts = Vec::new();
+        let prepared = prepare(self, input, io)?;
+        if let Some(Prepared { what, measured, .. }) = &prepared {
+            let tokens = measured.size.tokens;
+            attempts.push(Attempt { what, tokens });
         }
-        let Some(candidate) = build(plan, rung, source, input, before, io)? else {
-            if !in_need {
+        let input = match prepared {
+            Some(prepared) if prepared.is_enough => {
+                let candidate = prepared.candidate();
+                candidate.check(self)?;
+                return Ok(self.end(candidate, attempts));
+            }
+            Some(prepared) => &{ prepared.file },
+            None => input,
+        };
+        if !plan.sums_up_or_drops() {
+            let result = Err(Outcome::NothingToDo);
+            return Ok(Climbed { result, attempts });
+        }
+        let size = before.size.context();
+        // Less than the policy keeps is kept only where more does not help.
+        let in_need = self.due || !plan.fits(size);
+        let mut smaller = false;
+        let first = attempts.len();
+        for rung in plan.rungs() {
+            if rung.keeps_less() && !in_need {
                 break;
             }
-            continue;
-        };
-        candidate.check(source, before)?;
-        let tokens = candidate.measured.size.tokens;
-        let what = rung.as_str();
-        attempts.push(Attempt { what, tokens });
-        if tokens < before.size.tokens {
-            if plan.fits(tokens) {
-                let result = Ok(candidate);
-                return Ok(Climbed { result, attempts });
+            let Some(candidate) = self.build(rung, input, io)? else {
+                if !in_need {
+                    break;
+                }
+                continue;
+            };
+            candidate.check(self)?;
+            let tokens = candidate.measured.size.tokens;
+            let what = rung.as_str();
+            attempts.push(Attempt { what, tokens });
+            if tokens < before.size.tokens {
+                if plan.fits(tokens) {
+                    let result = Ok(candidate);
+                    return Ok(Climbed { result, attempts });
+                }
+                smaller = true;
             }
-            smaller = true;
         }
+        let result = Err(if attempts.len() == first && !in_need {
+            Outcome::NothingToDo
+        } else if plan.fits(size) && !smaller {
+            Outcome::NoGain
+        } else {
+            Outcome::Unreachable
+        });
+        Ok(Climbed { result, attempts })
     }
-    let result = Err(if attempts.is_empty() && !in_need {
-        Outcome::NothingToDo
-    } else if plan.fits(size) && !smaller {
-        Outcome::NoGain
-    } else {
-        Outcome::Unreachable
-    });
-    Ok(Climbed { result, attempts })
+
+    /// What was prepared is all that is to be done.
+    fn end(&self, candidate: Candidate, attempts: Vec<Attempt>) -> Climbed {
+        let tokens = candidate.measured.size.tokens;
+        let result = if tokens < self.before.size.tokens {
+            Ok(candidate)
+        } else {
+            Err(Outcome::NoGain)
+        };
+        Climbed { result, attempts }
+    }
+
+    /// One rung; `None` when nothing is old but an earlier summary.
+    fn build(&self, rung: Rung, input: &File, io: &mut Io) -> Result<Option<Candidate>, Failure> {
+        let Self { plan, source, .. } = self;
+        let (mut tagged, written) = source.split(&plan.split(rung, self.before), input)?;
+        if written.old == 0 {
+            return Ok(None);
+        }
+        if let Some(mut restorer) = self.stores.restorer(plan)? {
+            tagged = source.restore_old(&mut restorer, &tagged)?;
+        }
+        let (mut file, said) = if rung == Rung::LastTurnsAlone || !plan.sums_up() {
+            (source.without_old(&tagged)?, None)
+        } else {
+            let summary = plan.summary(rung, self.before, io)?;
+            let (file, said) = source.summarize(&summary, &tagged, io)?;
+            if said.as_ref().is_none_or(Said::is_only_earlier) {
+                return Ok(None);
+            }
+            (file, said)
+        };
+        if rung.prunes()
+            && let Some(prune) = plan.prune_kept(source.dialect)
+        {
+            file = source.prune(&prune, &file, io)?;
+        }
+        Ok(Some(Candidate {
+            measured: source.measure(&file, &plan.counter)?,
+            file,
+            tagged: Some(tagged),
+            kept: Some(written.keep),
+            first_kept: written.first_keep,
+            said,
+        }))
+    }
 }
 
 impl Candidate {
     /// The gate: the session gets no offence that it did not hold.
-    fn check(&self, source: &Source, before: &Measured) -> Result<(), Failure> {
-        let Some(offence) = self.measured.new_offence(before) else {
+    fn check(&self, climb: &Climb<'_>) -> Result<(), Failure> {
+        let Some(offence) = self.measured.new_offence(climb.before) else {
             return Ok(());
         };
         let why = offence.why();
         Err(Failure::new(format_args!(
             "the result would break a rule that the session keeps: {why}; nothing was changed"
         ))
-        .at(&source.name, None)
+        .at(&climb.source.name, None)
         .hint("this is a mistake of the tool: please report it"))
     }
-}
-
-/// One rung; `None` when nothing is old but an earlier summary.
-fn build(
-    plan: &Plan,
-    rung: Rung,
-    source: &Source,
-    input: &File,
-    before: &Measured,
-    io: &mut Io,
-) -> Result<Option<Candidate>, Failure> {
-    let (tagged, written) = source.split(&plan.split(rung, before), input)?;
-    if written.old == 0 {
-        return Ok(None);
-    }
-    let (file, said) = if rung == Rung::LastTurnsAlone || !plan.sums_up() {
-        (source.without_old(&tagged)?, None)
-    } else {
-        let summary = plan.summary(rung, before, io)?;
-        let (file, said) = source.summarize(&summary, &tagged, io)?;
-        if said.as_ref().is_none_or(Said::is_only_earlier) {
-            return Ok(None);
-        }
-        (file, said)
-    };
-    let measured = source.measure(&file, &plan.counter)?;
-    Ok(Some(Candidate {
-        file,
-        measured,
-        tagged,
-        kept: written.keep,
-        first_kept: written.first_keep,
-        said,
-    }))
 }

@@ -6,6 +6,7 @@ mod outcome;
 mod page;
 mod plan;
 mod policy;
+mod prepare;
 mod session_file;
 mod stages;
 mod strikes;

@@ -1,19 +1,21 @@
 //! What policy and flags mean for one run.
 
 use ctx_cli::{Failure, Io};
-use ctx_policy::{Fallback, Method, Mode, Policy};
+use ctx_policy::{Fallback, Method, Mode, Policy, When};
 use ctx_select::count::MessageCounter;
 use ctx_select::split::Keep;
-use ctx_select::trigger::{DEFAULT_WINDOW, Triggers};
+use ctx_select::trigger::Triggers;
 use ctx_summary::Recognizer;
 use ctx_transcript::{Dialect, dialect};
 
 use super::stages::Measured;
 use super::{Args, policy};
+use crate::counting::Counting;
 use crate::pins::Pin;
 use crate::session::Invalid;
-use crate::tools::split;
+use crate::tools::offload::Template;
 use crate::tools::summarize::{self, LlmArgs, OnFailure, Writer};
+use crate::tools::{prune, split};
 
 /// One policy, and how it is applied.
 #[allow(clippy::struct_excessive_bools)] // Switches that do not depend on each other.
@@ -30,7 +32,8 @@ pub(super) struct Plan {
     pub(super) target: Option<u64>,
     pub(super) dialect: Option<&'static dyn Dialect>,
     pub(super) invalid: Invalid,
-    window: u64,
+    model_window: Option<u64>,
+    counting: Counting,
     pins: Vec<Pin>,
     llm: LlmArgs,
 }
@@ -42,6 +45,8 @@ pub(super) enum Rung {
     Policy,
     /// With a summary half as long, written by rule.
     Smaller,
+    /// That, with the tool results that are kept pruned.
+    Pruned,
     /// That, with only the last turns kept.
     LastTurns,
     /// Only the last turns, without a summary.
@@ -53,9 +58,15 @@ impl Rung {
         match self {
             Self::Policy => "policy",
             Self::Smaller => "smaller-summary",
+            Self::Pruned => "pruned",
             Self::LastTurns => "last-turns",
             Self::LastTurnsAlone => "last-turns-alone",
         }
+    }
+
+    /// Whether tool results that are kept are pruned.
+    pub(super) fn prunes(self) -> bool {
+        matches!(self, Self::Pruned | Self::LastTurns | Self::LastTurnsAlone)
     }
 
     /// Whether less is kept than the policy says.
@@ -75,30 +86,20 @@ impl Plan {
         counting.encoding = counting.encoding.or(policy.general.encoding);
         let counting = counting.resolve()?;
         counting.report(io);
-        let window = policy
-            .trigger
-            .window
-            .or(counting.model.map(|model| model.window))
-            .unwrap_or(DEFAULT_WINDOW);
-        let share = policy.target.share.map(|share| share.of(window));
-        let budget = policy.target.max_history_share.map(|share| {
-            let reserve = policy.target.reserve.unwrap_or(0);
-            share.of(window).min(window.saturating_sub(reserve))
-        });
+        let model_window = counting.model.map(|model| model.window);
+        let window = policy.trigger.window(model_window);
         Ok(Self {
-            triggers: triggers(&policy, window),
+            triggers: policy.trigger.triggers(model_window),
             overflow: args.triggers.overflow,
             only_if_due: args.if_due,
             force: args.force,
             dry_run: args.dry_run,
             counter: counting.counter,
-            target: [policy.target.tokens, share, budget]
-                .into_iter()
-                .flatten()
-                .min(),
+            target: policy.target.max_tokens(window),
+            model_window,
+            counting,
             dialect: args.read.dialect.as_deref().and_then(dialect::by_name),
             invalid: args.read.invalid,
-            window,
             pins: args.pin.clone(),
             llm: llm(args, &policy),
             policy,
@@ -117,7 +118,8 @@ impl Plan {
             Fallback::Smaller => vec![Rung::Smaller],
             Fallback::LastTurns => vec![Rung::LastTurns, Rung::LastTurnsAlone],
             // Taken by the writer itself, or not at all.
-            Fallback::Rule | Fallback::Extractive | Fallback::Prune | Fallback::Fail => Vec::new(),
+            Fallback::Rule | Fallback::Extractive | Fallback::Fail => Vec::new(),
+            Fallback::Prune => vec![Rung::Pruned],
         });
         std::iter::once(Rung::Policy).chain(more).collect()
     }
@@ -135,10 +137,9 @@ impl Plan {
             Keep {
                 messages: keep.messages,
                 turns: keep.turns,
-                tokens: [keep.tokens, self.recent(before)]
-                    .into_iter()
-                    .flatten()
-                    .max(),
+                tokens: self
+                    .policy
+                    .recent_tokens(self.model_window, before.system_tokens),
             }
         };
         split::Plan {
@@ -149,13 +150,14 @@ impl Plan {
         }
     }
 
-    /// The share of the target for the latest messages: of what system messages
-    /// and the policy's own overhead leave of it.
-    fn recent(&self, before: &Measured) -> Option<u64> {
-        let share = self.policy.keep.recent_share?;
-        let target = self.target.unwrap_or(self.window);
-        let taken = before.system_tokens + self.policy.target.overhead;
-        Some(share.of(target.saturating_sub(taken)))
+    /// How results are pruned on the way to a summary, or after it; `None` when
+    /// the policy does not ask for it then.
+    pub(super) fn prune(&self, when: When, dialect: &dyn Dialect) -> Option<prune::Plan> {
+        let prune = &self.policy.prune;
+        if self.policy.general.mode == Mode::SummaryOnly || prune.when != when {
+            return None;
+        }
+        prune::Plan::of_policy(prune, dialect, &self.pins, self.counting)
     }
 
     /// How the rest is summed up on a rung. A preview asks no model.
@@ -167,11 +169,9 @@ impl Plan {
     ) -> Result<summarize::Plan, Failure> {
         let encoding = self.counter.encoding();
         let summary = &self.policy.summary;
-        let most = summary.max_share.map(|share| share.of(before.size.tokens));
-        let wanted = summary.target_tokens.or(summary.tokens);
-        let tokens = wanted
+        let tokens = summary
+            .length(before.size.tokens)
             .unwrap_or(SUMMARY_TOKENS)
-            .min(most.unwrap_or(u64::MAX))
             .max(1);
         let writer = match (rung, summary.method) {
             (Rung::Policy, Method::Llm) if !self.dry_run && self.llm.has_server() => {
@@ -192,25 +192,26 @@ impl Plan {
         })
     }
 
+    /// How what is kept is pruned where the result is too large.
+    pub(super) fn prune_kept(&self, dialect: &dyn Dialect) -> Option<prune::Plan> {
+        let fallback = self.prune(When::Fallback, dialect);
+        fallback.or_else(|| self.prune(When::Before, dialect))
+    }
+
+    /// What stands in the place of an offloaded result.
+    pub(super) fn reference(&self) -> Result<Template, Failure> {
+        let reference = &self.policy.offload.reference;
+        reference.parse().map_err(Failure::new)
+    }
+
+    /// Whether anything leaves the session as old.
+    pub(super) fn sums_up_or_drops(&self) -> bool {
+        self.policy.general.mode != Mode::PruneOnly
+    }
+
     /// Whether anything is summed up at all.
     pub(super) fn sums_up(&self) -> bool {
         self.policy.summary.method != Method::None && self.policy.general.mode != Mode::PruneOnly
-    }
-}
-
-fn triggers(policy: &Policy, window: u64) -> Triggers {
-    let trigger = &policy.trigger;
-    Triggers {
-        messages: trigger.messages,
-        tokens: trigger.tokens,
-        share: trigger.share,
-        reserve: trigger.reserve,
-        window,
-        tool_bytes: trigger.tool_bytes,
-        turns: trigger.turns,
-        min_messages: trigger.min_messages,
-        flush_share: trigger.flush_share,
-        on_overflow: trigger.on_overflow,
     }
 }
 

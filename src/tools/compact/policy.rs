@@ -1,8 +1,11 @@
 //! The policy that applies: what is built in, a preset, a configuration file,
 //! flags; the later one wins.
 
+use std::fs;
+use std::path::Path;
+
 use ctx_cli::{Failure, Io};
-use ctx_policy::{Policy, names, preset};
+use ctx_policy::{Config, Policy, names, preset};
 
 use super::Args;
 
@@ -10,8 +13,32 @@ const DEFAULT: &str = "default";
 
 /// The policy that the flags ask for, before they override it.
 pub(super) fn of(args: &Args, io: &mut Io) -> Result<Policy, Failure> {
-    let _ = io;
-    named(args.preset.as_deref().unwrap_or(DEFAULT))
+    let config = args
+        .config
+        .as_deref()
+        .map(|path| read(path, io))
+        .transpose()?;
+    let said = config.as_ref().and_then(|config| config.preset.as_deref());
+    let name = args.preset.as_deref().or(said).unwrap_or(DEFAULT);
+    let mut policy = named(name)?;
+    if let Some(config) = &config {
+        policy = policy.layer(&config.layer);
+    }
+    let variable = |name: &str| std::env::var(name).ok();
+    let environment = ctx_policy::environment(name, variable).map_err(Failure::new)?;
+    Ok(policy.layer(&environment))
+}
+
+fn read(path: &Path, io: &mut Io) -> Result<Config, Failure> {
+    let name = path.display().to_string();
+    let text = fs::read_to_string(path)
+        .map_err(|error| Failure::new(format_args!("cannot read: {error}")).at(&name, None))?;
+    let config = ctx_policy::read_config(&text, Some(&name))
+        .map_err(|error| Failure::new(error).at(&name, None))?;
+    for warning in &config.warnings {
+        io.warn(format_args!("{name}: {warning}"));
+    }
+    Ok(config)
 }
 
 fn named(name: &str) -> Result<Policy, Failure> {

@@ -7,9 +7,10 @@ use ctx_cli::{Failure, Io};
 use ctx_select::trigger::Step;
 use ctx_store::{Kind, NewContent, Replaced, Replacement, SessionId, Store, hash};
 
-use super::ladder::{Candidate, Climbed, climb};
+use super::ladder::{Candidate, Climb, Climbed};
 use super::outcome::{Outcome, Report};
 use super::plan::{Plan, Rung};
+use super::prepare::Stores;
 use super::stages::{Measured, Source, again};
 use super::strikes;
 use crate::store::failure;
@@ -77,16 +78,17 @@ impl<'a> Job<'a> {
     pub(super) fn build(
         &mut self,
         input: &File,
+        stores: Stores<'_>,
         io: &mut Io,
     ) -> Result<Option<Candidate>, Failure> {
-        let Climbed { result, attempts } = climb(
-            self.plan,
-            &self.source,
-            input,
-            &self.before,
-            !self.report.due.is_empty(),
-            io,
-        )?;
+        let climb = Climb {
+            plan: self.plan,
+            source: &self.source,
+            before: &self.before,
+            stores,
+            due: !self.report.due.is_empty(),
+        };
+        let Climbed { result, attempts } = climb.climb(input, io)?;
         let report = &mut self.report;
         report.attempts = attempts;
         match result {
@@ -100,7 +102,7 @@ impl<'a> Job<'a> {
                 report.current_tokens = size.tokens;
                 report.freed_tokens = report.previous_tokens - size.tokens;
                 report.current_messages = size.messages;
-                report.preserved_count = Some(candidate.kept);
+                report.preserved_count = candidate.kept;
                 report.first_kept_index = candidate.first_kept;
                 report.summary = candidate.said.as_ref().map(|said| said.text.clone());
                 Ok(Some(candidate))
@@ -118,14 +120,14 @@ pub(super) fn compact(
     io: &mut Io,
 ) -> Result<Report, Failure> {
     let name = path.display().to_string();
-    if plan.dry_run || !plan.policy.general.enabled {
-        return preview(plan, path, &name, io);
-    }
     let store = open_store()?;
     let session = match session {
         Some(session) => session.clone(),
         None => SessionId::of_file(path).map_err(failure)?,
     };
+    if plan.dry_run || !plan.policy.general.enabled {
+        return preview(plan, path, &name, Stores::Of(&store, &session), io);
+    }
     let replacement = store.begin_replacement(path, &session).map_err(failure)?;
     let input = replacement.bytes().map_err(failure)?;
     let mut job = Job::of(plan, &name, &input)?;
@@ -145,8 +147,14 @@ pub(super) fn compact(
     Ok(job.report)
 }
 
-/// What would be done, without the store.
-fn preview(plan: &Plan, path: &Path, name: &str, io: &mut Io) -> Result<Report, Failure> {
+/// What would be done; the store is not touched.
+fn preview(
+    plan: &Plan,
+    path: &Path,
+    name: &str,
+    stores: Stores<'_>,
+    io: &mut Io,
+) -> Result<Report, Failure> {
     let file = File::open(path).map_err(|error| {
         Failure::new(format_args!("cannot read: {error}"))
             .at(name, None)
@@ -162,7 +170,7 @@ fn preview(plan: &Plan, path: &Path, name: &str, io: &mut Io) -> Result<Report, 
         Step::None => job.report.end(Outcome::NotDue),
         Step::Flush => job.report.end(Outcome::Flushed),
         Step::Compact => {
-            job.build(&file, io)?;
+            job.build(&file, stores, io)?;
         }
     }
     Ok(job.report)
@@ -177,14 +185,15 @@ fn replace(
     io: &mut Io,
 ) -> Result<(), Failure> {
     let input = replacement.bytes().map_err(failure)?;
-    let Some(candidate) = job.build(&input, io)? else {
+    let stores = Stores::Of(store, session);
+    let Some(candidate) = job.build(&input, stores, io)? else {
         if job.report.outcome != Outcome::NothingToDo {
             strikes::add(replacement, &job.before)?;
         }
         return Ok(());
     };
-    if job.plan.policy.summary.extract {
-        let items = job.source.extract(&candidate.tagged, session)?;
+    if let (true, Some(tagged)) = (job.plan.policy.summary.extract, &candidate.tagged) {
+        let items = job.source.extract(tagged, session)?;
         extract::into_memory(open_store()?, &items)?;
     }
     let sha256 = hash(&mut again(&candidate.file)?).map_err(|error| cannot_spool(&error))?;

@@ -13,8 +13,9 @@ use ctx_transcript::{Dialect, Offence, Options, Rule, Validator, Zone, ZoneReade
 use crate::output::Output;
 use crate::session::{Invalid, Session};
 use crate::tagged::cannot_spool;
+use crate::tools::offload::{self, Restorer, Taker};
 use crate::tools::summarize::{self, Said};
-use crate::tools::{extract, split};
+use crate::tools::{extract, prune, split};
 
 /// A session's bytes, and how they are read.
 pub(super) struct Source {
@@ -168,6 +169,39 @@ impl Source {
         })?;
         output.finish()?;
         Ok(rest)
+    }
+
+    /// Prunes tool results.
+    pub(super) fn prune(
+        &self,
+        plan: &prune::Plan,
+        input: &File,
+        io: &mut Io,
+    ) -> Result<File, Failure> {
+        let pruned = temporary()?;
+        let output = Output::to_file(again(&pruned)?);
+        prune::prune(plan, &mut self.session(input)?, output, io)?;
+        Ok(pruned)
+    }
+
+    /// Takes large results out.
+    pub(super) fn offload(&self, taker: &mut Taker<'_>, input: &File) -> Result<File, Failure> {
+        let rest = temporary()?;
+        let output = Output::to_file(again(&rest)?);
+        offload::change(taker, &mut self.session(input)?, output, false)?;
+        Ok(rest)
+    }
+
+    /// Puts results back into what is old.
+    pub(super) fn restore_old(
+        &self,
+        restorer: &mut Restorer<'_>,
+        tagged: &File,
+    ) -> Result<File, Failure> {
+        let whole = temporary()?;
+        let output = Output::to_file(again(&whole)?);
+        offload::change(restorer, &mut self.session(tagged)?, output, true)?;
+        Ok(whole)
     }
 
     /// What the old zone holds for memory.

@@ -17,18 +17,19 @@ use std::path::{Path, PathBuf};
 use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool, parse_count};
 use ctx_store::{SessionId, Store, real_path};
+use ctx_transcript::{Zone, ZoneReader};
 
 use crate::counting::CountingArgs;
-use crate::output::OutputArgs;
+use crate::output::{Output, OutputArgs};
 use crate::session::{Invalid, ReadArgs, Session};
 use crate::store::{StoreArgs, failure, session_id};
 use crate::tagged::TaggedWriter;
 use change::{Change, Reading};
-use restore::Restorer;
+pub(crate) use restore::Restorer;
 use show::Wanted;
 use stream::Stream;
-use take::{Limits, Taker};
-use template::Template;
+pub(crate) use take::{Limits, Taker};
+pub(crate) use template::Template;
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -295,6 +296,37 @@ fn open(args: &Args, plan: &Plan<'_>, io: &mut Io) -> Result<Session, Failure> {
         ));
     }
     Ok(session)
+}
+
+/// Takes large results out of one session, or puts them back; of a tagged
+/// session only in the old zone when `only_old`.
+pub(crate) fn change(
+    change: &mut dyn Change,
+    session: &mut Session,
+    mut output: Output<'_>,
+    only_old: bool,
+) -> Result<(), Failure> {
+    let reading = Reading {
+        dialect: session.dialect(),
+        batch: false,
+        protect_last: 0,
+    };
+    let mut zones = ZoneReader::default();
+    session.each(|record| {
+        if zones.read(record) != Zone::Old && only_old {
+            return output.write(record.bytes);
+        }
+        let Some(bytes) = reading.changed(record, change)? else {
+            return output.write(record.bytes);
+        };
+        let Some((splice, mut tag)) = record.splice().zip(record.tag()) else {
+            return output.write(&bytes);
+        };
+        // What it said of the record is not true any more.
+        (tag.bytes, tag.tokens, tag.encoding) = (None, None, None);
+        output.with(|out| splice.write(&bytes, &tag, out))
+    })?;
+    output.finish()
 }
 
 /// Where the records go; `None` in a dry run.

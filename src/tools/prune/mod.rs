@@ -10,13 +10,15 @@ mod ttl;
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser, ValueEnum};
-use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Tool, parse_count, parse_share};
+use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Tool, parse_count};
 use ctx_select::prune::Glob;
+use ctx_select::share::Share;
 
 use crate::counting::CountingArgs;
-use crate::output::OutputArgs;
+use crate::output::{Output, OutputArgs};
 use crate::pins::Pin;
-use crate::session::ReadArgs;
+use crate::session::{ReadArgs, Session};
+pub(crate) use plan::Plan;
 use stream::Stream;
 use ttl::{Time, Ttl};
 
@@ -28,6 +30,7 @@ use ttl::{Time, Ttl};
 /// a handle, [ctx:HASH BYTES bytes TOKENS tokens]: the beginning of the
 /// original's sha256, and its size. Nothing is replaced by what is not smaller.
 #[derive(Debug, Parser)]
+#[allow(clippy::struct_excessive_bools)] // Flags.
 struct Args {
     /// Session to prune; stdin when there is none, or for -
     #[arg(value_name = "FILE")]
@@ -40,15 +43,15 @@ struct Args {
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
     max_chars: Option<u64>,
     /// Share of that limit kept of a result's beginning [default: 0.3]
-    #[arg(long, value_name = "SHARE", value_parser = parse_share, help_heading = "Rules")]
-    head_share: Option<f64>,
+    #[arg(long, value_name = "SHARE", help_heading = "Rules")]
+    head_share: Option<Share>,
     /// Share of that limit kept of a result's end [default: 0.3]
-    #[arg(long, value_name = "SHARE", value_parser = parse_share, help_heading = "Rules")]
-    tail_share: Option<f64>,
+    #[arg(long, value_name = "SHARE", help_heading = "Rules")]
+    tail_share: Option<Share>,
     /// Lines that look like errors, kept of what is cut out [default: 10]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
     rescue_lines: Option<u64>,
-    /// Put a placeholder in the place of every old tool result
+    /// Put a placeholder in the place of tool results that nothing protects
     #[arg(long, help_heading = "Rules")]
     clear: bool,
     /// The placeholder of --clear
@@ -140,6 +143,8 @@ struct Args {
 enum Needless {
     /// Reasoning before the latest turn, and messages that are empty without it
     Reasoning,
+    /// Replies that say nothing and call nothing
+    Empty,
     /// Results of reading a file that was read or written again later
     Superseded,
     /// Results that a later result of the same tool repeats
@@ -166,6 +171,19 @@ pub const TOOL: Tool = Tool {
 
 fn parse(matches: &ArgMatches) -> Result<Args, Failure> {
     Args::from_arg_matches(matches).map_err(Failure::new)
+}
+
+/// Prunes one session by a plan.
+pub(crate) fn prune(
+    plan: &Plan,
+    session: &mut Session,
+    output: Output<'_>,
+    io: &mut Io,
+) -> Result<(), Failure> {
+    let name = session.name.clone();
+    let mut stream = Stream::new(plan, session.dialect(), &name);
+    session.each(|record| stream.take(record))?;
+    stream.finish(true, io)?.write(0, output)
 }
 
 fn run(args: &Args, io: &mut Io) -> Outcome {

@@ -1,6 +1,7 @@
 //! What the flags of `ctx-prune` mean.
 
 use ctx_cli::Failure;
+use ctx_policy::{Clear, Drop, Prune};
 use ctx_select::prune::{MAX_NOTE, Policy, ToolFilter, Trim};
 use ctx_transcript::{Dialect, Zone};
 
@@ -11,7 +12,7 @@ use crate::pins::Pin;
 use crate::session::{BadLines, Invalid};
 
 /// What the flags mean.
-pub(super) struct Plan {
+pub(crate) struct Plan {
     pub(super) policy: Policy,
     pub(super) pins: Vec<Pin>,
     pub(super) zone: Option<Zone>,
@@ -28,6 +29,7 @@ impl Args {
             trim: self.trimming()?,
             clear: self.clear.then(|| self.placeholder.clone()),
             reasoning: drops(Needless::Reasoning),
+            empty: drops(Needless::Empty),
             superseded: drops(Needless::Superseded),
             duplicates: drops(Needless::Duplicates),
             noise: drops(Needless::Noise),
@@ -77,7 +79,7 @@ impl Args {
             tail_share: self.tail_share.unwrap_or(default.tail_share),
             rescue_lines: self.rescue_lines.map_or(default.rescue_lines, size),
         };
-        if trim.head_share + trim.tail_share > 1.0 {
+        if trim.head_share.of(WHOLE) + trim.tail_share.of(WHOLE) > WHOLE {
             return Err(
                 Failure::new("--head-share and --tail-share are more than the whole")
                     .hint("together they are 1 at most"),
@@ -88,6 +90,50 @@ impl Args {
 }
 
 impl Plan {
+    /// What a compaction's policy says of pruning; `None` when it says nothing.
+    pub(crate) fn of_policy(
+        prune: &Prune,
+        dialect: &dyn Dialect,
+        pins: &[Pin],
+        counting: Counting,
+    ) -> Option<Self> {
+        let drops = |what| prune.drop.contains(&what);
+        let default = Trim::default();
+        let trim = prune.max_chars.map(|chars| Trim {
+            max_chars: size(chars),
+            head_share: prune.head_share,
+            tail_share: prune.tail_share,
+            ..default
+        });
+        let globs = |texts: &[String]| texts.iter().filter_map(|text| text.parse().ok()).collect();
+        let policy = Policy {
+            trim,
+            clear: (prune.clear == Clear::Always).then(|| prune.placeholder.clone()),
+            reasoning: drops(Drop::Reasoning),
+            superseded: drops(Drop::Superseded),
+            duplicates: drops(Drop::Duplicates),
+            noise: drops(Drop::Noise),
+            empty: drops(Drop::Empty),
+            argument_chars: None,
+            window_messages: prune.window_messages,
+            protect_last: size(prune.protect_last),
+            tools: ToolFilter {
+                allow: globs(&prune.allow),
+                deny: globs(&prune.deny),
+            },
+            user_first: needs_user_first(dialect.rules()),
+        };
+        policy.does_anything().then(|| Self {
+            policy,
+            pins: pins.to_vec(),
+            zone: None,
+            min_gain: prune.min_gain.unwrap_or(0),
+            counting,
+            strict: false,
+            invalid: Invalid::Keep,
+        })
+    }
+
     /// How many records of the input are left out because they are bad.
     pub(super) fn left_out(&self, bad: &BadLines) -> u64 {
         match self.invalid {
@@ -96,6 +142,9 @@ impl Plan {
         }
     }
 }
+
+/// Shares have six decimals.
+const WHOLE: u64 = 1_000_000;
 
 /// No text is longer than memory.
 fn size(count: u64) -> usize {

@@ -8,7 +8,7 @@ mod stream;
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser, ValueEnum};
-use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool, parse_count, parse_share};
+use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool, parse_count};
 use ctx_transcript::{Options, ZoneReader};
 
 use crate::counting::CountingArgs;
@@ -190,4 +190,11 @@ fn strip(args: &Args, mut session: Session, io: &mut Io) -> Outcome {
     }
     output.finish()?;
     Ok(ExitStatus::Done)
+}
+
+fn parse_share(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|share| (0.0..=1.0).contains(share))
+        .ok_or_else(|| "expected a share from 0 to 1, such as 0.3".to_owned())
 }

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use ctx_transcript::{Call, Dialect, Edits, Handle, Message, Object, Outline, Part, ToolResult};
+use ctx_transcript::{
+    Call, Dialect, Edits, Handle, Message, Object, Outline, Part, Role, ToolResult,
+};
 
 use super::errors::{first_chars, looks_like_error};
 use super::files::FileUse;
@@ -23,6 +25,8 @@ pub enum Facts<'a> {
         results: Vec<ResultFacts>,
         /// Whether it holds reasoning, and anything else.
         reasoning: Reasoning,
+        /// Whether it is a reply that says nothing and calls nothing.
+        empty: bool,
         /// Whether it must stay as it is: a selector pins it, or its zone is not
         /// the one to be pruned.
         fixed: bool,
@@ -98,6 +102,7 @@ impl<'a> Facts<'a> {
                 .map(|(result, place)| ResultFacts::of(result, place.is_some(), policy))
                 .collect(),
             reasoning: Reasoning::in_message(dialect, object),
+            empty: message.role == Role::Assistant && message.parts.iter().all(is_blank),
             fixed,
         }
     }
@@ -116,13 +121,16 @@ impl Reasoning {
         let text = edits.of_object(object);
         let rest = Object::parse(&text).ok();
         let rest = rest.as_ref().and_then(|rest| dialect.message(rest));
-        let is_blank = |part: &Part<'_>| matches!(part, Part::Text(text) if text.trim().is_empty());
         if rest.is_some_and(|rest| rest.parts.iter().all(is_blank)) {
             Self::Only
         } else {
             Self::Some
         }
     }
+}
+
+fn is_blank(part: &Part<'_>) -> bool {
+    matches!(part, Part::Text(text) if text.trim().is_empty())
 }
 
 impl CallFacts {

@@ -52,6 +52,7 @@ enum Fact {
 }
 
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
 struct Said {
     role: Role,
     begins_turn: bool,
@@ -59,6 +60,7 @@ struct Said {
     fixed: bool,
     calls: bool,
     reasoning: Reasoning,
+    empty: bool,
     answers: Vec<Answer>,
 }
 
@@ -123,6 +125,7 @@ impl<'p> Pruner<'p> {
             calls,
             results,
             reasoning,
+            empty,
             fixed,
         } = facts
         else {
@@ -136,6 +139,7 @@ impl<'p> Pruner<'p> {
             fixed,
             calls: !calls.is_empty() || !outline.calls.is_empty(),
             reasoning,
+            empty,
             answers: results
                 .into_iter()
                 .map(|result| self.answer(result))
@@ -171,15 +175,17 @@ impl<'p> Pruner<'p> {
             let Some(said) = fact.said().filter(|said| index < open && !said.is_fixed()) else {
                 return Verdict::Keep;
             };
-            let is_past = turn.is_some_and(|turn| index < turn);
-            let reasoning = match said.reasoning {
-                Reasoning::No => false,
-                Reasoning::Some => self.policy.reasoning && is_past,
-                Reasoning::Only if self.policy.reasoning && is_past && first != Some(index) => {
-                    return Verdict::Drop(Gone::Empty);
-                }
-                Reasoning::Only => false,
-            };
+            let reasoning = self.policy.reasoning
+                && said.reasoning != Reasoning::No
+                && turn.is_some_and(|turn| index < turn);
+            let is_empty = said.reasoning == Reasoning::Only && reasoning;
+            if is_empty || (said.empty && self.policy.empty) {
+                return if first == Some(index) {
+                    Verdict::Keep
+                } else {
+                    Verdict::Drop(Gone::Empty)
+                };
+            }
             let changes = Changes {
                 results: std::mem::take(&mut actions[index]),
                 reasoning,

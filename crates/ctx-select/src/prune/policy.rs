@@ -1,9 +1,11 @@
 //! What is to be pruned: every rule is off unless asked for.
 
 use super::tools::ToolFilter;
+use crate::share::Share;
 
 /// What a user asks for.
 #[derive(Clone, Debug, Default)]
+#[allow(clippy::struct_excessive_bools)] // Rules that do not depend on each other.
 pub struct Policy {
     /// Shorten long results.
     pub trim: Option<Trim>,
@@ -11,6 +13,8 @@ pub struct Policy {
     pub clear: Option<String>,
     /// Drop the reasoning of replies before the latest turn.
     pub reasoning: bool,
+    /// Drop replies that say nothing and call nothing.
+    pub empty: bool,
     /// Clear what was read from a file that was read or written again later.
     pub superseded: bool,
     /// Clear results that a later result of the same tool repeats.
@@ -34,6 +38,7 @@ impl Policy {
     pub fn does_anything(&self) -> bool {
         self.changes_results()
             || self.reasoning
+            || self.empty
             || self.argument_chars.is_some()
             || self.window_messages.is_some()
     }
@@ -48,14 +53,14 @@ impl Policy {
 }
 
 /// How a long text is shortened.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trim {
     /// Texts with more characters are shortened.
     pub max_chars: usize,
     /// The share of that limit that is kept of the text's beginning.
-    pub head_share: f64,
+    pub head_share: Share,
     /// The share of that limit that is kept of its end.
-    pub tail_share: f64,
+    pub tail_share: Share,
     /// How many lines that look like errors are kept of what is between.
     pub rescue_lines: usize,
 }
@@ -64,8 +69,8 @@ impl Default for Trim {
     fn default() -> Self {
         Self {
             max_chars: 10_000,
-            head_share: 0.3,
-            tail_share: 0.3,
+            head_share: Share::of_percent(30),
+            tail_share: Share::of_percent(30),
             rescue_lines: 10,
         }
     }

@@ -357,6 +357,25 @@ fn reasoning_goes_before_the_latest_turn_only() {
 }
 
 #[test]
+fn empty_replies_go_and_nothing_else_that_is_empty() {
+    let policy = Policy {
+        empty: true,
+        ..Policy::default()
+    };
+    let empty = "{\"role\":\"assistant\",\"content\":\" \\n\"}";
+    let session = Session::default()
+        .line(empty)
+        .said("user", "")
+        .line(empty)
+        .line("{\"role\":\"assistant\",\"content\":null}")
+        .tool("ls", "{}", "")
+        .line("{\"role\":\"assistant\",\"content\":\"\",\"refusal\":\"no\"}");
+    let (left, _) = prune_with(chat(), &policy, &session.0, &[]);
+    let gone: Vec<usize> = (0..left.len()).filter(|at| left[*at].is_none()).collect();
+    assert_eq!(gone, [2, 3]);
+}
+
+#[test]
 fn arguments_stay_json() {
     let policy = Policy {
         argument_chars: Some(1_000),

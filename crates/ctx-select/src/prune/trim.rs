@@ -3,6 +3,7 @@
 
 use super::errors::{errors_in, first_chars};
 use super::policy::Trim;
+use crate::share::Share;
 
 /// What a trimmed text may have beside head, tail and rescued lines: the lines
 /// that tell of the cut, with numbers of any length.
@@ -37,7 +38,9 @@ impl Trim {
                 1 => "a line of them looks like an error".to_owned(),
                 count => format!("{count} lines of them look like errors"),
             };
-            trimmed.push_str(&format!("... ({lines}) ...\n{}\n...\n", errors.join("\n")));
+            let errors = errors.join("\n");
+            let rescued = format!("... ({lines}) ...\n{errors}\n...\n");
+            trimmed.push_str(&rescued);
         }
         trimmed.push_str(&text[end..]);
         Some(trimmed)
@@ -61,20 +64,19 @@ impl Trim {
     }
 }
 
-/// Limits are far below 2^52, where this is exact.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn share(limit: usize, share: f64) -> usize {
-    ((limit as f64 * share).floor() as usize).min(limit)
+/// A share is not more than the whole.
+fn share(limit: usize, share: Share) -> usize {
+    usize::try_from(share.of(limit as u64)).unwrap_or(limit)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Trim;
+    use super::{Share, Trim};
 
     const TEN: Trim = Trim {
         max_chars: 10,
-        head_share: 0.3,
-        tail_share: 0.3,
+        head_share: Share::of_percent(30),
+        tail_share: Share::of_percent(30),
         rescue_lines: 10,
     };
 
@@ -99,24 +101,18 @@ mod tests {
     }
 
     #[test]
-    fn shares_of_nothing_and_of_all() {
-        let shares = |head_share, tail_share| {
+    fn shares_of_little_and_of_all() {
+        let shares = |head, tail| {
             let trim = Trim {
-                head_share,
-                tail_share,
+                head_share: Share::of_percent(head),
+                tail_share: Share::of_percent(tail),
                 ..TEN
             };
             trim.apply("0123456789ab", false).expect("too long")
         };
-        assert_eq!(shares(0.0, 0.0), "\n... (12 chars truncated) ...\n");
-        assert_eq!(
-            shares(1.0, 0.0),
-            "0123456789\n... (2 chars truncated) ...\n"
-        );
-        assert_eq!(
-            shares(0.7, 0.7),
-            "0123456\n... (2 chars truncated) ...\n9ab"
-        );
+        assert_eq!(shares(1, 9), "\n... (12 chars truncated) ...\n");
+        assert_eq!(shares(100, 1), "0123456789\n... (2 chars truncated) ...\n");
+        assert_eq!(shares(70, 70), "0123456\n... (2 chars truncated) ...\n9ab");
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub enum Verdict {
 pub enum Gone {
     /// It is before the window of messages.
     Window,
-    /// Without its reasoning nothing is left of it.
+    /// It says nothing, or nothing without its reasoning.
     Empty,
 }
 
@@ -59,7 +59,7 @@ pub enum Rule {
     Reasoning,
     /// Strings inside call arguments were shortened.
     Arguments,
-    /// Messages were empty without their reasoning.
+    /// Messages were empty.
     Empty,
     /// Records were before the window.
     Window,

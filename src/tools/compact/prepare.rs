@@ -1,0 +1,123 @@
+//! What makes a session smaller without a summary, and is done first: large
+//! results into files, pruning.
+
+use std::fs::File;
+
+use ctx_cli::{Failure, Io};
+use ctx_policy::When;
+use ctx_select::trigger::Step;
+use ctx_store::{SessionId, Store};
+
+use super::ladder::{Candidate, Climb};
+use super::plan::Plan;
+use super::stages::{Measured, again};
+use crate::tools::offload::{Limits, Restorer, Taker};
+
+/// Where offloaded results lie, and whether they are written.
+#[derive(Clone, Copy)]
+pub(super) enum Stores<'a> {
+    /// A filter: nothing is offloaded.
+    None,
+    Of(&'a Store, &'a SessionId),
+}
+
+/// The session after the first steps.
+pub(super) struct Prepared {
+    pub(super) file: File,
+    pub(super) measured: Measured,
+    pub(super) what: &'static str,
+    /// Whether nothing need be summed up any more.
+    pub(super) is_enough: bool,
+}
+
+impl Prepared {
+    pub(super) fn candidate(self) -> Candidate {
+        Candidate {
+            file: self.file,
+            measured: self.measured,
+            tagged: None,
+            kept: None,
+            first_kept: None,
+            said: None,
+        }
+    }
+}
+
+impl<'a> Stores<'a> {
+    /// What puts offloaded results back before they are summed up, when the policy
+    /// has any.
+    pub(super) fn restorer(self, plan: &Plan) -> Result<Option<Restorer<'a>>, Failure> {
+        let offload = &plan.policy.offload;
+        match self {
+            Self::Of(store, session)
+                if offload.restore_before_summary && offload.min_tokens.is_some() =>
+            {
+                Restorer::new(store, session, plan.reference()?).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Offloads and prunes as the policy says; `None` when it says nothing of it.
+pub(super) fn prepare(
+    climb: &Climb<'_>,
+    input: &File,
+    io: &mut Io,
+) -> Result<Option<Prepared>, Failure> {
+    if let Some(prepared) = offload(climb, input)? {
+        return Ok(Some(prepared));
+    }
+    let Climb { plan, source, .. } = climb;
+    let Some(prune) = plan.prune(When::Before, source.dialect) else {
+        return Ok(None);
+    };
+    let file = source.prune(&prune, input, io)?;
+    let measured = source.measure(&file, &plan.counter)?;
+    if measured.size.tokens == climb.before.size.tokens && plan.sums_up_or_drops() {
+        return Ok(None);
+    }
+    let fits = plan.fits(measured.size.context()) && !is_due(plan, &measured);
+    Ok(Some(Prepared {
+        is_enough: !plan.sums_up_or_drops() || (plan.only_if_due && fits),
+        what: "pruned-first",
+        file,
+        measured,
+    }))
+}
+
+/// Takes large results out. That is enough when it freed as much as the policy
+/// wants, or the session is not due any more.
+fn offload(climb: &Climb<'_>, input: &File) -> Result<Option<Prepared>, Failure> {
+    let Climb { plan, source, .. } = climb;
+    let offload = &plan.policy.offload;
+    let (Some(min_tokens), Stores::Of(store, session)) = (offload.min_tokens, climb.stores) else {
+        return Ok(None);
+    };
+    let limits = Limits {
+        min_tokens,
+        enough: None,
+    };
+    let reference = plan.reference()?;
+    let counter = plan.counter;
+    let mut taker = Taker::new(store, session, reference, counter, limits, plan.dry_run)?;
+    let file = source.offload(&mut taker, input)?;
+    if taker.taken.is_empty() {
+        return Ok(None);
+    }
+    taker.finish(&[None])?;
+    let measured = source.measure(&again(&file)?, &counter)?;
+    let freed_enough = offload
+        .enough_tokens
+        .is_some_and(|enough| taker.freed >= enough);
+    Ok(Some(Prepared {
+        is_enough: plan.only_if_due && (freed_enough || !is_due(plan, &measured)),
+        what: "offloaded",
+        file,
+        measured,
+    }))
+}
+
+fn is_due(plan: &Plan, measured: &Measured) -> bool {
+    plan.triggers.check(&measured.size).step == Step::Compact
+}
