@@ -4,6 +4,7 @@ complete -c ctx-prune -l tail-share -d 'Share of that limit kept of a result\'s 
 complete -c ctx-prune -l rescue-lines -d 'Lines that look like errors, kept of what is cut out [default: 10]' -r
 complete -c ctx-prune -l placeholder -d 'The placeholder of --clear' -r
 complete -c ctx-prune -l drop -d 'Drop this too (can be repeated)' -r -f -a "reasoning\t'Reasoning before the latest turn, and messages that are empty without it'
+empty\t'Replies that say nothing and call nothing'
 superseded\t'Results of reading a file that was read or written again later'
 duplicates\t'Results that a later result of the same tool repeats'
 noise\t'Terminal escapes and base64 inside results'"
@@ -35,7 +36,7 @@ complete -c ctx-prune -l color -d 'When to colour what is shown on a terminal' -
 always\t'Always'
 never\t'Never'"
 complete -c ctx-prune -l trim -d 'Trim long tool results: keep their beginning, their end, and errors between'
-complete -c ctx-prune -l clear -d 'Put a placeholder in the place of every old tool result'
+complete -c ctx-prune -l clear -d 'Put a placeholder in the place of tool results that nothing protects'
 complete -c ctx-prune -s n -l dry-run -d 'Show by rule what would be freed, and write no records'
 complete -c ctx-prune -l strict -d 'Fail when the input breaks a rule of its API already'
 complete -c ctx-prune -l batch -d 'Take each line as one conversation: {"messages":[…]}'
