@@ -19,6 +19,7 @@ fn ordinary(tool: &Tool) -> (Vec<&'static str>, Vec<u8>) {
     let session = || fs::read(SESSION).expect("the example");
     match tool.name {
         "ctx-check" | "ctx-count" | "ctx-extract" | "ctx-split" => (vec![], session()),
+        "ctx-compact" => (vec!["--keep-turns=3"], session()),
         "ctx-gc" => (vec!["-n"], vec![]),
         "ctx-prune" => (vec!["--clear"], session()),
         "ctx-rollback" => (vec!["--help"], vec![]),
