@@ -20,10 +20,9 @@ fn ordinary(tool: &Tool) -> (Vec<&'static str>, Vec<u8>) {
     match tool.name {
         "ctx-check" | "ctx-count" | "ctx-extract" | "ctx-split" => (vec![], session()),
         "ctx-gc" => (vec!["-n"], vec![]),
-        "ctx-offload" => (vec!["-s", "demo"], session()),
         "ctx-prune" => (vec!["--clear"], session()),
         "ctx-rollback" => (vec!["--help"], vec![]),
-        "ctx-snapshot" => (vec!["-s", "demo"], session()),
+        "ctx-offload" | "ctx-snapshot" => (vec!["-s", "demo"], session()),
         "ctx-summarize" => (vec!["--partial"], session()),
         other => panic!("{other}: add an ordinary call of it here"),
     }

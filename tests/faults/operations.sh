@@ -6,7 +6,7 @@
 #   listed   number of snapshots after the run that follows the fault
 # shellcheck shell=bash disable=SC2034,SC2154
 
-operations='first snapshot stdin hold rollback undo restore gc undelete purge forget extract'
+operations='first snapshot stdin hold rollback undo restore gc undelete purge forget extract offload'
 controls='control_in_place control_no_snapshot'
 
 ids() { "$bin/ctx-snapshot" --store "$tmp/work/store" "$@"; }
@@ -112,6 +112,23 @@ seed_extract() {
     [ "$memory" != "$(memory_hash)" ] # It does write something.
 }
 memory_hash() { (cd "$tmp/work/memory" && find . -name '*.md' -type f | sort | xargs sha256sum) | sha256sum; }
+
+# Large results leave the live file; what is in it then must be there to be put back.
+seed_offload() {
+    { live 2 >/dev/null; cat "$tmp/work/live.jsonl"
+      printf '{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":""}}]}\n'
+      printf '{"role":"tool","tool_call_id":"c","content":"%s"}\n' "$(seq -s' ' 900)"; } >"$tmp/before"
+    cp "$tmp/before" "$tmp/work/live.jsonl"
+    old=$(hash_of "$tmp/work/live.jsonl") keep= exist= listed=0
+    command=()
+    [ -x "$bin/ctx-offload" ] || return 0
+    command=("$bin/ctx-offload" --store "$tmp/work/store" -s demo --min-tokens 500 live.jsonl -o live.jsonl)
+    (cd "$tmp/work" && "${command[@]}") || return
+    new=$(hash_of "$tmp/work/live.jsonl")
+    rm -rf "$tmp/work/store" && mv "$tmp/before" "$tmp/work/live.jsonl"
+    [ "$old" != "$new" ] # It does take something out.
+}
+put_back() { "$bin/ctx-offload" --store "$tmp/work/store" -s demo --restore "$tmp/work/live.jsonl" 2>/dev/null | sha256sum | cut -d' ' -f1; }
 
 # What people write instead. The first one even saves the file before it cuts it
 # to nothing and fills it again.

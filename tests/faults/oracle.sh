@@ -27,7 +27,7 @@ consistent() {
     local live all
     live=$(live_hash)
     [ "$live" = "$old" ] || [ "$live" = "$new" ] || { echo "live is neither old nor new"; return 1; }
-    all=$(stored; echo "$live"; echo none)
+    all=$(stored; echo "$live"; echo none; [ "$operation" != offload ] || put_back)
     among "$old" "$all" || { echo "the old bytes are lost"; return 1; }
     among "$exist" "$all" || { echo "bytes are lost from the store"; return 1; }
     [ "$operation" != extract ] || grep -qx -- "- mine, for ever" "$tmp/work/memory/extracted/decisions.md" ||

@@ -7,6 +7,7 @@
 mod completions;
 mod exit_status;
 mod man;
+mod policies;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -45,6 +46,7 @@ pub fn generated() -> io::Result<Files> {
     files.insert(PathBuf::from("man/ctx.7"), man::overview());
     let statuses = exit_status::page(ctx_tools::TOOLS);
     files.insert(PathBuf::from("docs/exit-status.md"), statuses);
+    files.insert(PathBuf::from("docs/policies.md"), policies::page());
     Ok(files)
 }
 
@@ -150,6 +152,7 @@ mod tests {
                 assert!(content.is_some_and(|content| !content.is_empty()), "{path}");
             }
         }
-        assert_eq!(files.len(), ctx_tools::TOOLS.len() * 4 + 2);
+        // And ctx.7, the table of exit statuses, the policies.
+        assert_eq!(files.len(), ctx_tools::TOOLS.len() * 4 + 3);
     }
 }

@@ -6,7 +6,7 @@ use clap::Parser;
 /// Chores of the repository
 #[derive(Parser)]
 enum Chore {
-    /// Write man pages, completions and docs/exit-status.md from the table of tools
+    /// Write man pages, completions and the generated pages of docs/
     Gen {
         /// Write nothing; fail if a file is stale
         #[arg(long)]

@@ -9,6 +9,7 @@
 //! environment.
 
 pub mod budget;
+mod check;
 mod config;
 mod env;
 mod error;

@@ -150,6 +150,24 @@ impl Plan {
         }
     }
 
+    /// How many tokens the latest messages may have: as the policy says, and no
+    /// more than the target leaves for them.
+    fn recent(&self, before: &Measured) -> Option<u64> {
+        let system = before.system_tokens;
+        let recent = self.policy.recent_tokens(self.model_window, system)?;
+        let summary = self.summary_length(before);
+        let room = self
+            .target
+            .map(|target| target.saturating_sub(system + summary));
+        Some(recent.min(room.unwrap_or(u64::MAX)))
+    }
+
+    /// How long a summary is to be.
+    fn summary_length(&self, before: &Measured) -> u64 {
+        let length = self.policy.summary.length(before.size.tokens);
+        length.unwrap_or(SUMMARY_TOKENS).max(1)
+    }
+
     /// How results are pruned on the way to a summary, or after it; `None` when
     /// the policy does not ask for it then.
     pub(super) fn prune(&self, when: When, dialect: &dyn Dialect) -> Option<prune::Plan> {
@@ -169,10 +187,7 @@ impl Plan {
     ) -> Result<summarize::Plan, Failure> {
         let encoding = self.counter.encoding();
         let summary = &self.policy.summary;
-        let tokens = summary
-            .length(before.size.tokens)
-            .unwrap_or(SUMMARY_TOKENS)
-            .max(1);
+        let tokens = self.summary_length(before);
         let writer = match (rung, summary.method) {
             (Rung::Policy, Method::Llm) if !self.dry_run && self.llm.has_server() => {
                 self.llm.writer(encoding, Some(tokens), io)?

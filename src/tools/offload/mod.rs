@@ -37,10 +37,16 @@ pub const TOOL: Tool = Tool {
     command: || Args::augment_args(Command::new("ctx-offload")),
     run,
     page: Page {
-        exit_status: &[(
-            2,
-            "nothing was written, but files that were made for it may be in the store",
-        )],
+        exit_status: &[
+            (
+                2,
+                "nothing was written, but files that were made for it may be in the store",
+            ),
+            (
+                5,
+                "written, but a power cut may undo that, or the audit log may not know",
+            ),
+        ],
         environment: &[
             ("CTX_HOME", "where the store lies; --store goes before it"),
             (
@@ -104,7 +110,10 @@ struct Args {
     /// Leave the last N messages alone, system ones not counted
     #[arg(long, value_name = "N", value_parser = parse_count, default_value = "0", help_heading = "What is taken out")]
     protect_last: u64,
-    /// Put TEXT in the place of a result: with {path}, and {sha256}, {tokens} or {bytes}
+    /// Put TEXT in the place of a result; {path} in it is the file
+    ///
+    /// {sha256}, {tokens} and {bytes} may stand in it as well. --restore finds the
+    /// results by the same TEXT.
     #[arg(long, value_name = "TEXT", default_value = Template::DEFAULT, help_heading = "What is taken out")]
     template: Template,
     #[command(flatten)]
@@ -213,7 +222,14 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &Store, io: &mut Io) -> Outcome 
     let mut session = open(args, plan, io)?;
     let writer = writer(args, io)?;
     let done = pass(args, &mut session, &mut taker, writer)?;
-    taker.finish(&plan.transcripts())?;
+    // The files are there even when the audit log could not be told so.
+    let unaudited = match taker.finish(&plan.transcripts()) {
+        Err(failure) if failure.exit_status() == ExitStatus::Uncertain => Some(failure),
+        other => {
+            other?;
+            None
+        }
+    };
     finish(done)?;
     for taken in taker.taken.iter().filter(|_| args.dry_run) {
         let take::Taken {
@@ -233,7 +249,10 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &Store, io: &mut Io) -> Outcome 
         taker.taken.len(),
         taker.freed
     ));
-    Ok(ExitStatus::Done)
+    match unaudited {
+        Some(failure) => Err(failure),
+        None => Ok(ExitStatus::Done),
+    }
 }
 
 fn restore(args: &Args, plan: &Plan<'_>, store: &Store, io: &mut Io) -> Outcome {

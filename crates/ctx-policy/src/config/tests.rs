@@ -337,3 +337,26 @@ fn depth_has_an_end() {
     let toml = error(&format!("x = {}", "[".repeat(200_000)));
     assert!(toml.starts_with("line 1: not valid TOML"), "{toml}");
 }
+
+proptest::proptest! {
+    #[test]
+    fn no_text_makes_it_panic(
+        text in "[\\PC\n]{0,80}",
+        tokens in proptest::collection::vec(
+            proptest::sample::select(vec![
+                "{", "}", "[", "]", ":", "=", ",", "\"", "'", "\n", "//", "/*", "*/", "#", "\\u", "0x",
+                "1e9", "-", ".5", "NaN", "null", "true", "compaction", "agent", "agents", "defaults",
+                "contextPruning", "pruning", "trigger", "messages", "ttl", "tools", "é",
+            ]),
+            0..40,
+        ),
+    ) {
+        for text in [&text, &tokens.concat(), &format!("{{{}}}", tokens.concat())] {
+            for name in [None, Some("c.json")] {
+                if let Err(error) = read_config(text, name) {
+                    proptest::prop_assert!(!error.to_string().is_empty());
+                }
+            }
+        }
+    }
+}

@@ -34,6 +34,11 @@ impl OffloadWriter<'_> {
     /// The file that holds `content`, made if need be. Content that is there
     /// already is checked, and counts as used now: cleaning leaves it alone.
     pub fn put(&mut self, content: &Content) -> Result<Offloaded, StoreError> {
+        // Whatever fails here, and however late: nothing names the file yet.
+        self.write(content).map_err(StoreError::before)
+    }
+
+    fn write(&mut self, content: &Content) -> Result<Offloaded, StoreError> {
         let (folder, _) = match &mut self.begun {
             Some(begun) => begun,
             empty => {
