@@ -13,13 +13,14 @@ const SYSTEM: &str = "{\"content\": \"be brief\", \"role\": \"system\", \"n\": 1
 /// So many messages of user and model in turn, each a good deal longer than its
 /// share of a summary.
 pub(crate) fn messages(from: usize, to: usize) -> String {
-    (from..to)
-        .map(|n| {
-            let role = if n % 2 == 0 { "user" } else { "assistant" };
-            let text = format!("number {n}, {}", "and some words more ".repeat(20));
-            format!("{{\"role\":\"{role}\", \"content\":\"{text}\"}}\n")
-        })
-        .collect()
+    let mut messages = String::new();
+    for n in from..to {
+        let role = if n % 2 == 0 { "user" } else { "assistant" };
+        let text = format!("number {n}, {}", "and some words more ".repeat(20));
+        let record = format!("{{\"role\":\"{role}\", \"content\":\"{text}\"}}\n");
+        messages.push_str(&record);
+    }
+    messages
 }
 
 fn session(count: usize) -> String {

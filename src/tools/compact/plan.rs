@@ -82,6 +82,7 @@ impl Plan {
     pub(super) fn of(args: &Args, io: &mut Io) -> Result<Self, Failure> {
         let mut policy = policy::of(args, io)?;
         args.override_policy(&mut policy);
+        policy.check().map_err(Failure::new)?;
         let mut counting = args.counting.clone();
         counting.encoding = counting.encoding.or(policy.general.encoding);
         let counting = counting.resolve()?;
@@ -137,9 +138,7 @@ impl Plan {
             Keep {
                 messages: keep.messages,
                 turns: keep.turns,
-                tokens: self
-                    .policy
-                    .recent_tokens(self.model_window, before.system_tokens),
+                tokens: self.recent(before),
             }
         };
         split::Plan {

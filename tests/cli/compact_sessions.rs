@@ -1,0 +1,190 @@
+//! `ctx-compact` on whole sessions: every policy and mode, and again and again.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use ctx_transcript::{Options, Records, Rule, Validator};
+
+use crate::compact::CTX_COMPACT;
+
+const PRESETS: [&str; 7] = [
+    "default",
+    "sanbot",
+    "synapse",
+    "pomelobot",
+    "turns",
+    "xopcbot",
+    "openclaw",
+];
+const MODES: [&str; 4] = ["", "summary_only", "summary_plus_prune", "prune_only"];
+
+/// Offences of a session, lines left out: those move.
+fn offences(bytes: &[u8]) -> Vec<(Rule, String)> {
+    let mut records = Records::open(bytes, &Options::default()).expect("from memory");
+    let dialect = records.dialect().expect("a known format");
+    let mut validator = Validator::new(dialect.rules());
+    while let Some(record) = records.next().expect("from memory") {
+        if let Some(outline) = record.outline(Some(dialect)) {
+            validator.push(record.line, &outline);
+        }
+    }
+    let offences = validator.finish().into_iter();
+    let mut offences: Vec<_> = offences.map(|offence| (offence.rule, offence.id)).collect();
+    offences.sort();
+    offences
+}
+
+/// Whether all of `part` is in `whole`, as often.
+fn is_within(part: &[(Rule, String)], whole: &[(Rule, String)]) -> bool {
+    let mut left = whole.to_vec();
+    part.iter().all(|offence| {
+        let at = left.iter().position(|other| other == offence);
+        at.map(|at| left.remove(at)).is_some()
+    })
+}
+
+/// Runs the tool on `s.jsonl` in `dir`; its report.
+fn compact(dir: &Path, preset: &str, mode: &str, args: &[&str]) -> serde_json::Value {
+    let mut command = Command::new(CTX_COMPACT);
+    command
+        .args(["--json", "-s", "demo", "--preset", preset])
+        .args(args)
+        .arg("s.jsonl")
+        .current_dir(dir)
+        .env("CTX_HOME", dir.join("store"));
+    if !mode.is_empty() {
+        command.env("CTX_MODE", mode);
+    }
+    let output = command.output().expect("the tool starts");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let code = output.status.code();
+    assert!(matches!(code, Some(0 | 1)), "{preset} {mode}: {stderr}");
+    serde_json::from_slice(&output.stdout).expect("a JSON object")
+}
+
+/// One compaction of a whole session, and its rollback; returns the outcome.
+fn check_once(dir: &Path, input: &[u8], preset: &str, mode: &str) -> String {
+    let live = dir.join("s.jsonl");
+    fs::write(&live, input).expect("writes");
+    let report = compact(dir, preset, mode, &[]);
+    let output = fs::read(&live).expect("reads");
+    let outcome = report["outcome"].as_str().expect("a word").to_owned();
+    let number = |key: &str| report[key].as_u64().expect("a number");
+    if outcome == "compacted" {
+        assert!(
+            number("currentTokens") < number("previousTokens"),
+            "{report}"
+        );
+        let (before, after) = (offences(input), offences(&output));
+        assert!(is_within(&after, &before), "{preset} {mode}: {after:?}");
+        let undo = Command::new(env!("CARGO_BIN_EXE_ctx-rollback"))
+            .args(["-s", "demo", "--undo", "s.jsonl"])
+            .current_dir(dir)
+            .env("CTX_HOME", dir.join("store"))
+            .status();
+        assert!(undo.expect("it starts").success());
+    }
+    assert!(fs::read(&live).expect("reads") == input, "{preset} {mode}");
+    fs::remove_dir_all(dir.join("store")).expect("a store");
+    outcome
+}
+
+fn example() -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/session.jsonl");
+    fs::read(path).expect("the example session")
+}
+
+#[test]
+fn every_policy_and_mode_keeps_a_session_legal_and_can_be_undone() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let input = example();
+    let mut outcomes = BTreeMap::new();
+    for preset in PRESETS {
+        for mode in MODES {
+            let outcome = check_once(dir.path(), &input, preset, mode);
+            *outcomes.entry(outcome).or_insert(0) += 1;
+        }
+    }
+    assert!(outcomes["compacted"] > 10, "{outcomes:?}");
+}
+
+/// Run with `CTX_TRANSCRIPTS=DIR cargo test --test cli -- --ignored policies --nocapture`,
+/// where DIR/chat/*/*.jsonl are sessions.
+#[test]
+#[ignore = "needs real sessions in CTX_TRANSCRIPTS"]
+#[allow(clippy::print_stderr)] // The figures are what it is run for.
+fn all_policies_on_real_sessions() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut outcomes = BTreeMap::new();
+    for path in sessions() {
+        let input = fs::read(&path).expect("a session");
+        for preset in PRESETS {
+            for mode in MODES {
+                let outcome = check_once(dir.path(), &input, preset, mode);
+                *outcomes.entry((preset, mode, outcome)).or_insert(0) += 1;
+            }
+        }
+    }
+    for ((preset, mode, outcome), count) in outcomes {
+        eprintln!("{preset} {mode}: {count} {outcome}");
+    }
+}
+
+fn sessions() -> Vec<PathBuf> {
+    let root = std::env::var_os("CTX_TRANSCRIPTS").expect("CTX_TRANSCRIPTS names a folder");
+    let entries = |dir: PathBuf| {
+        let entries = fs::read_dir(dir).expect("a folder");
+        entries.map(|entry| entry.expect("an entry").path())
+    };
+    let folders = entries(PathBuf::from(root).join("chat"));
+    let mut sessions: Vec<PathBuf> = folders.flat_map(entries).collect();
+    sessions.sort();
+    assert!(!sessions.is_empty(), "no sessions there");
+    sessions
+}
+
+/// A session that grows by a tenth of `records`, and is compacted, ten times.
+fn replay(dir: &Path, records: &[&[u8]], preset: &str, window: u64) -> usize {
+    let live = dir.join("s.jsonl");
+    fs::write(&live, b"").expect("writes");
+    let window_flag = window.to_string();
+    let mut compactions = 0;
+    for step in records.chunks(records.len().div_ceil(10)) {
+        let mut grown = fs::read(&live).expect("reads");
+        step.iter()
+            .for_each(|record| grown.extend_from_slice(record));
+        fs::write(&live, &grown).expect("writes");
+        let report = compact(dir, preset, "", &["--window", &window_flag]);
+        let output = fs::read(&live).expect("reads");
+        assert!(is_within(&offences(&output), &offences(&grown)), "{report}");
+        if report["outcome"] == "compacted" {
+            compactions += 1;
+            assert_eq!(
+                String::from_utf8_lossy(&output)
+                    .matches("\"ctx_summary\"")
+                    .count(),
+                1,
+                "one summary, which holds those before it"
+            );
+        }
+        let tokens = report["currentTokens"].as_u64().expect("a number");
+        if report["success"] == true {
+            assert!(tokens <= window / 2, "{report}");
+        }
+    }
+    compactions
+}
+
+#[test]
+fn ten_compactions_in_a_row_stay_legal_and_under_the_target() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let input = example();
+    let records: Vec<&[u8]> = input.split_inclusive(|byte| *byte == b'\n').collect();
+    // Half of the window is the target: less than a tenth of the session.
+    let compactions = replay(dir.path(), &records, "default", 24_000);
+    assert!(compactions >= 1, "{compactions}");
+    let compactions = replay(dir.path(), &records, "turns", 12_000);
+    assert!(compactions >= 3, "{compactions}");
+}
