@@ -2,22 +2,22 @@ complete -c ctx-prune -l max-chars -d 'Trim results with more than N characters 
 complete -c ctx-prune -l head-share -d 'Share of that limit kept of a result\'s beginning [default: 0.3]' -r
 complete -c ctx-prune -l tail-share -d 'Share of that limit kept of a result\'s end [default: 0.3]' -r
 complete -c ctx-prune -l rescue-lines -d 'Lines that look like errors, kept of what is cut out [default: 10]' -r
-complete -c ctx-prune -l placeholder -d 'The placeholder of --clear' -r
-complete -c ctx-prune -l drop -d 'Drop this too (can be repeated)' -r -f -a "reasoning\t'Reasoning before the latest turn, and messages that are empty without it'
+complete -c ctx-prune -l placeholder -d 'What --clear puts there' -r
+complete -c ctx-prune -l drop -d 'Drop what is needless (can be repeated)' -r -f -a "reasoning\t'Reasoning before the latest turn, and messages that are empty without it'
 empty\t'Replies that say nothing and call nothing'
 superseded\t'Results of reading a file that was read or written again later'
 duplicates\t'Results that a later result of the same tool repeats'
 noise\t'Terminal escapes and base64 inside results'"
 complete -c ctx-prune -l max-argument-chars -d 'Trim strings inside call arguments with more than N characters' -r
-complete -c ctx-prune -l window-messages -d 'Drop all but the last N messages and system ones; exchanges stay whole' -r
-complete -c ctx-prune -l protect-last -d 'Leave the last N assistant messages, and all behind the first of them, alone' -r
+complete -c ctx-prune -l window-messages -d 'Drop all but system messages and the last N; exchanges stay whole' -r
+complete -c ctx-prune -l protect-last -d 'Leave the last N assistant messages alone, and all that follows' -r
 complete -c ctx-prune -l allow-tool -d 'Change only results of tools whose name matches (can be repeated)' -r
 complete -c ctx-prune -l deny-tool -d 'Change no results of tools whose name matches (can be repeated)' -r
 complete -c ctx-prune -l pin -d 'Leave these records alone: role:NAME, line:N, line:N-M or re:REGEX' -r
 complete -c ctx-prune -l zone -d 'Prune only records that ctx-split put into this zone' -r -f -a "old\t'What is to be summarized'
 keep\t'What stays'"
 complete -c ctx-prune -l min-gain -d 'Change nothing when all of it would free fewer tokens' -r
-complete -c ctx-prune -l cache-ttl -d 'Change nothing unless the last call is older than this, as 5m, 90s or 1h' -r
+complete -c ctx-prune -l cache-ttl -d 'Change nothing unless the last call is older: 5m, 90s or 1h' -r
 complete -c ctx-prune -l last-call -d 'When the last call was, if the records do not tell' -r
 complete -c ctx-prune -l encoding -d 'Count tokens with this encoding [default: the model\'s, else `o200k_base`]' -r -f -a "o200k_base\t''
 o200k_harmony\t''
@@ -35,7 +35,7 @@ drop\t'Leave them out and count them'"
 complete -c ctx-prune -l color -d 'When to colour what is shown on a terminal' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c ctx-prune -l trim -d 'Trim long tool results: keep their beginning, their end, and errors between'
+complete -c ctx-prune -l trim -d 'Trim long tool results: keep beginning, end, and errors between'
 complete -c ctx-prune -l clear -d 'Put a placeholder in the place of tool results that nothing protects'
 complete -c ctx-prune -s n -l dry-run -d 'Show by rule what would be freed, and write no records'
 complete -c ctx-prune -l strict -d 'Fail when the input breaks a rule of its API already'

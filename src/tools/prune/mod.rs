@@ -36,7 +36,7 @@ struct Args {
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// Trim long tool results: keep their beginning, their end, and errors between
+    /// Trim long tool results: keep beginning, end, and errors between
     #[arg(long, help_heading = "Rules")]
     trim: bool,
     /// Trim results with more than N characters [default: 10000]
@@ -54,7 +54,7 @@ struct Args {
     /// Put a placeholder in the place of tool results that nothing protects
     #[arg(long, help_heading = "Rules")]
     clear: bool,
-    /// The placeholder of --clear
+    /// What --clear puts there
     #[arg(
         long,
         value_name = "TEXT",
@@ -62,7 +62,7 @@ struct Args {
         help_heading = "Rules"
     )]
     placeholder: String,
-    /// Drop this too (can be repeated)
+    /// Drop what is needless (can be repeated)
     #[arg(
         long,
         value_enum,
@@ -74,11 +74,11 @@ struct Args {
     /// Trim strings inside call arguments with more than N characters
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
     max_argument_chars: Option<u64>,
-    /// Drop all but the last N messages and system ones; exchanges stay whole
+    /// Drop all but system messages and the last N; exchanges stay whole
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
     window_messages: Option<u64>,
 
-    /// Leave the last N assistant messages, and all behind the first of them, alone
+    /// Leave the last N assistant messages alone, and all that follows
     #[arg(
         long,
         value_name = "N",
@@ -110,7 +110,7 @@ struct Args {
         help_heading = "What stays"
     )]
     min_gain: u64,
-    /// Change nothing unless the last call is older than this, as 5m, 90s or 1h
+    /// Change nothing unless the last call is older: 5m, 90s or 1h
     ///
     /// Its time is that of the last reply that has one (`timestamp` and the like),
     /// else --last-call, else the file's time of change.

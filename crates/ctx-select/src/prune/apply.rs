@@ -3,7 +3,7 @@
 use ctx_transcript::{Dialect, Edits, Object, Part};
 
 use super::policy::Policy;
-use super::verdict::{Action, Changes, Freed, Reason, Rule};
+use super::verdict::{Changes, Freed, Rule};
 use crate::count::MessageCounter;
 
 impl Policy {
@@ -27,10 +27,10 @@ impl Policy {
             let (Some(place), Some(text)) = (place, result.text()) else {
                 continue;
             };
-            if let Some(new) = self.result(&text, action, counter) {
+            if let Some((rule, new)) = self.result(&text, action, counter) {
                 edits.replace_with_text(place, &new.text);
                 freed.push(Freed {
-                    rule: rule(action, new.trimmed),
+                    rule,
                     before: new.before,
                     after: new.after,
                 });
@@ -77,15 +77,5 @@ impl Policy {
             });
         }
         (edits, freed)
-    }
-}
-
-fn rule(action: &Action, trimmed: bool) -> Rule {
-    match action {
-        Action::Clear(Reason::Old) => Rule::Clear,
-        Action::Clear(Reason::ReadAgain { .. } | Reason::Written { .. }) => Rule::Superseded,
-        Action::Clear(Reason::Repeated { .. }) => Rule::Duplicates,
-        Action::Reduce | Action::Keep if trimmed => Rule::Trim,
-        Action::Reduce | Action::Keep => Rule::Noise,
     }
 }

@@ -261,9 +261,9 @@ impl<'p> Pruner<'p> {
                 let action = if free {
                     self.action(answer, &later)
                 } else {
-                    Action::Keep
+                    Action::default()
                 };
-                later.add(answer, !matches!(action, Action::Clear(_)));
+                later.add(answer, action.clear.is_empty());
                 actions[index].push(action);
             }
             actions[index].reverse();
@@ -277,13 +277,13 @@ impl<'p> Pruner<'p> {
             && !answer.fixed
             && policy.tools.allows(answer.tool.as_deref());
         if !may_change {
-            return Action::Keep;
+            return Action::default();
         }
-        let old = || policy.clear.is_some().then_some(Reason::Old);
-        match later.reason(policy, answer).or_else(old) {
-            Some(reason) => Action::Clear(reason),
-            None if policy.trim.is_some() || policy.noise => Action::Reduce,
-            None => Action::Keep,
+        let mut clear = later.reasons(policy, answer);
+        clear.extend(policy.clear.is_some().then_some(Reason::Old));
+        Action {
+            clear,
+            reduce: policy.trim.is_some() || policy.noise,
         }
     }
 }
@@ -296,8 +296,7 @@ impl Said {
 
 impl Changes {
     fn is_none(&self) -> bool {
-        let keeps = |action: &Action| *action == Action::Keep;
-        !self.reasoning && !self.arguments && self.results.iter().all(keeps)
+        !self.reasoning && !self.arguments && self.results.iter().all(Action::is_none)
     }
 }
 

@@ -25,18 +25,19 @@ struct LaterUse<'a> {
 }
 
 impl<'a> Later<'a> {
-    /// Why a later result makes this one needless.
-    pub(super) fn reason(&self, policy: &Policy, answer: &'a Answer) -> Option<Reason> {
-        let text = answer.text.as_ref()?;
-        let superseded = || self.superseded(answer.file.as_ref()?, text);
+    /// Why later results make this one needless.
+    pub(super) fn reasons(&self, policy: &Policy, answer: &'a Answer) -> Vec<Reason> {
+        let superseded = || self.superseded(answer.file.as_ref()?, answer.text.as_ref()?);
         let repeated = || {
-            let key = (answer.tool.as_deref(), text.hash.as_deref()?);
+            let hash = answer.text.as_ref()?.hash.as_deref()?;
+            let key = (answer.tool.as_deref(), hash);
             self.texts.contains(&key).then(|| Reason::Repeated {
                 tool: answer.tool.clone(),
             })
         };
         let superseded = policy.superseded.then(superseded).flatten();
-        superseded.or_else(|| policy.duplicates.then(repeated).flatten())
+        let repeated = policy.duplicates.then(repeated).flatten();
+        superseded.into_iter().chain(repeated).collect()
     }
 
     fn superseded(&self, file: &FileUse, text: &TextFacts) -> Option<Reason> {

@@ -8,7 +8,7 @@ use ctx_transcript::{Handle, map_strings};
 
 use super::noise::without_noise;
 use super::policy::{Policy, Trim};
-use super::verdict::{Action, Reason};
+use super::verdict::{Action, Reason, Rule};
 use crate::count::MessageCounter;
 
 /// A new text and its gain.
@@ -20,8 +20,6 @@ pub struct Replacement {
     pub before: u64,
     /// Tokens of the new one.
     pub after: u64,
-    /// Whether it is the old one with its middle left out.
-    pub trimmed: bool,
 }
 
 /// The longest placeholder.
@@ -31,21 +29,23 @@ pub const MAX_NOTE: usize = 500;
 const MAX_NAME: usize = 80;
 
 impl Policy {
-    /// What an action makes of a result's text.
+    /// What an action makes of a result's text, and by which rule.
     pub fn result(
         &self,
         text: &str,
         action: &Action,
         counter: &MessageCounter,
-    ) -> Option<Replacement> {
+    ) -> Option<(Rule, Replacement)> {
         let (body, earlier) = parted(text);
-        let (short, trimmed) = match action {
-            Action::Keep => return None,
-            Action::Clear(reason) => (self.note(reason), false),
-            Action::Reduce => self.reduced(body, earlier.is_some())?,
-        };
-        let new = smaller(text, earlier, &short, counter)?;
-        Some(Replacement { trimmed, ..new })
+        let reduced = || self.reduced(body, earlier.is_some());
+        let notes = action
+            .clear
+            .iter()
+            .map(|reason| (reason.rule(), self.note(reason)));
+        let mut texts = notes.chain(action.reduce.then(reduced).flatten());
+        texts.find_map(|(rule, short)| {
+            Some((rule, smaller(text, earlier.as_ref(), &short, counter)?))
+        })
     }
 
     /// Call arguments with their long strings shortened: JSON as they were.
@@ -62,13 +62,12 @@ impl Policy {
         let text = map_strings(arguments, |string| {
             let (body, earlier) = parted(string);
             let short = trim.apply(body, earlier.is_some())?;
-            smaller(string, earlier, &short, counter).map(|replacement| replacement.text)
+            smaller(string, earlier.as_ref(), &short, counter).map(|replacement| replacement.text)
         })?;
         Some(Replacement {
             before: counter.text(arguments),
             after: counter.text(&text),
             text,
-            trimmed: true,
         })
     }
 
@@ -88,8 +87,8 @@ impl Policy {
         }
     }
 
-    /// The text with less noise, and whether it is trimmed too.
-    fn reduced(&self, body: &str, again: bool) -> Option<(String, bool)> {
+    /// The text with less noise, or trimmed too.
+    fn reduced(&self, body: &str, again: bool) -> Option<(Rule, String)> {
         let quiet = if self.noise {
             without_noise(body)
         } else {
@@ -97,8 +96,8 @@ impl Policy {
         };
         let trimmed = self.trim.and_then(|trim| trim.apply(&quiet, again));
         match (trimmed, quiet) {
-            (Some(trimmed), _) => Some((trimmed, true)),
-            (None, Cow::Owned(quiet)) if quiet != body => Some((quiet, false)),
+            (Some(trimmed), _) => Some((Rule::Trim, trimmed)),
+            (None, Cow::Owned(quiet)) if quiet != body => Some((Rule::Noise, quiet)),
             (None, _) => None,
         }
     }
@@ -127,19 +126,18 @@ pub(super) fn parted(text: &str) -> (&str, Option<Handle>) {
 
 fn smaller(
     text: &str,
-    earlier: Option<Handle>,
+    earlier: Option<&Handle>,
     short: &str,
     counter: &MessageCounter,
 ) -> Option<Replacement> {
     let before = counter.text(text);
-    let handle = earlier.unwrap_or_else(|| Handle::of(text, before));
+    let handle = earlier.map_or_else(|| Handle::of(text, before), Handle::clone);
     let new = handle.behind(short);
     let after = counter.text(&new);
     (new.len() < text.len() && after < before).then_some(Replacement {
         text: new,
         before,
         after,
-        trimmed: false,
     })
 }
 

@@ -261,6 +261,21 @@ fn a_part_an_error_or_a_stub_supersedes_nothing() {
 }
 
 #[test]
+fn a_note_that_would_be_longer_gives_way_to_a_shorter_one() {
+    let policy = Policy {
+        superseded: true,
+        ..clear()
+    };
+    let path = "{\"path\":\"a/rather/long/path/to/some_file_with_a_long_name.extension\"}";
+    let text = "some words ".repeat(18);
+    let session = Session::default()
+        .tool("read", path, &text)
+        .tool("write", path, "ok");
+    let left = prune(&policy, &session);
+    assert!(is_cleared(&left[1]), "{}", left[1]);
+}
+
+#[test]
 fn the_latest_of_identical_results_stays() {
     let policy = Policy {
         duplicates: true,

@@ -31,15 +31,20 @@ pub struct Changes {
     pub arguments: bool,
 }
 
-/// What happens to a result.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// It stays as it is.
-    Keep,
+/// What happens to a result: the first of these that makes it smaller, if any.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Action {
+    /// A note takes its place, for one of these reasons.
+    pub clear: Vec<Reason>,
     /// Noise goes and what is long is trimmed, as far as the policy asks for it.
-    Reduce,
-    /// A note takes its place.
-    Clear(Reason),
+    pub reduce: bool,
+}
+
+impl Action {
+    /// Whether it stays as it is.
+    pub fn is_none(&self) -> bool {
+        self.clear.is_empty() && !self.reduce
+    }
 }
 
 /// The rules, as reports name them.
@@ -126,4 +131,14 @@ pub enum Reason {
         /// The tool of both.
         tool: Option<String>,
     },
+}
+
+impl Reason {
+    pub(super) fn rule(&self) -> Rule {
+        match self {
+            Self::Old => Rule::Clear,
+            Self::ReadAgain { .. } | Self::Written { .. } => Rule::Superseded,
+            Self::Repeated { .. } => Rule::Duplicates,
+        }
+    }
 }
