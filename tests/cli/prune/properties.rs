@@ -75,8 +75,12 @@ fn said(dialect: &str, session: &str) -> (Vec<String>, usize) {
 fn holds(dialect: &str, session: &str, args: &[&str]) -> Result<(), TestCaseError> {
     let args = [args, &["--dialect", dialect, "-q"]].concat();
     let once = pruned(&args, session);
-    prop_assert_eq!(&pruned(&args, once.clone()), &once);
     let (before, offences) = said(dialect, session);
+    // Where messages leave, a result that answered no call right before it may seem
+    // to answer another one: in a legal session there is none.
+    if offences == 0 || !args.contains(&"--window-messages") {
+        prop_assert_eq!(&pruned(&args, once.clone()), &once);
+    }
     let (after, left) = said(dialect, &once);
     prop_assert!(left <= offences);
     if args.contains(&"--window-messages") {
