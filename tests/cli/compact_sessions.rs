@@ -153,8 +153,9 @@ fn replay(dir: &Path, records: &[&[u8]], preset: &str, window: u64) -> usize {
     let mut compactions = 0;
     for step in records.chunks(records.len().div_ceil(10)) {
         let mut grown = fs::read(&live).expect("reads");
-        step.iter()
-            .for_each(|record| grown.extend_from_slice(record));
+        for record in step {
+            grown.extend_from_slice(record);
+        }
         fs::write(&live, &grown).expect("writes");
         let report = compact(dir, preset, "", &["--window", &window_flag]);
         let output = fs::read(&live).expect("reads");
