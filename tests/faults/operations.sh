@@ -6,7 +6,7 @@
 #   listed   number of snapshots after the run that follows the fault
 # shellcheck shell=bash disable=SC2034,SC2154
 
-operations='first snapshot stdin hold rollback undo restore gc undelete purge forget extract offload'
+operations='first snapshot stdin hold rollback undo restore gc undelete purge forget extract offload compact'
 controls='control_in_place control_no_snapshot'
 
 ids() { "$bin/ctx-snapshot" --store "$tmp/work/store" "$@"; }
@@ -94,6 +94,22 @@ seed_forget() {
     seed_gc || return
     keep= exist= listed=0
     command=("$bin/ctx-gc" --store "$tmp/work/store" --forget -s demo)
+}
+
+# What a compaction makes of the session is the same each time.
+seed_compact() {
+    local n
+    for n in $(seq 12); do
+        line user "question $n: $(seq -s' ' 60)"; line assistant "we decided on answer $n: $(seq -s' ' 60)"
+    done >"$tmp/work/live.jsonl"
+    old=$(hash_of "$tmp/work/live.jsonl") keep= exist= listed=1 command=()
+    [ -x "$bin/ctx-compact" ] || return 0
+    command=("$bin/ctx-compact" --store "$tmp/work/store" -s demo --preset sanbot --keep-messages 4 live.jsonl)
+    cp "$tmp/work/live.jsonl" "$tmp/before"
+    (cd "$tmp/work" && "${command[@]}") >/dev/null || return
+    new=$(hash_of "$tmp/work/live.jsonl") keep=$old
+    rm -rf "$tmp/work/store" && mv "$tmp/before" "$tmp/work/live.jsonl"
+    [ "$old" != "$new" ]
 }
 
 # Into memory that somebody has written into; nothing of theirs may go.

@@ -163,7 +163,8 @@ fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
         let done = session_file::compact(&plan, path, args.session.as_ref(), &open_store, io);
         match done {
             Ok(report) => {
-                tell(&report, args.json, io)?;
+                let told = tell(&report, args.json, io).and_then(|()| io.flush());
+                told.map_err(|failure| report.untold(failure))?;
                 statuses.push(report.outcome.status());
             }
             Err(failure) if args.files.len() > 1 => {

@@ -1,6 +1,6 @@
 //! How the compaction of one session ended, for people and for programs.
 
-use ctx_cli::ExitStatus;
+use ctx_cli::{ExitStatus, Failure};
 use serde::Serialize;
 
 /// What became of a session.
@@ -91,6 +91,18 @@ impl Report {
     pub(super) fn end(&mut self, outcome: Outcome) {
         self.outcome = outcome;
         self.success = outcome.status() == ExitStatus::Done;
+    }
+
+    /// Nobody could be told of it: when the session has changed, the exit status
+    /// must not say that it has not.
+    pub(super) fn untold(&self, failure: Failure) -> Failure {
+        if self.snapshot.is_some() && !failure.is_silent() {
+            let file = &self.file;
+            return failure
+                .status(ExitStatus::Uncertain)
+                .hint(format!("{file} is compacted"));
+        }
+        failure
     }
 
     /// The line for people.
