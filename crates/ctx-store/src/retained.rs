@@ -49,6 +49,12 @@ impl Store {
     /// runs left beside the live ones.
     pub fn sweep_retained(&self, session: Option<&SessionId>) -> Result<Swept, StoreError> {
         temp::reap(&self.tmp(), None);
+        if let Some(session) = session {
+            temp::reap(
+                &self.snapshots(),
+                Some(OsStr::new(&format!("{session}.md"))),
+            );
+        }
         let mut swept = Swept::default();
         for entry in self.catalog(session)?.entries {
             let Ok(meta) = &entry.meta else { continue };

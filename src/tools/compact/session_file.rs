@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use ctx_cli::{Failure, Io};
+use ctx_cli::{ExitStatus, Failure, Io};
 use ctx_select::trigger::Step;
 use ctx_store::{Kind, NewContent, Replaced, Replacement, SessionId, Store, hash};
 
@@ -128,7 +128,8 @@ pub(super) fn compact(
     if plan.dry_run || !plan.policy.general.enabled {
         return preview(plan, path, &name, Stores::Of(&store, &session), io);
     }
-    let replacement = store.begin_replacement(path, &session).map_err(failure)?;
+    let claimed = store.begin_replacement(path, &session);
+    let replacement = claimed.map_err(|error| unchanged(failure(error)))?;
     let input = replacement.bytes().map_err(failure)?;
     let mut job = Job::of(plan, &name, &input)?;
     job.source.refuse_document()?;
@@ -194,7 +195,7 @@ fn replace(
     };
     if let (true, Some(tagged)) = (job.plan.policy.summary.extract, &candidate.tagged) {
         let items = job.source.extract(tagged, session)?;
-        extract::into_memory(open_store()?, &items)?;
+        extract::into_memory(open_store()?, &items).map_err(unchanged)?;
     }
     let sha256 = hash(&mut again(&candidate.file)?).map_err(|error| cannot_spool(&error))?;
     let mut reader = again(&candidate.file)?;
@@ -223,9 +224,17 @@ fn replace(
     if let (true, Some(said)) = (job.plan.policy.summary.cumulative, &candidate.said) {
         store
             .append_summary(session, said.messages, &said.text)
-            .map_err(|error| failure(error).status(ctx_cli::ExitStatus::Uncertain))?;
+            .map_err(|error| failure(error).status(ExitStatus::Uncertain))?;
     }
     Ok(())
+}
+
+/// A failure before the commit: whatever became of the store, the session is as it was.
+fn unchanged(failure: Failure) -> Failure {
+    match failure.exit_status() {
+        ExitStatus::Uncertain | ExitStatus::Partial => failure.status(ExitStatus::Failed),
+        _ => failure,
+    }
 }
 
 /// Saves what the part that a compaction would take away holds for memory.

@@ -1,0 +1,190 @@
+//! `ctx-compact` on what others reported of other systems: each test names the
+//! report that it comes from.
+
+use ctx_testkit::{Case, Finished};
+
+use crate::compact::{CTX_COMPACT, messages};
+
+fn run(session: &str, args: &[&str]) -> Finished {
+    Case::new(CTX_COMPACT)
+        .file("s.jsonl", session)
+        .args(["-q", "-s", "demo"])
+        .args(args.iter().copied())
+        .args(["s.jsonl"])
+        .run()
+}
+
+fn after(done: &Finished) -> String {
+    String::from_utf8(done.read("s.jsonl")).expect("UTF-8")
+}
+
+const KEEP_4: [&str; 2] = ["--keep-messages", "4"];
+
+/// pi#2608: what one compaction kept was neither kept nor summed up by the next.
+#[test]
+fn the_window_of_one_compaction_is_in_the_next_one() {
+    let first = run(&messages(0, 20), &KEEP_4);
+    let grown = format!("{}{}", after(&first), messages(20, 30));
+    let second = after(&run(&grown, &KEEP_4));
+    // 8 user messages the first time, then the 7 that came or were kept: of the
+    // user's, numbers 16 to 24.
+    assert!(second.contains("User messages: 13"), "{second}");
+    assert!(second.ends_with(&messages(26, 30)), "{second}");
+}
+
+/// openclaw#127997: with nothing else to sum up, the summary before was dropped.
+#[test]
+fn an_earlier_summary_alone_stays_as_it_is() {
+    let first = run(&messages(0, 20), &KEEP_4);
+    let once = after(&first);
+    assert_eq!(after(&run(&once, &KEEP_4)), once);
+}
+
+/// langchain#39261: without a user message in the old part, a placeholder or an
+/// error became the summary.
+#[test]
+fn an_old_part_without_a_user_message_has_a_summary() {
+    let replies = messages(0, 20).replace("\"user\"", "\"assistant\"");
+    let session = format!("{replies}{}", messages(20, 24));
+    let compacted = after(&run(&session, &KEEP_4));
+    assert!(compacted.contains("User messages: 0"), "{compacted}");
+    assert!(compacted.ends_with(&messages(20, 24)), "{compacted}");
+}
+
+/// little-coder#68, letta: a system prompt or a last message that is too long
+/// alone was compacted for ever.
+#[test]
+fn what_cannot_become_smaller_is_said_and_left() {
+    let huge = "x y ".repeat(4_000);
+    for session in [
+        format!(
+            "{}{{\"role\":\"user\",\"content\":\"{huge}\"}}\n",
+            messages(0, 10)
+        ),
+        format!(
+            "{{\"role\":\"system\",\"content\":\"{huge}\"}}\n{}",
+            messages(0, 10)
+        ),
+    ] {
+        let done = Case::new(CTX_COMPACT)
+            .file("s.jsonl", &session)
+            .args(["--target-tokens", "1000", "s.jsonl"])
+            .code(1)
+            .stderr_has("the target of 1000 tokens is out of reach")
+            .run();
+        assert_eq!(after(&done), session);
+    }
+}
+
+/// openclaw#7527: a call that was cut off, and a result made up for it, were parted.
+#[test]
+fn a_made_up_result_stays_with_its_call() {
+    let pair = "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"half\"}}]}\n\
+                {\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"[aborted]\"}\n";
+    for keep in ["1", "2", "3", "4"] {
+        let session = format!("{}{pair}{}", messages(0, 20), messages(20, 22));
+        let compacted = after(&run(&session, &["--keep-messages", keep]));
+        let calls = compacted.matches("\"tool_calls\"").count();
+        let results = compacted.matches("\"tool_call_id\"").count();
+        assert_eq!(calls, results, "{keep}: {compacted}");
+        assert!(
+            calls == 0 || compacted.contains(pair),
+            "{keep}: {compacted}"
+        );
+    }
+}
+
+/// Codewhale#6119, claude-code#12311: text beside a result, and signed reasoning,
+/// which must go back as they came.
+#[test]
+fn mixed_and_signed_messages_keep_their_bytes() {
+    let tail = "{\"role\":\"user\",\"content\":\"look\"}\n\
+                {\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\", \"thinking\":\"hm\",\"signature\":\"Eq\\u002b=\"},{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"f\",\"input\":{ }}]}\n\
+                {\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t\",\"content\":\"a\"},{\"type\":\"text\",\"text\":\"go on\"}]}\n\
+                {\"role\":\"assistant\",\"content\":\"done\"}\n";
+    let session = format!("{}{tail}", messages(0, 20));
+    for keep in ["2", "3", "4"] {
+        let compacted = after(&run(&session, &["--keep-messages", keep]));
+        let exchange = tail.split_once('\n').expect("lines").1;
+        assert!(compacted.ends_with(exchange), "{keep}: {compacted}");
+    }
+}
+
+/// Kun#1190: a last line that is still being written.
+#[test]
+fn a_half_written_line_stays_last() {
+    let session = format!("{}{{\"role\":\"us", messages(0, 20));
+    let compacted = after(&run(&session, &KEEP_4));
+    assert!(compacted.contains("ctx_summary"), "{compacted}");
+    assert!(compacted.ends_with("\n{\"role\":\"us"), "{compacted}");
+}
+
+/// gemini-cli#15225: a summary larger than what it replaced was taken.
+#[test]
+fn a_result_that_is_not_smaller_is_not_written() {
+    let session =
+        "{\"role\":\"user\",\"content\":\"a\"}\n{\"role\":\"assistant\",\"content\":\"b\"}\n"
+            .repeat(3);
+    let done = Case::new(CTX_COMPACT)
+        .file("s.jsonl", &session)
+        .args(["--keep-messages", "2", "s.jsonl"])
+        .code(1)
+        .stderr_has("no gain")
+        .run();
+    assert_eq!(after(&done), session);
+}
+
+/// ironclaw#6853: a secret in what a tool printed got into the summary.
+#[test]
+fn a_secret_does_not_get_into_the_summary() {
+    let secret = format!("ghp_{}", "a1B2".repeat(9));
+    let session = format!(
+        "{{\"role\":\"user\",\"content\":\"the token is {secret}, use it\"}}\n{}",
+        messages(1, 20)
+    );
+    let done = run(&session, &["--keep-messages", "18"]);
+    assert!(!after(&done).contains(&secret));
+}
+
+/// OpenHands#10873: with nothing to forget it went round for ever.
+#[test]
+fn nothing_old_is_nothing_to_do() {
+    let session = messages(0, 4);
+    Case::new(CTX_COMPACT)
+        .file("s.jsonl", &session)
+        .args(["--keep-messages", "4", "s.jsonl"])
+        .stdout_has("nothing to do")
+        .run();
+}
+
+/// openclaw#71357, #39953: summaries grew with each compaction. Here they grow to
+/// the length that a summary may have.
+#[test]
+fn summaries_of_summaries_do_not_grow_for_ever() {
+    let mut session = String::new();
+    let mut sizes = Vec::new();
+    for step in 0..12 {
+        session += &messages(20 * step, 20 * step + 20);
+        session = after(&run(&session, &KEEP_4));
+        assert_eq!(session.matches("ctx_summary").count(), 1);
+        sizes.push(session.len());
+    }
+    assert_eq!(sizes[10], sizes[11], "{sizes:?}");
+    assert!(sizes[11] < 2 * sizes[0], "{sizes:?}");
+}
+
+/// hermes#23767: after a change to a model with a smaller window.
+#[test]
+fn a_smaller_window_is_a_smaller_target() {
+    let session = messages(0, 60);
+    for (window, most) in [("100k", 5_000), ("4k", 2_000), ("2k", 1_000)] {
+        let done = Case::new(CTX_COMPACT)
+            .file("s.jsonl", &session)
+            .args(["--json", "--if-due", "--window", window, "s.jsonl"])
+            .stdout_any()
+            .run();
+        let report: serde_json::Value = serde_json::from_slice(&done.stdout).expect("JSON");
+        let tokens = report["currentTokens"].as_u64().expect("a number");
+        assert!(tokens <= most || report["outcome"] == "not-due", "{report}");
+    }
+}
