@@ -13,9 +13,10 @@ mod strikes;
 
 use std::path::{Path, PathBuf};
 
+use clap::builder::PossibleValuesParser;
 use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser, ValueEnum};
 use ctx_cli::{ExitStatus, Failure, Io, Tool, Verbosity, parse_count};
-use ctx_policy::{Method, Policy};
+use ctx_policy::Mode;
 use ctx_store::SessionId;
 
 use crate::counting::CountingArgs;
@@ -71,6 +72,15 @@ struct Args {
         help_heading = "The policy"
     )]
     config: Option<PathBuf>,
+    /// What may be done: `summary_only`, `summary_plus_prune` or `prune_only`
+    #[arg(
+        long,
+        value_name = "MODE",
+        hide_possible_values = true,
+        value_parser = PossibleValuesParser::new(Mode::ALL.iter().map(|mode| mode.as_str())),
+        help_heading = "The policy"
+    )]
+    mode: Option<String>,
     /// Print a preset with its comments, and do nothing else
     #[arg(long, value_name = "NAME", help_heading = "The policy")]
     show_preset: Option<String>,
@@ -184,43 +194,6 @@ impl Args {
             [file] => file.as_os_str() == "-",
             _ => false,
         }
-    }
-
-    /// What is said by a flag goes before the policy.
-    fn override_policy(&self, policy: &mut Policy) {
-        let trigger = &mut policy.trigger;
-        let given = &self.triggers;
-        trigger.messages = given.trigger_messages.or(trigger.messages);
-        trigger.tokens = given.trigger_tokens.or(trigger.tokens);
-        trigger.share = given.trigger_share.or(trigger.share);
-        trigger.tool_bytes = given.trigger_tool_bytes.or(trigger.tool_bytes);
-        trigger.turns = given.trigger_turns.or(trigger.turns);
-        trigger.reserve = given.reserve.or(trigger.reserve);
-        trigger.window = given.window.or(trigger.window);
-        trigger.min_messages = given.min_messages.or(trigger.min_messages);
-        trigger.flush_share = given.flush_share.or(trigger.flush_share);
-        let keep = [self.keep_messages, self.keep_turns, self.keep_tokens];
-        if keep.iter().any(Option::is_some) {
-            [policy.keep.messages, policy.keep.turns, policy.keep.tokens] = keep;
-            policy.keep.recent_share = None;
-        }
-        if self.target_tokens.is_some() {
-            policy.target.tokens = self.target_tokens;
-            (policy.target.share, policy.target.max_history_share) = (None, None);
-        }
-        let summary = &mut policy.summary;
-        summary.method = match self.method {
-            Some(MethodName::Rule) => Method::Rule,
-            Some(MethodName::Llm) => Method::Llm,
-            None => summary.method,
-        };
-        if self.summary_tokens.is_some() {
-            (summary.tokens, summary.target_tokens) = (self.summary_tokens, None);
-            summary.max_share = None;
-        }
-        summary.header = self.header.clone().or(summary.header.take());
-        summary.role = self.role.map_or(summary.role, SummaryRole::role);
-        summary.extract = self.extract.unwrap_or(summary.extract);
     }
 
     fn refuse_what_does_not_fit(&self) -> Result<(), Failure> {

@@ -9,7 +9,7 @@ use ctx_summary::Recognizer;
 use ctx_transcript::{Dialect, dialect};
 
 use super::stages::Measured;
-use super::{Args, policy};
+use super::{Args, MethodName, policy};
 use crate::counting::Counting;
 use crate::pins::Pin;
 use crate::session::Invalid;
@@ -33,6 +33,8 @@ pub(super) struct Plan {
     pub(super) dialect: Option<&'static dyn Dialect>,
     pub(super) invalid: Invalid,
     model_window: Option<u64>,
+    /// A flag asks for a model: that none is named must be told.
+    model_wanted: bool,
     counting: Counting,
     pins: Vec<Pin>,
     llm: LlmArgs,
@@ -98,6 +100,7 @@ impl Plan {
             counter: counting.counter,
             target: policy.target.max_tokens(window),
             model_window,
+            model_wanted: args.method == Some(MethodName::Llm),
             counting,
             dialect: args.read.dialect.as_deref().and_then(dialect::by_name),
             invalid: args.read.invalid,
@@ -188,7 +191,9 @@ impl Plan {
         let summary = &self.policy.summary;
         let tokens = self.summary_length(before);
         let writer = match (rung, summary.method) {
-            (Rung::Policy, Method::Llm) if !self.dry_run && self.llm.has_server() => {
+            (Rung::Policy, Method::Llm)
+                if !self.dry_run && (self.llm.has_server() || self.model_wanted) =>
+            {
                 self.llm.writer(encoding, Some(tokens), io)?
             }
             (Rung::Policy, _) => Writer::rule(encoding, Some(tokens)),

@@ -5,9 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use ctx_cli::{Failure, Io};
-use ctx_policy::{Config, Policy, names, preset};
+use ctx_policy::{Config, Method, Mode, Policy, names, preset};
 
-use super::Args;
+use super::{Args, MethodName};
+use crate::tools::summarize::SummaryRole;
 
 const DEFAULT: &str = "default";
 
@@ -50,4 +51,47 @@ pub(super) fn unknown(name: &str) -> Failure {
     let known: Vec<&str> = names().collect();
     Failure::new(format_args!("unknown preset {name:?}"))
         .hint(format!("one of {}", known.join(", ")))
+}
+
+impl Args {
+    /// What is said by a flag goes before the policy.
+    pub(super) fn override_policy(&self, policy: &mut Policy) {
+        let named = |mode: &&Mode| Some(mode.as_str()) == self.mode.as_deref();
+        if let Some(mode) = Mode::ALL.iter().find(named) {
+            policy.general.mode = *mode;
+        }
+        let trigger = &mut policy.trigger;
+        let given = &self.triggers;
+        trigger.messages = given.trigger_messages.or(trigger.messages);
+        trigger.tokens = given.trigger_tokens.or(trigger.tokens);
+        trigger.share = given.trigger_share.or(trigger.share);
+        trigger.tool_bytes = given.trigger_tool_bytes.or(trigger.tool_bytes);
+        trigger.turns = given.trigger_turns.or(trigger.turns);
+        trigger.reserve = given.reserve.or(trigger.reserve);
+        trigger.window = given.window.or(trigger.window);
+        trigger.min_messages = given.min_messages.or(trigger.min_messages);
+        trigger.flush_share = given.flush_share.or(trigger.flush_share);
+        let keep = [self.keep_messages, self.keep_turns, self.keep_tokens];
+        if keep.iter().any(Option::is_some) {
+            [policy.keep.messages, policy.keep.turns, policy.keep.tokens] = keep;
+            policy.keep.recent_share = None;
+        }
+        if self.target_tokens.is_some() {
+            policy.target.tokens = self.target_tokens;
+            (policy.target.share, policy.target.max_history_share) = (None, None);
+        }
+        let summary = &mut policy.summary;
+        summary.method = match self.method {
+            Some(MethodName::Rule) => Method::Rule,
+            Some(MethodName::Llm) => Method::Llm,
+            None => summary.method,
+        };
+        if self.summary_tokens.is_some() {
+            (summary.tokens, summary.target_tokens) = (self.summary_tokens, None);
+            summary.max_share = None;
+        }
+        summary.header = self.header.clone().or(summary.header.take());
+        summary.role = self.role.map_or(summary.role, SummaryRole::role);
+        summary.extract = self.extract.unwrap_or(summary.extract);
+    }
 }
