@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
@@ -96,6 +96,14 @@ pub fn failure(error: StoreError) -> Failure {
         StoreError::Damaged { .. } => failure.hint("ctx-snapshot --verify checks the others"),
         _ => failure,
     }
+}
+
+/// Warns of a replaced file that another process still has open.
+pub fn warn_retained(retained: &Path, io: &mut Io) {
+    io.warn(format_args!(
+        "another process still has the replaced file open; it stays as {} until ctx-gc finds it quiet",
+        retained.display()
+    ));
 }
 
 /// Writes the bytes of a snapshot to stdout, in pieces larger than a pipe holds:

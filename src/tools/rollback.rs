@@ -7,7 +7,7 @@ use clap::{ArgGroup, ArgMatches, Args, Command, FromArgMatches};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool};
 use ctx_store::{Kind, Meta, NewContent, Replaced, SessionId, Store, hash_of, real_path};
 
-use crate::store::{StoreArgs, copy_out, failure, session_id};
+use crate::store::{StoreArgs, copy_out, failure, session_id, warn_retained};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -208,10 +208,7 @@ fn restore(store: &Store, mut plan: Plan, target: &Path, io: &mut Io) -> Outcome
                 ));
             }
             if let Some(retained) = retained {
-                io.warn(format_args!(
-                    "another process still has the replaced file open; it stays as {} until ctx-gc finds it quiet",
-                    retained.display()
-                ));
+                warn_retained(&retained, io);
             }
         }
     }

@@ -153,3 +153,23 @@ fn the_store_may_lie_on_another_file_system() {
         .run();
     assert_eq!(done.read("s.jsonl"), before.as_bytes());
 }
+
+#[test]
+fn gc_can_look_into_the_session_that_names_offloaded_results() {
+    let large = "some words ".repeat(3_000);
+    let session = format!(
+        "{}{{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{{\"id\":\"c\",\"type\":\"function\",\"function\":{{\"name\":\"f\",\"arguments\":\"{{}}\"}}}}]}}\n{{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"{large}\"}}\n",
+        messages(0, 4)
+    );
+    let done = Case::new(CTX_COMPACT)
+        .file("s.jsonl", session)
+        .env("CTX_HOME", "store")
+        .args([
+            "-q", "-s", "demo", "--preset", "synapse", "--if-due", "--window", "4k", "s.jsonl",
+        ])
+        .run();
+    let sources = done.read("store/offloaded/demo/sources.jsonl");
+    let live = done.dir().canonicalize().expect("a folder").join("s.jsonl");
+    let known = serde_json::to_string(&live).expect("UTF-8");
+    assert_eq!(String::from_utf8_lossy(&sources).trim_end(), known);
+}

@@ -25,7 +25,7 @@ pub(super) fn run(args: &Args, plan: &Plan, io: &mut Io) -> ctx_cli::Outcome {
         job.report.end(Outcome::Disabled);
     } else if job.step() != Step::Compact {
         job.report.end(Outcome::NotDue);
-    } else if let Some(candidate) = job.build(&again(&result)?, Stores::None, io)? {
+    } else if let Some(candidate) = job.build(&result, Stores::None, io)? {
         result = candidate.file;
     }
     let status = job.report.outcome.status();

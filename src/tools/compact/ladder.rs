@@ -138,7 +138,7 @@ impl Climb<'_> {
             file = source.prune(&prune, &file, io)?;
         }
         Ok(Some(Candidate {
-            measured: source.measure(&file, &plan.counter)?,
+            measured: source.measure(&file, &plan.counting.counter)?,
             file,
             tagged: Some(tagged),
             kept: Some(written.keep),

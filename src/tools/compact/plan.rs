@@ -2,7 +2,6 @@
 
 use ctx_cli::{Failure, Io};
 use ctx_policy::{Fallback, Method, Mode, Policy, When};
-use ctx_select::count::MessageCounter;
 use ctx_select::split::Keep;
 use ctx_select::trigger::Triggers;
 use ctx_summary::Recognizer;
@@ -27,7 +26,7 @@ pub(super) struct Plan {
     pub(super) only_if_due: bool,
     pub(super) force: bool,
     pub(super) dry_run: bool,
-    pub(super) counter: MessageCounter,
+    pub(super) counting: Counting,
     /// What the whole context may have afterwards; without it, smaller is enough.
     pub(super) target: Option<u64>,
     pub(super) dialect: Option<&'static dyn Dialect>,
@@ -35,7 +34,6 @@ pub(super) struct Plan {
     model_window: Option<u64>,
     /// A flag asks for a model: that none is named must be told.
     model_wanted: bool,
-    counting: Counting,
     pins: Vec<Pin>,
     llm: LlmArgs,
 }
@@ -97,11 +95,10 @@ impl Plan {
             only_if_due: args.if_due,
             force: args.force,
             dry_run: args.dry_run,
-            counter: counting.counter,
+            counting,
             target: policy.target.max_tokens(window),
             model_window,
             model_wanted: args.method == Some(MethodName::Llm),
-            counting,
             dialect: args.read.dialect.as_deref().and_then(dialect::by_name),
             invalid: args.read.invalid,
             pins: args.pin.clone(),
@@ -147,7 +144,7 @@ impl Plan {
         split::Plan {
             keep,
             pins: self.pins.clone(),
-            counter: keep.tokens.map(|_| self.counter),
+            counter: keep.tokens.map(|_| self.counting.counter),
             only: None,
         }
     }
@@ -187,7 +184,7 @@ impl Plan {
         before: &Measured,
         io: &mut Io,
     ) -> Result<summarize::Plan, Failure> {
-        let encoding = self.counter.encoding();
+        let encoding = self.counting.counter.encoding();
         let summary = &self.policy.summary;
         let tokens = self.summary_length(before);
         let writer = match (rung, summary.method) {
@@ -228,9 +225,9 @@ impl Plan {
         self.policy.general.mode != Mode::PruneOnly
     }
 
-    /// Whether anything is summed up at all.
+    /// Whether what leaves is summed up.
     pub(super) fn sums_up(&self) -> bool {
-        self.policy.summary.method != Method::None && self.policy.general.mode != Mode::PruneOnly
+        self.policy.summary.method != Method::None
     }
 }
 

@@ -2,15 +2,16 @@
 //! results into files, pruning.
 
 use std::fs::File;
+use std::path::Path;
 
 use ctx_cli::{Failure, Io};
 use ctx_policy::When;
 use ctx_select::trigger::Step;
-use ctx_store::{SessionId, Store};
+use ctx_store::{SessionId, Store, real_path};
 
 use super::ladder::{Candidate, Climb};
 use super::plan::Plan;
-use super::stages::{Measured, again};
+use super::stages::Measured;
 use crate::tools::offload::{Limits, Restorer, Taker};
 
 /// Where offloaded results lie, and whether they are written.
@@ -18,7 +19,8 @@ use crate::tools::offload::{Limits, Restorer, Taker};
 pub(super) enum Stores<'a> {
     /// A filter: nothing is offloaded.
     None,
-    Of(&'a Store, &'a SessionId),
+    /// The store, whose session, and the file that will name them.
+    Of(&'a Store, &'a SessionId, &'a Path),
 }
 
 /// The session after the first steps.
@@ -49,7 +51,7 @@ impl<'a> Stores<'a> {
     pub(super) fn restorer(self, plan: &Plan) -> Result<Option<Restorer<'a>>, Failure> {
         let offload = &plan.policy.offload;
         match self {
-            Self::Of(store, session)
+            Self::Of(store, session, _)
                 if offload.restore_before_summary && offload.min_tokens.is_some() =>
             {
                 Restorer::new(store, session, plan.reference()?).map(Some)
@@ -73,7 +75,7 @@ pub(super) fn prepare(
         return Ok(None);
     };
     let file = source.prune(&prune, input, io)?;
-    let measured = source.measure(&file, &plan.counter)?;
+    let measured = source.measure(&file, &plan.counting.counter)?;
     if measured.size.tokens == climb.before.size.tokens && plan.sums_up_or_drops() {
         return Ok(None);
     }
@@ -91,7 +93,8 @@ pub(super) fn prepare(
 fn offload(climb: &Climb<'_>, input: &File) -> Result<Option<Prepared>, Failure> {
     let Climb { plan, source, .. } = climb;
     let offload = &plan.policy.offload;
-    let (Some(min_tokens), Stores::Of(store, session)) = (offload.min_tokens, climb.stores) else {
+    let (Some(min_tokens), Stores::Of(store, session, path)) = (offload.min_tokens, climb.stores)
+    else {
         return Ok(None);
     };
     let limits = Limits {
@@ -99,14 +102,16 @@ fn offload(climb: &Climb<'_>, input: &File) -> Result<Option<Prepared>, Failure>
         enough: None,
     };
     let reference = plan.reference()?;
-    let counter = plan.counter;
+    let counter = plan.counting.counter;
     let mut taker = Taker::new(store, session, reference, counter, limits, plan.dry_run)?;
     let file = source.offload(&mut taker, input)?;
     if taker.taken.is_empty() {
         return Ok(None);
     }
-    taker.finish(&[None])?;
-    let measured = source.measure(&again(&file)?, &counter)?;
+    // Known by its real name, so that gc can look into it.
+    let live = real_path(path).ok();
+    taker.finish(&[live.as_deref()])?;
+    let measured = source.measure(&file, &counter)?;
     let freed_enough = offload
         .enough_tokens
         .is_some_and(|enough| taker.freed >= enough);

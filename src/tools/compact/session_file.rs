@@ -13,7 +13,7 @@ use super::plan::{Plan, Rung};
 use super::prepare::Stores;
 use super::stages::{Measured, Source, again};
 use super::strikes;
-use crate::store::failure;
+use crate::store::{failure, warn_retained};
 use crate::tagged::cannot_spool;
 use crate::tools::extract;
 
@@ -29,7 +29,7 @@ impl<'a> Job<'a> {
     /// Measures a session, whose bytes are `input`.
     pub(super) fn of(plan: &'a Plan, name: &str, input: &File) -> Result<Self, Failure> {
         let source = Source::of(name, input, plan.dialect, plan.invalid)?;
-        let mut before = source.measure(input, &plan.counter)?;
+        let mut before = source.measure(input, &plan.counting.counter)?;
         before.size.overflow = plan.overflow;
         let report = Report {
             file: name.to_owned(),
@@ -126,7 +126,7 @@ pub(super) fn compact(
         None => SessionId::of_file(path).map_err(failure)?,
     };
     if plan.dry_run || !plan.policy.general.enabled {
-        return preview(plan, path, &name, Stores::Of(&store, &session), io);
+        return preview(plan, path, &name, Stores::Of(&store, &session, path), io);
     }
     let claimed = store.begin_replacement(path, &session);
     let replacement = claimed.map_err(|error| unchanged(failure(error)))?;
@@ -143,7 +143,15 @@ pub(super) fn compact(
         Step::Compact if !plan.force && strikes::given_up(&store, &session, &job.before)? => {
             job.report.end(Outcome::GivenUp);
         }
-        Step::Compact => replace(&mut job, &store, replacement, &session, open_store, io)?,
+        Step::Compact => replace(
+            &mut job,
+            path,
+            &store,
+            replacement,
+            &session,
+            open_store,
+            io,
+        )?,
     }
     Ok(job.report)
 }
@@ -179,6 +187,7 @@ fn preview(
 
 fn replace(
     job: &mut Job<'_>,
+    path: &Path,
     store: &Store,
     replacement: Replacement<'_>,
     session: &SessionId,
@@ -186,7 +195,7 @@ fn replace(
     io: &mut Io,
 ) -> Result<(), Failure> {
     let input = replacement.bytes().map_err(failure)?;
-    let stores = Stores::Of(store, session);
+    let stores = Stores::Of(store, session, path);
     let Some(candidate) = job.build(&input, stores, io)? else {
         if job.report.outcome != Outcome::NothingToDo {
             strikes::add(replacement, &job.before)?;
@@ -215,10 +224,7 @@ fn replace(
         job.report.snapshot = Some(before.id.to_string());
         job.report.late_bytes = late_bytes;
         if let Some(retained) = retained {
-            io.warn(format_args!(
-                "another process still has the replaced file open; it stays as {} until ctx-gc finds it quiet",
-                retained.display()
-            ));
+            warn_retained(&retained, io);
         }
     }
     if let (true, Some(said)) = (job.plan.policy.summary.cumulative, &candidate.said) {
