@@ -10,6 +10,8 @@
 //! only at the address it was given.
 
 mod earlier;
+mod extractive;
+mod ledger;
 pub mod llm;
 mod model;
 mod rule;
@@ -18,6 +20,8 @@ mod text;
 mod transcript;
 
 pub use earlier::{Recognizer, compose};
+pub use extractive::extractive;
+pub use ledger::{Ledger, Place};
 pub use model::{Job, ModelSummary, summarize};
 pub use rule::RuleSummary;
 pub use template::{Filling, Template, TemplateError};
