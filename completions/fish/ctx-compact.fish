@@ -18,6 +18,7 @@ complete -c ctx-compact -l keep-turns -d 'Keep the last N turns: a user message 
 complete -c ctx-compact -l keep-tokens -d 'Keep the last messages that hold N tokens or more' -r
 complete -c ctx-compact -l pin -d 'Keep these records: role:NAME, line:N, line:N-M or re:REGEX' -r
 complete -c ctx-compact -l target-tokens -d 'Do not be content with more than N tokens in all [default: the policy\'s]' -r
+complete -c ctx-compact -l max-attempts -d 'Leave a session alone after N runs in a row that made it no smaller, until it has grown [default: the policy\'s]' -r
 complete -c ctx-compact -l encoding -d 'Count tokens with this encoding [default: the model\'s, else `o200k_base`]' -r -f -a "o200k_base\t''
 o200k_harmony\t''
 cl100k_base\t''
@@ -38,7 +39,9 @@ anthropic\t'Anthropic messages'"
 complete -c ctx-compact -l llm-model -d 'Model to ask for' -r
 complete -c ctx-compact -l llm-window -d 'Window of the model in tokens; a longer input is summed up in parts [default: the model\'s, else 32000]' -r
 complete -c ctx-compact -l llm-timeout -d 'Seconds until one answer must be there' -r
-complete -c ctx-compact -l template -d 'Prompt: sanbot (four sections), synapse (eight), or a file' -r
+complete -c ctx-compact -l llm-retries -d 'Ask again up to N times when there is no answer that can be used [default: 3, or the policy\'s]' -r
+complete -c ctx-compact -l llm-backoff -d 'Seconds to wait before the first time; before the n-th, n times as long [default: 1, or the policy\'s]' -r
+complete -c ctx-compact -l template -d 'Prompt: sanbot (four sections), synapse or default (eight), or a file' -r
 complete -c ctx-compact -l instructions -d 'What the summary shall stress' -r
 complete -c ctx-compact -l on-failure -d 'What to do when no model answers' -r -f -a "rule\t'Take the rule summary, and say so'
 fail\t'Fail, and write nothing'"

@@ -39,8 +39,8 @@ use plan::Plan;
 ///
 /// Where the result is not smaller, or above --target-tokens, shorter summaries
 /// and then only the last turn are tried; where that does not help either,
-/// nothing is written. A session that could not be made smaller twice is left
-/// alone until it has grown.
+/// nothing is written. A session that could not be made smaller in as many runs
+/// as --max-attempts allows is left alone until it has grown.
 #[derive(Debug, Parser)]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct Args {
@@ -105,6 +105,18 @@ struct Args {
     /// Do not be content with more than N tokens in all [default: the policy's]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is kept")]
     target_tokens: Option<u64>,
+    /// Leave a session alone after N runs in a row that made it no smaller,
+    /// until it has grown [default: the policy's]
+    ///
+    /// A run counts as one, with all the fallbacks that it tried; a run that failed
+    /// counts as none. --force tries whatever the count is.
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u64).range(1..),
+        help_heading = "What is kept"
+    )]
+    max_attempts: Option<u64>,
     #[command(flatten)]
     counting: CountingArgs,
 

@@ -235,9 +235,9 @@ impl Plan {
 fn llm(args: &Args, policy: &Policy) -> LlmArgs {
     let mut llm = args.llm.clone();
     let summary = &policy.summary;
-    if args.llm.template_is_default() && summary.template != "default" {
-        llm.template.clone_from(&summary.template);
-    }
+    llm.template = llm.template.or_else(|| Some(summary.template.clone()));
+    llm.llm_retries = llm.llm_retries.or(Some(summary.retries));
+    llm.llm_backoff = llm.llm_backoff.or(Some(summary.backoff_seconds));
     llm.llm_model = llm.llm_model.or_else(|| summary.model.clone());
     llm.instructions = llm.instructions.or_else(|| summary.instructions.clone());
     if summary.fallback.contains(&Fallback::Fail) {

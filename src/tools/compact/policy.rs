@@ -80,6 +80,9 @@ impl Args {
             policy.target.tokens = self.target_tokens;
             (policy.target.share, policy.target.max_history_share) = (None, None);
         }
+        if let Some(attempts) = self.max_attempts {
+            policy.target.max_attempts = attempts;
+        }
         let summary = &mut policy.summary;
         summary.method = match self.method {
             Some(MethodName::Rule) => Method::Rule,

@@ -74,6 +74,12 @@ impl<'a> Job<'a> {
         }
     }
 
+    /// Whether as many attempts as the policy allows were in vain.
+    fn is_given_up(&self, store: &Store, session: &SessionId) -> Result<bool, Failure> {
+        let most = self.plan.policy.target.max_attempts;
+        strikes::given_up(store, session, &self.before, most)
+    }
+
     /// Makes the new content and tells of it in the report.
     pub(super) fn build(
         &mut self,
@@ -140,7 +146,7 @@ pub(super) fn compact(
             flush(&job, &input, &session, open_store)?;
             job.report.end(Outcome::Flushed);
         }
-        Step::Compact if !plan.force && strikes::given_up(&store, &session, &job.before)? => {
+        Step::Compact if !plan.force && job.is_given_up(&store, &session)? => {
             job.report.end(Outcome::GivenUp);
         }
         Step::Compact => replace(
