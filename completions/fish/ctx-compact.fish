@@ -19,6 +19,8 @@ complete -c ctx-compact -l keep-tokens -d 'Keep the last messages that hold N to
 complete -c ctx-compact -l pin -d 'Keep these records: role:NAME, line:N, line:N-M or re:REGEX' -r
 complete -c ctx-compact -l target-tokens -d 'Do not be content with more than N tokens in all [default: the policy\'s]' -r
 complete -c ctx-compact -l max-attempts -d 'Leave a session alone after N runs in a row that made it no smaller, until it has grown [default: the policy\'s]' -r
+complete -c ctx-compact -l cache-ttl -d 'Prune only when the last call is older, where the policy prunes at all: 5m, 90s or 1h [default: the policy\'s]' -r
+complete -c ctx-compact -l last-call -d 'When the last call was, if the records do not tell' -r
 complete -c ctx-compact -l encoding -d 'Count tokens with this encoding [default: the model\'s, else `o200k_base`]' -r -f -a "o200k_base\t''
 o200k_harmony\t''
 cl100k_base\t''
@@ -33,6 +35,8 @@ complete -c ctx-compact -l header -d 'Begin the message with this line; it marks
 complete -c ctx-compact -l role -d 'Role of the message; user where the dialect allows no other' -r -f -a "user\t'A message of the user'
 assistant\t'A message of the model'
 system\t'A system message'"
+complete -c ctx-compact -l safeguard -d 'Check what a model writes, ask once more, then keep less [default: the policy\'s]' -r -f -a "true\t''
+false\t''"
 complete -c ctx-compact -l llm-url -d 'Server to ask; without one nothing is ever sent' -r
 complete -c ctx-compact -l llm-api -d 'API of the server [default: by the URL: anthropic where host or path name it, else openai]' -r -f -a "openai\t'Chat completions, as many servers speak them'
 anthropic\t'Anthropic messages'"
@@ -60,7 +64,7 @@ always\t'Always'
 never\t'Never'"
 complete -c ctx-compact -l if-due -d 'Compact only what is due by a trigger; all else is left alone, exit 0'
 complete -c ctx-compact -l force -d 'Compact whatever the triggers and earlier attempts say'
-complete -c ctx-compact -s n -l dry-run -d 'Show what would be done, and do nothing; no model is asked'
+complete -c ctx-compact -s n -l dry-run -d 'Show the zones, what would leave and how small it would get; do nothing'
 complete -c ctx-compact -l json -d 'Print a JSON object a session: outcome, tokens, attempts, summary'
 complete -c ctx-compact -l overflow -d 'Due because the model refused the session: its window was full'
 complete -c ctx-compact -l batch -d 'Take each line as one conversation: {"messages":[…]}'

@@ -128,6 +128,7 @@ impl LlmArgs {
                 .llm_window
                 .or(known.map(|model| model.window))
                 .unwrap_or(DEFAULT_WINDOW),
+            headings: None,
             must_answer: self.on_failure == OnFailure::Fail,
             client: Client::new(self.settings(endpoint)?),
         };
