@@ -9,6 +9,7 @@
 //! readers, keys, clocks. The network is touched by [`llm::Client`] only, and
 //! only at the address it was given.
 
+mod check;
 mod earlier;
 mod extractive;
 mod ledger;
@@ -19,6 +20,7 @@ mod template;
 mod text;
 mod transcript;
 
+pub use check::missing_headings;
 pub use earlier::{Recognizer, compose};
 pub use extractive::extractive;
 pub use ledger::{Ledger, Place};

@@ -2,7 +2,7 @@
 
 use ctx_cli::{Failure, Io};
 use ctx_summary::llm::{Client, Clock, LlmError};
-use ctx_summary::{Job, ModelSummary, Template, Transcript, summarize};
+use ctx_summary::{Job, ModelSummary, Template, Transcript, missing_headings, summarize};
 use ctx_tokens::Encoding;
 
 use super::old::OldZone;
@@ -24,6 +24,24 @@ pub(super) struct Model {
     pub(super) window: u64,
     /// Its silence is a failure; else the rule summary is taken.
     pub(super) must_answer: bool,
+    /// Headings that its summary must have, where it is checked.
+    pub(super) headings: Option<Vec<String>>,
+}
+
+/// What was written.
+pub(super) struct Written {
+    pub(super) text: String,
+    /// What the model wrote failed the check twice; this is by rule.
+    pub(super) failed_check: bool,
+}
+
+impl Written {
+    fn of(text: String) -> Self {
+        Self {
+            text,
+            failed_check: false,
+        }
+    }
 }
 
 impl Writer {
@@ -43,22 +61,32 @@ impl Writer {
         }
     }
 
+    /// With what a model writes checked: whole, and with these headings. It is asked
+    /// once more, and then no more.
+    pub(crate) fn checked(mut self, headings: Vec<String>) -> Self {
+        if let Some(model) = &mut self.model {
+            model.headings = Some(headings);
+        }
+        self
+    }
+
     pub(super) fn asks_a_model(&self) -> bool {
         self.model.is_some()
     }
 
     /// The summary of an old zone.
-    pub(super) fn write(&self, old: &OldZone, name: &str, io: &mut Io) -> Result<String, Failure> {
+    pub(super) fn write(&self, old: &OldZone, name: &str, io: &mut Io) -> Result<Written, Failure> {
         let nothing_said =
             old.earlier.is_empty() && old.transcript.as_ref().is_none_or(Transcript::is_empty);
         let Some(model) = self.model.as_ref().filter(|_| !nothing_said) else {
-            return Ok(self.by_rule(old, name, io));
+            return Ok(Written::of(self.by_rule(old, name, io)));
         };
-        match self.by_model(model, old) {
-            Ok(summary) => {
+        match self.by_model_and_checked(model, old, name, io) {
+            Ok((summary, None)) => {
                 tell(&summary, old, name, io);
-                Ok(summary.text)
+                Ok(Written::of(summary.text))
             }
+            Ok((_, Some(flaw))) => self.failed_check(model, &flaw, old, name, io),
             Err(error) if model.must_answer => Err(Failure::new(format_args!(
                 "no summary from {}: {error}",
                 model.client.endpoint()
@@ -70,7 +98,7 @@ impl Writer {
                     "{name}: no summary from {}: {error}; the rule summary is taken",
                     model.client.endpoint()
                 ));
-                Ok(self.by_rule(old, name, io))
+                Ok(Written::of(self.by_rule(old, name, io)))
             }
         }
     }
@@ -85,15 +113,59 @@ impl Writer {
         old.rule.finish(self.limit, self.encoding.counter())
     }
 
-    fn by_model(&self, model: &Model, old: &OldZone) -> Result<ModelSummary, LlmError> {
+    /// Asks once more when the summary fails its check; also what is wrong with the
+    /// last one.
+    fn by_model_and_checked(
+        &self,
+        model: &Model,
+        old: &OldZone,
+        name: &str,
+        io: &mut Io,
+    ) -> Result<(ModelSummary, Option<String>), LlmError> {
+        let mut summary = self.by_model(model, old, "")?;
+        if let Some(flaw) = model.flaw(&summary) {
+            io.note(format_args!(
+                "{name}: the summary failed its check: {flaw}; asked again"
+            ));
+            summary = self.by_model(model, old, &flaw)?;
+        }
+        let flaw = model.flaw(&summary);
+        Ok((summary, flaw))
+    }
+
+    fn failed_check(
+        &self,
+        model: &Model,
+        flaw: &str,
+        old: &OldZone,
+        name: &str,
+        io: &mut Io,
+    ) -> Result<Written, Failure> {
+        let endpoint = model.client.endpoint();
+        let what = format!("the summary of {endpoint} failed its check twice: {flaw}");
+        if model.must_answer {
+            return Err(Failure::new(what).at(name, None));
+        }
+        io.warn(format_args!(
+            "{name}: {what}; the rule summary is taken, and less is kept"
+        ));
+        Ok(Written {
+            text: self.by_rule(old, name, io),
+            failed_check: true,
+        })
+    }
+
+    /// `flaw` is what was wrong with the summary before.
+    fn by_model(&self, model: &Model, old: &OldZone, flaw: &str) -> Result<ModelSummary, LlmError> {
         let Some(transcript) = &old.transcript else {
             return Err(LlmError::Empty { finish: None });
         };
+        let instructions = [model.instructions.as_str(), flaw].join("\n");
         let job = Job {
             template: &model.template,
             transcript,
             earlier: &old.earlier.join("\n\n"),
-            instructions: &model.instructions,
+            instructions: instructions.trim(),
             target: model.target,
             window: model.window,
             counter: self.encoding.counter(),
@@ -103,6 +175,18 @@ impl Writer {
             sleep: &std::thread::sleep,
         };
         summarize(&job, &mut |question| model.client.ask(question, clock))
+    }
+}
+
+impl Model {
+    /// What a summary lacks, where it is checked.
+    fn flaw(&self, summary: &ModelSummary) -> Option<String> {
+        let headings = self.headings.as_ref()?;
+        if summary.cut {
+            return Some("it reached its limit before its end: be shorter".to_owned());
+        }
+        let missing = missing_headings(&summary.text, headings);
+        (!missing.is_empty()).then(|| format!("these sections are missing: {}", missing.join(", ")))
     }
 }
 
