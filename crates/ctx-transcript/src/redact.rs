@@ -173,7 +173,7 @@ mod tests {
             "\\n",
         ];
         for piece in pieces {
-            let text = piece.repeat(1_000_000 / piece.len());
+            let text = piece.repeat(400_000 / piece.len());
             let start = std::time::Instant::now();
             redact(&text);
             assert!(start.elapsed().as_secs() < 10, "{piece}");

@@ -40,7 +40,7 @@ const NAMES: &[(&str, Kind)] = &[
     ("signingkey", Kind::Secret),
     ("masterkey", Kind::Secret),
     ("authorization", Kind::Secret),
-    ("amzsignature", Kind::Secret),
+    ("xamzsignature", Kind::Secret),
     ("key", Kind::Key),
     ("credential", Kind::Key),
     ("credentials", Kind::Key),
@@ -78,7 +78,7 @@ const NO_VALUES: &[&str] = &[
 
 /// How much of a value without quotes is judged: without a bound,
 /// `token=token=…` takes time by the square of its length.
-const VALUE_MAX: usize = 512;
+const VALUE_MAX: usize = 256;
 
 /// Longest name looked at.
 const NAME_MAX: usize = 64;
@@ -213,6 +213,16 @@ fn name_before(text: &str, from: usize, at: usize) -> Option<(&str, Kind)> {
     let before = text[from..at].trim_end_matches(' ');
     let before = before.trim_end_matches(['"', '\'', '`', '*']);
     let before = before.trim_end_matches('\\');
+    // Most words end otherwise; this is asked at every colon and sign.
+    let last = before.as_bytes().last()?;
+    let may_be = match last.to_ascii_lowercase() {
+        b'd' | b'e' | b't' | b'n' | b'y' | b'l' | b's' => true,
+        byte if byte.is_ascii() => false,
+        _ => NAMES.iter().any(|(end, _)| before.ends_with(end)),
+    };
+    if !may_be {
+        return None;
+    }
     let length = before
         .char_indices()
         .rev()
