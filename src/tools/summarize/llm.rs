@@ -9,6 +9,7 @@ use ctx_cli::{Failure, Io, parse_count};
 use ctx_summary::Template;
 use ctx_summary::llm::{Api, Client, Endpoint, Key, Proxy, Retries, Settings};
 use ctx_tokens::Encoding;
+use ctx_transcript::redact::redact;
 
 use super::writer::{Model, Writer};
 
@@ -116,7 +117,9 @@ impl LlmArgs {
         };
         let model = Model {
             template,
-            instructions: self.instructions.clone().unwrap_or_default(),
+            instructions: redact(self.instructions.as_deref().unwrap_or_default())
+                .0
+                .into_owned(),
             target: target.unwrap_or(usual),
             window: self
                 .llm_window

@@ -78,7 +78,7 @@ impl Writer {
     fn by_rule(&self, old: &OldZone, name: &str, io: &mut Io) -> String {
         if old.rule.redacted() > 0 {
             io.note(format_args!(
-                "{name}: secrets taken out of the topics: {}",
+                "{name}: secrets taken out of the summary: {}",
                 old.rule.redacted()
             ));
         }
