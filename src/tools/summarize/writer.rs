@@ -1,7 +1,9 @@
 //! Who writes the summary: the rule, or a model with the rule behind it.
 
+use std::fmt;
+
 use ctx_cli::{Failure, Io};
-use ctx_summary::llm::{Client, Clock, LlmError};
+use ctx_summary::llm::{Client, Clock, Completion, LlmError, Question, Tape, TapeError};
 use ctx_summary::{Job, ModelSummary, Template, Transcript, summarize};
 use ctx_tokens::Encoding;
 
@@ -17,13 +19,45 @@ pub(crate) struct Writer {
 
 /// A model, and what it is told.
 pub(super) struct Model {
-    pub(super) client: Client,
+    pub(super) asked: Asked,
     pub(super) template: Template,
     pub(super) instructions: String,
     pub(super) target: u64,
     pub(super) window: u64,
     /// Its silence is a failure; else the rule summary is taken.
     pub(super) must_answer: bool,
+}
+
+/// Who answers.
+pub(super) enum Asked {
+    Server(Client),
+    /// A server, and what it says is kept.
+    Recorded(Client, Tape),
+    /// What a server said once.
+    Tape(Tape),
+}
+
+impl Asked {
+    fn ask(&self, question: &Question<'_>) -> Result<Completion, LlmError> {
+        let clock = Clock {
+            now: &chrono::Utc::now,
+            sleep: &std::thread::sleep,
+        };
+        match self {
+            Self::Server(client) => client.ask(question, clock),
+            Self::Recorded(client, tape) => tape.record(question, || client.ask(question, clock)),
+            Self::Tape(tape) => tape.replay(question),
+        }
+    }
+}
+
+impl fmt::Display for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Server(client) | Self::Recorded(client, _) => client.endpoint().fmt(f),
+            Self::Tape(tape) => tape.dir().display().fmt(f),
+        }
+    }
 }
 
 impl Writer {
@@ -59,16 +93,18 @@ impl Writer {
                 tell(&summary, old, name, io);
                 Ok(summary.text)
             }
+            // Who asks for a repeatable run is not given another one.
+            Err(LlmError::Tape(error)) => Err(not_on_file(&error).at(name, None)),
             Err(error) if model.must_answer => Err(Failure::new(format_args!(
                 "no summary from {}: {error}",
-                model.client.endpoint()
+                model.asked
             ))
             .at(name, None)
             .hint("--on-failure rule takes the rule summary instead")),
             Err(error) => {
                 io.warn(format_args!(
                     "{name}: no summary from {}: {error}; the rule summary is taken",
-                    model.client.endpoint()
+                    model.asked
                 ));
                 Ok(self.by_rule(old, name, io))
             }
@@ -98,11 +134,18 @@ impl Writer {
             window: model.window,
             counter: self.encoding.counter(),
         };
-        let clock = Clock {
-            now: &chrono::Utc::now,
-            sleep: &std::thread::sleep,
-        };
-        summarize(&job, &mut |question| model.client.ask(question, clock))
+        summarize(&job, &mut |question| model.asked.ask(question))
+    }
+}
+
+fn not_on_file(error: &TapeError) -> Failure {
+    let failure = Failure::new(error);
+    match error {
+        TapeError::Missing(_) => {
+            failure.hint("session, flags, model and template must be those of the recording")
+        }
+        TapeError::Damaged(_) => failure.hint("record it again"),
+        TapeError::Io(..) => failure,
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::TapeError;
+
 /// Why there is no answer. No variant holds a key, and text of a server is cut
 /// short and redacted before it comes in here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -66,6 +68,9 @@ pub enum LlmError {
         /// Why the model stopped, if it says so.
         finish: Option<String>,
     },
+    /// Recorded answers that cannot be used.
+    #[error(transparent)]
+    Tape(#[from] TapeError),
     /// The model will not.
     #[error("the model refused{}", colon(.0))]
     Refused(String),
