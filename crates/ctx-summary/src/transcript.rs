@@ -125,7 +125,7 @@ fn text_of<'m>(part: &'m Part<'_>) -> Option<&'m str> {
 }
 
 /// Head and tail of a text that is too long: errors stand at the end.
-fn shorten(text: &str, limit: usize) -> String {
+pub(crate) fn shorten(text: &str, limit: usize) -> String {
     let length = text.chars().count();
     if length <= limit {
         return text.to_owned();

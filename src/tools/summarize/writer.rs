@@ -162,6 +162,17 @@ fn tell(summary: &ModelSummary, old: &OldZone, name: &str, io: &mut Io) {
             summary.parts, summary.answers
         ));
     }
+    if summary.thinned {
+        io.warn(format_args!(
+            "{name}: too many messages for one model: some of their text was left out"
+        ));
+    }
+    if summary.excerpts > 0 {
+        io.warn(format_args!(
+            "{name}: parts that the model did not sum up, and of which head and tail went on: {}",
+            summary.excerpts
+        ));
+    }
     if summary.cut {
         io.warn(format_args!(
             "{name}: the model reached its limit: the end of the summary is missing; \

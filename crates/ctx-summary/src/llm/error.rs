@@ -33,9 +33,6 @@ pub enum LlmError {
     /// The input is longer than the model can take.
     #[error("the input is too long for the model{}", colon(.0))]
     TooLong(String),
-    /// A model that does not sum up.
-    #[error("its summaries are not shorter than what they sum up")]
-    NotShorter,
     /// Another refusal of the request: key, model name, …
     #[error("the server refused the request (status {status}){}", colon(.message))]
     Rejected {
