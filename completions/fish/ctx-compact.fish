@@ -47,6 +47,8 @@ complete -c ctx-compact -l llm-retries -d 'Ask again up to N times when there is
 complete -c ctx-compact -l llm-backoff -d 'Seconds to wait before the first time; before the n-th, n times as long [default: 1, or the policy\'s]' -r
 complete -c ctx-compact -l template -d 'Prompt: sanbot (four sections), synapse or default (eight), or a file' -r
 complete -c ctx-compact -l instructions -d 'What the summary shall stress' -r
+complete -c ctx-compact -l record -d 'Save each question and its answer in this directory, without the key' -r -F
+complete -c ctx-compact -l replay -d 'Take the answers from this directory and ask no server' -r -F
 complete -c ctx-compact -l on-failure -d 'What to do when no model answers' -r -f -a "rule\t'Take the rule summary, and say so'
 fail\t'Fail, and write nothing'"
 complete -c ctx-compact -l dialect -d 'Read the records as this dialect instead of detecting it' -r -f -a "chat\t''
