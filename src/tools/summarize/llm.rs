@@ -11,7 +11,7 @@ use ctx_summary::llm::{Api, Client, Endpoint, Key, Proxy, Retries, Settings, Tap
 use ctx_tokens::Encoding;
 use ctx_transcript::redact::redact;
 
-use super::writer::{Asked, Model, Writer};
+use super::writer::{Offline, Asked, Model, Writer};
 
 /// What is said about the model, its server and its prompt.
 #[derive(Args, Clone, Debug)]
@@ -86,8 +86,10 @@ enum ApiName {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OnFailure {
-    /// Take the rule summary, and say so
+    /// Take the extractive summary, and say so
     #[default]
+    Extractive,
+    /// Take the rule summary, and say so
     Rule,
     /// Fail, and write nothing
     Fail,
@@ -135,14 +137,19 @@ impl LlmArgs {
     ) -> Result<Writer, Failure> {
         // A slip in the template is told even when it would not be used.
         let template = self.template()?;
+        let offline = match self.on_failure {
+            OnFailure::Rule => Offline::Rule,
+            OnFailure::Extractive | OnFailure::Fail => Offline::Extractive,
+        };
+        let writer = Writer::offline(offline, encoding, target);
         let Some(asked) = self.asked()? else {
             let failure =
                 Failure::new("no LLM server is named").hint("set --llm-url or CTX_LLM_URL");
             if self.on_failure == OnFailure::Fail {
                 return Err(failure);
             }
-            io.warn(format_args!("{failure}; the rule summary is taken"));
-            return Ok(Writer::rule(encoding, target));
+            io.warn(format_args!("{failure}; the {offline} summary is taken"));
+            return Ok(writer);
         };
         let known = self.llm_model.as_deref().and_then(ctx_tokens::model);
         let usual = match self.template_name() {
@@ -163,7 +170,7 @@ impl LlmArgs {
             must_answer: self.on_failure == OnFailure::Fail,
             asked,
         };
-        Ok(Writer::model(encoding, target, model))
+        Ok(writer.with_model(model))
     }
 
     fn endpoint(&self, url: &str) -> Result<Endpoint, Failure> {
