@@ -107,23 +107,6 @@ fn a_second_compaction_has_nothing_to_do_and_a_later_one_carries_the_summary_ove
 }
 
 #[test]
-fn only_what_is_due_is_compacted() {
-    for (count, due) in [(79, false), (80, false), (81, true)] {
-        let before = session(count);
-        let done = compact(&before)
-            .args(["--if-due", "--json", "--preset", "sanbot", "s.jsonl"])
-            .stdout_any()
-            .run();
-        let report: serde_json::Value =
-            serde_json::from_slice(&done.stdout).expect("a JSON object");
-        let expected = if due { "compacted" } else { "not-due" };
-        assert_eq!(report["outcome"], expected, "{count}");
-        assert_eq!(report["previousMessages"], count, "{report}");
-        assert_eq!(done.read("s.jsonl") == before.as_bytes(), !due);
-    }
-}
-
-#[test]
 fn a_target_out_of_reach_changes_nothing_and_is_not_tried_for_ever() {
     let before = session(30);
     let args = ["--target-tokens", "100", "s.jsonl"];
