@@ -11,6 +11,8 @@
 
 mod check;
 mod earlier;
+mod extractive;
+mod ledger;
 pub mod llm;
 mod model;
 mod rule;
@@ -20,6 +22,8 @@ mod transcript;
 
 pub use check::missing_headings;
 pub use earlier::{Recognizer, compose};
+pub use extractive::extractive;
+pub use ledger::{Ledger, Place};
 pub use model::{Job, ModelSummary, summarize};
 pub use rule::RuleSummary;
 pub use template::{Filling, Template, TemplateError};

@@ -7,10 +7,11 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use ctx_cli::{Failure, Io, parse_count};
 use ctx_summary::Template;
-use ctx_summary::llm::{Api, Client, Endpoint, Key, Proxy, Retries, Settings};
+use ctx_summary::llm::{Api, Client, Endpoint, Key, Proxy, Retries, Settings, Tape};
 use ctx_tokens::Encoding;
+use ctx_transcript::redact::redact;
 
-use super::writer::{Model, Writer};
+use super::writer::{Asked, Model, Writer};
 
 /// What is said about the model, its server and its prompt.
 #[derive(Args, Clone, Debug)]
@@ -61,6 +62,15 @@ pub(crate) struct LlmArgs {
     /// What the summary shall stress
     #[arg(long, value_name = "TEXT")]
     pub(crate) instructions: Option<String>,
+    /// Save each question and its answer in this directory, without the key
+    #[arg(long, value_name = "DIR", conflicts_with = "replay")]
+    record: Option<PathBuf>,
+    /// Take the answers from this directory and ask no server
+    ///
+    /// Fails when a question was not recorded: session, flags, model and template
+    /// must be those of the recording
+    #[arg(long, value_name = "DIR")]
+    replay: Option<PathBuf>,
     /// What to do when no model answers
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     pub(crate) on_failure: OnFailure,
@@ -90,10 +100,30 @@ const DEFAULT_WINDOW: u64 = 32_000;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 impl LlmArgs {
-    /// Whether a server is named.
+    /// Whether a server is named, or its answers are on file.
     pub(crate) fn has_server(&self) -> bool {
+        self.replay.is_some() || self.url().is_some()
+    }
+
+    fn url(&self) -> Option<&str> {
         let url = self.llm_url.as_deref();
-        url.is_some_and(|url| !url.trim().is_empty())
+        url.filter(|url| !url.trim().is_empty())
+    }
+
+    /// Who answers; `None` when no server is named.
+    fn asked(&self) -> Result<Option<Asked>, Failure> {
+        let tape = |dir: &PathBuf| Tape::new(dir, self.llm_model.as_deref());
+        if let Some(dir) = &self.replay {
+            return Ok(Some(Asked::Tape(tape(dir))));
+        }
+        let Some(url) = self.url() else {
+            return Ok(None);
+        };
+        let client = Client::new(self.settings(self.endpoint(url)?)?);
+        Ok(Some(match &self.record {
+            Some(dir) => Asked::Recorded(client, tape(dir)),
+            None => Asked::Server(client),
+        }))
     }
 
     /// The writer these flags ask for: without a server, the rule's.
@@ -105,7 +135,7 @@ impl LlmArgs {
     ) -> Result<Writer, Failure> {
         // A slip in the template is told even when it would not be used.
         let template = self.template()?;
-        let Some(url) = self.llm_url.as_deref().filter(|url| !url.trim().is_empty()) else {
+        let Some(asked) = self.asked()? else {
             let failure =
                 Failure::new("no LLM server is named").hint("set --llm-url or CTX_LLM_URL");
             if self.on_failure == OnFailure::Fail {
@@ -114,7 +144,6 @@ impl LlmArgs {
             io.warn(format_args!("{failure}; the rule summary is taken"));
             return Ok(Writer::rule(encoding, target));
         };
-        let endpoint = self.endpoint(url)?;
         let known = self.llm_model.as_deref().and_then(ctx_tokens::model);
         let usual = match self.template_name() {
             "synapse" => SYNAPSE_TARGET,
@@ -122,7 +151,9 @@ impl LlmArgs {
         };
         let model = Model {
             template,
-            instructions: self.instructions.clone().unwrap_or_default(),
+            instructions: redact(self.instructions.as_deref().unwrap_or_default())
+                .0
+                .into_owned(),
             target: target.unwrap_or(usual),
             window: self
                 .llm_window
@@ -130,7 +161,7 @@ impl LlmArgs {
                 .unwrap_or(DEFAULT_WINDOW),
             headings: None,
             must_answer: self.on_failure == OnFailure::Fail,
-            client: Client::new(self.settings(endpoint)?),
+            asked,
         };
         Ok(Writer::model(encoding, target, model))
     }

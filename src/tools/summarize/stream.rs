@@ -3,6 +3,7 @@
 
 use ctx_cli::{Failure, Io};
 use ctx_summary::compose;
+use ctx_transcript::redact::redact;
 use ctx_transcript::{Class, Dialect, Piece, Record, Role, Spool, Zone, ZoneReader};
 
 use super::bad::Bad;
@@ -186,7 +187,15 @@ pub(super) fn summary_text(
     io: &mut Io,
 ) -> Result<Written, Failure> {
     let mut summary = plan.writer.write(old, name, io)?;
-    summary.text = compose(plan.header.as_deref(), &summary.text);
+    // Every method takes secrets out of what it reads; this is the border where
+    // nothing passes, whatever put the text together.
+    let (clean, secrets) = redact(&summary.text);
+    if secrets > 0 {
+        io.note(format_args!(
+            "{name}: secrets taken out of the written summary: {secrets}"
+        ));
+    }
+    summary.text = compose(plan.header.as_deref(), &clean);
     let messages = old.messages;
     if !plan.tell_sizes {
         return Ok(summary);

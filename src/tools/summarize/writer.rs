@@ -1,7 +1,9 @@
 //! Who writes the summary: the rule, or a model with the rule behind it.
 
+use std::fmt;
+
 use ctx_cli::{Failure, Io};
-use ctx_summary::llm::{Client, Clock, LlmError};
+use ctx_summary::llm::{Client, Clock, Completion, LlmError, Question, Tape, TapeError};
 use ctx_summary::{Job, ModelSummary, Template, Transcript, missing_headings, summarize};
 use ctx_tokens::Encoding;
 
@@ -17,7 +19,7 @@ pub(crate) struct Writer {
 
 /// A model, and what it is told.
 pub(super) struct Model {
-    pub(super) client: Client,
+    pub(super) asked: Asked,
     pub(super) template: Template,
     pub(super) instructions: String,
     pub(super) target: u64,
@@ -40,6 +42,38 @@ impl Written {
         Self {
             text,
             failed_check: false,
+        }
+    }
+}
+
+/// Who answers.
+pub(super) enum Asked {
+    Server(Client),
+    /// A server, and what it says is kept.
+    Recorded(Client, Tape),
+    /// What a server said once.
+    Tape(Tape),
+}
+
+impl Asked {
+    fn ask(&self, question: &Question<'_>) -> Result<Completion, LlmError> {
+        let clock = Clock {
+            now: &chrono::Utc::now,
+            sleep: &std::thread::sleep,
+        };
+        match self {
+            Self::Server(client) => client.ask(question, clock),
+            Self::Recorded(client, tape) => tape.record(question, || client.ask(question, clock)),
+            Self::Tape(tape) => tape.replay(question),
+        }
+    }
+}
+
+impl fmt::Display for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Server(client) | Self::Recorded(client, _) => client.endpoint().fmt(f),
+            Self::Tape(tape) => tape.dir().display().fmt(f),
         }
     }
 }
@@ -87,16 +121,18 @@ impl Writer {
                 Ok(Written::of(summary.text))
             }
             Ok((_, Some(flaw))) => self.failed_check(model, &flaw, old, name, io),
+            // Who asks for a repeatable run is not given another one.
+            Err(LlmError::Tape(error)) => Err(not_on_file(&error).at(name, None)),
             Err(error) if model.must_answer => Err(Failure::new(format_args!(
                 "no summary from {}: {error}",
-                model.client.endpoint()
+                model.asked
             ))
             .at(name, None)
             .hint("--on-failure rule takes the rule summary instead")),
             Err(error) => {
                 io.warn(format_args!(
                     "{name}: no summary from {}: {error}; the rule summary is taken",
-                    model.client.endpoint()
+                    model.asked
                 ));
                 Ok(Written::of(self.by_rule(old, name, io)))
             }
@@ -106,7 +142,7 @@ impl Writer {
     fn by_rule(&self, old: &OldZone, name: &str, io: &mut Io) -> String {
         if old.rule.redacted() > 0 {
             io.note(format_args!(
-                "{name}: secrets taken out of the topics: {}",
+                "{name}: secrets taken out of the summary: {}",
                 old.rule.redacted()
             ));
         }
@@ -141,7 +177,7 @@ impl Writer {
         name: &str,
         io: &mut Io,
     ) -> Result<Written, Failure> {
-        let endpoint = model.client.endpoint();
+        let endpoint = &model.asked;
         let what = format!("the summary of {endpoint} failed its check twice: {flaw}");
         if model.must_answer {
             return Err(Failure::new(what).at(name, None));
@@ -170,11 +206,18 @@ impl Writer {
             window: model.window,
             counter: self.encoding.counter(),
         };
-        let clock = Clock {
-            now: &chrono::Utc::now,
-            sleep: &std::thread::sleep,
-        };
-        summarize(&job, &mut |question| model.client.ask(question, clock))
+        summarize(&job, &mut |question| model.asked.ask(question))
+    }
+}
+
+fn not_on_file(error: &TapeError) -> Failure {
+    let failure = Failure::new(error);
+    match error {
+        TapeError::Missing(_) => {
+            failure.hint("session, flags, model and template must be those of the recording")
+        }
+        TapeError::Damaged(_) => failure.hint("record it again"),
+        TapeError::Io(..) => failure,
     }
 }
 
@@ -201,6 +244,17 @@ fn tell(summary: &ModelSummary, old: &OldZone, name: &str, io: &mut Io) {
         io.note(format_args!(
             "{name}: summed up in {} parts, {} answers",
             summary.parts, summary.answers
+        ));
+    }
+    if summary.thinned {
+        io.warn(format_args!(
+            "{name}: too many messages for one model: some of their text was left out"
+        ));
+    }
+    if summary.excerpts > 0 {
+        io.warn(format_args!(
+            "{name}: parts that the model did not sum up, and of which head and tail went on: {}",
+            summary.excerpts
         ));
     }
     if summary.cut {
