@@ -60,32 +60,38 @@ fn results_of_2000_tokens_and_more_go_into_files() {
 #[test]
 fn enough_freed_is_enough() {
     let session = |tokens| Talk::new().result("ls", tokens).talk(60, 130_000);
-    // How long a reference is, by its path, a few tokens more or less.
-    let probe = call("synapse", session(15_000).as_str())
-        .args(["-n", "--if-due"])
-        .run();
-    let freed = |report: &serde_json::Value| {
-        let after = report["attempts"][0]["tokens"].as_u64().expect("a number");
-        report["previousTokens"].as_u64().expect("a number") - after
-    };
-    let reference = 15_000 - freed(&report(&probe));
-    let mut seen = Vec::new();
-    for tokens in 14_985 + reference..15_015 + reference {
-        let live = probe.dir().join("s.jsonl");
+    let done = call("synapse", session(9_000).as_str()).args(["-n"]).run();
+    let preview = |tokens: u64, enough: Option<u64>| {
+        let live = done.dir().join("s.jsonl");
         fs::write(&live, session(tokens).as_str()).expect("writes");
-        let report = report(
-            &call_in(probe.dir(), "synapse")
-                .args(["-n", "--if-due"])
-                .run(),
-        );
-        let freed = freed(&report);
-        let attempts = report["attempts"].as_array().expect("a list").len();
-        assert_eq!(attempts == 1, freed >= 15_000, "{freed}: {report}");
+        let case = call_in(done.dir(), "synapse").args(["-n", "--if-due"]);
+        let enough = enough.map(|enough| enough.to_string());
+        let case = enough.iter().fold(case, |case, enough| {
+            case.env("SYNAPSE_COMPACT_TRIGGER_THRESHOLD", enough)
+        });
+        let report = report(&case.run());
         assert_eq!(report["outcome"], "compacted");
-        seen.push(freed);
+        let after = report["attempts"][0]["tokens"].as_u64().expect("a number");
+        let attempts = report["attempts"].as_array().expect("a list").len();
+        (130_000 - after, attempts == 1)
+    };
+    // What a reference costs depends on its path.
+    let (freed, _) = preview(16_000, None);
+    for (enough, is_enough) in [(freed - 1, true), (freed, true), (freed + 1, false)] {
+        assert_eq!(
+            preview(16_000, Some(enough)),
+            (freed, is_enough),
+            "{enough}"
+        );
     }
-    for freed in [14_999, 15_000] {
-        assert!(seen.contains(&freed), "{freed} in {seen:?}");
+    // 15,000 where nothing else is said.
+    let about = 15_000 + 16_000 - freed;
+    for tokens in about - 8..about + 8 {
+        let (freed, is_enough) = preview(tokens, None);
+        assert_eq!(is_enough, freed >= 15_000, "{freed}");
+    }
+    for (tokens, expected) in [(about - 100, false), (about + 100, true)] {
+        assert_eq!(preview(tokens, None).1, expected, "{tokens}");
     }
 }
 

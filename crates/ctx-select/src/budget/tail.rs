@@ -69,19 +69,30 @@ impl<'e> Choice<'e> {
             }
         }
         let kept = self.entries.iter().zip(&self.must);
-        let kept: HashSet<u64> = kept.filter(|(_, must)| **must).filter_map(|(e, _)| e.exchange).collect();
+        let kept: HashSet<u64> = kept
+            .filter(|(_, must)| **must)
+            .filter_map(|(e, _)| e.exchange)
+            .collect();
         for (entry, must) in self.entries.iter().zip(&mut self.must) {
-            *must |= entry.exchange.is_some_and(|exchange| kept.contains(&exchange));
+            *must |= entry
+                .exchange
+                .is_some_and(|exchange| kept.contains(&exchange));
             *must &= !matches!(entry.kind, Kind::System | Kind::Line | Kind::Tail);
         }
     }
 
     pub(super) fn decide(self) -> Result<Decision, TooSmall> {
-        let whole = RESULT_SHARE.of(self.room).clamp(RESULT_TOKENS.0, RESULT_TOKENS.1);
+        let whole = RESULT_SHARE
+            .of(self.room)
+            .clamp(RESULT_TOKENS.0, RESULT_TOKENS.1);
         let (limit, arguments) = self.limits(whole)?;
         let recent = self.begins.get(1).copied().unwrap_or(0);
         let shorten = |at: usize| Verdict::Shorten {
-            tokens: if at >= recent && limit == whole { 2 * limit } else { limit },
+            tokens: if at >= recent && limit == whole {
+                2 * limit
+            } else {
+                limit
+            },
             arguments,
         };
         let cost = |at: usize| self.cost(at, shorten(at));
@@ -145,8 +156,16 @@ impl<'e> Choice<'e> {
             return entry.tokens;
         };
         let over = |whole: u64, limit: u64| whole.saturating_sub(limit);
-        let results: u64 = entry.results.iter().map(|result| over(*result, tokens)).sum();
-        let arguments = if arguments { over(entry.arguments, SHORT_ARGUMENTS) } else { 0 };
+        let results: u64 = entry
+            .results
+            .iter()
+            .map(|result| over(*result, tokens))
+            .sum();
+        let arguments = if arguments {
+            over(entry.arguments, SHORT_ARGUMENTS)
+        } else {
+            0
+        };
         entry.tokens.saturating_sub(results + arguments)
     }
 

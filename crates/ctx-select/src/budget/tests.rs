@@ -52,7 +52,10 @@ fn letters(decision: &Decision) -> String {
 fn what_fits_stays_as_it_is() {
     let entries = session();
     let all: u64 = entries.iter().map(|entry| entry.tokens).sum();
-    assert_eq!(letters(&decide(&entries, &budget(all + 3)).expect("fits")), "k".repeat(22));
+    assert_eq!(
+        letters(&decide(&entries, &budget(all + 3)).expect("fits")),
+        "k".repeat(22)
+    );
     let one_less = decide(&entries, &budget(all + 2)).expect("can be summed up");
     assert!(letters(&one_less).contains('.'));
 }
@@ -76,7 +79,10 @@ fn request_and_last_exchanges_stay_within_their_share() {
 fn what_does_not_fit_is_told() {
     assert_eq!(
         decide(&session(), &budget(60)),
-        Err(TooSmall { needed: 77, budget: 60 })
+        Err(TooSmall {
+            needed: 77,
+            budget: 60
+        })
     );
     let TooSmall { needed, .. } = decide(&session(), &budget(100)).expect_err("too small");
     assert!(decide(&session(), &budget(needed)).is_ok());

@@ -25,7 +25,11 @@ pub(super) struct Picked {
 /// Chooses segments of at most `limit` tokens.
 pub(super) fn pick(index: &Index, limit: u64, counter: &dyn TokenCounter) -> Picked {
     let chances = index.chances();
-    let told = index.told().iter().map(|words| TOLD[usize::from(*words).min(3)]).collect();
+    let told = index
+        .told()
+        .iter()
+        .map(|words| TOLD[usize::from(*words).min(3)])
+        .collect();
     let mut chooser = Chooser {
         index,
         chances,
