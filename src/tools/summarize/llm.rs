@@ -11,7 +11,7 @@ use ctx_summary::llm::{Api, Client, Endpoint, Key, Proxy, Retries, Settings, Tap
 use ctx_tokens::Encoding;
 use ctx_transcript::redact::redact;
 
-use super::writer::{Offline, Asked, Model, Writer};
+use super::writer::{Asked, Model, Offline, Writer};
 
 /// What is said about the model, its server and its prompt.
 #[derive(Args, Clone, Debug)]
@@ -42,12 +42,12 @@ pub(crate) struct LlmArgs {
     /// Seconds until one answer must be there
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     llm_timeout: u64,
-    /// Ask again up to N times when there is no answer that can be used
-    /// [default: 3, or the policy's]
+    /// Ask again up to N times when no usable answer comes [default: 3, or the
+    /// policy's]
     #[arg(long, value_name = "N", value_parser = parse_count)]
     pub(crate) llm_retries: Option<u64>,
-    /// Seconds to wait before the first time; before the n-th, n times as long
-    /// [default: 1, or the policy's]
+    /// Wait before asking again, n times as long before the n-th time [default: 1,
+    /// or the policy's]
     ///
     /// A server that says when to come again is asked then; no wait is longer
     /// than a minute

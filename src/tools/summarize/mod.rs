@@ -80,7 +80,12 @@ struct Args {
     #[arg(long, value_name = "N", value_parser = parse_count, requires = "budget", help_heading = "The summary")]
     keep_tokens: Option<u64>,
     /// With --budget: keep the records that match; may be repeated
-    #[arg(long, value_name = "SELECTOR", requires = "budget", help_heading = "The summary")]
+    #[arg(
+        long,
+        value_name = "SELECTOR",
+        requires = "budget",
+        help_heading = "The summary"
+    )]
     pin: Vec<Pin>,
     /// Begin the message with this line; it marks an earlier summary, too
     #[arg(long, value_name = "TEXT", help_heading = "The summary")]

@@ -74,15 +74,22 @@ impl<'e> Choice<'e> {
             }
         }
         let kept = self.entries.iter().zip(&self.must);
-        let kept: HashSet<u64> = kept.filter(|(_, must)| **must).filter_map(|(e, _)| e.exchange).collect();
+        let kept: HashSet<u64> = kept
+            .filter(|(_, must)| **must)
+            .filter_map(|(e, _)| e.exchange)
+            .collect();
         for (entry, must) in self.entries.iter().zip(&mut self.must) {
-            *must |= entry.exchange.is_some_and(|exchange| kept.contains(&exchange));
+            *must |= entry
+                .exchange
+                .is_some_and(|exchange| kept.contains(&exchange));
             *must &= !matches!(entry.kind, Kind::System | Kind::Line | Kind::Tail);
         }
     }
 
     pub(super) fn decide(mut self) -> Result<Decision, TooSmall> {
-        let whole = RESULT_SHARE.of(self.room).clamp(RESULT_TOKENS.0, RESULT_TOKENS.1);
+        let whole = RESULT_SHARE
+            .of(self.room)
+            .clamp(RESULT_TOKENS.0, RESULT_TOKENS.1);
         let (limit, arguments) = loop {
             match self.limits(whole) {
                 Ok(limits) => break limits,
@@ -92,7 +99,11 @@ impl<'e> Choice<'e> {
         };
         let recent = self.begins.get(1).copied().unwrap_or(0);
         let shorten = |at: usize| Verdict::Shorten {
-            tokens: if at >= recent && limit == whole { 2 * limit } else { limit },
+            tokens: if at >= recent && limit == whole {
+                2 * limit
+            } else {
+                limit
+            },
             arguments,
         };
         let cost = |at: usize| self.cost(at, shorten(at));
@@ -102,7 +113,11 @@ impl<'e> Choice<'e> {
             Some(last) if !self.nothing_stays => *last,
             _ => self.entries.len(),
         };
-        let older = if self.nothing_stays { &[] } else { self.begins.get(1..).unwrap_or(&[]) };
+        let older = if self.nothing_stays {
+            &[]
+        } else {
+            self.begins.get(1..).unwrap_or(&[])
+        };
         for older in older {
             let more: u64 = (*older..begin).filter(|at| !self.must[*at]).map(cost).sum();
             if used + more > share || self.holds_summary(*older..begin) {
@@ -129,7 +144,9 @@ impl<'e> Choice<'e> {
             self.too_long = Some(at);
             return !self.must[at];
         }
-        if !(last..self.entries.len()).any(|at| may_go(&at)) || self.entries[last..].iter().any(|entry| entry.pinned) {
+        if !(last..self.entries.len()).any(|at| may_go(&at))
+            || self.entries[last..].iter().any(|entry| entry.pinned)
+        {
             return false;
         }
         self.must[last..].fill(false);
@@ -182,8 +199,16 @@ impl<'e> Choice<'e> {
             return entry.tokens;
         };
         let over = |whole: u64, limit: u64| whole.saturating_sub(limit);
-        let results: u64 = entry.results.iter().map(|result| over(*result, tokens)).sum();
-        let arguments = if arguments { over(entry.arguments, SHORT_ARGUMENTS) } else { 0 };
+        let results: u64 = entry
+            .results
+            .iter()
+            .map(|result| over(*result, tokens))
+            .sum();
+        let arguments = if arguments {
+            over(entry.arguments, SHORT_ARGUMENTS)
+        } else {
+            0
+        };
         entry.tokens.saturating_sub(results + arguments)
     }
 

@@ -108,8 +108,20 @@ mod tests {
     #[test]
     fn leaves_come_in_the_order_of_the_text() {
         let found = leaves(r#"{"z":"1","a":{"n":2.5,"l":["x",true,null]}}"#).expect("JSON");
-        let found: Vec<_> = found.iter().map(|leaf| (leaf.key.as_str(), leaf.value.as_str())).collect();
-        assert_eq!(found, [("z", "1"), ("n", "2.5"), ("l", "x"), ("l", "true"), ("l", "null")]);
+        let found: Vec<_> = found
+            .iter()
+            .map(|leaf| (leaf.key.as_str(), leaf.value.as_str()))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("z", "1"),
+                ("n", "2.5"),
+                ("l", "x"),
+                ("l", "true"),
+                ("l", "null")
+            ]
+        );
         assert_eq!(leaves("ls -l"), None);
         assert_eq!(leaves("{"), None);
     }

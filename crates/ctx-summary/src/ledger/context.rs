@@ -44,9 +44,7 @@ impl<'t> Words<'t> {
     /// How many different words stand beside `place`, up to [`ENOUGH`].
     pub fn beside(&self, place: &Range<usize>) -> u8 {
         let from = place.start.saturating_sub(SPAN);
-        let near = self
-            .places
-            .partition_point(|word| word.start < from);
+        let near = self.places.partition_point(|word| word.start < from);
         let mut different: HashSet<&str> = HashSet::new();
         for word in &self.places[near..] {
             if word.end > place.end + SPAN {
@@ -108,9 +106,15 @@ fn is_context(text: &str, range: Range<usize>) -> bool {
         return false;
     }
     let joined = |byte: Option<u8>| byte.is_some_and(|b| matches!(b, b'/' | b'-'));
-    let dotted = after == Some(b'.') && bytes.get(range.end + 1).is_some_and(u8::is_ascii_alphanumeric);
+    let dotted = after == Some(b'.')
+        && bytes
+            .get(range.end + 1)
+            .is_some_and(u8::is_ascii_alphanumeric);
     let glued = joined(before) || before == Some(b'.') || joined(after) || dotted;
-    !glued && STOP.binary_search(&text[range].to_ascii_lowercase().as_str()).is_err()
+    !glued
+        && STOP
+            .binary_search(&text[range].to_ascii_lowercase().as_str())
+            .is_err()
 }
 
 #[cfg(test)]

@@ -89,7 +89,9 @@ impl Facts {
 
     /// The message that holds it has so many different ones.
     pub(super) fn crowded(&mut self, identifiers: usize) {
-        self.crowd = self.crowd.min(u32::try_from(identifiers).unwrap_or(u32::MAX));
+        self.crowd = self
+            .crowd
+            .min(u32::try_from(identifiers).unwrap_or(u32::MAX));
     }
 
     pub(super) fn shape(&self) -> Shape {

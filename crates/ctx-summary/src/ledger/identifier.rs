@@ -332,7 +332,12 @@ mod tests {
     #[test]
     fn prose_has_none() {
         for text in [
-            "", "and/or, yes/no", "A plain sentence - nothing in it.", "12 a1 3.5", "…", "决定用它",
+            "",
+            "and/or, yes/no",
+            "A plain sentence - nothing in it.",
+            "12 a1 3.5",
+            "…",
+            "决定用它",
         ] {
             assert_eq!(found(text), [], "{text}");
         }

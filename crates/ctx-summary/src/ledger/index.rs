@@ -99,7 +99,9 @@ impl Index {
             self.facts[id as usize].seen(origin, shape, now);
             self.current.insert(id);
             let words = words.beside(&range);
-            let known = self.marks[first_mark..].iter_mut().find(|mark| mark.id == id);
+            let known = self.marks[first_mark..]
+                .iter_mut()
+                .find(|mark| mark.id == id);
             match known {
                 Some(mark) => mark.words = mark.words.max(words),
                 None => self.marks.push(Mark { id, words }),

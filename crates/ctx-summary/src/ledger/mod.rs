@@ -140,7 +140,8 @@ impl Ledger {
                 let _ = write!(short, " {}: {value};", leaf.key);
             }
         }
-        self.index.add(short.trim_end_matches(';'), line, Origin::Call, quotable);
+        self.index
+            .add(short.trim_end_matches(';'), line, Origin::Call, quotable);
         for text in long {
             self.index.add(&text, line, Origin::Call, quotable);
         }

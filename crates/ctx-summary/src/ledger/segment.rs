@@ -88,7 +88,9 @@ fn cut_kind(c: char, next: Option<char>) -> Cut {
     let word = |c: char| c.is_ascii_alphanumeric() || "_-/.@".contains(c);
     match (c, next) {
         ('。' | '！' | '？' | '；', _) | ('.' | '!' | '?', Some(' ')) => Cut::Sentence,
-        (',' | ';' | '}' | ']' | ')', Some(' ' | '"' | '{' | '[' | '\'')) | ('，', _) => Cut::Member,
+        (',' | ';' | '}' | ']' | ')', Some(' ' | '"' | '{' | '[' | '\'')) | ('，', _) => {
+            Cut::Member
+        }
         (' ' | '\t', _) | (_, Some(' ' | '\t')) => Cut::Blank,
         (c, Some(next)) if word(c) && word(next) => Cut::Anywhere,
         _ => Cut::Word,
@@ -101,17 +103,27 @@ mod tests {
     use proptest::prelude::*;
 
     fn texts(text: &str) -> Vec<&str> {
-        segments(text).into_iter().map(|range| &text[range]).collect()
+        segments(text)
+            .into_iter()
+            .map(|range| &text[range])
+            .collect()
     }
 
     #[test]
     fn short_lines_are_whole() {
-        assert_eq!(texts("  one line\r\n\n}\n12→\tlet x = 1;\n7 apples"), ["one line", "let x = 1;", "7 apples"]);
+        assert_eq!(
+            texts("  one line\r\n\n}\n12→\tlet x = 1;\n7 apples"),
+            ["one line", "let x = 1;", "7 apples"]
+        );
     }
 
     #[test]
     fn long_lines_are_cut_at_sentences_and_members() {
-        let prose = format!("{}. {}", "word ".repeat(15).trim(), "more ".repeat(15).trim());
+        let prose = format!(
+            "{}. {}",
+            "word ".repeat(15).trim(),
+            "more ".repeat(15).trim()
+        );
         assert_eq!(texts(&prose).len(), 2);
         assert!(texts(&prose)[0].ends_with("word."));
         let json = format!("{{{}}}", r#""item_id": "12345678", "#.repeat(12));

@@ -1,7 +1,6 @@
 //! Records that stay, made short: of a long tool result its beginning, its end and
 //! a handle; of a call's arguments the same where there is no other way.
 
-
 use ctx_select::count::MessageCounter;
 use ctx_select::prune::Policy;
 use ctx_transcript::{Dialect, Edits, Handle, Record};
@@ -71,7 +70,11 @@ fn short(text: &str, tokens: u64, counter: &MessageCounter) -> Option<String> {
     let head = cut_before(body, bytes * HEAD / 100);
     let tail = body.len() - (bytes - bytes * HEAD / 100).min(body.len() - head);
     let tail = cut_before(body, tail).max(head);
-    let short = format!("{}\n[…]\n{}", body[..head].trim_end(), body[tail..].trim_start());
+    let short = format!(
+        "{}\n[…]\n{}",
+        body[..head].trim_end(),
+        body[tail..].trim_start()
+    );
     let short = handle.behind(&short);
     (counter.text(&short) < whole && short.len() < text.len()).then_some(short)
 }
@@ -87,9 +90,7 @@ fn cut_before(text: &str, at: usize) -> usize {
         at -= 1;
     }
     let joins = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:@".contains(&byte);
-    let inside = |at: usize| {
-        at > 0 && at < bytes.len() && joins(bytes[at - 1]) && joins(bytes[at])
-    };
+    let inside = |at: usize| at > 0 && at < bytes.len() && joins(bytes[at - 1]) && joins(bytes[at]);
     let mut place = at;
     while inside(place) && at - place < FARTHEST {
         place -= 1;
@@ -113,7 +114,10 @@ mod tests {
     fn what_is_short_stays() {
         assert_eq!(short("a few words", 50, &counter()), None);
         let just_over = "word ".repeat(60);
-        assert_eq!(short(&just_over, 59, &counter()).map(|short| short.len() < 300), Some(true));
+        assert_eq!(
+            short(&just_over, 59, &counter()).map(|short| short.len() < 300),
+            Some(true)
+        );
     }
 
     #[test]
@@ -123,7 +127,10 @@ mod tests {
         assert!(counter().text(&once) <= 80, "{}", counter().text(&once));
         for word in once.split_whitespace() {
             let known = text.contains(&format!("{word} ")) || word.contains(['…', '⟦', '⟧']);
-            assert!(known || word.parse::<u64>().is_ok() || ["bytes"].contains(&word), "{word}");
+            assert!(
+                known || word.parse::<u64>().is_ok() || ["bytes"].contains(&word),
+                "{word}"
+            );
         }
         let twice = short(&once, 60, &counter()).expect("it is longer");
         let handle = |text: &str| text.lines().last().map(str::to_owned);
@@ -152,7 +159,9 @@ mod tests {
         assert_eq!(shorten(&record, &Chat, &counter(), 50, false), None);
         let short = shorten(&record, &Chat, &counter(), 50, true).expect("it is long");
         let json: serde_json::Value = serde_json::from_slice(&short).expect("JSON");
-        let arguments = json["tool_calls"][0]["function"]["arguments"].as_str().expect("text");
+        let arguments = json["tool_calls"][0]["function"]["arguments"]
+            .as_str()
+            .expect("text");
         let arguments: serde_json::Value = serde_json::from_str(arguments).expect("JSON");
         assert_eq!(arguments["path"], "a.rs");
         assert!(short.len() < line.len() / 4);
