@@ -4,7 +4,7 @@ use super::identifier::Shape;
 
 /// Who wrote the text that an identifier stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub(crate) enum Origin {
     /// The user.
     User,
     /// The model, in words.
@@ -37,7 +37,7 @@ pub(super) struct Facts {
 
 /// Where the session stands.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Now {
+pub(crate) struct Now {
     /// Messages so far, without system messages.
     pub(super) messages: u32,
     /// Whether only one request of the user came so far.

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// What an identifier looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Shape {
+pub(crate) enum Shape {
     /// `https://…`
     Url,
     /// With a slash in it.
@@ -34,7 +34,7 @@ pub enum Shape {
 }
 
 /// Shorter ones tell nothing: they are everywhere.
-pub const SHORTEST: usize = 4;
+pub(crate) const SHORTEST: usize = 4;
 /// Git shows at least so many digits.
 const SHORTEST_HASH: usize = 7;
 /// Codes are made to be read out.
@@ -44,7 +44,7 @@ const LONGEST: usize = 300;
 
 /// Calls `found` for each identifier in `text`, in order; parts of a path or of a
 /// dotted name come behind the whole.
-pub fn scan(text: &str, mut found: impl FnMut(Range<usize>, Shape)) {
+pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>, Shape)) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
