@@ -23,7 +23,7 @@ mod transcript;
 pub use check::missing_headings;
 pub use earlier::{Recognizer, compose};
 pub use extractive::extractive;
-pub use ledger::{Ledger, Place};
+pub use ledger::{Item, Kind, Ledger, Place, State};
 pub use model::{Job, ModelSummary, summarize};
 pub use rule::RuleSummary;
 pub use template::{Filling, Template, TemplateError};

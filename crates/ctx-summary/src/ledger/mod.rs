@@ -5,6 +5,7 @@ mod context;
 mod facts;
 pub(crate) mod identifier;
 pub(crate) mod index;
+mod item;
 mod segment;
 
 use std::fmt::Write as _;
@@ -14,6 +15,7 @@ use ctx_transcript::{Call, Message, Part, Role};
 
 use arguments::leaves;
 pub(crate) use facts::Origin;
+pub use item::{Item, Kind, State};
 use index::Index;
 
 /// Arguments up to this length stand in one line with their call.
@@ -34,6 +36,7 @@ pub enum Place {
 #[derive(Debug, Default)]
 pub struct Ledger {
     pub(crate) index: Index,
+    items: Vec<Item>,
     requests: u32,
     redacted: usize,
 }
@@ -85,6 +88,12 @@ impl Ledger {
             let text = std::iter::once(call.name.as_ref()).chain(values);
             self.index.tell(&text.collect::<Vec<_>>().join(" "));
         }
+    }
+
+    /// What was asked, settled, left open, went wrong, was read and changed: in the
+    /// order of the session.
+    pub fn items(&self) -> &[Item] {
+        &self.items
     }
 
     /// How many secrets were taken out.

@@ -102,7 +102,8 @@ fn cut_before(text: &str, at: usize) -> usize {
 mod tests {
     use ctx_select::count::MessageCounter;
     use ctx_tokens::Encoding;
-    use ctx_transcript::{Chat, Line, Piece, Record};
+    use ctx_transcript::dialect::Chat;
+    use ctx_transcript::{Line, Piece, Record};
 
     use super::{cut_before, short, shorten};
 
