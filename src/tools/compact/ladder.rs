@@ -8,7 +8,8 @@ use ctx_cli::{Failure, Io};
 use super::outcome::{Attempt, Outcome};
 use super::plan::{Plan, Rung};
 use super::prepare::{Prepared, Stores, prepare};
-use super::stages::{Measured, Source};
+use super::stages::{Measured, Source, again};
+use crate::tools::split::Written;
 use crate::tools::summarize::Said;
 
 /// A new content for the session, measured and checked.
@@ -21,6 +22,13 @@ pub(super) struct Candidate {
     pub(super) first_kept: Option<u64>,
     /// What was summed up.
     pub(super) said: Option<Said>,
+}
+
+/// A session with its zones: the same for all rungs that keep as much.
+struct Zoned {
+    keeps_less: bool,
+    tagged: File,
+    written: Written,
 }
 
 /// What came of it, and what was tried.
@@ -68,12 +76,17 @@ impl Climb<'_> {
         // Less than the policy keeps is kept only where more does not help.
         let in_need = self.due || !plan.fits(size);
         let mut smaller = false;
+        let mut zoned: Option<Zoned> = None;
         let first = attempts.len();
         for rung in plan.rungs() {
             if rung.keeps_less() && !in_need {
                 break;
             }
-            let Some(candidate) = self.build(rung, input, io)? else {
+            let zoned = match zoned.take() {
+                Some(same) if same.keeps_less == rung.keeps_less() => zoned.insert(same),
+                _ => zoned.insert(self.zoned(rung, input)?),
+            };
+            let Some(candidate) = self.build(rung, zoned, io)? else {
                 if !in_need {
                     break;
                 }
@@ -112,21 +125,36 @@ impl Climb<'_> {
         Climbed { result, attempts }
     }
 
-    /// One rung; `None` when nothing is old but an earlier summary.
-    fn build(&self, rung: Rung, input: &File, io: &mut Io) -> Result<Option<Candidate>, Failure> {
+    /// What is old on a rung, with what was taken out of it put back.
+    fn zoned(&self, rung: Rung, input: &File) -> Result<Zoned, Failure> {
         let Self { plan, source, .. } = self;
         let (mut tagged, written) = source.split(&plan.split(rung, self.before), input)?;
+        if written.old > 0
+            && let Some(mut restorer) = self.stores.restorer(plan)?
+        {
+            tagged = source.restore_old(&mut restorer, &tagged)?;
+        }
+        Ok(Zoned {
+            keeps_less: rung.keeps_less(),
+            tagged,
+            written,
+        })
+    }
+
+    /// One rung; `None` when nothing is old but an earlier summary.
+    fn build(&self, rung: Rung, zoned: &Zoned, io: &mut Io) -> Result<Option<Candidate>, Failure> {
+        let Self { plan, source, .. } = self;
+        let Zoned {
+            tagged, written, ..
+        } = zoned;
         if written.old == 0 {
             return Ok(None);
         }
-        if let Some(mut restorer) = self.stores.restorer(plan)? {
-            tagged = source.restore_old(&mut restorer, &tagged)?;
-        }
         let (mut file, said) = if rung == Rung::LastTurnsAlone || !plan.sums_up() {
-            (source.without_old(&tagged)?, None)
+            (source.without_old(tagged)?, None)
         } else {
             let summary = plan.summary(rung, self.before, io)?;
-            let (file, said) = source.summarize(&summary, &tagged, io)?;
+            let (file, said) = source.summarize(&summary, tagged, io)?;
             if said.as_ref().is_none_or(Said::is_only_earlier) {
                 return Ok(None);
             }
@@ -140,7 +168,7 @@ impl Climb<'_> {
         Ok(Some(Candidate {
             measured: source.measure(&file, &plan.counting.counter)?,
             file,
-            tagged: Some(tagged),
+            tagged: Some(again(tagged)?),
             kept: Some(written.keep),
             first_kept: written.first_keep,
             said,
