@@ -5,6 +5,7 @@ mod compact;
 mod compact_fire;
 mod compact_live;
 mod compact_reports;
+mod compact_reports_input;
 mod compact_sessions;
 mod conventions;
 mod count;
