@@ -20,6 +20,7 @@ mod pipeline;
 mod prune;
 mod readme;
 mod rollback;
+mod secrets;
 mod snapshot;
 mod split;
 mod summarize;

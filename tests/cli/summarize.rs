@@ -374,7 +374,7 @@ fn secrets_of_a_topic_are_not_repeated() {
         .args(["-v"])
         .stdin(tagged(&[("old", secret), ("keep", THANKS)]))
         .stdout_any()
-        .stderr_has("ctx-summarize: <stdin>: secrets taken out of the topics: 1\n")
+        .stderr_has("ctx-summarize: <stdin>: secrets taken out of the summary: 1\n")
         .run();
     assert!(!String::from_utf8_lossy(&done.stdout).contains("hunter2x"));
 }

@@ -115,7 +115,7 @@ impl Extractor {
             role,
             line,
             session: self.session.clone(),
-            tool,
+            tool: tool.map(|name| redact(&name).0.into_owned()),
         });
     }
 

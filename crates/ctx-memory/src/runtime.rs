@@ -1,5 +1,6 @@
 //! What the tools did: each call in short, and the errors they ended with.
 
+use ctx_transcript::redact::redact;
 use ctx_transcript::{Call, Object, Part, ToolResult};
 use serde_json::Value;
 
@@ -44,7 +45,8 @@ pub fn digest(call: &Call<'_>) -> String {
     } else {
         format!("{}: {argument}", one_line(&call.name))
     };
-    cut(line, DIGEST_MAX)
+    // Before the cut: half a key is not recognised.
+    cut(redact(&line).0.into_owned(), DIGEST_MAX)
 }
 
 /// The argument that says most; where no name is known, all plain values in
@@ -120,7 +122,8 @@ pub fn error(result: &ToolResult<'_>) -> Option<String> {
     let message = message
         .replace("<tool_use_error>", "")
         .replace("</tool_use_error>", "");
-    Some(cut(one_line(&message), DIGEST_MAX))
+    let message = one_line(&redact(&message).0);
+    Some(cut(message, DIGEST_MAX))
 }
 
 /// How many lines of a result are looked at.
@@ -208,6 +211,7 @@ fn names_exception(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use ctx_transcript::redact::redact;
     use ctx_transcript::{Call, Part, ToolResult};
 
     use super::{DIGEST_MAX, digest, error};

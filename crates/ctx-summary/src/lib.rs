@@ -9,7 +9,10 @@
 //! readers, keys, clocks. The network is touched by [`llm::Client`] only, and
 //! only at the address it was given.
 
+mod check;
 mod earlier;
+mod extractive;
+mod ledger;
 pub mod llm;
 mod model;
 mod rule;
@@ -17,7 +20,10 @@ mod template;
 mod text;
 mod transcript;
 
+pub use check::missing_headings;
 pub use earlier::{Recognizer, compose};
+pub use extractive::extractive;
+pub use ledger::{Ledger, Place};
 pub use model::{Job, ModelSummary, summarize};
 pub use rule::RuleSummary;
 pub use template::{Filling, Template, TemplateError};

@@ -2,12 +2,15 @@
 //!
 //! What fits into the model's window is summed up in one question. What does
 //! not is cut into parts at the borders of messages; each part is summed up, and
-//! the summaries are summed up in turn, until one is left.
+//! the summaries are summed up in turn, until one is left. No input is too long:
+//! - a summary that leaves no room for another one is cut at its middle,
+//! - a part that the model has no words for goes on as its own head and tail,
+//! - what would be more than [`MOST_PARTS`] questions is thinned out before.
 
 use ctx_tokens::TokenCounter;
 
 use crate::llm::{Completion, LlmError, Question};
-use crate::transcript::pack;
+use crate::transcript::{pack, shorten};
 use crate::{Filling, Template, Transcript};
 
 /// What is to be summed up, and how.
@@ -40,10 +43,23 @@ pub struct ModelSummary {
     pub parts: usize,
     /// The model ran into its limit before it had said all.
     pub cut: bool,
+    /// Parts whose head and tail stand for a summary: the model gave none.
+    pub excerpts: usize,
+    /// The messages were too many: their middles were left out.
+    pub thinned: bool,
 }
 
 /// Below this there is no room for any record.
 const SMALLEST_INPUT: u64 = 200;
+/// More parts are not asked for: each takes a model some seconds, and a zone of
+/// that size has millions of tokens.
+const MOST_PARTS: usize = 96;
+/// Characters of one message when there are too many, before they are made fewer still.
+const THINNED_CHARS: usize = 16_000;
+const THINNEST_CHARS: usize = 200;
+/// Tokens of the line that says which part it is.
+const LABEL: u64 = 24;
+
 /// Sums up; `ask` puts one question to the model. An input that the model calls
 /// too long is cut smaller, down to a limit.
 pub fn summarize(
@@ -83,8 +99,7 @@ struct Run<'a, 'q> {
     job: &'a Job<'a>,
     room: u64,
     ask: &'q mut dyn FnMut(&Question<'_>) -> Result<Completion, LlmError>,
-    answers: u32,
-    cut: bool,
+    done: ModelSummary,
 }
 
 impl<'a, 'q> Run<'a, 'q> {
@@ -97,8 +112,14 @@ impl<'a, 'q> Run<'a, 'q> {
             job,
             room,
             ask,
-            answers: 0,
-            cut: false,
+            done: ModelSummary {
+                text: String::new(),
+                answers: 0,
+                parts: 1,
+                cut: false,
+                excerpts: 0,
+                thinned: false,
+            },
         }
     }
 
@@ -110,53 +131,67 @@ impl<'a, 'q> Run<'a, 'q> {
         if whole.len() <= 1 && beside < self.room {
             let record = whole.first().map_or("", String::as_str);
             if beside + self.job.counter.count(record) <= self.room {
-                return self.last(earlier, record, 1);
+                return self.last(earlier, record);
             }
         }
+        let mut texts = self.parts(earlier);
+        self.done.parts = texts.len();
+        loop {
+            match texts.as_slice() {
+                [] => return self.last("", ""),
+                [text] => return self.last("", text),
+                _ => texts = self.round(&texts)?,
+            }
+        }
+    }
+
+    /// All messages, packed; the earlier summary is the first of them.
+    fn parts(&mut self, earlier: &str) -> Vec<String> {
         let mut pieces = Vec::new();
         if !earlier.is_empty() {
             pieces.push(format!("[earlier summary]\n{earlier}"));
         }
         pieces.extend_from_slice(self.job.transcript.pieces());
-        let parts = pack(&pieces, self.room, self.job.counter);
-        let count = parts.len();
-        let mut texts = parts;
-        loop {
-            if let [text] = texts.as_slice() {
-                return self.last("", text, count);
-            }
-            let fewer = self.round(&texts)?;
-            // A model that ignores its limit would go on for ever.
-            if fewer.len() >= texts.len() {
-                return Err(LlmError::NotShorter);
-            }
-            texts = fewer;
+        let mut parts = pack(&pieces, self.room, self.job.counter);
+        let mut chars = THINNED_CHARS;
+        while parts.len() > MOST_PARTS && chars >= THINNEST_CHARS {
+            self.done.thinned = true;
+            let thin: Vec<String> = pieces.iter().map(|piece| shorten(piece, chars)).collect();
+            parts = pack(&thin, self.room, self.job.counter);
+            chars /= 2;
         }
+        if parts.len() > MOST_PARTS {
+            let tail = parts.split_off(parts.len() - MOST_PARTS / 2);
+            parts.truncate(MOST_PARTS / 2);
+            parts.extend(tail);
+        }
+        parts
     }
 
-    /// Each text summed up, and the summaries packed for the next question.
+    /// Each text summed up, and the summaries packed for the next question. Two
+    /// of them fit into one, so that every round leaves fewer texts than it found.
     fn round(&mut self, texts: &[String]) -> Result<Vec<String>, LlmError> {
-        // Two summaries at least must fit into one question, or no round would
-        // leave fewer texts than it found.
+        let most = self.room / 2 - LABEL;
         let target = self.job.target.min(self.room / 3).max(1);
         let count = texts.len();
         let mut summaries = Vec::with_capacity(count);
         for (number, text) in (1..).zip(texts) {
-            let summary = self.question("", text, target)?;
+            let summary = match self.question("", text, target) {
+                Err(LlmError::Refused(_) | LlmError::Empty { .. }) => {
+                    self.done.excerpts += 1;
+                    fit(text, target.min(most), self.job.counter)
+                }
+                other => fit(&other?, most, self.job.counter),
+            };
             summaries.push(format!("[summary of part {number} of {count}]\n{summary}"));
         }
         Ok(pack(&summaries, self.room, self.job.counter))
     }
 
-    fn last(mut self, earlier: &str, record: &str, parts: usize) -> Result<ModelSummary, LlmError> {
-        self.cut = false;
-        let text = self.question(earlier, record, self.job.target)?;
-        Ok(ModelSummary {
-            text,
-            answers: self.answers,
-            parts,
-            cut: self.cut,
-        })
+    fn last(mut self, earlier: &str, record: &str) -> Result<ModelSummary, LlmError> {
+        self.done.cut = false;
+        self.done.text = self.question(earlier, record, self.job.target)?;
+        Ok(self.done)
     }
 
     fn question(&mut self, earlier: &str, record: &str, target: u64) -> Result<String, LlmError> {
@@ -176,15 +211,33 @@ impl<'a, 'q> Run<'a, 'q> {
             text: &message,
             max_tokens: (target + target / 5).min(most_output(self.job)).max(1),
         })?;
-        self.answers += 1;
-        self.cut = completion.cut;
+        self.done.answers += 1;
+        self.done.cut = completion.cut;
         Ok(completion.text)
+    }
+}
+
+/// Head and tail of a text in at most `limit` tokens.
+fn fit(text: &str, limit: u64, counter: &dyn TokenCounter) -> String {
+    if counter.count_up_to(text, limit).is_some() {
+        return text.to_owned();
+    }
+    // No token has less than a quarter of a character, few have more than eight.
+    let mut chars = usize::try_from(limit)
+        .unwrap_or(usize::MAX)
+        .saturating_mul(8);
+    loop {
+        let short = shorten(text, chars);
+        if chars == 0 || counter.count_up_to(&short, limit).is_some() {
+            return short;
+        }
+        chars = chars * 4 / 5;
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Job, ModelSummary, summarize};
+    use super::{Job, ModelSummary, fit, summarize};
     use crate::llm::{Completion, LlmError, Question};
     use crate::{Template, Transcript};
     use ctx_tokens::Encoding;
@@ -253,6 +306,33 @@ mod tests {
         let mut log = Vec::new();
         let outcome = summarize(&job, &mut model(real, &mut log));
         (outcome, log)
+    }
+
+    /// The outcome with a model that does as told, and how often it was asked.
+    fn with(
+        transcript: &Transcript,
+        earlier: &str,
+        window: u64,
+        mut model: impl FnMut(&Question<'_>) -> Result<Completion, LlmError>,
+    ) -> (Result<ModelSummary, LlmError>, u32) {
+        let template: Template = "Sum up.\n\nBefore:\n\n{{earlier}}\n\nRecord:\n\n{{transcript}}"
+            .parse()
+            .expect("a template");
+        let job = Job {
+            template: &template,
+            transcript,
+            earlier,
+            instructions: "",
+            target: 100,
+            window,
+            counter: Encoding::Chars4.counter(),
+        };
+        let mut asked = 0;
+        let outcome = summarize(&job, &mut |question| {
+            asked += 1;
+            model(question)
+        });
+        (outcome, asked)
     }
 
     #[test]
@@ -324,8 +404,109 @@ mod tests {
                 cut: false,
             })
         });
-        assert_eq!(outcome, Err(LlmError::NotShorter));
-        assert!(asked < 20, "{asked}");
+        let summary = outcome.expect("a summary all the same");
+        assert!(summary.parts > 2);
+        assert!(asked < 60, "{asked}");
+    }
+
+    #[test]
+    fn a_part_without_a_summary_goes_on_as_an_excerpt() {
+        let mut asked = 0;
+        let (outcome, _) = with(&transcript(120), "", 700, |question| {
+            asked += 1;
+            if asked == 2 {
+                return Err(LlmError::Refused("no".to_owned()));
+            }
+            assert!(asked < 5 || question.text.contains("characters left out"));
+            Ok(Completion {
+                text: "short".to_owned(),
+                cut: false,
+            })
+        });
+        let summary = outcome.expect("a summary");
+        assert_eq!(summary.excerpts, 1);
+        assert_eq!(summary.text, "short");
+        // With the last question there is nothing to go on with.
+        let (outcome, _) = with(&transcript(3), "", 4000, |_| {
+            Err(LlmError::Refused("no".to_owned()))
+        });
+        assert!(matches!(outcome, Err(LlmError::Refused(_))));
+    }
+
+    #[test]
+    fn zones_of_every_length_are_summed_up() {
+        // A message of this transcript has about eight tokens.
+        for (messages, window) in [(1, 2_000), (60, 2_000), (6_000, 8_000), (62_500, 32_000)] {
+            let transcript = transcript(messages);
+            let (outcome, questions) = with(&transcript, "it began", window, |question| {
+                let counter = Encoding::Chars4.counter();
+                let input = counter.count(question.instructions) + counter.count(question.text);
+                assert!(input + question.max_tokens <= window, "{input}");
+                Ok(Completion {
+                    text: "what was said ".repeat(30),
+                    cut: false,
+                })
+            });
+            let summary = outcome.expect("a summary");
+            assert_eq!(summary.answers, questions, "{messages}");
+            assert!(
+                summary.parts <= super::MOST_PARTS && !summary.thinned,
+                "{messages}"
+            );
+        }
+    }
+
+    #[test]
+    fn too_many_messages_are_thinned_out() {
+        let mut asked = 0;
+        let (outcome, _) = with(&transcript(20_000), "it began", 1_000, |_| {
+            asked += 1;
+            Ok(Completion {
+                text: "so it was".to_owned(),
+                cut: false,
+            })
+        });
+        let summary = outcome.expect("a summary");
+        assert!(
+            summary.thinned && summary.parts == super::MOST_PARTS,
+            "{summary:?}"
+        );
+        assert!(asked < 110, "{asked}");
+    }
+
+    #[test]
+    fn one_giant_message_and_no_message_of_the_user_are_no_special_case() {
+        for (role, text) in [
+            (Role::User, "决定用八千端口。".repeat(40_000)),
+            (Role::Assistant, "word and more ".repeat(60_000)),
+            (Role::Assistant, "x".repeat(400_000)),
+        ] {
+            let mut transcript = Transcript::default();
+            transcript.push(&Message {
+                role,
+                name: None,
+                parts: vec![Part::Text(text.into())],
+            });
+            let (outcome, _) = with(&transcript, "", 8_000, |question| {
+                assert!(Encoding::Chars4.counter().count(question.text) < 8_000);
+                Ok(Completion {
+                    text: "one thing".to_owned(),
+                    cut: false,
+                })
+            });
+            assert_eq!(outcome.expect("a summary").text, "one thing");
+        }
+    }
+
+    #[test]
+    fn what_is_fitted_fits() {
+        let counter = Encoding::Chars4.counter();
+        assert_eq!(fit("short", 10, counter), "short");
+        for text in ["word ".repeat(900), "决定".repeat(900)] {
+            let short = fit(&text, 60, counter);
+            assert!(counter.count(&short) <= 60, "{short}");
+            assert!(short.contains("characters left out"), "{short}");
+        }
     }
 
     #[test]

@@ -57,7 +57,8 @@ impl RuleSummary {
     pub fn push(&mut self, message: &Message<'_>) {
         for call in message.calls() {
             self.tool_calls += 1;
-            self.add_tool(&one_line(&call.name));
+            let name = self.clean(&call.name);
+            self.add_tool(&one_line(&name));
         }
         let said = |part: &Part<'_>| !matches!(part, Part::Result(_));
         if message.role == Role::User && message.parts.iter().any(said) {
@@ -68,6 +69,8 @@ impl RuleSummary {
 
     /// A summary of what was before the old zone, as [`crate::Recognizer`] finds it.
     pub fn push_earlier(&mut self, text: &str) {
+        // Whoever wrote it may have been less careful.
+        let text = &self.clean(text);
         let Some(own) = OwnSummary::parse(text) else {
             self.carried.add_text(text);
             return;
@@ -85,7 +88,13 @@ impl RuleSummary {
         }
     }
 
-    /// How many secrets were taken out of the topics.
+    fn clean(&mut self, text: &str) -> String {
+        let (clean, secrets) = redact(text);
+        self.redacted += secrets;
+        clean.into_owned()
+    }
+
+    /// How many secrets were taken out.
     pub fn redacted(&self) -> usize {
         self.redacted
     }
@@ -136,8 +145,7 @@ impl RuleSummary {
                 _ => {}
             }
         }
-        let (clean, secrets) = redact(&source);
-        self.redacted += secrets;
+        let clean = self.clean(&source);
         let topic = first_chars(&one_line(&clean), TOPIC_CHARS)
             .trim_end()
             .to_owned();

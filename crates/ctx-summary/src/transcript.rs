@@ -68,12 +68,15 @@ impl Transcript {
             Part::Text(text) => self.add(piece, role, text),
             Part::Refusal(text) => self.add(piece, &format!("{role}, refusing"), text),
             Part::Call(call) => {
-                let label = format!("{role} calls {}", call.name);
+                let label = format!("{role} calls {}", self.clean(&call.name));
                 let arguments = self.clean(&call.arguments);
                 add_labelled(piece, &label, &shorten(&arguments, self.tool_chars));
             }
             Part::Result(result) => {
-                let of = result.name.as_deref().map(|name| format!(" of {name}"));
+                let of = result
+                    .name
+                    .as_deref()
+                    .map(|name| format!(" of {}", self.clean(name)));
                 let kind = if result.is_error { "error" } else { "result" };
                 let label = format!("tool {kind}{}", of.unwrap_or_default());
                 let texts: Vec<&str> = result.parts.iter().filter_map(text_of).collect();
@@ -122,7 +125,7 @@ fn text_of<'m>(part: &'m Part<'_>) -> Option<&'m str> {
 }
 
 /// Head and tail of a text that is too long: errors stand at the end.
-fn shorten(text: &str, limit: usize) -> String {
+pub(crate) fn shorten(text: &str, limit: usize) -> String {
     let length = text.chars().count();
     if length <= limit {
         return text.to_owned();

@@ -7,10 +7,11 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use ctx_cli::{Failure, Io, parse_count};
 use ctx_summary::Template;
-use ctx_summary::llm::{Api, Client, Endpoint, Key, Proxy, Retries, Settings};
+use ctx_summary::llm::{Api, Client, Endpoint, Key, Proxy, Retries, Settings, Tape};
 use ctx_tokens::Encoding;
+use ctx_transcript::redact::redact;
 
-use super::writer::{Model, Writer};
+use super::writer::{Asked, Model, Writer};
 
 /// What is said about the model, its server and its prompt.
 #[derive(Args, Clone, Debug)]
@@ -41,15 +42,35 @@ pub(crate) struct LlmArgs {
     /// Seconds until one answer must be there
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     llm_timeout: u64,
-    /// Prompt: sanbot (four sections), synapse (eight), or a file
+    /// Ask again up to N times when there is no answer that can be used
+    /// [default: 3, or the policy's]
+    #[arg(long, value_name = "N", value_parser = parse_count)]
+    pub(crate) llm_retries: Option<u64>,
+    /// Seconds to wait before the first time; before the n-th, n times as long
+    /// [default: 1, or the policy's]
+    ///
+    /// A server that says when to come again is asked then; no wait is longer
+    /// than a minute
+    #[arg(long, value_name = "SECONDS", value_parser = parse_count)]
+    pub(crate) llm_backoff: Option<u64>,
+    /// Prompt: sanbot (four sections), synapse or default (eight), or a file
     ///
     /// A file has {{transcript}} in it, and {{earlier}}, {{instructions}} and
-    /// {{target}} as wanted
-    #[arg(long, value_name = "NAME|FILE", default_value = DEFAULT_TEMPLATE)]
-    pub(crate) template: String,
+    /// {{target}} as wanted [default: sanbot, or the policy's]
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) template: Option<String>,
     /// What the summary shall stress
     #[arg(long, value_name = "TEXT")]
     pub(crate) instructions: Option<String>,
+    /// Save each question and its answer in this directory, without the key
+    #[arg(long, value_name = "DIR", conflicts_with = "replay")]
+    record: Option<PathBuf>,
+    /// Take the answers from this directory and ask no server
+    ///
+    /// Fails when a question was not recorded: session, flags, model and template
+    /// must be those of the recording
+    #[arg(long, value_name = "DIR")]
+    replay: Option<PathBuf>,
     /// What to do when no model answers
     #[arg(long, value_enum, value_name = "HOW", default_value_t)]
     pub(crate) on_failure: OnFailure,
@@ -79,15 +100,30 @@ const DEFAULT_WINDOW: u64 = 32_000;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 impl LlmArgs {
-    /// Whether a server is named.
+    /// Whether a server is named, or its answers are on file.
     pub(crate) fn has_server(&self) -> bool {
-        let url = self.llm_url.as_deref();
-        url.is_some_and(|url| !url.trim().is_empty())
+        self.replay.is_some() || self.url().is_some()
     }
 
-    /// Whether the prompt is the usual one.
-    pub(crate) fn template_is_default(&self) -> bool {
-        self.template == DEFAULT_TEMPLATE
+    fn url(&self) -> Option<&str> {
+        let url = self.llm_url.as_deref();
+        url.filter(|url| !url.trim().is_empty())
+    }
+
+    /// Who answers; `None` when no server is named.
+    fn asked(&self) -> Result<Option<Asked>, Failure> {
+        let tape = |dir: &PathBuf| Tape::new(dir, self.llm_model.as_deref());
+        if let Some(dir) = &self.replay {
+            return Ok(Some(Asked::Tape(tape(dir))));
+        }
+        let Some(url) = self.url() else {
+            return Ok(None);
+        };
+        let client = Client::new(self.settings(self.endpoint(url)?)?);
+        Ok(Some(match &self.record {
+            Some(dir) => Asked::Recorded(client, tape(dir)),
+            None => Asked::Server(client),
+        }))
     }
 
     /// The writer these flags ask for: without a server, the rule's.
@@ -99,7 +135,7 @@ impl LlmArgs {
     ) -> Result<Writer, Failure> {
         // A slip in the template is told even when it would not be used.
         let template = self.template()?;
-        let Some(url) = self.llm_url.as_deref().filter(|url| !url.trim().is_empty()) else {
+        let Some(asked) = self.asked()? else {
             let failure =
                 Failure::new("no LLM server is named").hint("set --llm-url or CTX_LLM_URL");
             if self.on_failure == OnFailure::Fail {
@@ -108,22 +144,24 @@ impl LlmArgs {
             io.warn(format_args!("{failure}; the rule summary is taken"));
             return Ok(Writer::rule(encoding, target));
         };
-        let endpoint = self.endpoint(url)?;
         let known = self.llm_model.as_deref().and_then(ctx_tokens::model);
-        let usual = match self.template.as_str() {
+        let usual = match self.template_name() {
             "synapse" => SYNAPSE_TARGET,
             _ => DEFAULT_TARGET,
         };
         let model = Model {
             template,
-            instructions: self.instructions.clone().unwrap_or_default(),
+            instructions: redact(self.instructions.as_deref().unwrap_or_default())
+                .0
+                .into_owned(),
             target: target.unwrap_or(usual),
             window: self
                 .llm_window
                 .or(known.map(|model| model.window))
                 .unwrap_or(DEFAULT_WINDOW),
+            headings: None,
             must_answer: self.on_failure == OnFailure::Fail,
-            client: Client::new(self.settings(endpoint)?),
+            asked,
         };
         Ok(Writer::model(encoding, target, model))
     }
@@ -149,21 +187,35 @@ impl LlmArgs {
             key: key(endpoint.api())?,
             connect_timeout: CONNECT_TIMEOUT,
             answer_timeout: Duration::from_secs(self.llm_timeout),
-            retries: Retries::default(),
+            retries: self.retries(),
             proxy,
             endpoint,
         })
     }
 
+    fn retries(&self) -> Retries {
+        let usual = Retries::default();
+        let step = self.llm_backoff.map_or(usual.step, Duration::from_secs);
+        self.llm_retries
+            .map_or(Retries { step, ..usual }, |retries| {
+                Retries::new(retries, step)
+            })
+    }
+
+    fn template_name(&self) -> &str {
+        self.template.as_deref().unwrap_or(DEFAULT_TEMPLATE)
+    }
+
     fn template(&self) -> Result<Template, Failure> {
-        if let Some(template) = Template::by_name(&self.template) {
+        let name = self.template_name();
+        if let Some(template) = Template::by_name(name) {
             return Ok(template);
         }
-        let at = |failure: Failure| failure.at(self.template.clone(), None);
-        let text = fs::read_to_string(&self.template).map_err(|error| {
+        let at = |failure: Failure| failure.at(name, None);
+        let text = fs::read_to_string(name).map_err(|error| {
             at(
                 Failure::new(format_args!("cannot read the template: {error}"))
-                    .hint("sanbot and synapse are built in"),
+                    .hint("default, sanbot and synapse are built in"),
             )
         })?;
         text.parse()

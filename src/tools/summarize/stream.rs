@@ -3,10 +3,12 @@
 
 use ctx_cli::{Failure, Io};
 use ctx_summary::compose;
+use ctx_transcript::redact::redact;
 use ctx_transcript::{Class, Dialect, Piece, Record, Role, Spool, Zone, ZoneReader};
 
 use super::bad::Bad;
 use super::old::{OldZone, Sizes};
+use super::writer::Written;
 use super::{Plan, Said};
 use crate::checks::Checks;
 use crate::output::Output;
@@ -159,7 +161,7 @@ impl<'p> Stream<'p> {
                 self.plan.role.as_str()
             ));
         }
-        let text = summary_text(self.plan, &old.zone, name, io)?;
+        let Written { text, failed_check } = summary_text(self.plan, &old.zone, name, io)?;
         let mut summary = dialect.summary_record(old.role, &text).into_bytes();
         summary.extend_from_slice(&old.line_end);
         Ok(Done {
@@ -171,6 +173,7 @@ impl<'p> Stream<'p> {
                 messages: old.zone.messages,
                 earlier: old.zone.earlier_messages,
                 text,
+                failed_check,
             }),
         })
     }
@@ -182,14 +185,22 @@ pub(super) fn summary_text(
     old: &OldZone,
     name: &str,
     io: &mut Io,
-) -> Result<String, Failure> {
-    let summary = plan.writer.write(old, name, io)?;
-    let text = compose(plan.header.as_deref(), &summary);
+) -> Result<Written, Failure> {
+    let mut summary = plan.writer.write(old, name, io)?;
+    // Every method takes secrets out of what it reads; this is the border where
+    // nothing passes, whatever put the text together.
+    let (clean, secrets) = redact(&summary.text);
+    if secrets > 0 {
+        io.note(format_args!(
+            "{name}: secrets taken out of the written summary: {secrets}"
+        ));
+    }
+    summary.text = compose(plan.header.as_deref(), &clean);
     let messages = old.messages;
     if !plan.tell_sizes {
-        return Ok(text);
+        return Ok(summary);
     }
-    match old.sizes(&text, io.verbosity()) {
+    match old.sizes(&summary.text, io.verbosity()) {
         Some(Sizes { before, after }) if after >= before => io.warn(format_args!(
             "{name}: the summary is no shorter than what it replaces: {before} tokens, now {after}"
         )),
@@ -198,7 +209,7 @@ pub(super) fn summary_text(
         )),
         None => io.note(format_args!("{name}: {messages} messages summed up")),
     }
-    Ok(text)
+    Ok(summary)
 }
 
 impl Done {

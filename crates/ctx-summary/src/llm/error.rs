@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::TapeError;
+
 /// Why there is no answer. No variant holds a key, and text of a server is cut
 /// short and redacted before it comes in here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,9 +33,6 @@ pub enum LlmError {
     /// The input is longer than the model can take.
     #[error("the input is too long for the model{}", colon(.0))]
     TooLong(String),
-    /// A model that does not sum up.
-    #[error("its summaries are not shorter than what they sum up")]
-    NotShorter,
     /// Another refusal of the request: key, model name, …
     #[error("the server refused the request (status {status}){}", colon(.message))]
     Rejected {
@@ -66,6 +65,9 @@ pub enum LlmError {
         /// Why the model stopped, if it says so.
         finish: Option<String>,
     },
+    /// Recorded answers that cannot be used.
+    #[error(transparent)]
+    Tape(#[from] TapeError),
     /// The model will not.
     #[error("the model refused{}", colon(.0))]
     Refused(String),

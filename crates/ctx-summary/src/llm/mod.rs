@@ -11,6 +11,7 @@ mod error;
 mod key;
 mod retry;
 mod said;
+mod tape;
 mod wire;
 
 pub use client::{Client, Completion, Question, Settings};
@@ -18,4 +19,5 @@ pub use endpoint::{Api, Endpoint, EndpointError};
 pub use error::LlmError;
 pub use key::Key;
 pub use retry::{Clock, Retries};
+pub use tape::{Tape, TapeError};
 pub use ureq::Proxy;

@@ -2,113 +2,133 @@
 
 use std::ops::Range;
 
+use super::table::{PREFIXES, Rest};
 use super::{has_digit_and_letter, is_word, run};
-
-/// What may follow a prefix.
-#[derive(Clone, Copy)]
-enum Rest {
-    /// At least so many letters and digits; fewer are a name (`npm_config`).
-    Plain(usize),
-    /// At least so many letters, digits, `-` and `_`, with an unbroken run of
-    /// [`RUN`] that has a digit: names with dashes (`sk-learn-contrib`) have none.
-    Dashed(usize),
-    /// Exactly so many capitals and digits.
-    Capitals(usize),
-}
 
 /// Random text of 20 characters out of 64 nearly always has such a run.
 const RUN: usize = 12;
-
-/// The prefixes vendors give to their keys so that scanners find them.
-const PREFIXES: &[(&str, Rest)] = &[
-    // OpenAI, Anthropic (sk-ant-…) and those who copy their form.
-    ("sk-", Rest::Dashed(16)),
-    // Stripe.
-    ("sk_live_", Rest::Plain(16)),
-    ("sk_test_", Rest::Plain(16)),
-    ("rk_live_", Rest::Plain(16)),
-    // GitHub: personal, OAuth, user, server and refresh tokens.
-    ("ghp_", Rest::Plain(20)),
-    ("gho_", Rest::Plain(20)),
-    ("ghu_", Rest::Plain(20)),
-    ("ghs_", Rest::Plain(20)),
-    ("ghr_", Rest::Plain(20)),
-    ("github_pat_", Rest::Dashed(20)),
-    // GitLab.
-    ("glpat-", Rest::Dashed(16)),
-    // AWS access keys, lasting and temporary.
-    ("AKIA", Rest::Capitals(16)),
-    ("ASIA", Rest::Capitals(16)),
-    // Slack.
-    ("xoxa-", Rest::Dashed(16)),
-    ("xoxb-", Rest::Dashed(16)),
-    ("xoxp-", Rest::Dashed(16)),
-    ("xoxs-", Rest::Dashed(16)),
-    // Google.
-    ("AIza", Rest::Dashed(30)),
-    // npm, Hugging Face, PyPI.
-    ("npm_", Rest::Plain(30)),
-    ("hf_", Rest::Plain(30)),
-    ("pypi-AgEI", Rest::Dashed(30)),
-];
 
 /// A key with a known prefix at `at`, where a word starts.
 pub(super) fn prefixed(text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     PREFIXES.iter().find_map(|(prefix, rest)| {
-        if !bytes[at..].starts_with(prefix.as_bytes()) {
+        let tail = bytes[at..].strip_prefix(prefix.as_bytes())?;
+        let length = rest_length(*rest, tail)?;
+        // Of an address the host is no secret.
+        let start = match rest {
+            Rest::Path(_) => at + prefix.len(),
+            _ => at,
+        };
+        Some(start..at + prefix.len() + length)
+    })
+}
+
+/// How long the rest of a key is; `None` when it is not what the vendor writes.
+fn rest_length(rest: Rest, tail: &[u8]) -> Option<usize> {
+    let exactly = |exact: usize, wanted: fn(u8) -> bool| {
+        let length = run(&tail[..tail.len().min(exact + 1)], wanted);
+        let ends = tail.get(length).is_none_or(|b| !is_word(*b));
+        (length == exact && ends).then_some(length)
+    };
+    match rest {
+        Rest::Plain(least) => {
+            let length = run(tail, |b| b.is_ascii_alphanumeric());
+            (length >= least).then_some(length)
+        }
+        Rest::Dashed(least) => {
+            let length = run(tail, is_dashed);
+            let random = tail[..length]
+                .split(|b| *b == b'-')
+                .any(|part| part.len() >= RUN && part.iter().any(u8::is_ascii_digit));
+            (length >= least && random).then_some(length)
+        }
+        Rest::Capitals(exact) => exactly(exact, |b| b.is_ascii_uppercase() || b.is_ascii_digit()),
+        Rest::Hex(exact) => exactly(exact, |b| matches!(b, b'0'..=b'9' | b'a'..=b'f')),
+        Rest::Dotted(parts) => dotted(tail, parts),
+        Rest::Path(least) => {
+            let length = run(tail, |b| is_dashed(b) || b == b'/');
+            (length >= least && tail[..length].iter().any(u8::is_ascii_digit)).then_some(length)
+        }
+    }
+}
+
+/// Length of parts of at least these lengths with dots between them.
+fn dotted(tail: &[u8], parts: &[usize]) -> Option<usize> {
+    let mut end = 0;
+    for (index, least) in parts.iter().enumerate() {
+        if index > 0 {
+            if tail.get(end) != Some(&b'.') {
+                return None;
+            }
+            end += 1;
+        }
+        let length = run(&tail[end..], is_dashed);
+        if length < *least {
             return None;
         }
-        let tail = &bytes[at + prefix.len()..];
-        let length = match rest {
-            Rest::Plain(least) => {
-                let length = run(tail, |b| b.is_ascii_alphanumeric());
-                (length >= *least).then_some(length)
-            }
-            Rest::Dashed(least) => {
-                let length = run(tail, |b| is_word(b) || b == b'-');
-                let random = tail[..length]
-                    .split(|b| *b == b'-')
-                    .any(|part| part.len() >= RUN && part.iter().any(u8::is_ascii_digit));
-                (length >= *least && random).then_some(length)
-            }
-            Rest::Capitals(exact) => {
-                let length = run(tail, |b| b.is_ascii_uppercase() || b.is_ascii_digit());
-                let ends = tail.get(length).is_none_or(|b| !is_word(*b));
-                (length == *exact && ends).then_some(length)
-            }
-        }?;
-        Some(at..at + prefix.len() + length)
-    })
+        end += length;
+    }
+    Some(end)
+}
+
+fn is_dashed(byte: u8) -> bool {
+    is_word(byte) || byte == b'-'
 }
 
 /// A JSON web token: three parts of base64url joined by dots, the first of which
 /// begins with `{"` and so with `eyJ`.
 pub(super) fn web_token(text: &str, at: usize) -> Option<Range<usize>> {
-    let bytes = text.as_bytes();
-    if !bytes[at..].starts_with(b"eyJ") {
+    let bytes = &text.as_bytes()[at..];
+    if !bytes.starts_with(b"eyJ") {
         return None;
     }
-    let mut end = at;
-    for part in 0..3 {
-        if part > 0 {
-            if bytes.get(end) != Some(&b'.') {
-                return None;
-            }
-            end += 1;
-        }
-        let length = run(&bytes[end..], |b| is_word(b) || b == b'-');
-        if length < 10 {
-            return None;
-        }
-        end += length;
+    dotted(bytes, &[10, 10, 10]).map(|length| at..at + length)
+}
+
+/// A bot's token for Discord: its id in base64, a time, a signature.
+pub(super) fn discord(text: &str, at: usize) -> Option<Range<usize>> {
+    let bytes = &text.as_bytes()[at..];
+    if !matches!(bytes.first(), Some(b'M' | b'N' | b'O')) {
+        return None;
     }
-    Some(at..end)
+    let id = run(&bytes[..bytes.len().min(30)], |b| b.is_ascii_alphanumeric());
+    if !(23..=28).contains(&id) || !mixed(&bytes[..id]) || bytes.get(id) != Some(&b'.') {
+        return None;
+    }
+    let time = run(&bytes[id + 1..], is_dashed);
+    if !(6..=7).contains(&time) {
+        return None;
+    }
+    dotted(&bytes[id + 1 + time..], &[0, 27]).map(|length| at..at + id + 1 + time + length)
+}
+
+/// A bot's token for Telegram: the bot's number, a colon at `at`, 35 characters.
+pub(super) fn telegram(text: &str, from: usize, at: usize) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let before = &bytes[from..at];
+    let digits = before
+        .iter()
+        .rev()
+        .take(12)
+        .take_while(|b| b.is_ascii_digit())
+        .count();
+    let tail = &bytes[at + 1..bytes.len().min(at + 38)];
+    let length = run(tail, is_dashed);
+    ((8..=10).contains(&digits) && (34..=36).contains(&length) && mixed(&tail[..length]))
+        .then(|| at - digits..at + 1 + length)
+}
+
+/// Capitals, small letters and digits.
+fn mixed(bytes: &[u8]) -> bool {
+    bytes.iter().any(u8::is_ascii_uppercase)
+        && bytes.iter().any(u8::is_ascii_lowercase)
+        && bytes.iter().any(u8::is_ascii_digit)
 }
 
 const BEGIN: &[u8] = b"-----BEGIN ";
 const KEY: &[u8] = b"PRIVATE KEY-----";
 const END: &[u8] = b"-----END ";
+const PGP: &[u8] = b"PGP PRIVATE KEY BLOCK-----";
 
 /// A private key in its frame; also one whose end was cut off.
 pub(super) fn private_key(text: &str, at: usize) -> Option<Range<usize>> {
@@ -149,13 +169,27 @@ fn label_end(label: &[u8]) -> Option<usize> {
         .take(20)
         .position(|window| window == KEY)
         .map(|start| start + KEY.len())
+        .or_else(|| label.starts_with(PGP).then_some(PGP.len()))
 }
 
 /// Ids that tools give to calls and messages: long and random, but no secrets.
 pub(super) fn is_public_id(value: &[u8]) -> bool {
-    [&b"toolu_"[..], b"call_", b"chatcmpl-", b"msg_", b"resp_"]
-        .iter()
-        .any(|prefix| value.starts_with(prefix))
+    [
+        &b"toolu_"[..],
+        b"srvtoolu_",
+        b"call_",
+        b"chatcmpl-",
+        b"msg_",
+        b"req_",
+        b"resp_",
+        b"rs_",
+        b"fc_",
+        b"run_",
+        b"thread_",
+        b"file-",
+    ]
+    .iter()
+    .any(|prefix| value.starts_with(prefix))
 }
 
 /// Whether a value can be a secret by its look: digits and letters mixed.

@@ -3,27 +3,47 @@
 use std::ops::Range;
 
 use super::keys::looks_random;
-use super::{is_word, run};
+use super::{is_word, random, run};
 
-/// Ends of names whose value is a secret, in lower case with `_` for `-`.
+/// What a name says about its value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Chosen by people: may be a word.
+    Password,
+    /// Made by machines: has digits and letters.
+    Secret,
+    /// Some key: a secret when it is random.
+    Key,
+}
+
+/// Ends of names whose value is a secret, in lower case without `_` and `-`.
 /// The end decides: `max_tokens`, `token_count` and `password_file` are none.
-const NAMES: &[&str] = &[
-    "password",
-    "passwd",
-    "passphrase",
-    "pwd",
-    "secret",
-    "token",
-    "api_key",
-    "apikey",
-    "access_key",
-    "secret_key",
-    "private_key",
-    "authorization",
-    "密码",
-    "密钥",
-    "口令",
-    "令牌",
+const NAMES: &[(&str, Kind)] = &[
+    ("password", Kind::Password),
+    ("passwd", Kind::Password),
+    ("passphrase", Kind::Password),
+    ("passcode", Kind::Password),
+    ("pwd", Kind::Password),
+    ("密码", Kind::Password),
+    ("密钥", Kind::Password),
+    ("口令", Kind::Password),
+    ("令牌", Kind::Password),
+    ("secret", Kind::Secret),
+    ("token", Kind::Secret),
+    ("apikey", Kind::Secret),
+    ("accesskey", Kind::Secret),
+    ("secretkey", Kind::Secret),
+    ("privatekey", Kind::Secret),
+    ("accountkey", Kind::Secret),
+    ("authkey", Kind::Secret),
+    ("encryptionkey", Kind::Secret),
+    ("signingkey", Kind::Secret),
+    ("masterkey", Kind::Secret),
+    ("authorization", Kind::Secret),
+    ("xamzsignature", Kind::Secret),
+    ("key", Kind::Key),
+    ("credential", Kind::Key),
+    ("credentials", Kind::Key),
 ];
 
 /// Words that stand where a value would: types, states, and the names themselves.
@@ -58,15 +78,15 @@ const NO_VALUES: &[&str] = &[
 
 /// How much of a value without quotes is judged: without a bound,
 /// `token=token=…` takes time by the square of its length.
-const VALUE_MAX: usize = 512;
+const VALUE_MAX: usize = 256;
 
 /// Longest name looked at.
 const NAME_MAX: usize = 64;
 
-/// The value behind `=`, `:` or `：` at `at` (`width` bytes) when the name before
-/// it says that it is a secret.
+/// The value behind `=`, `:`, `：` or ` is ` at `at` (`width` bytes) when the name
+/// before it says that it is a secret.
 pub(super) fn assigned(text: &str, from: usize, at: usize, width: usize) -> Option<Range<usize>> {
-    let name = name_before(text, from, at)?;
+    let (name, kind) = name_before(text, from, at)?;
     let (value, quoted) = value_after(text, at + width)?;
     let bytes = &text.as_bytes()[value.clone()];
     // The scheme of `Authorization: Bearer …` is no value; `bearer` finds what follows it.
@@ -80,19 +100,24 @@ pub(super) fn assigned(text: &str, from: usize, at: usize, width: usize) -> Opti
     // `token = get_token(…)`, `password=user.password[0]`: code, the secret is elsewhere.
     let is_code = !quoted && (is_path(bytes) || matches!(next, Some(b'(' | b'[' | b'{')));
     let in_capitals = !name.bytes().any(|b| b.is_ascii_lowercase());
-    let is_password = !name.is_ascii() || {
-        let name = name.to_ascii_lowercase();
-        name.contains("pass") || name.contains("pwd")
-    };
-    let secret = match (quoted, is_password) {
+    let is_said = text.as_bytes()[at] == b' ';
+    let secret = match (quoted, kind) {
         // A quoted password may be any text, also one with blanks; after the
         // closing quote of `"PASSWORD=" + value` comes a blank.
-        (true, true) => bytes.len() >= 4 && bytes[0] != b' ',
-        (true, false) => bytes.len() >= 8 && !bytes.contains(&b' ') && looks_random(bytes),
+        (true, Kind::Password) => bytes.len() >= 4 && bytes[0] != b' ' && !is_prose(bytes),
+        (true, Kind::Secret) => bytes.len() >= 8 && !bytes.contains(&b' ') && looks_random(bytes),
+        (true, Kind::Key) => !bytes.contains(&b' ') && random::announced(bytes),
         (false, _) if is_code => false,
+        (false, Kind::Key) => random::announced(bytes),
         // A shell or `.env` assignment, or `密码：…`.
-        (false, true) if in_capitals => bytes.len() >= 4,
-        (false, _) => bytes.len() >= 6 && looks_random(bytes),
+        (false, Kind::Password) if in_capitals && !is_said => bytes.len() >= 4,
+        (false, Kind::Password) => {
+            bytes.len() >= 6
+                && (looks_random(bytes)
+                    || bytes.iter().all(u8::is_ascii_digit)
+                    || is_bare_word(text, at, width, &value))
+        }
+        (false, Kind::Secret) => bytes.len() >= 6 && looks_random(bytes),
     };
     secret.then(|| {
         let rest = &text.as_bytes()[value.end..];
@@ -101,11 +126,103 @@ pub(super) fn assigned(text: &str, from: usize, at: usize, width: usize) -> Opti
     })
 }
 
+/// `password=correct-horse` without blanks around the sign and with nothing after
+/// it that would make it an argument of code.
+fn is_bare_word(text: &str, at: usize, width: usize, value: &Range<usize>) -> bool {
+    let bytes = text.as_bytes();
+    let ends = matches!(
+        bytes.get(value.end),
+        None | Some(b' ' | b'\n' | b'\r' | b'\\' | b'&' | b';' | b'\'' | b'"' | b'`')
+    );
+    bytes[at] == b'=' && at + width == value.start && ends && !bytes[value.clone()].contains(&b'_')
+}
+
+/// `"Password": "Must have at least eight characters"`: what is shown to people.
+fn is_prose(value: &[u8]) -> bool {
+    let words = value.split(|b| *b == b' ').count();
+    words > 4 && !value.iter().any(u8::is_ascii_digit) || words > 8
+}
+
+/// The value after a flag, `--password hunter2`; `at` is the blank.
+pub(super) fn flagged(text: &str, from: usize, at: usize) -> Option<Range<usize>> {
+    let before = &text.as_bytes()[from..at];
+    let length = before
+        .iter()
+        .rev()
+        .take(NAME_MAX)
+        .take_while(|b| is_word(**b) || **b == b'-')
+        .count();
+    if length < 5 || !before[before.len() - length..].starts_with(b"--") {
+        return None;
+    }
+    let (_, kind) = name_before(text, from, at)?;
+    let (value, quoted) = value_after(text, at + 1)?;
+    let bytes = &text.as_bytes()[value.clone()];
+    let secret = match kind {
+        Kind::Password => quoted && bytes.len() >= 4 || bytes.len() >= 6 && looks_random(bytes),
+        Kind::Secret => bytes.len() >= 8 && !bytes.contains(&b' ') && looks_random(bytes),
+        Kind::Key => random::announced(bytes),
+    };
+    secret.then_some(value)
+}
+
+/// The password of `curl -u user:password`; `at` is the colon.
+pub(super) fn login(text: &str, from: usize, at: usize) -> Option<Range<usize>> {
+    let before = &text.as_bytes()[from..at];
+    let user = before
+        .iter()
+        .rev()
+        .take(NAME_MAX)
+        .take_while(|b| is_word(**b) || b"-.@".contains(b))
+        .count();
+    let flag = before[..before.len() - user].trim_ascii_end();
+    let flag = flag
+        .strip_suffix(b"\"")
+        .or(flag.strip_suffix(b"'"))
+        .unwrap_or(flag);
+    let flag = flag.trim_ascii_end();
+    let tail = &flag[flag.len().saturating_sub(7)..];
+    if user == 0 || !(tail.ends_with(b" -u") || tail.ends_with(b" --user")) {
+        return None;
+    }
+    let rest = &text.as_bytes()[at + 1..];
+    let length = run(&rest[..rest.len().min(VALUE_MAX)], is_value);
+    let is_number = rest[..length].iter().all(u8::is_ascii_digit);
+    // `docker run -u 1000:1000`, `chown`-like pairs.
+    (length >= 4 && !is_number && !b"$<{%*[(".contains(&rest[0])).then(|| at + 1..at + 1 + length)
+}
+
+/// The signature of an Azure address, `&sig=…`; `at` is the sign.
+pub(super) fn signature(text: &str, from: usize, at: usize) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let before = &bytes[from..at];
+    let is_parameter = [&b"?sig"[..], b"&sig", b";sig", b"amp;sig"]
+        .iter()
+        .any(|name| before.ends_with(name));
+    if !is_parameter {
+        return None;
+    }
+    let length = run(&bytes[at + 1..], |b| {
+        b.is_ascii_alphanumeric() || b"%+/=-_".contains(&b)
+    });
+    (length >= 30).then(|| at + 1..at + 1 + length)
+}
+
 /// The name that ends before `at`, if it is one of [`NAMES`]: `"db_password" =`.
-fn name_before(text: &str, from: usize, at: usize) -> Option<&str> {
+fn name_before(text: &str, from: usize, at: usize) -> Option<(&str, Kind)> {
     let before = text[from..at].trim_end_matches(' ');
     let before = before.trim_end_matches(['"', '\'', '`', '*']);
     let before = before.trim_end_matches('\\');
+    // Most words end otherwise; this is asked at every colon and sign.
+    let last = before.as_bytes().last()?;
+    let may_be = match last.to_ascii_lowercase() {
+        b'd' | b'e' | b't' | b'n' | b'y' | b'l' | b's' => true,
+        byte if byte.is_ascii() => false,
+        _ => NAMES.iter().any(|(end, _)| before.ends_with(end)),
+    };
+    if !may_be {
+        return None;
+    }
     let length = before
         .char_indices()
         .rev()
@@ -114,8 +231,9 @@ fn name_before(text: &str, from: usize, at: usize) -> Option<&str> {
         .last()
         .map(|(start, _)| before.len() - start)?;
     let name = &before[before.len() - length..];
-    let plain = name.to_lowercase().replace('-', "_");
-    NAMES.iter().any(|end| plain.ends_with(end)).then_some(name)
+    let plain = name.to_lowercase().replace(['-', '_'], "");
+    let (_, kind) = NAMES.iter().find(|(end, _)| plain.ends_with(end))?;
+    (!plain.contains("public")).then_some((name, *kind))
 }
 
 /// The value from `at` on, and whether it is quoted. A value that is a
@@ -181,15 +299,14 @@ pub(super) fn bearer(text: &str, at: usize) -> Option<Range<usize>> {
 pub(super) fn url_password(text: &str, at: usize) -> Option<Range<usize>> {
     let login = text[at..].strip_prefix("://")?;
     let login_at = at + 3;
-    let length = login
-        .bytes()
-        .take(256)
-        .position(|b| b.is_ascii_whitespace() || b"/\"'`<>@".contains(&b))?;
-    if login.as_bytes()[length] != b'@' {
-        return None;
-    }
-    let colon = login[..length].find(':')?;
-    let first = login.as_bytes()[colon + 1];
+    let part = &login.as_bytes()[..login.len().min(256)];
+    let authority = run(part, |b| {
+        !b.is_ascii_whitespace() && !b"/\"'`<>".contains(&b)
+    });
+    // A password may have an @ in it.
+    let length = part[..authority].iter().rposition(|b| *b == b'@')?;
+    let colon = part[..length].iter().position(|b| *b == b':')?;
+    let first = part[colon + 1];
     (colon + 1 < length && !b"$<{%*[".contains(&first))
         .then(|| login_at + colon + 1..login_at + length)
 }
