@@ -101,6 +101,101 @@ fn a_slow_model_holds_up_nobody_else_and_loses_nothing() {
     assert!(after.ends_with(&messages(16, 22)), "{after}");
 }
 
+/// Something happens to the session while a model is asked; what the run then says.
+fn while_asked(act: impl FnOnce(&Path)) -> (i32, String, String) {
+    let dir = tempfile::tempdir().expect("a folder");
+    let live = dir.path().join("s.jsonl");
+    fs::write(&live, format!("{}{HALF}", messages(0, 20))).expect("writes");
+    let (word, wait) = channel();
+    let server = Server::new([Act::Late(wait, Box::new(said("## 任务目标\nwords")))]);
+    let run = start(dir.path(), &server);
+    asked(&server);
+    act(&live);
+    word.send(()).expect("the server waits");
+    let output = run.wait_with_output().expect("it ends");
+    let code = output.status.code().expect("it was not killed");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    (code, said, fs::read_to_string(&live).expect("reads"))
+}
+
+/// A line that is being written.
+const HALF: &str = "{\"role\":\"user\",\"content\":\"ha";
+
+#[test]
+fn a_half_line_that_is_ended_meanwhile_is_one_line() {
+    let rest = format!("lf\"}}\n{}", messages(20, 22));
+    let (code, _, after) = while_asked(|live| append(live, &rest));
+    assert_eq!(code, 0);
+    let whole = format!("{}{HALF}{rest}", messages(16, 20));
+    assert!(after.ends_with(&whole), "{after}");
+}
+
+#[test]
+fn a_session_that_another_program_changed_is_left_as_it_is() {
+    let other = |live: &Path| fs::write(live.with_extension("other"), "{}\n").expect("writes");
+    type Change<'a> = &'a dyn Fn(&Path);
+    let changes: [(Change<'_>, &str); 3] = [
+        (&|live| fs::write(live, "").expect("cuts"), ""),
+        (
+            &|live| fs::write(live, "{}\n".repeat(9_000)).expect("writes"),
+            "{}\n",
+        ),
+        (
+            &|live| {
+                other(live);
+                fs::rename(live.with_extension("other"), live).expect("renames");
+            },
+            "{}\n",
+        ),
+    ];
+    for (change, now) in changes {
+        let (code, said, after) = while_asked(change);
+        assert_eq!(code, 4, "{said}");
+        assert!(
+            said.contains("changed meanwhile; nothing was replaced"),
+            "{said}"
+        );
+        assert!(
+            after.starts_with(now) && !after.contains("words"),
+            "{after}"
+        );
+    }
+}
+
+#[test]
+fn of_eight_runs_at_once_one_works_and_a_killed_one_stops_nobody() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let before = messages(0, 20);
+    fs::write(dir.path().join("s.jsonl"), &before).expect("writes");
+    let (word, wait) = channel();
+    let server = Server::new([
+        Act::Late(wait, Box::new(Act::Cut)),
+        said("## 任务目标\nwords"),
+    ]);
+    let mut runs: Vec<Child> = (0..8).map(|_| start(dir.path(), &server)).collect();
+    asked(&server);
+    let begun = Instant::now();
+    while runs.len() > 1 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "several work");
+        runs.retain_mut(|run| match run.try_wait().expect("runs") {
+            Some(status) => {
+                assert_eq!(status.code(), Some(4));
+                false
+            }
+            None => true,
+        });
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let mut holder = runs.pop().expect("one is left");
+    holder.kill().expect("kills");
+    holder.wait().expect("ends");
+    word.send(()).expect("the server waits");
+    let session = fs::read_to_string(dir.path().join("s.jsonl")).expect("reads");
+    assert_eq!(session, before);
+    let status = start(dir.path(), &server).wait().expect("it ends");
+    assert!(status.success(), "{status}");
+}
+
 #[test]
 fn a_file_that_is_open_for_writing_is_left_alone() {
     let dir = tempfile::tempdir().expect("a folder");

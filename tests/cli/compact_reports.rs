@@ -188,3 +188,61 @@ fn a_smaller_window_is_a_smaller_target() {
         assert!(tokens <= most || report["outcome"] == "not-due", "{report}");
     }
 }
+
+/// codex#32851: a turn in the middle of which was compacted came back after it had
+/// been rolled back.
+#[test]
+fn a_turn_that_was_compacted_midway_can_be_rolled_back() {
+    let call = "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]}\n";
+    let result = "{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"of the turn\"}\n";
+    let midway = format!("{}{call}", messages(0, 21));
+    let done = run(&midway, &KEEP_4);
+    let compacted = after(&done);
+    assert!(compacted.ends_with(&format!("{}{call}", messages(18, 21))));
+    let live = done.dir().join("s.jsonl");
+    let ended = format!("{compacted}{result}{}", messages(21, 22));
+    std::fs::write(&live, &ended).expect("writes");
+    let rollback = |snapshot: &str| {
+        Case::new(env!("CARGO_BIN_EXE_ctx-rollback"))
+            .within(done.dir())
+            .args(["-q", "-s", "demo", "--snapshot", snapshot, "s.jsonl"])
+            .run();
+        after(&done)
+    };
+    // Nothing of the turn's end is in what comes back, and it is not lost either.
+    assert_eq!(rollback("1"), midway);
+    assert_eq!(rollback("2"), ended);
+    // The next compaction goes by what is there.
+    assert_eq!(rollback("1"), midway);
+    let again = Case::new(CTX_COMPACT)
+        .within(done.dir())
+        .args(["-q", "-s", "demo", "--keep-messages", "4", "s.jsonl"])
+        .run();
+    assert_eq!(after(&again), compacted);
+}
+
+/// openclaw#123737: a request that a later one had taken back stood in front.
+#[test]
+fn a_request_that_was_taken_back_does_not_lead() {
+    let ask = |text: &str| {
+        format!(
+            "{{\"role\":\"user\",\"content\":\"{text}\"}}\n{{\"role\":\"assistant\",\"content\":\"{}\"}}\n",
+            "well ".repeat(200)
+        )
+    };
+    let asks = [
+        "rewrite it in COBOL",
+        "no, leave it in Rust",
+        "mend the parser",
+        "add a test",
+    ];
+    let last = ask("now the changelog");
+    let session = format!("{}{last}", asks.map(ask).concat());
+    let compacted = after(&run(&session, &["--keep-messages", "2"]));
+    // The latest ask is the user's own message, behind the summary.
+    assert!(compacted.ends_with(&last), "{compacted}");
+    assert!(!compacted.contains("COBOL"), "{compacted}");
+    let at = |text: &str| compacted.find(text).expect("it is told");
+    assert!(at("leave it in Rust") < at("mend the parser"));
+    assert!(at("add a test") < at("now the changelog"));
+}

@@ -2,9 +2,11 @@
 
 mod check;
 mod compact;
+mod compact_fire;
 mod compact_live;
 mod compact_presets;
 mod compact_reports;
+mod compact_reports_input;
 mod compact_sessions;
 mod conventions;
 mod count;

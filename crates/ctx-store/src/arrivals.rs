@@ -2,22 +2,28 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::time::{Duration, Instant};
 
 use crate::Snapshot;
+use crate::catalog::hash;
 use crate::error::{Naming, StoreError};
 use crate::live::Live;
-use crate::writers::{Writers, writers};
+use crate::writers::nobody_writes;
 
 /// So long a silence of a process that still has the old file open is waited for…
 const QUIET: Duration = Duration::from_millis(50);
 /// …and so long at most.
 const DRAIN: Duration = Duration::from_secs(1);
+/// So soon it is asked again: the agent's next line goes into the new file.
+const POLL: Duration = Duration::from_micros(100);
 
 /// Counts what is carried over from the old file to the new one.
 pub(crate) struct Arrivals<'a> {
     live: &'a Live,
+    before: &'a Snapshot,
+    /// When the old file was last looked at.
+    pub(crate) modified: (i64, i64),
     /// Where the line begins that was unfinished when the snapshot was taken.
     line: u64,
     /// Up to here the old file is in the snapshot or carried over.
@@ -27,13 +33,24 @@ pub(crate) struct Arrivals<'a> {
 }
 
 impl<'a> Arrivals<'a> {
-    pub(crate) fn since(live: &'a Live, before: &Snapshot) -> Self {
+    pub(crate) fn since(live: &'a Live, before: &'a Snapshot) -> Self {
         Self {
             live,
+            before,
+            modified: (live.meta.mtime(), live.meta.mtime_nsec()),
             line: before.meta.bytes - before.meta.tail_bytes,
             covered: before.meta.bytes,
             late: 0,
         }
+    }
+
+    /// Whether the old file has only grown since the snapshot.
+    pub(crate) fn are_all(&self) -> Result<bool, StoreError> {
+        let path = &self.live.path;
+        let mut old = &self.live.file;
+        old.rewind().naming("read", path)?;
+        let found = hash(&mut old.take(self.before.meta.bytes)).naming("read", path)?;
+        Ok(found == self.before.meta.sha256)
     }
 
     /// Appends to `out` what the old file has up to `to`.
@@ -43,14 +60,14 @@ impl<'a> Arrivals<'a> {
             return Ok(());
         }
         let mut bytes = Vec::new();
-        let from = if self.late == 0 {
+        let from = if self.late > 0 || self.goes_on(out).naming("read", path)? {
+            self.covered
+        } else {
             if !ends_line(out).naming("read", path)? {
                 bytes.push(b'\n');
             }
             // A line that was being written when the snapshot was taken comes whole.
             self.line
-        } else {
-            self.covered
         };
         let mut old = &self.live.file;
         old.seek(SeekFrom::Start(from)).naming("read", path)?;
@@ -59,14 +76,31 @@ impl<'a> Arrivals<'a> {
             .naming("read", path)?;
         // One write: an agent that appends to the new file at this moment is not torn.
         out.write_all(&bytes).naming("write", path)?;
-        out.sync_all().naming("sync", path)?;
         self.late += to - from;
         self.covered = to;
         Ok(())
     }
 
+    /// Whether the new content ends with the line that was being written when the
+    /// snapshot was taken: the rest of it then follows there.
+    fn goes_on(&self, out: &File) -> io::Result<bool> {
+        let length = usize::try_from(self.covered - self.line).map_err(io::Error::other)?;
+        let Some(at) = out.metadata()?.len().checked_sub(length as u64) else {
+            return Ok(false);
+        };
+        if length == 0 || !ends_line_at(out, at)? {
+            return Ok(false);
+        }
+        let (mut old, mut new) = (vec![0; length], vec![0; length]);
+        self.live.file.read_exact_at(&mut old, self.line)?;
+        out.read_exact_at(&mut new, at)?;
+        Ok(old == new)
+    }
+
     /// After the rename: carries over what comes through a handle that was opened
-    /// before it. True when the kernel says that no more can come.
+    /// before it. True when the kernel says that no more can come, and all there is was
+    /// appended: a process that opened the old file just before the rename may
+    /// have written it over.
     pub(crate) fn drain(&mut self, out: &File) -> Result<bool, StoreError> {
         let path = &self.live.path;
         // The file is live now: others append to it as well.
@@ -76,28 +110,34 @@ impl<'a> Arrivals<'a> {
         let begun = Instant::now();
         let mut moved = begun;
         loop {
-            let answer = writers(&self.live.file);
-            let length = self.live.file.metadata().naming("read", path)?.len();
+            let nobody = nobody_writes(&self.live.file);
+            let now = self.live.file.metadata().naming("read", path)?;
+            let length = now.len();
             if length > self.covered {
                 self.carry(length, out)?;
                 moved = Instant::now();
-            } else if answer == Writers::Nobody {
-                return Ok(true);
+            } else if nobody {
+                let touched = (now.mtime(), now.mtime_nsec()) != self.modified;
+                return Ok(!touched || (length == self.covered && self.are_all()?));
             }
             if moved.elapsed() > QUIET || begun.elapsed() > DRAIN {
                 return Ok(false);
             }
-            std::thread::sleep(Duration::from_millis(5));
+            std::thread::sleep(POLL);
         }
     }
 }
 
 /// Whether a file is empty or ends with a line end.
 fn ends_line(file: &File) -> io::Result<bool> {
-    let length = file.metadata()?.len();
+    ends_line_at(file, file.metadata()?.len())
+}
+
+/// Whether a line of the file begins at this place.
+fn ends_line_at(file: &File, at: u64) -> io::Result<bool> {
     let mut last = [b'\n'];
-    if length > 0 {
-        file.read_exact_at(&mut last, length - 1)?;
+    if at > 0 {
+        file.read_exact_at(&mut last, at - 1)?;
     }
     Ok(last == [b'\n'])
 }

@@ -98,6 +98,12 @@ pub enum StoreError {
     /// The session file changed in another way than by growing.
     #[error("{} changed meanwhile; nothing was replaced", .0.display())]
     Changed(PathBuf),
+    /// What was put into a session file is not what it reads back.
+    #[error(
+        "{} does not hold what was written: another process has written it over, or the disk is at fault",
+        .0.display()
+    )]
+    OtherContent(PathBuf),
     /// The operation is done, but the disk or the audit log may not know.
     #[error("{what} is done, but {source}")]
     Uncertain {

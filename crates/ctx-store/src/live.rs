@@ -68,12 +68,15 @@ impl Live {
             other => other.naming("read", &self.path)?,
         };
         let now = self.file.metadata().naming("read", &self.path)?;
-        if (named.dev(), named.ino()) != (self.meta.dev(), self.meta.ino())
-            || now.len() < self.meta.len()
-        {
+        if !self.is(&named) || now.len() < self.meta.len() {
             return Err(changed());
         }
         Ok(now)
+    }
+
+    /// Whether that is this file.
+    pub(crate) fn is(&self, found: &Metadata) -> bool {
+        (found.dev(), found.ino()) == (self.meta.dev(), self.meta.ino())
     }
 
     /// The path as meta.json has it.

@@ -1,15 +1,15 @@
 //! The new file beside the live one, the rename, and what comes right after it.
 
 use std::fs::{self, File};
-use std::io::{Read, Seek};
+use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::Snapshot;
 use crate::arrivals::Arrivals;
-use crate::atomic::{inherit, parent, persist, sync_dir};
+use crate::atomic::{inherit, parent, sync_dir};
 use crate::catalog::hash;
-use crate::error::{Naming, StoreError};
+use crate::error::{Naming, Severity, StoreError};
 use crate::live::Live;
 use crate::replace::{NewContent, copy_checked, refuse_writers};
 use crate::temp::{self, TempFile};
@@ -20,14 +20,11 @@ const ROUNDS: usize = 5;
 /// A replacement up to its commit; dropped before that, it leaves nothing.
 pub(crate) struct Swap<'a> {
     live: &'a Live,
-    before: &'a Snapshot,
     temp: TempFile,
     link: Link,
     /// Length of the new content.
     length: u64,
     arrivals: Arrivals<'a>,
-    /// When the live file was last looked at.
-    modified: (i64, i64),
 }
 
 /// The second name of the old file.
@@ -70,12 +67,10 @@ impl<'a> Swap<'a> {
         sync_dir(dir).naming("sync", dir)?;
         Ok(Self {
             live,
-            before,
             temp,
             link,
             length,
             arrivals: Arrivals::since(live, before),
-            modified: (live.meta.mtime(), live.meta.mtime_nsec()),
         })
     }
 
@@ -84,44 +79,36 @@ impl<'a> Swap<'a> {
         for _ in 0..ROUNDS {
             let now = self.live.again()?;
             let modified = (now.mtime(), now.mtime_nsec());
-            if now.len() == self.arrivals.covered && modified == self.modified {
+            if now.len() == self.arrivals.covered && modified == self.arrivals.modified {
                 return refuse_writers(self.live);
             }
-            self.refuse_edits()?;
-            self.modified = modified;
+            if !self.arrivals.are_all()? {
+                return Err(StoreError::Changed(self.live.path.clone()));
+            }
+            self.arrivals.modified = modified;
             self.arrivals.carry(now.len(), self.temp.file())?;
         }
         let name = self.live.path.display();
         Err(StoreError::Busy(format!("{name} keeps growing")))
     }
 
-    /// Growing is all that the file may have done since the snapshot.
-    fn refuse_edits(&self) -> Result<(), StoreError> {
-        let path = &self.live.path;
-        let mut file = &self.live.file;
-        file.rewind().naming("read", path)?;
-        let found = hash(&mut file.take(self.before.meta.bytes)).naming("read", path)?;
-        if found == self.before.meta.sha256 {
-            Ok(())
-        } else {
-            Err(StoreError::Changed(path.clone()))
-        }
-    }
-
     /// The rename, and what comes after it. Returns the bytes carried over, and
-    /// the old file when it may still be in use.
+    /// the old file when it may still be in use, or holds what is nowhere else.
     pub(crate) fn commit(mut self, sha256: &str) -> Result<(u64, Option<PathBuf>), StoreError> {
         let path = &self.live.path;
-        let renamed = persist(self.temp, path);
+        let renamed = put_in_place(self.temp, self.live);
         self.link.keep = match &renamed {
             Ok(_) => true,
-            Err(error) => error.is_committed(),
+            Err(error) => error.severity() == Severity::Uncertain,
         };
         let file = renamed?;
         let old = self.link.path.clone();
         let finish = || {
+            // At once: what an agent appends next must stand behind it.
             let quiet = self.arrivals.drain(&file)?;
-            check(path, self.length, sha256)?;
+            file.sync_all().naming("sync", path)?;
+            sync_dir(parent(path)).naming("sync", parent(path))?;
+            check(&file, path, self.length, sha256)?;
             if quiet {
                 // Nobody can write to it any longer, and all its bytes are elsewhere.
                 fs::remove_file(&old).naming("remove", &old)?;
@@ -133,16 +120,88 @@ impl<'a> Swap<'a> {
     }
 }
 
-/// Reads back what was written.
-fn check(path: &Path, length: u64, sha256: &str) -> Result<(), StoreError> {
+/// fsync, then the name of the live file for the new one. The names are exchanged:
+/// what stood there is looked at afterwards, and a file that an agent put there
+/// since the last look is put back.
+fn put_in_place(temp: TempFile, live: &Live) -> Result<File, StoreError> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use rustix::io::Errno;
+    let path = &live.path;
+    temp.file().sync_all().naming("sync", temp.path())?;
+    let exchange = || renameat_with(CWD, temp.path(), CWD, path, RenameFlags::EXCHANGE);
+    match exchange() {
+        // A file system that cannot do that.
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            fs::rename(temp.path(), path).naming("replace", path)?;
+            return Ok(temp.into_file());
+        }
+        Err(Errno::NOENT) => return Err(StoreError::Changed(path.clone())),
+        other => other.map_err(io::Error::from).naming("replace", path)?,
+    }
+    let displaced = fs::symlink_metadata(temp.path());
+    if displaced.is_ok_and(|displaced| !live.is(&displaced)) {
+        let put_back = exchange().map_err(io::Error::from).naming("put back", path);
+        return Err(match put_back {
+            Ok(()) => StoreError::Changed(path.clone()),
+            Err(error) => {
+                // Not ours to remove.
+                temp.into_file();
+                error.after(format!("the replacement of {}", path.display()))
+            }
+        });
+    }
+    // The old file has its other name; this one the next run would remove.
+    let _ = fs::remove_file(temp.path());
+    Ok(temp.into_file())
+}
+
+/// Reads back what was written, unless another file stands there by now.
+fn check(file: &File, path: &Path, length: u64, sha256: &str) -> Result<(), StoreError> {
+    let ours = file.metadata().naming("read", path)?;
     let file = File::open(path).naming("read", path)?;
-    let found = hash(&mut file.take(length)).naming("read", path)?;
-    if found == sha256 {
-        Ok(())
-    } else {
-        Err(StoreError::Damaged {
-            id: path.display().to_string(),
-            why: format!("it reads back with sha256 {found} instead of {sha256}"),
-        })
+    let found = file.metadata().naming("read", path)?;
+    if (found.dev(), found.ino()) != (ours.dev(), ours.ino())
+        || hash(&mut file.take(length)).naming("read", path)? == sha256
+    {
+        return Ok(());
+    }
+    Err(StoreError::OtherContent(path.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::put_in_place;
+    use crate::StoreError;
+    use crate::live::Live;
+    use crate::temp::TempFile;
+    use std::ffi::OsStr;
+    use std::fs;
+    use std::io::Write;
+
+    #[test]
+    fn a_file_that_came_in_between_is_put_back() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("s.jsonl");
+        fs::write(&path, "old").expect("writes");
+        for came in [true, false] {
+            let live = Live::open(&path).expect("opens");
+            if came {
+                let others = dir.path().join("others");
+                fs::write(&others, "others").expect("writes");
+                fs::rename(&others, &path).expect("renames");
+            }
+            let stem = OsStr::new("s.jsonl");
+            let mut temp = TempFile::create(dir.path(), stem, 0o600).expect("creates");
+            temp.write_all(b"new").expect("writes");
+            let done = put_in_place(temp, &live);
+            assert_eq!(
+                matches!(done, Err(StoreError::Changed(_))),
+                came,
+                "{done:?}"
+            );
+            let found = fs::read_to_string(&path).expect("reads");
+            assert_eq!(found, if came { "others" } else { "new" });
+            assert_eq!(fs::read_dir(dir.path()).expect("reads").count(), 1);
+        }
     }
 }

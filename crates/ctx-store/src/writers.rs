@@ -24,6 +24,11 @@ pub(crate) fn writers(file: &File) -> Writers {
     }
 }
 
+/// Whether the kernel says that nobody does; it takes no look at the processes.
+pub(crate) fn nobody_writes(file: &File) -> bool {
+    lease::is_free(file) == Some(true)
+}
+
 /// The first process seen that has `file` open for writing: `codex (pid 4711)`.
 fn seen(file: &File) -> Option<String> {
     let wanted = file.metadata().ok()?;

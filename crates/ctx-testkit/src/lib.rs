@@ -1,9 +1,11 @@
-//! Case builder, servers, fixtures and generators for the tests of all crates.
+//! Case builder, servers, agents, fixtures and generators for the tests of all crates.
 
 mod case;
+mod fire;
 mod generate;
 mod server;
 
 pub use case::{Case, Finished};
+pub use fire::{Agent, lost, numbered, numbers, replace_by_rename, replace_in_place, under_fire};
 pub use generate::{any_jsonl, chat_session};
 pub use server::{Act, Server};

@@ -5,12 +5,14 @@ use std::fs::File;
 
 use ctx_cli::{Failure, Io};
 use ctx_policy::When;
+use ctx_select::split::Keep;
 
 use super::outcome::{Attempt, Outcome};
 use super::plan::{Plan, Rung};
 use super::prepare::{Prepared, Stores, prepare};
 use super::pruning::prune;
-use super::stages::{Measured, Source};
+use super::stages::{Measured, Source, again};
+use crate::tools::split::{self, Written};
 use crate::tools::summarize::Said;
 
 /// A new content for the session, measured and checked.
@@ -25,6 +27,13 @@ pub(super) struct Candidate {
     pub(super) said: Option<Said>,
     /// The lines that pruning took out before the records had zones.
     pub(super) dropped: Vec<u64>,
+}
+
+/// A session with its zones: the same for all rungs that keep as much.
+struct Zoned {
+    keep: Keep,
+    tagged: File,
+    written: Written,
 }
 
 /// What came of it, and what was tried.
@@ -76,6 +85,7 @@ impl Climb<'_> {
         // Less than the policy keeps is kept only where more does not help.
         let in_need = self.due || !plan.fits(size);
         let (mut smaller, mut failed_check) = (false, false);
+        let mut zoned: Option<Zoned> = None;
         let first = attempts.len();
         for rung in plan.rungs() {
             if rung.keeps_less() && !in_need {
@@ -84,7 +94,12 @@ impl Climb<'_> {
             if rung == Rung::LessKept && !failed_check {
                 continue;
             }
-            let Some(mut candidate) = self.build(rung, input, io)? else {
+            let split = plan.split(rung, before);
+            let zoned = match zoned.take() {
+                Some(same) if same.keep == split.keep => zoned.insert(same),
+                _ => zoned.insert(self.zoned(&split, input)?),
+            };
+            let Some(mut candidate) = self.build(rung, zoned, io)? else {
                 if !in_need {
                     break;
                 }
@@ -126,21 +141,36 @@ impl Climb<'_> {
         Climbed { result, attempts }
     }
 
-    /// One rung; `None` when nothing is old but an earlier summary.
-    fn build(&self, rung: Rung, input: &File, io: &mut Io) -> Result<Option<Candidate>, Failure> {
+    /// What is old, with what was taken out of it put back.
+    fn zoned(&self, split: &split::Plan, input: &File) -> Result<Zoned, Failure> {
         let Self { plan, source, .. } = self;
-        let (mut tagged, written) = source.split(&plan.split(rung, self.before), input)?;
+        let (mut tagged, written) = source.split(split, input)?;
+        if written.old > 0
+            && let Some(mut restorer) = self.stores.restorer(plan)?
+        {
+            tagged = source.restore_old(&mut restorer, &tagged)?;
+        }
+        Ok(Zoned {
+            keep: split.keep,
+            tagged,
+            written,
+        })
+    }
+
+    /// One rung; `None` when nothing is old but an earlier summary.
+    fn build(&self, rung: Rung, zoned: &Zoned, io: &mut Io) -> Result<Option<Candidate>, Failure> {
+        let Self { plan, source, .. } = self;
+        let Zoned {
+            tagged, written, ..
+        } = zoned;
         if written.old == 0 {
             return Ok(None);
         }
-        if let Some(mut restorer) = self.stores.restorer(plan)? {
-            tagged = source.restore_old(&mut restorer, &tagged)?;
-        }
         let (mut file, said) = if rung == Rung::LastTurnsAlone || !plan.sums_up() {
-            (source.without_old(&tagged)?, None)
+            (source.without_old(tagged)?, None)
         } else {
             let summary = plan.summary(rung, self.before, io)?;
-            let (file, said) = source.summarize(&summary, &tagged, io)?;
+            let (file, said) = source.summarize(&summary, tagged, io)?;
             if said.as_ref().is_none_or(Said::is_only_earlier) {
                 return Ok(None);
             }
@@ -155,7 +185,7 @@ impl Climb<'_> {
         Ok(Some(Candidate {
             measured: source.measure(&file, &plan.counting.counter)?,
             file,
-            tagged: Some(tagged),
+            tagged: Some(again(tagged)?),
             kept: Some(written.keep),
             first_kept: written.first_keep,
             said,

@@ -34,6 +34,9 @@ pub(super) struct Made<'p> {
     spool: Spool,
     items: Vec<(Item, Option<New>)>,
     checks: Option<Checks>,
+    /// Whether records are left out: calls and results may be parted only then,
+    /// since no change of a record changes its skeleton in any way that matters.
+    drops: bool,
     report: Report,
     /// Lines that are no messages and go with the window.
     other_lines: u64,
@@ -55,6 +58,8 @@ impl<'p> Made<'p> {
         plan: &'p Plan,
         dialect: Option<&'static dyn Dialect>,
         name: &'p str,
+        checks: Option<Checks>,
+        drops: bool,
     ) -> Self {
         Self {
             plan,
@@ -62,7 +67,8 @@ impl<'p> Made<'p> {
             name,
             spool: Spool::new(std::env::temp_dir()),
             items: Vec::new(),
-            checks: dialect.map(|dialect| Checks::new(dialect.rules())),
+            checks,
+            drops,
             report: Report::default(),
             other_lines: 0,
         }
@@ -76,26 +82,34 @@ impl<'p> Made<'p> {
         verdict: &Verdict,
         io: &mut Io,
     ) -> Result<(), Failure> {
-        let record = record_of(item, bytes);
-        let outline = record.outline(self.dialect);
-        if let (Some(checks), Some(outline)) = (&mut self.checks, &outline) {
-            checks.input(item.line, outline);
-            // No change of a record changes its skeleton in any way that matters.
-            if !matches!(verdict, Verdict::Drop(_)) {
-                checks.output(item.line, outline);
-            }
-        }
         self.push(bytes)?;
-        let new = match verdict {
-            Verdict::Keep => None,
-            Verdict::Drop(gone) => {
-                self.dropped(&record, *gone, io);
-                Some(New::Nothing)
-            }
-            Verdict::Change(_) => self.changed(&record, verdict, io)?,
+        let new = if matches!(verdict, Verdict::Keep) && !self.drops {
+            None
+        } else {
+            self.judged(&record_of(item, bytes), verdict, io)?
         };
         self.items.push((item, new));
         Ok(())
+    }
+
+    /// What takes the place of a record that has to be looked at again.
+    fn judged(
+        &mut self,
+        record: &Record<'_>,
+        verdict: &Verdict,
+        io: &mut Io,
+    ) -> Result<Option<New>, Failure> {
+        if let Verdict::Drop(gone) = verdict {
+            self.dropped(record, *gone, io);
+            return Ok(Some(New::Nothing));
+        }
+        if self.drops
+            && let Some(checks) = &mut self.checks
+            && let Some(outline) = record.outline(self.dialect)
+        {
+            checks.output(record.line, &outline);
+        }
+        self.changed(record, verdict, io)
     }
 
     fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
@@ -213,7 +227,12 @@ impl Done {
                 Some(New::Nothing) | None => None,
             };
             written += is_begin;
-            write(item, original, new.filter(|_| self.changed), &mut writer)?;
+            let new = new.filter(|_| self.changed);
+            if self.tagged {
+                write(item, original, new, &mut writer)?;
+            } else {
+                writer.write(new.unwrap_or(original), None)?;
+            }
         }
         // A stream that came with tags keeps its end, or the lack of it: if the tool
         // before died, the one after must see that.

@@ -8,6 +8,7 @@ use ctx_transcript::{Class, Dialect, Record, Spool, Zone, ZoneReader};
 use super::made::{Done, Item, Made};
 use super::plan::Plan;
 use super::ttl::SaidAt;
+use crate::checks::Checks;
 use crate::tagged::cannot_spool;
 
 /// Takes a session's records.
@@ -19,6 +20,7 @@ pub(super) struct Stream<'p> {
     spool: Spool,
     items: Vec<Item>,
     pruner: Pruner<'p>,
+    checks: Option<Checks>,
     said_at: SaidAt,
     tagged: bool,
     announced: Option<u64>,
@@ -38,6 +40,7 @@ impl<'p> Stream<'p> {
             spool: Spool::new(std::env::temp_dir()),
             items: Vec::new(),
             pruner: Pruner::new(&plan.policy),
+            checks: dialect.map(|dialect| Checks::new(dialect.rules())),
             said_at: SaidAt::default(),
             tagged: false,
             announced: None,
@@ -86,8 +89,11 @@ impl<'p> Stream<'p> {
                     .hint("--dialect names it"),
             );
         };
-        let (Some(outline), Some(message)) = (dialect.outline(object), dialect.message(object))
-        else {
+        let outline = dialect.outline(object);
+        if let (Some(checks), Some(outline)) = (&mut self.checks, &outline) {
+            checks.input(record.line, outline);
+        }
+        let (Some(outline), Some(message)) = (outline, dialect.message(object)) else {
             self.pruner.push(Facts::Line);
             return Ok(());
         };
@@ -116,7 +122,9 @@ impl<'p> Stream<'p> {
                 .hint("let ctx-split decide the zones"));
         }
         let verdicts = std::mem::replace(&mut self.pruner, Pruner::new(&plan.policy)).finish();
-        let mut made = Made::new(plan, self.dialect, name);
+        let drops = |verdict: &Verdict| may && matches!(verdict, Verdict::Drop(_));
+        let drops = verdicts.iter().any(drops);
+        let mut made = Made::new(plan, self.dialect, name, self.checks, drops);
         for (item, verdict) in self.items.into_iter().zip(verdicts) {
             let bytes = self.spool.pop(item.length);
             let bytes = bytes.map_err(|error| cannot_spool(&error))?;

@@ -5,7 +5,9 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 static ERROR: LazyLock<Regex> = LazyLock::new(|| {
-    let words = r"(?i)\b(errors?|err|exception|traceback|panic(ked)?|fatal|fail(ed|ure)s?|denied|abort(ed)?|segmentation fault|no such file|not found|undefined reference)\b|(?-i:\w(Error|Exception)\b)|错误|失败|异常";
+    // Words are those of ASCII: with Unicode's the automaton gives up at the first
+    // letter that is none, and the search is many times slower.
+    let words = r"(?i)(?-u:\b)(errors?|err|exception|traceback|panic(ked)?|fatal|fail(ed|ure)s?|denied|abort(ed)?|segmentation fault|no such file|not found|undefined reference)(?-u:\b)|(?-i:[0-9A-Za-z_](Error|Exception)(?-u:\b))|错误|失败|异常";
     Regex::new(words).expect("a constant pattern")
 });
 
@@ -64,6 +66,7 @@ mod tests {
             "java.lang.NullPointerException",
             "bash: permission denied",
             "发生错误",
+            "编译error",
         ] {
             assert!(looks_like_error(error), "{error}");
         }

@@ -135,6 +135,19 @@ fn a_line_that_was_being_written_comes_whole() {
 }
 
 #[test]
+fn a_line_that_was_being_written_goes_on_where_the_new_content_has_it() {
+    let bench = Bench::new();
+    for (line, whole) in [
+        ("new 2", "new 1\nnew 2 and more\n"),
+        ("ew 2", "new 1\nnew 2\new 2 and more\n"),
+    ] {
+        let live = bench.file("s.jsonl", format!("old 1\n{line}").as_bytes());
+        replace_while(&bench, &live, || append(&live, b" and more\n")).expect("replaces");
+        assert_eq!(fs::read_to_string(&live).expect("reads"), whole);
+    }
+}
+
+#[test]
 fn edits_cuts_and_other_files_stop_the_replacement() {
     type Act = fn(&Path);
     let acts: [(&str, Act); 3] = [

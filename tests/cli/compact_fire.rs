@@ -1,0 +1,165 @@
+//! `ctx-compact` under fire: agents of every kind write while it runs again and
+//! again. No line is lost, none comes twice, the session stays legal; ways of
+//! replacing that are known to be wrong lose lines in the same harness.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
+
+use ctx_testkit::{Agent, Case, lost, numbers, replace_by_rename, replace_in_place, under_fire};
+
+use crate::compact::{CTX_COMPACT, messages};
+
+/// Runs `ctx-compact`; the exit status, and what it says.
+fn compact(dir: &Path) -> (i32, String) {
+    let args = [
+        "-q",
+        "--force",
+        "--keep-messages",
+        "4",
+        "-s",
+        "demo",
+        "s.jsonl",
+    ];
+    let output = Command::new(CTX_COMPACT)
+        .args(args)
+        .env("CTX_HOME", dir.join("store"))
+        .current_dir(dir)
+        .output()
+        .expect("the tool starts");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code().expect("it was not killed"), said)
+}
+
+fn session(dir: &Path) -> std::path::PathBuf {
+    let live = dir.join("s.jsonl");
+    fs::write(&live, messages(0, 10)).expect("writes");
+    live
+}
+
+/// The live file and every snapshot, after `ctx-gc` has looked after old files.
+fn files(dir: &Path) -> Vec<Vec<u8>> {
+    Case::new(env!("CARGO_BIN_EXE_ctx-gc"))
+        .within(dir)
+        .env("CTX_HOME", "store")
+        .args(["-q"])
+        .run();
+    let mut files = vec![fs::read(dir.join("s.jsonl")).expect("reads")];
+    let snapshots = dir.join("store/memory/session-summaries");
+    for entry in fs::read_dir(snapshots).expect("reads").flatten() {
+        if entry
+            .path()
+            .extension()
+            .is_some_and(|ending| ending == "jsonl")
+        {
+            files.push(fs::read(entry.path()).expect("reads"));
+        }
+    }
+    files
+}
+
+/// Nothing lost, nothing twice, all in order, and the session legal.
+fn check(dir: &Path, written: usize, agent: Agent) {
+    let files = files(dir);
+    assert_eq!(lost(written, &files), [0; 0], "{agent:?}");
+    for file in &files {
+        let numbers = numbers(file);
+        assert!(numbers.is_sorted_by(|a, b| a < b), "{agent:?}: {numbers:?}");
+    }
+    Case::new(env!("CARGO_BIN_EXE_ctx-check"))
+        .within(dir)
+        .args(["-q", "--invalid", "fail", "s.jsonl"])
+        .run();
+    let names = fs::read_dir(dir).expect("reads").flatten();
+    let mut names: Vec<_> = names.map(|entry| entry.file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["s.jsonl", "store"], "{agent:?}");
+}
+
+/// Lets `ctx-compact` go through a few times while an agent writes.
+fn goes_through(agent: Agent) {
+    let dir = tempfile::tempdir().expect("a folder");
+    let live = session(dir.path());
+    let mut compacted = 0;
+    let written = under_fire(&live, agent, 6, || {
+        let before = snapshots(dir.path());
+        let (code, said) = compact(dir.path());
+        let rewritten = code == 5 && said.contains("another process has written it over");
+        assert!(
+            [0, 1, 4].contains(&code) || rewritten && matches!(agent, Agent::WritingOver),
+            "{agent:?}: exit {code}: {said}"
+        );
+        let done = code == 0 && snapshots(dir.path()) > before;
+        compacted += usize::from(done);
+        done
+    });
+    assert!(compacted > 0);
+    check(dir.path(), written, agent);
+}
+
+fn snapshots(dir: &Path) -> usize {
+    let found = fs::read_dir(dir.join("store/memory/session-summaries"));
+    found.map_or(0, Iterator::count)
+}
+
+#[test]
+fn an_agent_that_opens_for_each_line() {
+    goes_through(Agent::Opening);
+}
+
+#[test]
+fn an_agent_that_opens_for_each_half_of_a_line() {
+    goes_through(Agent::OpeningForHalves);
+}
+
+#[test]
+fn an_agent_that_holds_the_file_now_and_then() {
+    goes_through(Agent::Holding(8));
+}
+
+#[test]
+fn an_agent_that_writes_the_file_over() {
+    goes_through(Agent::WritingOver);
+}
+
+#[test]
+fn an_agent_that_writes_a_new_file_and_renames_it() {
+    goes_through(Agent::Renaming);
+}
+
+#[test]
+fn an_agent_that_never_lets_go() {
+    for agent in [Agent::Holding(usize::MAX), Agent::HoldingHalves] {
+        let dir = tempfile::tempdir().expect("a folder");
+        let live = session(dir.path());
+        let inode = fs::metadata(&live).expect("reads").ino();
+        let written = under_fire(&live, agent, 6, || compact(dir.path()).0 == 4);
+        let bytes = fs::read(&live).expect("reads");
+        assert_eq!(numbers(&bytes), Vec::from_iter(0..written), "{agent:?}");
+        assert_eq!(fs::metadata(&live).expect("reads").ino(), inode);
+    }
+}
+
+/// Without this, the tests above could pass because nothing ever collides.
+#[test]
+fn the_naive_ways_lose_lines() {
+    let naive: [fn(&Path) -> bool; 2] = [replace_by_rename, replace_in_place];
+    for agent in [
+        Agent::Opening,
+        Agent::OpeningForHalves,
+        Agent::Holding(8),
+        Agent::Holding(usize::MAX),
+        Agent::HoldingHalves,
+        Agent::WritingOver,
+        Agent::Renaming,
+    ] {
+        for replace in naive {
+            let dir = tempfile::tempdir().expect("a folder");
+            let live = session(dir.path());
+            let written = under_fire(&live, agent, 200, || replace(&live));
+            let bytes = fs::read(&live).expect("reads");
+            assert!(!lost(written, &[bytes]).is_empty(), "{agent:?}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! `ctx-compact` on odd sessions that others reported of other systems: each test
+//! names the report that it comes from.
+
+use ctx_testkit::{Case, Finished};
+
+use crate::compact::{CTX_COMPACT, messages};
+
+fn run(session: &str, args: &[&str]) -> Finished {
+    Case::new(CTX_COMPACT)
+        .file("s.jsonl", session)
+        .args(["-q", "-s", "demo"])
+        .args(args.iter().copied())
+        .args(["s.jsonl"])
+        .run()
+}
+
+fn after(done: &Finished) -> String {
+    String::from_utf8(done.read("s.jsonl")).expect("UTF-8")
+}
+
+fn call(id: &str, arguments: &str) -> String {
+    let arguments = serde_json::to_string(arguments).expect("a string");
+    format!(
+        "{{\"id\":\"{id}\",\"type\":\"function\",\"function\":{{\"name\":\"f\",\"arguments\":{arguments}}}}}"
+    )
+}
+
+fn calls(calls: &[String]) -> String {
+    let calls = calls.join(",");
+    format!("{{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{calls}]}}\n")
+}
+
+fn result(id: &str, text: &str) -> String {
+    format!("{{\"role\":\"tool\",\"tool_call_id\":\"{id}\",\"content\":\"{text}\"}}\n")
+}
+
+/// What `--json` says.
+fn report(session: &str, args: &[&str]) -> serde_json::Value {
+    let done = Case::new(CTX_COMPACT)
+        .file("s.jsonl", session)
+        .args(["--json"])
+        .args(args.iter().copied())
+        .args(["s.jsonl"])
+        .stdout_any()
+        .run();
+    serde_json::from_slice(&done.stdout).expect("JSON")
+}
+
+/// langchain#38352: of parallel results one had lost its call, and with it the
+/// others lost theirs.
+#[test]
+fn a_result_without_a_call_does_not_part_the_others() {
+    let batch = [
+        calls(&[call("b", "{}"), call("c", "{}")]),
+        result("gone", "of no call"),
+        result("b", "of b"),
+        result("c", "of c"),
+    ]
+    .concat();
+    let session = format!("{}{batch}{}", messages(0, 20), messages(20, 22));
+    for keep in 1..=7 {
+        let compacted = after(&run(&session, &["--keep-messages", &keep.to_string()]));
+        let all = compacted.contains(&batch);
+        let none = ["\"b\"", "\"c\""].iter().all(|id| !compacted.contains(id));
+        assert!(all || none, "{keep}: {compacted}");
+        assert_eq!(all, keep > 2, "{keep}: {compacted}");
+    }
+}
+
+/// hermes#11762: arguments that had been cut in the middle were no JSON any more,
+/// and every request after that was refused.
+#[test]
+fn arguments_stay_json_and_broken_ones_stay_as_they_are() {
+    let words = "word ".repeat(9_000);
+    let long = format!("{{\"path\":\"a\",\"text\":\"{words}\"}}");
+    let broken = &long[..long.len() / 2];
+    let exchange = [
+        calls(&[call("a", &long), call("b", broken)]),
+        result("a", &"line\\n".repeat(9_000)),
+        result("b", "failed"),
+    ]
+    .concat();
+    let session = format!("{}{exchange}{}", messages(0, 10), messages(10, 24));
+    let prune = [
+        "-q",
+        "--trim",
+        "--max-argument-chars",
+        "200",
+        "--protect-last",
+        "0",
+    ];
+    let pruned = Case::new(env!("CARGO_BIN_EXE_ctx-prune"))
+        .stdin(session.as_bytes())
+        .args(prune)
+        .stdout_any()
+        .run();
+    let pruned = String::from_utf8(pruned.stdout).expect("UTF-8");
+    let compacted = after(&run(&session, &["--keep-messages", "17"]));
+    let then = after(&run(&pruned, &["--keep-messages", "17"]));
+    for (session, is_short) in [(pruned, true), (compacted, false), (then, true)] {
+        let line = session.lines().find(|line| line.contains("tool_calls"));
+        let line = line.expect("the calls are kept");
+        let message: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        let arguments = |at: usize| message["tool_calls"][at]["function"]["arguments"].clone();
+        let first = arguments(0);
+        let first = first.as_str().expect("a string");
+        assert_eq!(first.len() < long.len() / 2, is_short);
+        serde_json::from_str::<serde_json::Value>(first).expect("JSON");
+        assert_eq!(arguments(1).as_str(), Some(broken));
+    }
+}
+
+/// openclaw#103930, hermes#104835: Chinese and emoji were counted at a fourth of
+/// their tokens, and elsewhere at several times as many.
+#[test]
+fn chinese_and_emoji_are_counted_as_they_are() {
+    let text = "我们决定用新的解析器，因为旧的太慢了。👩\u{200d}🔧🚀 ".repeat(8);
+    let session: String = (0..120)
+        .map(|n| {
+            let role = ["user", "assistant"][n % 2];
+            format!("{{\"role\":\"{role}\",\"content\":\"{n} {text}\"}}\n")
+        })
+        .collect();
+    let plain = report(&session, &["-n"]);
+    let tokens = plain["previousTokens"].as_u64().expect("a number");
+    // Neither a fourth of the characters nor twice as many.
+    let characters = session.chars().count() as u64;
+    assert!(
+        tokens > characters / 2 && tokens < 2 * characters,
+        "{tokens} of {characters}"
+    );
+    // Due above four fifths of the window, and not below.
+    for (share, outcome) in [(85, "compacted"), (60, "not-due")] {
+        let window = (tokens * 100 / share).to_string();
+        let args = ["--if-due", "--reserve", "1", "--window", &window];
+        let report = report(&session, &args);
+        assert_eq!(report["outcome"], outcome, "{report}");
+    }
+    let target = tokens / 5;
+    let report = report(&session, &["--target-tokens", &target.to_string()]);
+    let now = report["currentTokens"].as_u64();
+    assert!(now <= Some(target), "{report}");
+}
+
+/// claude-code#28197: records say a placeholder where the tokens of a reply belong.
+#[test]
+fn what_records_say_of_their_tokens_is_not_taken_for_true() {
+    let plain = messages(0, 40);
+    let tokens = report(&plain, &["-n"])["previousTokens"].clone();
+    for usage in [
+        "{\"input_tokens\":1,\"output_tokens\":1}",
+        "{\"input_tokens\":9e15}",
+    ] {
+        let said = format!("\"usage\":{usage},\"role\":");
+        let session = plain.replace("\"role\":", &said);
+        let report = report(&session, &["-n", "--if-due", "--window", "100k"]);
+        assert_eq!(report["previousTokens"], tokens);
+        assert_eq!(report["outcome"], "not-due");
+    }
+}
+
+/// claude-code#42810: a tree of records with hundreds of dead branches. What stands
+/// one behind the other there is no conversation: it is refused, and not one
+/// branch is summed up as if it were part of another.
+#[test]
+fn a_tree_is_not_taken_for_a_conversation() {
+    let mut tree = String::new();
+    for n in 1..2_000 {
+        let role = ["user", "assistant"][n % 2];
+        let parent = n / 3;
+        tree += &format!(
+            "{{\"type\":\"{role}\",\"uuid\":\"{n}\",\"parentUuid\":\"{parent}\",\"message\":{{\"role\":\"{role}\",\"content\":\"branch {n}\"}}}}\n"
+        );
+        if n % 10 == 0 {
+            tree += "{\"type\":\"file-history-snapshot\",\"messageId\":\"1\",\"snapshot\":{}}\n";
+        }
+    }
+    let done = Case::new(CTX_COMPACT)
+        .file("s.jsonl", &tree)
+        .args(["--force", "s.jsonl"])
+        .code(2)
+        .stderr_has("the format is not known, so nothing can be compacted")
+        .run();
+    assert_eq!(after(&done), tree);
+}
