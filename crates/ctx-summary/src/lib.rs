@@ -9,6 +9,7 @@
 //! readers, keys, clocks. The network is touched by [`llm::Client`] only, and
 //! only at the address it was given.
 
+pub mod check;
 mod earlier;
 pub mod llm;
 mod model;

@@ -64,6 +64,9 @@ pub(super) struct Report {
     pub(super) first_kept_index: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) summary: Option<String>,
+    /// How much of a model's answer had to be mended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) summary_mends: Option<usize>,
     /// What was tried, in order, with the tokens it came to.
     pub(super) attempts: Vec<Attempt>,
     /// The snapshot of what was replaced.

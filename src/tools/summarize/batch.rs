@@ -137,8 +137,8 @@ impl<'p> Batch<'p> {
             }
         }
         checks.finish(self.plan.strict, HINT, place, io)?;
-        let text = summary_text(self.plan, &old, place, io)?;
-        let summary = dialect.summary_record(role.unwrap_or(self.plan.role), &text);
+        let written = summary_text(self.plan, &old, place, io)?;
+        let summary = dialect.summary_record(role.unwrap_or(self.plan.role), &written.text);
         Ok(replaced(conversation, zones, &summary))
     }
 

@@ -173,6 +173,8 @@ pub(crate) struct Said {
     pub(crate) earlier: u64,
     /// The text in their place.
     pub(crate) text: String,
+    /// How much of a model's answer had to be mended.
+    pub(crate) mends: usize,
 }
 
 impl Args {

@@ -2,6 +2,7 @@
 
 use ctx_cli::Verbosity;
 use ctx_select::count::PER_MESSAGE;
+use ctx_summary::check::Source;
 use ctx_summary::{RuleSummary, Transcript};
 use ctx_tokens::Encoding;
 use ctx_transcript::{Dialect, Message, Object, redact};
@@ -13,6 +14,8 @@ pub(super) struct OldZone {
     pub(super) rule: RuleSummary,
     /// Only gathered when a model is asked.
     pub(super) transcript: Option<Transcript>,
+    /// What the model's answer is held against.
+    pub(super) source: Option<Source>,
     /// Summaries of earlier compactions, for the model.
     pub(super) earlier: Vec<String>,
     /// Messages that leave.
@@ -44,6 +47,7 @@ impl OldZone {
         Self {
             rule: RuleSummary::new(),
             transcript: plan.writer.asks_a_model().then(Transcript::default),
+            source: plan.writer.asks_a_model().then(Source::default),
             earlier: Vec::new(),
             messages: 0,
             earlier_messages: 0,
@@ -78,6 +82,9 @@ impl OldZone {
         if let Some(transcript) = &mut self.transcript {
             transcript.push(message);
         }
+        if let Some(source) = &mut self.source {
+            source.push(message);
+        }
     }
 
     fn push_earlier(&mut self, text: &str) {
@@ -85,8 +92,23 @@ impl OldZone {
         if self.transcript.is_some() {
             let (clean, count) = redact::redact(text);
             self.redacted += count;
+            if let Some(source) = &mut self.source {
+                source.push_earlier(&clean);
+            }
             self.earlier.push(clean.into_owned());
         }
+    }
+
+    /// What a summary must not exceed; `None` for a zone that is far longer anyway.
+    pub(super) fn most_tokens(&self) -> Option<u64> {
+        if self.bytes > COMPARED {
+            return None;
+        }
+        let counter = self.encoding.counter();
+        let said: u64 = self.texts.iter().map(|text| counter.count(text)).sum();
+        // Calls have no text of their own, but they are summed up as well.
+        let sent = self.transcript.as_ref().map_or(0, |sent| sent.tokens(counter));
+        Some(said.max(sent) + PER_MESSAGE * self.messages)
     }
 
     /// Its size and that of the text in its place; `None` when nobody would be

@@ -8,6 +8,7 @@ use ctx_transcript::{Class, Dialect, Piece, Record, Role, Spool, Zone, ZoneReade
 
 use super::bad::Bad;
 use super::old::{OldZone, Sizes};
+use super::writer::Written;
 use super::{Plan, Said};
 use crate::checks::Checks;
 use crate::output::Output;
@@ -160,8 +161,8 @@ impl<'p> Stream<'p> {
                 self.plan.role.as_str()
             ));
         }
-        let text = summary_text(self.plan, &old.zone, name, io)?;
-        let mut summary = dialect.summary_record(old.role, &text).into_bytes();
+        let written = summary_text(self.plan, &old.zone, name, io)?;
+        let mut summary = dialect.summary_record(old.role, &written.text).into_bytes();
         summary.extend_from_slice(&old.line_end);
         Ok(Done {
             spool: self.spool,
@@ -171,7 +172,8 @@ impl<'p> Stream<'p> {
             said: Some(Said {
                 messages: old.zone.messages,
                 earlier: old.zone.earlier_messages,
-                text,
+                text: written.text,
+                mends: written.mends,
             }),
         })
     }
@@ -183,8 +185,11 @@ pub(super) fn summary_text(
     old: &OldZone,
     name: &str,
     io: &mut Io,
-) -> Result<String, Failure> {
-    let summary = plan.writer.write(old, name, io)?;
+) -> Result<Written, Failure> {
+    let Written {
+        text: summary,
+        mends,
+    } = plan.writer.write(old, name, io)?;
     // Every method takes secrets out of what it reads; this is the border where
     // nothing passes, whatever put the text together.
     let (summary, secrets) = redact(&summary);
@@ -196,7 +201,7 @@ pub(super) fn summary_text(
     let text = compose(plan.header.as_deref(), &summary);
     let messages = old.messages;
     if !plan.tell_sizes {
-        return Ok(text);
+        return Ok(Written { text, mends });
     }
     match old.sizes(&text, io.verbosity()) {
         Some(Sizes { before, after }) if after >= before => io.warn(format_args!(
@@ -207,7 +212,7 @@ pub(super) fn summary_text(
         )),
         None => io.note(format_args!("{name}: {messages} messages summed up")),
     }
-    Ok(text)
+    Ok(Written { text, mends })
 }
 
 impl Done {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use ctx_cli::{Failure, Io};
+use ctx_summary::check::{Checked, Mended, Rules, Source, check};
 use ctx_summary::llm::{Client, Clock, Completion, LlmError, Question, Tape, TapeError};
 use ctx_summary::{Job, ModelSummary, Template, Transcript, summarize};
 use ctx_tokens::Encoding;
@@ -15,6 +16,19 @@ pub(crate) struct Writer {
     /// What a rule summary must fit into.
     limit: Option<u64>,
     model: Option<Model>,
+}
+
+/// A summary as it was written.
+pub(super) struct Written {
+    pub(super) text: String,
+    /// How much of a model's answer had to be mended.
+    pub(super) mends: usize,
+}
+
+impl Written {
+    fn plain(text: String) -> Self {
+        Self { text, mends: 0 }
+    }
 }
 
 /// A model, and what it is told.
@@ -82,32 +96,52 @@ impl Writer {
     }
 
     /// The summary of an old zone.
-    pub(super) fn write(&self, old: &OldZone, name: &str, io: &mut Io) -> Result<String, Failure> {
+    pub(super) fn write(&self, old: &OldZone, name: &str, io: &mut Io) -> Result<Written, Failure> {
         let nothing_said =
             old.earlier.is_empty() && old.transcript.as_ref().is_none_or(Transcript::is_empty);
         let Some(model) = self.model.as_ref().filter(|_| !nothing_said) else {
-            return Ok(self.by_rule(old, name, io));
+            return Ok(Written::plain(self.by_rule(old, name, io)));
         };
-        match self.by_model(model, old) {
+        let error = match self.by_model(model, old) {
             Ok(summary) => {
                 tell(&summary, old, name, io);
-                Ok(summary.text)
+                match self.checked(model, old, &summary.text) {
+                    Checked::Use(mended) => {
+                        tell_mends(&mended, name, io);
+                        return Ok(accepted(mended));
+                    }
+                    Checked::Reject(reason) => reason.to_string(),
+                }
             }
             // Who asks for a repeatable run is not given another one.
-            Err(LlmError::Tape(error)) => Err(not_on_file(&error).at(name, None)),
-            Err(error) if model.must_answer => Err(Failure::new(format_args!(
-                "no summary from {}: {error}",
-                model.asked
-            ))
-            .at(name, None)
-            .hint("--on-failure rule takes the rule summary instead")),
-            Err(error) => {
-                io.warn(format_args!(
-                    "{name}: no summary from {}: {error}; the rule summary is taken",
-                    model.asked
-                ));
-                Ok(self.by_rule(old, name, io))
-            }
+            Err(LlmError::Tape(error)) => return Err(not_on_file(&error).at(name, None)),
+            Err(error) => error.to_string(),
+        };
+        let asked = &model.asked;
+        if model.must_answer {
+            return Err(
+                Failure::new(format_args!("no summary from {asked}: {error}"))
+                    .at(name, None)
+                    .hint("--on-failure rule takes the rule summary instead"),
+            );
+        }
+        io.warn(format_args!(
+            "{name}: no summary from {asked}: {error}; the rule summary is taken"
+        ));
+        Ok(Written::plain(self.by_rule(old, name, io)))
+    }
+
+    /// Whether the answer can be used, and what has to be mended.
+    fn checked(&self, model: &Model, old: &OldZone, answer: &str) -> Checked {
+        let rules = Rules {
+            headings: &model.template.headings(),
+            prompt: &model.template.prompt(&model.instructions, model.target),
+            largest: old.most_tokens(),
+            counter: self.encoding.counter(),
+        };
+        match &old.source {
+            Some(source) => check(answer, source, &rules),
+            None => check(answer, &Source::default(), &rules),
         }
     }
 
@@ -135,6 +169,37 @@ impl Writer {
             counter: self.encoding.counter(),
         };
         summarize(&job, &mut |question| model.asked.ask(question))
+    }
+}
+
+/// A model's summary in its last form: checked and mended. What must be in every
+/// summary and is not in this one is added here, and nowhere else.
+fn accepted(mended: Mended) -> Written {
+    Written {
+        text: mended.text,
+        mends: mended.mends.total(),
+    }
+}
+
+fn tell_mends(mended: &Mended, name: &str, io: &mut Io) {
+    let mut said = mended.mends.to_string();
+    if !mended.missing.is_empty() {
+        let missing = format!("sections missing: {}", mended.missing.join(", "));
+        said = if said.is_empty() {
+            missing
+        } else {
+            format!("{said}, {missing}")
+        };
+    }
+    if said.is_empty() {
+        return;
+    }
+    let message = format_args!("{name}: the model's answer was mended: {said}");
+    // Numbers and missing sections alone change nothing in it.
+    if mended.mends.total() > 0 {
+        io.warn(message);
+    } else {
+        io.note(format_args!("{name}: in the model's answer: {said}"));
     }
 }
 
