@@ -79,7 +79,7 @@ fn the_model_writes_the_summary() {
 
 #[test]
 fn anthropic_is_asked_in_its_own_way() {
-    let body = r#"{"content":[{"type":"text","text":"## Current Status\nall of it"}],"stop_reason":"end_turn"}"#;
+    let body = r####"{"content":[{"type":"text","text":"## Current Status\nall of it"}],"stop_reason":"end_turn"}"####;
     let server = Server::new([Act::ok(body)]);
     case(&server)
         .args([
@@ -171,7 +171,10 @@ fn a_busy_server_is_asked_again_when_it_says() {
     let busy = Act::answer("429 Too Many Requests", "Retry-After: 0\r\n", "{}");
     let server = Server::new([busy, said("## 任务目标\ndone")]);
     case(&server)
-        .stdout(format!("{SYSTEM}\n{}\n{GO_ON}\n", summary(r"## 任务目标\ndone")))
+        .stdout(format!(
+            "{SYSTEM}\n{}\n{GO_ON}\n",
+            summary(r"## 任务目标\ndone")
+        ))
         .run();
     assert_eq!(server.requests().len(), 2);
 }
@@ -286,7 +289,10 @@ fn an_earlier_summary_goes_into_the_new_one() {
         .replace("\"end\":5", "\"end\":6");
     case(&server)
         .stdin(input)
-        .stdout(format!("{SYSTEM}\n{}\n{GO_ON}\n", summary(r"## 任务目标\nboth")))
+        .stdout(format!(
+            "{SYSTEM}\n{}\n{GO_ON}\n",
+            summary(r"## 任务目标\nboth")
+        ))
         .run();
     let request = server.requests().concat();
     assert!(

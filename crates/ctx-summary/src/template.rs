@@ -67,7 +67,11 @@ impl Template {
             true => &self.message,
             false => &self.system,
         };
-        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).peekable();
+        let mut lines = text
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+            .peekable();
         let mut headings = Vec::new();
         while let Some(line) = lines.next() {
             let is_over_a_value = lines.peek().is_some_and(|next| next.starts_with("{{"));
@@ -236,12 +240,18 @@ mod tests {
     #[test]
     fn sections_are_read_from_the_prompt() {
         let synapse = Template::by_name("synapse").expect("inside").headings();
-        assert_eq!((synapse.len(), synapse[3].as_str()), (8, "Debugging & Issues"));
+        assert_eq!(
+            (synapse.len(), synapse[3].as_str()),
+            (8, "Debugging & Issues")
+        );
         let free: Template = "Sum up.\n## Facts\nWhat is true.\n\n## Record\n\n{{transcript}}"
             .parse()
             .expect("a template");
         assert_eq!(free.headings(), ["Facts"]);
-        assert_eq!(free.prompt("", 5), "\nSum up.\n## Facts\nWhat is true.\n\n## Record");
+        assert_eq!(
+            free.prompt("", 5),
+            "\nSum up.\n## Facts\nWhat is true.\n\n## Record"
+        );
     }
 
     #[test]

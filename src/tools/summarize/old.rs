@@ -107,7 +107,10 @@ impl OldZone {
         let counter = self.encoding.counter();
         let said: u64 = self.texts.iter().map(|text| counter.count(text)).sum();
         // Calls have no text of their own, but they are summed up as well.
-        let sent = self.transcript.as_ref().map_or(0, |sent| sent.tokens(counter));
+        let sent = self
+            .transcript
+            .as_ref()
+            .map_or(0, |sent| sent.tokens(counter));
         Some(said.max(sent) + PER_MESSAGE * self.messages)
     }
 
