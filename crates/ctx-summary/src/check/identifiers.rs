@@ -47,6 +47,11 @@ pub(super) fn invented(line: &str, seen: &Seen) -> Vec<(Range<usize>, Kind)> {
         .filter_map(|range| {
             let token = &line[range.clone()];
             let kind = kind(token)?;
+            // `strings.to_lower(…)` is a call, not a file.
+            let is_call = line[range.end..].starts_with('(') && !token.contains('/');
+            if kind == Kind::Path && is_call {
+                return None;
+            }
             (!is_known(token, kind, seen)).then_some((range, kind))
         })
         .collect()
@@ -89,6 +94,14 @@ fn kind(token: &str) -> Option<Kind> {
         return None;
     }
     let head = token.bytes().take_while(u8::is_ascii_digit).count();
+    // A moment: `2026-01-02T03:04:05Z`.
+    if digits >= 8 && letters <= 2 && head >= 4 {
+        return Some(Kind::Number);
+    }
+    // `10-minute`: words.
+    if head > 0 && head < 4 && digits == head && token[head..].starts_with('-') {
+        return None;
+    }
     // `500ms`, `12MB`, `3rd`: a number and what it counts.
     if head > 0 && letters <= 3 && head + letters == token.len() {
         return (head >= 4).then_some(Kind::Number);
@@ -108,8 +121,10 @@ fn is_path(token: &str) -> bool {
         name.rsplit_once('.').is_some_and(|(stem, end)| {
             stem.len() > 1
                 && (1..=5).contains(&end.len())
-                && end.starts_with(|c: char| c.is_ascii_alphabetic())
-                && end.bytes().all(|b| b.is_ascii_alphanumeric())
+                && end.starts_with(|c: char| c.is_ascii_lowercase())
+                && end
+                    .bytes()
+                    .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
                 && stem.chars().any(char::is_alphabetic)
         })
     };
@@ -118,7 +133,11 @@ fn is_path(token: &str) -> bool {
     match slashes {
         0 => is_file(file),
         1 => token.starts_with(['/', '~', '.']) && token.len() > 3 || is_file(file),
-        _ => true,
+        // `reset/compact/switch` is a list of words.
+        _ => {
+            token.contains(|c: char| c.is_ascii_digit() || "._-".contains(c))
+                || token.starts_with('/')
+        }
     }
 }
 
@@ -230,6 +249,7 @@ mod tests {
             "2026-11-22, u_9x8",
             "端口 8080。文件：main.rs",
             "base64, utf-8, python3, 3 files in 500ms, step 2, 1st, and/or, e.g. this, TCP/IP",
+            "a 10-minute break, strconv.Itoa, text.to_lower(x), reset/compact/switch",
         ] {
             assert_eq!(of(SOURCE, line), [], "{line}");
         }
@@ -250,6 +270,10 @@ mod tests {
         assert_eq!(named("JIRA-4712"), one("JIRA-4712", Kind::Id));
         assert_eq!(named("端口 9090。"), one("9090", Kind::Number));
         assert_eq!(named("54,321 rows"), one("54,321", Kind::Number));
+        assert_eq!(
+            named("since 2027-01-02T03:04:05Z"),
+            one("2027-01-02T03:04:05Z", Kind::Number)
+        );
         assert_eq!(named("54321 rows"), one("54321", Kind::Number));
     }
 }

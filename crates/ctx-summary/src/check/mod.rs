@@ -22,7 +22,7 @@ mod shape;
 mod source;
 mod words;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use ctx_tokens::TokenCounter;
@@ -222,33 +222,40 @@ impl Check<'_> {
         Ok(kept)
     }
 
-    /// Line by line: repeats, commands, quotes, identifiers.
+    /// Line by line: repeats, commands, quotes, identifiers. A section that comes
+    /// again goes on where it was left.
     fn mended(&mut self, lines: &[String]) -> Vec<String> {
-        let mut area = Area::Other;
-        let mut seen = HashSet::new();
-        let mut kept = Vec::new();
+        let mut times = HashMap::new();
+        let mut sections: Vec<Vec<String>> = vec![Vec::new()];
+        let (mut now, mut area) = (0, Area::Other);
+        let mut in_code = false;
         for line in lines {
             if shape::is_heading(line) {
                 area = shape::area(line);
-                // A section that comes again goes on where it was left.
-                if seen.insert(line.clone())
-                    || !self.rules.headings.iter().any(|h| line[3..] == **h)
-                {
-                    kept.push(line.clone());
-                } else {
+                let is_asked = self.rules.headings.iter().any(|h| line[3..] == **h);
+                let there = sections
+                    .iter()
+                    .position(|lines| lines.first() == Some(line));
+                if let Some(there) = there.filter(|_| is_asked) {
+                    now = there;
                     self.done.mends.repeats += 1;
+                } else {
+                    now = sections.len();
+                    sections.push(vec![line.clone()]);
                 }
                 continue;
             }
-            if !is_none(line) && says_something(line) && !seen.insert(line.clone()) {
-                self.done.mends.repeats += 1;
+            let Some(line) = self.line(line, area) else {
                 continue;
-            }
-            if let Some(line) = self.line(line, area) {
-                kept.push(line);
+            };
+            in_code ^= line.trim_start().starts_with("```");
+            if !in_code && is_repeat(&line, &sections[now], &mut times) {
+                self.done.mends.repeats += 1;
+            } else {
+                sections[now].push(line);
             }
         }
-        kept
+        sections.concat()
     }
 
     fn line(&mut self, line: &str, area: Area) -> Option<String> {
@@ -289,6 +296,9 @@ impl Check<'_> {
     }
 }
 
+/// Bytes of a line that is no coincidence.
+const LONG_LINE: usize = 24;
+
 /// Stands for an address that is not in the record.
 const NO_ADDRESS: &str = "(an address that is not in the record was removed)";
 
@@ -315,12 +325,22 @@ fn says_something(line: &str) -> bool {
     !shape::is_heading(line) && line.chars().any(char::is_alphanumeric)
 }
 
-/// `None.` may stand under every heading.
-fn is_none(line: &str) -> bool {
+/// A line that has just been there, or a long one that comes the third time: small
+/// models go in circles. `None.` may stand under every heading.
+fn is_repeat(line: &str, kept: &[String], times: &mut HashMap<String, usize>) -> bool {
     let word = commands::without_bullet(line)
         .trim_end_matches(['.', '。'])
         .to_lowercase();
-    ["none", "无", "n/a"].contains(&word.as_str())
+    if ["none", "无", "n/a"].contains(&word.as_str()) || !says_something(line) {
+        return false;
+    }
+    let just = kept.iter().rev().find(|line| !line.is_empty());
+    if just.is_some_and(|just| just == line) {
+        return true;
+    }
+    let times = times.entry(line.to_owned()).or_default();
+    *times += 1;
+    *times > 2 && line.len() >= LONG_LINE
 }
 
 /// Lines, with no more than one blank between.

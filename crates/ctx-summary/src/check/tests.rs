@@ -214,11 +214,11 @@ fn a_mark_is_handed_on_and_not_doubled() {
 #[test]
 fn repeats_go_and_missing_sections_are_told() {
     let mended = used(
-        "## Goal\nFix the login bug.\nFix the login bug.\n## Done\nNone.\n## Decisions\nNone.\n## Goal\nFix the login bug.",
+        "## Goal\nFix the login bug of the page.\nFix the login bug of the page.\nthen\nFix the login bug of the page.\nthen\n## Done\nNone.\n## Decisions\nNone.\n## Goal\nFix the login bug of the page.\nRun the tests.",
     );
     assert_eq!(
         mended.text,
-        "## Goal\nFix the login bug.\n\n## Done\nNone.\n\n## Decisions\nNone."
+        "## Goal\nFix the login bug of the page.\nthen\nFix the login bug of the page.\nthen\nRun the tests.\n\n## Done\nNone.\n\n## Decisions\nNone."
     );
     assert_eq!(
         (mended.mends.repeats, mended.missing),
