@@ -63,9 +63,10 @@ impl Template {
     /// prompt, or of the message where there is none, but not the one over the
     /// messages themselves.
     pub fn headings(&self) -> Vec<String> {
-        let text = match self.system.is_empty() {
-            true => &self.message,
-            false => &self.system,
+        let text = if self.system.is_empty() {
+            &self.message
+        } else {
+            &self.system
         };
         let mut lines = text
             .lines()
