@@ -12,8 +12,12 @@ anthropic\t'Anthropic messages'"
 complete -c ctx-summarize -l llm-model -d 'Model to ask for' -r
 complete -c ctx-summarize -l llm-window -d 'Window of the model in tokens; a longer input is summed up in parts [default: the model\'s, else 32000]' -r
 complete -c ctx-summarize -l llm-timeout -d 'Seconds until one answer must be there' -r
-complete -c ctx-summarize -l template -d 'Prompt: sanbot (four sections), synapse (eight), or a file' -r
+complete -c ctx-summarize -l llm-retries -d 'Ask again up to N times when there is no answer that can be used [default: 3, or the policy\'s]' -r
+complete -c ctx-summarize -l llm-backoff -d 'Seconds to wait before the first time; before the n-th, n times as long [default: 1, or the policy\'s]' -r
+complete -c ctx-summarize -l template -d 'Prompt: sanbot (four sections), synapse or default (eight), or a file' -r
 complete -c ctx-summarize -l instructions -d 'What the summary shall stress' -r
+complete -c ctx-summarize -l record -d 'Save each question and its answer in this directory, without the key' -r -F
+complete -c ctx-summarize -l replay -d 'Take the answers from this directory and ask no server' -r -F
 complete -c ctx-summarize -l on-failure -d 'What to do when no model answers' -r -f -a "rule\t'Take the rule summary, and say so'
 fail\t'Fail, and write nothing'"
 complete -c ctx-summarize -l dialect -d 'Read the records as this dialect instead of detecting it' -r -f -a "chat\t''

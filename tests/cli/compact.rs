@@ -150,6 +150,59 @@ fn a_target_out_of_reach_changes_nothing_and_is_not_tried_for_ever() {
     out_of_reach(1, "out of reach");
 }
 
+/// The setting of a policy: after so many runs in vain, not one more.
+#[test]
+fn attempts_in_vain_are_counted_by_session_and_as_the_policy_says() {
+    let case = |dir: &Path, args: &[&str]| {
+        let args = args.iter().copied().chain(["s.jsonl"]);
+        let case = Case::new(CTX_COMPACT).within(dir).code(1);
+        case.args(["--target-tokens", "100"]).args(args)
+    };
+    let [tried, given_up] = ["is out of reach", "not tried again"];
+    for (args, variable, most) in [
+        (&[][..], "", 2),
+        (&["--max-attempts", "1"], "", 1),
+        (&["--max-attempts", "3"], "", 3),
+        (&[], "CTX_TARGET_MAX_ATTEMPTS=4", 4),
+        (&["--preset", "turns"], "MAX_COMPACTION_ATTEMPTS=1", 1),
+        // The flag goes before the environment.
+        (
+            &["--preset", "turns", "--max-attempts", "2"],
+            "MAX_COMPACTION_ATTEMPTS=1",
+            2,
+        ),
+    ] {
+        let done = compact(&session(30))
+            .args(["-n", "-q", "s.jsonl"])
+            .stdout_any()
+            .run();
+        let (name, value) = variable.split_once('=').unwrap_or(("CTX_UNUSED", ""));
+        for run in 0..most + 2 {
+            let words = if run < most { tried } else { given_up };
+            case(done.dir(), args)
+                .env(name, value)
+                .stderr_has(words)
+                .run();
+        }
+        // A run that is forced is made whatever the count is.
+        case(done.dir(), args)
+            .args(["--force"])
+            .stderr_has(tried)
+            .run();
+    }
+    compact(&session(30))
+        .args(["--max-attempts", "0", "s.jsonl"])
+        .code(2)
+        .stderr_has("'--max-attempts <N>'")
+        .run();
+    compact(&session(30))
+        .env("CTX_TARGET_MAX_ATTEMPTS", "0")
+        .args(["s.jsonl"])
+        .code(2)
+        .stderr_has("target.max_attempts: expected 1 or more")
+        .run();
+}
+
 #[test]
 fn less_than_the_policy_keeps_is_kept_only_in_need() {
     let before = session(30);
@@ -164,7 +217,15 @@ fn a_preview_and_a_policy_that_is_off_touch_nothing() {
     let before = session(30);
     let done = compact(&before)
         .args(["-n", "--preset", "sanbot", "s.jsonl"])
-        .stdout("s.jsonl: would be compacted: 2679 → 1896 tokens, 783 freed (29 %)\n")
+        .stdout(
+            "s.jsonl: would be compacted: 2679 → 1896 tokens, 783 freed (29 %)\n\
+             \x20 zone     records  messages    tokens  lines\n\
+             \x20 system         1         1         6  1\n\
+             \x20 old           10        10       890  2-11\n\
+             \x20 keep          20        20      1780  12-31\n\
+             \x20 leaving: user messages 5, model messages 5, tool results 0, other lines 0\n\
+             \x20 carried over: earlier summaries 0; in the snapshot: records 10\n",
+        )
         .run();
     assert_eq!(done.read("s.jsonl"), before.as_bytes());
     assert!(no_store(done.dir()));

@@ -79,7 +79,7 @@ fn the_model_writes_the_summary() {
 
 #[test]
 fn anthropic_is_asked_in_its_own_way() {
-    let body = r####"{"content":[{"type":"text","text":"## Current Status\nall of it"}],"stop_reason":"end_turn"}"####;
+    let body = r###"{"content":[{"type":"text","text":"## Current Status\nall of it"}],"stop_reason":"end_turn"}"###;
     let server = Server::new([Act::ok(body)]);
     case(&server)
         .args([
@@ -139,22 +139,22 @@ fn every_misbehaviour_ends_in_the_rule_summary() {
     // What the server does, how often it is asked, what is told.
     type Misbehaviour = (fn() -> Act, usize, &'static str);
     let acts: [Misbehaviour; 6] = [
-        (|| Act::ok("<html>"), 3, "the answer is not JSON"),
-        (|| said(" "), 3, "the answer is empty (stopped: stop)"),
-        (|| Act::Cut, 3, "connection failed"),
+        (|| Act::ok("<html>"), 4, "the answer is not JSON"),
+        (|| said(" "), 4, "the answer is empty (stopped: stop)"),
+        (|| Act::Cut, 4, "connection failed"),
         (
             || Act::answer("500 Internal Server Error", "", ""),
-            3,
+            4,
             "failing (status 500)",
         ),
-        (|| Act::Hang, 3, "no answer within 1 s"),
+        (|| Act::Hang, 4, "no answer within 1 s"),
         (|| Act::ok("{}"), 1, "not the shape of this API: no choices"),
     ];
     // Each waits between its tries: together they wait once.
     std::thread::scope(|scope| {
         for (act, tries, why) in acts {
             scope.spawn(move || {
-                let server = Server::new((0..3).map(|_| act()));
+                let server = Server::new((0..4).map(|_| act()));
                 case(&server)
                     .args(["--llm-timeout", "1"])
                     .stdout_has("## 会话摘要 / Session summary")
@@ -177,6 +177,19 @@ fn a_busy_server_is_asked_again_when_it_says() {
         ))
         .run();
     assert_eq!(server.requests().len(), 2);
+}
+
+#[test]
+fn it_is_asked_again_as_often_as_is_said() {
+    for (retries, tries) in [("0", 1), ("1", 2), ("2", 3)] {
+        let server = Server::new((0..3).map(|_| Act::Cut));
+        case(&server)
+            .args(["--llm-backoff", "0", "--llm-retries", retries])
+            .stdout_has("## 会话摘要 / Session summary")
+            .stderr_has("connection failed")
+            .run();
+        assert_eq!(server.requests().len(), tries, "{retries}");
+    }
 }
 
 #[test]
@@ -359,7 +372,7 @@ fn templates_of_the_user_are_read_and_checked() {
         (
             "other.md",
             "",
-            "other.md: cannot read the template: No such file or directory (os error 2); sanbot and synapse are built in",
+            "other.md: cannot read the template: No such file or directory (os error 2); default, sanbot and synapse are built in",
         ),
     ] {
         case(&server)

@@ -205,8 +205,8 @@ fn target(target: &Target) -> String {
         rules.push("smaller than before".to_owned());
     }
     rules.push(match target.max_attempts {
-        1 => "1 attempt".to_owned(),
-        n => format!("{n} attempts"),
+        1 => "left alone after 1 run in vain".to_owned(),
+        n => format!("left alone after {n} runs in vain"),
     });
     rules.join("; ")
 }

@@ -23,6 +23,14 @@ impl Policy {
                 &share.show(),
             ));
         }
+        if self.target.max_attempts == 0 {
+            let shown = self.target.max_attempts.show();
+            return Err(ConfigError::wrong(
+                "target.max_attempts",
+                "1 or more; enabled = false does nothing at all",
+                &shown,
+            ));
+        }
         let tail = self.prune.tail_share;
         // Of a million characters each share is a whole number.
         let left = 1_000_000 - self.prune.head_share.of(1_000_000);
@@ -71,6 +79,20 @@ mod tests {
         let mut off = preset("xopcbot").expect("a preset");
         off.trigger.share = None;
         assert_eq!(error(&off), None);
+    }
+
+    #[test]
+    fn a_compaction_is_tried_at_least_once() {
+        let mut policy = Policy::default();
+        policy.target.max_attempts = 1;
+        assert_eq!(error(&policy), None);
+        policy.target.max_attempts = 0;
+        assert_eq!(
+            error(&policy).as_deref(),
+            Some(
+                "target.max_attempts: expected 1 or more; enabled = false does nothing at all, found 0"
+            )
+        );
     }
 
     #[test]

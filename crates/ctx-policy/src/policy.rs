@@ -84,7 +84,8 @@ section! {
         reserve: Option<u64> = None,
         /// Tokens set aside in that budget, beside the system messages.
         overhead: u64 = 0,
-        /// How often a compaction is tried until the result fits.
+        /// After so many runs in a row that made a session no smaller, or not small
+        /// enough, it is left alone until it has grown.
         max_attempts: u64 = 2,
     }
 }

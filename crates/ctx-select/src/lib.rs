@@ -7,6 +7,7 @@
 //! A decision is data: a pure function from what is there to verdicts with
 //! reasons. The tools print or apply them.
 
+pub mod budget;
 pub mod count;
 pub mod measure;
 pub mod prune;

@@ -11,6 +11,8 @@
 
 pub mod check;
 mod earlier;
+mod extractive;
+mod ledger;
 pub mod llm;
 mod model;
 mod rule;
@@ -18,7 +20,10 @@ mod template;
 mod text;
 mod transcript;
 
+pub use check::missing_headings;
 pub use earlier::{Recognizer, compose};
+pub use extractive::extractive;
+pub use ledger::{Ledger, Place};
 pub use model::{Job, ModelSummary, summarize};
 pub use rule::RuleSummary;
 pub use template::{Filling, Template, TemplateError};

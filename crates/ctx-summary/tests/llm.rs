@@ -132,7 +132,7 @@ fn too_many_requests_waits_as_long_as_the_server_says() {
 }
 
 #[test]
-fn a_failing_server_is_asked_three_times() {
+fn a_failing_server_is_asked_four_times() {
     let fail = || {
         Act::answer(
             "500 Internal Server Error",
@@ -140,10 +140,10 @@ fn a_failing_server_is_asked_three_times() {
             &format!(r#"{{"error":{{"message":"crashed on key {KEY}"}}}}"#),
         )
     };
-    let (outcome, slept) = ask(vec![fail(), fail(), ok("done")]);
+    let (outcome, slept) = ask(vec![fail(), fail(), fail(), ok("done")]);
     assert_eq!(text(outcome), "done");
-    assert_eq!(slept, [1, 2]);
-    let error = error(vec![fail(), fail(), fail(), ok("too late")]);
+    assert_eq!(slept, [1, 2, 3]);
+    let error = error(vec![fail(), fail(), fail(), fail(), ok("too late")]);
     assert_eq!(
         error.to_string(),
         "the server is busy or failing (status 500): crashed on key [key]"
@@ -155,7 +155,7 @@ fn a_server_that_hangs_is_left_in_time() {
     let (outcome, slept) = ask(vec![Act::Hang, ok("done")]);
     assert_eq!(text(outcome), "done");
     assert_eq!(slept, [1]);
-    let error = error(vec![Act::Hang, Act::Hang, Act::Hang]);
+    let error = error(vec![Act::Hang, Act::Hang, Act::Hang, Act::Hang]);
     assert_eq!(error.to_string(), "no answer within 0.4 s");
 }
 
@@ -189,7 +189,7 @@ fn nobody_listening_is_a_failed_connection() {
         matches!(outcome, Err(LlmError::Connection(_))),
         "{outcome:?}"
     );
-    assert_eq!(slept, [1, 2]);
+    assert_eq!(slept, [1, 2, 3]);
 }
 
 #[test]
@@ -206,12 +206,12 @@ fn no_http_is_a_failed_connection() {
 fn invalid_json_and_empty_text_are_errors_of_their_own() {
     let html = || Act::ok("<html>gateway</html>");
     assert!(matches!(
-        error(vec![html(), html(), html()]),
+        error(vec![html(), html(), html(), html()]),
         LlmError::NotJson(_)
     ));
     let empty = || ok("  \n");
     assert_eq!(
-        error(vec![empty(), empty(), empty()]),
+        error(vec![empty(), empty(), empty(), empty()]),
         LlmError::Empty {
             finish: Some("stop".to_owned())
         }

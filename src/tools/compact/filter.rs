@@ -1,13 +1,16 @@
 //! From stdin to stdout: the same steps, without a session file and its store.
 
+use std::fs::File;
 use std::io::{self, Read, Write};
 
 use ctx_cli::{Failure, Inputs, Io, STDIN_NAME};
+use ctx_policy::When;
 use ctx_select::trigger::Step;
 
 use super::outcome::Outcome;
 use super::plan::Plan;
 use super::prepare::Stores;
+use super::pruning::prune;
 use super::session_file::Job;
 use super::stages::{again, temporary};
 use super::{Args, tell};
@@ -28,6 +31,9 @@ pub(super) fn run(args: &Args, plan: &Plan, io: &mut Io) -> ctx_cli::Outcome {
     } else if let Some(candidate) = job.build(&result, Stores::None, io)? {
         result = candidate.file;
     }
+    if let Some(file) = prune_sent(&mut job, &result, io)? {
+        result = file;
+    }
     let status = job.report.outcome.status();
     if plan.dry_run {
         tell(&job.report, args.json, io)?;
@@ -40,6 +46,27 @@ pub(super) fn run(args: &Args, plan: &Plan, io: &mut Io) -> ctx_cli::Outcome {
     let line = job.report.line();
     io.note(format_args!("{STDIN_NAME}: {line}"));
     Ok(status)
+}
+
+/// Prunes what is pruned only on its way to the model. It is as it was where that
+/// frees nothing, or the target stays out of reach.
+fn prune_sent(job: &mut Job<'_>, input: &File, io: &mut Io) -> Result<Option<File>, Failure> {
+    let plan = job.plan;
+    if !plan.policy.general.enabled {
+        return Ok(None);
+    }
+    let stdin = Stores::None.path();
+    let Some(pruned) = prune(plan, &job.source, When::Sent, stdin, input, io)? else {
+        return Ok(None);
+    };
+    let size = &pruned.measured.size;
+    if size.tokens >= job.report.current_tokens || !plan.fits(size.tokens) {
+        return Ok(None);
+    }
+    job.source
+        .refuse_new_offence(&pruned.measured, &job.before)?;
+    job.report.pruned(size);
+    Ok(Some(pruned.file))
 }
 
 fn copy(input: &mut dyn Read, file: &mut impl Write) -> Result<(), Failure> {

@@ -4,10 +4,12 @@
 use std::fs::File;
 
 use ctx_cli::{Failure, Io};
+use ctx_policy::When;
 
 use super::outcome::{Attempt, Outcome};
 use super::plan::{Plan, Rung};
 use super::prepare::{Prepared, Stores, prepare};
+use super::pruning::prune;
 use super::stages::{Measured, Source};
 use crate::tools::summarize::Said;
 
@@ -21,6 +23,8 @@ pub(super) struct Candidate {
     pub(super) first_kept: Option<u64>,
     /// What was summed up.
     pub(super) said: Option<Said>,
+    /// The lines that pruning took out before the records had zones.
+    pub(super) dropped: Vec<u64>,
 }
 
 /// What came of it, and what was tried.
@@ -51,13 +55,17 @@ impl Climb<'_> {
             let tokens = measured.size.tokens;
             attempts.push(Attempt { what, tokens });
         }
+        let mut dropped = Vec::new();
         let input = match prepared {
             Some(prepared) if prepared.is_enough => {
                 let candidate = prepared.candidate();
                 candidate.check(self)?;
                 return Ok(self.end(candidate, attempts));
             }
-            Some(prepared) => &{ prepared.file },
+            Some(prepared) => {
+                dropped = prepared.dropped;
+                &{ prepared.file }
+            }
             None => input,
         };
         if !plan.sums_up_or_drops() {
@@ -67,13 +75,16 @@ impl Climb<'_> {
         let size = before.size.context();
         // Less than the policy keeps is kept only where more does not help.
         let in_need = self.due || !plan.fits(size);
-        let mut smaller = false;
+        let (mut smaller, mut failed_check) = (false, false);
         let first = attempts.len();
         for rung in plan.rungs() {
             if rung.keeps_less() && !in_need {
                 break;
             }
-            let Some(candidate) = self.build(rung, input, io)? else {
+            if rung == Rung::LessKept && !failed_check {
+                continue;
+            }
+            let Some(mut candidate) = self.build(rung, input, io)? else {
                 if !in_need {
                     break;
                 }
@@ -83,8 +94,11 @@ impl Climb<'_> {
             let tokens = candidate.measured.size.tokens;
             let what = rung.as_str();
             attempts.push(Attempt { what, tokens });
-            if tokens < before.size.tokens {
+            if candidate.failed_check() {
+                failed_check = true;
+            } else if tokens < before.size.tokens {
                 if plan.fits(tokens) {
+                    candidate.dropped = dropped;
                     let result = Ok(candidate);
                     return Ok(Climbed { result, attempts });
                 }
@@ -132,10 +146,11 @@ impl Climb<'_> {
             }
             (file, said)
         };
-        if rung.prunes()
-            && let Some(prune) = plan.prune_kept(source.dialect)
-        {
-            file = source.prune(&prune, &file, io)?;
+        if rung.prunes() {
+            for when in [When::Fallback, When::Before] {
+                let pruned = prune(plan, source, when, self.stores.path(), &file, io)?;
+                file = pruned.map_or(file, |pruned| pruned.file);
+            }
         }
         Ok(Some(Candidate {
             measured: source.measure(&file, &plan.counting.counter)?,
@@ -144,21 +159,20 @@ impl Climb<'_> {
             kept: Some(written.keep),
             first_kept: written.first_keep,
             said,
+            dropped: Vec::new(),
         }))
     }
 }
 
 impl Candidate {
+    /// Whether a model's summary was not good enough.
+    fn failed_check(&self) -> bool {
+        self.said.as_ref().is_some_and(|said| said.failed_check)
+    }
+
     /// The gate: the session gets no offence that it did not hold.
     fn check(&self, climb: &Climb<'_>) -> Result<(), Failure> {
-        let Some(offence) = self.measured.new_offence(climb.before) else {
-            return Ok(());
-        };
-        let why = offence.why();
-        Err(Failure::new(format_args!(
-            "the result would break a rule that the session keeps: {why}; nothing was changed"
-        ))
-        .at(&climb.source.name, None)
-        .hint("this is a mistake of the tool: please report it"))
+        let source = climb.source;
+        source.refuse_new_offence(&self.measured, climb.before)
     }
 }

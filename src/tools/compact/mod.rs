@@ -1,12 +1,14 @@
 //! `ctx-compact`: the whole flow on a session, with one commit point.
 
 mod filter;
+mod forecast;
 mod ladder;
 mod outcome;
 mod page;
 mod plan;
 mod policy;
 mod prepare;
+mod pruning;
 mod session_file;
 mod stages;
 mod strikes;
@@ -24,8 +26,10 @@ use crate::output::OutputArgs;
 use crate::pins::Pin;
 use crate::session::ReadArgs;
 use crate::store::{StoreArgs, session_id};
+use crate::tools::prune::{Time, Ttl};
 use crate::tools::summarize::{LlmArgs, SummaryRole};
 use crate::triggers::TriggerArgs;
+use forecast::Forecast;
 use outcome::Report;
 use plan::Plan;
 
@@ -39,8 +43,11 @@ use plan::Plan;
 ///
 /// Where the result is not smaller, or above --target-tokens, shorter summaries
 /// and then only the last turn are tried; where that does not help either,
-/// nothing is written. A session that could not be made smaller twice is left
-/// alone until it has grown.
+/// nothing is written. A session that could not be made smaller in as many runs
+/// as --max-attempts allows is left alone until it has grown.
+///
+/// What a policy prunes only in what is sent to the model is pruned as a filter, at
+/// the very end and whatever is due; a session file keeps it.
 #[derive(Debug, Parser)]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct Args {
@@ -54,7 +61,9 @@ struct Args {
     /// Compact whatever the triggers and earlier attempts say
     #[arg(long, conflicts_with = "if_due")]
     force: bool,
-    /// Show what would be done, and do nothing; no model is asked
+    /// Show the zones, what would leave and how small it would get; do nothing
+    ///
+    /// No model is asked: the summary by rule stands for its own.
     #[arg(short = 'n', long)]
     dry_run: bool,
     /// Print a JSON object a session: outcome, tokens, attempts, summary
@@ -105,6 +114,29 @@ struct Args {
     /// Do not be content with more than N tokens in all [default: the policy's]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is kept")]
     target_tokens: Option<u64>,
+    /// Leave a session alone after N runs in a row that made it no smaller,
+    /// until it has grown [default: the policy's]
+    ///
+    /// A run counts as one, with all the fallbacks that it tried; a run that failed
+    /// counts as none. --force tries whatever the count is.
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u64).range(1..),
+        help_heading = "What is kept"
+    )]
+    max_attempts: Option<u64>,
+    /// Prune only when the last call is older, where the policy prunes at all:
+    /// 5m, 90s or 1h [default: the policy's]
+    ///
+    /// Its time is that of the last reply that has one (`timestamp` and the like),
+    /// else --last-call, else the file's time of change; where nothing tells, nothing
+    /// is pruned.
+    #[arg(long, value_name = "DURATION", help_heading = "What is kept")]
+    cache_ttl: Option<Ttl>,
+    /// When the last call was, if the records do not tell
+    #[arg(long, value_name = "TIME", help_heading = "What is kept")]
+    last_call: Option<Time>,
     #[command(flatten)]
     counting: CountingArgs,
 
@@ -120,6 +152,19 @@ struct Args {
     /// Role of the message; user where the dialect allows no other
     #[arg(long, value_enum, value_name = "ROLE", help_heading = "The summary")]
     role: Option<SummaryRole>,
+    /// Check what a model writes, ask once more, then keep less [default: the
+    /// policy's]
+    ///
+    /// It must be whole and have the sections that the policy names. When it fails
+    /// twice, half of what the policy keeps is kept, and the summary is by rule.
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        default_missing_value = "true",
+        help_heading = "The summary"
+    )]
+    safeguard: Option<bool>,
     #[command(flatten)]
     llm: LlmArgs,
 
@@ -227,7 +272,9 @@ fn tell(report: &Report, json: bool, io: &mut Io) -> Result<(), Failure> {
     if report.outcome.status() == ExitStatus::No {
         io.warn(format_args!("{}: {line}", report.file));
     } else if io.verbosity() != Verbosity::Quiet {
-        io.write(format!("{}: {line}\n", report.file).as_bytes())?;
+        let table = report.plan.as_ref().map(Forecast::table);
+        let text = format!("{}: {line}\n{}", report.file, table.unwrap_or_default());
+        io.write(text.as_bytes())?;
     }
     Ok(())
 }

@@ -1,7 +1,10 @@
 //! How the compaction of one session ended, for people and for programs.
 
 use ctx_cli::{ExitStatus, Failure};
+use ctx_select::trigger::Size;
 use serde::Serialize;
+
+use super::forecast::Forecast;
 
 /// What became of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -9,6 +12,8 @@ use serde::Serialize;
 pub(super) enum Outcome {
     /// It is smaller now.
     Compacted,
+    /// Nothing was summed up; what is sent to the model is smaller.
+    Pruned,
     /// Nothing in it is old.
     NothingToDo,
     /// No trigger fired.
@@ -67,6 +72,9 @@ pub(super) struct Report {
     /// How much of a model's answer had to be mended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) summary_mends: Option<usize>,
+    /// What would be done, of a preview.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) plan: Option<Forecast>,
     /// What was tried, in order, with the tokens it came to.
     pub(super) attempts: Vec<Attempt>,
     /// The snapshot of what was replaced.
@@ -96,6 +104,16 @@ impl Report {
         self.success = outcome.status() == ExitStatus::Done;
     }
 
+    /// What is sent to the model was pruned, too.
+    pub(super) fn pruned(&mut self, size: &Size) {
+        if self.outcome != Outcome::Compacted {
+            self.end(Outcome::Pruned);
+        }
+        self.current_tokens = size.tokens;
+        self.freed_tokens = self.previous_tokens - size.tokens;
+        self.current_messages = size.messages;
+    }
+
     /// Nobody could be told of it: when the session has changed, the exit status
     /// must not say that it has not.
     pub(super) fn untold(&self, failure: Failure) -> Failure {
@@ -118,9 +136,14 @@ impl Report {
         } = self;
         let would = if self.dry_run { "would be " } else { "" };
         match self.outcome {
-            Outcome::Compacted => {
+            Outcome::Compacted | Outcome::Pruned => {
                 let percent = 100 * freed / (*before).max(1);
-                format!("{would}compacted: {before} → {after} tokens, {freed} freed ({percent} %)")
+                let done = if self.outcome == Outcome::Pruned {
+                    "pruned"
+                } else {
+                    "compacted"
+                };
+                format!("{would}{done}: {before} → {after} tokens, {freed} freed ({percent} %)")
             }
             Outcome::NothingToDo => format!("nothing to do: nothing is old in {before} tokens"),
             Outcome::NotDue => format!("not due at {before} tokens"),

@@ -6,7 +6,7 @@ pub(super) const PAGE: Page = Page {
     exit_status: &[
         (
             0,
-            "compacted, or nothing to do: nothing is old, nothing is due, switched off",
+            "compacted; pruned, as a filter; or nothing to do: nothing is old, nothing is due, switched off",
         ),
         (
             1,

@@ -1,7 +1,7 @@
 //! What policy and flags mean for one run.
 
 use ctx_cli::{Failure, Io};
-use ctx_policy::{Fallback, Method, Mode, Policy, When};
+use ctx_policy::{Fallback, Method, Mode, Policy};
 use ctx_select::split::Keep;
 use ctx_select::trigger::Triggers;
 use ctx_summary::Recognizer;
@@ -13,8 +13,9 @@ use crate::counting::Counting;
 use crate::pins::Pin;
 use crate::session::Invalid;
 use crate::tools::offload::Template;
+use crate::tools::prune::Time;
+use crate::tools::split;
 use crate::tools::summarize::{self, LlmArgs, OnFailure, Writer};
-use crate::tools::{prune, split};
 
 /// One policy, and how it is applied.
 #[allow(clippy::struct_excessive_bools)] // Switches that do not depend on each other.
@@ -34,7 +35,9 @@ pub(super) struct Plan {
     model_window: Option<u64>,
     /// A flag asks for a model: that none is named must be told.
     model_wanted: bool,
-    pins: Vec<Pin>,
+    pub(super) pins: Vec<Pin>,
+    /// When the model was called last, where the records do not tell.
+    pub(super) last_call: Option<Time>,
     llm: LlmArgs,
 }
 
@@ -43,6 +46,8 @@ pub(super) struct Plan {
 pub(super) enum Rung {
     /// As the policy says.
     Policy,
+    /// With half of what the policy keeps, where a model's summary failed its check.
+    LessKept,
     /// With a summary half as long, written by rule.
     Smaller,
     /// That, with the tool results that are kept pruned.
@@ -57,6 +62,7 @@ impl Rung {
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Policy => "policy",
+            Self::LessKept => "less-kept",
             Self::Smaller => "smaller-summary",
             Self::Pruned => "pruned",
             Self::LastTurns => "last-turns",
@@ -102,6 +108,7 @@ impl Plan {
             dialect: args.read.dialect.as_deref().and_then(dialect::by_name),
             invalid: args.read.invalid,
             pins: args.pin.clone(),
+            last_call: args.last_call,
             llm: llm(args, &policy),
             policy,
         })
@@ -122,7 +129,11 @@ impl Plan {
             Fallback::Rule | Fallback::Extractive | Fallback::Fail => Vec::new(),
             Fallback::Prune => vec![Rung::Pruned],
         });
-        std::iter::once(Rung::Policy).chain(more).collect()
+        let less = self.policy.summary.safeguard.then_some(Rung::LessKept);
+        std::iter::once(Rung::Policy)
+            .chain(less)
+            .chain(more)
+            .collect()
     }
 
     /// What is kept on a rung.
@@ -135,10 +146,14 @@ impl Plan {
                 tokens: None,
             }
         } else {
+            let part = |n: u64| match rung {
+                Rung::LessKept => n.div_ceil(2),
+                _ => n,
+            };
             Keep {
-                messages: keep.messages,
-                turns: keep.turns,
-                tokens: self.recent(before),
+                messages: keep.messages.map(part),
+                turns: keep.turns.map(part),
+                tokens: self.recent(before).map(part),
             }
         };
         split::Plan {
@@ -167,16 +182,6 @@ impl Plan {
         length.unwrap_or(SUMMARY_TOKENS).max(1)
     }
 
-    /// How results are pruned on the way to a summary, or after it; `None` when
-    /// the policy does not ask for it then.
-    pub(super) fn prune(&self, when: When, dialect: &dyn Dialect) -> Option<prune::Plan> {
-        let prune = &self.policy.prune;
-        if self.policy.general.mode == Mode::SummaryOnly || prune.when != when {
-            return None;
-        }
-        prune::Plan::of_policy(prune, dialect, &self.pins, self.counting)
-    }
-
     /// How the rest is summed up on a rung. A preview asks no model.
     pub(super) fn summary(
         &self,
@@ -191,9 +196,14 @@ impl Plan {
             (Rung::Policy, Method::Llm)
                 if !self.dry_run && (self.llm.has_server() || self.model_wanted) =>
             {
-                self.llm.writer(encoding, Some(tokens), io)?
+                let writer = self.llm.writer(encoding, Some(tokens), io)?;
+                if summary.safeguard {
+                    writer.checked(self.headings())
+                } else {
+                    writer
+                }
             }
-            (Rung::Policy, _) => Writer::rule(encoding, Some(tokens)),
+            (Rung::Policy | Rung::LessKept, _) => Writer::rule(encoding, Some(tokens)),
             _ => Writer::rule(encoding, Some((tokens / 2).max(1))),
         };
         Ok(summarize::Plan {
@@ -208,10 +218,15 @@ impl Plan {
         })
     }
 
-    /// How what is kept is pruned where the result is too large.
-    pub(super) fn prune_kept(&self, dialect: &dyn Dialect) -> Option<prune::Plan> {
-        let fallback = self.prune(When::Fallback, dialect);
-        fallback.or_else(|| self.prune(When::Before, dialect))
+    /// The headings that a model's summary must have; those of a prompt that is not
+    /// the policy's are not known.
+    fn headings(&self) -> Vec<String> {
+        let summary = &self.policy.summary;
+        if self.llm.template.as_ref() == Some(&summary.template) {
+            summary.sections.clone()
+        } else {
+            Vec::new()
+        }
     }
 
     /// What stands in the place of an offloaded result.
@@ -235,9 +250,9 @@ impl Plan {
 fn llm(args: &Args, policy: &Policy) -> LlmArgs {
     let mut llm = args.llm.clone();
     let summary = &policy.summary;
-    if args.llm.template_is_default() && summary.template != "default" {
-        llm.template.clone_from(&summary.template);
-    }
+    llm.template = llm.template.or_else(|| Some(summary.template.clone()));
+    llm.llm_retries = llm.llm_retries.or(Some(summary.retries));
+    llm.llm_backoff = llm.llm_backoff.or(Some(summary.backoff_seconds));
     llm.llm_model = llm.llm_model.or_else(|| summary.model.clone());
     llm.instructions = llm.instructions.or_else(|| summary.instructions.clone());
     if summary.fallback.contains(&Fallback::Fail) {

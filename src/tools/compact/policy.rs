@@ -80,6 +80,12 @@ impl Args {
             policy.target.tokens = self.target_tokens;
             (policy.target.share, policy.target.max_history_share) = (None, None);
         }
+        if let Some(ttl) = self.cache_ttl {
+            policy.prune.cache_ttl = Some(ttl.duration());
+        }
+        if let Some(attempts) = self.max_attempts {
+            policy.target.max_attempts = attempts;
+        }
         let summary = &mut policy.summary;
         summary.method = match self.method {
             Some(MethodName::Rule) => Method::Rule,
@@ -92,6 +98,7 @@ impl Args {
         }
         summary.header = self.header.clone().or(summary.header.take());
         summary.role = self.role.map_or(summary.role, SummaryRole::role);
+        summary.safeguard = self.safeguard.unwrap_or(summary.safeguard);
         summary.extract = self.extract.unwrap_or(summary.extract);
     }
 }

@@ -11,6 +11,7 @@ use ctx_store::{SessionId, Store, real_path};
 
 use super::ladder::{Candidate, Climb};
 use super::plan::Plan;
+use super::pruning::{Pruned, prune};
 use super::stages::Measured;
 use crate::tools::offload::{Limits, Restorer, Taker};
 
@@ -27,6 +28,8 @@ pub(super) enum Stores<'a> {
 pub(super) struct Prepared {
     pub(super) file: File,
     pub(super) measured: Measured,
+    /// The lines whose records are left out.
+    pub(super) dropped: Vec<u64>,
     pub(super) what: &'static str,
     /// Whether nothing need be summed up any more.
     pub(super) is_enough: bool,
@@ -41,11 +44,20 @@ impl Prepared {
             kept: None,
             first_kept: None,
             said: None,
+            dropped: self.dropped,
         }
     }
 }
 
 impl<'a> Stores<'a> {
+    /// The session's file; `-` is stdin.
+    pub(super) fn path(self) -> &'a Path {
+        match self {
+            Self::None => Path::new("-"),
+            Self::Of(_, _, path) => path,
+        }
+    }
+
     /// What puts offloaded results back before they are summed up, when the policy
     /// has any.
     pub(super) fn restorer(self, plan: &Plan) -> Result<Option<Restorer<'a>>, Failure> {
@@ -71,11 +83,15 @@ pub(super) fn prepare(
         return Ok(Some(prepared));
     }
     let Climb { plan, source, .. } = climb;
-    let Some(prune) = plan.prune(When::Before, source.dialect) else {
+    let path = climb.stores.path();
+    let Some(pruned) = prune(plan, source, When::Before, path, input, io)? else {
         return Ok(None);
     };
-    let file = source.prune(&prune, input, io)?;
-    let measured = source.measure(&file, &plan.counting.counter)?;
+    let Pruned {
+        file,
+        measured,
+        dropped,
+    } = pruned;
     if measured.size.tokens == climb.before.size.tokens && plan.sums_up_or_drops() {
         return Ok(None);
     }
@@ -85,6 +101,7 @@ pub(super) fn prepare(
         what: "pruned-first",
         file,
         measured,
+        dropped,
     }))
 }
 
@@ -120,6 +137,7 @@ fn offload(climb: &Climb<'_>, input: &File) -> Result<Option<Prepared>, Failure>
         what: "offloaded",
         file,
         measured,
+        dropped: Vec::new(),
     }))
 }
 

@@ -7,6 +7,7 @@ use ctx_cli::{ExitStatus, Failure, Io};
 use ctx_select::trigger::Step;
 use ctx_store::{Kind, NewContent, Replaced, Replacement, SessionId, Store, hash};
 
+use super::forecast::Forecast;
 use super::ladder::{Candidate, Climb, Climbed};
 use super::outcome::{Outcome, Report};
 use super::plan::{Plan, Rung};
@@ -49,6 +50,7 @@ impl<'a> Job<'a> {
             first_kept_index: None,
             summary: None,
             summary_mends: None,
+            plan: None,
             attempts: Vec::new(),
             snapshot: None,
             late_bytes: 0,
@@ -73,6 +75,12 @@ impl<'a> Job<'a> {
         } else {
             Step::Compact
         }
+    }
+
+    /// Whether as many attempts as the policy allows were in vain.
+    fn is_given_up(&self, store: &Store, session: &SessionId) -> Result<bool, Failure> {
+        let most = self.plan.policy.target.max_attempts;
+        strikes::given_up(store, session, &self.before, most)
     }
 
     /// Makes the new content and tells of it in the report.
@@ -100,6 +108,11 @@ impl<'a> Job<'a> {
             Ok(candidate) => {
                 let size = &candidate.measured.size;
                 report.end(Outcome::Compacted);
+                if let (true, Some(tagged)) = (self.plan.dry_run, &candidate.tagged) {
+                    let source = &self.source;
+                    report.plan =
+                        Some(Forecast::of(self.plan, source, &candidate, tagged, stores)?);
+                }
                 report.current_tokens = size.tokens;
                 report.freed_tokens = report.previous_tokens - size.tokens;
                 report.current_messages = size.messages;
@@ -144,7 +157,7 @@ pub(super) fn compact(
             flush(&job, &input, &session, open_store)?;
             job.report.end(Outcome::Flushed);
         }
-        Step::Compact if !plan.force && strikes::given_up(&store, &session, &job.before)? => {
+        Step::Compact if !plan.force && job.is_given_up(&store, &session)? => {
             job.report.end(Outcome::GivenUp);
         }
         Step::Compact => replace(

@@ -8,7 +8,7 @@ use ctx_memory::Item;
 use ctx_select::count::MessageCounter;
 use ctx_select::trigger::Size;
 use ctx_store::SessionId;
-use ctx_transcript::{Dialect, Offence, Options, Rule, Validator, Zone, ZoneReader};
+use ctx_transcript::{Dialect, Offence, Options, Record, Rule, Validator, Zone, ZoneReader};
 
 use crate::output::Output;
 use crate::session::{Invalid, Session};
@@ -87,6 +87,23 @@ impl Source {
         )
     }
 
+    /// The gate: a session gets no offence that it did not hold.
+    pub(super) fn refuse_new_offence(
+        &self,
+        result: &Measured,
+        before: &Measured,
+    ) -> Result<(), Failure> {
+        let Some(offence) = result.new_offence(before) else {
+            return Ok(());
+        };
+        let why = offence.why();
+        Err(Failure::new(format_args!(
+            "the result would break a rule that the session keeps: {why}; nothing was changed"
+        ))
+        .at(&self.name, None)
+        .hint("this is a mistake of the tool: please report it"))
+    }
+
     fn session(&self, file: &File) -> Result<Session, Failure> {
         let options = Options {
             dialect: Some(self.dialect),
@@ -98,6 +115,15 @@ impl Source {
             &options,
             self.invalid,
         )
+    }
+
+    /// Reads what was made of the session.
+    pub(super) fn each(
+        &self,
+        file: &File,
+        visit: impl FnMut(&Record<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        self.session(file)?.each(visit)
     }
 
     /// Counts a session and looks for offences.
@@ -171,17 +197,17 @@ impl Source {
         Ok(rest)
     }
 
-    /// Prunes tool results.
+    /// Prunes tool results; also the lines whose records were left out.
     pub(super) fn prune(
         &self,
         plan: &prune::Plan,
         input: &File,
         io: &mut Io,
-    ) -> Result<File, Failure> {
+    ) -> Result<(File, Vec<u64>), Failure> {
         let pruned = temporary()?;
         let output = Output::to_file(again(&pruned)?);
-        prune::prune(plan, &mut self.session(input)?, output, io)?;
-        Ok(pruned)
+        let done = prune::prune(plan, &mut self.session(input)?, output, io)?;
+        Ok((pruned, done.dropped))
     }
 
     /// Takes large results out.

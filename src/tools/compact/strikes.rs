@@ -1,5 +1,9 @@
 //! Attempts that did not make a session smaller, remembered in its newest
 //! snapshot: against a loop of the same attempt.
+//!
+//! An attempt is a whole run, with all the fallbacks that its policy has. One that
+//! failed (no answer of a model, a full disk) says nothing of the session and is
+//! not counted.
 
 use ctx_cli::Failure;
 use ctx_store::{Replacement, SessionId, Store};
@@ -7,9 +11,6 @@ use serde::{Deserialize, Serialize};
 
 use super::stages::Measured;
 use crate::store::failure;
-
-/// So many attempts in a row are made of a session that does not grow.
-const MOST: u64 = 2;
 
 /// The member of meta.json.
 const KEY: &str = "compaction_strikes";
@@ -22,14 +23,15 @@ struct Strikes {
     tokens: u64,
 }
 
-/// Whether the session has not grown since the last attempt of too many.
+/// Whether the session has not grown since the last of `most` attempts in a row.
 pub(super) fn given_up(
     store: &Store,
     session: &SessionId,
     now: &Measured,
+    most: u64,
 ) -> Result<bool, Failure> {
     let strikes = of(store.note(session, KEY).map_err(failure)?);
-    Ok(strikes.count >= MOST && now.size.tokens <= strikes.tokens)
+    Ok(strikes.count >= most && now.size.tokens <= strikes.tokens)
 }
 
 /// One more attempt was in vain.

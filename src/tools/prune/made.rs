@@ -192,6 +192,13 @@ impl<'p> Made<'p> {
 }
 
 impl Done {
+    /// The lines whose records are left out.
+    pub(super) fn dropped(&self) -> Vec<u64> {
+        let items = self.items.iter().filter(|_| self.changed);
+        let dropped = items.filter(|(_, new)| matches!(new, Some(New::Nothing)));
+        dropped.map(|(item, _)| item.line).collect()
+    }
+
     /// Writes it. `left_out` is how many records of the input were not taken.
     pub(super) fn write(mut self, left_out: u64, output: Output<'_>) -> Result<(), Failure> {
         let mut writer = TaggedWriter::new(output);

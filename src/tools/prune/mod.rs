@@ -20,7 +20,7 @@ use crate::pins::Pin;
 use crate::session::{ReadArgs, Session};
 pub(crate) use plan::Plan;
 use stream::Stream;
-use ttl::{Time, Ttl};
+pub(crate) use ttl::{Cache, Time, Ttl};
 
 /// Shorten and clear tool results, drop reasoning and old messages
 ///
@@ -173,17 +173,33 @@ fn parse(matches: &ArgMatches) -> Result<Args, Failure> {
     Args::from_arg_matches(matches).map_err(Failure::new)
 }
 
-/// Prunes one session by a plan.
+/// What came of a plan.
+pub(crate) struct Pruned {
+    /// The lines whose records were left out.
+    pub(crate) dropped: Vec<u64>,
+}
+
+/// Prunes one session by a plan. Where nothing tells how old the last call is,
+/// the cache may be warm, and nothing changes.
 pub(crate) fn prune(
     plan: &Plan,
     session: &mut Session,
     output: Output<'_>,
     io: &mut Io,
-) -> Result<(), Failure> {
+) -> Result<Pruned, Failure> {
     let name = session.name.clone();
     let mut stream = Stream::new(plan, session.dialect(), &name);
     session.each(|record| stream.take(record))?;
-    stream.finish(true, io)?.write(0, output)
+    let may = stream.is_cold().unwrap_or_else(|| {
+        io.warn(format_args!(
+            "{name}: nothing tells when the last call was: nothing is pruned; --last-call TIME tells"
+        ));
+        false
+    });
+    let done = stream.finish(may, io)?;
+    let dropped = done.dropped();
+    done.write(0, output)?;
+    Ok(Pruned { dropped })
 }
 
 fn run(args: &Args, io: &mut Io) -> Outcome {
@@ -197,20 +213,17 @@ fn run(args: &Args, io: &mut Io) -> Outcome {
     let mut session = args.read.open(path)?;
     session.tell_of_document(io);
     let name = session.name.clone();
-    let plan = args.plan(session.dialect())?;
+    let plan = args.plan(session.dialect(), path)?;
     plan.counting.report(io);
     let mut stream = Stream::new(&plan, session.dialect(), &name);
     session.each(|record| stream.take(record))?;
     session.report(io);
     let left_out = plan.left_out(session.bad());
-    let is_due = match &args.cache_ttl {
-        None => true,
-        Some(ttl) => {
-            let last = ttl::last_call(stream.said_at(), args.last_call, path)
-                .map_err(|failure| failure.at(&name, None))?;
-            ttl.is_over(last, chrono::Utc::now())
-        }
-    };
+    let is_due = stream.is_cold().ok_or_else(|| {
+        Failure::new("nothing tells when the last call was")
+            .at(&name, None)
+            .hint("add --last-call TIME")
+    })?;
     if !is_due {
         io.note(format_args!(
             "{name}: the last call is not older than --cache-ttl: nothing was changed"

@@ -1,10 +1,13 @@
 //! What the flags of `ctx-prune` mean.
 
+use std::path::Path;
+
 use ctx_cli::Failure;
-use ctx_policy::{Clear, Drop, Prune};
+use ctx_policy::{Drop, Prune};
 use ctx_select::prune::{MAX_NOTE, Policy, ToolFilter, Trim};
 use ctx_transcript::{Dialect, Zone};
 
+use super::ttl::Cache;
 use super::{Args, Needless, OneZone};
 use crate::checks::needs_user_first;
 use crate::counting::Counting;
@@ -19,11 +22,13 @@ pub(crate) struct Plan {
     pub(super) min_gain: u64,
     pub(super) counting: Counting,
     pub(super) strict: bool,
+    /// What must be cold before anything changes.
+    pub(super) cache: Option<Cache>,
     invalid: Invalid,
 }
 
 impl Args {
-    pub(super) fn plan(&self, dialect: Option<&dyn Dialect>) -> Result<Plan, Failure> {
+    pub(super) fn plan(&self, dialect: Option<&dyn Dialect>, path: &Path) -> Result<Plan, Failure> {
         let drops = |what| self.drop.contains(&what);
         let policy = Policy {
             trim: self.trimming()?,
@@ -61,6 +66,11 @@ impl Args {
             min_gain: self.min_gain,
             counting: self.counting.resolve()?,
             strict: self.strict,
+            cache: self.cache_ttl.map(|ttl| Cache {
+                ttl,
+                last_call: self.last_call,
+                path: path.to_owned(),
+            }),
             invalid: self.read.invalid,
         })
     }
@@ -91,11 +101,14 @@ impl Args {
 
 impl Plan {
     /// What a compaction's policy says of pruning; `None` when it says nothing.
+    /// Whether old results are cleared, its caller decides.
     pub(crate) fn of_policy(
         prune: &Prune,
+        clears: bool,
         dialect: &dyn Dialect,
         pins: &[Pin],
         counting: Counting,
+        cache: Option<Cache>,
     ) -> Option<Self> {
         let drops = |what| prune.drop.contains(&what);
         let default = Trim::default();
@@ -108,7 +121,7 @@ impl Plan {
         let globs = |texts: &[String]| texts.iter().filter_map(|text| text.parse().ok()).collect();
         let policy = Policy {
             trim,
-            clear: (prune.clear == Clear::Always).then(|| prune.placeholder.clone()),
+            clear: clears.then(|| prune.placeholder.clone()),
             reasoning: drops(Drop::Reasoning),
             superseded: drops(Drop::Superseded),
             duplicates: drops(Drop::Duplicates),
@@ -130,6 +143,7 @@ impl Plan {
             min_gain: prune.min_gain.unwrap_or(0),
             counting,
             strict: false,
+            cache,
             invalid: Invalid::Keep,
         })
     }

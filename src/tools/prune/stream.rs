@@ -44,9 +44,13 @@ impl<'p> Stream<'p> {
         }
     }
 
-    /// What the records so far say of time.
-    pub(super) fn said_at(&self) -> SaidAt {
-        self.said_at
+    /// Whether there is no cache that must not be lost, by what the records so far
+    /// say of time; `None` where nothing tells.
+    pub(super) fn is_cold(&self) -> Option<bool> {
+        let Some(cache) = &self.plan.cache else {
+            return Some(true);
+        };
+        cache.is_cold(self.said_at, chrono::Utc::now())
     }
 
     pub(super) fn take(&mut self, record: &Record<'_>) -> Result<(), Failure> {

@@ -1,25 +1,58 @@
 //! `--cache-ttl`: a provider's cache of the prompt is lost when its beginning
 //! changes, so pruning waits until the cache is cold.
 
-use std::path::Path;
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
 use chrono::{DateTime, NaiveDateTime, Utc};
-use ctx_cli::Failure;
 use ctx_transcript::{Object, Role};
 
 /// How long a cache lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ttl(Duration);
+pub(crate) struct Ttl(Duration);
 
 /// A moment, as records and users write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Time(DateTime<Utc>);
+pub(crate) struct Time(DateTime<Utc>);
+
+/// A provider's cache of one session.
+#[derive(Clone, Debug)]
+pub(crate) struct Cache {
+    pub(crate) ttl: Ttl,
+    /// When the last call was, where the records do not tell.
+    pub(crate) last_call: Option<Time>,
+    /// The session's file, whose time of change tells where nothing else does; `-`
+    /// is stdin.
+    pub(crate) path: PathBuf,
+}
+
+impl Cache {
+    /// Whether nothing is lost when the beginning of the session changes; `None`
+    /// where nothing tells when the last call was.
+    pub(super) fn is_cold(&self, said: SaidAt, now: DateTime<Utc>) -> Option<bool> {
+        let last = last_call(said, self.last_call, &self.path)?;
+        Some(self.ttl.is_over(last, now))
+    }
+}
+
+impl From<Duration> for Ttl {
+    fn from(duration: Duration) -> Self {
+        Self(duration)
+    }
+}
 
 impl Ttl {
+    /// The time itself.
+    pub(crate) fn duration(self) -> Duration {
+        self.0
+    }
+
     /// Whether the last call is older than this.
-    pub(super) fn is_over(self, last: Time, now: DateTime<Utc>) -> bool {
+    fn is_over(self, last: Time, now: DateTime<Utc>) -> bool {
         // A call in the future is not old.
         (now - last.0).to_std().is_ok_and(|age| age > self.0)
     }
@@ -107,18 +140,21 @@ impl SaidAt {
 }
 
 /// When the model was called last: by the records, by the user, by the file.
-pub(super) fn last_call(said: SaidAt, given: Option<Time>, path: &Path) -> Result<Time, Failure> {
+fn last_call(said: SaidAt, given: Option<Time>, path: &Path) -> Option<Time> {
     let by_file = || {
-        let meta = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
+        let meta = metadata(path).ok().filter(Metadata::is_file)?;
         Some(Time(meta.modified().ok()?.into()))
     };
-    said.reply
-        .or(said.any)
-        .or(given)
-        .or_else(by_file)
-        .ok_or_else(|| {
-            Failure::new("nothing tells when the last call was").hint("add --last-call TIME")
-        })
+    said.reply.or(said.any).or(given).or_else(by_file)
+}
+
+/// Of a file, or of what stdin is read from.
+fn metadata(path: &Path) -> io::Result<Metadata> {
+    if path.as_os_str() != "-" {
+        return path.metadata();
+    }
+    let stdin = io::stdin().as_fd().try_clone_to_owned()?;
+    File::from(stdin).metadata()
 }
 
 #[cfg(test)]

@@ -137,8 +137,8 @@ impl<'p> Batch<'p> {
             }
         }
         checks.finish(self.plan.strict, HINT, place, io)?;
-        let written = summary_text(self.plan, &old, place, io)?;
-        let summary = dialect.summary_record(role.unwrap_or(self.plan.role), &written.text);
+        let text = summary_text(self.plan, &old, place, io)?.text;
+        let summary = dialect.summary_record(role.unwrap_or(self.plan.role), &text);
         Ok(replaced(conversation, zones, &summary))
     }
 

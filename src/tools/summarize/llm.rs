@@ -42,12 +42,23 @@ pub(crate) struct LlmArgs {
     /// Seconds until one answer must be there
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     llm_timeout: u64,
-    /// Prompt: sanbot (four sections), synapse (eight), or a file
+    /// Ask again up to N times when there is no answer that can be used
+    /// [default: 3, or the policy's]
+    #[arg(long, value_name = "N", value_parser = parse_count)]
+    pub(crate) llm_retries: Option<u64>,
+    /// Seconds to wait before the first time; before the n-th, n times as long
+    /// [default: 1, or the policy's]
+    ///
+    /// A server that says when to come again is asked then; no wait is longer
+    /// than a minute
+    #[arg(long, value_name = "SECONDS", value_parser = parse_count)]
+    pub(crate) llm_backoff: Option<u64>,
+    /// Prompt: sanbot (four sections), synapse or default (eight), or a file
     ///
     /// A file has {{transcript}} in it, and {{earlier}}, {{instructions}} and
-    /// {{target}} as wanted
-    #[arg(long, value_name = "NAME|FILE", default_value = DEFAULT_TEMPLATE)]
-    pub(crate) template: String,
+    /// {{target}} as wanted [default: sanbot, or the policy's]
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) template: Option<String>,
     /// What the summary shall stress
     #[arg(long, value_name = "TEXT")]
     pub(crate) instructions: Option<String>,
@@ -115,11 +126,6 @@ impl LlmArgs {
         }))
     }
 
-    /// Whether the prompt is the usual one.
-    pub(crate) fn template_is_default(&self) -> bool {
-        self.template == DEFAULT_TEMPLATE
-    }
-
     /// The writer these flags ask for: without a server, the rule's.
     pub(crate) fn writer(
         &self,
@@ -139,7 +145,7 @@ impl LlmArgs {
             return Ok(Writer::rule(encoding, target));
         };
         let known = self.llm_model.as_deref().and_then(ctx_tokens::model);
-        let usual = match self.template.as_str() {
+        let usual = match self.template_name() {
             "synapse" => SYNAPSE_TARGET,
             _ => DEFAULT_TARGET,
         };
@@ -153,6 +159,7 @@ impl LlmArgs {
                 .llm_window
                 .or(known.map(|model| model.window))
                 .unwrap_or(DEFAULT_WINDOW),
+            headings: None,
             must_answer: self.on_failure == OnFailure::Fail,
             asked,
         };
@@ -180,21 +187,35 @@ impl LlmArgs {
             key: key(endpoint.api())?,
             connect_timeout: CONNECT_TIMEOUT,
             answer_timeout: Duration::from_secs(self.llm_timeout),
-            retries: Retries::default(),
+            retries: self.retries(),
             proxy,
             endpoint,
         })
     }
 
+    fn retries(&self) -> Retries {
+        let usual = Retries::default();
+        let step = self.llm_backoff.map_or(usual.step, Duration::from_secs);
+        self.llm_retries
+            .map_or(Retries { step, ..usual }, |retries| {
+                Retries::new(retries, step)
+            })
+    }
+
+    fn template_name(&self) -> &str {
+        self.template.as_deref().unwrap_or(DEFAULT_TEMPLATE)
+    }
+
     fn template(&self) -> Result<Template, Failure> {
-        if let Some(template) = Template::by_name(&self.template) {
+        let name = self.template_name();
+        if let Some(template) = Template::by_name(name) {
             return Ok(template);
         }
-        let at = |failure: Failure| failure.at(self.template.clone(), None);
-        let text = fs::read_to_string(&self.template).map_err(|error| {
+        let at = |failure: Failure| failure.at(name, None);
+        let text = fs::read_to_string(name).map_err(|error| {
             at(
                 Failure::new(format_args!("cannot read the template: {error}"))
-                    .hint("sanbot and synapse are built in"),
+                    .hint("default, sanbot and synapse are built in"),
             )
         })?;
         text.parse()

@@ -173,6 +173,8 @@ pub(crate) struct Said {
     pub(crate) earlier: u64,
     /// The text in their place.
     pub(crate) text: String,
+    /// What a model wrote failed the check; the text is by rule.
+    pub(crate) failed_check: bool,
     /// How much of a model's answer had to be mended.
     pub(crate) mends: usize,
 }

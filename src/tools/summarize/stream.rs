@@ -173,6 +173,7 @@ impl<'p> Stream<'p> {
                 messages: old.zone.messages,
                 earlier: old.zone.earlier_messages,
                 text: written.text,
+                failed_check: written.failed_check,
                 mends: written.mends,
             }),
         })
@@ -186,24 +187,21 @@ pub(super) fn summary_text(
     name: &str,
     io: &mut Io,
 ) -> Result<Written, Failure> {
-    let Written {
-        text: summary,
-        mends,
-    } = plan.writer.write(old, name, io)?;
+    let mut summary = plan.writer.write(old, name, io)?;
     // Every method takes secrets out of what it reads; this is the border where
     // nothing passes, whatever put the text together.
-    let (summary, secrets) = redact(&summary);
+    let (clean, secrets) = redact(&summary.text);
     if secrets > 0 {
         io.note(format_args!(
             "{name}: secrets taken out of the written summary: {secrets}"
         ));
     }
-    let text = compose(plan.header.as_deref(), &summary);
+    summary.text = compose(plan.header.as_deref(), &clean);
     let messages = old.messages;
     if !plan.tell_sizes {
-        return Ok(Written { text, mends });
+        return Ok(summary);
     }
-    match old.sizes(&text, io.verbosity()) {
+    match old.sizes(&summary.text, io.verbosity()) {
         Some(Sizes { before, after }) if after >= before => io.warn(format_args!(
             "{name}: the summary is no shorter than what it replaces: {before} tokens, now {after}"
         )),
@@ -212,7 +210,7 @@ pub(super) fn summary_text(
         )),
         None => io.note(format_args!("{name}: {messages} messages summed up")),
     }
-    Ok(Written { text, mends })
+    Ok(summary)
 }
 
 impl Done {

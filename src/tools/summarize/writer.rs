@@ -5,7 +5,7 @@ use std::fmt;
 use ctx_cli::{Failure, Io};
 use ctx_summary::check::{Checked, Mended, Rules, Source, check};
 use ctx_summary::llm::{Client, Clock, Completion, LlmError, Question, Tape, TapeError};
-use ctx_summary::{Job, ModelSummary, Template, Transcript, summarize};
+use ctx_summary::{Job, ModelSummary, Template, Transcript, missing_headings, summarize};
 use ctx_tokens::Encoding;
 
 use super::old::OldZone;
@@ -18,19 +18,6 @@ pub(crate) struct Writer {
     model: Option<Model>,
 }
 
-/// A summary as it was written.
-pub(super) struct Written {
-    pub(super) text: String,
-    /// How much of a model's answer had to be mended.
-    pub(super) mends: usize,
-}
-
-impl Written {
-    fn plain(text: String) -> Self {
-        Self { text, mends: 0 }
-    }
-}
-
 /// A model, and what it is told.
 pub(super) struct Model {
     pub(super) asked: Asked,
@@ -40,6 +27,35 @@ pub(super) struct Model {
     pub(super) window: u64,
     /// Its silence is a failure; else the rule summary is taken.
     pub(super) must_answer: bool,
+    /// Headings that its summary must have, where it is checked.
+    pub(super) headings: Option<Vec<String>>,
+}
+
+/// What was written.
+pub(super) struct Written {
+    pub(super) text: String,
+    /// What the model wrote failed the check twice; this is by rule.
+    pub(super) failed_check: bool,
+    /// How much of the model's answer had to be mended.
+    pub(super) mends: usize,
+}
+
+impl Written {
+    fn of(text: String) -> Self {
+        Self {
+            text,
+            failed_check: false,
+            mends: 0,
+        }
+    }
+}
+
+/// What a model wrote, and what is to be thought of it.
+struct Answer {
+    summary: ModelSummary,
+    checked: Checked,
+    /// Why a policy that wants it checked asks again.
+    flaw: Option<String>,
 }
 
 /// Who answers.
@@ -91,6 +107,15 @@ impl Writer {
         }
     }
 
+    /// With what a model writes checked: whole, and with these headings. It is asked
+    /// once more, and then no more.
+    pub(crate) fn checked(mut self, headings: Vec<String>) -> Self {
+        if let Some(model) = &mut self.model {
+            model.headings = Some(headings);
+        }
+        self
+    }
+
     pub(super) fn asks_a_model(&self) -> bool {
         self.model.is_some()
     }
@@ -100,12 +125,15 @@ impl Writer {
         let nothing_said =
             old.earlier.is_empty() && old.transcript.as_ref().is_none_or(Transcript::is_empty);
         let Some(model) = self.model.as_ref().filter(|_| !nothing_said) else {
-            return Ok(Written::plain(self.by_rule(old, name, io)));
+            return Ok(Written::of(self.by_rule(old, name, io)));
         };
-        let error = match self.by_model(model, old) {
-            Ok(summary) => {
-                tell(&summary, old, name, io);
-                match self.checked(model, old, &summary.text) {
+        let error = match self.by_model_and_checked(model, old, name, io) {
+            Ok(Answer {
+                flaw: Some(flaw), ..
+            }) => return self.failed_check(model, &flaw, old, name, io),
+            Ok(answer) => {
+                tell(&answer.summary, old, name, io);
+                match answer.checked {
                     Checked::Use(mended) => {
                         tell_mends(&mended, name, io);
                         return Ok(accepted(mended));
@@ -128,21 +156,7 @@ impl Writer {
         io.warn(format_args!(
             "{name}: no summary from {asked}: {error}; the rule summary is taken"
         ));
-        Ok(Written::plain(self.by_rule(old, name, io)))
-    }
-
-    /// Whether the answer can be used, and what has to be mended.
-    fn checked(&self, model: &Model, old: &OldZone, answer: &str) -> Checked {
-        let rules = Rules {
-            headings: &model.template.headings(),
-            prompt: &model.template.prompt(&model.instructions, model.target),
-            largest: old.most_tokens(),
-            counter: self.encoding.counter(),
-        };
-        match &old.source {
-            Some(source) => check(answer, source, &rules),
-            None => check(answer, &Source::default(), &rules),
-        }
+        Ok(Written::of(self.by_rule(old, name, io)))
     }
 
     fn by_rule(&self, old: &OldZone, name: &str, io: &mut Io) -> String {
@@ -155,20 +169,85 @@ impl Writer {
         old.rule.finish(self.limit, self.encoding.counter())
     }
 
-    fn by_model(&self, model: &Model, old: &OldZone) -> Result<ModelSummary, LlmError> {
+    /// Asks once more when the summary fails the check that a policy wants; also what
+    /// is wrong with the last one.
+    fn by_model_and_checked(
+        &self,
+        model: &Model,
+        old: &OldZone,
+        name: &str,
+        io: &mut Io,
+    ) -> Result<Answer, LlmError> {
+        let answer = self.by_model(model, old, "")?;
+        let Some(flaw) = &answer.flaw else {
+            return Ok(answer);
+        };
+        io.note(format_args!(
+            "{name}: the summary failed its check: {flaw}; asked again"
+        ));
+        self.by_model(model, old, flaw)
+    }
+
+    /// Whether a model's text can be used, and what has to be mended.
+    fn check(&self, model: &Model, old: &OldZone, text: &str) -> Checked {
+        let rules = Rules {
+            headings: &model.template.headings(),
+            prompt: &model.template.prompt(&model.instructions, model.target),
+            largest: old.most_tokens(),
+            counter: self.encoding.counter(),
+        };
+        match &old.source {
+            Some(source) => check(text, source, &rules),
+            None => check(text, &Source::default(), &rules),
+        }
+    }
+
+    fn failed_check(
+        &self,
+        model: &Model,
+        flaw: &str,
+        old: &OldZone,
+        name: &str,
+        io: &mut Io,
+    ) -> Result<Written, Failure> {
+        let endpoint = &model.asked;
+        let what = format!("the summary of {endpoint} failed its check twice: {flaw}");
+        if model.must_answer {
+            return Err(Failure::new(what).at(name, None));
+        }
+        io.warn(format_args!(
+            "{name}: {what}; the rule summary is taken, and less is kept"
+        ));
+        Ok(Written {
+            text: self.by_rule(old, name, io),
+            failed_check: true,
+            mends: 0,
+        })
+    }
+
+    /// `flaw` is what was wrong with the summary before.
+    fn by_model(&self, model: &Model, old: &OldZone, flaw: &str) -> Result<Answer, LlmError> {
         let Some(transcript) = &old.transcript else {
             return Err(LlmError::Empty { finish: None });
         };
+        let instructions = [model.instructions.as_str(), flaw].join("\n");
         let job = Job {
             template: &model.template,
             transcript,
             earlier: &old.earlier.join("\n\n"),
-            instructions: &model.instructions,
+            instructions: instructions.trim(),
             target: model.target,
             window: model.window,
             counter: self.encoding.counter(),
         };
-        summarize(&job, &mut |question| model.asked.ask(question))
+        let summary = summarize(&job, &mut |question| model.asked.ask(question))?;
+        let checked = self.check(model, old, &summary.text);
+        let flaw = model.flaw(&summary, &checked);
+        Ok(Answer {
+            summary,
+            checked,
+            flaw,
+        })
     }
 }
 
@@ -176,8 +255,8 @@ impl Writer {
 /// summary and is not in this one is added here, and nowhere else.
 fn accepted(mended: Mended) -> Written {
     Written {
-        text: mended.text,
         mends: mended.mends.total(),
+        ..Written::of(mended.text)
     }
 }
 
@@ -211,6 +290,21 @@ fn not_on_file(error: &TapeError) -> Failure {
         }
         TapeError::Damaged(_) => failure.hint("record it again"),
         TapeError::Io(..) => failure,
+    }
+}
+
+impl Model {
+    /// What a summary lacks, where a policy wants to know.
+    fn flaw(&self, summary: &ModelSummary, checked: &Checked) -> Option<String> {
+        let headings = self.headings.as_ref()?;
+        if let Checked::Reject(reason) = checked {
+            return Some(reason.to_string());
+        }
+        if summary.cut {
+            return Some("it reached its limit before its end: be shorter".to_owned());
+        }
+        let missing = missing_headings(&summary.text, headings);
+        (!missing.is_empty()).then(|| format!("these sections are missing: {}", missing.join(", ")))
     }
 }
 

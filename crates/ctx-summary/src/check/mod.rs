@@ -17,6 +17,7 @@
 
 mod commands;
 mod identifiers;
+mod missing;
 mod quotes;
 mod shape;
 mod source;
@@ -30,6 +31,7 @@ use ctx_transcript::redact::redact;
 
 use crate::llm::is_refusal;
 use identifiers::Kind;
+pub use missing::missing_headings;
 pub use source::{Source, UNVERIFIED};
 
 /// What an answer must be.

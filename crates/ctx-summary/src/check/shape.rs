@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::Area;
 use super::commands::{has_chinese, without_bullet};
+use super::missing::plain as plain_heading;
 use crate::text::one_line;
 
 /// The heading of `headings` that a line is, however it is dressed up: `## X`,
@@ -12,11 +13,10 @@ pub(super) fn heading<'h>(line: &str, headings: &'h [String]) -> Option<&'h str>
     let is_marked = line.trim_start().starts_with('#')
         || line.contains("**")
         || line.trim_end().ends_with([':', '：']);
-    let bare = line.trim().trim_start_matches('#');
-    let bare = without_bullet(bare).trim_matches(['*', '_', ':', '：', ' ', '#']);
+    let bare = plain_heading(line);
     let found = headings
         .iter()
-        .find(|heading| heading.to_lowercase() == bare.to_lowercase())?;
+        .find(|heading| plain_heading(heading) == bare)?;
     (is_marked || line.trim() == found).then_some(found)
 }
 

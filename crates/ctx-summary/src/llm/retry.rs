@@ -19,11 +19,7 @@ pub struct Retries {
 
 impl Default for Retries {
     fn default() -> Self {
-        Self {
-            tries: 3,
-            step: Duration::from_secs(1),
-            longest_wait: Duration::from_secs(60),
-        }
+        Self::new(3, Duration::from_secs(1))
     }
 }
 
@@ -37,6 +33,15 @@ pub struct Clock<'a> {
 }
 
 impl Retries {
+    /// Asks, and asks again up to `retries` times.
+    pub fn new(retries: u64, step: Duration) -> Self {
+        Self {
+            tries: u32::try_from(retries).unwrap_or(u32::MAX).saturating_add(1),
+            step,
+            longest_wait: Duration::from_secs(60),
+        }
+    }
+
     /// Asks until there is an answer, an error that waiting does not mend, or no try left.
     pub(super) fn run<T>(
         &self,
@@ -98,6 +103,10 @@ mod tests {
 
     /// What is waited while `errors` come, one a try.
     fn waits(errors: &[LlmError]) -> (Result<(), LlmError>, Vec<u64>) {
+        waits_of(Retries::default(), errors)
+    }
+
+    fn waits_of(retries: Retries, errors: &[LlmError]) -> (Result<(), LlmError>, Vec<u64>) {
         let slept = RefCell::new(Vec::new());
         let sleep = |time: Duration| slept.borrow_mut().push(time.as_secs());
         let clock = Clock {
@@ -105,8 +114,7 @@ mod tests {
             sleep: &sleep,
         };
         let mut errors = errors.iter();
-        let outcome =
-            Retries::default().run(clock, || errors.next().map_or(Ok(()), |e| Err(e.clone())));
+        let outcome = retries.run(clock, || errors.next().map_or(Ok(()), |e| Err(e.clone())));
         (outcome, slept.into_inner())
     }
 
@@ -114,8 +122,24 @@ mod tests {
     fn waits_grow_by_the_step() {
         let error = LlmError::Connection("cut".to_owned());
         assert_eq!(waits(&[error.clone(), error.clone()]), (Ok(()), vec![1, 2]));
-        let three = [error.clone(), error.clone(), error.clone()];
-        assert_eq!(waits(&three), (Err(error), vec![1, 2]));
+        let four = vec![error.clone(); 4];
+        assert_eq!(waits(&four), (Err(error), vec![1, 2, 3]));
+    }
+
+    #[test]
+    fn it_is_asked_once_and_again_as_often_as_is_said() {
+        let error = LlmError::Connection("cut".to_owned());
+        for (retries, step, slept) in [
+            (0, 9, vec![]),
+            (1, 0, vec![0]),
+            (2, 5, vec![5, 10]),
+            (4, 20, vec![20, 40, 60, 60]),
+        ] {
+            let of = Retries::new(retries, Duration::from_secs(step));
+            let enough = vec![error.clone(); 9];
+            assert_eq!(waits_of(of, &enough), (Err(error.clone()), slept));
+        }
+        assert_eq!(Retries::new(u64::MAX, Duration::ZERO).tries, u32::MAX);
     }
 
     #[test]

@@ -1,0 +1,111 @@
+//! One number for the whole context: which records stay when system messages,
+//! summary and kept tail together may have so many tokens.
+//!
+//! A pure decision. The latest messages stay as long as they take no more than
+//! their share of what the system messages leave; long tool results among them
+//! count as shortened. The last exchange stays whatever it takes, its results
+//! shortened as far as it needs. What is left is the summary's.
+
+use crate::share::Share;
+
+mod tail;
+
+/// What a record is, as far as a budget is concerned.
+#[derive(Clone, Debug, Default)]
+pub struct Entry {
+    /// Its tokens, with its frame; 0 for a line that is no message.
+    pub tokens: u64,
+    /// Tokens of each of its tool results.
+    pub results: Vec<u64>,
+    /// Tokens of the arguments of its calls.
+    pub arguments: u64,
+    /// The number of its exchange, if it is in one.
+    pub exchange: Option<u64>,
+    /// What it is.
+    pub kind: Kind,
+    /// A selector or a floor keeps it.
+    pub pinned: bool,
+}
+
+/// The kinds of records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// Instructions of the operator: stay in place, whole.
+    System,
+    /// A user message that begins a turn.
+    User,
+    /// An earlier summary: old as soon as anything is.
+    Summary,
+    /// Any other message.
+    Other,
+    /// No message: goes with the record before it.
+    #[default]
+    Line,
+    /// A last line in the writing: always kept.
+    Tail,
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    /// Tokens of the whole context.
+    pub tokens: u64,
+    /// What the frame of the conversation takes.
+    pub frame: u64,
+    /// The share of what the system messages leave that the latest messages may take.
+    pub tail: Share,
+}
+
+/// What was decided about one record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It stays as it is.
+    Keep,
+    /// It stays, with its tool results shortened to so many tokens; with
+    /// `arguments`, long strings in its calls too.
+    Shorten {
+        /// Of each result.
+        tokens: u64,
+        /// Whether long arguments are shortened.
+        arguments: bool,
+    },
+    /// It goes into the summary.
+    Old,
+}
+
+/// Verdicts for all records, and what is left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// One for each record.
+    pub verdicts: Vec<Verdict>,
+    /// The latest user message was too long to stay as it is.
+    pub latest_request_is_old: bool,
+}
+
+/// What has to stay does not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{needed} tokens have to stay, and the budget is {budget}")]
+pub struct TooSmall {
+    /// The least that has to stay.
+    pub needed: u64,
+    /// What was asked for.
+    pub budget: u64,
+}
+
+/// A summary with less says nothing.
+pub const LEAST_SUMMARY: u64 = 24;
+
+/// Decides what stays.
+pub fn decide(entries: &[Entry], budget: &Budget) -> Result<Decision, TooSmall> {
+    let all: u64 = entries.iter().map(|entry| entry.tokens).sum();
+    if budget.frame + all <= budget.tokens {
+        return Ok(Decision {
+            verdicts: vec![Verdict::Keep; entries.len()],
+            latest_request_is_old: false,
+        });
+    }
+    tail::Choice::new(entries, budget)?.decide()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+//! The words beside an identifier: without them nobody knows what it is.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// So many bytes to each side are looked at: about a dozen words.
+const SPAN: usize = 70;
+/// So many words say what it is.
+pub const ENOUGH: u8 = 2;
+/// Shorter words are articles and prepositions.
+const SHORTEST_WORD: usize = 4;
+const SHORTEST_KEY: usize = 3;
+
+/// Words that stand beside everything.
+#[rustfmt::skip]
+const STOP: &[&str] = &[
+    "about", "after", "also", "been", "before", "being", "both", "could", "does", "down", "during", "each", "from", "have",
+    "here", "into", "just", "like", "made", "make", "more", "most", "much", "once", "only", "other", "over", "same", "some",
+    "such", "than", "that", "their", "them", "then", "there", "these", "they", "this", "those", "time", "very", "want",
+    "were", "what", "when", "where", "which", "while", "will", "with", "would", "your",
+];
+
+/// The words of one text, with their places.
+pub struct Words<'t> {
+    text: &'t str,
+    places: Vec<Range<usize>>,
+}
+
+impl<'t> Words<'t> {
+    /// Plain words, keys of JSON members, and runs of Chinese.
+    pub fn of(text: &'t str) -> Self {
+        let mut places = Vec::new();
+        let mut at = 0;
+        while at < text.len() {
+            let end = word_end(text, at);
+            if is_context(text, at..end) {
+                places.push(at..end);
+            }
+            at = end;
+        }
+        Self { text, places }
+    }
+
+    /// How many different words stand beside `place`, up to [`ENOUGH`].
+    pub fn beside(&self, place: &Range<usize>) -> u8 {
+        let from = place.start.saturating_sub(SPAN);
+        let near = self.places.partition_point(|word| word.start < from);
+        let mut different: HashSet<&str> = HashSet::new();
+        for word in &self.places[near..] {
+            if word.end > place.end + SPAN {
+                break;
+            }
+            if word.end <= place.start || word.start >= place.end {
+                different.insert(&self.text[word.clone()]);
+                if different.len() >= usize::from(ENOUGH) {
+                    return ENOUGH;
+                }
+            }
+        }
+        u8::from(!different.is_empty())
+    }
+}
+
+/// The end of the run of one kind of characters that begins at `at`.
+fn word_end(text: &str, at: usize) -> usize {
+    let bytes = text.as_bytes();
+    let is_word = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_';
+    if is_word(&bytes[at]) {
+        let end = bytes[at..].iter().position(|b| !is_word(b));
+        return end.map_or(text.len(), |end| at + end);
+    }
+    let mut end = at;
+    for c in text[at..].chars() {
+        if !is_han(c) {
+            break;
+        }
+        end += c.len_utf8();
+    }
+    if end > at {
+        return end;
+    }
+    at + text[at..].chars().next().map_or(1, char::len_utf8)
+}
+
+fn is_han(c: char) -> bool {
+    ('\u{4e00}'..='\u{9fff}').contains(&c)
+}
+
+/// Whether a run says something about what stands beside it: no part of a path,
+/// of a name out of code, of a number.
+fn is_context(text: &str, range: Range<usize>) -> bool {
+    let bytes = text.as_bytes();
+    let word = &bytes[range.clone()];
+    if !word[0].is_ascii() {
+        return text[range].chars().filter(|c| is_han(*c)).count() >= 2;
+    }
+    let before = range.start.checked_sub(1).map(|at| bytes[at]);
+    let after = bytes.get(range.end).copied();
+    let is_key = before == Some(b'"')
+        && after == Some(b'"')
+        && bytes[range.end + 1..].trim_ascii_start().first() == Some(&b':');
+    if is_key && word.len() >= SHORTEST_KEY {
+        return word.iter().all(|b| b.is_ascii_lowercase() || *b == b'_');
+    }
+    if word.len() < SHORTEST_WORD || !word.iter().all(u8::is_ascii_alphabetic) {
+        return false;
+    }
+    let joined = |byte: Option<u8>| byte.is_some_and(|b| matches!(b, b'/' | b'-'));
+    let dotted = after == Some(b'.')
+        && bytes
+            .get(range.end + 1)
+            .is_some_and(u8::is_ascii_alphanumeric);
+    let glued = joined(before) || before == Some(b'.') || joined(after) || dotted;
+    !glued
+        && STOP
+            .binary_search(&text[range].to_ascii_lowercase().as_str())
+            .is_err()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{STOP, Words};
+
+    fn beside(text: &str, identifier: &str) -> u8 {
+        let at = text.find(identifier).expect("it is there");
+        Words::of(text).beside(&(at..at + identifier.len()))
+    }
+
+    #[test]
+    fn stop_words_are_in_order() {
+        assert!(STOP.is_sorted());
+    }
+
+    #[test]
+    fn words_and_keys_count_once() {
+        assert_eq!(beside("the order W123 was shipped", "W123"), 2);
+        assert_eq!(beside("order W123, order", "W123"), 1);
+        assert_eq!(beside("W123", "W123"), 0);
+        assert_eq!(beside(r#"{"item_id": "W123", "qty": 2}"#, "W123"), 2);
+        assert_eq!(beside("订单 W123 已经发货", "W123"), 2);
+    }
+
+    #[test]
+    fn parts_of_names_and_words_of_no_meaning_do_not() {
+        assert_eq!(beside("src/main.rs W123 order_id this", "W123"), 0);
+        assert_eq!(beside("some-thing W123 from", "W123"), 0);
+    }
+
+    #[test]
+    fn what_is_far_does_not() {
+        let text = format!("order{}W123{}shipped", " ".repeat(70), " ".repeat(70));
+        assert_eq!(beside(&text, "W123"), 0);
+    }
+}

@@ -1,0 +1,353 @@
+//! Identifiers in a text: paths, URLs, ids, hashes, versions, dates, numbers,
+//! names out of code. What a later tool call needs to the letter, and what no
+//! paraphrase can give back.
+//!
+//! A scan by hand over bytes: it runs over everything that a session holds.
+
+use std::ops::Range;
+
+/// What an identifier looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Shape {
+    /// `https://…`
+    Url,
+    /// With a slash in it.
+    Path,
+    /// A file's name by its extension.
+    File,
+    /// `2026-11-22`, also with a time behind it.
+    Date,
+    /// Letters and digits: `gpt-4o`, `ZFA04Y`, `9f3c2e1`, `user_123`, `250ms`.
+    Id,
+    /// A name out of code: `snake_case`, `camelCase`.
+    Name,
+    /// Digits, with what stands in numbers: `1,204.50`, `10.0.0.1`, `08:30`.
+    Number,
+    /// The whole of a short argument of a tool call, whatever it looks like.
+    Argument,
+}
+
+/// Shorter ones tell nothing: they are everywhere.
+pub const SHORTEST: usize = 4;
+/// Longer runs are data, such as base64.
+const LONGEST: usize = 300;
+
+/// Calls `found` for each identifier in `text`, in order; parts of a path or of a
+/// dotted name come behind the whole.
+pub fn scan(text: &str, mut found: impl FnMut(Range<usize>, Shape)) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if !begins(bytes, at) {
+            at += 1;
+            continue;
+        }
+        let url = url(bytes, at);
+        let end = url.unwrap_or_else(|| run(bytes, at));
+        if end - at <= LONGEST {
+            if url.is_some() {
+                report(at..end, Shape::Url, &mut found);
+            } else {
+                classify(bytes, at..end, &mut found);
+            }
+        }
+        at = end.max(at + 1);
+    }
+}
+
+fn report(range: Range<usize>, shape: Shape, found: &mut impl FnMut(Range<usize>, Shape)) {
+    if range.len() >= SHORTEST {
+        found(range, shape);
+    }
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// Whether a run may begin here. One that begins in the middle of a longer run
+/// never does: [`run`] has eaten that.
+fn begins(bytes: &[u8], at: usize) -> bool {
+    let next = |byte: fn(u8) -> bool| bytes.get(at + 1).is_some_and(|b| byte(*b));
+    match bytes[at] {
+        b'/' | b'~' | b'.' | b'@' => next(|b| is_word(b) || matches!(b, b'/' | b'.' | b'@')),
+        b'$' => next(|b| b.is_ascii_digit()),
+        byte => is_word(byte),
+    }
+}
+
+/// The end of the URL at `at`.
+fn url(bytes: &[u8], at: usize) -> Option<usize> {
+    let rest = &bytes[at..];
+    if !(rest.starts_with(b"http://") || rest.starts_with(b"https://")) {
+        return None;
+    }
+    let ends = |b: &u8| b.is_ascii_whitespace() || b"'\"<>)]},`\\|".contains(b) || *b >= 0x80;
+    let end = rest.iter().position(ends).unwrap_or(rest.len());
+    Some(at + trimmed(&rest[..end]))
+}
+
+/// The end of the run at `at`: letters, digits and what joins them. A colon or a
+/// comma joins digits only, a percent sign ends a number.
+fn run(bytes: &[u8], at: usize) -> usize {
+    let mut end = at + 1;
+    while let Some(byte) = bytes.get(end) {
+        let digits = || {
+            bytes[end - 1].is_ascii_digit() && bytes.get(end + 1).is_some_and(u8::is_ascii_digit)
+        };
+        match byte {
+            b'.' | b'/' | b'-' | b'@' | b'+' | b'~' => end += 1,
+            b':' | b',' if digits() => end += 1,
+            b'%' if bytes[end - 1].is_ascii_digit() => return end + 1,
+            byte if is_word(*byte) => end += 1,
+            _ => break,
+        }
+    }
+    at + trimmed(&bytes[at..end]).max(1)
+}
+
+/// Without the punctuation of the sentence around it.
+fn trimmed(run: &[u8]) -> usize {
+    let ends = run.iter().rposition(|b| !b".,;:-+@~".contains(b));
+    ends.map_or(0, |last| last + 1)
+}
+
+fn classify(bytes: &[u8], range: Range<usize>, found: &mut impl FnMut(Range<usize>, Shape)) {
+    let run = &bytes[range.clone()];
+    if is_number(run) {
+        let shape = if is_date(run) {
+            Shape::Date
+        } else {
+            Shape::Number
+        };
+        report(range, shape, found);
+    } else if is_path(run) {
+        report(range.clone(), Shape::Path, found);
+        let name = run.iter().rposition(|b| *b == b'/').map_or(0, |at| at + 1);
+        if name > 0 && name < run.len() {
+            simple(bytes, range.start + name..range.end, found);
+        }
+    } else {
+        // `a/b` of prose, `yes/no`: each side alone.
+        for part in parts(run, range.start, |b| b == b'/' || b == b'~') {
+            simple(bytes, part, found);
+        }
+    }
+}
+
+/// A run without a slash: a file's name, or the words in it.
+fn simple(bytes: &[u8], range: Range<usize>, found: &mut impl FnMut(Range<usize>, Shape)) {
+    let run = &bytes[range.clone()];
+    if is_file(run) {
+        report(range, Shape::File, found);
+        return;
+    }
+    for part in parts(run, range.start, |b| matches!(b, b'.' | b'@' | b'+')) {
+        let word = &bytes[part.clone()];
+        if let Some(shape) = word_shape(word) {
+            report(part, shape, found);
+            continue;
+        }
+        for part in parts(word, part.start, |b| b == b'-') {
+            if let Some(shape) = word_shape(&bytes[part.clone()]) {
+                report(part, shape, found);
+            }
+        }
+    }
+}
+
+/// The shape of letters, digits, underscores and dashes.
+fn word_shape(word: &[u8]) -> Option<Shape> {
+    let letters = word.iter().any(u8::is_ascii_alphabetic);
+    let digits = word.iter().any(u8::is_ascii_digit);
+    if letters && digits {
+        return Some(Shape::Id);
+    }
+    if digits {
+        return is_number(word).then_some(Shape::Number);
+    }
+    if word.contains(&b'-') {
+        return None;
+    }
+    let inner = word.strip_prefix(b"_").unwrap_or(word);
+    let snake = inner[..inner.len().saturating_sub(1)].contains(&b'_');
+    let camel = word
+        .windows(2)
+        .any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
+    let acronym = word.windows(3).any(|three| {
+        three[0].is_ascii_uppercase()
+            && three[1].is_ascii_uppercase()
+            && three[2].is_ascii_lowercase()
+    });
+    (snake || camel || acronym).then_some(Shape::Name)
+}
+
+fn is_number(run: &[u8]) -> bool {
+    let run = run.strip_prefix(b"$").unwrap_or(run);
+    let digits = run.strip_suffix(b"%").unwrap_or(run);
+    digits.first().is_some_and(u8::is_ascii_digit)
+        && digits
+            .iter()
+            .all(|b| b.is_ascii_digit() || b".,:/-".contains(b))
+}
+
+/// `2026-11-22`, and what may follow: a time.
+fn is_date(run: &[u8]) -> bool {
+    let form = b"dddd-dd-dd";
+    run.len() >= form.len()
+        && run.iter().zip(form).all(|(byte, form)| match form {
+            b'd' => byte.is_ascii_digit(),
+            form => byte == form,
+        })
+}
+
+/// A slash between names; `and/or` is prose, so a slash at the start, a second
+/// one, or a dot, digit or underscore is wanted.
+fn is_path(run: &[u8]) -> bool {
+    let slashes = run.iter().filter(|b| **b == b'/').count();
+    let named = run.iter().any(|b| is_word(*b));
+    let marked = run.iter().any(|b| b"._0123456789".contains(b));
+    named && slashes > 0 && (slashes > 1 || marked || matches!(run[0], b'/' | b'~'))
+}
+
+/// A name, a dot, and a known extension.
+fn is_file(run: &[u8]) -> bool {
+    let Some(dot) = run.iter().rposition(|b| *b == b'.') else {
+        return false;
+    };
+    dot > 0 && EXTENSIONS.contains(&&run[dot + 1..])
+}
+
+#[rustfmt::skip]
+const EXTENSIONS: &[&[u8]] = &[
+    b"bash", b"c", b"cc", b"cfg", b"class", b"conf", b"cpp", b"cs", b"css", b"csv", b"db", b"diff", b"dll", b"doc", b"docx",
+    b"env", b"exe", b"gif", b"go", b"gradle", b"gz", b"h", b"hpp", b"html", b"ini", b"ipynb", b"jar", b"java", b"jpeg",
+    b"jpg", b"js", b"json", b"jsonl", b"jsx", b"kt", b"lock", b"log", b"lua", b"md", b"mjs", b"mod", b"mp4", b"parquet",
+    b"patch", b"pdf", b"php", b"png", b"properties", b"proto", b"ps1", b"py", b"rb", b"rs", b"rst", b"scala", b"scss",
+    b"sh", b"so", b"sql", b"sqlite", b"sum", b"svg", b"swift", b"tar", b"tex", b"tf", b"toml", b"ts", b"tsv", b"tsx",
+    b"txt", b"vue", b"wav", b"xls", b"xlsx", b"xml", b"yaml", b"yml", b"zip", b"zsh",
+];
+
+/// The parts of a run between separators, without empty ones.
+fn parts(
+    run: &[u8],
+    start: usize,
+    separator: fn(u8) -> bool,
+) -> impl Iterator<Item = Range<usize>> {
+    let mut parts = Vec::new();
+    let mut begin = 0;
+    for at in 0..=run.len() {
+        if run.get(at).is_none_or(|b| separator(*b)) {
+            if at > begin {
+                parts.push(start + begin..start + at);
+            }
+            begin = at + 1;
+        }
+    }
+    parts.into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Shape, scan};
+    use proptest::prelude::*;
+
+    fn found(text: &str) -> Vec<(&str, Shape)> {
+        let mut found = Vec::new();
+        scan(text, |range, shape| found.push((&text[range], shape)));
+        found
+    }
+
+    #[test]
+    fn each_shape_is_found() {
+        assert_eq!(
+            found("see https://x.org/a?b=1, then (/etc/nginx/site.conf)."),
+            [
+                ("https://x.org/a?b=1", Shape::Url),
+                ("/etc/nginx/site.conf", Shape::Path),
+                ("site.conf", Shape::File),
+            ]
+        );
+        assert_eq!(
+            found("edit main.rs: parse_args, newParser or HTTPServer; not plain words"),
+            [
+                ("main.rs", Shape::File),
+                ("parse_args", Shape::Name),
+                ("newParser", Shape::Name),
+                ("HTTPServer", Shape::Name),
+            ]
+        );
+        assert_eq!(
+            found("ZFA04Y on 2026-11-22, $1,204.50 at 08:30; commit 9f3c2e1a, 250ms, 12.5%"),
+            [
+                ("ZFA04Y", Shape::Id),
+                ("2026-11-22", Shape::Date),
+                ("$1,204.50", Shape::Number),
+                ("08:30", Shape::Number),
+                ("9f3c2e1a", Shape::Id),
+                ("250ms", Shape::Id),
+                ("12.5%", Shape::Number),
+            ]
+        );
+    }
+
+    #[test]
+    fn parts_of_dotted_and_dashed_names_count_alone() {
+        assert_eq!(
+            found("self.max_tokens() in gpt-4o-mini by jane_doe@mail.example"),
+            [
+                ("max_tokens", Shape::Name),
+                ("gpt-4o-mini", Shape::Id),
+                ("jane_doe", Shape::Name),
+            ]
+        );
+        assert_eq!(found("re-use_it"), [("use_it", Shape::Name)]);
+    }
+
+    #[test]
+    fn prose_has_none() {
+        for text in [
+            "",
+            "and/or, yes/no",
+            "A plain sentence - nothing in it.",
+            "12 a1 3.5",
+            "…",
+            "决定用它",
+        ] {
+            assert_eq!(found(text), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn chinese_around_it_does_no_harm() {
+        assert_eq!(
+            found("请看src/main.rs，预算是12000元，编号A1B2C3。"),
+            [
+                ("src/main.rs", Shape::Path),
+                ("main.rs", Shape::File),
+                ("12000", Shape::Number),
+                ("A1B2C3", Shape::Id),
+            ]
+        );
+    }
+
+    #[test]
+    fn data_is_no_identifier() {
+        assert_eq!(found(&"QUJD0".repeat(200)), []);
+    }
+
+    proptest! {
+        #[test]
+        fn ranges_are_whole_words_of_the_text(text in "[ -~é决\n]{0,80}") {
+            let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            scan(&text, |range, _| {
+                let inside = &text[range.clone()];
+                assert!(inside.len() >= super::SHORTEST);
+                let before = text[..range.start].chars().next_back();
+                let after = text[range.end..].chars().next();
+                assert!(!(before.is_some_and(word) && inside.starts_with(word)), "{text}");
+                assert!(!(after.is_some_and(word) && inside.ends_with(word)), "{text}");
+            });
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Every identifier of a session with what is known of it, and the segments that
+//! hold one: what a summary can quote.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
+
+use super::context::{ENOUGH, Words};
+use super::facts::{Facts, Now, Origin};
+use super::identifier::{self, Shape};
+use super::segment::segments;
+
+/// Number of an identifier.
+pub(crate) type Id = u32;
+
+/// Identifiers and segments, gathered in one pass.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    ids: HashMap<Box<str>, Id>,
+    facts: Vec<Facts>,
+    /// How well texts that stay tell each: 0 for not at all, else one more than
+    /// the words beside it.
+    told: Vec<u8>,
+    /// Those in the system messages: always there, so never missing.
+    given: HashSet<Id>,
+    segments: Vec<Segment>,
+    marks: Vec<Mark>,
+    /// The texts of all segments.
+    arena: String,
+    seen: HashSet<u64>,
+    now: Now,
+    /// The identifiers of the current message.
+    current: HashSet<Id>,
+}
+
+/// A piece of a message.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    /// Line of its record.
+    pub(crate) line: u64,
+    pub(crate) origin: Origin,
+    text: Range<usize>,
+    marks: Range<usize>,
+}
+
+/// An identifier in a segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    pub(crate) id: Id,
+    /// How many words beside it say what it is, up to [`ENOUGH`].
+    pub(crate) words: u8,
+}
+
+impl Index {
+    /// Where the session stands.
+    pub(crate) fn now(&self) -> Now {
+        self.now
+    }
+
+    /// A new message begins.
+    pub(crate) fn begin(&mut self, first_request: bool) {
+        self.now.messages += 1;
+        self.now.first_request = first_request;
+    }
+
+    /// The message ends.
+    pub(crate) fn end(&mut self) {
+        let crowd = self.current.len();
+        for id in self.current.drain() {
+            self.facts[id as usize].crowded(crowd);
+        }
+    }
+
+    /// A text of the system's.
+    pub(crate) fn add_given(&mut self, text: &str) {
+        let now = self.now;
+        let mut found = Vec::new();
+        identifier::scan(text, |range, shape| found.push((range, shape)));
+        for (range, shape) in found {
+            let id = self.id(&text[range], shape, now);
+            self.given.insert(id);
+        }
+    }
+
+    /// A text of the current message. `quotable`: its segments may be quoted.
+    pub(crate) fn add(&mut self, text: &str, line: u64, origin: Origin, quotable: bool) {
+        for range in segments(text) {
+            self.add_segment(&text[range], line, origin, quotable);
+        }
+    }
+
+    /// One segment of the current message.
+    pub(crate) fn add_segment(&mut self, text: &str, line: u64, origin: Origin, quotable: bool) {
+        let now = self.now;
+        let first_mark = self.marks.len();
+        let words = Words::of(text);
+        identifier::scan(text, |range, shape| {
+            let id = self.id(&text[range.clone()], shape, now);
+            self.facts[id as usize].seen(origin, shape, now);
+            self.current.insert(id);
+            let words = words.beside(&range);
+            let known = self.marks[first_mark..]
+                .iter_mut()
+                .find(|mark| mark.id == id);
+            match known {
+                Some(mark) => mark.words = mark.words.max(words),
+                None => self.marks.push(Mark { id, words }),
+            }
+        });
+        if self.marks.len() == first_mark {
+            return;
+        }
+        if !quotable || !self.seen.insert(hash(text)) {
+            self.marks.truncate(first_mark);
+            return;
+        }
+        let start = self.arena.len();
+        self.arena.push_str(text);
+        self.segments.push(Segment {
+            line,
+            origin,
+            text: start..self.arena.len(),
+            marks: first_mark..self.marks.len(),
+        });
+    }
+
+    /// A short argument of a call, whatever it looks like.
+    pub(crate) fn add_argument(&mut self, text: &str) {
+        let now = self.now;
+        let id = self.id(text, Shape::Argument, now);
+        self.facts[id as usize].seen(Origin::Call, Shape::Argument, now);
+        self.current.insert(id);
+    }
+
+    fn id(&mut self, name: &str, shape: Shape, now: Now) -> Id {
+        if let Some(id) = self.ids.get(name) {
+            return *id;
+        }
+        let id = u32::try_from(self.facts.len()).unwrap_or(u32::MAX);
+        self.facts.push(Facts::new(shape, name.len(), now));
+        self.told.push(0);
+        self.ids.insert(name.into(), id);
+        id
+    }
+
+    /// The segments.
+    pub(crate) fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
+    pub(crate) fn text(&self, segment: &Segment) -> &str {
+        &self.arena[segment.text.clone()]
+    }
+
+    pub(crate) fn marks(&self, segment: &Segment) -> &[Mark] {
+        &self.marks[segment.marks.clone()]
+    }
+
+    /// For each identifier the chance that it is needed again.
+    pub(crate) fn chances(&self) -> Vec<f64> {
+        let chance = |(id, facts): (usize, &Facts)| {
+            let given = u32::try_from(id).is_ok_and(|id| self.given.contains(&id));
+            if given { 0.0 } else { facts.chance(self.now) }
+        };
+        self.facts.iter().enumerate().map(chance).collect()
+    }
+
+    /// A text that stays: what it tells need not be quoted.
+    pub(crate) fn tell(&mut self, text: &str) {
+        for range in segments(text) {
+            let text = &text[range];
+            let words = Words::of(text);
+            identifier::scan(text, |range, _| {
+                if let Some(id) = self.ids.get(&text[range.clone()]) {
+                    let known = &mut self.told[*id as usize];
+                    *known = (*known).max(1 + words.beside(&range));
+                }
+            });
+        }
+    }
+
+    /// How well texts that stay tell each identifier: 0 for not at all, else one
+    /// more than the words beside it, up to [`ENOUGH`] words.
+    pub(crate) fn told(&self) -> &[u8] {
+        &self.told
+    }
+}
+
+/// The same in every run.
+fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,158 @@
+//! The ledger: what a session holds that must not be lost, read once.
+
+mod arguments;
+mod context;
+mod facts;
+pub(crate) mod identifier;
+pub(crate) mod index;
+mod segment;
+
+use std::fmt::Write as _;
+
+use ctx_transcript::redact::redact;
+use ctx_transcript::{Call, Message, Part, Role};
+
+use arguments::leaves;
+pub(crate) use facts::Origin;
+use index::Index;
+
+/// Arguments up to this length stand in one line with their call.
+const SHORT_ARGUMENT: usize = 120;
+/// Longer values are no single thing.
+const LONGEST_VALUE: usize = 40;
+
+/// Where a message stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// It stays as it is: it tells what is in use, and need not be quoted.
+    Kept,
+    /// It leaves.
+    Old,
+}
+
+/// Reads a session once, message by message.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    pub(crate) index: Index,
+    requests: u32,
+    redacted: usize,
+}
+
+impl Ledger {
+    /// Nothing read yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The next message, from this line of the session.
+    pub fn push(&mut self, line: u64, message: &Message<'_>, place: Place) {
+        if message.role.is_system() {
+            for text in message.texts() {
+                self.index.add_given(text);
+            }
+            return;
+        }
+        let says = |part: &Part<'_>| matches!(part, Part::Text(_));
+        let is_request = message.role == Role::User && message.parts.iter().any(says);
+        self.requests += u32::from(is_request);
+        self.index.begin(self.requests == 1);
+        let quotable = place == Place::Old;
+        for part in &message.parts {
+            self.add_part(part, message.role, line, quotable);
+        }
+        self.index.end();
+        if place == Place::Kept {
+            self.stays(message);
+        }
+    }
+
+    /// A message that stays, perhaps with shorter results than it had: what it
+    /// tells need not be told again.
+    pub fn stays(&mut self, message: &Message<'_>) {
+        for text in message.texts() {
+            self.index.tell(text);
+        }
+        for call in message.calls() {
+            let leaves = leaves(&call.arguments).unwrap_or_default();
+            let values = leaves.iter().map(|leaf| leaf.value.as_str());
+            let text = std::iter::once(call.name.as_ref()).chain(values);
+            self.index.tell(&text.collect::<Vec<_>>().join(" "));
+        }
+    }
+
+    /// How many secrets were taken out.
+    pub fn redacted(&self) -> usize {
+        self.redacted
+    }
+
+    fn add_part(&mut self, part: &Part<'_>, role: Role, line: u64, quotable: bool) {
+        match part {
+            Part::Text(text) | Part::Refusal(text) => {
+                let origin = match role {
+                    Role::User => Origin::User,
+                    Role::Tool | Role::Function => Origin::Result,
+                    _ => Origin::Said,
+                };
+                self.add_text(text, line, origin, quotable);
+            }
+            Part::Call(call) => self.add_call(call, line, quotable),
+            Part::Result(result) => {
+                for text in result.parts.iter().filter_map(text_of) {
+                    self.add_text(text, line, Origin::Result, quotable);
+                }
+            }
+            Part::Reasoning(_) | Part::Media(_) | Part::Opaque(_) => {}
+        }
+    }
+
+    fn add_text(&mut self, text: &str, line: u64, origin: Origin, quotable: bool) {
+        let (clean, secrets) = redact(text);
+        self.redacted += secrets;
+        self.index.add(&clean, line, origin, quotable);
+    }
+
+    /// A call as a line of its own, `Read path: a.rs; limit: 20`; long arguments
+    /// behind it as texts.
+    fn add_call(&mut self, call: &Call<'_>, line: u64, quotable: bool) {
+        let Some(leaves) = leaves(&call.arguments) else {
+            let text = format!("{} {}", call.name, call.arguments);
+            self.add_text(&text, line, Origin::Call, quotable);
+            return;
+        };
+        let mut short = call.name.to_string();
+        let mut long = Vec::new();
+        for leaf in leaves {
+            let (value, secrets) = redact(&leaf.value);
+            self.redacted += secrets;
+            if is_value(&value) {
+                self.index.add_argument(&value);
+            }
+            if value.len() > SHORT_ARGUMENT || value.contains('\n') {
+                long.push(value.into_owned());
+            } else if !value.is_empty() {
+                let _ = write!(short, " {}: {value};", leaf.key);
+            }
+        }
+        self.index
+            .add(short.trim_end_matches(';'), line, Origin::Call, quotable);
+        for text in long {
+            self.index.add(&text, line, Origin::Call, quotable);
+        }
+    }
+}
+
+/// Whether an argument is a thing by itself: a name, a number, an address.
+fn is_value(text: &str) -> bool {
+    let spaces = text.bytes().filter(|b| *b == b' ').count();
+    (identifier::SHORTEST..=LONGEST_VALUE).contains(&text.len())
+        && spaces < 3
+        && !text.contains('\n')
+        && !matches!(text, "true" | "false" | "null")
+}
+
+fn text_of<'m>(part: &'m Part<'_>) -> Option<&'m str> {
+    match part {
+        Part::Text(text) | Part::Refusal(text) => Some(text),
+        _ => None,
+    }
+}
