@@ -36,7 +36,9 @@ pub(crate) use writer::Writer;
 /// The method `rule` counts and quotes: user messages, tool calls, the latest
 /// topics, the tools. The method `llm` asks a model; it does so only when a
 /// server is named with `--llm-url` or `CTX_LLM_URL`, and takes the rule summary
-/// when there is none or when it gives no answer.
+/// when there is none or when it gives no answer. What a model answers is held
+/// against the messages: what they do not support is mended, marked or taken out,
+/// and said on stderr. Secrets are taken out of all that is sent and written.
 #[derive(Debug, Parser)]
 struct Args {
     /// Session to read; stdin when there is none, or for -
