@@ -189,16 +189,17 @@ impl Writer {
     }
 
     /// Whether a model's text can be used, and what has to be mended.
-    fn check(&self, model: &Model, old: &OldZone, text: &str) -> Checked {
+    fn check(&self, model: &Model, old: &OldZone, summary: &ModelSummary) -> Checked {
         let rules = Rules {
             headings: &model.template.headings(),
             prompt: &model.template.prompt(&model.instructions, model.target),
+            cut: summary.cut,
             largest: old.most_tokens(),
             counter: self.encoding.counter(),
         };
         match &old.source {
-            Some(source) => check(text, source, &rules),
-            None => check(text, &Source::default(), &rules),
+            Some(source) => check(&summary.text, source, &rules),
+            None => check(&summary.text, &Source::default(), &rules),
         }
     }
 
@@ -241,7 +242,7 @@ impl Writer {
             counter: self.encoding.counter(),
         };
         let summary = summarize(&job, &mut |question| model.asked.ask(question))?;
-        let checked = self.check(model, old, &summary.text);
+        let checked = self.check(model, old, &summary);
         let flaw = model.flaw(&summary, &checked);
         Ok(Answer {
             summary,

@@ -41,6 +41,8 @@ pub struct Rules<'a> {
     pub headings: &'a [String],
     /// Everything that was asked, without the record.
     pub prompt: &'a str,
+    /// The model reached its limit: the last line may be half a one.
+    pub cut: bool,
     /// Tokens of what it replaces; without it any length will do.
     pub largest: Option<u64>,
     /// Counts them.
@@ -77,6 +79,8 @@ pub struct Mends {
     pub talk: usize,
     /// Lines that stood there already.
     pub repeats: usize,
+    /// Half a line at the end of an answer that was cut off.
+    pub halves: usize,
     /// Commands without support.
     pub commands: usize,
     /// Quotes put right.
@@ -159,7 +163,10 @@ impl Check<'_> {
         }
         let lines = self.without_echoes(text)?;
         let lines = self.without_talk(&lines)?;
-        let lines = self.mended(&lines);
+        let mut lines = self.mended(&lines);
+        if self.rules.cut {
+            self.drop_half_line(&mut lines);
+        }
         if !lines.iter().any(|line| says_something(line)) {
             return Err(Reason::NothingLeft);
         }
@@ -258,6 +265,19 @@ impl Check<'_> {
             }
         }
         sections.concat()
+    }
+
+    /// The last line of an answer that was cut off, unless it is whole or all there is.
+    fn drop_half_line(&mut self, lines: &mut Vec<String>) {
+        let Some(last) = lines.iter().rposition(|line| !line.is_empty()) else {
+            return;
+        };
+        let is_whole =
+            lines[last].ends_with(['.', '。', '!', '！', '?', '？', ')', '`', '|', '"', '”']);
+        if !is_whole && lines[..last].iter().any(|line| says_something(line)) {
+            lines.truncate(last);
+            self.done.mends.halves += 1;
+        }
     }
 
     fn line(&mut self, line: &str, area: Area) -> Option<String> {
@@ -374,6 +394,7 @@ impl Mends {
         self.echoes
             + self.talk
             + self.repeats
+            + self.halves
             + self.commands
             + self.quotes_mended
             + self.quotes_removed
@@ -388,6 +409,7 @@ impl fmt::Display for Mends {
             (self.echoes, "lines of the prompt removed"),
             (self.talk, "lines of talk removed"),
             (self.repeats, "repeated lines removed"),
+            (self.halves, "half a line removed"),
             (self.commands, "commands without support removed"),
             (self.quotes_mended, "quotes put right"),
             (self.quotes_removed, "invented quotes removed"),

@@ -75,16 +75,23 @@ pub(super) fn area(heading: &str) -> Area {
     }
 }
 
-/// Lines of the prompt, to be found again in an answer.
-pub(super) struct Prompt(HashSet<String>);
+/// The prompt, to be found again in an answer.
+pub(super) struct Prompt {
+    lines: HashSet<String>,
+    text: String,
+}
 
 impl Prompt {
     pub(super) fn new(text: &str) -> Self {
         let lines = text.lines().filter(|line| !is_heading(line.trim()));
-        Self(lines.map(plain).filter(|line| is_long(line)).collect())
+        let lines: Vec<String> = lines.map(plain).collect();
+        Self {
+            text: lines.join(" "),
+            lines: lines.into_iter().filter(|line| is_long(line)).collect(),
+        }
     }
 
-    /// Whether a line is one of the prompt's, or one of its frames.
+    /// Whether a line is one of the prompt's, or a good part of one, or a frame.
     pub(super) fn has(&self, line: &str) -> bool {
         const FRAMES: [&str; 4] = [
             "<record>",
@@ -92,7 +99,9 @@ impl Prompt {
             "<earlier-summary>",
             "</earlier-summary>",
         ];
-        FRAMES.contains(&line.trim()) || self.0.contains(&plain(line))
+        let plain = plain(line);
+        let is_part = plain.split_whitespace().count() >= 6 && self.text.contains(&plain);
+        FRAMES.contains(&line.trim()) || is_part || self.lines.contains(&plain)
     }
 }
 
@@ -271,6 +280,12 @@ mod tests {
         assert!(prompt.has("- what the user  wants in the end."));
         assert!(prompt.has("Now write the summary."));
         assert!(prompt.has("<record>"));
+        // Cut off, or one sentence of a paragraph.
+        let prompt =
+            Prompt::new("First one thing. What is open: requests not yet dealt with, and so on.");
+        assert!(prompt.has("What is open: requests not yet dealt"));
+        assert!(!prompt.has("What is open: requests"));
+        let prompt = Prompt::new("## Goal\nWhat the user wants in the end.\nOk then.");
         assert!(
             !prompt.has("Ok then.")
                 && !prompt.has("## Goal")

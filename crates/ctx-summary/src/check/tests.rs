@@ -30,6 +30,7 @@ fn checked_with(answer: &str, headings: &[&str], largest: Option<u64>) -> Checke
     let rules = Rules {
         headings: &headings,
         prompt: PROMPT,
+        cut: false,
         largest,
         counter: Encoding::Chars4.counter(),
     };
@@ -201,6 +202,7 @@ fn a_mark_is_handed_on_and_not_doubled() {
     let rules = Rules {
         headings: &headings,
         prompt: "",
+        cut: false,
         largest: None,
         counter: Encoding::Chars4.counter(),
     };
@@ -227,6 +229,34 @@ fn repeats_go_and_missing_sections_are_told() {
 }
 
 #[test]
+fn half_a_line_at_the_end_goes() {
+    let headings = HEADINGS.map(str::to_owned);
+    let rules = Rules {
+        headings: &headings,
+        prompt: "",
+        cut: true,
+        largest: None,
+        counter: Encoding::Chars4.counter(),
+    };
+    let cut = |answer: &str| match check(answer, &source(), &rules) {
+        Checked::Use(mended) => (mended.text, mended.mends.halves),
+        Checked::Reject(reason) => panic!("{reason}: {answer}"),
+    };
+    assert_eq!(
+        cut("## Goal\nFix it.\nThe user wan"),
+        ("## Goal\nFix it.".to_owned(), 1)
+    );
+    assert_eq!(
+        cut("## Goal\nFix it.\nAll of it."),
+        ("## Goal\nFix it.\nAll of it.".to_owned(), 0)
+    );
+    assert_eq!(
+        cut("## Goal\nThe user wan"),
+        ("## Goal\nThe user wan".to_owned(), 0)
+    );
+}
+
+#[test]
 fn a_template_without_headings_wants_none() {
     let free = |answer| checked_with(answer, &[], None);
     assert!(matches!(free("The login bug was fixed."), Checked::Use(_)));
@@ -246,6 +276,7 @@ fn prompt_text_in_the_output_of_a_tool_is_no_support() {
     let rules = Rules {
         headings: &headings,
         prompt: "",
+        cut: false,
         largest: None,
         counter: Encoding::Chars4.counter(),
     };
