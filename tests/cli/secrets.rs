@@ -108,8 +108,8 @@ fn session(tagged: bool) -> String {
     for record in &records {
         let record = record.to_string();
         match record.strip_prefix('{').filter(|_| tagged) {
-            Some(rest) => text += &format!("{{\"_ctx\":{{\"zone\":\"old\"}},{rest}\n"),
-            None => text += &format!("{record}\n"),
+            Some(rest) => text.extend(["{\"_ctx\":{\"zone\":\"old\"},", rest, "\n"]),
+            None => text.extend([record.as_str(), "\n"]),
         }
     }
     let tag = format!("\"_ctx\":{{\"zone\":\"keep\",\"end\":{count}}},");
@@ -136,9 +136,10 @@ fn files(dir: &Path) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).expect("a directory") {
         let path = entry.expect("an entry").path();
-        match path.is_dir() {
-            true => found.extend(files(&path)),
-            false => found.push(path),
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.push(path);
         }
     }
     found

@@ -55,6 +55,7 @@ fn the_model_writes_the_summary() {
         ))
         .stderr(
             "ctx-summarize: <stdin>: secrets taken out of what was sent: 1\n\
+             ctx-summarize: <stdin>: in the model's answer: sections missing: 已完成, 关键决策, 待处理\n\
              ctx-summarize: <stdin>: 3 messages summed up: 49 tokens, now 34\n",
         )
         .run();
@@ -78,7 +79,7 @@ fn the_model_writes_the_summary() {
 
 #[test]
 fn anthropic_is_asked_in_its_own_way() {
-    let body = r#"{"content":[{"type":"text","text":"all of it"}],"stop_reason":"end_turn"}"#;
+    let body = r###"{"content":[{"type":"text","text":"## Current Status\nall of it"}],"stop_reason":"end_turn"}"###;
     let server = Server::new([Act::ok(body)]);
     case(&server)
         .args([
@@ -168,9 +169,12 @@ fn every_misbehaviour_ends_in_the_rule_summary() {
 #[test]
 fn a_busy_server_is_asked_again_when_it_says() {
     let busy = Act::answer("429 Too Many Requests", "Retry-After: 0\r\n", "{}");
-    let server = Server::new([busy, said("done")]);
+    let server = Server::new([busy, said("## 任务目标\ndone")]);
     case(&server)
-        .stdout(format!("{SYSTEM}\n{}\n{GO_ON}\n", summary("done")))
+        .stdout(format!(
+            "{SYSTEM}\n{}\n{GO_ON}\n",
+            summary(r"## 任务目标\ndone")
+        ))
         .run();
     assert_eq!(server.requests().len(), 2);
 }
@@ -196,7 +200,7 @@ fn the_key_is_nowhere_but_in_the_header() {
         rejected(),
         quoting("400 Bad Request"),
         quoting("404 Not Found"),
-        said(&format!("the key is {KEY}")),
+        said(&format!("## 任务目标\nthe key is {KEY}")),
         Act::answer(
             "302 Found",
             &format!("Location: http://127.0.0.1/{KEY}\r\n"),
@@ -227,7 +231,7 @@ fn the_key_is_nowhere_but_in_the_header() {
 #[test]
 fn keys_come_from_the_environment_or_a_file_it_names() {
     let asked_with = |variables: &[(&str, &str)]| {
-        let server = Server::new([said("done")]);
+        let server = Server::new([said("## 任务目标\ndone")]);
         let mut case = Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
             .args(["--method", "llm", "--llm-url", &server.url])
             .file("key", "from-a-file\nsecond line")
@@ -275,7 +279,7 @@ fn a_key_alone_asks_nobody() {
 
 #[test]
 fn a_stream_that_ended_early_is_not_sent() {
-    let server = Server::new([said("done")]);
+    let server = Server::new([said("## 任务目标\ndone")]);
     let (cut, _) = INPUT.split_at(INPUT.find("go on").expect("there"));
     case(&server)
         .stdin(cut)
@@ -287,7 +291,7 @@ fn a_stream_that_ended_early_is_not_sent() {
 
 #[test]
 fn an_earlier_summary_goes_into_the_new_one() {
-    let server = Server::new([said("both")]);
+    let server = Server::new([said("## 任务目标\nboth")]);
     let earlier = r#"{"_ctx":{"zone":"old"},"role":"user","name":"ctx_summary","content":"it began with token=a1b2c3d4e5f6g7 and a plan"}"#;
     let input = INPUT
         .replacen(
@@ -298,7 +302,10 @@ fn an_earlier_summary_goes_into_the_new_one() {
         .replace("\"end\":5", "\"end\":6");
     case(&server)
         .stdin(input)
-        .stdout(format!("{SYSTEM}\n{}\n{GO_ON}\n", summary("both")))
+        .stdout(format!(
+            "{SYSTEM}\n{}\n{GO_ON}\n",
+            summary(r"## 任务目标\nboth")
+        ))
         .run();
     let request = server.requests().concat();
     assert!(
@@ -309,7 +316,7 @@ fn an_earlier_summary_goes_into_the_new_one() {
 
 #[test]
 fn a_long_input_is_summed_up_in_parts() {
-    let server = Server::new((0..40).map(|_| said("a part")));
+    let server = Server::new((0..40).map(|_| said("## 任务目标\na part")));
     let words = "word ".repeat(40);
     let old: Vec<String> = (0..60)
         .map(|n| {
@@ -323,7 +330,7 @@ fn a_long_input_is_summed_up_in_parts() {
     case(&server)
         .args(["-v", "--summary-tokens", "100", "--llm-window", "1500"])
         .stdin(input)
-        .stdout(format!("{}\n{GO_ON}\n", summary("a part")))
+        .stdout(format!("{}\n{GO_ON}\n", summary(r"## 任务目标\na part")))
         .stderr_has("parts, ")
         .run();
     let requests = server.requests();
@@ -339,7 +346,7 @@ fn a_long_input_is_summed_up_in_parts() {
 
 #[test]
 fn templates_of_the_user_are_read_and_checked() {
-    let server = Server::new([said("done")]);
+    let server = Server::new([said("## 任务目标\ndone")]);
     case(&server)
         .args(["--template", "mine.md"])
         .file("mine.md", "Words: {{target}}\n\n{{transcript}}\n")
@@ -395,7 +402,7 @@ fn urls_that_are_none_are_refused_without_being_shown() {
 
 #[test]
 fn an_old_zone_in_which_nothing_was_said_is_not_sent() {
-    let server = Server::new([said("done")]);
+    let server = Server::new([said("## 任务目标\ndone")]);
     let input = concat!(
         r#"{"_ctx":{"zone":"old"},"role":"assistant","content":""}"#,
         "\n",

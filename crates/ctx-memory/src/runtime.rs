@@ -211,7 +211,6 @@ fn names_exception(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use ctx_transcript::redact::redact;
     use ctx_transcript::{Call, Part, ToolResult};
 
     use super::{DIGEST_MAX, digest, error};

@@ -9,7 +9,7 @@
 //! readers, keys, clocks. The network is touched by [`llm::Client`] only, and
 //! only at the address it was given.
 
-mod check;
+pub mod check;
 mod earlier;
 mod extractive;
 mod ledger;

@@ -59,6 +59,40 @@ impl Template {
         text.parse().ok()
     }
 
+    /// The headings that a summary is to have, without `## `: those of the system
+    /// prompt, or of the message where there is none, but not the one over the
+    /// messages themselves.
+    pub fn headings(&self) -> Vec<String> {
+        let text = if self.system.is_empty() {
+            &self.message
+        } else {
+            &self.system
+        };
+        let mut lines = text
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+            .peekable();
+        let mut headings = Vec::new();
+        while let Some(line) = lines.next() {
+            let is_over_a_value = lines.peek().is_some_and(|next| next.starts_with("{{"));
+            if let Some(heading) = line.strip_prefix("## ").filter(|_| !is_over_a_value) {
+                headings.push(heading.trim().to_owned());
+            }
+        }
+        headings
+    }
+
+    /// What is asked, without the messages and what came before them.
+    pub fn prompt(&self, instructions: &str, target: u64) -> String {
+        let (system, message) = self.fill(&Filling {
+            target,
+            instructions,
+            ..Filling::default()
+        });
+        format!("{system}\n{message}")
+    }
+
     /// System prompt and message.
     pub fn fill(&self, filling: &Filling<'_>) -> (String, String) {
         (fill(&self.system, filling), fill(&self.message, filling))
@@ -201,6 +235,23 @@ mod tests {
                 "User Preferences",
                 "Key Decisions"
             ]
+        );
+    }
+
+    #[test]
+    fn sections_are_read_from_the_prompt() {
+        let synapse = Template::by_name("synapse").expect("inside").headings();
+        assert_eq!(
+            (synapse.len(), synapse[3].as_str()),
+            (8, "Debugging & Issues")
+        );
+        let free: Template = "Sum up.\n## Facts\nWhat is true.\n\n## Record\n\n{{transcript}}"
+            .parse()
+            .expect("a template");
+        assert_eq!(free.headings(), ["Facts"]);
+        assert_eq!(
+            free.prompt("", 5),
+            "\nSum up.\n## Facts\nWhat is true.\n\n## Record"
         );
     }
 

@@ -57,6 +57,11 @@ impl Transcript {
         self.pieces.is_empty()
     }
 
+    /// How long it is.
+    pub fn tokens(&self, counter: &dyn TokenCounter) -> u64 {
+        self.pieces.iter().map(|piece| counter.count(piece)).sum()
+    }
+
     /// Its pieces.
     pub(crate) fn pieces(&self) -> &[String] {
         &self.pieces

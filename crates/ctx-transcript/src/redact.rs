@@ -38,6 +38,7 @@ fn pass(text: &str) -> Option<(String, usize)> {
     let mut count = 0;
     let mut copied = 0;
     let mut at = 0;
+    let bytes = text.as_bytes();
     while at < text.len() {
         match secret(text, copied, at) {
             Some(range) if range.start >= copied => {
@@ -47,7 +48,14 @@ fn pass(text: &str) -> Option<(String, usize)> {
                 copied = range.end;
                 at = range.end;
             }
-            _ => at += 1,
+            _ => {
+                // Nothing begins inside a word, but behind the letter of an escape.
+                let in_word = is_word(bytes[at]) && (at == 0 || bytes[at - 1] != b'\\');
+                at += 1;
+                if in_word {
+                    at += run(&bytes[at..], is_word);
+                }
+            }
         }
     }
     if count == 0 {

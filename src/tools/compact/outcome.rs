@@ -69,6 +69,9 @@ pub(super) struct Report {
     pub(super) first_kept_index: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) summary: Option<String>,
+    /// How much of a model's answer had to be mended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) summary_mends: Option<usize>,
     /// What would be done, of a preview.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) plan: Option<Forecast>,

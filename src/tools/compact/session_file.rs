@@ -49,6 +49,7 @@ impl<'a> Job<'a> {
             preserved_count: None,
             first_kept_index: None,
             summary: None,
+            summary_mends: None,
             plan: None,
             attempts: Vec::new(),
             snapshot: None,
@@ -117,7 +118,10 @@ impl<'a> Job<'a> {
                 report.current_messages = size.messages;
                 report.preserved_count = candidate.kept;
                 report.first_kept_index = candidate.first_kept;
-                report.summary = candidate.said.as_ref().map(|said| said.text.clone());
+                if let Some(said) = &candidate.said {
+                    report.summary = Some(said.text.clone());
+                    report.summary_mends = (said.mends > 0).then_some(said.mends);
+                }
                 Ok(Some(candidate))
             }
         }

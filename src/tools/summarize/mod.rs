@@ -39,7 +39,9 @@ pub(crate) use writer::{Offline, Writer};
 /// The method `rule` counts and quotes: user messages, tool calls, the latest
 /// topics, the tools. The method `llm` asks a model; it does so only when a
 /// server is named with `--llm-url` or `CTX_LLM_URL`, and takes the rule summary
-/// when there is none or when it gives no answer.
+/// when there is none or when it gives no answer. What a model answers is held
+/// against the messages: what they do not support is mended, marked or taken out,
+/// and said on stderr. Secrets are taken out of all that is sent and written.
 #[derive(Debug, Parser)]
 struct Args {
     /// Session to read; stdin when there is none, or for -
@@ -205,6 +207,8 @@ pub(crate) struct Said {
     pub(crate) text: String,
     /// What a model wrote failed the check; the text is by rule.
     pub(crate) failed_check: bool,
+    /// How much of a model's answer had to be mended.
+    pub(crate) mends: usize,
 }
 
 impl Args {

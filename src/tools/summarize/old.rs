@@ -2,6 +2,7 @@
 
 use ctx_cli::Verbosity;
 use ctx_select::count::PER_MESSAGE;
+use ctx_summary::check::Source;
 use ctx_summary::{Ledger, Place, RuleSummary, Transcript};
 use ctx_tokens::Encoding;
 use ctx_transcript::{Dialect, Message, Object, redact};
@@ -15,6 +16,8 @@ pub(super) struct OldZone {
     pub(super) ledger: Option<Ledger>,
     /// Only gathered when a model is asked.
     pub(super) transcript: Option<Transcript>,
+    /// What the model's answer is held against.
+    pub(super) source: Option<Source>,
     /// Summaries of earlier compactions, for the model.
     pub(super) earlier: Vec<String>,
     /// Messages that leave.
@@ -50,6 +53,7 @@ impl OldZone {
             rule: RuleSummary::new(),
             ledger: plan.writer.reads_ledger().then(Ledger::new),
             transcript: plan.writer.asks_a_model().then(Transcript::default),
+            source: plan.writer.asks_a_model().then(Source::default),
             earlier: Vec::new(),
             messages: 0,
             earlier_messages: 0,
@@ -102,6 +106,9 @@ impl OldZone {
         if let Some(transcript) = &mut self.transcript {
             transcript.push(message);
         }
+        if let Some(source) = &mut self.source {
+            source.push(message);
+        }
     }
 
     fn push_earlier(&mut self, text: &str) {
@@ -112,6 +119,9 @@ impl OldZone {
         if self.transcript.is_some() {
             let (clean, count) = redact::redact(text);
             self.redacted += count;
+            if let Some(source) = &mut self.source {
+                source.push_earlier(&clean);
+            }
             self.earlier.push(clean.into_owned());
         }
     }
@@ -119,6 +129,21 @@ impl OldZone {
     /// How long a summary is when nobody says: about a fifth of what it replaces.
     pub(super) fn default_length(&self) -> u64 {
         (self.bytes as u64 / (4 * 5)).clamp(DEFAULT_LENGTH.0, DEFAULT_LENGTH.1)
+    }
+
+    /// What a summary must not exceed; `None` for a zone that is far longer anyway.
+    pub(super) fn most_tokens(&self) -> Option<u64> {
+        if self.bytes > COMPARED {
+            return None;
+        }
+        let counter = self.encoding.counter();
+        let said: u64 = self.texts.iter().map(|text| counter.count(text)).sum();
+        // Calls have no text of their own, but they are summed up as well.
+        let sent = self
+            .transcript
+            .as_ref()
+            .map_or(0, |sent| sent.tokens(counter));
+        Some(said.max(sent) + PER_MESSAGE * self.messages)
     }
 
     /// Its size and that of the text in its place; `None` when nobody would be

@@ -6,7 +6,7 @@ pub(super) const PAGE: Page = Page {
     exit_status: &[(
         2,
         "also: the stream ended early (--partial takes it), no record has a zone, the format is \
-             not known, or --on-failure fail and no model answered; nothing was written",
+             not known, --on-failure fail and no model answered, or a question has no recorded answer; nothing was written",
     )],
     environment: &[
         ("CTX_LLM_URL", "as --llm-url"),
@@ -45,6 +45,10 @@ pub(super) const PAGE: Page = Page {
         (
             "ctx-split s.jsonl | ctx-summarize --method llm --template synapse --instructions 'keep the API names'",
             "Eight sections, and what to stress; the server from CTX_LLM_URL",
+        ),
+        (
+            "ctx-split s.jsonl | ctx-summarize --method llm --llm-model small --replay answers",
+            "Repeat a run that was made with --record answers, without a server",
         ),
     ],
 };

@@ -166,8 +166,10 @@ impl<'p> Stream<'p> {
                 self.plan.role.as_str()
             ));
         }
-        let Written { text, failed_check } = summary_text(self.plan, &self.old, None, name, io)?;
-        let mut summary = dialect.summary_record(place.role, &text).into_bytes();
+        let written = summary_text(self.plan, &self.old, None, name, io)?;
+        let mut summary = dialect
+            .summary_record(place.role, &written.text)
+            .into_bytes();
         summary.extend_from_slice(&place.line_end);
         Ok(Done {
             spool: self.spool,
@@ -177,8 +179,9 @@ impl<'p> Stream<'p> {
             said: Some(Said {
                 messages: self.old.messages,
                 earlier: self.old.earlier_messages,
-                text,
-                failed_check,
+                text: written.text,
+                failed_check: written.failed_check,
+                mends: written.mends,
             }),
         })
     }

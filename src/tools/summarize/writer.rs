@@ -3,6 +3,7 @@
 use std::fmt;
 
 use ctx_cli::{Failure, Io};
+use ctx_summary::check::{Checked, Mended, Rules, Source, check};
 use ctx_summary::llm::{Client, Clock, Completion, LlmError, Question, Tape, TapeError};
 use ctx_summary::{
     Job, ModelSummary, Template, Transcript, extractive, missing_headings, summarize,
@@ -57,6 +58,8 @@ pub(super) struct Written {
     pub(super) text: String,
     /// What the model wrote failed the check twice; this is by rule.
     pub(super) failed_check: bool,
+    /// How much of the model's answer had to be mended.
+    pub(super) mends: usize,
 }
 
 impl Written {
@@ -64,8 +67,17 @@ impl Written {
         Self {
             text,
             failed_check: false,
+            mends: 0,
         }
     }
+}
+
+/// What a model wrote, and what is to be thought of it.
+struct Answer {
+    summary: ModelSummary,
+    checked: Checked,
+    /// Why a policy that wants it checked asks again.
+    flaw: Option<String>,
 }
 
 /// Who answers.
@@ -147,28 +159,37 @@ impl Writer {
         let Some(model) = self.model.as_ref().filter(|_| !nothing_said) else {
             return Ok(Written::of(self.by_code(old, room, name, io)));
         };
-        match self.by_model_and_checked(model, old, name, io) {
-            Ok((summary, None)) => {
-                tell(&summary, old, name, io);
-                Ok(Written::of(summary.text))
+        let error = match self.by_model_and_checked(model, old, name, io) {
+            Ok(Answer {
+                flaw: Some(flaw), ..
+            }) => return self.failed_check(model, &flaw, (old, room), name, io),
+            Ok(answer) => {
+                tell(&answer.summary, old, name, io);
+                match answer.checked {
+                    Checked::Use(mended) => {
+                        tell_mends(&mended, name, io);
+                        return Ok(accepted(mended));
+                    }
+                    Checked::Reject(reason) => reason.to_string(),
+                }
             }
-            Ok((_, Some(flaw))) => self.failed_check(model, &flaw, (old, room), name, io),
             // Who asks for a repeatable run is not given another one.
-            Err(LlmError::Tape(error)) => Err(not_on_file(&error).at(name, None)),
-            Err(error) if model.must_answer => Err(Failure::new(format_args!(
-                "no summary from {}: {error}",
-                model.asked
-            ))
-            .at(name, None)
-            .hint("--on-failure extractive takes a summary that needs no model")),
-            Err(error) => {
-                io.warn(format_args!(
-                    "{name}: no summary from {}: {error}; the {} summary is taken",
-                    model.asked, self.offline
-                ));
-                Ok(Written::of(self.by_code(old, room, name, io)))
-            }
+            Err(LlmError::Tape(error)) => return Err(not_on_file(&error).at(name, None)),
+            Err(error) => error.to_string(),
+        };
+        let asked = &model.asked;
+        if model.must_answer {
+            return Err(
+                Failure::new(format_args!("no summary from {asked}: {error}"))
+                    .at(name, None)
+                    .hint("--on-failure extractive takes a summary that needs no model"),
+            );
         }
+        io.warn(format_args!(
+            "{name}: no summary from {asked}: {error}; the {} summary is taken",
+            self.offline
+        ));
+        Ok(Written::of(self.by_code(old, room, name, io)))
     }
 
     fn by_code(&self, old: &OldZone, room: Option<u64>, name: &str, io: &mut Io) -> String {
@@ -189,24 +210,38 @@ impl Writer {
         text
     }
 
-    /// Asks once more when the summary fails its check; also what is wrong with the
-    /// last one.
+    /// Asks once more when the summary fails the check that a policy wants; also what
+    /// is wrong with the last one.
     fn by_model_and_checked(
         &self,
         model: &Model,
         old: &OldZone,
         name: &str,
         io: &mut Io,
-    ) -> Result<(ModelSummary, Option<String>), LlmError> {
-        let mut summary = self.by_model(model, old, "")?;
-        if let Some(flaw) = model.flaw(&summary) {
-            io.note(format_args!(
-                "{name}: the summary failed its check: {flaw}; asked again"
-            ));
-            summary = self.by_model(model, old, &flaw)?;
+    ) -> Result<Answer, LlmError> {
+        let answer = self.by_model(model, old, "")?;
+        let Some(flaw) = &answer.flaw else {
+            return Ok(answer);
+        };
+        io.note(format_args!(
+            "{name}: the summary failed its check: {flaw}; asked again"
+        ));
+        self.by_model(model, old, flaw)
+    }
+
+    /// Whether a model's text can be used, and what has to be mended.
+    fn check(&self, model: &Model, old: &OldZone, summary: &ModelSummary) -> Checked {
+        let rules = Rules {
+            headings: &model.template.headings(),
+            prompt: &model.template.prompt(&model.instructions, model.target),
+            cut: summary.cut,
+            largest: old.most_tokens(),
+            counter: self.encoding.counter(),
+        };
+        match &old.source {
+            Some(source) => check(&summary.text, source, &rules),
+            None => check(&summary.text, &Source::default(), &rules),
         }
-        let flaw = model.flaw(&summary);
-        Ok((summary, flaw))
     }
 
     fn failed_check(
@@ -229,11 +264,12 @@ impl Writer {
         Ok(Written {
             text: self.by_code(old, room, name, io),
             failed_check: true,
+            mends: 0,
         })
     }
 
     /// `flaw` is what was wrong with the summary before.
-    fn by_model(&self, model: &Model, old: &OldZone, flaw: &str) -> Result<ModelSummary, LlmError> {
+    fn by_model(&self, model: &Model, old: &OldZone, flaw: &str) -> Result<Answer, LlmError> {
         let Some(transcript) = &old.transcript else {
             return Err(LlmError::Empty { finish: None });
         };
@@ -247,7 +283,45 @@ impl Writer {
             window: model.window,
             counter: self.encoding.counter(),
         };
-        summarize(&job, &mut |question| model.asked.ask(question))
+        let summary = summarize(&job, &mut |question| model.asked.ask(question))?;
+        let checked = self.check(model, old, &summary);
+        let flaw = model.flaw(&summary, &checked);
+        Ok(Answer {
+            summary,
+            checked,
+            flaw,
+        })
+    }
+}
+
+/// A model's summary in its last form: checked and mended. What must be in every
+/// summary and is not in this one is added here, and nowhere else.
+fn accepted(mended: Mended) -> Written {
+    Written {
+        mends: mended.mends.total(),
+        ..Written::of(mended.text)
+    }
+}
+
+fn tell_mends(mended: &Mended, name: &str, io: &mut Io) {
+    let mut said = mended.mends.to_string();
+    if !mended.missing.is_empty() {
+        let missing = format!("sections missing: {}", mended.missing.join(", "));
+        said = if said.is_empty() {
+            missing
+        } else {
+            format!("{said}, {missing}")
+        };
+    }
+    if said.is_empty() {
+        return;
+    }
+    let message = format_args!("{name}: the model's answer was mended: {said}");
+    // Numbers and missing sections alone change nothing in it.
+    if mended.mends.total() > 0 {
+        io.warn(message);
+    } else {
+        io.note(format_args!("{name}: in the model's answer: {said}"));
     }
 }
 
@@ -263,9 +337,12 @@ fn not_on_file(error: &TapeError) -> Failure {
 }
 
 impl Model {
-    /// What a summary lacks, where it is checked.
-    fn flaw(&self, summary: &ModelSummary) -> Option<String> {
+    /// What a summary lacks, where a policy wants to know.
+    fn flaw(&self, summary: &ModelSummary, checked: &Checked) -> Option<String> {
         let headings = self.headings.as_ref()?;
+        if let Checked::Reject(reason) = checked {
+            return Some(reason.to_string());
+        }
         if summary.cut {
             return Some("it reached its limit before its end: be shorter".to_owned());
         }

@@ -15,8 +15,8 @@ use ctx_transcript::{Call, Message, Part, Role};
 
 use arguments::leaves;
 pub(crate) use facts::Origin;
-pub use item::{Item, Kind, State};
 use index::Index;
+pub use item::{Item, Kind, State};
 
 /// Arguments up to this length stand in one line with their call.
 const SHORT_ARGUMENT: usize = 120;

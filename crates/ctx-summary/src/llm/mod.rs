@@ -19,5 +19,6 @@ pub use endpoint::{Api, Endpoint, EndpointError};
 pub use error::LlmError;
 pub use key::Key;
 pub use retry::{Clock, Retries};
+pub(crate) use said::is_refusal;
 pub use tape::{Tape, TapeError};
 pub use ureq::Proxy;

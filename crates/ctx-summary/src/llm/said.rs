@@ -35,7 +35,7 @@ fn without_thoughts(text: &str) -> &str {
 
 /// A short text that opens like an apology is no summary, and must not become
 /// one: the next model would read it as its own past.
-fn is_refusal(text: &str) -> bool {
+pub(crate) fn is_refusal(text: &str) -> bool {
     const OPENINGS: [&str; 16] = [
         "i'm sorry, but",
         "i am sorry, but",

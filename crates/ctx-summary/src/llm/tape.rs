@@ -17,6 +17,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashSet;
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -156,8 +157,12 @@ fn make_private(dir: &Path) -> io::Result<()> {
 
 fn file_name(request: &Value) -> String {
     let digest = Sha256::digest(request.to_string().as_bytes());
-    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{hex}.json")
+    let mut name = digest.iter().fold(String::new(), |mut name, byte| {
+        let _ = write!(name, "{byte:02x}");
+        name
+    });
+    name.push_str(".json");
+    name
 }
 
 fn written(error: &LlmError) -> Option<Value> {

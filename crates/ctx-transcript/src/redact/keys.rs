@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::table::{PREFIXES, Rest};
+use super::table::{self, PREFIXES, Rest};
 use super::{has_digit_and_letter, is_word, run};
 
 /// Random text of 20 characters out of 64 nearly always has such a run.
@@ -11,7 +11,9 @@ const RUN: usize = 12;
 /// A key with a known prefix at `at`, where a word starts.
 pub(super) fn prefixed(text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
-    PREFIXES.iter().find_map(|(prefix, rest)| {
+    let may_be = table::with_first(bytes[at]);
+    may_be.iter().find_map(|index| {
+        let (prefix, rest) = &PREFIXES[usize::from(*index)];
         let tail = bytes[at..].strip_prefix(prefix.as_bytes())?;
         let length = rest_length(*rest, tail)?;
         // Of an address the host is no secret.

@@ -1,5 +1,7 @@
 //! What vendors' keys look like: the prefixes they give them so that scanners find them.
 
+use std::sync::LazyLock;
+
 /// What may follow a prefix.
 #[derive(Clone, Copy)]
 pub(super) enum Rest {
@@ -98,3 +100,15 @@ pub(super) const PREFIXES: &[(&str, Rest)] = &[
     // age.
     ("AGE-SECRET-KEY-1", Rest::Capitals(58)),
 ];
+
+/// Where in [`PREFIXES`] are those that begin with a byte: asked at every word.
+pub(super) fn with_first(byte: u8) -> &'static [u8] {
+    static BY_FIRST: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+        let mut by_first = vec![Vec::new(); 256];
+        for (index, (prefix, _)) in (0..).zip(PREFIXES) {
+            by_first[usize::from(prefix.as_bytes()[0])].push(index);
+        }
+        by_first
+    });
+    &BY_FIRST[usize::from(byte)]
+}

@@ -160,6 +160,7 @@ impl<'p> Made<'p> {
                 earlier: self.old.earlier_messages,
                 text: text.text,
                 failed_check: text.failed_check,
+                mends: text.mends,
             }),
         })
     }

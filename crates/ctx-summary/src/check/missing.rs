@@ -15,7 +15,7 @@ pub fn missing_headings<'a>(text: &str, wanted: &'a [String]) -> Vec<&'a str> {
 }
 
 /// A line without what marks it as a heading.
-fn plain(line: &str) -> String {
+pub(super) fn plain(line: &str) -> String {
     let is_mark = |c: char| c.is_whitespace() || matches!(c, '#' | '*' | '_' | ':' | '：');
     let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | ')');
     let marked = line.trim_matches(is_mark).trim_start_matches(is_number);

@@ -1,0 +1,279 @@
+//! What can be invented: paths, addresses, ids, hashes, numbers.
+
+use std::ops::Range;
+
+use super::words::{Seen, hash, is_chinese, pair};
+
+/// What kind of identifier a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Url,
+    Path,
+    Id,
+    Number,
+}
+
+/// Gathers what is in a source.
+pub(super) fn gather(text: &str, seen: &mut Seen) {
+    for range in tokens(text) {
+        let token = &text[range];
+        // Plain words are never looked up, except as parts of paths.
+        if !token
+            .bytes()
+            .any(|b| b.is_ascii_digit() || matches!(b, b'/' | b'.'))
+        {
+            continue;
+        }
+        seen.insert(hash(token));
+        for piece in pieces(token) {
+            seen.insert(hash(bare(piece)));
+            for short in short_hashes(piece) {
+                seen.insert(hash(short));
+            }
+            for number in numbers(piece) {
+                seen.insert(hash(&number));
+            }
+        }
+        for (first, second) in steps(token) {
+            seen.insert(pair(hash(first), hash(second)));
+        }
+    }
+}
+
+/// The identifiers of a line that are nowhere in the source, with their places.
+pub(super) fn invented(line: &str, seen: &Seen) -> Vec<(Range<usize>, Kind)> {
+    tokens(line)
+        .into_iter()
+        .filter_map(|range| {
+            let token = &line[range.clone()];
+            let kind = kind(token)?;
+            // `strings.to_lower(…)` is a call, not a file.
+            let is_call = line[range.end..].starts_with('(') && !token.contains('/');
+            if kind == Kind::Path && is_call {
+                return None;
+            }
+            (!is_known(token, kind, seen)).then_some((range, kind))
+        })
+        .collect()
+}
+
+fn is_known(token: &str, kind: Kind, seen: &Seen) -> bool {
+    if seen.has(hash(token)) {
+        return true;
+    }
+    match kind {
+        Kind::Url | Kind::Path => {
+            let mut steps = steps(token).peekable();
+            if steps.peek().is_none() {
+                return segments(token).all(|part| seen.has(hash(part)));
+            }
+            steps.all(|(first, second)| seen.has(pair(hash(first), hash(second))))
+        }
+        Kind::Id => pieces(token).filter(|piece| has_digit(piece)).all(|piece| {
+            seen.has(hash(bare(piece)))
+                || numbers(piece)
+                    .any(|number| number.len() == piece.len() && seen.has(hash(&number)))
+        }),
+        Kind::Number => numbers(token).all(|number| number.len() < 4 || seen.has(hash(&number))),
+    }
+}
+
+fn kind(token: &str) -> Option<Kind> {
+    if token.contains("://") {
+        return Some(Kind::Url);
+    }
+    let digits = token.bytes().filter(u8::is_ascii_digit).count();
+    let letters = token.chars().filter(|c| c.is_alphabetic()).count();
+    if letters == 0 {
+        return (digits >= 4).then_some(Kind::Number);
+    }
+    if is_path(token) {
+        return Some(Kind::Path);
+    }
+    if digits == 0 || token.len() < 4 {
+        return None;
+    }
+    let head = token.bytes().take_while(u8::is_ascii_digit).count();
+    // A moment: `2026-01-02T03:04:05Z`.
+    if digits >= 8 && letters <= 2 && head >= 4 {
+        return Some(Kind::Number);
+    }
+    // `10-minute`: words.
+    if head > 0 && head < 4 && digits == head && token[head..].starts_with('-') {
+        return None;
+    }
+    // `500ms`, `12MB`, `3rd`: a number and what it counts.
+    if head > 0 && letters <= 3 && head + letters == token.len() {
+        return (head >= 4).then_some(Kind::Number);
+    }
+    let tail = token.bytes().rev().take_while(u8::is_ascii_digit).count();
+    // `base64`, `python3`, `utf-8`: words.
+    let is_word = tail == digits
+        && tail < 4
+        && token[..token.len() - tail]
+            .chars()
+            .all(|c| c.is_alphabetic() || c == '-');
+    (!is_word && token.is_ascii()).then_some(Kind::Id)
+}
+
+fn is_path(token: &str) -> bool {
+    let is_file = |name: &str| {
+        name.rsplit_once('.').is_some_and(|(stem, end)| {
+            stem.len() > 1
+                && (1..=5).contains(&end.len())
+                && end.starts_with(|c: char| c.is_ascii_lowercase())
+                && end
+                    .bytes()
+                    .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+                && stem.chars().any(char::is_alphabetic)
+        })
+    };
+    let slashes = token.matches('/').count();
+    let file = token.split(':').next().unwrap_or(token);
+    match slashes {
+        0 => is_file(file),
+        1 => token.starts_with(['/', '~', '.']) && token.len() > 3 || is_file(file),
+        // `reset/compact/switch` is a list of words.
+        _ => {
+            token.contains(|c: char| c.is_ascii_digit() || "._-".contains(c))
+                || token.starts_with('/')
+        }
+    }
+}
+
+/// Words with everything that identifiers are made of, without the marks of
+/// sentences around them.
+fn tokens(text: &str) -> Vec<Range<usize>> {
+    let is_part = |c: char| c.is_alphanumeric() && !is_chinese(c) || "_-./:@#%+~&?$".contains(c);
+    // `12,345` is one number.
+    let joins_digits = |at: usize| {
+        let bytes = text.as_bytes();
+        let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+        bytes[at] == b',' && at > 0 && digit(at - 1) && digit(at + 1)
+    };
+    let mut found = Vec::new();
+    let mut start = None;
+    for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
+        match (start, is_part(c) || c == ',' && joins_digits(at)) {
+            (None, true) => start = Some(at),
+            (Some(from), false) => {
+                let whole = &text[from..at];
+                let token = whole.trim_start_matches([':', '-', '#', '?', '&', '+', '@', '%']);
+                let begin = from + whole.len() - token.len();
+                let token = token.trim_end_matches(['.', ':', '?', '-', '#', '&', '/', '%', '+']);
+                if !token.is_empty() {
+                    found.push(begin..begin + token.len());
+                }
+                start = None;
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The parts of a path or an address.
+fn segments(token: &str) -> impl Iterator<Item = &str> {
+    token
+        .split(['/', ':', '?', '&', '#'])
+        .filter(|part| part.chars().any(char::is_alphanumeric))
+        .filter(|part| !part.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// Neighbours in a path.
+fn steps(token: &str) -> impl Iterator<Item = (&str, &str)> {
+    segments(token).zip(segments(token).skip(1))
+}
+
+fn pieces(token: &str) -> impl Iterator<Item = &str> {
+    token
+        .split(['/', ':', '@', '#', '~', '+', '&', '?', '$', '%'])
+        .filter(|piece| !piece.is_empty())
+}
+
+/// `v1.2` is `1.2`.
+fn bare(piece: &str) -> &str {
+    match piece.strip_prefix(['v', 'V']) {
+        Some(rest) if rest.starts_with(|c: char| c.is_ascii_digit()) => rest,
+        _ => piece,
+    }
+}
+
+/// The short forms of a long hash, as people write them.
+fn short_hashes(piece: &str) -> impl Iterator<Item = &str> {
+    let is_hash = piece.len() >= 16 && piece.bytes().all(|b| b.is_ascii_hexdigit());
+    (7..=12)
+        .filter(move |_| is_hash)
+        .map(|length| &piece[..length])
+}
+
+/// The runs of digits, and the digits of `12,345` and `1.234.567` as one.
+fn numbers(piece: &str) -> impl Iterator<Item = String> {
+    let whole: String = piece.chars().filter(char::is_ascii_digit).collect();
+    let runs = piece
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|run| !run.is_empty())
+        .map(str::to_owned);
+    std::iter::once(whole)
+        .filter(|whole| !whole.is_empty())
+        .chain(runs)
+}
+
+fn has_digit(text: &str) -> bool {
+    text.bytes().any(|b| b.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, Seen, gather, invented};
+
+    fn of(source: &str, line: &str) -> Vec<(String, Kind)> {
+        let mut seen = Seen::default();
+        gather(source, &mut seen);
+        invented(line, &seen)
+            .into_iter()
+            .map(|(range, kind)| (line[range].to_owned(), kind))
+            .collect()
+    }
+
+    const SOURCE: &str = "cat /home/u/app/src/main.rs:42 at commit 3f786850e387550fdab836ed7e6dc881de23001b, \
+        see https://ex.org/docs/a?x=1 and JIRA-4711, port 8080, 12,345 rows on 2026-11-22, react@18.2.0, user_id u_9x8";
+
+    #[test]
+    fn what_the_source_has_is_no_invention() {
+        for line in [
+            "main.rs, src/main.rs and /home/u/app/src/main.rs:42",
+            "commit 3f78685 (3f786850e3)",
+            "https://ex.org/docs/a and ex.org/docs",
+            "JIRA-4711, jira-4711; port 8080；12345 rows, react 18.2.0, v18.2.0",
+            "2026-11-22, u_9x8",
+            "端口 8080。文件：main.rs",
+            "base64, utf-8, python3, 3 files in 500ms, step 2, 1st, and/or, e.g. this, TCP/IP",
+            "a 10-minute break, strconv.Itoa, text.to_lower(x), reset/compact/switch",
+        ] {
+            assert_eq!(of(SOURCE, line), [], "{line}");
+        }
+    }
+
+    #[test]
+    fn inventions_are_found() {
+        let named = |line| of(SOURCE, line);
+        let one = |text: &str, kind| vec![(text.to_owned(), kind)];
+        assert_eq!(named("see src/other.rs"), one("src/other.rs", Kind::Path));
+        assert_eq!(named("see `lib.rs`."), one("lib.rs", Kind::Path));
+        assert_eq!(named("/etc/u/app"), one("/etc/u/app", Kind::Path));
+        assert_eq!(
+            named("https://evil.org/x"),
+            one("https://evil.org/x", Kind::Url)
+        );
+        assert_eq!(named("at 9a8b7c6d"), one("9a8b7c6d", Kind::Id));
+        assert_eq!(named("JIRA-4712"), one("JIRA-4712", Kind::Id));
+        assert_eq!(named("端口 9090。"), one("9090", Kind::Number));
+        assert_eq!(named("54,321 rows"), one("54,321", Kind::Number));
+        assert_eq!(
+            named("since 2027-01-02T03:04:05Z"),
+            one("2027-01-02T03:04:05Z", Kind::Number)
+        );
+        assert_eq!(named("54321 rows"), one("54321", Kind::Number));
+    }
+}

@@ -1,0 +1,430 @@
+//! Whether a model's answer can be a summary, and what has to be mended before.
+//!
+//! A bad answer is neither taken as it is nor a reason to stop: what is wrong in
+//! it is taken out line by line, and only where nothing is left, or what is left
+//! is no summary, it is turned down, with the reason. Nothing here asks, reads or
+//! writes; [`check`] is the same for the same texts.
+//!
+//! - Lines of the prompt, a preface, an offer at the end, repeated lines go.
+//! - A quote in a section of requests stands word for word in what users said, or
+//!   is put right from there, or goes.
+//! - A command to the reader ("You must now …", "Delete …", 删除…) stays only when
+//!   people or the model wrote these words; the output of tools is no support.
+//! - A path, an id or a hash that is nowhere in the record is marked
+//!   [`UNVERIFIED`]: the line may still be right, and the reader knows what to look
+//!   up first. An address is taken out, for a reader may fetch it. Numbers are
+//!   counted only, for sums and roundings are new, too.
+
+mod commands;
+mod identifiers;
+mod missing;
+mod quotes;
+mod shape;
+mod source;
+mod words;
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use ctx_tokens::TokenCounter;
+use ctx_transcript::redact::redact;
+
+use crate::llm::is_refusal;
+use identifiers::Kind;
+pub use missing::missing_headings;
+pub use source::{Source, UNVERIFIED};
+
+/// What an answer must be.
+#[derive(Clone, Copy)]
+pub struct Rules<'a> {
+    /// Headings of its sections, without `## `; none for a free text.
+    pub headings: &'a [String],
+    /// Everything that was asked, without the record.
+    pub prompt: &'a str,
+    /// The model reached its limit: the last line may be half a one.
+    pub cut: bool,
+    /// Tokens of what it replaces; without it any length will do.
+    pub largest: Option<u64>,
+    /// Counts them.
+    pub counter: &'static dyn TokenCounter,
+}
+
+/// What is to be done with an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Checked {
+    /// Take it, as it is now.
+    Use(Mended),
+    /// Take another method.
+    Reject(Reason),
+}
+
+/// An answer that can be used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mended {
+    /// The summary.
+    pub text: String,
+    /// Headings that the answer does not have.
+    pub missing: Vec<String>,
+    /// What was done to it.
+    pub mends: Mends,
+}
+
+/// What was mended, counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mends {
+    /// Lines of the prompt that came back.
+    pub echoes: usize,
+    /// Lines before the first heading, offers at the end, what went on with the
+    /// conversation.
+    pub talk: usize,
+    /// Lines that stood there already.
+    pub repeats: usize,
+    /// Half a line at the end of an answer that was cut off.
+    pub halves: usize,
+    /// Commands without support.
+    pub commands: usize,
+    /// Quotes put right.
+    pub quotes_mended: usize,
+    /// Quotes taken out.
+    pub quotes_removed: usize,
+    /// Identifiers that were marked, or addresses taken out.
+    pub unverified: usize,
+    /// Numbers that are not in the record; they stay.
+    pub numbers: usize,
+    /// Secrets taken out.
+    pub secrets: usize,
+}
+
+/// Why an answer is no summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Reason {
+    /// Nothing was said.
+    #[error("the answer is empty")]
+    Empty,
+    /// The model will not.
+    #[error("the answer is a refusal")]
+    Refusal,
+    /// It answers the user, or calls tools.
+    #[error("the answer goes on with the conversation")]
+    Continuation,
+    /// It says back what was asked.
+    #[error("the answer repeats the prompt")]
+    Echo,
+    /// None of the headings is there.
+    #[error("the answer has none of the sections asked for")]
+    NoSection,
+    /// Only headings are left.
+    #[error("nothing in the answer could be kept")]
+    NothingLeft,
+    /// It saves nothing.
+    #[error("the answer is longer than what it replaces")]
+    Longer,
+}
+
+/// What stands under a heading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Area {
+    /// What users want.
+    Asks,
+    /// What happened, and how things are.
+    Done,
+    Other,
+}
+
+/// Holds an answer against what it sums up.
+pub fn check(answer: &str, source: &Source, rules: &Rules<'_>) -> Checked {
+    let mut check = Check {
+        source,
+        rules,
+        done: Mended::default(),
+    };
+    match check.run(answer) {
+        Ok(()) => Checked::Use(check.done),
+        Err(reason) => Checked::Reject(reason),
+    }
+}
+
+struct Check<'a> {
+    source: &'a Source,
+    rules: &'a Rules<'a>,
+    done: Mended,
+}
+
+impl Check<'_> {
+    fn run(&mut self, answer: &str) -> Result<(), Reason> {
+        let (clean, secrets) = redact(answer);
+        self.done.mends.secrets = secrets;
+        let text = unfenced(clean.trim());
+        if text.is_empty() {
+            return Err(Reason::Empty);
+        }
+        if is_refusal(text) || body(text, self.rules).is_some_and(|body| is_refusal(&body)) {
+            return Err(Reason::Refusal);
+        }
+        let lines = self.without_echoes(text)?;
+        let lines = self.without_talk(&lines)?;
+        let mut lines = self.mended(&lines);
+        if self.rules.cut {
+            self.drop_half_line(&mut lines);
+        }
+        if !lines.iter().any(|line| says_something(line)) {
+            return Err(Reason::NothingLeft);
+        }
+        self.done.text = joined(&lines);
+        let longer = self.rules.largest.is_some_and(|most| {
+            self.rules
+                .counter
+                .count_up_to(&self.done.text, most)
+                .is_none()
+        });
+        if longer { Err(Reason::Longer) } else { Ok(()) }
+    }
+
+    fn without_echoes(&mut self, text: &str) -> Result<Vec<String>, Reason> {
+        let prompt = shape::Prompt::new(self.rules.prompt);
+        let mut kept = Vec::new();
+        for line in text.lines() {
+            if prompt.has(line) {
+                self.done.mends.echoes += 1;
+            } else {
+                kept.push(line.trim_end().to_owned());
+            }
+        }
+        let says = kept.iter().any(|line| says_something(line));
+        if says { Ok(kept) } else { Err(Reason::Echo) }
+    }
+
+    /// Only the sections, under the headings as they were asked for.
+    fn without_talk(&mut self, lines: &[String]) -> Result<Vec<String>, Reason> {
+        let headings = self.rules.headings;
+        let end = shape::end_of_summary(lines);
+        let (lines, beyond) = lines.split_at(end.unwrap_or(lines.len()));
+        self.done.mends.talk += beyond.iter().filter(|line| !line.is_empty()).count();
+        let mut kept = Vec::new();
+        let mut found: HashSet<&str> = HashSet::new();
+        for line in lines {
+            let heading = shape::heading(line, headings);
+            if let Some(heading) = heading {
+                found.insert(heading);
+                kept.push(format!("## {heading}"));
+            } else if !headings.is_empty() && found.is_empty() || shape::offers(line) {
+                self.done.mends.talk += usize::from(!line.is_empty());
+            } else {
+                kept.push(line.clone());
+            }
+        }
+        let is_talk = end.is_some() || shape::answers(&lines.join("\n"));
+        if !headings.is_empty() && found.is_empty() {
+            return Err(if is_talk {
+                Reason::Continuation
+            } else {
+                Reason::NoSection
+            });
+        }
+        if headings.is_empty() && is_talk || !kept.iter().any(|line| says_something(line)) {
+            return Err(Reason::Continuation);
+        }
+        let missing = headings
+            .iter()
+            .filter(|heading| !found.contains(heading.as_str()));
+        self.done.missing = missing.cloned().collect();
+        Ok(kept)
+    }
+
+    /// Line by line: repeats, commands, quotes, identifiers. A section that comes
+    /// again goes on where it was left.
+    fn mended(&mut self, lines: &[String]) -> Vec<String> {
+        let mut times = HashMap::new();
+        let mut sections: Vec<Vec<String>> = vec![Vec::new()];
+        let (mut now, mut area) = (0, Area::Other);
+        let mut in_code = false;
+        for line in lines {
+            if shape::is_heading(line) {
+                area = shape::area(line);
+                let is_asked = self.rules.headings.iter().any(|h| line[3..] == **h);
+                let there = sections
+                    .iter()
+                    .position(|lines| lines.first() == Some(line));
+                if let Some(there) = there.filter(|_| is_asked) {
+                    now = there;
+                    self.done.mends.repeats += 1;
+                } else {
+                    now = sections.len();
+                    sections.push(vec![line.clone()]);
+                }
+                continue;
+            }
+            let Some(line) = self.line(line, area) else {
+                continue;
+            };
+            in_code ^= line.trim_start().starts_with("```");
+            if !in_code && is_repeat(&line, &sections[now], &mut times) {
+                self.done.mends.repeats += 1;
+            } else {
+                sections[now].push(line);
+            }
+        }
+        sections.concat()
+    }
+
+    /// The last line of an answer that was cut off, unless it is whole or all there is.
+    fn drop_half_line(&mut self, lines: &mut Vec<String>) {
+        let Some(last) = lines.iter().rposition(|line| !line.is_empty()) else {
+            return;
+        };
+        let is_whole =
+            lines[last].ends_with(['.', '。', '!', '！', '?', '？', ')', '`', '|', '"', '”']);
+        if !is_whole && lines[..last].iter().any(|line| says_something(line)) {
+            lines.truncate(last);
+            self.done.mends.halves += 1;
+        }
+    }
+
+    fn line(&mut self, line: &str, area: Area) -> Option<String> {
+        let mends = &mut self.done.mends;
+        let mut text = line.to_owned();
+        if area == Area::Asks {
+            let quoted = quotes::check(line, self.source);
+            mends.quotes_mended += quoted.mended;
+            mends.quotes_removed += quoted.removed;
+            text = quoted.line?;
+        }
+        if commands::is_unsupported(&text, area, self.source) {
+            mends.commands += 1;
+            return None;
+        }
+        let invented = identifiers::invented(&text, self.source.identifiers());
+        for (range, kind) in invented.into_iter().rev() {
+            let rest = &text[range.end..];
+            let closing = rest.len()
+                - rest
+                    .trim_start_matches(['`', '"', '”', '*', ')', '」'])
+                    .len();
+            let end = range.end + closing;
+            match kind {
+                Kind::Number => mends.numbers += 1,
+                _ if text[end..].trim_start().starts_with(UNVERIFIED) => {}
+                Kind::Url => {
+                    text.replace_range(range, NO_ADDRESS);
+                    mends.unverified += 1;
+                }
+                Kind::Path | Kind::Id => {
+                    text.insert_str(end, &format!(" {UNVERIFIED}"));
+                    mends.unverified += 1;
+                }
+            }
+        }
+        Some(text)
+    }
+}
+
+/// Bytes of a line that is no coincidence.
+const LONG_LINE: usize = 24;
+
+/// Stands for an address that is not in the record.
+const NO_ADDRESS: &str = "(an address that is not in the record was removed)";
+
+/// Without a code fence around all of it.
+fn unfenced(text: &str) -> &str {
+    let inner = text
+        .strip_prefix("```")
+        .and_then(|rest| rest.strip_suffix("```"))
+        .and_then(|rest| rest.split_once('\n'))
+        .filter(|(language, inner)| language.len() < 12 && !inner.contains("\n```"));
+    inner.map_or(text, |(_, inner)| inner.trim())
+}
+
+/// What is said under the headings.
+fn body(text: &str, rules: &Rules<'_>) -> Option<String> {
+    let is_heading =
+        |line: &&str| shape::is_heading(line) || shape::heading(line, rules.headings).is_some();
+    let lines: Vec<&str> = text.lines().filter(|line| !is_heading(line)).collect();
+    let body = lines.join("\n");
+    (!body.trim().is_empty()).then(|| body.trim().to_owned())
+}
+
+fn says_something(line: &str) -> bool {
+    !shape::is_heading(line) && line.chars().any(char::is_alphanumeric)
+}
+
+/// A line that has just been there, or a long one that comes the third time: small
+/// models go in circles. `None.` may stand under every heading.
+fn is_repeat(line: &str, kept: &[String], times: &mut HashMap<String, usize>) -> bool {
+    let word = commands::without_bullet(line)
+        .trim_end_matches(['.', '。'])
+        .to_lowercase();
+    if ["none", "无", "n/a"].contains(&word.as_str()) || !says_something(line) {
+        return false;
+    }
+    let just = kept.iter().rev().find(|line| !line.is_empty());
+    if just.is_some_and(|just| just == line) {
+        return true;
+    }
+    let times = times.entry(line.to_owned()).or_default();
+    *times += 1;
+    *times > 2 && line.len() >= LONG_LINE
+}
+
+/// Lines, with no more than one blank between.
+fn joined(lines: &[String]) -> String {
+    let mut text = String::new();
+    let mut blank = true;
+    for line in lines {
+        if line.is_empty() {
+            if !blank {
+                text.push('\n');
+            }
+            blank = true;
+            continue;
+        }
+        if !blank && shape::is_heading(line) {
+            text.push('\n');
+        }
+        text.push_str(line);
+        text.push('\n');
+        blank = false;
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+impl Mends {
+    /// All of them; numbers are only counted.
+    pub fn total(&self) -> usize {
+        self.echoes
+            + self.talk
+            + self.repeats
+            + self.halves
+            + self.commands
+            + self.quotes_mended
+            + self.quotes_removed
+            + self.unverified
+            + self.secrets
+    }
+}
+
+impl fmt::Display for Mends {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [
+            (self.echoes, "lines of the prompt removed"),
+            (self.talk, "lines of talk removed"),
+            (self.repeats, "repeated lines removed"),
+            (self.halves, "half a line removed"),
+            (self.commands, "commands without support removed"),
+            (self.quotes_mended, "quotes put right"),
+            (self.quotes_removed, "invented quotes removed"),
+            (self.unverified, "identifiers marked or removed"),
+            (self.numbers, "numbers not in the record"),
+            (self.secrets, "secrets removed"),
+        ];
+        let said: Vec<String> = parts
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{what}: {count}"))
+            .collect();
+        f.write_str(&said.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,322 @@
+//! The shape of an answer: headings, echoes, and what is no summary at all.
+
+use std::collections::HashSet;
+
+use super::Area;
+use super::commands::{has_chinese, without_bullet};
+use super::missing::plain as plain_heading;
+use crate::text::one_line;
+
+/// The heading of `headings` that a line is, however it is dressed up: `## X`,
+/// `**X**`, `X:`, `1. X`.
+pub(super) fn heading<'h>(line: &str, headings: &'h [String]) -> Option<&'h str> {
+    let is_marked = line.trim_start().starts_with('#')
+        || line.contains("**")
+        || line.trim_end().ends_with([':', '：']);
+    let bare = plain_heading(line);
+    let found = headings
+        .iter()
+        .find(|heading| plain_heading(heading) == bare)?;
+    (is_marked || line.trim() == found).then_some(found)
+}
+
+/// Whether a line is some heading.
+pub(super) fn is_heading(line: &str) -> bool {
+    let rest = line.trim_start_matches('#');
+    rest.len() < line.len() && rest.starts_with(' ')
+}
+
+/// What stands under a heading.
+pub(super) fn area(heading: &str) -> Area {
+    const DONE: &[&str] = &[
+        "done",
+        "complete",
+        "change",
+        "current",
+        "status",
+        "state",
+        "debug",
+        "decision",
+        "overview",
+        "technical",
+        "detail",
+        "已完成",
+        "决策",
+        "结论",
+        "变更",
+    ];
+    const ASKS: &[&str] = &[
+        "goal",
+        "request",
+        "ask",
+        "pending",
+        "open",
+        "todo",
+        "next",
+        "user",
+        "preference",
+        "constraint",
+        "目标",
+        "待",
+        "请求",
+        "需求",
+        "偏好",
+        "约束",
+        "下一步",
+    ];
+    let heading = heading.to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| heading.contains(word));
+    if has(ASKS) {
+        Area::Asks
+    } else if has(DONE) {
+        Area::Done
+    } else {
+        Area::Other
+    }
+}
+
+/// The prompt, to be found again in an answer.
+pub(super) struct Prompt {
+    lines: HashSet<String>,
+    text: String,
+}
+
+impl Prompt {
+    pub(super) fn new(text: &str) -> Self {
+        let lines = text.lines().filter(|line| !is_heading(line.trim()));
+        let lines: Vec<String> = lines.map(plain).collect();
+        Self {
+            text: lines.join(" "),
+            lines: lines.into_iter().filter(|line| is_long(line)).collect(),
+        }
+    }
+
+    /// Whether a line is one of the prompt's, or a good part of one, or a frame.
+    pub(super) fn has(&self, line: &str) -> bool {
+        const FRAMES: [&str; 4] = [
+            "<record>",
+            "</record>",
+            "<earlier-summary>",
+            "</earlier-summary>",
+        ];
+        let plain = plain(line);
+        let is_part = plain.split_whitespace().count() >= 6 && self.text.contains(&plain);
+        FRAMES.contains(&line.trim()) || is_part || self.lines.contains(&plain)
+    }
+}
+
+/// A line of a few words may be a sentence of the summary as well.
+fn is_long(line: &str) -> bool {
+    line.split_whitespace().count() >= 4 || has_chinese(line) && line.chars().count() >= 8
+}
+
+fn plain(line: &str) -> String {
+    one_line(without_bullet(line)).to_lowercase()
+}
+
+/// The line at which an answer begins to go on with the conversation instead of
+/// telling of it: a label of the record, the markup of a tool call, or turns of a
+/// chat; one line `User: …` may be a remark.
+pub(super) fn end_of_summary(lines: &[String]) -> Option<usize> {
+    let mut turns = lines.iter().enumerate().filter(|(_, line)| is_turn(line));
+    let turn = turns.next().filter(|_| turns.next().is_some());
+    let markup = lines.iter().position(|line| goes_on(line));
+    markup.into_iter().chain(turn.map(|(at, _)| at)).min()
+}
+
+fn goes_on(line: &str) -> bool {
+    const MARKUP: &[&str] = &[
+        "<tool_call",
+        "<function",
+        "<|im_start|>",
+        "<|start_header_id|>",
+        "<|eot_id|>",
+        "<invoke",
+        "[tool_calls]",
+        "```tool",
+        "{\"name\":",
+        "{\"tool\":",
+        "<tool_use",
+        "[inst]",
+    ];
+    const LABELS: &[&str] = &[
+        "[user]",
+        "[assistant]",
+        "[system]",
+        "[tool result",
+        "[tool error",
+        "[assistant calls",
+    ];
+    let line = line.trim().trim_start_matches("**").to_lowercase();
+    let begins = |words: &[&str]| words.iter().any(|word| line.starts_with(word));
+    begins(MARKUP) || begins(LABELS)
+}
+
+fn is_turn(line: &str) -> bool {
+    const TURNS: &[&str] = &[
+        "user:",
+        "human:",
+        "assistant:",
+        "user：",
+        "assistant：",
+        "用户：",
+        "助手：",
+    ];
+    let line = line.trim().trim_start_matches("**").to_lowercase();
+    TURNS.iter().any(|turn| line.starts_with(turn))
+}
+
+/// The first words of one who answers instead of summing up.
+pub(super) fn answers(text: &str) -> bool {
+    const OPENINGS: &[&str] = &[
+        "sure",
+        "certainly",
+        "of course",
+        "absolutely",
+        "i'll ",
+        "i will ",
+        "let me ",
+        "i'd be happy",
+        "i would be happy",
+        "great question",
+        "hello",
+        "hi!",
+        "hi,",
+        "hi there",
+        "thank you",
+        "thanks for",
+        "no problem",
+        "how can i",
+        "好的",
+        "当然",
+        "没问题",
+        "让我",
+        "我来",
+        "我会",
+        "你好",
+        "您好",
+        "谢谢",
+    ];
+    let text = text.trim_start().to_lowercase().replace('’', "'");
+    OPENINGS.iter().any(|opening| text.starts_with(opening))
+}
+
+/// What a helpful model puts at the end.
+pub(super) fn offers(line: &str) -> bool {
+    const OFFERS: &[&str] = &[
+        "let me know",
+        "would you like",
+        "do you want me",
+        "is there anything",
+        "feel free to",
+        "i hope this",
+        "if you need",
+        "if you have any",
+        "shall i ",
+        "如果您",
+        "如果你需要",
+        "如需",
+        "需要我",
+        "希望这",
+        "请告诉我",
+    ];
+    let line = line.trim().to_lowercase();
+    OFFERS.iter().any(|offer| line.starts_with(offer))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Area;
+    use super::{Prompt, answers, area, end_of_summary, heading, offers};
+
+    #[test]
+    fn headings_are_known_in_every_dress() {
+        let headings = ["任务目标".to_owned(), "Next Step".to_owned()];
+        for line in [
+            "## 任务目标",
+            "**任务目标**",
+            "任务目标：",
+            "1. **任务目标**",
+            "### 任务目标 ##",
+            "任务目标",
+        ] {
+            assert_eq!(heading(line, &headings), Some("任务目标"), "{line}");
+        }
+        assert_eq!(heading("# next step:", &headings), Some("Next Step"));
+        for line in ["the next step", "- next step is unclear", "next step"] {
+            assert_eq!(heading(line, &headings), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn sections_of_requests_are_told_from_those_of_what_was_done() {
+        for asks in [
+            "Goal",
+            "Open Requests",
+            "Pending Tasks",
+            "User Preferences",
+            "待处理",
+            "任务目标",
+        ] {
+            assert_eq!(area(asks), Area::Asks, "{asks}");
+        }
+        for done in [
+            "Done",
+            "Code Changes",
+            "Current Status",
+            "Key Decisions",
+            "已完成",
+            "关键决策",
+        ] {
+            assert_eq!(area(done), Area::Done, "{done}");
+        }
+    }
+
+    #[test]
+    fn lines_of_the_prompt_are_known_again() {
+        let prompt = Prompt::new(
+            "## Goal\nWhat the user wants in the end.\nOk then.\n\nNow write the summary.",
+        );
+        assert!(prompt.has("- what the user  wants in the end."));
+        assert!(prompt.has("Now write the summary."));
+        assert!(prompt.has("<record>"));
+        // Cut off, or one sentence of a paragraph.
+        let prompt =
+            Prompt::new("First one thing. What is open: requests not yet dealt with, and so on.");
+        assert!(prompt.has("What is open: requests not yet dealt"));
+        assert!(!prompt.has("What is open: requests"));
+        let prompt = Prompt::new("## Goal\nWhat the user wants in the end.\nOk then.");
+        assert!(
+            !prompt.has("Ok then.")
+                && !prompt.has("## Goal")
+                && !prompt.has("What the user wants: speed")
+        );
+    }
+
+    #[test]
+    fn conversation_is_no_summary() {
+        let end = |lines: &[&str]| {
+            let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+            end_of_summary(&lines)
+        };
+        for line in [
+            "[user]",
+            "<tool_call>",
+            "{\"name\": \"ls\"}",
+            "[assistant calls ls]",
+        ] {
+            assert_eq!(end(&["so", line]), Some(1), "{line}");
+        }
+        assert_eq!(end(&["so", "User: hi", "助手：好的", "[user]"]), Some(1));
+        for line in [
+            "- the user said hi",
+            "[src/main.rs] was changed",
+            "users: 3",
+            "User: likes tabs",
+        ] {
+            assert_eq!(end(&["so", line]), None, "{line}");
+        }
+        assert!(answers("Sure, I can do that") && answers("好的，我来") && !answers("## Goal"));
+        assert!(offers("Let me know if …") && offers("如需更多") && !offers("- let the user know"));
+    }
+}
