@@ -2,10 +2,13 @@
 
 mod arguments;
 mod context;
+mod done;
 mod facts;
 pub(crate) mod identifier;
 pub(crate) mod index;
 mod item;
+mod items;
+mod said;
 mod segment;
 
 use std::fmt::Write as _;
@@ -14,8 +17,10 @@ use ctx_transcript::redact::redact;
 use ctx_transcript::{Call, Message, Part, Role};
 
 use arguments::leaves;
+use done::Done;
 pub(crate) use facts::Origin;
 use index::Index;
+use items::Items;
 pub use item::{Item, Kind, State};
 
 /// Arguments up to this length stand in one line with their call.
@@ -36,7 +41,8 @@ pub enum Place {
 #[derive(Debug, Default)]
 pub struct Ledger {
     pub(crate) index: Index,
-    items: Vec<Item>,
+    items: Items,
+    done: Done,
     requests: u32,
     redacted: usize,
 }
@@ -93,7 +99,7 @@ impl Ledger {
     /// What was asked, settled, left open, went wrong, was read and changed: in the
     /// order of the session.
     pub fn items(&self) -> &[Item] {
-        &self.items
+        self.items.all()
     }
 
     /// How many secrets were taken out.
@@ -109,16 +115,41 @@ impl Ledger {
                     Role::Tool | Role::Function => Origin::Result,
                     _ => Origin::Said,
                 };
+                if quotable && matches!(role, Role::User | Role::Assistant) {
+                    self.add_said(text, role, line);
+                }
                 self.add_text(text, line, origin, quotable);
             }
-            Part::Call(call) => self.add_call(call, line, quotable),
+            Part::Call(call) => {
+                if quotable {
+                    self.done.call(call, line, &mut self.items);
+                }
+                self.add_call(call, line, quotable);
+            }
             Part::Result(result) => {
+                if quotable {
+                    self.done.result(result, line, &mut self.items);
+                }
                 for text in result.parts.iter().filter_map(text_of) {
                     self.add_text(text, line, Origin::Result, quotable);
                 }
             }
             Part::Reasoning(_) | Part::Media(_) | Part::Opaque(_) => {}
         }
+    }
+
+    fn add_said(&mut self, text: &str, role: Role, line: u64) {
+        let (clean, _) = redact(text);
+        let items = &mut self.items;
+        said::read(&clean, role, |kind, text| {
+            items.add(Item {
+                kind,
+                text: text.to_owned(),
+                line,
+                state: State::Current,
+                changed: false,
+            });
+        });
     }
 
     fn add_text(&mut self, text: &str, line: u64, origin: Origin, quotable: bool) {
