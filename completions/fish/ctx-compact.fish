@@ -18,8 +18,8 @@ complete -c ctx-compact -l keep-turns -d 'Keep the last N turns: a user message 
 complete -c ctx-compact -l keep-tokens -d 'Keep the last messages that hold N tokens or more' -r
 complete -c ctx-compact -l pin -d 'Keep these records: role:NAME, line:N, line:N-M or re:REGEX' -r
 complete -c ctx-compact -l target-tokens -d 'Do not be content with more than N tokens in all [default: the policy\'s]' -r
-complete -c ctx-compact -l max-attempts -d 'Leave a session alone after N runs in a row that made it no smaller, until it has grown [default: the policy\'s]' -r
-complete -c ctx-compact -l cache-ttl -d 'Prune only when the last call is older, where the policy prunes at all: 5m, 90s or 1h [default: the policy\'s]' -r
+complete -c ctx-compact -l max-attempts -d 'Leave a session alone after N runs in vain [default: the policy\'s]' -r
+complete -c ctx-compact -l cache-ttl -d 'Prune only when the last call is older: 5m or 1h [default: the policy\'s]' -r
 complete -c ctx-compact -l last-call -d 'When the last call was, if the records do not tell' -r
 complete -c ctx-compact -l encoding -d 'Count tokens with this encoding [default: the model\'s, else `o200k_base`]' -r -f -a "o200k_base\t''
 o200k_harmony\t''
@@ -35,7 +35,7 @@ complete -c ctx-compact -l header -d 'Begin the message with this line; it marks
 complete -c ctx-compact -l role -d 'Role of the message; user where the dialect allows no other' -r -f -a "user\t'A message of the user'
 assistant\t'A message of the model'
 system\t'A system message'"
-complete -c ctx-compact -l safeguard -d 'Check what a model writes, ask once more, then keep less [default: the policy\'s]' -r -f -a "true\t''
+complete -c ctx-compact -l safeguard -d 'Check what a model writes, ask again, keep less [default: the policy\'s]' -r -f -a "true\t''
 false\t''"
 complete -c ctx-compact -l llm-url -d 'Server to ask; without one nothing is ever sent' -r
 complete -c ctx-compact -l llm-api -d 'API of the server [default: by the URL: anthropic where host or path name it, else openai]' -r -f -a "openai\t'Chat completions, as many servers speak them'
@@ -43,13 +43,14 @@ anthropic\t'Anthropic messages'"
 complete -c ctx-compact -l llm-model -d 'Model to ask for' -r
 complete -c ctx-compact -l llm-window -d 'Window of the model in tokens; a longer input is summed up in parts [default: the model\'s, else 32000]' -r
 complete -c ctx-compact -l llm-timeout -d 'Seconds until one answer must be there' -r
-complete -c ctx-compact -l llm-retries -d 'Ask again up to N times when there is no answer that can be used [default: 3, or the policy\'s]' -r
-complete -c ctx-compact -l llm-backoff -d 'Seconds to wait before the first time; before the n-th, n times as long [default: 1, or the policy\'s]' -r
+complete -c ctx-compact -l llm-retries -d 'Ask again up to N times when no usable answer comes [default: 3, or the policy\'s]' -r
+complete -c ctx-compact -l llm-backoff -d 'Wait before asking again, n times as long before the n-th time [default: 1, or the policy\'s]' -r
 complete -c ctx-compact -l template -d 'Prompt: sanbot (four sections), synapse or default (eight), or a file' -r
 complete -c ctx-compact -l instructions -d 'What the summary shall stress' -r
 complete -c ctx-compact -l record -d 'Save each question and its answer in this directory, without the key' -r -F
 complete -c ctx-compact -l replay -d 'Take the answers from this directory and ask no server' -r -F
-complete -c ctx-compact -l on-failure -d 'What to do when no model answers' -r -f -a "rule\t'Take the rule summary, and say so'
+complete -c ctx-compact -l on-failure -d 'What to do when no model answers' -r -f -a "extractive\t'Take the extractive summary, and say so'
+rule\t'Take the rule summary, and say so'
 fail\t'Fail, and write nothing'"
 complete -c ctx-compact -l dialect -d 'Read the records as this dialect instead of detecting it' -r -f -a "chat\t''
 anthropic\t''"

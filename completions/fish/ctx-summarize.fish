@@ -1,6 +1,12 @@
-complete -c ctx-summarize -l method -d 'How to sum up' -r -f -a "rule\t'Counts and quotes, offline'
+complete -c ctx-summarize -l method -d 'How to sum up' -r -f -a "extractive\t'Quotes what is most likely to be needed, offline'
+rule\t'Counts and quotes, offline'
 llm\t'Asks a language model'"
 complete -c ctx-summarize -l summary-tokens -d 'Length of the summary in tokens' -r
+complete -c ctx-summarize -l budget -d 'Tokens of the whole output: system messages, summary and latest messages' -r
+complete -c ctx-summarize -l keep-messages -d 'With --budget: keep at least the last N messages' -r
+complete -c ctx-summarize -l keep-turns -d 'With --budget: keep at least the last N turns' -r
+complete -c ctx-summarize -l keep-tokens -d 'With --budget: keep at least the last messages that hold N tokens' -r
+complete -c ctx-summarize -l pin -d 'With --budget: keep the records that match; may be repeated' -r
 complete -c ctx-summarize -l header -d 'Begin the message with this line; it marks an earlier summary, too' -r
 complete -c ctx-summarize -l role -d 'Role of the message; user where the dialect allows no other' -r -f -a "user\t'A message of the user'
 assistant\t'A message of the model'
@@ -12,13 +18,14 @@ anthropic\t'Anthropic messages'"
 complete -c ctx-summarize -l llm-model -d 'Model to ask for' -r
 complete -c ctx-summarize -l llm-window -d 'Window of the model in tokens; a longer input is summed up in parts [default: the model\'s, else 32000]' -r
 complete -c ctx-summarize -l llm-timeout -d 'Seconds until one answer must be there' -r
-complete -c ctx-summarize -l llm-retries -d 'Ask again up to N times when there is no answer that can be used [default: 3, or the policy\'s]' -r
-complete -c ctx-summarize -l llm-backoff -d 'Seconds to wait before the first time; before the n-th, n times as long [default: 1, or the policy\'s]' -r
+complete -c ctx-summarize -l llm-retries -d 'Ask again up to N times when no usable answer comes [default: 3, or the policy\'s]' -r
+complete -c ctx-summarize -l llm-backoff -d 'Wait before asking again, n times as long before the n-th time [default: 1, or the policy\'s]' -r
 complete -c ctx-summarize -l template -d 'Prompt: sanbot (four sections), synapse or default (eight), or a file' -r
 complete -c ctx-summarize -l instructions -d 'What the summary shall stress' -r
 complete -c ctx-summarize -l record -d 'Save each question and its answer in this directory, without the key' -r -F
 complete -c ctx-summarize -l replay -d 'Take the answers from this directory and ask no server' -r -F
-complete -c ctx-summarize -l on-failure -d 'What to do when no model answers' -r -f -a "rule\t'Take the rule summary, and say so'
+complete -c ctx-summarize -l on-failure -d 'What to do when no model answers' -r -f -a "extractive\t'Take the extractive summary, and say so'
+rule\t'Take the rule summary, and say so'
 fail\t'Fail, and write nothing'"
 complete -c ctx-summarize -l dialect -d 'Read the records as this dialect instead of detecting it' -r -f -a "chat\t''
 anthropic\t''"

@@ -107,23 +107,6 @@ fn a_second_compaction_has_nothing_to_do_and_a_later_one_carries_the_summary_ove
 }
 
 #[test]
-fn only_what_is_due_is_compacted() {
-    for (count, due) in [(79, false), (80, false), (81, true)] {
-        let before = session(count);
-        let done = compact(&before)
-            .args(["--if-due", "--json", "--preset", "sanbot", "s.jsonl"])
-            .stdout_any()
-            .run();
-        let report: serde_json::Value =
-            serde_json::from_slice(&done.stdout).expect("a JSON object");
-        let expected = if due { "compacted" } else { "not-due" };
-        assert_eq!(report["outcome"], expected, "{count}");
-        assert_eq!(report["previousMessages"], count, "{report}");
-        assert_eq!(done.read("s.jsonl") == before.as_bytes(), !due);
-    }
-}
-
-#[test]
 fn a_target_out_of_reach_changes_nothing_and_is_not_tried_for_ever() {
     let before = session(30);
     let args = ["--target-tokens", "100", "s.jsonl"];
@@ -229,6 +212,47 @@ fn a_preview_and_a_policy_that_is_off_touch_nothing() {
         .run();
     assert_eq!(done.read("s.jsonl"), before.as_bytes());
     assert!(no_store(done.dir()));
+}
+
+/// Line numbers are those of the session as it came, though pruning leaves an empty
+/// message out before the records have zones.
+#[test]
+fn a_preview_tells_zones_lines_and_what_leaves() {
+    let call = "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"a\",\"type\":\"function\",\"function\":{\"name\":\"ls\",\"arguments\":\"{}\"}}]}\n\
+                {\"role\":\"tool\",\"tool_call_id\":\"a\",\"content\":\"1\"}\n";
+    let earlier = "{\"role\":\"user\",\"name\":\"ctx_summary\",\"content\":\"it began\"}\n";
+    let empty = "{\"role\":\"assistant\",\"content\":\"\"}\n";
+    let before = format!(
+        "{SYSTEM}{earlier}{}{call}{{\"type\":\"progress\"}}\n{empty}{}",
+        messages(0, 5),
+        messages(6, 20)
+    );
+    let preview = |case: Case| {
+        let case = case.args(["-n", "--json", "--keep-messages", "4", "--pin", "line:4"]);
+        let case = case.env("CTX_PRUNE_MIN_GAIN", "0").stdout_any();
+        let report: serde_json::Value =
+            serde_json::from_slice(&case.run().stdout).expect("a JSON object");
+        let zone = |n: usize| report["plan"]["zones"][n].clone();
+        let lines = [0, 1, 2].map(|n| zone(n)["lines"].to_string());
+        assert_eq!(zone(1)["records"], 18, "{report}");
+        assert_eq!(zone(2)["messages"], 5, "{report}");
+        (lines, report["plan"]["leaving"].clone())
+    };
+    let (lines, leaving) = preview(compact(&before).args(["s.jsonl"]));
+    assert_eq!(
+        lines,
+        ["[[1,1]]", "[[2,3],[5,10],[12,21]]", "[[4,4],[22,25]]"]
+    );
+    let counts = |recoverable: u64| {
+        serde_json::json!({
+            "userMessages": 8, "modelMessages": 7, "toolResults": 1, "otherLines": 2,
+            "carriedOver": 1, "recoverable": recoverable,
+        })
+    };
+    assert_eq!(leaving, counts(19));
+    // Of what a filter leaves out there is no snapshot.
+    let (_, leaving) = preview(Case::new(CTX_COMPACT).stdin(before.as_str()));
+    assert_eq!(leaving, counts(0));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod check;
 mod compact;
 mod compact_live;
+mod compact_presets;
 mod compact_reports;
 mod compact_sessions;
 mod conventions;

@@ -422,7 +422,7 @@ fn a_handle_a_path_and_a_hash_show_the_original() {
     let text = "one line\n".repeat(334);
     let hash = sha256(&log("one"));
     let path = place.file(&log("one")).display().to_string();
-    let handle = format!("[ctx:{} 3006 bytes 1002 tokens]", &hash[..12]);
+    let handle = format!("⟦ctx:{} 3006 bytes 1002 tokens⟧", &hash[..12]);
     for wanted in [&hash, &hash[..8], path.as_str(), handle.as_str()] {
         for session in [&["-s", "demo"][..], &[]] {
             offload(place.dir())
@@ -454,7 +454,7 @@ fn a_result_in_a_snapshot_is_shown_too() {
         .stdout(session())
         .run();
     let handle = format!(
-        "[ctx:{} 3006 bytes 1002 tokens]",
+        "⟦ctx:{} 3006 bytes 1002 tokens⟧",
         &sha256(&log("two"))[..12]
     );
     offload(place.dir())

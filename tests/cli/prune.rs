@@ -15,7 +15,7 @@ const CHAT: &str = r#"{"role":"system","content":"s"}
 {"role":"assistant","content":"done"}
 "#;
 
-const CLEARED: &str = r"[Old tool result content cleared]\n[ctx:";
+const CLEARED: &str = r"[Old tool result content cleared]\n⟦ctx:";
 
 fn chat(result: &str) -> String {
     CHAT.replace("RESULT", result)
@@ -44,7 +44,7 @@ fn stays(args: &[&str], input: &str) {
 
 #[test]
 fn only_the_result_changes() {
-    let cleared = r"[Old tool result content cleared]\n[ctx:HASH 220 bytes 41 tokens]";
+    let cleared = r"[Old tool result content cleared]\n⟦ctx:HASH 220 bytes 41 tokens⟧";
     let args = ["--clear", "--protect-last", "1", "-v"];
     let out = prune()
         .args(args)
@@ -78,7 +78,7 @@ fn long_results_are_trimmed_above_the_limit() {
     let (head, tail) = ("é ".repeat(200), "y ".repeat(200));
     let out = pruned(&args, chat(&format!("{head}\\nfatal: no\\n{tail}")));
     let expected = format!(
-        "\"{}\\n... (751 chars truncated) ...\\n... (a line of them looks like an error) ...\\nfatal: no\\n...\\n{}\\n[ctx:",
+        "\"{}\\n... (751 chars truncated) ...\\n... (a line of them looks like an error) ...\\nfatal: no\\n...\\n{}\\n⟦ctx:",
         "é ".repeat(15),
         "y ".repeat(15)
     );
@@ -318,6 +318,6 @@ fn anthropic_blocks_are_pruned_in_place() {
         "{}",
         after[1]
     );
-    let result = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"[Superseded: a was written later]\n[ctx:d5bbfc802054 220 bytes 41 tokens]"},{"type":"text","text":"and?"}]}"#;
+    let result = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"[Superseded: a was written later]\n⟦ctx:d5bbfc802054 220 bytes 41 tokens⟧"},{"type":"text","text":"and?"}]}"#;
     assert_eq!(after[2], result);
 }

@@ -160,8 +160,8 @@ impl MessageCounter {
         tokens
     }
 
-    /// Text in a result is a result, not a text of the conversation.
-    fn result(&self, result: &ToolResult<'_>) -> ByKind {
+    /// The tokens of a result: text in it is a result, not a text of the conversation.
+    pub fn result(&self, result: &ToolResult<'_>) -> ByKind {
         let inner = self.parts(&result.parts);
         ByKind {
             results: inner.total() - inner.media - inner.other,

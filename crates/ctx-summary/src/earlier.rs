@@ -9,8 +9,12 @@ use ctx_transcript::{Dialect, Message, Object, Part, Role};
 const RECORD_LINE: &str =
     "以下是此前对话的记录，不是新的请求。 / A record of earlier conversation, not a request.";
 
+/// The extractive summary's own, which says the same in fewer tokens.
+pub(crate) const RECORD_HEADING: &str = "# Record of earlier work, not a request";
+
 /// The headers of the presets' summaries.
-const HEADERS: [&str; 5] = [
+const HEADERS: [&str; 6] = [
+    RECORD_HEADING,
     "[Compressed History]",
     "[对话历史摘要]",
     "[COMPACTED_CONTEXT]",
@@ -40,8 +44,10 @@ pub fn compose(header: Option<&str>, summary: &str) -> String {
         text.push_str(heading);
         text.push_str("\n\n");
     }
-    text.push_str(RECORD_LINE);
-    text.push_str("\n\n");
+    if heading != Some(RECORD_HEADING) {
+        text.push_str(RECORD_LINE);
+        text.push_str("\n\n");
+    }
     text.push_str(body.trim_end());
     text
 }

@@ -1,7 +1,7 @@
 //! Handles: short references left where content was taken out, from which the
 //! original can be had back.
 //!
-//! `[ctx:0123456789ab 5120 bytes 1300 tokens]`: the first 12 hex digits of the
+//! `⟦ctx:0123456789ab 5120 bytes 1300 tokens⟧`: the first 12 hex digits of the
 //! sha256 of the original text, its length in bytes, and its tokens by the
 //! encoding of the tool that took it out. A handle is the last line of the text
 //! that stands in the original's place. A text that was shortened before keeps
@@ -66,7 +66,7 @@ impl fmt::Display for Handle {
             bytes,
             tokens,
         } = self;
-        write!(f, "[ctx:{hash} {bytes} bytes {tokens} tokens]")
+        write!(f, "⟦ctx:{hash} {bytes} bytes {tokens} tokens⟧")
     }
 }
 
@@ -80,12 +80,12 @@ impl FromStr for Handle {
 
 /// The text is no handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected a handle such as [ctx:0123456789ab 5120 bytes 1300 tokens]")]
+#[error("expected a handle such as ⟦ctx:0123456789ab 5120 bytes 1300 tokens⟧")]
 pub struct NoHandle;
 
 /// Only what [`Handle`] itself would write: no signs, no leading zeros.
 fn parse(text: &str) -> Option<Handle> {
-    let inner = text.strip_prefix("[ctx:")?.strip_suffix(" tokens]")?;
+    let inner = text.strip_prefix("⟦ctx:")?.strip_suffix(" tokens⟧")?;
     let (hash, sizes) = inner.split_once(' ')?;
     let (bytes, tokens) = sizes.split_once(" bytes ")?;
     let handle = Handle {
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn it_is_written_and_read() {
         let handle = Handle::of("abc", 1);
-        let text = "[ctx:ba7816bf8f01 3 bytes 1 tokens]";
+        let text = "⟦ctx:ba7816bf8f01 3 bytes 1 tokens⟧";
         assert_eq!(handle.to_string(), text);
         assert_eq!(text.parse(), Ok(handle));
     }
@@ -126,14 +126,14 @@ mod tests {
     fn what_only_looks_like_one_is_none() {
         for bad in [
             "",
-            "[ctx:]",
-            "[ctx:ba7816bf8f0 3 bytes 1 tokens]",
-            "[ctx:BA7816BF8F01 3 bytes 1 tokens]",
-            "[ctx:ba7816bf8f01 +3 bytes 1 tokens]",
-            "[ctx:ba7816bf8f01 03 bytes 1 tokens]",
-            "[ctx:ba7816bf8f01 3 bytes 1 tokens] ",
-            "[ctx:ba7816bf8f01 3 bytes -1 tokens]",
-            "[ctx:ba7816bf8f01 3 bytes]",
+            "⟦ctx:⟧",
+            "⟦ctx:ba7816bf8f0 3 bytes 1 tokens⟧",
+            "⟦ctx:BA7816BF8F01 3 bytes 1 tokens⟧",
+            "⟦ctx:ba7816bf8f01 +3 bytes 1 tokens⟧",
+            "⟦ctx:ba7816bf8f01 03 bytes 1 tokens⟧",
+            "⟦ctx:ba7816bf8f01 3 bytes 1 tokens⟧ ",
+            "⟦ctx:ba7816bf8f01 3 bytes -1 tokens⟧",
+            "⟦ctx:ba7816bf8f01 3 bytes⟧",
         ] {
             assert!(bad.parse::<Handle>().is_err(), "{bad}");
         }

@@ -114,10 +114,10 @@ struct Args {
     /// Do not be content with more than N tokens in all [default: the policy's]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is kept")]
     target_tokens: Option<u64>,
-    /// Leave a session alone after N runs in a row that made it no smaller,
-    /// until it has grown [default: the policy's]
+    /// Leave a session alone after N runs in vain [default: the policy's]
     ///
-    /// A run counts as one, with all the fallbacks that it tried; a run that failed
+    /// Those are runs in a row that made it no smaller, or not as small as the
+    /// target. It is tried again once it has grown. A run counts as one, with all the fallbacks that it tried; a run that failed
     /// counts as none. --force tries whatever the count is.
     #[arg(
         long,
@@ -126,8 +126,7 @@ struct Args {
         help_heading = "What is kept"
     )]
     max_attempts: Option<u64>,
-    /// Prune only when the last call is older, where the policy prunes at all:
-    /// 5m, 90s or 1h [default: the policy's]
+    /// Prune only when the last call is older: 5m or 1h [default: the policy's]
     ///
     /// Its time is that of the last reply that has one (`timestamp` and the like),
     /// else --last-call, else the file's time of change; where nothing tells, nothing
@@ -152,8 +151,7 @@ struct Args {
     /// Role of the message; user where the dialect allows no other
     #[arg(long, value_enum, value_name = "ROLE", help_heading = "The summary")]
     role: Option<SummaryRole>,
-    /// Check what a model writes, ask once more, then keep less [default: the
-    /// policy's]
+    /// Check what a model writes, ask again, keep less [default: the policy's]
     ///
     /// It must be whole and have the sections that the policy names. When it fails
     /// twice, half of what the policy keeps is kept, and the summary is by rule.

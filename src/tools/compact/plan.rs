@@ -1,7 +1,7 @@
 //! What policy and flags mean for one run.
 
 use ctx_cli::{Failure, Io};
-use ctx_policy::{Fallback, Method, Mode, Policy};
+use ctx_policy::{Fallback, Method, Mode, Policy, Summary};
 use ctx_select::split::Keep;
 use ctx_select::trigger::Triggers;
 use ctx_summary::Recognizer;
@@ -15,7 +15,7 @@ use crate::session::Invalid;
 use crate::tools::offload::Template;
 use crate::tools::prune::Time;
 use crate::tools::split;
-use crate::tools::summarize::{self, LlmArgs, OnFailure, Writer};
+use crate::tools::summarize::{self, LlmArgs, Offline, OnFailure, Writer};
 
 /// One policy, and how it is applied.
 #[allow(clippy::struct_excessive_bools)] // Switches that do not depend on each other.
@@ -192,6 +192,7 @@ impl Plan {
         let encoding = self.counting.counter.encoding();
         let summary = &self.policy.summary;
         let tokens = self.summary_length(before);
+        let offline = offline(summary);
         let writer = match (rung, summary.method) {
             (Rung::Policy, Method::Llm)
                 if !self.dry_run && (self.llm.has_server() || self.model_wanted) =>
@@ -203,8 +204,8 @@ impl Plan {
                     writer
                 }
             }
-            (Rung::Policy | Rung::LessKept, _) => Writer::rule(encoding, Some(tokens)),
-            _ => Writer::rule(encoding, Some((tokens / 2).max(1))),
+            (Rung::Policy | Rung::LessKept, _) => Writer::offline(offline, encoding, Some(tokens)),
+            _ => Writer::offline(offline, encoding, Some((tokens / 2).max(1))),
         };
         Ok(summarize::Plan {
             recognizer: Recognizer::new(summary.header.as_deref()),
@@ -246,6 +247,18 @@ impl Plan {
     }
 }
 
+/// How a summary is written where no model writes it.
+fn offline(summary: &Summary) -> Offline {
+    let method = match summary.method {
+        Method::Llm => summary.offline,
+        method => method,
+    };
+    match method {
+        Method::Rule => Offline::Rule,
+        _ => Offline::Extractive,
+    }
+}
+
 /// The model as flags and policy name it.
 fn llm(args: &Args, policy: &Policy) -> LlmArgs {
     let mut llm = args.llm.clone();
@@ -255,6 +268,9 @@ fn llm(args: &Args, policy: &Policy) -> LlmArgs {
     llm.llm_backoff = llm.llm_backoff.or(Some(summary.backoff_seconds));
     llm.llm_model = llm.llm_model.or_else(|| summary.model.clone());
     llm.instructions = llm.instructions.or_else(|| summary.instructions.clone());
+    if llm.on_failure == OnFailure::default() && offline(summary) == Offline::Rule {
+        llm.on_failure = OnFailure::Rule;
+    }
     if summary.fallback.contains(&Fallback::Fail) {
         llm.on_failure = OnFailure::Fail;
     }

@@ -60,7 +60,10 @@ impl Source {
             ..Options::default()
         };
         let session = Session::of(name.to_owned(), Box::new(again(file)?), &options, invalid)?;
-        let Some(dialect) = session.dialect() else {
+        // In an empty session there is nothing to know it by, and nothing to do.
+        let is_empty = || file.metadata().is_ok_and(|meta| meta.len() == 0);
+        let empty = ctx_transcript::dialect::by_name("chat").filter(|_| is_empty());
+        let Some(dialect) = session.dialect().or(empty) else {
             return Err(
                 Failure::new("the format is not known, so nothing can be compacted")
                     .at(name, None)

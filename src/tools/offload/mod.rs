@@ -79,7 +79,7 @@ pub const TOOL: Tool = Tool {
                 "Put them back",
             ),
             (
-                "ctx-offload --show '[ctx:0123456789ab 5120 bytes 1300 tokens]'",
+                "ctx-offload --show '⟦ctx:0123456789ab 5120 bytes 1300 tokens⟧'",
                 "Print what a handle stands for",
             ),
         ],

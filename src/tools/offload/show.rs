@@ -40,7 +40,7 @@ impl std::str::FromStr for Wanted {
             Ok(Self::Hash(text.to_owned()))
         } else {
             Err(format!(
-                "expected a path, a handle such as [ctx:0123456789ab 5120 bytes 1300 tokens], or {FEWEST} to 64 digits of a sha256"
+                "expected a path, a handle such as ⟦ctx:0123456789ab 5120 bytes 1300 tokens⟧, or {FEWEST} to 64 digits of a sha256"
             ))
         }
     }
@@ -204,12 +204,12 @@ mod tests {
     fn handles_paths_and_hashes_are_told_apart() {
         let hash = |text: &str| Ok(Wanted::Hash(text.to_owned()));
         assert_eq!(
-            "[ctx:ba7816bf8f01 3 bytes 1 tokens]".parse(),
+            "⟦ctx:ba7816bf8f01 3 bytes 1 tokens⟧".parse(),
             hash("ba7816bf8f01")
         );
         assert_eq!("ba78".parse(), hash("ba78"));
         assert_eq!("/s/x.txt".parse(), Ok(Wanted::Path("/s/x.txt".to_owned())));
-        for bad in ["", "ba7", "BA78", "x.txt", "[ctx:ba78]", &"a".repeat(65)] {
+        for bad in ["", "ba7", "BA78", "x.txt", "⟦ctx:ba78⟧", &"a".repeat(65)] {
             assert!(bad.parse::<Wanted>().is_err(), "{bad}");
         }
     }

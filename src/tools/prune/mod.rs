@@ -27,7 +27,7 @@ pub(crate) use ttl::{Cache, Time, Ttl};
 /// Works by rules alone, no model is asked. Every rule is off unless asked for.
 /// What users and the model said never changes, and neither does a byte of a
 /// record that no rule changes. A result that is shortened or cleared ends with
-/// a handle, [ctx:HASH BYTES bytes TOKENS tokens]: the beginning of the
+/// a handle, ⟦ctx:HASH BYTES bytes TOKENS tokens⟧: the beginning of the
 /// original's sha256, and its size. Nothing is replaced by what is not smaller.
 #[derive(Debug, Parser)]
 #[allow(clippy::struct_excessive_bools)] // Flags.

@@ -127,17 +127,20 @@ impl<'p> Batch<'p> {
                 if let Some(outline) = &outline {
                     checks.output(line, outline);
                 }
+                if let Some(message) = dialect.message(object) {
+                    old.push_kept(line, &message);
+                }
                 continue;
             }
             if role.is_none() {
                 role = Some(checks.summary(dialect, self.plan.role));
             }
             if let Some(message) = dialect.message(object) {
-                old.push(self.plan, dialect, object, &message);
+                old.push(self.plan, dialect, object, (line, &message));
             }
         }
         checks.finish(self.plan.strict, HINT, place, io)?;
-        let text = summary_text(self.plan, &old, place, io)?.text;
+        let text = summary_text(self.plan, &old, None, place, io)?.text;
         let summary = dialect.summary_record(role.unwrap_or(self.plan.role), &text);
         Ok(replaced(conversation, zones, &summary))
     }

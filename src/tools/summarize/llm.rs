@@ -11,7 +11,7 @@ use ctx_summary::llm::{Api, Client, Endpoint, Key, Proxy, Retries, Settings, Tap
 use ctx_tokens::Encoding;
 use ctx_transcript::redact::redact;
 
-use super::writer::{Asked, Model, Writer};
+use super::writer::{Asked, Model, Offline, Writer};
 
 /// What is said about the model, its server and its prompt.
 #[derive(Args, Clone, Debug)]
@@ -42,12 +42,12 @@ pub(crate) struct LlmArgs {
     /// Seconds until one answer must be there
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     llm_timeout: u64,
-    /// Ask again up to N times when there is no answer that can be used
-    /// [default: 3, or the policy's]
+    /// Ask again up to N times when no usable answer comes [default: 3, or the
+    /// policy's]
     #[arg(long, value_name = "N", value_parser = parse_count)]
     pub(crate) llm_retries: Option<u64>,
-    /// Seconds to wait before the first time; before the n-th, n times as long
-    /// [default: 1, or the policy's]
+    /// Wait before asking again, n times as long before the n-th time [default: 1,
+    /// or the policy's]
     ///
     /// A server that says when to come again is asked then; no wait is longer
     /// than a minute
@@ -86,8 +86,10 @@ enum ApiName {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OnFailure {
-    /// Take the rule summary, and say so
+    /// Take the extractive summary, and say so
     #[default]
+    Extractive,
+    /// Take the rule summary, and say so
     Rule,
     /// Fail, and write nothing
     Fail,
@@ -135,14 +137,19 @@ impl LlmArgs {
     ) -> Result<Writer, Failure> {
         // A slip in the template is told even when it would not be used.
         let template = self.template()?;
+        let offline = match self.on_failure {
+            OnFailure::Rule => Offline::Rule,
+            OnFailure::Extractive | OnFailure::Fail => Offline::Extractive,
+        };
+        let writer = Writer::offline(offline, encoding, target);
         let Some(asked) = self.asked()? else {
             let failure =
                 Failure::new("no LLM server is named").hint("set --llm-url or CTX_LLM_URL");
             if self.on_failure == OnFailure::Fail {
                 return Err(failure);
             }
-            io.warn(format_args!("{failure}; the rule summary is taken"));
-            return Ok(Writer::rule(encoding, target));
+            io.warn(format_args!("{failure}; the {offline} summary is taken"));
+            return Ok(writer);
         };
         let known = self.llm_model.as_deref().and_then(ctx_tokens::model);
         let usual = match self.template_name() {
@@ -163,7 +170,7 @@ impl LlmArgs {
             must_answer: self.on_failure == OnFailure::Fail,
             asked,
         };
-        Ok(Writer::model(encoding, target, model))
+        Ok(writer.with_model(model))
     }
 
     fn endpoint(&self, url: &str) -> Result<Endpoint, Failure> {

@@ -2,28 +2,31 @@
 
 mod bad;
 mod batch;
+mod budget;
 mod llm;
 mod old;
 mod page;
 mod stream;
-mod writer;
+pub(crate) mod writer;
 
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser, ValueEnum};
 use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Tool, parse_count};
+use ctx_select::split::Keep;
 use ctx_store::SessionId;
 use ctx_summary::Recognizer;
 use ctx_tokens::Encoding;
 use ctx_transcript::{Role, ZoneReader};
 
 use crate::output::{Output, OutputArgs};
+use crate::pins::Pin;
 use crate::session::{Invalid, ReadArgs, Session};
 use crate::store::{StoreArgs, failure, session_id};
 use crate::tagged::ended_early;
 pub(crate) use llm::{LlmArgs, OnFailure};
 use stream::Done;
-pub(crate) use writer::Writer;
+pub(crate) use writer::{Offline, Writer};
 
 /// Replace the old zone of a session by one message that sums it up
 ///
@@ -61,6 +64,31 @@ struct Args {
     /// synapse]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "The summary")]
     summary_tokens: Option<u64>,
+    /// Tokens of the whole output: system messages, summary and latest messages
+    ///
+    /// Decides the zones itself: the input needs none, and those it has do not
+    /// count. The latest messages stay, with long tool results shortened, as far
+    /// as they are worth more than a summary of them. Fails when what has to
+    /// stay does not fit.
+    #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with = "batch", help_heading = "The summary")]
+    budget: Option<u64>,
+    /// With --budget: keep at least the last N messages
+    #[arg(long, value_name = "N", value_parser = parse_count, requires = "budget", help_heading = "The summary")]
+    keep_messages: Option<u64>,
+    /// With --budget: keep at least the last N turns
+    #[arg(long, value_name = "N", value_parser = parse_count, requires = "budget", help_heading = "The summary")]
+    keep_turns: Option<u64>,
+    /// With --budget: keep at least the last messages that hold N tokens
+    #[arg(long, value_name = "N", value_parser = parse_count, requires = "budget", help_heading = "The summary")]
+    keep_tokens: Option<u64>,
+    /// With --budget: keep the records that match; may be repeated
+    #[arg(
+        long,
+        value_name = "SELECTOR",
+        requires = "budget",
+        help_heading = "The summary"
+    )]
+    pin: Vec<Pin>,
     /// Begin the message with this line; it marks an earlier summary, too
     #[arg(long, value_name = "TEXT", help_heading = "The summary")]
     header: Option<String>,
@@ -107,8 +135,10 @@ struct Args {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum Method {
-    /// Counts and quotes, offline
+    /// Quotes what is most likely to be needed, offline
     #[default]
+    Extractive,
+    /// Counts and quotes, offline
     Rule,
     /// Asks a language model
     Llm,
@@ -184,7 +214,10 @@ pub(crate) struct Said {
 impl Args {
     fn plan(&self, io: &mut Io) -> Result<Plan, Failure> {
         let writer = match self.method {
-            Method::Rule => Writer::rule(self.encoding, self.summary_tokens),
+            Method::Extractive => {
+                Writer::offline(Offline::Extractive, self.encoding, self.summary_tokens)
+            }
+            Method::Rule => Writer::offline(Offline::Rule, self.encoding, self.summary_tokens),
             Method::Llm => self.llm.writer(self.encoding, self.summary_tokens, io)?,
         };
         Ok(Plan {
@@ -196,6 +229,18 @@ impl Args {
             drop_bad: self.read.invalid == Invalid::Drop,
             tell_sizes: true,
             writer,
+        })
+    }
+
+    fn asked(&self) -> Option<budget::Asked> {
+        Some(budget::Asked {
+            tokens: self.budget?,
+            keep: Keep {
+                messages: self.keep_messages,
+                turns: self.keep_turns,
+                tokens: self.keep_tokens,
+            },
+            pins: self.pin.clone(),
         })
     }
 
@@ -245,10 +290,22 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
         output.finish()?;
         return Ok(ExitStatus::Done);
     }
-    let mut stream = stream::Stream::new(&plan, session.dialect(), &name);
-    session.each(|record| stream.take(record))?;
-    check_end(args, &name, &stream.zones)?;
-    let done = stream.finish(io)?;
+    let done = match args.asked() {
+        Some(asked) => {
+            let mut stream = budget::Budgeted::new(&plan, &asked, session.dialect(), &name);
+            session.each(|record| stream.take(record))?;
+            if stream.zones.zoned() {
+                check_end(args, &name, &stream.zones)?;
+            }
+            stream.finish(io)?
+        }
+        None => {
+            let mut stream = stream::Stream::new(&plan, session.dialect(), &name);
+            session.each(|record| stream.take(record))?;
+            check_end(args, &name, &stream.zones)?;
+            stream.finish(io)?
+        }
+    };
     let status = args.remember(&done, matches, io)?;
     let mut output = args.output.open(io)?;
     done.write(&mut output)?;

@@ -3,7 +3,7 @@
 use ctx_cli::Verbosity;
 use ctx_select::count::PER_MESSAGE;
 use ctx_summary::check::Source;
-use ctx_summary::{RuleSummary, Transcript};
+use ctx_summary::{Ledger, Place, RuleSummary, Transcript};
 use ctx_tokens::Encoding;
 use ctx_transcript::{Dialect, Message, Object, redact};
 
@@ -12,6 +12,8 @@ use super::Plan;
 /// An old zone: what a summary is made of, and its size.
 pub(super) struct OldZone {
     pub(super) rule: RuleSummary,
+    /// Only kept where the summary is written with it.
+    pub(super) ledger: Option<Ledger>,
     /// Only gathered when a model is asked.
     pub(super) transcript: Option<Transcript>,
     /// What the model's answer is held against.
@@ -36,6 +38,9 @@ const COMPARED: usize = 1 << 20;
 /// tokens, and the tables of an encoding take longer to build than all the rest.
 const FAR_LONGER: usize = 16;
 
+/// The least and the most tokens of a summary when nobody says.
+const DEFAULT_LENGTH: (u64, u64) = (100, 10_000);
+
 /// Sizes before and after, in tokens.
 pub(super) struct Sizes {
     pub(super) before: u64,
@@ -46,6 +51,7 @@ impl OldZone {
     pub(super) fn new(plan: &Plan) -> Self {
         Self {
             rule: RuleSummary::new(),
+            ledger: plan.writer.reads_ledger().then(Ledger::new),
             transcript: plan.writer.asks_a_model().then(Transcript::default),
             source: plan.writer.asks_a_model().then(Source::default),
             earlier: Vec::new(),
@@ -58,13 +64,28 @@ impl OldZone {
         }
     }
 
+    /// One whose ledger is read by someone else.
+    pub(super) fn without_ledger(plan: &Plan) -> Self {
+        Self {
+            ledger: None,
+            ..Self::new(plan)
+        }
+    }
+
+    /// A message that stays: what it tells need not be told by the summary.
+    pub(super) fn push_kept(&mut self, line: u64, message: &Message<'_>) {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.push(line, message, Place::Kept);
+        }
+    }
+
     /// One message that leaves.
     pub(super) fn push(
         &mut self,
         plan: &Plan,
         dialect: &dyn Dialect,
         object: &Object<'_>,
-        message: &Message<'_>,
+        (line, message): (u64, &Message<'_>),
     ) {
         self.messages += 1;
         for text in message.texts() {
@@ -78,6 +99,9 @@ impl OldZone {
             self.push_earlier(&text);
             return;
         }
+        if let Some(ledger) = &mut self.ledger {
+            ledger.push(line, message, Place::Old);
+        }
         self.rule.push(message);
         if let Some(transcript) = &mut self.transcript {
             transcript.push(message);
@@ -88,6 +112,9 @@ impl OldZone {
     }
 
     fn push_earlier(&mut self, text: &str) {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.push_earlier(text);
+        }
         self.rule.push_earlier(text);
         if self.transcript.is_some() {
             let (clean, count) = redact::redact(text);
@@ -112,6 +139,11 @@ impl OldZone {
             .as_ref()
             .map_or(0, |sent| sent.tokens(counter));
         Some(said.max(sent) + PER_MESSAGE * self.messages)
+    }
+
+    /// How long a summary is when nobody says: about a fifth of what it replaces.
+    pub(super) fn default_length(&self) -> u64 {
+        (self.bytes as u64 / (4 * 5)).clamp(DEFAULT_LENGTH.0, DEFAULT_LENGTH.1)
     }
 
     /// Its size and that of the text in its place; `None` when nobody would be

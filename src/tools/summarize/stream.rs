@@ -27,7 +27,9 @@ pub(super) struct Stream<'p> {
     /// Bytes in the spool before and behind the summary's place.
     before: usize,
     behind: usize,
-    old: Option<Old>,
+    old: OldZone,
+    /// There once something is old.
+    place: Option<Place>,
     checks: Option<Checks>,
     /// Lines in the old zone that are no messages.
     other_lines: u64,
@@ -35,19 +37,18 @@ pub(super) struct Stream<'p> {
     bad: Bad,
 }
 
-/// The old zone and the place of its summary.
-struct Old {
-    zone: OldZone,
-    line_end: Vec<u8>,
-    role: Role,
+/// The place of the summary.
+pub(super) struct Place {
+    pub(super) line_end: Vec<u8>,
+    pub(super) role: Role,
 }
 
 /// The output, complete and checked.
 pub(super) struct Done {
-    spool: Spool,
-    before: usize,
-    summary: Vec<u8>,
-    behind: usize,
+    pub(super) spool: Spool,
+    pub(super) before: usize,
+    pub(super) summary: Vec<u8>,
+    pub(super) behind: usize,
     /// What was summed up.
     pub(super) said: Option<Said>,
 }
@@ -66,7 +67,8 @@ impl<'p> Stream<'p> {
             spool: Spool::new(std::env::temp_dir()),
             before: 0,
             behind: 0,
-            old: None,
+            old: OldZone::new(plan),
+            place: None,
             checks: dialect.map(|dialect| Checks::new(dialect.rules())),
             other_lines: 0,
             bad: Bad::default(),
@@ -91,11 +93,17 @@ impl<'p> Stream<'p> {
         if let (Some(checks), Some(outline)) = (&mut self.checks, &outline) {
             checks.output(record.line, outline);
         }
+        if self.old.ledger.is_some() {
+            let object = record.whole_object();
+            if let Some(message) = object.and_then(|object| self.dialect?.message(object)) {
+                self.old.push_kept(record.line, &message);
+            }
+        }
         self.keep(&record.untagged())
     }
 
     fn keep(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        let place = match self.old {
+        let place = match self.place {
             None => &mut self.before,
             Some(_) => &mut self.behind,
         };
@@ -112,21 +120,18 @@ impl<'p> Stream<'p> {
             );
         };
         let plan = self.plan;
-        let old = match &mut self.old {
-            Some(old) => old,
-            place => place.insert(Old {
-                zone: OldZone::new(plan),
+        if self.place.is_none() {
+            let checks = self.checks.as_mut();
+            self.place = Some(Place {
                 line_end: record.line_end().to_vec(),
-                role: self
-                    .checks
-                    .as_mut()
-                    .map_or(plan.role, |checks| checks.summary(dialect, plan.role)),
-            }),
-        };
+                role: checks.map_or(plan.role, |checks| checks.summary(dialect, plan.role)),
+            });
+        }
         let object = record.whole_object();
         match object.and_then(|object| Some((object, dialect.message(object)?))) {
             Some((object, message)) => {
-                old.zone.push(plan, dialect, object, &message);
+                let message = (record.line, &message);
+                self.old.push(plan, dialect, object, message);
             }
             None if record.class != Class::Blank => {
                 self.other_lines += u64::from(matches!(record.piece, Piece::Whole | Piece::First));
@@ -143,7 +148,7 @@ impl<'p> Stream<'p> {
         if let Some(checks) = self.checks {
             checks.finish(self.plan.strict, HINT, name, io)?;
         }
-        let (Some(old), Some(dialect)) = (self.old, self.dialect) else {
+        let (Some(place), Some(dialect)) = (self.place, self.dialect) else {
             io.note(format_args!("{name}: nothing is old, nothing was changed"));
             return Ok(Done::plain(self.spool, self.before));
         };
@@ -153,25 +158,25 @@ impl<'p> Stream<'p> {
                 self.other_lines
             ));
         }
-        if old.role != self.plan.role {
+        if place.role != self.plan.role {
             io.note(format_args!(
                 "{name}: the summary has the role {}: {} does not allow {} there",
-                old.role.as_str(),
+                place.role.as_str(),
                 dialect.name(),
                 self.plan.role.as_str()
             ));
         }
-        let written = summary_text(self.plan, &old.zone, name, io)?;
-        let mut summary = dialect.summary_record(old.role, &written.text).into_bytes();
-        summary.extend_from_slice(&old.line_end);
+        let written = summary_text(self.plan, &self.old, None, name, io)?;
+        let mut summary = dialect.summary_record(place.role, &written.text).into_bytes();
+        summary.extend_from_slice(&place.line_end);
         Ok(Done {
             spool: self.spool,
             before: self.before,
             summary,
             behind: self.behind,
             said: Some(Said {
-                messages: old.zone.messages,
-                earlier: old.zone.earlier_messages,
+                messages: self.old.messages,
+                earlier: self.old.earlier_messages,
                 text: written.text,
                 failed_check: written.failed_check,
                 mends: written.mends,
@@ -184,10 +189,11 @@ impl<'p> Stream<'p> {
 pub(super) fn summary_text(
     plan: &Plan,
     old: &OldZone,
+    room: Option<u64>,
     name: &str,
     io: &mut Io,
 ) -> Result<Written, Failure> {
-    let mut summary = plan.writer.write(old, name, io)?;
+    let mut summary = plan.writer.write(old, room, name, io)?;
     // Every method takes secrets out of what it reads; this is the border where
     // nothing passes, whatever put the text together.
     let (clean, secrets) = redact(&summary.text);

@@ -1,11 +1,13 @@
-//! Who writes the summary: the rule, or a model with the rule behind it.
+//! Who writes the summary: code, or a model with code behind it.
 
 use std::fmt;
 
 use ctx_cli::{Failure, Io};
 use ctx_summary::check::{Checked, Mended, Rules, Source, check};
 use ctx_summary::llm::{Client, Clock, Completion, LlmError, Question, Tape, TapeError};
-use ctx_summary::{Job, ModelSummary, Template, Transcript, missing_headings, summarize};
+use ctx_summary::{
+    Job, ModelSummary, Template, Transcript, extractive, missing_headings, summarize,
+};
 use ctx_tokens::Encoding;
 
 use super::old::OldZone;
@@ -13,9 +15,29 @@ use super::old::OldZone;
 /// Writes summaries.
 pub(crate) struct Writer {
     encoding: Encoding,
-    /// What a rule summary must fit into.
+    /// How it is done without a model, or without its answer.
+    offline: Offline,
+    /// What a summary that is written offline must fit into.
     limit: Option<u64>,
     model: Option<Model>,
+}
+
+/// How a summary is written without a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offline {
+    /// Counted and quoted.
+    Rule,
+    /// The segments that are most likely to be needed.
+    Extractive,
+}
+
+impl fmt::Display for Offline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Rule => "rule",
+            Self::Extractive => "extractive",
+        })
+    }
 }
 
 /// A model, and what it is told.
@@ -91,20 +113,24 @@ impl fmt::Display for Asked {
 }
 
 impl Writer {
-    pub(crate) fn rule(encoding: Encoding, limit: Option<u64>) -> Self {
+    /// Without a model.
+    pub(crate) fn offline(offline: Offline, encoding: Encoding, limit: Option<u64>) -> Self {
         Self {
             encoding,
+            offline,
             limit,
             model: None,
         }
     }
 
-    pub(super) fn model(encoding: Encoding, limit: Option<u64>, model: Model) -> Self {
-        Self {
-            encoding,
-            limit,
-            model: Some(model),
-        }
+    pub(super) fn with_model(mut self, model: Model) -> Self {
+        self.model = Some(model);
+        self
+    }
+
+    /// Whether the ledger of the session is needed.
+    pub(super) fn reads_ledger(&self) -> bool {
+        self.offline == Offline::Extractive
     }
 
     /// With what a model writes checked: whole, and with these headings. It is asked
@@ -120,17 +146,23 @@ impl Writer {
         self.model.is_some()
     }
 
-    /// The summary of an old zone.
-    pub(super) fn write(&self, old: &OldZone, name: &str, io: &mut Io) -> Result<Written, Failure> {
+    /// The summary of an old zone; `room` is what the context has left for it.
+    pub(super) fn write(
+        &self,
+        old: &OldZone,
+        room: Option<u64>,
+        name: &str,
+        io: &mut Io,
+    ) -> Result<Written, Failure> {
         let nothing_said =
             old.earlier.is_empty() && old.transcript.as_ref().is_none_or(Transcript::is_empty);
         let Some(model) = self.model.as_ref().filter(|_| !nothing_said) else {
-            return Ok(Written::of(self.by_rule(old, name, io)));
+            return Ok(Written::of(self.by_code(old, room, name, io)));
         };
         let error = match self.by_model_and_checked(model, old, name, io) {
             Ok(Answer {
                 flaw: Some(flaw), ..
-            }) => return self.failed_check(model, &flaw, old, name, io),
+            }) => return self.failed_check(model, &flaw, (old, room), name, io),
             Ok(answer) => {
                 tell(&answer.summary, old, name, io);
                 match answer.checked {
@@ -150,23 +182,32 @@ impl Writer {
             return Err(
                 Failure::new(format_args!("no summary from {asked}: {error}"))
                     .at(name, None)
-                    .hint("--on-failure rule takes the rule summary instead"),
+                    .hint("--on-failure extractive takes a summary that needs no model"),
             );
         }
         io.warn(format_args!(
-            "{name}: no summary from {asked}: {error}; the rule summary is taken"
+            "{name}: no summary from {asked}: {error}; the {} summary is taken",
+            self.offline
         ));
-        Ok(Written::of(self.by_rule(old, name, io)))
+        Ok(Written::of(self.by_code(old, room, name, io)))
     }
 
-    fn by_rule(&self, old: &OldZone, name: &str, io: &mut Io) -> String {
-        if old.rule.redacted() > 0 {
+    fn by_code(&self, old: &OldZone, room: Option<u64>, name: &str, io: &mut Io) -> String {
+        let limit = [self.limit, room].into_iter().flatten().min();
+        let counter = self.encoding.counter();
+        let (text, redacted) = match (&old.ledger, self.offline) {
+            (Some(ledger), Offline::Extractive) => {
+                let limit = limit.unwrap_or_else(|| old.default_length());
+                (extractive(ledger, limit, counter), ledger.redacted())
+            }
+            _ => (old.rule.finish(limit, counter), old.rule.redacted()),
+        };
+        if redacted > 0 {
             io.note(format_args!(
-                "{name}: secrets taken out of the summary: {}",
-                old.rule.redacted()
+                "{name}: secrets taken out of the summary: {redacted}"
             ));
         }
-        old.rule.finish(self.limit, self.encoding.counter())
+        text
     }
 
     /// Asks once more when the summary fails the check that a policy wants; also what
@@ -207,7 +248,7 @@ impl Writer {
         &self,
         model: &Model,
         flaw: &str,
-        old: &OldZone,
+        (old, room): (&OldZone, Option<u64>),
         name: &str,
         io: &mut Io,
     ) -> Result<Written, Failure> {
@@ -217,10 +258,11 @@ impl Writer {
             return Err(Failure::new(what).at(name, None));
         }
         io.warn(format_args!(
-            "{name}: {what}; the rule summary is taken, and less is kept"
+            "{name}: {what}; the {} summary is taken, and less is kept",
+            self.offline
         ));
         Ok(Written {
-            text: self.by_rule(old, name, io),
+            text: self.by_code(old, room, name, io),
             failed_check: true,
             mends: 0,
         })

@@ -11,11 +11,13 @@ const RESULT_SHARE: Share = Share::of_percent(12);
 /// exchanges.
 const RESULT_TOKENS: (u64, u64) = (60, 800);
 /// The shortest a result can be made.
-const LEAST_RESULT: u64 = 30;
+const LEAST_RESULT: u64 = 36;
+/// What has to stay may take this share of the room, else it goes into the summary.
+const MUST_SHARE: Share = Share::of_percent(75);
 /// A user message that takes more than this share of the room cannot stay whole.
 const REQUEST_SHARE: Share = Share::of_percent(50);
 /// Arguments that are shortened take about so many tokens in each call.
-pub(super) const SHORT_ARGUMENTS: u64 = 80;
+pub(super) const SHORT_ARGUMENTS: u64 = 70;
 
 /// Where the tail begins, and how it is shortened.
 pub(super) struct Choice<'e> {
@@ -28,6 +30,8 @@ pub(super) struct Choice<'e> {
     must: Vec<bool>,
     /// The latest user message, when it is too long to stay.
     too_long: Option<usize>,
+    /// Not even the last exchange stays.
+    nothing_stays: bool,
 }
 
 impl<'e> Choice<'e> {
@@ -48,6 +52,7 @@ impl<'e> Choice<'e> {
             begins: begins(entries),
             must: entries.iter().map(|entry| entry.pinned).collect(),
             too_long: None,
+            nothing_stays: false,
         };
         choice.require();
         Ok(choice)
@@ -59,8 +64,8 @@ impl<'e> Choice<'e> {
         if let Some(last) = self.begins.first() {
             self.must[*last..].fill(true);
         }
-        let is_request = |entry: &&Entry| entry.kind == Kind::User;
-        let latest = self.entries.iter().rposition(|entry| is_request(&entry));
+        let is_request = |entry: &Entry| entry.kind == Kind::User;
+        let latest = self.entries.iter().rposition(is_request);
         if let Some(latest) = latest {
             let fits = self.entries[latest].tokens <= REQUEST_SHARE.of(self.room);
             if !self.entries[latest].pinned {
@@ -81,11 +86,17 @@ impl<'e> Choice<'e> {
         }
     }
 
-    pub(super) fn decide(self) -> Result<Decision, TooSmall> {
+    pub(super) fn decide(mut self) -> Result<Decision, TooSmall> {
         let whole = RESULT_SHARE
             .of(self.room)
             .clamp(RESULT_TOKENS.0, RESULT_TOKENS.1);
-        let (limit, arguments) = self.limits(whole)?;
+        let (limit, arguments) = loop {
+            match self.limits(whole) {
+                Ok(limits) => break limits,
+                Err(error) if !self.give_up_one() => return Err(error),
+                Err(_) => {}
+            }
+        };
         let recent = self.begins.get(1).copied().unwrap_or(0);
         let shorten = |at: usize| Verdict::Shorten {
             tokens: if at >= recent && limit == whole {
@@ -98,8 +109,16 @@ impl<'e> Choice<'e> {
         let cost = |at: usize| self.cost(at, shorten(at));
         let mut used: u64 = self.musts().map(cost).sum();
         let share = self.budget.tail.of(self.room);
-        let mut begin = self.begins.first().copied().unwrap_or(self.entries.len());
-        for older in self.begins.iter().skip(1) {
+        let mut begin = match self.begins.first() {
+            Some(last) if !self.nothing_stays => *last,
+            _ => self.entries.len(),
+        };
+        let older = if self.nothing_stays {
+            &[]
+        } else {
+            self.begins.get(1..).unwrap_or(&[])
+        };
+        for older in older {
             let more: u64 = (*older..begin).filter(|at| !self.must[*at]).map(cost).sum();
             if used + more > share || self.holds_summary(*older..begin) {
                 break;
@@ -111,6 +130,31 @@ impl<'e> Choice<'e> {
             verdicts: self.verdicts(begin, shorten),
             latest_request_is_old: self.too_long.is_some(),
         })
+    }
+
+    /// Where not all that has to stay does, the latest user message goes into the
+    /// summary, and then the last exchange: nothing else has asked for them.
+    fn give_up_one(&mut self) -> bool {
+        let is_request = |entry: &Entry| entry.kind == Kind::User;
+        let latest = self.entries.iter().rposition(is_request);
+        let last = self.begins.first().copied().unwrap_or(0);
+        let may_go = |at: &usize| self.must[*at] && !self.entries[*at].pinned;
+        if let Some(at) = latest.filter(|at| may_go(at) && *at < last) {
+            self.must[at] = self.entries[at].exchange.is_some();
+            self.too_long = Some(at);
+            return !self.must[at];
+        }
+        if !(last..self.entries.len()).any(|at| may_go(&at))
+            || self.entries[last..].iter().any(|entry| entry.pinned)
+        {
+            return false;
+        }
+        self.must[last..].fill(false);
+        if latest.is_some_and(|at| at >= last) {
+            self.too_long = latest;
+        }
+        self.nothing_stays = true;
+        true
     }
 
     /// How short results must be for what has to stay to fit: the limit for each,
@@ -129,10 +173,9 @@ impl<'e> Choice<'e> {
         while limit > LEAST_RESULT && needed(limit, false) > room / 2 {
             limit = (limit * 3 / 4).max(LEAST_RESULT);
         }
-        for arguments in [false, true] {
-            if needed(limit, arguments) <= room {
-                return Ok((limit, arguments));
-            }
+        let arguments = needed(limit, false) > room / 2;
+        if needed(limit, arguments) <= MUST_SHARE.of(room) {
+            return Ok((limit, arguments));
         }
         let others = self.budget.tokens - self.room + LEAST_SUMMARY;
         Err(TooSmall {

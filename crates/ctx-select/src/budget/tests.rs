@@ -84,9 +84,22 @@ fn what_does_not_fit_is_told() {
             budget: 60
         })
     );
-    let TooSmall { needed, .. } = decide(&session(), &budget(100)).expect_err("too small");
-    assert!(decide(&session(), &budget(needed)).is_ok());
-    assert!(decide(&session(), &budget(needed - 1)).is_err());
+    // Pinned, nothing can go into the summary.
+    let mut entries = session();
+    for entry in &mut entries {
+        entry.pinned = true;
+    }
+    let TooSmall { needed, .. } = decide(&entries, &budget(400)).expect_err("too small");
+    assert!(needed > 400);
+}
+
+#[test]
+fn where_it_is_close_the_request_and_then_the_last_exchange_are_summed_up() {
+    let decision = decide(&session(), &budget(145)).expect("fits");
+    assert!(decision.latest_request_is_old);
+    assert_eq!(letters(&decision), "k...................ss");
+    let decision = decide(&session(), &budget(100)).expect("fits");
+    assert_eq!(letters(&decision), "k.....................");
 }
 
 #[test]
@@ -109,7 +122,7 @@ fn long_arguments_of_the_last_exchange_are_shortened_last() {
     assert_eq!(
         decision.verdicts[20],
         Verdict::Shorten {
-            tokens: 30,
+            tokens: 36,
             arguments: true
         }
     );

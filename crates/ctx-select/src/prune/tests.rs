@@ -115,7 +115,7 @@ fn clear() -> Policy {
 }
 
 fn is_cleared(text: &str) -> bool {
-    text.starts_with("[gone]\n[ctx:")
+    text.starts_with("[gone]\n⟦ctx:")
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn the_latest_of_identical_results_stays() {
         .tool("ls", "{\"a\":1}", &long("same"))
         .tool("ls", "{}", &long("other"));
     let left = prune(&policy, &session);
-    assert!(left[1].starts_with("[Repeated: a later result of ls is the same]\n[ctx:"));
+    assert!(left[1].starts_with("[Repeated: a later result of ls is the same]\n⟦ctx:"));
     assert_eq!([&left[3], &left[5]], [&long("same"), &long("same")]);
     assert_eq!(left[7], long("other"));
 }
@@ -428,7 +428,7 @@ fn arguments_stay_json() {
         string.contains("\n... (401 chars truncated) ...\n"),
         "{string}"
     );
-    assert!(string.ends_with(" tokens]"), "{string}");
+    assert!(string.ends_with(" tokens⟧"), "{string}");
 }
 
 #[test]

@@ -93,7 +93,7 @@ mod tests {
                 format!("Tool result is at: /s/offloaded/demo/{hash}.txt"),
                 true,
             ),
-            (format!("[ctx:{} 12 bytes]", &hash[..12]), true),
+            (format!("⟦ctx:{} 12 bytes⟧", &hash[..12]), true),
             (format!("\\u00e9{}", &hash[..12]), true),
             (format!("{}{}", " ".repeat(half), &hash[..12]), true),
             (format!("{}-", &hash[..11]), false),

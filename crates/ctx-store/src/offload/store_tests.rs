@@ -235,7 +235,7 @@ fn what_nothing_names_goes_and_can_be_had_back() {
         .snapshot_file(&live, &place.demo, |_| Ok(None))
         .expect("a snapshot");
     let text = format!(
-        "{} [ctx:{} …]",
+        "{} ⟦ctx:{} …⟧",
         place.path(&named).display(),
         &handle.name.sha256()[..12]
     );

@@ -5,32 +5,37 @@ mod pick;
 
 use ctx_tokens::TokenCounter;
 
+use crate::earlier::RECORD_HEADING;
 use crate::ledger::{Ledger, Origin};
-use pick::pick;
+use pick::Picker;
 
-/// Tokens that headings and names may add to a line.
-const FRAME: u64 = 12;
+/// What is left is filled up so many times: how many tokens a text has is only
+/// known when it is written.
+const ROUNDS: usize = 4;
 
 /// Writes the summary of what `ledger` holds: at most `limit` tokens, without what
 /// the texts that stay tell already.
 pub fn extractive(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> String {
-    let picked = pick(&ledger.index, limit.saturating_sub(FRAME), counter);
-    let mut picked = picked.segments;
-    loop {
-        let text = layout(ledger, &picked);
-        if picked.is_empty() || counter.count_up_to(&text, limit).is_some() {
-            return text;
+    let mut picker = Picker::new(&ledger.index, counter);
+    let mut text = layout(ledger, &picker.picked);
+    for _ in 0..ROUNDS {
+        let left = limit.saturating_sub(counter.count(&text));
+        if left == 0 || !picker.pick(left) {
+            break;
         }
-        let fewer = picked.len() - 1 - picked.len() / 50;
-        picked.truncate(fewer);
+        text = layout(ledger, &picker.picked);
+        while counter.count(&text) > limit && picker.picked.pop().is_some() {
+            text = layout(ledger, &picker.picked);
+        }
     }
+    text
 }
 
 fn layout(ledger: &Ledger, picked: &[usize]) -> String {
     let index = &ledger.index;
     let mut order = picked.to_vec();
     order.sort_unstable();
-    let mut text = String::new();
+    let mut text = format!("{RECORD_HEADING}\n");
     let mut before = None;
     for number in order {
         let segment = &index.segments()[number];

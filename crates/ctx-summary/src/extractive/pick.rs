@@ -11,56 +11,68 @@ use crate::ledger::index::{Index, Segment};
 /// What an identifier is worth by the words beside it: alone, with one, with enough.
 const TOLD: [f64; 4] = [0.0, 0.35, 0.5, 1.0];
 /// Identifiers less likely than this are not worth a line.
-const LEAST_CHANCE: f64 = 0.004;
+const LEAST_CHANCE: f64 = 0.0005;
 /// Longer segments are somewhat better than many short ones: they read better.
 const LENGTH_POWER: f64 = 0.8;
 /// Tokens of a line beside its text.
-const PER_LINE: u64 = 2;
+const PER_LINE: u64 = 1;
 
-/// Chosen segments, the best first.
-pub(super) struct Picked {
-    pub(super) segments: Vec<usize>,
+/// Chooses segments, the best first, as long as there is room.
+pub(super) struct Picker<'i> {
+    chooser: Chooser<'i>,
+    heap: BinaryHeap<Candidate>,
+    pub(super) picked: Vec<usize>,
 }
 
-/// Chooses segments of at most `limit` tokens.
-pub(super) fn pick(index: &Index, limit: u64, counter: &dyn TokenCounter) -> Picked {
-    let chances = index.chances();
-    let told = index
-        .told()
-        .iter()
-        .map(|words| TOLD[usize::from(*words).min(3)])
-        .collect();
-    let mut chooser = Chooser {
-        index,
-        chances,
-        told,
-    };
-    let mut heap: BinaryHeap<Candidate> = BinaryHeap::new();
-    for (number, segment) in index.segments().iter().enumerate() {
-        if chooser.worth(segment) > 0.0 {
-            let tokens = counter.count(index.text(segment)) + PER_LINE;
-            heap.extend(chooser.candidate(number, tokens));
-        }
-    }
-    let mut left = limit;
-    let mut picked = Vec::new();
-    while let Some(best) = heap.pop() {
-        if best.tokens > left {
-            continue;
-        }
-        let Some(again) = chooser.candidate(best.number, best.tokens) else {
-            continue;
+impl<'i> Picker<'i> {
+    pub(super) fn new(index: &'i Index, counter: &dyn TokenCounter) -> Self {
+        let told = index.told().iter();
+        let chooser = Chooser {
+            index,
+            chances: index.chances(),
+            told: told.map(|words| TOLD[usize::from(*words).min(3)]).collect(),
         };
-        // Others may have told a part of it meanwhile.
-        if heap.peek().is_some_and(|next| again < *next) {
-            heap.push(again);
-            continue;
+        let mut heap = BinaryHeap::new();
+        for (number, segment) in index.segments().iter().enumerate() {
+            if chooser.worth(segment) > 0.0 {
+                let tokens = counter.count(index.text(segment)) + PER_LINE;
+                heap.extend(chooser.candidate(number, tokens));
+            }
         }
-        left -= best.tokens;
-        picked.push(best.number);
-        chooser.take(best.number);
+        Self {
+            chooser,
+            heap,
+            picked: Vec::new(),
+        }
     }
-    Picked { segments: picked }
+
+    /// Chooses segments of about `room` tokens more; whether there were any.
+    pub(super) fn pick(&mut self, mut room: u64) -> bool {
+        let before = self.picked.len();
+        let mut too_long = Vec::new();
+        while let Some(best) = self.heap.pop() {
+            if best.tokens > room {
+                too_long.push(best);
+                continue;
+            }
+            let Some(again) = self.chooser.candidate(best.number, best.tokens) else {
+                continue;
+            };
+            // Others may have told a part of it meanwhile.
+            if self.heap.peek().is_some_and(|next| again < *next) {
+                self.heap.push(again);
+                continue;
+            }
+            room -= best.tokens;
+            self.picked.push(best.number);
+            self.chooser.take(best.number);
+            if room <= PER_LINE {
+                break;
+            }
+        }
+        self.heap.extend(too_long);
+        self.picked.len() > before
+    }
 }
 
 struct Chooser<'i> {

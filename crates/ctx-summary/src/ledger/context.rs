@@ -6,7 +6,7 @@ use std::ops::Range;
 /// So many bytes to each side are looked at: about a dozen words.
 const SPAN: usize = 70;
 /// So many words say what it is.
-pub const ENOUGH: u8 = 2;
+pub(crate) const ENOUGH: u8 = 2;
 /// Shorter words are articles and prepositions.
 const SHORTEST_WORD: usize = 4;
 const SHORTEST_KEY: usize = 3;
@@ -21,14 +21,14 @@ const STOP: &[&str] = &[
 ];
 
 /// The words of one text, with their places.
-pub struct Words<'t> {
+pub(crate) struct Words<'t> {
     text: &'t str,
     places: Vec<Range<usize>>,
 }
 
 impl<'t> Words<'t> {
     /// Plain words, keys of JSON members, and runs of Chinese.
-    pub fn of(text: &'t str) -> Self {
+    pub(crate) fn of(text: &'t str) -> Self {
         let mut places = Vec::new();
         let mut at = 0;
         while at < text.len() {
@@ -42,7 +42,7 @@ impl<'t> Words<'t> {
     }
 
     /// How many different words stand beside `place`, up to [`ENOUGH`].
-    pub fn beside(&self, place: &Range<usize>) -> u8 {
+    pub(crate) fn beside(&self, place: &Range<usize>) -> u8 {
         let from = place.start.saturating_sub(SPAN);
         let near = self.places.partition_point(|word| word.start < from);
         let mut different: HashSet<&str> = HashSet::new();

@@ -4,7 +4,7 @@ use super::identifier::Shape;
 
 /// Who wrote the text that an identifier stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub(crate) enum Origin {
     /// The user.
     User,
     /// The model, in words.
@@ -37,7 +37,7 @@ pub(super) struct Facts {
 
 /// Where the session stands.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Now {
+pub(crate) struct Now {
     /// Messages so far, without system messages.
     pub(super) messages: u32,
     /// Whether only one request of the user came so far.
@@ -116,7 +116,8 @@ impl Facts {
         z += flag(self.in_first_request, 0.9) + flag(self.by_user && self.by_tool, 0.25);
         z += flag(self.by_tool, -0.4) + flag(self.by_user, -0.2) + flag(self.count == 1, -0.5);
         z += match self.shape {
-            Shape::Id => 1.6,
+            Shape::Code => 1.9,
+            Shape::Keyed => 2.8,
             Shape::Date => 1.9,
             Shape::Name => 0.4,
             _ => 0.0,

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// What an identifier looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Shape {
+pub(crate) enum Shape {
     /// `https://…`
     Url,
     /// With a slash in it.
@@ -17,8 +17,14 @@ pub enum Shape {
     File,
     /// `2026-11-22`, also with a time behind it.
     Date,
-    /// Letters and digits: `gpt-4o`, `ZFA04Y`, `9f3c2e1`, `user_123`, `250ms`.
-    Id,
+    /// Capitals and digits: `ZFA04Y`, `HAT-030`.
+    Code,
+    /// A name with a number: `user_123`, `gift_card_7091239`.
+    Keyed,
+    /// Other letters and digits: `gpt-4o`, `250ms`.
+    Mixed,
+    /// Hex digits only: a hash, a UUID.
+    Hash,
     /// A name out of code: `snake_case`, `camelCase`.
     Name,
     /// Digits, with what stands in numbers: `1,204.50`, `10.0.0.1`, `08:30`.
@@ -28,13 +34,17 @@ pub enum Shape {
 }
 
 /// Shorter ones tell nothing: they are everywhere.
-pub const SHORTEST: usize = 4;
+pub(crate) const SHORTEST: usize = 4;
+/// Git shows at least so many digits.
+const SHORTEST_HASH: usize = 7;
+/// Codes are made to be read out.
+const LONGEST_CODE: usize = 12;
 /// Longer runs are data, such as base64.
 const LONGEST: usize = 300;
 
 /// Calls `found` for each identifier in `text`, in order; parts of a path or of a
 /// dotted name come behind the whole.
-pub fn scan(text: &str, mut found: impl FnMut(Range<usize>, Shape)) {
+pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>, Shape)) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
@@ -161,7 +171,7 @@ fn word_shape(word: &[u8]) -> Option<Shape> {
     let letters = word.iter().any(u8::is_ascii_alphabetic);
     let digits = word.iter().any(u8::is_ascii_digit);
     if letters && digits {
-        return Some(Shape::Id);
+        return Some(mixed_shape(word));
     }
     if digits {
         return is_number(word).then_some(Shape::Number);
@@ -180,6 +190,21 @@ fn word_shape(word: &[u8]) -> Option<Shape> {
             && three[2].is_ascii_lowercase()
     });
     (snake || camel || acronym).then_some(Shape::Name)
+}
+
+/// The shape of letters with digits among them.
+fn mixed_shape(word: &[u8]) -> Shape {
+    let hex = |b: &u8| matches!(b, b'0'..=b'9' | b'a'..=b'f' | b'-');
+    let lower = word.iter().any(u8::is_ascii_lowercase);
+    if word.len() >= SHORTEST_HASH && word.iter().all(hex) {
+        Shape::Hash
+    } else if !lower && word.len() <= LONGEST_CODE {
+        Shape::Code
+    } else if lower && word[1..].contains(&b'_') {
+        Shape::Keyed
+    } else {
+        Shape::Mixed
+    }
 }
 
 fn is_number(run: &[u8]) -> bool {
@@ -280,12 +305,12 @@ mod tests {
         assert_eq!(
             found("ZFA04Y on 2026-11-22, $1,204.50 at 08:30; commit 9f3c2e1a, 250ms, 12.5%"),
             [
-                ("ZFA04Y", Shape::Id),
+                ("ZFA04Y", Shape::Code),
                 ("2026-11-22", Shape::Date),
                 ("$1,204.50", Shape::Number),
                 ("08:30", Shape::Number),
-                ("9f3c2e1a", Shape::Id),
-                ("250ms", Shape::Id),
+                ("9f3c2e1a", Shape::Hash),
+                ("250ms", Shape::Mixed),
                 ("12.5%", Shape::Number),
             ]
         );
@@ -297,7 +322,7 @@ mod tests {
             found("self.max_tokens() in gpt-4o-mini by jane_doe@mail.example"),
             [
                 ("max_tokens", Shape::Name),
-                ("gpt-4o-mini", Shape::Id),
+                ("gpt-4o-mini", Shape::Mixed),
                 ("jane_doe", Shape::Name),
             ]
         );
@@ -326,7 +351,7 @@ mod tests {
                 ("src/main.rs", Shape::Path),
                 ("main.rs", Shape::File),
                 ("12000", Shape::Number),
-                ("A1B2C3", Shape::Id),
+                ("A1B2C3", Shape::Code),
             ]
         );
     }

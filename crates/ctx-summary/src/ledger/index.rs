@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
-use super::context::{ENOUGH, Words};
+use super::context::Words;
 use super::facts::{Facts, Now, Origin};
 use super::identifier::{self, Shape};
 use super::segment::segments;

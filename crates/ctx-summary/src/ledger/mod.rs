@@ -66,6 +66,13 @@ impl Ledger {
         }
     }
 
+    /// A summary of what was before, as [`crate::Recognizer`] finds it.
+    pub fn push_earlier(&mut self, text: &str) {
+        self.index.begin(false);
+        self.add_text(text, 0, Origin::Said, true);
+        self.index.end();
+    }
+
     /// A message that stays, perhaps with shorter results than it had: what it
     /// tells need not be told again.
     pub fn stays(&mut self, message: &Message<'_>) {

@@ -9,7 +9,7 @@ const WIDEST: usize = 120;
 const SHORTEST: usize = 4;
 
 /// The segments of a text, in order; ranges without blanks around them.
-pub fn segments(text: &str) -> Vec<Range<usize>> {
+pub(crate) fn segments(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
     for line in text.split_inclusive('\n') {

@@ -1,0 +1,212 @@
+//! The output within a budget: what stays, and the summary in what that leaves.
+
+use ctx_cli::{Failure, Io};
+use ctx_select::budget::{LEAST_SUMMARY, Verdict};
+use ctx_select::count::{MessageCounter, PRIMING};
+use ctx_summary::{Ledger, compose};
+use ctx_transcript::{Dialect, Line, Object, Piece, Record, Role, Spool, Zone};
+
+use super::shorten::shorten;
+use super::{Item, Plan};
+use crate::checks::Checks;
+use crate::tagged::cannot_spool;
+use crate::tools::summarize::Said;
+use crate::tools::summarize::bad::Bad;
+use crate::tools::summarize::old::OldZone;
+use crate::tools::summarize::stream::{Done, HINT, Place, summary_text};
+
+/// Makes the output.
+pub(super) struct Made<'p> {
+    plan: &'p Plan,
+    dialect: Option<&'static dyn Dialect>,
+    name: &'p str,
+    counter: MessageCounter,
+    ledger: Option<Ledger>,
+    old: OldZone,
+    place: Option<Place>,
+    spool: Spool,
+    /// Bytes in the spool before and behind the summary's place.
+    before: usize,
+    behind: usize,
+    /// Tokens of what stays.
+    used: u64,
+    checks: Option<Checks>,
+    bad: Bad,
+}
+
+impl<'p> Made<'p> {
+    pub(super) fn new(
+        plan: &'p Plan,
+        dialect: Option<&'static dyn Dialect>,
+        name: &'p str,
+        ledger: Option<Ledger>,
+    ) -> Self {
+        Self {
+            plan,
+            dialect,
+            name,
+            counter: MessageCounter::new(plan.encoding),
+            ledger,
+            old: OldZone::without_ledger(plan),
+            place: None,
+            spool: Spool::new(std::env::temp_dir()),
+            before: 0,
+            behind: 0,
+            used: PRIMING,
+            checks: dialect.map(|dialect| Checks::new(dialect.rules())),
+            bad: Bad::default(),
+        }
+    }
+
+    /// The next record and what was decided about it.
+    pub(super) fn record(
+        &mut self,
+        item: Item,
+        bytes: &[u8],
+        verdict: Verdict,
+    ) -> Result<(), Failure> {
+        let record = record_of(item, bytes);
+        let outline = record.outline(self.dialect);
+        let is_old = verdict == Verdict::Old;
+        if let (Some(checks), Some(outline)) = (&mut self.checks, &outline) {
+            checks.input(item.line, outline);
+        }
+        if record.class.is_bad() {
+            if matches!(item.piece, Piece::Whole | Piece::First) {
+                let zone = if is_old { Zone::Old } else { Zone::Keep };
+                self.bad.add(&record, zone, self.plan.drop_bad);
+            }
+            if self.plan.drop_bad && !is_old {
+                return Ok(());
+            }
+        }
+        if is_old {
+            self.leaves(&record);
+            return Ok(());
+        }
+        // Shortening leaves the skeleton as it is.
+        if let (Some(checks), Some(outline)) = (&mut self.checks, &outline) {
+            checks.output(item.line, outline);
+        }
+        let short = match (verdict, self.dialect) {
+            (Verdict::Shorten { tokens, arguments }, Some(dialect)) => {
+                shorten(&record, dialect, &self.counter, tokens, arguments)
+            }
+            _ => None,
+        };
+        match short {
+            Some(short) => self.stays(&record_of(item, &short)),
+            None => self.stays(&record),
+        }
+    }
+
+    fn leaves(&mut self, record: &Record<'_>) {
+        let Some(dialect) = self.dialect else {
+            return;
+        };
+        if self.place.is_none() {
+            let (plan, checks) = (self.plan, self.checks.as_mut());
+            self.place = Some(Place {
+                line_end: record.line_end().to_vec(),
+                role: checks.map_or(plan.role, |checks| checks.summary(dialect, plan.role)),
+            });
+        }
+        let object = record.whole_object();
+        if let Some((object, message)) = object.and_then(|o| Some((o, dialect.message(o)?))) {
+            let message = (record.line, &message);
+            self.old.push(self.plan, dialect, object, message);
+        }
+    }
+
+    fn stays(&mut self, record: &Record<'_>) -> Result<(), Failure> {
+        let object = record.whole_object();
+        if let Some(message) = object.and_then(|object| self.dialect?.message(object)) {
+            self.used += self.counter.message(&message).total();
+            if let Some(ledger) = &mut self.ledger {
+                ledger.stays(&message);
+            }
+        }
+        let place = match self.place {
+            None => &mut self.before,
+            Some(_) => &mut self.behind,
+        };
+        *place += record.bytes.len();
+        self.spool
+            .push(record.bytes)
+            .map_err(|error| cannot_spool(&error))
+    }
+
+    /// Writes the summary and checks the whole output.
+    pub(super) fn finish(mut self, budget: u64, io: &mut Io) -> Result<Done, Failure> {
+        let name = self.name;
+        self.bad.report(name, io);
+        if let Some(checks) = self.checks.take() {
+            checks.finish(self.plan.strict, HINT, name, io)?;
+        }
+        let (Some(place), Some(dialect)) = (self.place.take(), self.dialect) else {
+            return Ok(Done::plain(self.spool, self.before));
+        };
+        self.old.ledger = self.ledger.take();
+        let (text, record) = self.summary(dialect, place.role, budget, io)?;
+        let mut summary = record.into_bytes();
+        summary.extend_from_slice(&place.line_end);
+        Ok(Done {
+            spool: self.spool,
+            before: self.before,
+            summary,
+            behind: self.behind,
+            said: Some(Said {
+                messages: self.old.messages,
+                earlier: self.old.earlier_messages,
+                text: text.text,
+                failed_check: text.failed_check,
+                mends: text.mends,
+            }),
+        })
+    }
+
+    /// The summary's text and record; what stays and it are within the budget.
+    fn summary(
+        &self,
+        dialect: &dyn Dialect,
+        role: Role,
+        budget: u64,
+        io: &mut Io,
+    ) -> Result<(crate::tools::summarize::writer::Written, String), Failure> {
+        let tokens = |record: &str| {
+            let object = Object::parse(record).ok();
+            let message = object.as_ref().and_then(|object| dialect.message(object));
+            message.map_or(0, |message| self.counter.message(&message).total())
+        };
+        let header = self.plan.header.as_deref();
+        let frame = tokens(&dialect.summary_record(role, &compose(header, "")));
+        let mut room = budget.saturating_sub(self.used + frame);
+        loop {
+            let text = summary_text(self.plan, &self.old, Some(room), self.name, io)?;
+            let record = dialect.summary_record(role, &text.text);
+            let over = (self.used + tokens(&record)).saturating_sub(budget);
+            if over == 0 {
+                return Ok((text, record));
+            }
+            if room == 0 {
+                return Err(Failure::new(format_args!(
+                    "{} tokens have to stay, and the budget is {budget}",
+                    self.used + frame + LEAST_SUMMARY
+                ))
+                .at(self.name, None)
+                .hint("raise --budget, or keep and pin less"));
+            }
+            room = room.saturating_sub(over);
+        }
+    }
+}
+
+/// A record of the spool, as it was.
+fn record_of(item: Item, bytes: &[u8]) -> Record<'_> {
+    Record::classify(Line {
+        bytes,
+        number: item.line,
+        offset: 0,
+        piece: item.piece,
+    })
+}

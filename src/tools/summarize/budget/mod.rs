@@ -1,0 +1,230 @@
+//! One number for the whole output: what stays and what is summed up is decided
+//! here, from the whole session.
+
+mod made;
+mod shorten;
+
+use ctx_cli::{Failure, Io};
+use ctx_select::budget::{Budget, Entry, Kind, TooSmall, decide};
+use ctx_select::count::{MessageCounter, PRIMING};
+use ctx_select::share::Share;
+use ctx_select::split::{self, Keep, Reason, Splitter};
+use ctx_summary::{Ledger, Place};
+use ctx_transcript::{Class, Dialect, Message, Object, Outline, Piece, Record, Spool, ZoneReader};
+
+use super::Plan;
+use super::stream::Done;
+use crate::pins::Pin;
+use crate::tagged::cannot_spool;
+use made::Made;
+
+/// The share of what the system messages leave that the latest messages may take:
+/// more of them tells less, for the same tokens, than a summary does.
+const TAIL: Share = Share::of_percent(35);
+
+/// What `--budget` and the flags beside it ask for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Asked {
+    /// Tokens of the whole output.
+    pub(crate) tokens: u64,
+    /// What stays at least.
+    pub(crate) keep: Keep,
+    /// Records that stay.
+    pub(crate) pins: Vec<Pin>,
+}
+
+/// A record in the spool.
+#[derive(Clone, Copy)]
+struct Item {
+    line: u64,
+    piece: Piece,
+    length: usize,
+}
+
+/// Takes a session's records; all of them wait for the decision.
+pub(super) struct Budgeted<'p> {
+    plan: &'p Plan,
+    asked: &'p Asked,
+    dialect: Option<&'static dyn Dialect>,
+    name: &'p str,
+    counter: MessageCounter,
+    pub(super) zones: ZoneReader,
+    spool: Spool,
+    items: Vec<Item>,
+    entries: Vec<Entry>,
+    splitter: Splitter,
+    /// How many entries have their exchange.
+    grouped: usize,
+    ledger: Option<Ledger>,
+}
+
+impl<'p> Budgeted<'p> {
+    pub(super) fn new(
+        plan: &'p Plan,
+        asked: &'p Asked,
+        dialect: Option<&'static dyn Dialect>,
+        name: &'p str,
+    ) -> Self {
+        Self {
+            plan,
+            asked,
+            dialect,
+            name,
+            counter: MessageCounter::new(plan.encoding),
+            zones: ZoneReader::default(),
+            spool: Spool::new(std::env::temp_dir()),
+            items: Vec::new(),
+            entries: Vec::new(),
+            splitter: Splitter::new(asked.keep),
+            grouped: 0,
+            ledger: plan.writer.reads_ledger().then(Ledger::new),
+        }
+    }
+
+    pub(super) fn take(&mut self, record: &Record<'_>) -> Result<(), Failure> {
+        self.zones.read(record);
+        let bytes = record.untagged();
+        let entry = self.entry(record)?;
+        self.entries.push(entry);
+        self.items.push(Item {
+            line: record.line,
+            piece: record.piece,
+            length: bytes.len(),
+        });
+        self.spool
+            .push(&bytes)
+            .map_err(|error| cannot_spool(&error))?;
+        self.group();
+        Ok(())
+    }
+
+    /// What the decision needs to know of a record.
+    fn entry(&mut self, record: &Record<'_>) -> Result<Entry, Failure> {
+        if record.class == Class::Tail {
+            self.splitter.push(split::Facts::Tail);
+            return Ok(Entry {
+                kind: Kind::Tail,
+                ..Entry::default()
+            });
+        }
+        let Some(object) = record.whole_object() else {
+            self.splitter.push(split::Facts::Line);
+            return Ok(Entry::default());
+        };
+        let Some(dialect) = self.dialect else {
+            return Err(
+                Failure::new("the format is not known, so nothing can be summed up")
+                    .at(self.name, Some(record.line))
+                    .hint("--dialect names it"),
+            );
+        };
+        let (Some(outline), Some(message)) = (dialect.outline(object), dialect.message(object))
+        else {
+            self.splitter.push(split::Facts::Line);
+            return Ok(Entry::default());
+        };
+        let earlier = self.earlier(dialect, object, &message);
+        let is_earlier = outline.is_summary || earlier.is_some();
+        self.read(record.line, &message, earlier.as_deref());
+        let outline = Outline {
+            is_summary: is_earlier,
+            begins_turn: outline.begins_turn && !is_earlier,
+            ..outline
+        };
+        let entry = self.message(&outline, &message);
+        let pins = self.asked.pins.iter();
+        let pinned = pins
+            .map(|pin| pin.selects(record, outline.role, || Some(message.clone())))
+            .any(|selects| selects);
+        self.splitter.push(split::Facts::Message {
+            outline: &outline,
+            tokens: entry.tokens,
+            pinned,
+        });
+        Ok(entry)
+    }
+
+    fn earlier(
+        &self,
+        dialect: &dyn Dialect,
+        object: &Object<'_>,
+        message: &Message<'_>,
+    ) -> Option<String> {
+        let recognizer = &self.plan.recognizer;
+        recognizer.summary_in(dialect, object, message)
+    }
+
+    fn read(&mut self, line: u64, message: &Message<'_>, earlier: Option<&str>) {
+        let Some(ledger) = &mut self.ledger else {
+            return;
+        };
+        match earlier {
+            Some(text) => ledger.push_earlier(text),
+            None => ledger.push(line, message, Place::Old),
+        }
+    }
+
+    fn message(&self, outline: &Outline<'_>, message: &Message<'_>) -> Entry {
+        let kind = if outline.is_summary {
+            Kind::Summary
+        } else if outline.role.is_system() {
+            Kind::System
+        } else if outline.begins_turn {
+            Kind::User
+        } else {
+            Kind::Other
+        };
+        let of_result = |result: &_| self.counter.result(result).results;
+        let of_call = |call: &ctx_transcript::Call<'_>| self.counter.text(&call.arguments);
+        Entry {
+            tokens: self.counter.message(message).total(),
+            results: message.results().map(of_result).collect(),
+            arguments: message.calls().map(of_call).sum(),
+            kind,
+            ..Entry::default()
+        }
+    }
+
+    /// Notes the exchanges that are known by now, and what floors and pins keep.
+    fn group(&mut self) {
+        while let Some(verdict) = self.splitter.next() {
+            let entry = &mut self.entries[self.grouped];
+            entry.exchange = verdict.exchange;
+            entry.pinned = matches!(
+                verdict.reason,
+                Reason::Window | Reason::Pinned | Reason::Exchange
+            );
+            self.grouped += 1;
+        }
+    }
+
+    /// Decides, and makes and checks the whole output before any byte of it leaves.
+    pub(super) fn finish(mut self, io: &mut Io) -> Result<Done, Failure> {
+        self.splitter.finish();
+        self.group();
+        let budget = Budget {
+            tokens: self.asked.tokens,
+            frame: PRIMING,
+            tail: TAIL,
+        };
+        let decision = decide(&self.entries, &budget);
+        let decision = decision.map_err(|error| too_small(error).at(self.name, None))?;
+        if decision.latest_request_is_old {
+            io.warn(format_args!(
+                "{}: the latest user message is too long for the budget: the summary quotes it",
+                self.name
+            ));
+        }
+        let mut made = Made::new(self.plan, self.dialect, self.name, self.ledger);
+        for (item, verdict) in self.items.into_iter().zip(decision.verdicts) {
+            let bytes = self.spool.pop(item.length);
+            let bytes = bytes.map_err(|error| cannot_spool(&error))?;
+            made.record(item, &bytes, verdict)?;
+        }
+        made.finish(budget.tokens, io)
+    }
+}
+
+fn too_small(error: TooSmall) -> Failure {
+    Failure::new(error).hint("raise --budget, or keep and pin less")
+}

@@ -1,0 +1,169 @@
+//! Records that stay, made short: of a long tool result its beginning, its end and
+//! a handle; of a call's arguments the same where there is no other way.
+
+use ctx_select::count::MessageCounter;
+use ctx_select::prune::Policy;
+use ctx_transcript::{Dialect, Edits, Handle, Record};
+
+/// What the handle and the mark of the cut take.
+const NOTES: u64 = 26;
+/// Less than this of a text is not worth a note.
+const LEAST_TEXT: u64 = 8;
+/// Of what stays of a text, the share of its beginning in percent: a command's
+/// output says at its end how it went, but a file and a list begin at the top.
+const HEAD: usize = 60;
+/// Characters of a long string in a call's arguments.
+const ARGUMENT_CHARS: usize = 120;
+
+/// The record with each result of more than `tokens` shortened to about that;
+/// `None` when nothing gets smaller.
+pub(super) fn shorten(
+    record: &Record<'_>,
+    dialect: &dyn Dialect,
+    counter: &MessageCounter,
+    tokens: u64,
+    arguments: bool,
+) -> Option<Vec<u8>> {
+    let object = record.whole_object()?;
+    let message = dialect.message(object)?;
+    let mut edits = Edits::new();
+    for (result, place) in message.results().zip(dialect.result_contents(object)) {
+        let (Some(place), Some(text)) = (place, result.text()) else {
+            continue;
+        };
+        if let Some(short) = short(&text, tokens, counter) {
+            edits.replace_with_text(place, &short);
+        }
+    }
+    if arguments {
+        let policy = Policy {
+            argument_chars: Some(ARGUMENT_CHARS),
+            ..Policy::default()
+        };
+        for (call, place) in message.calls().zip(dialect.call_arguments(object)) {
+            let new = policy.arguments(&call.arguments, counter);
+            let (Some(place), Some(new)) = (place, new) else {
+                continue;
+            };
+            if object.text()[place.clone()].starts_with('"') {
+                edits.replace_with_text(place, &new.text);
+            } else {
+                edits.replace(place, new.text);
+            }
+        }
+    }
+    (!edits.is_empty()).then(|| record.edited(&edits))
+}
+
+/// Beginning and end of a text of more than `tokens`, with its handle.
+fn short(text: &str, tokens: u64, counter: &MessageCounter) -> Option<String> {
+    let whole = counter.text(text);
+    if whole <= tokens {
+        return None;
+    }
+    let (body, handle) = match Handle::split(text) {
+        Some((body, handle)) if handle.bytes > text.len() as u64 => (body, handle),
+        _ => (text, Handle::of(text, whole)),
+    };
+    let room = tokens.saturating_sub(NOTES).max(LEAST_TEXT);
+    let bytes = usize::try_from(body.len() as u64 * room / whole).unwrap_or(usize::MAX);
+    let head = cut_before(body, bytes * HEAD / 100);
+    let tail = body.len() - (bytes - bytes * HEAD / 100).min(body.len() - head);
+    let tail = cut_before(body, tail).max(head);
+    let short = format!(
+        "{}\n[…]\n{}",
+        body[..head].trim_end(),
+        body[tail..].trim_start()
+    );
+    let short = handle.behind(&short);
+    (counter.text(&short) < whole && short.len() < text.len()).then_some(short)
+}
+
+/// Names, numbers and paths are not cut in two: they would be others.
+const FARTHEST: usize = 80;
+
+/// The last place up to `at` that is not inside a name.
+fn cut_before(text: &str, at: usize) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = at.min(bytes.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    let joins = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:@".contains(&byte);
+    let inside = |at: usize| at > 0 && at < bytes.len() && joins(bytes[at - 1]) && joins(bytes[at]);
+    let mut place = at;
+    while inside(place) && at - place < FARTHEST {
+        place -= 1;
+    }
+    if inside(place) { at } else { place }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_select::count::MessageCounter;
+    use ctx_tokens::Encoding;
+    use ctx_transcript::{Chat, Line, Piece, Record};
+
+    use super::{cut_before, short, shorten};
+
+    fn counter() -> MessageCounter {
+        MessageCounter::new(Encoding::default())
+    }
+
+    #[test]
+    fn what_is_short_stays() {
+        assert_eq!(short("a few words", 50, &counter()), None);
+        let just_over = "word ".repeat(60);
+        assert_eq!(
+            short(&just_over, 59, &counter()).map(|short| short.len() < 300),
+            Some(true)
+        );
+    }
+
+    #[test]
+    fn names_are_not_cut_and_the_handle_is_the_first_one() {
+        let text = "the file src/some_long_name.rs is read ".repeat(100);
+        let once = short(&text, 80, &counter()).expect("it is long");
+        assert!(counter().text(&once) <= 80, "{}", counter().text(&once));
+        for word in once.split_whitespace() {
+            let known = text.contains(&format!("{word} ")) || word.contains(['…', '⟦', '⟧']);
+            assert!(
+                known || word.parse::<u64>().is_ok() || ["bytes"].contains(&word),
+                "{word}"
+            );
+        }
+        let twice = short(&once, 60, &counter()).expect("it is longer");
+        let handle = |text: &str| text.lines().last().map(str::to_owned);
+        assert_eq!(handle(&once), handle(&twice));
+    }
+
+    #[test]
+    fn cuts_keep_to_characters() {
+        assert_eq!(cut_before("决定决定", 4), 3);
+        assert_eq!(cut_before("one two_three", 9), 4);
+        assert_eq!(cut_before("one", 9), 3);
+    }
+
+    #[test]
+    fn arguments_stay_json() {
+        let line = format!(
+            r#"{{"role":"assistant","content":null,"tool_calls":[{{"id":"a","type":"function","function":{{"name":"write","arguments":"{{\"path\":\"a.rs\",\"text\":\"{}\"}}"}}}}]}}"#,
+            "let x = 1; ".repeat(200)
+        );
+        let record = Record::classify(Line {
+            bytes: line.as_bytes(),
+            number: 1,
+            offset: 0,
+            piece: Piece::Whole,
+        });
+        assert_eq!(shorten(&record, &Chat, &counter(), 50, false), None);
+        let short = shorten(&record, &Chat, &counter(), 50, true).expect("it is long");
+        let json: serde_json::Value = serde_json::from_slice(&short).expect("JSON");
+        let arguments = json["tool_calls"][0]["function"]["arguments"]
+            .as_str()
+            .expect("text");
+        let arguments: serde_json::Value = serde_json::from_str(arguments).expect("JSON");
+        assert_eq!(arguments["path"], "a.rs");
+        assert!(short.len() < line.len() / 4);
+    }
+}

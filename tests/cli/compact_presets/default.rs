@@ -1,0 +1,125 @@
+//! Ours.
+
+use super::talk::Talk;
+use super::{call, due, is_due_above, run};
+
+#[test]
+fn due_above_a_share_of_the_window_or_within_the_reserve() {
+    let talk = |tokens| Talk::of(50, tokens);
+    is_due_above_flush("share", 102_400, &[]);
+    is_due_above(
+        "default",
+        44_000,
+        "reserve",
+        &talk,
+        &["--window", "60k", "--flush-share", "1"],
+    );
+}
+
+/// As for the others, but what is near the limit is flushed.
+fn is_due_above_flush(trigger: &str, limit: u64, args: &[&str]) {
+    let flush = limit * 9 / 10;
+    for (tokens, outcome) in [
+        (flush - 1, "not-due"),
+        (flush, "not-due"),
+        (flush + 1, "flushed"),
+        (limit - 1, "flushed"),
+        (limit, "flushed"),
+        (limit + 1, "compacted"),
+    ] {
+        let (found, fired, report) = due("default", &Talk::of(50, tokens), args);
+        assert_eq!(report["previousTokens"], tokens, "the fixture");
+        assert_eq!(found, outcome, "{tokens}");
+        let expected: &[&str] = if outcome == "compacted" {
+            &[trigger]
+        } else {
+            &[]
+        };
+        assert_eq!(fired, expected, "{tokens}");
+    }
+}
+
+#[test]
+fn an_overflow_is_due_whatever_the_count() {
+    let session = Talk::of(50, 30_000);
+    let (outcome, fired, _) = due("default", &session, &["--overflow"]);
+    assert_eq!(
+        (outcome.as_str(), fired),
+        ("compacted", vec!["overflow".to_owned()])
+    );
+}
+
+#[test]
+fn the_last_20000_tokens_stay() {
+    // Messages of 1,000 tokens: 20 are kept, and what leaves is a summary.
+    for (messages, outcome) in [
+        (19, "nothing-to-do"),
+        (20, "nothing-to-do"),
+        (21, "compacted"),
+    ] {
+        let session = Talk::of(messages, messages * 1_000 + 3);
+        let ran = run(call("default", session.as_str()));
+        ran.is(outcome);
+        if outcome == "compacted" {
+            assert_eq!(ran.number("preservedCount"), 20);
+            assert_eq!(ran.summary().0, "user");
+        }
+    }
+}
+
+#[test]
+fn the_last_turn_stays_whole() {
+    let session = Talk::new().turns(4, 2_000).user(500);
+    let session = (0..30).fold(session, |talk, _| talk.reply(1_000));
+    let ran = run(call("default", session.as_str()));
+    ran.is("compacted");
+    assert_eq!(ran.number("preservedCount"), 31);
+}
+
+#[test]
+fn pruning_waits_for_4000_tokens() {
+    // One long result among others; it keeps 6,000 characters, and a handle, which
+    // is not always as long.
+    let session = |words: u64| Talk::new().result("ls", words).turns(30, 1_500);
+    let pruned = |words: u64, least: Option<&str>, code: i32| {
+        let case = call("default", session(words).as_str()).args(["--mode", "prune_only", "-n"]);
+        let case = least
+            .into_iter()
+            .fold(case, |case, least| case.env("CTX_PRUNE_MIN_GAIN", least));
+        run(case.code(code))
+    };
+    let freed = |words: u64| pruned(words, Some("0"), 0).number("freedTokens");
+    let about = 7_000 + 4_000 - freed(7_000);
+    let mut seen = Vec::new();
+    for words in about - 5..about + 6 {
+        let freed = freed(words);
+        let is_enough = freed >= 4_000;
+        let ran = pruned(words, None, i32::from(!is_enough));
+        ran.is(if is_enough { "compacted" } else { "no-gain" });
+        seen.push(freed);
+    }
+    assert!(seen.contains(&3_999) && seen.contains(&4_000), "{seen:?}");
+}
+
+#[test]
+fn the_target_is_half_of_the_window_and_the_ladder_leads_there() {
+    for (kept, tried) in [
+        (40_000, &["policy"][..]),
+        (
+            70_000,
+            &["policy", "smaller-summary", "pruned", "last-turns"],
+        ),
+    ] {
+        // The last turn is small; the one before is too large to be kept with it.
+        let session = Talk::new()
+            .turns(40, 1_000)
+            .user(10)
+            .reply(kept)
+            .user(10)
+            .reply(10);
+        let ran = run(call("default", session.as_str()).args(["--keep-messages", "3"]));
+        ran.is("compacted");
+        assert_eq!(ran.tried(), tried, "{kept}");
+        assert!(ran.number("currentTokens") <= 64_000);
+    }
+}

@@ -1,0 +1,118 @@
+//! What holds in every preset: sessions with nothing in them or too much, and
+//! policies that are off.
+
+use super::talk::Talk;
+use super::{ALL, call, run};
+
+#[test]
+fn where_nothing_is_old_nothing_is_done_and_that_is_well() {
+    for preset in ALL {
+        for session in ["", "\n\n{\"role\":\"system\",\"content\":\"be brief\"}\n"] {
+            for args in [&[][..], &["--if-due"], &["--force"]] {
+                let ran = run(call(preset, session).args(args.iter().copied()));
+                let expected = if args == ["--if-due"] {
+                    "not-due"
+                } else {
+                    "nothing-to-do"
+                };
+                ran.is(expected);
+                assert_eq!(ran.report["success"], true, "{preset}");
+                assert_eq!(ran.number("freedTokens"), 0, "{preset}");
+                assert_eq!(ran.live, session, "{preset}");
+            }
+        }
+    }
+}
+
+#[test]
+fn system_messages_are_never_summed_up_however_many() {
+    for preset in ALL {
+        let session = (0..200).fold(Talk::new(), |talk, _| talk.system(600));
+        let ran = run(call(preset, session.as_str())
+            .args(["--force"])
+            .code(one_where_due(preset)));
+        assert_eq!(ran.live, session.as_str(), "{preset}");
+    }
+}
+
+/// A context above its target, of which nothing can leave, is no success.
+fn one_where_due(preset: &str) -> i32 {
+    // With fewer than 10 messages, and system ones do not count, nothing is due.
+    i32::from(!matches!(preset, "xopcbot" | "openclaw"))
+}
+
+#[test]
+fn one_message_that_is_too_large_stays_and_is_told() {
+    for preset in ALL {
+        let session = Talk::new().system(14).user(110_000);
+        let code = one_where_due(preset);
+        let ran = run(call(preset, session.as_str()).code(code));
+        let has_target = ran.report["targetTokens"].is_u64();
+        ran.is(match (code, has_target) {
+            (0, _) => "nothing-to-do",
+            (_, true) => "unreachable",
+            (_, false) => "no-gain",
+        });
+        assert_eq!(ran.live, session.as_str(), "{preset}");
+    }
+}
+
+#[test]
+fn a_policy_that_is_off_does_nothing() {
+    let session = Talk::of(100, 110_000);
+    for preset in ALL {
+        for args in [&[][..], &["--force"], &["--overflow"], &["-n"]] {
+            let case = call(preset, session.as_str())
+                .env("CTX_ENABLED", "false")
+                .args(args.iter().copied());
+            let ran = run(case);
+            ran.is("disabled");
+            assert_eq!(ran.live, session.as_str());
+        }
+    }
+}
+
+#[test]
+fn an_overflow_that_the_model_reported_is_due_in_every_preset() {
+    for preset in ALL {
+        let session = Talk::new().talk(30, 30_003);
+        run(call(preset, session.as_str()).args(["--if-due"])).is("not-due");
+        // All of it fits into the recent part that pomelobot keeps.
+        let is_recent = preset == "pomelobot";
+        let case = call(preset, session.as_str()).code(i32::from(is_recent));
+        let ran = run(case.args(["--if-due", "--overflow"]));
+        assert_eq!(
+            ran.report["due"],
+            serde_json::json!(["overflow"]),
+            "{preset}"
+        );
+        ran.is(if is_recent { "no-gain" } else { "compacted" });
+    }
+}
+
+#[test]
+fn no_preset_needs_a_server() {
+    for preset in ALL {
+        let session = Talk::new().system(10).talk(100, 110_000);
+        let ran = run(call(preset, session.as_str()));
+        ran.is("compacted");
+        assert!(
+            ran.live
+                .starts_with(session.as_str().lines().next().expect("a line"))
+        );
+        let kept = ran.number("firstKeptIndex");
+        let kept: Vec<&str> = session
+            .as_str()
+            .lines()
+            .skip(usize::try_from(kept).expect("small"))
+            .collect();
+        assert!(
+            ran.live.ends_with(&format!("{}\n", kept.join("\n"))),
+            "{preset}"
+        );
+        assert!(
+            ran.store_has("events.jsonl") && ran.store_has("demo-"),
+            "{preset}"
+        );
+    }
+}

@@ -1,0 +1,175 @@
+//! `ctx-compact` by every preset: just below, at and just above each threshold of
+//! its table, and each row of its tables of errors and edges.
+
+mod claw;
+mod default;
+mod edges;
+mod pomelobot;
+mod sanbot;
+mod synapse;
+mod talk;
+mod turns;
+
+use std::fs;
+use std::path::Path;
+
+use ctx_testkit::{Act, Case, Finished, Server};
+use serde_json::Value;
+
+use crate::compact::CTX_COMPACT;
+use talk::Talk;
+
+const ALL: [&str; 7] = [
+    "default",
+    "openclaw",
+    "pomelobot",
+    "sanbot",
+    "synapse",
+    "turns",
+    "xopcbot",
+];
+
+/// A call of the tool with a preset, on `s.jsonl` of a session named `demo`.
+fn call(preset: &str, session: &str) -> Case {
+    Case::new(CTX_COMPACT)
+        .file("s.jsonl", session)
+        .args(["--json", "-s", "demo", "--preset", preset, "s.jsonl"])
+        .stdout_any()
+}
+
+/// The same on what an earlier call left behind.
+fn call_in(dir: &Path, preset: &str) -> Case {
+    Case::new(CTX_COMPACT)
+        .within(dir)
+        .args(["--json", "-s", "demo", "--preset", preset, "s.jsonl"])
+        .stdout_any()
+}
+
+/// What a call with `--json` said.
+fn report(done: &Finished) -> Value {
+    serde_json::from_slice(&done.stdout).expect("a JSON object")
+}
+
+/// The session as the call left it.
+fn live(done: &Finished) -> String {
+    String::from_utf8(done.read("s.jsonl")).expect("UTF-8")
+}
+
+/// What `--if-due` would do with a session: how it would end, and why.
+fn due(preset: &str, session: &Talk, args: &[&str]) -> (String, Vec<String>, Value) {
+    let done = call(preset, session.as_str())
+        .args(["-n", "--if-due"])
+        .args(args.iter().copied())
+        .run();
+    let report = report(&done);
+    let text = |value: &Value| value.as_str().expect("a word").to_owned();
+    let fired = report["due"].as_array().expect("a list");
+    let fired = fired.iter().map(text).collect();
+    (text(&report["outcome"]), fired, report)
+}
+
+/// Of sessions of so many tokens, just below, at and above a limit, only the last
+/// one is due.
+fn is_due_above(
+    preset: &str,
+    limit: u64,
+    trigger: &str,
+    talk: &dyn Fn(u64) -> Talk,
+    args: &[&str],
+) {
+    for (tokens, fires) in [(limit - 1, false), (limit, false), (limit + 1, true)] {
+        let (outcome, fired, report) = due(preset, &talk(tokens), args);
+        assert_eq!(report["previousTokens"], tokens, "{preset}: the fixture");
+        let expected: &[&str] = if fires { &[trigger] } else { &[] };
+        assert_eq!(fired, expected, "{preset} at {tokens}");
+        assert_eq!(
+            outcome == "compacted",
+            fires,
+            "{preset} at {tokens}: {outcome}"
+        );
+    }
+}
+
+/// The outcomes of a real run on a session, with what it kept.
+struct Ran {
+    report: Value,
+    live: String,
+    done: Finished,
+}
+
+fn run(case: Case) -> Ran {
+    let done = case.run();
+    Ran {
+        report: report(&done),
+        live: live(&done),
+        done,
+    }
+}
+
+impl Ran {
+    fn is(&self, outcome: &str) {
+        assert_eq!(self.report["outcome"], outcome, "{}", self.report);
+    }
+
+    fn number(&self, key: &str) -> u64 {
+        self.report[key]
+            .as_u64()
+            .unwrap_or_else(|| panic!("{key} in {}", self.report))
+    }
+
+    /// What was tried, in order.
+    fn tried(&self) -> Vec<&str> {
+        let attempts = self.report["attempts"].as_array().expect("a list");
+        attempts
+            .iter()
+            .map(|attempt| attempt["what"].as_str().expect("a word"))
+            .collect()
+    }
+
+    /// Text of the summary message, and its role.
+    fn summary(&self) -> (String, String) {
+        let mut records = self.live.lines().map(|line| {
+            let record: Value = serde_json::from_str(line).expect("a record");
+            record
+        });
+        let record = records.find(|record| record["name"] == "ctx_summary");
+        let record = record.unwrap_or_else(|| panic!("no summary in {}", self.live));
+        let text = |key: &str| record[key].as_str().expect("text").to_owned();
+        (text("role"), text("content"))
+    }
+
+    /// Whether there is a file of the store that `part` names.
+    fn store_has(&self, part: &str) -> bool {
+        let mut folders = vec![self.done.dir().join(".local")];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).expect("a folder") {
+                let path = entry.expect("an entry").path();
+                if path.to_string_lossy().contains(part) {
+                    return true;
+                }
+                if path.is_dir() {
+                    folders.push(path);
+                }
+            }
+        }
+        false
+    }
+}
+
+/// An answer with this text.
+fn said(text: &str) -> Act {
+    let choice = serde_json::json!({"message": {"content": text}, "finish_reason": "stop"});
+    Act::ok(&serde_json::json!({"choices": [choice]}).to_string())
+}
+
+/// With a model at `server`, which is asked without waits.
+fn asking(server: &Server, case: Case) -> Case {
+    case.env("CTX_LLM_URL", &server.url)
+        .args(["--llm-backoff", "0"])
+}
+
+/// An answer that has these sections.
+fn with_sections(sections: &[&str]) -> String {
+    let sections = sections.iter().map(|name| format!("## {name}\nNone.\n"));
+    sections.collect()
+}

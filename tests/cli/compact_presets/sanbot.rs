@@ -1,0 +1,168 @@
+//! sanbot: three triggers, the last 20 messages, a summary of four sections.
+
+use ctx_testkit::{Act, Server};
+
+use super::talk::Talk;
+use super::{asking, call, due, is_due_above, run, said, with_sections};
+
+const SECTIONS: [&str; 4] = ["任务目标", "已完成", "关键决策", "待处理"];
+
+#[test]
+fn due_above_80_messages() {
+    for (messages, fires) in [(79, false), (80, false), (81, true)] {
+        // System messages do not count.
+        let session = Talk::new().system(10).system(10).talk(messages, 10_000);
+        let ran = run(call("sanbot", session.as_str()).args(["--if-due"]));
+        ran.is(if fires { "compacted" } else { "not-due" });
+        let fired: &[&str] = if fires { &["messages"] } else { &[] };
+        assert_eq!(ran.report["due"], serde_json::json!(fired));
+        assert_eq!(ran.live == session.as_str(), !fires, "{messages}");
+    }
+}
+
+#[test]
+fn due_above_eight_tenths_of_the_window() {
+    is_due_above(
+        "sanbot",
+        102_400,
+        "share",
+        &|tokens| Talk::of(50, tokens),
+        &[],
+    );
+    // Of the model's own window.
+    let model = ["--model", "gpt-4"];
+    is_due_above(
+        "sanbot",
+        6_553,
+        "share",
+        &|tokens| Talk::of(50, tokens),
+        &model,
+    );
+}
+
+#[test]
+fn due_above_50_kib_of_tool_results() {
+    for (bytes, fires) in [(51_199, false), (51_200, false), (51_201, true)] {
+        let [first, second] = ["x".repeat(30_000), "x".repeat(bytes - 30_000)];
+        let session = Talk::new()
+            .talk(30, 5_000)
+            .call("ls", &first, 0)
+            .call("ls", &second, 0)
+            .talk(30, 9_000);
+        let (outcome, fired, _) = due("sanbot", &session, &[]);
+        assert_eq!(outcome == "compacted", fires, "{bytes}: {outcome}");
+        assert_eq!(fired, if fires { vec!["tool-bytes"] } else { vec![] });
+    }
+}
+
+#[test]
+fn the_last_20_messages_stay() {
+    for (messages, outcome) in [
+        (19, "nothing-to-do"),
+        (20, "nothing-to-do"),
+        (21, "compacted"),
+    ] {
+        let session = Talk::new().system(10).talk(messages, 21_000);
+        let ran = run(call("sanbot", session.as_str()));
+        ran.is(outcome);
+        if outcome == "compacted" {
+            assert_eq!(ran.number("preservedCount"), 20);
+            let (role, text) = ran.summary();
+            assert_eq!(role, "user");
+            assert!(text.starts_with("## 会话摘要"), "{text}");
+            let kept: Vec<&str> = session.as_str().lines().skip(2).collect();
+            assert!(ran.live.ends_with(&format!("{}\n", kept.join("\n"))));
+        }
+    }
+}
+
+#[test]
+fn snapshot_summary_memory_and_audit_are_in_the_store() {
+    let before =
+        "{\"role\":\"user\",\"content\":\"We decided to use SQLite. I prefer short names.\"}\n";
+    let session = format!("{before}{}", Talk::of(40, 20_000).as_str());
+    let ran = run(call("sanbot", &session));
+    ran.is("compacted");
+    let snapshot = ran.report["snapshot"].as_str().expect("an id");
+    for file in [
+        &format!("session-summaries/{snapshot}.jsonl"),
+        &format!("session-summaries/{snapshot}.meta.json"),
+        "session-summaries/demo.md",
+        "extracted/decisions.md",
+        "extracted/preferences.md",
+        "context/events.jsonl",
+    ] {
+        assert!(ran.store_has(file), "{file}");
+    }
+    // The summary's length is a limit.
+    let (_, text) = ran.summary();
+    let tokens = ctx_tokens::Encoding::default().counter().count(&text);
+    assert!(tokens <= 550, "{tokens}: {text}");
+}
+
+#[test]
+fn a_model_writes_the_summary() {
+    let server = Server::new([said(&with_sections(&SECTIONS))]);
+    let session = Talk::of(40, 20_000);
+    let ran = run(asking(&server, call("sanbot", session.as_str())));
+    ran.is("compacted");
+    let (_, text) = ran.summary();
+    assert!(text.contains("## 关键决策\nNone."), "{text}");
+    let request = server.requests().concat();
+    for section in SECTIONS {
+        assert!(request.contains(&format!("## {section}")), "{section}");
+    }
+    assert!(request.contains("500"), "{request}");
+}
+
+#[test]
+fn without_a_good_answer_it_is_the_rule_summary() {
+    type Row = (fn() -> Act, usize, &'static str);
+    let long = "a ".repeat(40_000);
+    // What the server does, how often it is asked, what is said.
+    let rows: [Row; 5] = [
+        (|| Act::Cut, 4, "connection failed"),
+        (|| said("  "), 4, "the answer is empty"),
+        (
+            || Act::answer("500 Internal Server Error", "", ""),
+            4,
+            "status 500",
+        ),
+        (|| Act::answer("401 Unauthorized", "", ""), 1, "status 401"),
+        (
+            || said("I'm sorry, but I can't help with that."),
+            1,
+            "the model refused",
+        ),
+    ];
+    let session = Talk::of(40, 20_000);
+    for (act, tries, why) in rows {
+        let server = Server::new((0..tries).map(|_| act()));
+        let case = call("sanbot", session.as_str()).stderr_has(why);
+        let ran = run(asking(&server, case));
+        ran.is("compacted");
+        assert!(ran.summary().1.starts_with("## 会话摘要"), "{why}");
+        assert_eq!(server.requests().len(), tries, "{why}");
+    }
+    // Longer than what it sums up: no gain, nothing is written.
+    let server = Server::new([said(&long)]);
+    let ran = run(asking(&server, call("sanbot", session.as_str()).code(1)));
+    ran.is("no-gain");
+    assert_eq!(ran.live, session.as_str());
+}
+
+#[test]
+fn no_model_is_asked_when_the_policy_or_nobody_names_one() {
+    let config =
+        r#"{"compaction": {"useLLMSummary": false, "maxMessages": 30, "keepRecentMessages": 4}}"#;
+    let server = Server::new([said("never")]);
+    let session = Talk::of(31, 20_000);
+    let case = call("sanbot", session.as_str())
+        .file("policy.json", config)
+        .args(["--config", "policy.json", "--if-due"]);
+    let ran = run(asking(&server, case));
+    ran.is("compacted");
+    assert_eq!(ran.report["due"], serde_json::json!(["messages"]));
+    assert_eq!(ran.number("preservedCount"), 4);
+    assert!(server.requests().is_empty());
+}

@@ -1,0 +1,133 @@
+//! Sessions of an exact size.
+
+/// Tokens that a message has beside its text, in every encoding.
+const OVERHEAD: u64 = 4;
+/// Tokens that a session has beside its messages.
+const PRIMING: u64 = 3;
+
+/// A session in the making. Its words are one token each by `o200k_base`; by
+/// `chars4` they are with [`Talk::wide`].
+#[derive(Clone, Default)]
+pub(super) struct Talk {
+    lines: String,
+    tokens: u64,
+    messages: u64,
+    calls: u64,
+    word: Option<&'static str>,
+}
+
+impl Talk {
+    pub(super) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Counted by characters, four a token.
+    pub(super) fn wide() -> Self {
+        Self {
+            word: Some("abc "),
+            ..Self::default()
+        }
+    }
+
+    /// A conversation of so many messages and, with `others`, tokens in all.
+    pub(super) fn of(messages: u64, tokens: u64) -> Self {
+        Self::new().talk(messages, tokens)
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.lines
+    }
+
+    /// Tokens of the session as it is.
+    pub(super) fn tokens(&self) -> u64 {
+        self.tokens + PRIMING
+    }
+
+    fn words(&self, tokens: u64) -> String {
+        let word = self.word.unwrap_or(" a");
+        word.repeat(usize::try_from(tokens).expect("it fits into memory"))
+    }
+
+    fn push(mut self, before: &str, text: &str, behind: &str, tokens: u64) -> Self {
+        let line = format!("{{{before}\"content\":\"{text}\"{behind}}}\n");
+        self.lines.push_str(&line);
+        self.tokens += tokens;
+        self.messages += 1;
+        self
+    }
+
+    fn says(self, role: &str, tokens: u64) -> Self {
+        let words = self.words(tokens - OVERHEAD);
+        self.push(&format!("\"role\":\"{role}\","), &words, "", tokens)
+    }
+
+    /// A system message, counted with its overhead like all others.
+    pub(super) fn system(self, tokens: u64) -> Self {
+        self.says("system", tokens)
+    }
+
+    pub(super) fn user(self, tokens: u64) -> Self {
+        self.says("user", tokens)
+    }
+
+    pub(super) fn reply(self, tokens: u64) -> Self {
+        self.says("assistant", tokens)
+    }
+
+    /// A reply with reasoning.
+    pub(super) fn thinks(self, text: u64, reasoning: u64) -> Self {
+        let (words, thoughts) = (self.words(text - OVERHEAD), self.words(reasoning));
+        let before = format!("\"role\":\"assistant\",\"reasoning_content\":\"{thoughts}\",");
+        self.push(&before, &words, "", text + reasoning)
+    }
+
+    /// A call without arguments and its result; the call has 6 tokens by
+    /// `o200k_base`, for a name of one.
+    pub(super) fn call(mut self, tool: &str, result: &str, tokens: u64) -> Self {
+        self.calls += 1;
+        let id = format!("c{}", self.calls);
+        let call = format!(
+            ",\"tool_calls\":[{{\"id\":\"{id}\",\"type\":\"function\",\"function\":{{\"name\":\"{tool}\",\"arguments\":\"{{}}\"}}}}]"
+        );
+        let line = format!("{{\"role\":\"assistant\",\"content\":null{call}}}\n");
+        self.lines.push_str(&line);
+        self.tokens += OVERHEAD + 2;
+        self.messages += 1;
+        let before = format!("\"role\":\"tool\",\"tool_call_id\":\"{id}\",");
+        self.push(&before, result, "", tokens + OVERHEAD)
+    }
+
+    /// A call and a result of so many tokens.
+    pub(super) fn result(self, tool: &str, tokens: u64) -> Self {
+        let words = self.words(tokens);
+        self.call(tool, &words, tokens)
+    }
+
+    /// User and model in turn, until the session has so many messages more, and so
+    /// many tokens in all.
+    pub(super) fn talk(mut self, messages: u64, tokens: u64) -> Self {
+        let rest = tokens - self.tokens();
+        let each = rest / messages;
+        for n in 0..messages {
+            let tokens = if n == 0 {
+                rest - each * (messages - 1)
+            } else {
+                each
+            };
+            self = if n % 2 == 0 {
+                self.user(tokens)
+            } else {
+                self.reply(tokens)
+            };
+        }
+        self
+    }
+
+    /// So many turns, each of so many tokens: a request and its answer.
+    pub(super) fn turns(mut self, turns: u64, tokens: u64) -> Self {
+        for _ in 0..turns {
+            self = self.user(tokens / 2).reply(tokens - tokens / 2);
+        }
+        self
+    }
+}

@@ -1,0 +1,149 @@
+//! turns: by turns of the user, counted by characters.
+
+use ctx_testkit::{Act, Server};
+
+use super::talk::Talk;
+use super::{asking, call, is_due_above, run, said};
+
+fn wide(messages: u64, tokens: u64) -> Talk {
+    Talk::wide().talk(messages, tokens)
+}
+
+#[test]
+fn due_above_three_quarters_of_64000_tokens() {
+    is_due_above("turns", 48_000, "share", &|tokens| wide(50, tokens), &[]);
+}
+
+#[test]
+fn the_last_6_turns_stay_and_with_no_older_ones_nothing_is_done() {
+    for (turns, outcome) in [(5, "nothing-to-do"), (6, "nothing-to-do"), (7, "compacted")] {
+        let session = Talk::wide().system(10).turns(turns, 1_000);
+        let ran = run(call("turns", session.as_str()));
+        ran.is(outcome);
+        assert_eq!(
+            ran.number("previousTokens"),
+            session.tokens(),
+            "the fixture"
+        );
+        if outcome == "compacted" {
+            assert_eq!(ran.number("preservedCount"), 12);
+            let (role, text) = ran.summary();
+            assert_eq!(role, "assistant");
+            assert!(text.starts_with("[COMPACTED_CONTEXT]"), "{text}");
+        }
+    }
+}
+
+/// The result may have 32,000 tokens; above that there are fallbacks.
+#[test]
+fn the_target_is_half_of_the_window() {
+    let session = |kept: u64| {
+        Talk::wide()
+            .turns(6, 4_000)
+            .user(kept)
+            .reply(50)
+            .turns(5, 4_000)
+    };
+    let probe = run(call("turns", session(8_000).as_str()));
+    let tokens = probe.number("currentTokens");
+    assert_eq!(probe.tried(), ["policy"]);
+    for (left, is_enough) in [(31_999, true), (32_000, true), (32_001, false)] {
+        let ran = run(call("turns", session(8_000 + left - tokens).as_str()));
+        ran.is("compacted");
+        assert_eq!(ran.report["attempts"][0]["tokens"], left, "the fixture");
+        let expected: &[&str] = if is_enough {
+            &["policy"]
+        } else {
+            &["policy", "pruned", "last-turns"]
+        };
+        assert_eq!(ran.tried(), expected, "{left}");
+        // Of the last turn, request and answer.
+        let kept = if is_enough { 12 } else { 2 };
+        assert_eq!(ran.number("preservedCount"), kept);
+    }
+}
+
+#[test]
+fn reasoning_goes_before_turns_do() {
+    let session = Talk::wide()
+        .turns(4, 4_000)
+        .turns(3, 4_000)
+        .user(500)
+        .thinks(500, 25_000)
+        .turns(2, 1_000);
+    let ran = run(call("turns", session.as_str()));
+    ran.is("compacted");
+    assert_eq!(ran.tried(), ["policy", "pruned"]);
+    assert!(!ran.live.contains("reasoning_content"));
+    assert_eq!(ran.number("preservedCount"), 12);
+    // Where it fits, it stays.
+    let session = Talk::wide()
+        .turns(4, 4_000)
+        .turns(3, 4_000)
+        .user(500)
+        .thinks(500, 9_000)
+        .turns(2, 1_000);
+    let ran = run(call("turns", session.as_str()));
+    assert_eq!(ran.tried(), ["policy"]);
+    assert!(ran.live.contains("reasoning_content"));
+}
+
+#[test]
+fn a_turn_above_the_target_is_out_of_reach() {
+    let session = Talk::wide().turns(7, 1_000).user(40_000).reply(50);
+    let ran = run(call("turns", session.as_str()).code(1));
+    ran.is("unreachable");
+    assert_eq!(
+        ran.tried(),
+        ["policy", "pruned", "last-turns", "last-turns-alone"]
+    );
+    assert_eq!(ran.live, session.as_str());
+}
+
+#[test]
+fn an_overflow_is_due_whatever_the_count() {
+    let session = Talk::wide().turns(8, 500);
+    run(call("turns", session.as_str()).args(["--if-due"])).is("not-due");
+    let ran = run(call("turns", session.as_str()).args(["--if-due", "--overflow"]));
+    ran.is("compacted");
+    assert_eq!(ran.report["due"], serde_json::json!(["overflow"]));
+}
+
+#[test]
+fn its_environment_works() {
+    let session = |tokens| wide(40, tokens);
+    for (name, value, limit) in [
+        ("CONTEXT_WINDOW_TOKENS", "10000", 7_500),
+        ("COMPACT_TRIGGER", "0.25", 16_000),
+    ] {
+        for (tokens, outcome) in [(limit, "not-due"), (limit + 1, "compacted")] {
+            let case = call("turns", session(tokens).as_str()).args(["--if-due", "-n"]);
+            run(case.env(name, value)).is(outcome);
+        }
+    }
+    let case = call("turns", session(30_000).as_str()).env("COMPACT_TARGET", "0.125");
+    assert_eq!(run(case.args(["-n"])).number("targetTokens"), 8_000);
+    let case = call("turns", session(30_000).as_str()).env("KEEP_LAST_TURNS", "3");
+    assert_eq!(run(case).number("preservedCount"), 6);
+    // Another encoding counts exactly.
+    let case =
+        call("turns", Talk::of(40, 30_000).as_str()).args(["--encoding", "o200k_base", "-n"]);
+    assert_eq!(run(case).number("previousTokens"), 30_000);
+}
+
+#[test]
+fn a_summary_that_fails_or_is_too_long_leads_to_the_fallbacks() {
+    let session = Talk::wide().turns(20, 2_400);
+    let server = Server::new((0..4).map(|_| Act::Cut));
+    let case = asking(&server, call("turns", session.as_str())).stderr_has("connection failed");
+    run(case).is("compacted");
+
+    let long = "word ".repeat(17_000);
+    let server = Server::new([said(&long)]);
+    let ran =
+        run(asking(&server, call("turns", session.as_str())).args(["--llm-window", "200000"]));
+    ran.is("compacted");
+    assert_eq!(ran.tried(), ["policy", "pruned"]);
+    assert!(ran.number("currentTokens") <= 32_000);
+    assert!(!ran.live.contains("word word"));
+}
