@@ -167,7 +167,9 @@ impl<'p> Stream<'p> {
             ));
         }
         let written = summary_text(self.plan, &self.old, None, name, io)?;
-        let mut summary = dialect.summary_record(place.role, &written.text).into_bytes();
+        let mut summary = dialect
+            .summary_record(place.role, &written.text)
+            .into_bytes();
         summary.extend_from_slice(&place.line_end);
         Ok(Done {
             spool: self.spool,
