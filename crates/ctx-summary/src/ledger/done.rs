@@ -124,7 +124,12 @@ fn tasks(call: &Call<'_>) -> Option<Vec<Task>> {
     for leaf in leaves(&call.arguments)? {
         match leaf.key.as_str() {
             "content" | "step" | "task" | "title" => text = Some(one_line(&leaf.value)),
-            "status" => status = Some(matches!(leaf.value.as_str(), "completed" | "done" | "cancelled")),
+            "status" => {
+                status = Some(matches!(
+                    leaf.value.as_str(),
+                    "completed" | "done" | "cancelled"
+                ))
+            }
             _ => {}
         }
         if let (Some(_), Some(done)) = (&text, status) {

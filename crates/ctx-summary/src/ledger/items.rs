@@ -21,7 +21,9 @@ pub(super) struct Items {
     failing: HashMap<String, usize>,
     counts: [usize; Kind::ALL.len()],
     /// Items that left because there were too many.
-    crowded_out: usize,
+    crowded_out: [usize; Kind::ALL.len()],
+    /// Errors out of an earlier summary that are not mended yet.
+    carried_errors: Vec<usize>,
 }
 
 impl Items {
@@ -29,9 +31,19 @@ impl Items {
         &self.items
     }
 
-    /// Items that left because there were too many.
-    pub(super) fn crowded_out(&self) -> usize {
-        self.crowded_out
+    /// Items of a kind that left because there were too many.
+    pub(super) fn crowded_out(&self, kind: Kind) -> usize {
+        self.crowded_out[kind as usize]
+    }
+
+    /// An item of an earlier summary.
+    pub(super) fn carry(&mut self, item: Item) {
+        let is_error = item.kind == Kind::Error && item.state == State::Current;
+        let at = self.items.len();
+        self.add(item);
+        if is_error && self.items.len() > at {
+            self.carried_errors.push(at);
+        }
     }
 
     /// One more, or news of a known one: its place stays the first one, its state
@@ -78,7 +90,8 @@ impl Items {
     pub(super) fn tasks(&mut self, tasks: Vec<Task>, line: u64) {
         let names: Vec<&str> = tasks.iter().map(|task| task.text.as_str()).collect();
         for item in &mut self.items {
-            let gone = item.kind == Kind::Open && item.changed && !names.contains(&item.text.as_str());
+            let gone =
+                item.kind == Kind::Open && item.changed && !names.contains(&item.text.as_str());
             if gone && item.state == State::Current {
                 item.state = State::Superseded;
             }
@@ -88,7 +101,11 @@ impl Items {
                 kind: Kind::Open,
                 text: task.text,
                 line,
-                state: if task.done { State::Done } else { State::Current },
+                state: if task.done {
+                    State::Done
+                } else {
+                    State::Current
+                },
                 // Of a list: the next list says how it stands.
                 changed: true,
             });
@@ -119,6 +136,18 @@ impl Items {
         if let Some(at) = self.failing.remove(subject) {
             self.items[at].state = State::Done;
         }
+        // An earlier summary has what failed and the error in one line.
+        let items = &mut self.items;
+        self.carried_errors.retain(|at| {
+            let text = &items[*at].text;
+            let mended = text
+                .strip_prefix(subject)
+                .is_some_and(|rest| rest.starts_with(": "));
+            if mended {
+                items[*at].state = State::Done;
+            }
+            !mended
+        });
     }
 
     fn crowd_out(&mut self, kind: Kind) {
@@ -133,12 +162,13 @@ impl Items {
                 !goes
             });
         }
-        self.crowded_out += before - self.items.len();
+        self.crowded_out[kind as usize] += before - self.items.len();
         self.counts[kind as usize] -= before - self.items.len();
         self.places = (self.items.iter().enumerate())
             .map(|(at, item)| ((item.kind, item.text.clone()), at))
             .collect();
         // Rare, and an error that is not seen to be mended stays listed.
         self.failing.clear();
+        self.carried_errors.clear();
     }
 }

@@ -16,12 +16,13 @@ use std::fmt::Write as _;
 use ctx_transcript::redact::redact;
 use ctx_transcript::{Call, Message, Part, Role};
 
+use crate::extractive::form;
 use arguments::leaves;
 use done::Done;
 pub(crate) use facts::Origin;
 use index::Index;
-use items::Items;
 pub use item::{Item, Kind, State};
+use items::Items;
 
 /// Arguments up to this length stand in one line with their call.
 const SHORT_ARGUMENT: usize = 120;
@@ -43,6 +44,8 @@ pub struct Ledger {
     pub(crate) index: Index,
     items: Items,
     done: Done,
+    /// Items that earlier summaries had no room for.
+    left_out: Vec<(Kind, usize)>,
     requests: u32,
     redacted: usize,
 }
@@ -75,11 +78,39 @@ impl Ledger {
         }
     }
 
-    /// A summary of what was before, as [`crate::Recognizer`] finds it.
+    /// A summary of what was before, as [`crate::Recognizer`] finds it. An extractive
+    /// one is read back: its items are items again, and its details segments.
     pub fn push_earlier(&mut self, text: &str) {
+        let (clean, secrets) = redact(text);
+        self.redacted += secrets;
         self.index.begin(false);
-        self.add_text(text, 0, Origin::Said, true);
+        match form::read(&clean) {
+            Some(lines) => {
+                for line in lines {
+                    match line {
+                        form::Line::Item(item) => {
+                            self.index.add(&item.text, item.line, Origin::Said, false);
+                            self.items.carry(item);
+                        }
+                        form::Line::Detail(origin, text) => {
+                            self.index.add(text, 0, origin, true);
+                        }
+                        form::Line::LeftOut(counts) => self.left_out.extend(counts),
+                    }
+                }
+            }
+            None => self.index.add(&clean, 0, Origin::Said, true),
+        }
         self.index.end();
+    }
+
+    /// Adds to `counts` what summaries before left out, and what there were too many of.
+    pub(crate) fn add_left_out(&self, counts: &mut [(Kind, usize)]) {
+        for (kind, count) in counts {
+            let before = self.left_out.iter().filter(|(of, _)| of == kind);
+            *count += before.map(|(_, count)| count).sum::<usize>();
+            *count += self.items.crowded_out(*kind);
+        }
     }
 
     /// A message that stays, perhaps with shorter results than it had: what it

@@ -68,7 +68,11 @@ pub(super) fn read(text: &str, role: Role, mut found: impl FnMut(Kind, &str)) {
 
 fn asks(text: &str, sentences: &[String], found: &mut impl FnMut(Kind, &str)) {
     let line = one_line(text);
-    let width = |text: &str| text.chars().map(|c| if c.is_ascii() { 1 } else { 3 }).sum::<usize>();
+    let width = |text: &str| {
+        text.chars()
+            .map(|c| if c.is_ascii() { 1 } else { 3 })
+            .sum::<usize>()
+    };
     if width(&line) < LEAST_ASK {
         return;
     }
@@ -81,7 +85,9 @@ fn asks(text: &str, sentences: &[String], found: &mut impl FnMut(Kind, &str)) {
         return;
     };
     found(Kind::Ask, first);
-    let asking = sentences[1..].iter().filter(|sentence| ASKS.is_match(sentence));
+    let asking = sentences[1..]
+        .iter()
+        .filter(|sentence| ASKS.is_match(sentence));
     for sentence in asking.take(ASK_SENTENCES - 1) {
         found(Kind::Ask, sentence);
     }
@@ -102,8 +108,9 @@ pub(super) fn supersedes(later: &str, earlier: &str) -> bool {
 /// What a decision is about: longer words, less those of deciding itself.
 fn subjects(sentence: &str) -> impl Iterator<Item = String> {
     const OF_DECIDING: [&str; 20] = [
-        "about", "chose", "choose", "decide", "decided", "decision", "going", "instead", "longer", "rather", "replace",
-        "should", "switch", "switched", "there", "these", "using", "which", "will", "would",
+        "about", "chose", "choose", "decide", "decided", "decision", "going", "instead", "longer",
+        "rather", "replace", "should", "switch", "switched", "there", "these", "using", "which",
+        "will", "would",
     ];
     let words = sentence.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.'));
     words
@@ -124,7 +131,10 @@ mod tests {
     }
 
     fn kinds(role: Role, text: &str) -> Vec<Kind> {
-        found(role, text).into_iter().map(|(kind, _)| kind).collect()
+        found(role, text)
+            .into_iter()
+            .map(|(kind, _)| kind)
+            .collect()
     }
 
     #[test]
@@ -134,7 +144,10 @@ mod tests {
             [(Kind::Ask, "fix the login bug".to_owned())]
         );
         assert_eq!(found(Role::User, "ok"), []);
-        let long = format!("Here is the log. {} Can you find the cause?", "It goes on. ".repeat(40));
+        let long = format!(
+            "Here is the log. {} Can you find the cause?",
+            "It goes on. ".repeat(40)
+        );
         let asks = found(Role::User, &long);
         assert_eq!(asks[0].1, "Here is the log.");
         assert!(asks.contains(&(Kind::Ask, "Can you find the cause?".to_owned())));
@@ -149,11 +162,24 @@ mod tests {
             "不要修改配置文件。",
             "所有输出必须是中文。",
         ] {
-            assert!(kinds(Role::User, text).contains(&Kind::Constraint), "{text}");
-            assert!(!kinds(Role::Assistant, text).contains(&Kind::Constraint), "{text}");
+            assert!(
+                kinds(Role::User, text).contains(&Kind::Constraint),
+                "{text}"
+            );
+            assert!(
+                !kinds(Role::Assistant, text).contains(&Kind::Constraint),
+                "{text}"
+            );
         }
-        for text in ["I don't know why.", "Never mind that one.", "我们要不要试试这个？"] {
-            assert!(!kinds(Role::User, text).contains(&Kind::Constraint), "{text}");
+        for text in [
+            "I don't know why.",
+            "Never mind that one.",
+            "我们要不要试试这个？",
+        ] {
+            assert!(
+                !kinds(Role::User, text).contains(&Kind::Constraint),
+                "{text}"
+            );
         }
     }
 
