@@ -9,7 +9,7 @@ pub(crate) const DETAILS: &str = "## Details";
 /// The heading of a kind's section.
 pub(crate) fn heading(kind: Kind) -> &'static str {
     match kind {
-        Kind::Ask => "## Asks, in the user's words",
+        Kind::Ask => "## Asks",
         Kind::Constraint => "## Constraints",
         Kind::Decision => "## Decisions",
         Kind::Open => "## Open",

@@ -10,16 +10,16 @@ use crate::text::first_chars;
 /// Of the whole summary, in percent.
 fn share(kind: Kind) -> u64 {
     match kind {
-        Kind::Ask => 9,
-        Kind::Constraint | Kind::Decision | Kind::Open => 4,
-        Kind::Error => 5,
+        Kind::Ask => 8,
+        Kind::Constraint | Kind::Decision | Kind::Open => 3,
+        Kind::Error => 4,
         Kind::File => 4,
-        Kind::Command => 2,
+        Kind::Command => 1,
     }
 }
 
 /// A section with less room is left out: what it could say is not worth its heading.
-const LEAST: u64 = 24;
+const LEAST: u64 = 30;
 /// A summary of so many tokens cites the lines of its items.
 const CITES: u64 = 600;
 

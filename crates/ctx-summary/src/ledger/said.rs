@@ -35,7 +35,7 @@ static ASKS: LazyLock<Regex> = LazyLock::new(|| {
 });
 /// What is announced as still to be done.
 static OPEN: LazyLock<Regex> = LazyLock::new(|| {
-    let words = r"(?i)^\[ \] |\bTODO\b|\bstill (?:need|have|needs|has) to\b|\bremains to be\b|\bnot yet (?:done|implemented|fixed|tested)\b|待办|还需要|尚未|未完成|下一步";
+    let words = r"(?i)^\[ \] |\b(?-i:TODO)\b|\bstill (?:need|have|needs|has) to\b|\bremains to be\b|\bnot yet (?:done|implemented|fixed|tested)\b|待办|还需要|尚未|未完成|下一步";
     Regex::new(words).expect("a constant pattern")
 });
 
