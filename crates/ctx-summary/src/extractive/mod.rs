@@ -62,6 +62,16 @@ pub fn extractive(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> St
     text
 }
 
+/// How many tokens of at most `limit` a summary would need to tell all that
+/// is worth it; `limit`, without a closer look, where that is plainly more.
+pub fn needed_tokens(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> u64 {
+    // A token is seldom longer than 8 bytes.
+    if ledger.index.bytes() / 8 > limit {
+        return limit;
+    }
+    counter.count(&extractive(ledger, limit, counter))
+}
+
 /// Segments in the order of the session, each speaker named once; the lines they
 /// come from are cited block by block.
 fn details(ledger: &Ledger, picked: &[usize], limit: u64) -> String {

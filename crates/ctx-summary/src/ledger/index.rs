@@ -138,6 +138,11 @@ impl Index {
         id
     }
 
+    /// Bytes of all segments.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.arena.len() as u64
+    }
+
     /// The segments.
     pub(crate) fn segments(&self) -> &[Segment] {
         &self.segments
