@@ -16,21 +16,21 @@ pub(crate) type Id = u32;
 /// Identifiers and segments, gathered in one pass.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
-    ids: HashMap<Box<str>, Id>,
-    facts: Vec<Facts>,
+    pub(super) ids: HashMap<Box<str>, Id>,
+    pub(super) facts: Vec<Facts>,
     /// How well texts that stay tell each: 0 for not at all, else one more than
     /// the words beside it.
-    told: Vec<u8>,
+    pub(super) told: Vec<u8>,
     /// Those in the system messages: always there, so never missing.
-    given: HashSet<Id>,
-    segments: Vec<Segment>,
-    marks: Vec<Mark>,
+    pub(super) given: HashSet<Id>,
+    pub(super) segments: Vec<Segment>,
+    pub(super) marks: Vec<Mark>,
     /// The texts of all segments.
-    arena: String,
-    seen: HashSet<u64>,
+    pub(super) arena: String,
+    pub(super) seen: HashSet<u64>,
     now: Now,
     /// The identifiers of the current message.
-    current: HashSet<Id>,
+    pub(super) current: HashSet<Id>,
 }
 
 /// A piece of a message.
@@ -51,6 +51,18 @@ pub(crate) struct Mark {
     pub(crate) words: u8,
 }
 
+impl Segment {
+    /// The same, elsewhere.
+    pub(super) fn moved(&self, text: Range<usize>, marks: Range<usize>) -> Self {
+        Self {
+            line: self.line,
+            origin: self.origin,
+            text,
+            marks,
+        }
+    }
+}
+
 impl Index {
     /// A new message begins.
     pub(crate) fn begin(&mut self, first_request: bool) {
@@ -63,6 +75,9 @@ impl Index {
         let crowd = self.current.len();
         for id in self.current.drain() {
             self.facts[id as usize].crowded(crowd);
+        }
+        if self.is_full() {
+            self.shrink();
         }
     }
 
@@ -194,7 +209,7 @@ impl Index {
 }
 
 /// The same in every run.
-fn hash(text: &str) -> u64 {
+pub(super) fn hash(text: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     hasher.finish()

@@ -10,6 +10,7 @@ mod item;
 mod items;
 mod said;
 mod segment;
+mod shrink;
 
 use std::fmt::Write as _;
 

@@ -201,7 +201,10 @@ impl<'p> Budgeted<'p> {
     /// The share of the latest messages: more of them where a summary would not need
     /// all that they leave.
     fn tail(&self) -> Share {
-        let system = self.entries.iter().filter(|entry| entry.kind == Kind::System);
+        let system = self
+            .entries
+            .iter()
+            .filter(|entry| entry.kind == Kind::System);
         let system: u64 = system.map(|entry| entry.tokens).sum();
         let room = self.asked.tokens.saturating_sub(system);
         let summary = room - TAIL.of(room);
