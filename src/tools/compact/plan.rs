@@ -48,7 +48,7 @@ pub(super) enum Rung {
     Policy,
     /// With half of what the policy keeps, where a model's summary failed its check.
     LessKept,
-    /// With a summary half as long, written by rule.
+    /// With a summary half as long, written by code.
     Smaller,
     /// That, with the tool results that are kept pruned.
     Pruned,

@@ -47,7 +47,7 @@ pub(super) struct Model {
     pub(super) instructions: String,
     pub(super) target: u64,
     pub(super) window: u64,
-    /// Its silence is a failure; else the rule summary is taken.
+    /// Its silence is a failure; else a summary by code is taken.
     pub(super) must_answer: bool,
     /// Headings that its summary must have, where it is checked.
     pub(super) headings: Option<Vec<String>>,
@@ -56,7 +56,7 @@ pub(super) struct Model {
 /// What was written.
 pub(super) struct Written {
     pub(super) text: String,
-    /// What the model wrote failed the check twice; this is by rule.
+    /// What the model wrote failed the check twice; this is written by code.
     pub(super) failed_check: bool,
     /// How much of the model's answer had to be mended.
     pub(super) mends: usize,
