@@ -197,7 +197,10 @@ impl Plan {
             (Rung::Policy, Method::Llm)
                 if !self.dry_run && (self.llm.has_server() || self.model_wanted) =>
             {
-                let writer = self.llm.writer(encoding, Some(tokens), io)?;
+                let mut writer = self.llm.writer(encoding, Some(tokens), io)?;
+                if summary.complete {
+                    writer = writer.completing();
+                }
                 if summary.safeguard {
                     writer.checked(self.headings())
                 } else {

@@ -9,7 +9,8 @@ mod sections;
 use ctx_tokens::TokenCounter;
 
 use crate::earlier::RECORD_HEADING;
-use crate::ledger::Ledger;
+use crate::ledger::{Item, Ledger, Origin};
+use crate::text::one_line;
 use form::{DETAILS, citation, label, left_out};
 use pick::Picker;
 use sections::Sections;
@@ -19,6 +20,12 @@ use sections::Sections;
 const ROUNDS: usize = 4;
 /// Of the summary, citations of details may take one part in so many.
 const CITATION_SHARE: u64 = 30;
+/// Less room is not worth a completion.
+const LEAST_COMPLETION: u64 = 30;
+/// Of a summary, what the sections of items may take, in percent.
+const SECTIONS_SHARE: u64 = 26;
+/// Behind a model's summary the sections of items get so many times their share.
+const ITEMS_FIRST: u64 = 3;
 /// Tokens of a citation.
 const CITATION: u64 = 8;
 /// A summary with fewer tokens does not say what it left out.
@@ -27,18 +34,65 @@ const TELLS_LEFT_OUT: u64 = 300;
 /// Writes the summary of what `ledger` holds: at most `limit` tokens, without what
 /// the texts that stay tell already.
 pub fn extractive(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> String {
-    let sections = Sections::of(ledger.items(), limit, counter);
+    written(ledger, &format!("{RECORD_HEADING}\n\n"), limit, counter)
+}
+
+/// A summary that a model wrote, with what it leaves out behind it: the items of the
+/// ledger that it does not have, and segments for what it does not tell, up to
+/// `limit` tokens in all. It stays as it is where there is no room.
+pub fn completed(ledger: &Ledger, summary: &str, limit: u64, counter: &dyn TokenCounter) -> String {
+    let head = format!("{}\n\n", summary.trim_end());
+    if counter.count(&head) + LEAST_COMPLETION > limit {
+        return summary.to_owned();
+    }
+    // What it leaves out is asked for by kind before anything else.
+    written_with(ledger, &head, limit, ITEMS_FIRST, counter)
+}
+
+/// The items that a summary must have, at most `limit` tokens of them.
+pub fn must_keep(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> String {
+    let items: Vec<Item> = ledger.items().to_vec();
+    let share = limit * 100 / SECTIONS_SHARE;
+    Sections::of(&items, share, counter)
+        .text
+        .trim_end()
+        .to_owned()
+}
+
+/// `head`, the typed items that it does not have, and segments for what is not told
+/// yet.
+fn written(ledger: &Ledger, head: &str, limit: u64, counter: &dyn TokenCounter) -> String {
+    written_with(ledger, head, limit, 1, counter)
+}
+
+/// The same, with the sections' shares times `weight`.
+fn written_with(
+    ledger: &Ledger,
+    head: &str,
+    limit: u64,
+    weight: u64,
+    counter: &dyn TokenCounter,
+) -> String {
+    let said = one_line(head);
+    let missing = ledger
+        .items()
+        .iter()
+        .filter(|item| !said.contains(&item.text));
+    let missing: Vec<Item> = missing.cloned().collect();
+    let room = limit.saturating_sub(counter.count(head));
+    let sections = Sections::of(&missing, room * weight, counter);
     let mut counts = sections.left_out;
     ledger.add_left_out(&mut counts);
-    let closing = if limit >= TELLS_LEFT_OUT {
+    let closing = if room >= TELLS_LEFT_OUT {
         left_out(&counts)
     } else {
         String::new()
     };
-    let mut picker = Picker::new(&ledger.index, &sections.text, counter);
+    let head = format!("{head}{}", sections.text);
+    let mut picker = Picker::new(&ledger.index, &head, counter);
     let write = |picked: &[usize]| {
-        let details = details(ledger, picked, limit);
-        let mut text = format!("{RECORD_HEADING}\n\n{}", sections.text);
+        let details = details(ledger, picked, room);
+        let mut text = head.clone();
         if !sections.text.is_empty() && !details.is_empty() {
             text.push_str(DETAILS);
             text.push('\n');
@@ -86,11 +140,16 @@ fn details(ledger: &Ledger, picked: &[usize], limit: u64) -> String {
         let segments = block.iter().map(|number| &index.segments()[*number]);
         for segment in segments.clone() {
             let speaker = label(segment.origin);
-            if before != Some(speaker) {
+            let words = index.text(segment);
+            // What the model said goes on until somebody else speaks.
+            let goes_on = matches!(segment.origin, Origin::Said | Origin::Call)
+                && before == Some(speaker)
+                && !words.starts_with('#');
+            if !goes_on {
                 text.push_str(speaker);
                 before = Some(speaker);
             }
-            text.push_str(index.text(segment));
+            text.push_str(words);
             text.push('\n');
         }
         let lines = segments
