@@ -13,10 +13,10 @@ use std::fmt::Write as _;
 use ctx_transcript::redact::redact;
 use ctx_transcript::{Call, Message, Part, Role};
 
-use arguments::leaves;
+pub(crate) use arguments::{keys, leaves};
 pub(crate) use facts::Origin;
 use index::Index;
-pub use item::{Item, Kind, State};
+pub use item::{Identifier, Item, Kind, State};
 
 /// Arguments up to this length stand in one line with their call.
 const SHORT_ARGUMENT: usize = 120;
@@ -59,6 +59,7 @@ impl Ledger {
         let is_request = message.role == Role::User && message.parts.iter().any(says);
         self.requests += u32::from(is_request);
         self.index.begin(self.requests == 1);
+        self.index.at(line);
         let quotable = place == Place::Old;
         for part in &message.parts {
             self.add_part(part, message.role, line, quotable);
@@ -94,6 +95,13 @@ impl Ledger {
     /// order of the session.
     pub fn items(&self) -> &[Item] {
         &self.items
+    }
+
+    /// Each identifier with the line that had it last and the chance that it is
+    /// needed again, the greatest chance first; without those of the system messages,
+    /// which never leave.
+    pub fn identifiers(&self) -> Vec<Identifier<'_>> {
+        self.index.identifiers()
     }
 
     /// How many secrets were taken out.
