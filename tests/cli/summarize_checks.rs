@@ -132,6 +132,7 @@ fn what_is_no_summary_ends_in_the_rule_summary() {
     ] {
         let server = Server::new([said(answer)]);
         asking(&server)
+            .args(["--on-failure", "rule"])
             .stdout_has("## 会话摘要 / Session summary")
             .stderr(&format!(
                 "ctx-summarize: warning: <stdin>: no summary from {}/v1/chat/completions: {why}; the rule summary is taken\n",
@@ -291,6 +292,7 @@ fn old_zones_of_any_size_are_summed_up() {
 fn five_tokens_are_no_error() {
     let server = Server::new([said(SECTIONS)]);
     asking(&server)
+        .args(["--on-failure", "rule"])
         .stdin(tagged(&[
             json!({"role":"user","content":"hi there, how are you"}),
         ]))

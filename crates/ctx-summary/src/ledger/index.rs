@@ -57,11 +57,6 @@ pub(crate) struct Mark {
 }
 
 impl Index {
-    /// Where the session stands.
-    pub(crate) fn now(&self) -> Now {
-        self.now
-    }
-
     /// A new message begins.
     pub(crate) fn begin(&mut self, first_request: bool) {
         self.now.messages += 1;
@@ -197,12 +192,19 @@ impl Index {
 
     /// A text that stays: what it tells need not be quoted.
     pub(crate) fn tell(&mut self, text: &str) {
+        let mut told = std::mem::take(&mut self.told);
+        self.tell_in(text, &mut told);
+        self.told = told;
+    }
+
+    /// The same, for one use only.
+    pub(crate) fn tell_in(&self, text: &str, told: &mut [u8]) {
         for range in segments(text) {
             let text = &text[range];
             let words = Words::of(text);
             identifier::scan(text, |range, _| {
                 if let Some(id) = self.ids.get(&text[range.clone()]) {
-                    let known = &mut self.told[*id as usize];
+                    let known = &mut told[*id as usize];
                     *known = (*known).max(1 + words.beside(&range));
                 }
             });
