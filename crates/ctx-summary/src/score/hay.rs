@@ -77,7 +77,7 @@ impl<'t> Hay<'t> {
         let inside = |right: usize| {
             right > 0 && right < bytes.len() && is_word(bytes[right - 1]) && is_word(bytes[right])
         };
-        !inside(range.start) && !(whole_end && inside(range.end))
+        !(inside(range.start) || whole_end && inside(range.end))
     }
 }
 

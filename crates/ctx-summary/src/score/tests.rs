@@ -3,7 +3,7 @@
 use ctx_transcript::{Call, Handle, Message, Part, Role, ToolResult};
 use proptest::prelude::*;
 
-use super::{Class, Future, Needed, Score, Scored, Scorer, Standing, Texts};
+use super::{After, Class, Future, Needed, Score, Scored, Scorer, Standing};
 
 fn says(role: Role, text: &str) -> Message<'_> {
     Message {
@@ -38,14 +38,14 @@ fn answers(text: &str) -> Message<'_> {
     }
 }
 
-fn texts(messages: &[Message<'_>]) -> Texts {
-    let mut texts = Texts::new();
-    messages.iter().for_each(|message| texts.push(message));
-    texts
+fn session(messages: &[Message<'_>]) -> After {
+    let mut after = After::new();
+    messages.iter().for_each(|message| after.push(message));
+    after
 }
 
 fn score(before: &[Message<'_>], after: &[Message<'_>]) -> Score {
-    let mut scorer = Scorer::new(texts(after));
+    let mut scorer = Scorer::new(session(after));
     for (line, message) in (1..).zip(before) {
         scorer.push(line, message);
     }
@@ -95,7 +95,6 @@ fn arguments_and_results_of_the_new_session_count() {
             "{name}"
         );
     }
-    assert!((score.fidelity() - 1.0).abs() < 1e-9);
 }
 
 #[test]
@@ -117,7 +116,7 @@ fn what_a_handle_names_can_be_had_back() {
 #[test]
 fn a_snapshot_saves_what_nothing_else_has() {
     let before = says(Role::User, "user_4711 and user_4712 and user_4713");
-    let mut scorer = Scorer::new(texts(&[says(Role::User, "user_4711")]));
+    let mut scorer = Scorer::new(session(&[says(Role::User, "user_4711")]));
     scorer.push(1, &before);
     scorer.add_referred("… user_4712");
     scorer.saved();
@@ -141,6 +140,88 @@ fn a_snapshot_saves_what_nothing_else_has() {
     );
     // The model cannot read a snapshot: 1 + ½ + 0 of three alike.
     assert!(score.fidelity() < 0.51);
+}
+
+fn find(score: &Score, class: Class) -> Vec<(&str, Standing)> {
+    let items = score.items.iter().filter(|item| item.class == class);
+    items
+        .map(|item| (item.text.as_str(), item.standing))
+        .collect()
+}
+
+#[test]
+fn what_the_user_said_must_stay_word_for_word() {
+    let before = [says(
+        Role::User,
+        "Rename the  module,\nplease. Never push to main.",
+    )];
+    let rule = |after: &str| {
+        let score = score(&before, &[says(Role::User, after)]);
+        find(&score, Class::Constraints)[0].1
+    };
+    assert_eq!(rule("- Never push\n  to main."), Standing::Retained);
+    assert_eq!(rule("pushing to main is not allowed"), Standing::Lost);
+    let score = score(&before, &before);
+    assert!((score.fidelity() - 1.0).abs() < 1e-9);
+    assert_eq!(
+        find(&score, Class::Asks),
+        [(
+            "Rename the module, please. Never push to main.",
+            Standing::Retained
+        )]
+    );
+}
+
+#[test]
+fn an_exchange_that_stays_keeps_its_command_and_its_error() {
+    let exchange = [
+        calls("Bash", r#"{"command":"cargo test"}"#),
+        answers("error: no such crate\nmore"),
+    ];
+    let all = score(&exchange, &exchange);
+    assert_eq!(
+        find(&all, Class::Commands),
+        [("Bash: cargo test", Standing::Retained)]
+    );
+    assert_eq!(
+        find(&all, Class::Errors),
+        [("Bash: cargo test: error: no such crate", Standing::Retained)]
+    );
+    let call = score(&exchange, &[says(Role::User, "run cargo test")]);
+    assert_eq!(find(&call, Class::Commands)[0].1, Standing::Retained);
+    assert_eq!(find(&call, Class::Errors)[0].1, Standing::Lost);
+    let cut = Handle::of("error: no such crate\nmore", 9).behind("…");
+    let cut = score(&exchange, &[says(Role::User, &cut)]);
+    assert_eq!(find(&cut, Class::Errors)[0].1, Standing::Recoverable);
+}
+
+#[test]
+fn what_is_done_or_superseded_may_go() {
+    let before = [
+        calls("Bash", r#"{"command":"cargo test"}"#),
+        answers("error: no such crate"),
+        calls("Bash", r#"{"command":"cargo test"}"#),
+        answers("all well"),
+    ];
+    let score = score(&before, &[]);
+    assert_eq!(find(&score, Class::Errors), []);
+    assert_eq!(score.rows()[5].retired, 1);
+}
+
+#[test]
+fn a_long_text_may_be_cut() {
+    let long = format!(
+        "Do not touch {}the end",
+        "one of the old files or ".repeat(30)
+    );
+    let before = [says(Role::User, &long)];
+    let score = score(&before, &before);
+    assert!(
+        score
+            .items
+            .iter()
+            .all(|item| item.standing == Standing::Retained)
+    );
 }
 
 #[test]
