@@ -103,10 +103,7 @@ impl Texts {
 /// The texts of a message that a handle can stand for: each result as a whole, and
 /// each text.
 pub(super) fn originals<'m>(message: &'m Message<'_>) -> Vec<Cow<'m, str>> {
-    let mut found: Vec<_> = message
-        .results()
-        .filter_map(|result| result.text())
-        .collect();
+    let mut found: Vec<_> = message.results().filter_map(ToolResult::text).collect();
     let texts = message.parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(Cow::Borrowed(text.as_ref())),
         _ => None,
