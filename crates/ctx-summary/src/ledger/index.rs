@@ -190,6 +190,11 @@ impl Index {
         found
     }
 
+    /// Whether it was seen.
+    pub(crate) fn knows(&self, identifier: &str) -> bool {
+        self.ids.contains_key(identifier)
+    }
+
     /// A text that stays: what it tells need not be quoted.
     pub(crate) fn tell(&mut self, text: &str) {
         let mut told = std::mem::take(&mut self.told);

@@ -41,6 +41,12 @@ impl After {
         self.texts.handles()
     }
 
+    /// Whether it has an identifier, also one that only its ledger tells from what
+    /// it is written together with.
+    pub(super) fn knows(&self, identifier: &str) -> bool {
+        self.ledger.index.knows(identifier)
+    }
+
     pub(super) fn items(&self) -> HashSet<(Kind, &str)> {
         let items = self.ledger.items().iter();
         items.map(|item| (item.kind, item.text.as_str())).collect()

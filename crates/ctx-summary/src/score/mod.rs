@@ -85,6 +85,9 @@ impl Scorer {
     /// A text that the new session refers to, and that lies elsewhere.
     pub fn add_referred(&mut self, text: &str) {
         self.referred.add(text);
+        // Where the old session has it, its line is referred to as well.
+        let hash = Handle::of(text, 0).hash().to_owned();
+        self.handles.insert((hash, text.len() as u64));
     }
 
     /// The old session's exact bytes are in a snapshot.
@@ -119,7 +122,10 @@ impl Scorer {
         let identifiers = self.ledger.identifiers().into_iter();
         score.items.extend(identifiers.map(|identifier| Scored {
             class: Class::Identifiers,
-            standing: search.text(identifier.text),
+            standing: match self.after.knows(identifier.text) {
+                true => Standing::Retained,
+                false => search.text(identifier.text),
+            },
             text: one_line(identifier.text),
             line: identifier.line,
             weight: identifier.chance,
