@@ -105,15 +105,12 @@ impl Again {
             let source = Source::Once(input.reader);
             return Ok(Self { name, source });
         }
-        let regular = input.path.filter(|path| path.is_file());
-        let file = match regular {
-            Some(path) => File::open(path).map_err(|error| cannot_read(&name, &error))?,
-            None => {
-                let mut file = tempfile::tempfile().map_err(|error| cannot_spool(&error))?;
-                io::copy(&mut input.reader, &mut file)
-                    .map_err(|error| cannot_read(&name, &error))?;
-                file
-            }
+        let file = if let Some(path) = input.path.filter(|path| path.is_file()) {
+            File::open(path).map_err(|error| cannot_read(&name, &error))?
+        } else {
+            let mut file = tempfile::tempfile().map_err(|error| cannot_spool(&error))?;
+            io::copy(&mut input.reader, &mut file).map_err(|error| cannot_read(&name, &error))?;
+            file
         };
         let source = Source::File(file);
         Ok(Self { name, source })
@@ -140,10 +137,10 @@ impl Again {
             dialect: args.dialect.as_deref().and_then(dialect::by_name),
             ..Options::default()
         };
-        let reader: Box<dyn Read + Send> = match (self.file()?, self.source) {
-            (Some(file), _) => Box::new(file),
+        let again = self.file()?;
+        let reader: Box<dyn Read + Send> = match (again, self.source) {
+            (Some(file), _) | (None, Source::File(file)) => Box::new(file),
             (None, Source::Once(reader)) => reader,
-            (None, Source::File(file)) => Box::new(file),
         };
         Session::of(self.name, reader, &options, args.invalid)
     }

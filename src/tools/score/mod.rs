@@ -46,14 +46,14 @@ use stored::Stored;
 ///
 /// With --future, FULL is the whole session that BEFORE begins. The values that its
 /// later calls used, that BEFORE had, and that nobody told again are what was
-/// needed: A_must is the share of them that AFTER has; A_ctx the share that has two
-/// of its context words beside it still; A_ctxfar the same for values that the last
+/// needed: `A_must` is the share of them that AFTER has; `A_ctx` the share that has two
+/// of its context words beside it still; `A_ctxfar` the same for values that the last
 /// messages of BEFORE, as many as fit into --budget, do not hold.
 ///
 /// --json prints an object with the keys before, after (names, null for stdin),
 /// fidelity, classes (by class: weight, total, retained, recoverable, saved (of the
 /// recoverable, those in a snapshot only), lost, retired (not scored), score) and
-/// future (A_must, A_ctx, A_ctxfar: needed, kept, share; null without --future).
+/// future (`A_must`, `A_ctx`, `A_ctxfar`: needed, kept, share; null without --future).
 #[derive(Debug, Parser)]
 struct Args {
     /// The session as it was; - is stdin
@@ -183,7 +183,9 @@ fn score(
         None => Vec::new(),
     };
     let mut scorer = Scorer::new(after);
-    referred.iter().for_each(|text| scorer.add_referred(text));
+    for text in &referred {
+        scorer.add_referred(text);
+    }
 
     let before = Again::open(&args.before, stored.is_some())?;
     if let Some(stored) = stored

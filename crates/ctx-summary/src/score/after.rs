@@ -93,7 +93,9 @@ impl Texts {
                 Part::Text(text) | Part::Refusal(text) => self.add(text),
                 Part::Call(call) => {
                     self.add(&call.name);
-                    keys(&call.arguments).iter().for_each(|key| self.add(key));
+                    for key in keys(&call.arguments) {
+                        self.add(&key);
+                    }
                     match leaves(&call.arguments) {
                         Some(leaves) => leaves.iter().for_each(|leaf| self.add(&leaf.value)),
                         None => self.add(&call.arguments),

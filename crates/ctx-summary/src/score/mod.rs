@@ -122,9 +122,10 @@ impl Scorer {
         let identifiers = self.ledger.identifiers().into_iter();
         score.items.extend(identifiers.map(|identifier| Scored {
             class: Class::Identifiers,
-            standing: match self.after.knows(identifier.text) {
-                true => Standing::Retained,
-                false => search.text(identifier.text),
+            standing: if self.after.knows(identifier.text) {
+                Standing::Retained
+            } else {
+                search.text(identifier.text)
             },
             text: one_line(identifier.text),
             line: identifier.line,

@@ -40,7 +40,9 @@ fn answers(text: &str) -> Message<'_> {
 
 fn session(messages: &[Message<'_>]) -> After {
     let mut after = After::new();
-    messages.iter().for_each(|message| after.push(message));
+    for message in messages {
+        after.push(message);
+    }
     after
 }
 
