@@ -21,6 +21,7 @@ mod pipeline;
 mod prune;
 mod readme;
 mod rollback;
+mod score;
 mod secrets;
 mod snapshot;
 mod split;
