@@ -1,5 +1,6 @@
 //! `ctx-compact`: the whole flow on a session, with one commit point.
 
+mod budget;
 mod filter;
 mod forecast;
 mod ladder;
@@ -114,6 +115,13 @@ struct Args {
     /// Do not be content with more than N tokens in all [default: the policy's]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is kept")]
     target_tokens: Option<u64>,
+    /// Compact what holds more than N tokens, to at most N in all
+    ///
+    /// System messages, summary and latest messages together, shared out by what is
+    /// in them; tool results among the latest are shortened where they are long.
+    /// Of what is kept, the --keep flags and pins hold, not the policy's numbers.
+    #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with = "target_tokens", help_heading = "What is kept")]
+    budget: Option<u64>,
     /// Leave a session alone after N runs in vain [default: the policy's]
     ///
     /// Those are runs in a row that made it no smaller, or not as small as the

@@ -60,6 +60,8 @@ pub(super) struct Written {
     pub(super) failed_check: bool,
     /// How much of the model's answer had to be mended.
     pub(super) mends: usize,
+    /// How many secrets were taken out while it was put together.
+    pub(super) redacted: usize,
 }
 
 impl Written {
@@ -68,6 +70,7 @@ impl Written {
             text,
             failed_check: false,
             mends: 0,
+            redacted: 0,
         }
     }
 }
@@ -157,15 +160,18 @@ impl Writer {
         let nothing_said =
             old.earlier.is_empty() && old.transcript.as_ref().is_none_or(Transcript::is_empty);
         let Some(model) = self.model.as_ref().filter(|_| !nothing_said) else {
-            return Ok(Written::of(self.by_code(old, room, name, io)));
+            return Ok(self.by_code(old, room));
         };
-        let error = match self.by_model_and_checked(model, old, name, io) {
+        let error = match self.by_model_and_checked(model, (old, room), name, io) {
             Ok(Answer {
                 flaw: Some(flaw), ..
             }) => return self.failed_check(model, &flaw, (old, room), name, io),
             Ok(answer) => {
                 tell(&answer.summary, old, name, io);
                 match answer.checked {
+                    Checked::Use(mended) if self.is_above(room, &mended.text) => {
+                        "the answer is longer than what the budget leaves for it".to_owned()
+                    }
                     Checked::Use(mended) => {
                         tell_mends(&mended, name, io);
                         return Ok(accepted(mended));
@@ -189,10 +195,15 @@ impl Writer {
             "{name}: no summary from {asked}: {error}; the {} summary is taken",
             self.offline
         ));
-        Ok(Written::of(self.by_code(old, room, name, io)))
+        Ok(self.by_code(old, room))
     }
 
-    fn by_code(&self, old: &OldZone, room: Option<u64>, name: &str, io: &mut Io) -> String {
+    fn is_above(&self, room: Option<u64>, text: &str) -> bool {
+        room.is_some_and(|room| self.encoding.counter().count(text) > room)
+    }
+
+    /// The summary of an old zone without a model; `room` as above.
+    pub(super) fn by_code(&self, old: &OldZone, room: Option<u64>) -> Written {
         let limit = [self.limit, room].into_iter().flatten().min();
         let counter = self.encoding.counter();
         let (text, redacted) = match (&old.ledger, self.offline) {
@@ -202,12 +213,10 @@ impl Writer {
             }
             _ => (old.rule.finish(limit, counter), old.rule.redacted()),
         };
-        if redacted > 0 {
-            io.note(format_args!(
-                "{name}: secrets taken out of the summary: {redacted}"
-            ));
+        Written {
+            redacted,
+            ..Written::of(text)
         }
-        text
     }
 
     /// Asks once more when the summary fails the check that a policy wants; also what
@@ -215,25 +224,30 @@ impl Writer {
     fn by_model_and_checked(
         &self,
         model: &Model,
-        old: &OldZone,
+        zone: (&OldZone, Option<u64>),
         name: &str,
         io: &mut Io,
     ) -> Result<Answer, LlmError> {
-        let answer = self.by_model(model, old, "")?;
+        let answer = self.by_model(model, zone, "")?;
         let Some(flaw) = &answer.flaw else {
             return Ok(answer);
         };
         io.note(format_args!(
             "{name}: the summary failed its check: {flaw}; asked again"
         ));
-        self.by_model(model, old, flaw)
+        self.by_model(model, zone, flaw)
     }
 
     /// Whether a model's text can be used, and what has to be mended.
-    fn check(&self, model: &Model, old: &OldZone, summary: &ModelSummary) -> Checked {
+    fn check(
+        &self,
+        model: &Model,
+        old: &OldZone,
+        (target, summary): (u64, &ModelSummary),
+    ) -> Checked {
         let rules = Rules {
             headings: &model.template.headings(),
-            prompt: &model.template.prompt(&model.instructions, model.target),
+            prompt: &model.template.prompt(&model.instructions, target),
             cut: summary.cut,
             largest: old.most_tokens(),
             counter: self.encoding.counter(),
@@ -262,14 +276,21 @@ impl Writer {
             self.offline
         ));
         Ok(Written {
-            text: self.by_code(old, room, name, io),
             failed_check: true,
-            mends: 0,
+            ..self.by_code(old, room)
         })
     }
 
     /// `flaw` is what was wrong with the summary before.
-    fn by_model(&self, model: &Model, old: &OldZone, flaw: &str) -> Result<Answer, LlmError> {
+    fn by_model(
+        &self,
+        model: &Model,
+        (old, room): (&OldZone, Option<u64>),
+        flaw: &str,
+    ) -> Result<Answer, LlmError> {
+        // It may write a fifth more than it is asked for.
+        let most = room.map_or(u64::MAX, |room| (room * 5 / 6).max(1));
+        let target = model.target.min(most);
         let Some(transcript) = &old.transcript else {
             return Err(LlmError::Empty { finish: None });
         };
@@ -279,12 +300,12 @@ impl Writer {
             transcript,
             earlier: &old.earlier.join("\n\n"),
             instructions: instructions.trim(),
-            target: model.target,
+            target,
             window: model.window,
             counter: self.encoding.counter(),
         };
         let summary = summarize(&job, &mut |question| model.asked.ask(question))?;
-        let checked = self.check(model, old, &summary);
+        let checked = self.check(model, old, (target, &summary));
         let flaw = model.flaw(&summary, &checked);
         Ok(Answer {
             summary,
