@@ -162,6 +162,17 @@ fn no_secret_passes_the_rule_summary() {
 }
 
 #[test]
+fn no_secret_passes_the_extractive_summary() {
+    let done = Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
+        .args(["--method", "extractive", "--summary-tokens", "8000"])
+        .stdin(session(true))
+        .stdout_has("go on")
+        .stderr_has("")
+        .run();
+    assert_clean("summary", &String::from_utf8_lossy(&done.stdout));
+}
+
+#[test]
 fn no_secret_is_sent_to_a_model_or_taken_from_its_answer() {
     let all: Vec<String> = planted().into_iter().map(|(text, _)| text).collect();
     let answer = format!("## 任务目标\nuse\n\n## 已完成\n{}", all.join("\n"));

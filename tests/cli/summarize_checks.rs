@@ -299,6 +299,7 @@ fn old_zones_of_any_size_are_summed_up() {
 fn five_tokens_are_no_error() {
     let server = Server::new([said(SECTIONS)]);
     asking(&server)
+        .args(["--on-failure", "rule"])
         .stdin(tagged(&[
             json!({"role":"user","content":"hi there, how are you"}),
         ]))

@@ -25,8 +25,11 @@ pub(super) struct Picker<'i> {
 }
 
 impl<'i> Picker<'i> {
-    pub(super) fn new(index: &'i Index, counter: &dyn TokenCounter) -> Self {
-        let told = index.told().iter();
+    /// `written`: what the summary says already.
+    pub(super) fn new(index: &'i Index, written: &str, counter: &dyn TokenCounter) -> Self {
+        let mut told = index.told().to_vec();
+        index.tell_in(written, &mut told);
+        let told = told.iter();
         let chooser = Chooser {
             index,
             chances: index.chances(),

@@ -94,10 +94,6 @@ impl Facts {
             .min(u32::try_from(identifiers).unwrap_or(u32::MAX));
     }
 
-    pub(super) fn shape(&self) -> Shape {
-        self.shape
-    }
-
     /// The chance that a later call needs it, by a logistic rule. The signals are
     /// those that recorded sessions of agents show: used as an argument before, how
     /// often and how lately, counts most; then ids and dates, then what the first

@@ -16,21 +16,21 @@ pub(crate) type Id = u32;
 /// Identifiers and segments, gathered in one pass.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
-    ids: HashMap<Box<str>, Id>,
-    facts: Vec<Facts>,
+    pub(super) ids: HashMap<Box<str>, Id>,
+    pub(super) facts: Vec<Facts>,
     /// How well texts that stay tell each: 0 for not at all, else one more than
     /// the words beside it.
-    told: Vec<u8>,
+    pub(super) told: Vec<u8>,
     /// Those in the system messages: always there, so never missing.
-    given: HashSet<Id>,
-    segments: Vec<Segment>,
-    marks: Vec<Mark>,
+    pub(super) given: HashSet<Id>,
+    pub(super) segments: Vec<Segment>,
+    pub(super) marks: Vec<Mark>,
     /// The texts of all segments.
-    arena: String,
-    seen: HashSet<u64>,
+    pub(super) arena: String,
+    pub(super) seen: HashSet<u64>,
     now: Now,
     /// The identifiers of the current message.
-    current: HashSet<Id>,
+    pub(super) current: HashSet<Id>,
 }
 
 /// A piece of a message.
@@ -51,12 +51,19 @@ pub(crate) struct Mark {
     pub(crate) words: u8,
 }
 
-impl Index {
-    /// Where the session stands.
-    pub(crate) fn now(&self) -> Now {
-        self.now
+impl Segment {
+    /// The same, elsewhere.
+    pub(super) fn moved(&self, text: Range<usize>, marks: Range<usize>) -> Self {
+        Self {
+            line: self.line,
+            origin: self.origin,
+            text,
+            marks,
+        }
     }
+}
 
+impl Index {
     /// A new message begins.
     pub(crate) fn begin(&mut self, first_request: bool) {
         self.now.messages += 1;
@@ -68,6 +75,9 @@ impl Index {
         let crowd = self.current.len();
         for id in self.current.drain() {
             self.facts[id as usize].crowded(crowd);
+        }
+        if self.is_full() {
+            self.shrink();
         }
     }
 
@@ -143,6 +153,11 @@ impl Index {
         id
     }
 
+    /// Bytes of all segments.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.arena.len() as u64
+    }
+
     /// The segments.
     pub(crate) fn segments(&self) -> &[Segment] {
         &self.segments
@@ -167,12 +182,19 @@ impl Index {
 
     /// A text that stays: what it tells need not be quoted.
     pub(crate) fn tell(&mut self, text: &str) {
+        let mut told = std::mem::take(&mut self.told);
+        self.tell_in(text, &mut told);
+        self.told = told;
+    }
+
+    /// The same, for one use only.
+    pub(crate) fn tell_in(&self, text: &str, told: &mut [u8]) {
         for range in segments(text) {
             let text = &text[range];
             let words = Words::of(text);
             identifier::scan(text, |range, _| {
                 if let Some(id) = self.ids.get(&text[range.clone()]) {
-                    let known = &mut self.told[*id as usize];
+                    let known = &mut told[*id as usize];
                     *known = (*known).max(1 + words.beside(&range));
                 }
             });
@@ -187,7 +209,7 @@ impl Index {
 }
 
 /// The same in every run.
-fn hash(text: &str) -> u64 {
+pub(super) fn hash(text: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     hasher.finish()

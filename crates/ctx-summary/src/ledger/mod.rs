@@ -2,21 +2,28 @@
 
 mod arguments;
 mod context;
+mod done;
 mod facts;
 pub(crate) mod identifier;
 pub(crate) mod index;
 mod item;
+mod items;
+mod said;
 mod segment;
+mod shrink;
 
 use std::fmt::Write as _;
 
 use ctx_transcript::redact::redact;
 use ctx_transcript::{Call, Message, Part, Role};
 
+use crate::extractive::form;
 use arguments::leaves;
+use done::Done;
 pub(crate) use facts::Origin;
 use index::Index;
 pub use item::{Item, Kind, State};
+use items::Items;
 
 /// Arguments up to this length stand in one line with their call.
 const SHORT_ARGUMENT: usize = 120;
@@ -36,7 +43,10 @@ pub enum Place {
 #[derive(Debug, Default)]
 pub struct Ledger {
     pub(crate) index: Index,
-    items: Vec<Item>,
+    items: Items,
+    done: Done,
+    /// Items that earlier summaries had no room for.
+    left_out: Vec<(Kind, usize)>,
     requests: u32,
     redacted: usize,
 }
@@ -69,11 +79,39 @@ impl Ledger {
         }
     }
 
-    /// A summary of what was before, as [`crate::Recognizer`] finds it.
+    /// A summary of what was before, as [`crate::Recognizer`] finds it. An extractive
+    /// one is read back: its items are items again, and its details segments.
     pub fn push_earlier(&mut self, text: &str) {
+        let (clean, secrets) = redact(text);
+        self.redacted += secrets;
         self.index.begin(false);
-        self.add_text(text, 0, Origin::Said, true);
+        match form::read(&clean) {
+            Some(lines) => {
+                for line in lines {
+                    match line {
+                        form::Line::Item(item) => {
+                            self.index.add(&item.text, item.line, Origin::Said, false);
+                            self.items.carry(item);
+                        }
+                        form::Line::Detail(origin, text) => {
+                            self.index.add(text, 0, origin, true);
+                        }
+                        form::Line::LeftOut(counts) => self.left_out.extend(counts),
+                    }
+                }
+            }
+            None => self.index.add(&clean, 0, Origin::Said, true),
+        }
         self.index.end();
+    }
+
+    /// Adds to `counts` what summaries before left out, and what there were too many of.
+    pub(crate) fn add_left_out(&self, counts: &mut [(Kind, usize)]) {
+        for (kind, count) in counts {
+            let before = self.left_out.iter().filter(|(of, _)| of == kind);
+            *count += before.map(|(_, count)| count).sum::<usize>();
+            *count += self.items.crowded_out(*kind);
+        }
     }
 
     /// A message that stays, perhaps with shorter results than it had: what it
@@ -93,7 +131,7 @@ impl Ledger {
     /// What was asked, settled, left open, went wrong, was read and changed: in the
     /// order of the session.
     pub fn items(&self) -> &[Item] {
-        &self.items
+        self.items.all()
     }
 
     /// How many secrets were taken out.
@@ -109,16 +147,41 @@ impl Ledger {
                     Role::Tool | Role::Function => Origin::Result,
                     _ => Origin::Said,
                 };
+                if quotable && matches!(role, Role::User | Role::Assistant) {
+                    self.add_said(text, role, line);
+                }
                 self.add_text(text, line, origin, quotable);
             }
-            Part::Call(call) => self.add_call(call, line, quotable),
+            Part::Call(call) => {
+                if quotable {
+                    self.done.call(call, line, &mut self.items);
+                }
+                self.add_call(call, line, quotable);
+            }
             Part::Result(result) => {
+                if quotable {
+                    self.done.result(result, line, &mut self.items);
+                }
                 for text in result.parts.iter().filter_map(text_of) {
                     self.add_text(text, line, Origin::Result, quotable);
                 }
             }
             Part::Reasoning(_) | Part::Media(_) | Part::Opaque(_) => {}
         }
+    }
+
+    fn add_said(&mut self, text: &str, role: Role, line: u64) {
+        let (clean, _) = redact(text);
+        let items = &mut self.items;
+        said::read(&clean, role, |kind, text| {
+            items.add(Item {
+                kind,
+                text: text.to_owned(),
+                line,
+                state: State::Current,
+                changed: false,
+            });
+        });
     }
 
     fn add_text(&mut self, text: &str, line: u64, origin: Origin, quotable: bool) {

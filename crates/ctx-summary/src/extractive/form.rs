@@ -1,0 +1,258 @@
+//! The form of an extractive summary: what is written, and how it is read again
+//! when it is old itself.
+
+use crate::ledger::{Item, Kind, Origin, State};
+
+/// The section of quoted segments.
+pub(crate) const DETAILS: &str = "## Details";
+
+/// The heading of a kind's section.
+pub(crate) fn heading(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Ask => "## Asks",
+        Kind::Constraint => "## Constraints",
+        Kind::Decision => "## Decisions",
+        Kind::Open => "## Open",
+        Kind::Error => "## Errors",
+        Kind::File => "## Files",
+        Kind::Command => "## Commands",
+    }
+}
+
+/// Who a segment comes from, as the summary says it.
+pub(crate) fn label(origin: Origin) -> &'static str {
+    match origin {
+        Origin::User => "user: ",
+        Origin::Said | Origin::Call => "agent: ",
+        Origin::Result => "result: ",
+    }
+}
+
+/// A label at the beginning of a line.
+pub(crate) fn labelled(line: &str) -> Option<(Origin, &str)> {
+    let origins = [Origin::User, Origin::Said, Origin::Result];
+    origins
+        .into_iter()
+        .find_map(|origin| Some((origin, line.strip_prefix(label(origin))?)))
+}
+
+/// Lines of the session, as a summary cites them.
+pub(crate) fn citation(first: u64, last: u64) -> String {
+    if first == last {
+        format!("⟦{first}⟧")
+    } else {
+        format!("⟦{first}-{last}⟧")
+    }
+}
+
+/// A text without the citation it ends with, and the first line that names.
+pub(crate) fn cited(text: &str) -> (&str, Option<u64>) {
+    let parse = || {
+        let (before, lines) = text.strip_suffix('⟧')?.rsplit_once('⟦')?;
+        let first = lines.split('-').next()?;
+        Some((before.trim_end(), first.parse().ok()?))
+    };
+    match parse() {
+        Some((before, line)) => (before, Some(line)),
+        None => (text, None),
+    }
+}
+
+const MENDED: &str = " (mended)";
+const FAILED: &str = " (failed)";
+const CHANGED: &str = "changed: ";
+const READ: &str = "read: ";
+
+/// The line of an item.
+pub(crate) fn line_of(item: &Item, cite: bool) -> String {
+    let (before, after) = match item.kind {
+        Kind::File if item.changed => (CHANGED, ""),
+        Kind::File => (READ, ""),
+        Kind::Error if item.state == State::Done => ("", MENDED),
+        Kind::Command if !item.changed => ("", FAILED),
+        _ => ("", ""),
+    };
+    let mut line = format!("- {before}{}{after}", item.text);
+    if cite && item.line > 0 {
+        line.push(' ');
+        line.push_str(&citation(item.line, item.line));
+    }
+    line
+}
+
+/// The item of a line that [`line_of`] wrote.
+pub(crate) fn item_of(kind: Kind, line: &str) -> Option<Item> {
+    let (text, source) = cited(line.strip_prefix("- ")?.trim_end());
+    let mut item = Item {
+        kind,
+        text: text.to_owned(),
+        line: source.unwrap_or_default(),
+        state: State::Current,
+        // Of a list that the next list replaces; of a command: that it went well.
+        changed: matches!(kind, Kind::Open | Kind::Command),
+    };
+    match kind {
+        Kind::File => {
+            let (path, changed) = match text.strip_prefix(CHANGED) {
+                Some(path) => (path, true),
+                None => (text.strip_prefix(READ).unwrap_or(text), false),
+            };
+            item.text = path.to_owned();
+            item.changed = changed;
+        }
+        Kind::Error => {
+            if let Some(text) = text.strip_suffix(MENDED) {
+                item.text = text.to_owned();
+                item.state = State::Done;
+            }
+        }
+        Kind::Command => {
+            if let Some(text) = text.strip_suffix(FAILED) {
+                item.text = text.to_owned();
+                item.changed = false;
+            }
+        }
+        Kind::Ask | Kind::Constraint | Kind::Decision | Kind::Open => {}
+    }
+    Some(item)
+}
+
+/// One line of an earlier summary.
+pub(crate) enum Line<'t> {
+    /// A typed item.
+    Item(Item),
+    /// A quoted segment.
+    Detail(Origin, &'t str),
+    /// What summaries before it left out, kind by kind.
+    LeftOut(Vec<(Kind, usize)>),
+}
+
+/// Reads an extractive summary; `None` when the text is none.
+pub(crate) fn read(text: &str) -> Option<Vec<Line<'_>>> {
+    let mut section = Some(DETAILS);
+    let mut origin = None;
+    let mut lines = Vec::new();
+    let mut known = false;
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        if line.starts_with("## ") {
+            let kind = Kind::ALL.into_iter().find(|kind| heading(*kind) == line);
+            section = kind.map(heading).or((line == DETAILS).then_some(DETAILS));
+            known |= section.is_some();
+            continue;
+        }
+        if let Some(counts) = left_out_of(line) {
+            lines.push(Line::LeftOut(counts));
+            continue;
+        }
+        match section {
+            Some(DETAILS) => {
+                let (text, _) = cited(line);
+                if let Some((speaker, text)) = labelled(text) {
+                    known = true;
+                    origin = Some(speaker);
+                    lines.push(Line::Detail(speaker, text));
+                } else if let Some(speaker) = origin {
+                    lines.push(Line::Detail(speaker, text));
+                }
+            }
+            Some(name) => {
+                let kind = Kind::ALL.into_iter().find(|kind| heading(*kind) == name);
+                lines.extend(kind.and_then(|kind| item_of(kind, line)).map(Line::Item));
+            }
+            None => {}
+        }
+    }
+    known.then_some(lines)
+}
+
+const LEFT_OUT: &str = "⟦left out: ";
+
+/// How many items had no room, in a line of its own; empty when all had.
+pub(crate) fn left_out(counts: &[(Kind, usize)]) -> String {
+    let counts: Vec<String> = counts
+        .iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(kind, count)| format!("{count} {}", kind.as_str()))
+        .collect();
+    if counts.is_empty() {
+        return String::new();
+    }
+    format!("{LEFT_OUT}{}⟧", counts.join(", "))
+}
+
+fn left_out_of(line: &str) -> Option<Vec<(Kind, usize)>> {
+    let counts = line.strip_prefix(LEFT_OUT)?.strip_suffix('⟧')?;
+    let count = |part: &str| {
+        let (count, name) = part.split_once(' ')?;
+        let kind = Kind::ALL.into_iter().find(|kind| kind.as_str() == name)?;
+        Some((kind, count.parse().ok()?))
+    };
+    Some(counts.split(", ").filter_map(count).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Line, citation, cited, item_of, left_out, line_of, read};
+    use crate::ledger::{Item, Kind, Origin, State};
+
+    #[test]
+    fn items_are_read_as_they_were_written() {
+        for kind in Kind::ALL {
+            for (state, changed) in [
+                (State::Current, true),
+                (State::Current, false),
+                (State::Done, false),
+            ] {
+                let item = Item {
+                    kind,
+                    text: "Bash: make all".to_owned(),
+                    line: 17,
+                    state: if kind == Kind::Error {
+                        state
+                    } else {
+                        State::Current
+                    },
+                    changed: match kind {
+                        Kind::File | Kind::Command => changed,
+                        Kind::Open => true,
+                        _ => false,
+                    },
+                };
+                assert_eq!(item_of(kind, &line_of(&item, true)).as_ref(), Some(&item));
+                let uncited = Item { line: 0, ..item };
+                assert_eq!(
+                    item_of(kind, &line_of(&uncited, true)).as_ref(),
+                    Some(&uncited)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn citations_are_read() {
+        assert_eq!(cited(&format!("a {}", citation(3, 9))), ("a", Some(3)));
+        assert_eq!(cited("a ⟦x⟧"), ("a ⟦x⟧", None));
+        assert_eq!(cited("a"), ("a", None));
+    }
+
+    #[test]
+    fn a_summary_is_read_by_its_sections() {
+        let counts = [(Kind::Ask, 2), (Kind::Error, 0), (Kind::File, 1)];
+        let text = format!(
+            "## Decisions\n- use it ⟦4⟧\n\n## Details\nuser: one\ntwo ⟦5-8⟧\nresult: three\n{}",
+            left_out(&counts)
+        );
+        let lines = read(&text).expect("a summary");
+        assert_eq!(lines.len(), 5);
+        assert!(
+            matches!(&lines[0], Line::Item(item) if item.kind == Kind::Decision && item.line == 4)
+        );
+        assert!(matches!(lines[2], Line::Detail(Origin::User, "two")));
+        assert!(matches!(lines[3], Line::Detail(Origin::Result, "three")));
+        assert!(
+            matches!(&lines[4], Line::LeftOut(counts) if counts == &[(Kind::Ask, 2), (Kind::File, 1)])
+        );
+        assert!(read("## Goal\n- build it").is_none());
+        assert!(read("it was so").is_none());
+    }
+}
