@@ -25,6 +25,7 @@ mod secrets;
 mod snapshot;
 mod split;
 mod summarize;
+mod summarize_budget;
 mod summarize_checks;
 mod summarize_llm;
 
