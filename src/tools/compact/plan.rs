@@ -226,7 +226,10 @@ impl Plan {
 
     fn model(&self, tokens: u64, io: &mut Io) -> Result<Writer, Failure> {
         let encoding = self.counting.counter.encoding();
-        let writer = self.llm.writer(encoding, Some(tokens), io)?;
+        let mut writer = self.llm.writer(encoding, Some(tokens), io)?;
+        if self.policy.summary.complete {
+            writer = writer.completing();
+        }
         Ok(if self.policy.summary.safeguard {
             writer.checked(self.headings())
         } else {

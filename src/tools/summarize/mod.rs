@@ -222,7 +222,10 @@ impl Args {
                 Writer::offline(Offline::Extractive, self.encoding, self.summary_tokens)
             }
             Method::Rule => Writer::offline(Offline::Rule, self.encoding, self.summary_tokens),
-            Method::Llm => self.llm.writer(self.encoding, self.summary_tokens, io)?,
+            Method::Llm => self
+                .llm
+                .writer(self.encoding, self.summary_tokens, io)?
+                .completing(),
         };
         Ok(Plan {
             recognizer: Recognizer::new(self.header.as_deref()),
