@@ -2,6 +2,7 @@
 
 mod check;
 mod compact;
+mod compact_budget;
 mod compact_fire;
 mod compact_live;
 mod compact_presets;

@@ -42,7 +42,9 @@ use plan::Plan;
 /// that somebody holds open for writing is refused. ctx-rollback --undo takes a
 /// compaction back. Without FILE it is a filter.
 ///
-/// Where the result is not smaller, or above --target-tokens, shorter summaries
+/// With --budget the session is compacted when it has more tokens than that, and
+/// summary and latest messages share them out; what does not fit is not written.
+/// Where without it the result is not smaller, or above --target-tokens, shorter summaries
 /// and then only the last turn are tried; where that does not help either,
 /// nothing is written. A session that could not be made smaller in as many runs
 /// as --max-attempts allows is left alone until it has grown.

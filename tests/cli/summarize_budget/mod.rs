@@ -3,7 +3,7 @@
 mod input;
 mod property;
 mod summary;
-mod talk;
+pub(crate) mod talk;
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -37,7 +37,7 @@ fn tried(dir: &Path, budget: u64, args: &[&str]) -> Output {
 }
 
 /// The total that ctx-count tells.
-fn tokens(session: impl Into<Vec<u8>>, dialect: &str) -> u64 {
+pub(crate) fn tokens(session: impl Into<Vec<u8>>, dialect: &str) -> u64 {
     let done = Case::new(env!("CARGO_BIN_EXE_ctx-count"))
         .args(["--json", "--dialect", dialect])
         .stdin(session)
@@ -50,7 +50,7 @@ fn tokens(session: impl Into<Vec<u8>>, dialect: &str) -> u64 {
 }
 
 /// The records that are no summary, and the text of the one that is.
-fn parts(output: &str) -> (Vec<&str>, Option<String>) {
+pub(crate) fn parts(output: &str) -> (Vec<&str>, Option<String>) {
     let is_summary = |line: &&str| line.contains("ctx_summary");
     let mut summaries = output.lines().filter(is_summary);
     let summary = summaries.next().map(|line| {

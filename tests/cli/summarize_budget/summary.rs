@@ -49,12 +49,14 @@ fn request_and_last_exchange_stay() {
 
 #[test]
 fn system_messages_stay_wherever_they_stand() {
-    let (begin, end) = (work(), work().replace("c", "d"));
+    let begin = work();
+    // The same with other ids.
+    let end = begin.split_once('\n').expect("lines").1;
+    let end = end.replace("\"id\":\"c", "\"id\":\"d");
+    let end = end.replace("\"tool_call_id\":\"c", "\"tool_call_id\":\"d");
     let middle = "{\"content\": \"From now on, answer in French.\",   \"role\":\"system\"}";
     let developer = "{\"role\":\"developer\",\"content\":\"No emoji.\"}";
-    let end = end.split_once('\n').expect("lines").1.to_owned();
     let before = format!("{begin}{middle}\n{end}{developer}\n");
-    let before = before.replace("assistant\", \"dontent", "assistant\", \"content");
     let after = within(2_500, &["--dialect", "chat"], before.clone());
     let (rest, _) = parts(&after);
     assert_eq!(rest.first(), before.lines().next().as_ref());
@@ -172,19 +174,23 @@ fn the_request_is_quoted_where_it_is_too_long_to_stay() {
 
 #[test]
 fn an_earlier_summary_goes_into_the_new_one() {
-    let earlier = "{\"role\":\"user\",\"name\":\"ctx_summary\",\"content\":\"- We decided to use Postgres 16 at db7.example.org:5433.\\n- The ticket is OPS-4711.\"}";
+    let ask = session(
+        "chat",
+        None,
+        &[Event::User(
+            "Use Postgres at db7.example.org:5433 for ticket OPS-4711, never SQLite.".to_owned(),
+        )],
+    );
     let work = work();
     let (system, rest) = work.split_once('\n').expect("lines");
-    let before = format!("{system}\n{earlier}\n{rest}");
-    let mut after = before;
-    // Once, and then with what came meanwhile once more.
-    for round in 0..2 {
-        after = within(4_000, &[], format!("{after}{rest}"));
+    let mut after = within(4_000, &[], format!("{system}\n{ask}{rest}"));
+    for round in 0..3 {
         let (_, summary) = parts(&after);
         let summary = summary.expect("a summary");
         for fact in ["db7.example.org:5433", "OPS-4711"] {
             assert!(summary.contains(fact), "{round}: {fact} in {summary}");
         }
+        after = within(4_000, &[], format!("{after}{rest}"));
     }
 }
 

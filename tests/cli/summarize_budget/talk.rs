@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// Something that happens in a session.
 #[derive(Clone, Debug)]
-pub(super) enum Event {
+pub(crate) enum Event {
     User(String),
     Reply(String),
     /// A call with its arguments, and its result.
@@ -17,7 +17,7 @@ pub(super) enum Event {
 
 /// The records of a session in `dialect`, one a line, with blanks that a JSON
 /// writer would not make.
-pub(super) fn session(dialect: &str, system: Option<&str>, events: &[Event]) -> String {
+pub(crate) fn session(dialect: &str, system: Option<&str>, events: &[Event]) -> String {
     let mut text = String::new();
     if let Some(system) = system {
         let _ = writeln!(
@@ -88,7 +88,7 @@ fn anthropic(number: usize, event: &Event) -> Vec<Value> {
 }
 
 /// Sentences about `count` things, each with a name and a number of its own.
-pub(super) fn sentences(first: usize, count: usize) -> String {
+pub(crate) fn sentences(first: usize, count: usize) -> String {
     let mut text = String::new();
     for n in first..first + count {
         let _ = write!(
@@ -101,7 +101,7 @@ pub(super) fn sentences(first: usize, count: usize) -> String {
 }
 
 /// A system message, a task, and twenty steps with results of many lines.
-pub(super) fn work() -> String {
+pub(crate) fn work() -> String {
     let mut events = vec![Event::User(
         "Please mend the importer in src/feed.rs. Do not touch the migrations folder.".to_owned(),
     )];
