@@ -9,6 +9,7 @@ use super::context::Words;
 use super::facts::{Facts, Now, Origin};
 use super::identifier::{self, Shape};
 use super::segment::segments;
+use super::term;
 
 /// Number of an identifier.
 pub(crate) type Id = u32;
@@ -104,19 +105,23 @@ impl Index {
         let now = self.now;
         let first_mark = self.marks.len();
         let words = Words::of(text);
-        identifier::scan(text, |range, shape| {
-            let id = self.id(&text[range.clone()], shape, now);
-            self.facts[id as usize].seen(origin, shape, now);
-            self.current.insert(id);
-            let words = words.beside(&range);
-            let known = self.marks[first_mark..]
-                .iter_mut()
-                .find(|mark| mark.id == id);
-            match known {
-                Some(mark) => mark.words = mark.words.max(words),
-                None => self.marks.push(Mark { id, words }),
-            }
-        });
+        scan(
+            text,
+            matches!(origin, Origin::User | Origin::Said),
+            |range, shape| {
+                let id = self.id(&text[range.clone()], shape, now);
+                self.facts[id as usize].seen(origin, shape, now);
+                self.current.insert(id);
+                let words = words.beside(&range);
+                let known = self.marks[first_mark..]
+                    .iter_mut()
+                    .find(|mark| mark.id == id);
+                match known {
+                    Some(mark) => mark.words = mark.words.max(words),
+                    None => self.marks.push(Mark { id, words }),
+                }
+            },
+        );
         if self.marks.len() == first_mark {
             return;
         }
@@ -192,7 +197,7 @@ impl Index {
         for range in segments(text) {
             let text = &text[range];
             let words = Words::of(text);
-            identifier::scan(text, |range, _| {
+            scan(text, true, |range, _| {
                 if let Some(id) = self.ids.get(&text[range.clone()]) {
                     let known = &mut told[*id as usize];
                     *known = (*known).max(1 + words.beside(&range));
@@ -205,6 +210,22 @@ impl Index {
     /// more than the words beside it, up to [`ENOUGH`] words.
     pub(crate) fn told(&self) -> &[u8] {
         &self.told
+    }
+}
+
+/// Identifiers, and in prose names and figures that are none.
+fn scan(text: &str, prose: bool, mut found: impl FnMut(Range<usize>, Shape)) {
+    let mut known: Vec<Range<usize>> = Vec::new();
+    identifier::scan(text, |range, shape| {
+        known.push(range.clone());
+        found(range, shape);
+    });
+    if prose {
+        term::scan(text, |range| {
+            if !known.contains(&range) {
+                found(range, Shape::Term);
+            }
+        });
     }
 }
 

@@ -11,6 +11,7 @@ mod items;
 mod said;
 mod segment;
 mod shrink;
+mod term;
 
 use std::fmt::Write as _;
 
