@@ -26,6 +26,7 @@ mod snapshot;
 mod split;
 mod summarize;
 mod summarize_checks;
+mod summarize_completion;
 mod summarize_llm;
 
 use std::path::{Path, PathBuf};

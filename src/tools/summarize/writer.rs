@@ -183,6 +183,9 @@ impl Writer {
             Ok(answer) => {
                 tell(&answer.summary, old, name, io);
                 match answer.checked {
+                    Checked::Use(mended) if self.is_over(&mended, room) => {
+                        "the answer is longer than the budget leaves for it".to_owned()
+                    }
                     Checked::Use(mended) => {
                         tell_mends(&mended, name, io);
                         return Ok(self.accepted(mended, model, (old, room)));
@@ -209,6 +212,10 @@ impl Writer {
         Ok(Written::of(self.by_code(old, room, name, io)))
     }
 
+    fn is_over(&self, mended: &Mended, room: Option<u64>) -> bool {
+        room.is_some_and(|room| self.encoding.counter().count(&mended.text) > room)
+    }
+
     /// A model's summary in its last form: checked and mended. What must be in every
     /// summary and is not in this one is added here, and nowhere else.
     fn accepted(
@@ -220,14 +227,21 @@ impl Writer {
         let mends = mended.mends.total();
         let mut text = mended.text;
         if let Some(ledger) = old.ledger.as_ref().filter(|_| self.completes) {
-            // A model may write a fifth more than it is asked for; so may code.
-            let limit = room.unwrap_or(model.target + model.target / 5);
+            let limit = room.unwrap_or_else(|| Self::longest(model, old));
             text = completed(ledger, &text, limit, self.encoding.counter());
         }
         Written {
             mends,
             ..Written::of(text)
         }
+    }
+
+    /// How long a summary gets where no budget for all is given. A model may write a
+    /// fifth more than it is asked for; so may code. But what is added must not take
+    /// back what the summary saves.
+    fn longest(model: &Model, old: &OldZone) -> u64 {
+        let asked = model.target + model.target / 5;
+        old.most_tokens().map_or(asked, |most| asked.min(most / 2))
     }
 
     /// How long an answer is asked for: within a budget for all, code has to tell

@@ -11,7 +11,7 @@ use ctx_tokens::TokenCounter;
 use crate::earlier::RECORD_HEADING;
 use crate::ledger::{Item, Ledger, Origin};
 use crate::text::one_line;
-use form::{DETAILS, citation, label, left_out};
+use form::{DETAILS, citation, label, labelled, left_out};
 use pick::Picker;
 use sections::Sections;
 
@@ -45,8 +45,7 @@ pub fn completed(ledger: &Ledger, summary: &str, limit: u64, counter: &dyn Token
     if counter.count(&head) + LEAST_COMPLETION > limit {
         return summary.to_owned();
     }
-    // What it leaves out is asked for by kind before anything else.
-    written_with(ledger, &head, limit, ITEMS_FIRST, counter)
+    written_behind(ledger, &head, limit, true, counter)
 }
 
 /// The items that a summary must have, at most `limit` tokens of them.
@@ -62,15 +61,17 @@ pub fn must_keep(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> Str
 /// `head`, the typed items that it does not have, and segments for what is not told
 /// yet.
 fn written(ledger: &Ledger, head: &str, limit: u64, counter: &dyn TokenCounter) -> String {
-    written_with(ledger, head, limit, 1, counter)
+    written_behind(ledger, head, limit, false, counter)
 }
 
-/// The same, with the sections' shares times `weight`.
-fn written_with(
+/// The same; `of_model`: what `head` says was written by a model. Then what it leaves
+/// out is asked for by kind before anything else, and no quote stands under a
+/// heading of the model's.
+fn written_behind(
     ledger: &Ledger,
     head: &str,
     limit: u64,
-    weight: u64,
+    of_model: bool,
     counter: &dyn TokenCounter,
 ) -> String {
     let said = one_line(head);
@@ -80,6 +81,7 @@ fn written_with(
         .filter(|item| !said.contains(&item.text));
     let missing: Vec<Item> = missing.cloned().collect();
     let room = limit.saturating_sub(counter.count(head));
+    let weight = if of_model { ITEMS_FIRST } else { 1 };
     let sections = Sections::of(&missing, room * weight, counter);
     let mut counts = sections.left_out;
     ledger.add_left_out(&mut counts);
@@ -93,7 +95,7 @@ fn written_with(
     let write = |picked: &[usize]| {
         let details = details(ledger, picked, room);
         let mut text = head.clone();
-        if !sections.text.is_empty() && !details.is_empty() {
+        if (of_model || !sections.text.is_empty()) && !details.is_empty() {
             text.push_str(DETAILS);
             text.push('\n');
         }
@@ -141,10 +143,11 @@ fn details(ledger: &Ledger, picked: &[usize], limit: u64) -> String {
         for segment in segments.clone() {
             let speaker = label(segment.origin);
             let words = index.text(segment);
-            // What the model said goes on until somebody else speaks.
+            // What the model said goes on until somebody else speaks, or seems to.
             let goes_on = matches!(segment.origin, Origin::Said | Origin::Call)
                 && before == Some(speaker)
-                && !words.starts_with('#');
+                && !words.starts_with('#')
+                && labelled(words).is_none();
             if !goes_on {
                 text.push_str(speaker);
                 before = Some(speaker);
