@@ -29,6 +29,7 @@ mod split;
 mod summarize;
 mod summarize_budget;
 mod summarize_checks;
+mod summarize_completion;
 mod summarize_llm;
 
 use std::path::{Path, PathBuf};
