@@ -7,18 +7,23 @@ use super::form::{heading, line_of};
 use crate::ledger::{Item, Kind, State};
 use crate::text::first_chars;
 
-/// Of the whole summary, in percent.
-fn share(kind: Kind) -> u64 {
+/// Of the whole summary, in percent. Where there is little, what the agent needs next
+/// comes before what it was told: the latest request stays beside the summary.
+fn share(kind: Kind, limit: u64) -> u64 {
+    let little = limit < LITTLE;
     match kind {
+        Kind::Ask if little => 8,
         Kind::Ask => 16,
+        Kind::Constraint if little => 3,
         Kind::Constraint => 6,
-        Kind::Decision | Kind::Open => 4,
-        Kind::Error => 4,
-        Kind::File => 4,
+        Kind::Decision | Kind::Open if little => 3,
+        Kind::Decision | Kind::Open | Kind::Error | Kind::File => 4,
         Kind::Command => 1,
     }
 }
 
+/// A summary of fewer tokens has little room.
+const LITTLE: u64 = 1_000;
 /// A section with less room is left out: what it could say is not worth its heading.
 const LEAST: u64 = 30;
 /// A summary of so many tokens cites the lines of its items.
@@ -38,7 +43,7 @@ impl Sections {
         let mut left_out = Vec::new();
         for kind in Kind::ALL {
             let ranked = ranked(items, kind);
-            let chosen = choose(&ranked, limit, limit * share(kind) / 100, counter);
+            let chosen = choose(&ranked, limit, limit * share(kind, limit) / 100, counter);
             left_out.push((kind, ranked.len() - chosen.len()));
             if chosen.is_empty() {
                 continue;
