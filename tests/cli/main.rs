@@ -22,12 +22,14 @@ mod pipeline;
 mod prune;
 mod readme;
 mod rollback;
+mod score;
 mod secrets;
 mod snapshot;
 mod split;
 mod summarize;
 mod summarize_budget;
 mod summarize_checks;
+mod summarize_completion;
 mod summarize_llm;
 
 use std::path::{Path, PathBuf};

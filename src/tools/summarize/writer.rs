@@ -186,8 +186,8 @@ impl Writer {
             Ok(answer) => {
                 tell(&answer.summary, old, name, io);
                 match answer.checked {
-                    Checked::Use(mended) if self.is_above(room, &mended.text) => {
-                        "the answer is longer than what the budget leaves for it".to_owned()
+                    Checked::Use(mended) if self.is_over(&mended, room) => {
+                        "the answer is longer than the budget leaves for it".to_owned()
                     }
                     Checked::Use(mended) => {
                         tell_mends(&mended, name, io);
@@ -215,6 +215,10 @@ impl Writer {
         Ok(self.by_code(old, room))
     }
 
+    fn is_over(&self, mended: &Mended, room: Option<u64>) -> bool {
+        room.is_some_and(|room| self.encoding.counter().count(&mended.text) > room)
+    }
+
     /// A model's summary in its last form: checked and mended. What must be in every
     /// summary and is not in this one is added here, and nowhere else.
     fn accepted(
@@ -226,8 +230,7 @@ impl Writer {
         let mends = mended.mends.total();
         let mut text = mended.text;
         if let Some(ledger) = old.ledger.as_ref().filter(|_| self.completes) {
-            // A model may write a fifth more than it is asked for; so may code.
-            let limit = room.unwrap_or(model.target + model.target / 5);
+            let limit = room.unwrap_or_else(|| Self::longest(model, old));
             text = completed(ledger, &text, limit, self.encoding.counter());
         }
         Written {
@@ -236,15 +239,19 @@ impl Writer {
         }
     }
 
+    /// How long a summary gets where no budget for all is given. A model may write a
+    /// fifth more than it is asked for; so may code. But what is added must not take
+    /// back what the summary saves.
+    fn longest(model: &Model, old: &OldZone) -> u64 {
+        let asked = model.target + model.target / 5;
+        old.most_tokens().map_or(asked, |most| asked.min(most / 2))
+    }
+
     /// How long an answer is asked for: within a budget for all, code has to tell
     /// most, since it does not depend on how good the model is.
     fn target(model: &Model, room: Option<u64>) -> u64 {
         let share = room.map(|room| (room / MODEL_SHARE).max(LEAST_TARGET));
         share.map_or(model.target, |share| share.min(model.target))
-    }
-
-    fn is_above(&self, room: Option<u64>, text: &str) -> bool {
-        room.is_some_and(|room| self.encoding.counter().count(text) > room)
     }
 
     /// The summary of an old zone without a model; `room` as above.

@@ -8,6 +8,7 @@ use std::ops::Range;
 use super::context::Words;
 use super::facts::{Facts, Now, Origin};
 use super::identifier::{self, Shape};
+use super::item::Identifier;
 use super::segment::segments;
 use super::term;
 
@@ -19,6 +20,8 @@ pub(crate) type Id = u32;
 pub(crate) struct Index {
     pub(super) ids: HashMap<Box<str>, Id>,
     pub(super) facts: Vec<Facts>,
+    /// The line that had each last; 0 for those of the system's.
+    pub(super) lines: Vec<u64>,
     /// How well texts that stay tell each: 0 for not at all, else one more than
     /// the words beside it.
     pub(super) told: Vec<u8>,
@@ -32,6 +35,8 @@ pub(crate) struct Index {
     now: Now,
     /// The identifiers of the current message.
     pub(super) current: HashSet<Id>,
+    /// The line of the current message.
+    line: u64,
 }
 
 /// A piece of a message.
@@ -71,11 +76,17 @@ impl Index {
         self.now.first_request = first_request;
     }
 
+    /// The current message stands in this line.
+    pub(crate) fn at(&mut self, line: u64) {
+        self.line = line;
+    }
+
     /// The message ends.
     pub(crate) fn end(&mut self) {
         let crowd = self.current.len();
         for id in self.current.drain() {
             self.facts[id as usize].crowded(crowd);
+            self.lines[id as usize] = self.line;
         }
         if self.is_full() {
             self.shrink();
@@ -153,6 +164,7 @@ impl Index {
         }
         let id = u32::try_from(self.facts.len()).unwrap_or(u32::MAX);
         self.facts.push(Facts::new(shape, name.len(), now));
+        self.lines.push(0);
         self.told.push(0);
         self.ids.insert(name.into(), id);
         id
@@ -183,6 +195,29 @@ impl Index {
             if given { 0.0 } else { facts.chance(self.now) }
         };
         self.facts.iter().enumerate().map(chance).collect()
+    }
+
+    /// Each identifier that is not the system's, with the line that had it last and
+    /// the chance that it is needed again; the greatest chance first.
+    pub(crate) fn identifiers(&self) -> Vec<Identifier<'_>> {
+        let chances = self.chances();
+        let all = self.ids.iter().map(|(text, id)| Identifier {
+            text: text.as_ref(),
+            line: self.lines[*id as usize],
+            chance: chances[*id as usize],
+        });
+        let mut found: Vec<_> = all.filter(|identifier| identifier.chance > 0.0).collect();
+        // The text last, so that the order of the hash table does not show.
+        found.sort_by(|a, b| {
+            let by_place = || a.line.cmp(&b.line).then_with(|| a.text.cmp(b.text));
+            b.chance.total_cmp(&a.chance).then_with(by_place)
+        });
+        found
+    }
+
+    /// Whether it was seen.
+    pub(crate) fn knows(&self, identifier: &str) -> bool {
+        self.ids.contains_key(identifier)
     }
 
     /// A text that stays: what it tells need not be quoted.
