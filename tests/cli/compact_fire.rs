@@ -136,7 +136,11 @@ fn an_agent_that_never_lets_go() {
         let inode = fs::metadata(&live).expect("reads").ino();
         let written = under_fire(&live, agent, 6, || compact(dir.path()).0 == 4);
         let bytes = fs::read(&live).expect("reads");
-        assert_eq!(numbers(&bytes), Vec::from_iter(0..written), "{agent:?}");
+        assert_eq!(
+            numbers(&bytes),
+            (0..written).collect::<Vec<_>>(),
+            "{agent:?}"
+        );
         assert_eq!(fs::metadata(&live).expect("reads").ino(), inode);
     }
 }

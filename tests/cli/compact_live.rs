@@ -132,8 +132,8 @@ fn a_half_line_that_is_ended_meanwhile_is_one_line() {
 
 #[test]
 fn a_session_that_another_program_changed_is_left_as_it_is() {
-    let other = |live: &Path| fs::write(live.with_extension("other"), "{}\n").expect("writes");
     type Change<'a> = &'a dyn Fn(&Path);
+    let other = |live: &Path| fs::write(live.with_extension("other"), "{}\n").expect("writes");
     let changes: [(Change<'_>, &str); 3] = [
         (&|live| fs::write(live, "").expect("cuts"), ""),
         (

@@ -1,6 +1,8 @@
 //! `ctx-compact` on odd sessions that others reported of other systems: each test
 //! names the report that it comes from.
 
+use std::fmt::Write as _;
+
 use ctx_testkit::{Case, Finished};
 
 use crate::compact::{CTX_COMPACT, messages};
@@ -115,12 +117,14 @@ fn arguments_stay_json_and_broken_ones_stay_as_they_are() {
 #[test]
 fn chinese_and_emoji_are_counted_as_they_are() {
     let text = "我们决定用新的解析器，因为旧的太慢了。👩\u{200d}🔧🚀 ".repeat(8);
-    let session: String = (0..120)
-        .map(|n| {
-            let role = ["user", "assistant"][n % 2];
-            format!("{{\"role\":\"{role}\",\"content\":\"{n} {text}\"}}\n")
-        })
-        .collect();
+    let mut session = String::new();
+    for n in 0..120 {
+        let role = ["user", "assistant"][n % 2];
+        let _ = writeln!(
+            session,
+            "{{\"role\":\"{role}\",\"content\":\"{n} {text}\"}}"
+        );
+    }
     let plain = report(&session, &["-n"]);
     let tokens = plain["previousTokens"].as_u64().expect("a number");
     // Neither a fourth of the characters nor twice as many.
@@ -168,8 +172,9 @@ fn a_tree_is_not_taken_for_a_conversation() {
     for n in 1..2_000 {
         let role = ["user", "assistant"][n % 2];
         let parent = n / 3;
-        tree += &format!(
-            "{{\"type\":\"{role}\",\"uuid\":\"{n}\",\"parentUuid\":\"{parent}\",\"message\":{{\"role\":\"{role}\",\"content\":\"branch {n}\"}}}}\n"
+        let _ = writeln!(
+            tree,
+            "{{\"type\":\"{role}\",\"uuid\":\"{n}\",\"parentUuid\":\"{parent}\",\"message\":{{\"role\":\"{role}\",\"content\":\"branch {n}\"}}}}"
         );
         if n % 10 == 0 {
             tree += "{\"type\":\"file-history-snapshot\",\"messageId\":\"1\",\"snapshot\":{}}\n";

@@ -297,22 +297,19 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
         output.finish()?;
         return Ok(ExitStatus::Done);
     }
-    let done = match args.asked() {
-        Some(asked) => {
-            let mut stream = budget::Budgeted::new(&plan, &asked, session.dialect(), &name);
-            session.each(|record| stream.take(record))?;
-            if stream.zones.zoned() {
-                check_end(args, &name, &stream.zones)?;
-            }
-            let shared = stream.finish(io);
-            shared.map_err(|refused| refused.failure(&name))?.done
-        }
-        None => {
-            let mut stream = stream::Stream::new(&plan, session.dialect(), &name);
-            session.each(|record| stream.take(record))?;
+    let done = if let Some(asked) = args.asked() {
+        let mut stream = budget::Budgeted::new(&plan, &asked, session.dialect(), &name);
+        session.each(|record| stream.take(record))?;
+        if stream.zones.zoned() {
             check_end(args, &name, &stream.zones)?;
-            stream.finish(io)?
         }
+        let shared = stream.finish(io);
+        shared.map_err(|refused| refused.failure(&name))?.done
+    } else {
+        let mut stream = stream::Stream::new(&plan, session.dialect(), &name);
+        session.each(|record| stream.take(record))?;
+        check_end(args, &name, &stream.zones)?;
+        stream.finish(io)?
     };
     let status = args.remember(&done, matches, io)?;
     let mut output = args.output.open(io)?;

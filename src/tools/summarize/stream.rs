@@ -204,8 +204,15 @@ pub(super) fn summary_text(
 /// where nothing passes, whatever put the text together.
 pub(super) fn clean(plan: &Plan, mut written: Written) -> (Written, usize) {
     let (clean, secrets) = redact(&written.text);
-    written.text = compose(plan.header.as_deref(), &clean);
+    written.text = compose(plan.header.as_deref(), &one_kind_of_line(&clean));
     (written, secrets)
+}
+
+/// The text with no other line ends than the usual one: marks stand at the beginning
+/// of a line, and what looks like one must have them.
+fn one_kind_of_line(text: &str) -> String {
+    let others = ['\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
+    text.replace("\r\n", "\n").replace(others, " ")
 }
 
 /// Says what was taken out, and how long the summary is.

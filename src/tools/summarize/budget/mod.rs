@@ -166,10 +166,8 @@ impl<'p> Budgeted<'p> {
             ..outline
         };
         let entry = self.message(&outline, &message);
-        let pins = self.asked.pins.iter();
-        let pinned = pins
-            .map(|pin| pin.selects(record, outline.role, || Some(message.clone())))
-            .any(|selects| selects);
+        let mut pins = self.asked.pins.iter();
+        let pinned = pins.any(|pin| pin.selects(record, outline.role, || Some(message.clone())));
         self.splitter.push(split::Facts::Message {
             outline: &outline,
             tokens: entry.tokens,
