@@ -83,7 +83,7 @@ fn the_old_part_becomes_a_summary_and_the_rest_keeps_its_bytes() {
 #[test]
 fn a_second_compaction_has_nothing_to_do_and_a_later_one_carries_the_summary_over() {
     let done = compact(&session(30))
-        .args(["-q", "--keep-messages", "20", "s.jsonl"])
+        .args(["-q", "--keep-messages", "20", "--method", "rule", "s.jsonl"])
         .run();
     let once = done.read("s.jsonl");
     within(&done)
@@ -96,13 +96,13 @@ fn a_second_compaction_has_nothing_to_do_and_a_later_one_carries_the_summary_ove
     more.extend_from_slice(messages(30, 60).as_bytes());
     fs::write(done.dir().join("s.jsonl"), more).expect("writes");
     within(&done)
-        .args(["-q", "--keep-messages", "20", "s.jsonl"])
+        .args(["-q", "--keep-messages", "20", "--method", "rule", "s.jsonl"])
         .run();
     let twice = String::from_utf8(done.read("s.jsonl")).expect("UTF-8");
     assert_eq!(twice.matches("ctx_summary").count(), 1);
     // Both compactions are in the numbers: 5 user messages, then 15 more, and
     // the window that the first one kept is not lost.
-    assert!(twice.contains("20"), "{twice}");
+    assert!(twice.contains("User messages: 20"), "{twice}");
     assert!(twice.ends_with(&messages(40, 60)), "{twice}");
 }
 
@@ -190,7 +190,8 @@ fn attempts_in_vain_are_counted_by_session_and_as_the_policy_says() {
 fn less_than_the_policy_keeps_is_kept_only_in_need() {
     let before = session(30);
     compact(&before)
-        .args(["--json", "--keep-messages", "20", "--target-tokens", "800", "s.jsonl"])
+        .args(["--json", "--keep-messages", "20", "--target-tokens", "800"])
+        .args(["--method", "rule", "s.jsonl"])
         .stdout_has("\"attempts\":[{\"what\":\"policy\",\"tokens\":1896},{\"what\":\"smaller-summary\",\"tokens\":1896},{\"what\":\"pruned\",\"tokens\":1896},{\"what\":\"last-turns\",\"tokens\":294}]")
         .run();
 }

@@ -19,13 +19,15 @@ fn after(done: &Finished) -> String {
 }
 
 const KEEP_4: [&str; 2] = ["--keep-messages", "4"];
+/// That, with a summary that says how many messages it is of.
+const KEEP_4_AND_COUNT: [&str; 4] = ["--keep-messages", "4", "--method", "rule"];
 
 /// pi#2608: what one compaction kept was neither kept nor summed up by the next.
 #[test]
 fn the_window_of_one_compaction_is_in_the_next_one() {
-    let first = run(&messages(0, 20), &KEEP_4);
+    let first = run(&messages(0, 20), &KEEP_4_AND_COUNT);
     let grown = format!("{}{}", after(&first), messages(20, 30));
-    let second = after(&run(&grown, &KEEP_4));
+    let second = after(&run(&grown, &KEEP_4_AND_COUNT));
     // 8 user messages the first time, then the 7 that came or were kept: of the
     // user's, numbers 16 to 24.
     assert!(second.contains("User messages: 13"), "{second}");
@@ -46,9 +48,13 @@ fn an_earlier_summary_alone_stays_as_it_is() {
 fn an_old_part_without_a_user_message_has_a_summary() {
     let replies = messages(0, 20).replace("\"user\"", "\"assistant\"");
     let session = format!("{replies}{}", messages(20, 24));
-    let compacted = after(&run(&session, &KEEP_4));
-    assert!(compacted.contains("User messages: 0"), "{compacted}");
-    assert!(compacted.ends_with(&messages(20, 24)), "{compacted}");
+    for args in [&KEEP_4[..], &KEEP_4_AND_COUNT] {
+        let compacted = after(&run(&session, args));
+        assert!(compacted.contains("ctx_summary"), "{compacted}");
+        assert!(compacted.ends_with(&messages(20, 24)), "{compacted}");
+    }
+    let counted = after(&run(&session, &KEEP_4_AND_COUNT));
+    assert!(counted.contains("User messages: 0"), "{counted}");
 }
 
 /// little-coder#68, letta: a system prompt or a last message that is too long
@@ -238,7 +244,10 @@ fn a_request_that_was_taken_back_does_not_lead() {
     ];
     let last = ask("now the changelog");
     let session = format!("{}{last}", asks.map(ask).concat());
-    let compacted = after(&run(&session, &["--keep-messages", "2"]));
+    let compacted = after(&run(
+        &session,
+        &["--keep-messages", "2", "--method", "rule"],
+    ));
     // The latest ask is the user's own message, behind the summary.
     assert!(compacted.ends_with(&last), "{compacted}");
     assert!(!compacted.contains("COBOL"), "{compacted}");

@@ -9,7 +9,7 @@ use ctx_transcript::{Offence, Options, Records, Validator};
 use proptest::prelude::*;
 
 fn case() -> Case {
-    Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
+    Case::new(env!("CARGO_BIN_EXE_ctx-summarize")).args(["--method", "rule"])
 }
 
 /// Records with their zones tagged as ctx-split does, the last one with the count.

@@ -98,7 +98,7 @@ fn a_bad_answer_is_mended() {
 }
 
 #[test]
-fn what_is_no_summary_ends_in_the_rule_summary() {
+fn what_is_no_summary_is_written_by_code() {
     for (answer, why) in [
         (
             "Sure! I fixed the bug for you.",
@@ -139,6 +139,13 @@ fn what_is_no_summary_ends_in_the_rule_summary() {
                 server.url
             ))
             .run();
+        let server = Server::new([said(answer)]);
+        let done = asking(&server)
+            .stdout_has("\"name\":\"ctx_summary\"")
+            .stderr_has(&format!("{why}; the extractive summary is taken\n"))
+            .run();
+        let text = String::from_utf8_lossy(&done.stdout);
+        assert!(!text.contains("会话摘要"), "{text}");
         let server = Server::new([said(answer)]);
         asking(&server)
             .args(["--on-failure", "fail"])
@@ -296,7 +303,7 @@ fn five_tokens_are_no_error() {
         .stdin(tagged(&[
             json!({"role":"user","content":"hi there, how are you"}),
         ]))
-        .stdout_has("## 会话摘要 / Session summary")
-        .stderr_has("the answer is longer than what it replaces; the rule summary is taken")
+        .stdout_has("ctx_summary")
+        .stderr_has("the answer is longer than what it replaces; the extractive summary is taken")
         .run();
 }

@@ -108,16 +108,26 @@ fn anthropic_is_asked_in_its_own_way() {
 }
 
 #[test]
-fn without_an_answer_the_rule_summary_is_taken() {
-    let server = Server::new([rejected()]);
-    let done = case(&server)
-        .stdout_has("## 会话摘要 / Session summary")
-        .stderr_has(&format!(
-            "ctx-summarize: warning: <stdin>: no summary from {}/v1/chat/completions: the server refused the request (status 401): Incorrect API key provided: [key]; the rule summary is taken\n",
-            server.url
-        ))
-        .run();
-    assert!(String::from_utf8_lossy(&done.stdout).ends_with(&format!("{GO_ON}\n")));
+fn without_an_answer_the_summary_is_written_by_code() {
+    for (args, method) in [
+        (&[][..], "extractive"),
+        (&["--on-failure", "extractive"], "extractive"),
+        (&["--on-failure", "rule"], "rule"),
+    ] {
+        let server = Server::new([rejected()]);
+        let done = case(&server)
+            .args(args.iter().copied())
+            .stdout_has("ctx_summary")
+            .stderr_has(&format!(
+                "ctx-summarize: warning: <stdin>: no summary from {}/v1/chat/completions: the server refused the request (status 401): Incorrect API key provided: [key]; the {method} summary is taken\n",
+                server.url
+            ))
+            .run();
+        let text = String::from_utf8_lossy(&done.stdout);
+        let is_by_rule = text.contains("## 会话摘要 / Session summary");
+        assert_eq!(is_by_rule, method == "rule", "{text}");
+        assert!(text.ends_with(&format!("{GO_ON}\n")));
+    }
 }
 
 #[test]
@@ -127,7 +137,7 @@ fn on_failure_fail_writes_nothing() {
         .args(["--on-failure", "fail", "-o", "new.jsonl"])
         .code(2)
         .stderr(&format!(
-            "ctx-summarize: <stdin>: no summary from {}/v1/chat/completions: the model refused: I'm sorry, but I can't help with that.; --on-failure rule takes the rule summary instead\n",
+            "ctx-summarize: <stdin>: no summary from {}/v1/chat/completions: the model refused: I'm sorry, but I can't help with that.; --on-failure extractive takes a summary that needs no model\n",
             server.url
         ))
         .run();
@@ -135,7 +145,7 @@ fn on_failure_fail_writes_nothing() {
 }
 
 #[test]
-fn every_misbehaviour_ends_in_the_rule_summary() {
+fn every_misbehaviour_ends_in_a_summary_by_code() {
     // What the server does, how often it is asked, what is told.
     type Misbehaviour = (fn() -> Act, usize, &'static str);
     let acts: [Misbehaviour; 6] = [
@@ -156,7 +166,7 @@ fn every_misbehaviour_ends_in_the_rule_summary() {
             scope.spawn(move || {
                 let server = Server::new((0..4).map(|_| act()));
                 case(&server)
-                    .args(["--llm-timeout", "1"])
+                    .args(["--llm-timeout", "1", "--on-failure", "rule"])
                     .stdout_has("## 会话摘要 / Session summary")
                     .stderr_has(why)
                     .run();
@@ -185,7 +195,7 @@ fn it_is_asked_again_as_often_as_is_said() {
         let server = Server::new((0..3).map(|_| Act::Cut));
         case(&server)
             .args(["--llm-backoff", "0", "--llm-retries", retries])
-            .stdout_has("## 会话摘要 / Session summary")
+            .stdout_has("ctx_summary")
             .stderr_has("connection failed")
             .run();
         assert_eq!(server.requests().len(), tries, "{retries}");
@@ -267,8 +277,8 @@ fn a_key_alone_asks_nobody() {
     };
     case()
         .args(["--summary-tokens", "1000"])
-        .stdout_has("## 会话摘要 / Session summary")
-        .stderr_has("ctx-summarize: warning: no LLM server is named; set --llm-url or CTX_LLM_URL; the rule summary is taken\n")
+        .stdout_has("ctx_summary")
+        .stderr_has("ctx-summarize: warning: no LLM server is named; set --llm-url or CTX_LLM_URL; the extractive summary is taken\n")
         .run();
     case()
         .args(["--on-failure", "fail"])
@@ -412,7 +422,7 @@ fn an_old_zone_in_which_nothing_was_said_is_not_sent() {
     case(&server)
         .args(["-q"])
         .stdin(input)
-        .stdout_has("User messages: 0")
+        .stdout_has("ctx_summary")
         .run();
     assert!(server.requests().is_empty());
 }

@@ -170,6 +170,9 @@ section! {
         /// A summary is checked, and asked for again; when it fails the check
         /// again, less is kept.
         safeguard: bool = false,
+        /// What a model's summary lacks of what was asked, decided, found and left
+        /// open is added to it by code.
+        complete: bool = false,
         /// Whose message it is; user where the dialect allows no other.
         role: Role = Role::User,
         /// The message begins with this. One that ends in a blank stands on the

@@ -23,7 +23,7 @@ mod transcript;
 
 pub use check::missing_headings;
 pub use earlier::{Recognizer, compose};
-pub use extractive::extractive;
+pub use extractive::{completed, extractive, must_keep, needed_tokens};
 pub use ledger::{Identifier, Item, Kind, Ledger, Place, State};
 pub use model::{Job, ModelSummary, summarize};
 pub use rule::RuleSummary;

@@ -63,7 +63,7 @@ struct Args {
     force: bool,
     /// Show the zones, what would leave and how small it would get; do nothing
     ///
-    /// No model is asked: the summary by rule stands for its own.
+    /// No model is asked: the summary that is made without one stands for its own.
     #[arg(short = 'n', long)]
     dry_run: bool,
     /// Print a JSON object a session: outcome, tokens, attempts, summary
@@ -154,7 +154,7 @@ struct Args {
     /// Check what a model writes, ask again, keep less [default: the policy's]
     ///
     /// It must be whole and have the sections that the policy names. When it fails
-    /// twice, half of what the policy keeps is kept, and the summary is by rule.
+    /// twice, half of what the policy keeps is kept, and the summary is made without it.
     #[arg(
         long,
         value_name = "BOOL",
@@ -184,9 +184,11 @@ struct Args {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum MethodName {
+    /// Quotes what is most likely to be needed, offline
+    Extractive,
     /// Counts and quotes, offline
     Rule,
-    /// Asks a language model; by rule when none answers
+    /// Asks a language model; by code when none answers
     Llm,
 }
 

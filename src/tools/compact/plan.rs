@@ -48,7 +48,7 @@ pub(super) enum Rung {
     Policy,
     /// With half of what the policy keeps, where a model's summary failed its check.
     LessKept,
-    /// With a summary half as long, written by rule.
+    /// With a summary half as long, written by code.
     Smaller,
     /// That, with the tool results that are kept pruned.
     Pruned,
@@ -197,7 +197,10 @@ impl Plan {
             (Rung::Policy, Method::Llm)
                 if !self.dry_run && (self.llm.has_server() || self.model_wanted) =>
             {
-                let writer = self.llm.writer(encoding, Some(tokens), io)?;
+                let mut writer = self.llm.writer(encoding, Some(tokens), io)?;
+                if summary.complete {
+                    writer = writer.completing();
+                }
                 if summary.safeguard {
                     writer.checked(self.headings())
                 } else {

@@ -88,6 +88,7 @@ impl Args {
         }
         let summary = &mut policy.summary;
         summary.method = match self.method {
+            Some(MethodName::Extractive) => Method::Extractive,
             Some(MethodName::Rule) => Method::Rule,
             Some(MethodName::Llm) => Method::Llm,
             None => summary.method,

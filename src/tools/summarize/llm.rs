@@ -128,7 +128,7 @@ impl LlmArgs {
         }))
     }
 
-    /// The writer these flags ask for: without a server, the rule's.
+    /// The writer these flags ask for: without a server, one without a model.
     pub(crate) fn writer(
         &self,
         encoding: Encoding,

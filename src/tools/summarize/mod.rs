@@ -36,10 +36,13 @@ pub(crate) use writer::{Offline, Writer};
 /// into the new one. Nothing is written before the whole input was seen and the
 /// output was checked.
 ///
-/// The method `rule` counts and quotes: user messages, tool calls, the latest
-/// topics, the tools. The method `llm` asks a model; it does so only when a
-/// server is named with `--llm-url` or `CTX_LLM_URL`, and takes the rule summary
-/// when there is none or when it gives no answer. What a model answers is held
+/// With --budget it decides itself what is old, and reads any session.
+///
+/// The method `extractive` quotes what is most likely to be needed later. The
+/// method `rule` counts and quotes: user messages, tool calls, the latest topics,
+/// the tools. The method `llm` asks a model; it does so only when a server is named
+/// with `--llm-url` or `CTX_LLM_URL`, and takes the extractive summary when there
+/// is none or when it gives no answer. What a model answers is held
 /// against the messages: what they do not support is mended, marked or taken out,
 /// and said on stderr. Secrets are taken out of all that is sent and written.
 #[derive(Debug, Parser)]
@@ -59,9 +62,9 @@ struct Args {
     method: Method,
     /// Length of the summary in tokens
     ///
-    /// A rule summary is made to fit; a model is asked for it and may write a
-    /// fifth more [default: 500 with --method llm, 8000 with the template
-    /// synapse]
+    /// A summary written offline is made to fit; a model is asked for it and may
+    /// write a fifth more [default: about a fifth of what it replaces with --method
+    /// extractive; 500 with --method llm, 8000 with the template synapse]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "The summary")]
     summary_tokens: Option<u64>,
     /// Tokens of the whole output: system messages, summary and latest messages
@@ -205,7 +208,7 @@ pub(crate) struct Said {
     pub(crate) earlier: u64,
     /// The text in their place.
     pub(crate) text: String,
-    /// What a model wrote failed the check; the text is by rule.
+    /// What a model wrote failed the check; the text is written by code.
     pub(crate) failed_check: bool,
     /// How much of a model's answer had to be mended.
     pub(crate) mends: usize,
@@ -218,7 +221,10 @@ impl Args {
                 Writer::offline(Offline::Extractive, self.encoding, self.summary_tokens)
             }
             Method::Rule => Writer::offline(Offline::Rule, self.encoding, self.summary_tokens),
-            Method::Llm => self.llm.writer(self.encoding, self.summary_tokens, io)?,
+            Method::Llm => self
+                .llm
+                .writer(self.encoding, self.summary_tokens, io)?
+                .completing(),
         };
         Ok(Plan {
             recognizer: Recognizer::new(self.header.as_deref()),

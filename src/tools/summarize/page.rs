@@ -35,7 +35,11 @@ pub(super) const PAGE: Page = Page {
     ],
     examples: &[
         (
-            "ctx-split --keep-turns 6 s.jsonl | ctx-summarize --method rule -o new.jsonl",
+            "ctx-summarize --budget 20000 -o new.jsonl s.jsonl",
+            "Make a session of at most 20000 tokens in all",
+        ),
+        (
+            "ctx-split --keep-turns 6 s.jsonl | ctx-summarize -o new.jsonl",
             "Make one message of all but the last six turns",
         ),
         (

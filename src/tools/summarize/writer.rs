@@ -6,7 +6,8 @@ use ctx_cli::{Failure, Io};
 use ctx_summary::check::{Checked, Mended, Rules, Source, check};
 use ctx_summary::llm::{Client, Clock, Completion, LlmError, Question, Tape, TapeError};
 use ctx_summary::{
-    Job, ModelSummary, Template, Transcript, extractive, missing_headings, summarize,
+    Job, ModelSummary, Template, Transcript, completed, extractive, missing_headings, must_keep,
+    summarize,
 };
 use ctx_tokens::Encoding;
 
@@ -17,10 +18,19 @@ pub(crate) struct Writer {
     encoding: Encoding,
     /// How it is done without a model, or without its answer.
     offline: Offline,
+    /// Whether what a model's answer lacks is added to it.
+    completes: bool,
     /// What a summary that is written offline must fit into.
     limit: Option<u64>,
     model: Option<Model>,
 }
+
+/// Of a budget for all, a model's answer may take one part in so many, ...
+const MODEL_SHARE: u64 = 6;
+/// ... but not less than so many tokens.
+const LEAST_TARGET: u64 = 64;
+/// Tokens of the items that a model is told to keep.
+const MUST_KEEP: u64 = 1_200;
 
 /// How a summary is written without a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +57,7 @@ pub(super) struct Model {
     pub(super) instructions: String,
     pub(super) target: u64,
     pub(super) window: u64,
-    /// Its silence is a failure; else the rule summary is taken.
+    /// Its silence is a failure; else a summary by code is taken.
     pub(super) must_answer: bool,
     /// Headings that its summary must have, where it is checked.
     pub(super) headings: Option<Vec<String>>,
@@ -56,7 +66,7 @@ pub(super) struct Model {
 /// What was written.
 pub(super) struct Written {
     pub(super) text: String,
-    /// What the model wrote failed the check twice; this is by rule.
+    /// What the model wrote failed the check twice; this is written by code.
     pub(super) failed_check: bool,
     /// How much of the model's answer had to be mended.
     pub(super) mends: usize,
@@ -118,6 +128,7 @@ impl Writer {
         Self {
             encoding,
             offline,
+            completes: false,
             limit,
             model: None,
         }
@@ -125,6 +136,12 @@ impl Writer {
 
     pub(super) fn with_model(mut self, model: Model) -> Self {
         self.model = Some(model);
+        self
+    }
+
+    /// What a model's answer lacks of what must not be lost is added to it.
+    pub(crate) fn completing(mut self) -> Self {
+        self.completes = self.offline == Offline::Extractive;
         self
     }
 
@@ -159,7 +176,7 @@ impl Writer {
         let Some(model) = self.model.as_ref().filter(|_| !nothing_said) else {
             return Ok(Written::of(self.by_code(old, room, name, io)));
         };
-        let error = match self.by_model_and_checked(model, old, name, io) {
+        let error = match self.by_model_and_checked(model, (old, room), name, io) {
             Ok(Answer {
                 flaw: Some(flaw), ..
             }) => return self.failed_check(model, &flaw, (old, room), name, io),
@@ -168,7 +185,7 @@ impl Writer {
                 match answer.checked {
                     Checked::Use(mended) => {
                         tell_mends(&mended, name, io);
-                        return Ok(accepted(mended));
+                        return Ok(self.accepted(mended, model, (old, room)));
                     }
                     Checked::Reject(reason) => reason.to_string(),
                 }
@@ -190,6 +207,34 @@ impl Writer {
             self.offline
         ));
         Ok(Written::of(self.by_code(old, room, name, io)))
+    }
+
+    /// A model's summary in its last form: checked and mended. What must be in every
+    /// summary and is not in this one is added here, and nowhere else.
+    fn accepted(
+        &self,
+        mended: Mended,
+        model: &Model,
+        (old, room): (&OldZone, Option<u64>),
+    ) -> Written {
+        let mends = mended.mends.total();
+        let mut text = mended.text;
+        if let Some(ledger) = old.ledger.as_ref().filter(|_| self.completes) {
+            // A model may write a fifth more than it is asked for; so may code.
+            let limit = room.unwrap_or(model.target + model.target / 5);
+            text = completed(ledger, &text, limit, self.encoding.counter());
+        }
+        Written {
+            mends,
+            ..Written::of(text)
+        }
+    }
+
+    /// How long an answer is asked for: within a budget for all, code has to tell
+    /// most, since it does not depend on how good the model is.
+    fn target(model: &Model, room: Option<u64>) -> u64 {
+        let share = room.map(|room| (room / MODEL_SHARE).max(LEAST_TARGET));
+        share.map_or(model.target, |share| share.min(model.target))
     }
 
     fn by_code(&self, old: &OldZone, room: Option<u64>, name: &str, io: &mut Io) -> String {
@@ -215,18 +260,18 @@ impl Writer {
     fn by_model_and_checked(
         &self,
         model: &Model,
-        old: &OldZone,
+        zone: (&OldZone, Option<u64>),
         name: &str,
         io: &mut Io,
     ) -> Result<Answer, LlmError> {
-        let answer = self.by_model(model, old, "")?;
+        let answer = self.by_model(model, zone, "")?;
         let Some(flaw) = &answer.flaw else {
             return Ok(answer);
         };
         io.note(format_args!(
             "{name}: the summary failed its check: {flaw}; asked again"
         ));
-        self.by_model(model, old, flaw)
+        self.by_model(model, zone, flaw)
     }
 
     /// Whether a model's text can be used, and what has to be mended.
@@ -268,8 +313,26 @@ impl Writer {
         })
     }
 
+    /// What a model gets beside the record: earlier summaries, and what code found
+    /// that a summary must name.
+    fn known(&self, old: &OldZone) -> String {
+        let mut known = old.earlier.clone();
+        if let Some(ledger) = old.ledger.as_ref().filter(|_| self.completes) {
+            let items = must_keep(ledger, MUST_KEEP, self.encoding.counter());
+            if !items.is_empty() {
+                known.push(items);
+            }
+        }
+        known.join("\n\n")
+    }
+
     /// `flaw` is what was wrong with the summary before.
-    fn by_model(&self, model: &Model, old: &OldZone, flaw: &str) -> Result<Answer, LlmError> {
+    fn by_model(
+        &self,
+        model: &Model,
+        (old, room): (&OldZone, Option<u64>),
+        flaw: &str,
+    ) -> Result<Answer, LlmError> {
         let Some(transcript) = &old.transcript else {
             return Err(LlmError::Empty { finish: None });
         };
@@ -277,9 +340,9 @@ impl Writer {
         let job = Job {
             template: &model.template,
             transcript,
-            earlier: &old.earlier.join("\n\n"),
+            earlier: &self.known(old),
             instructions: instructions.trim(),
-            target: model.target,
+            target: Self::target(model, room),
             window: model.window,
             counter: self.encoding.counter(),
         };
@@ -291,15 +354,6 @@ impl Writer {
             checked,
             flaw,
         })
-    }
-}
-
-/// A model's summary in its last form: checked and mended. What must be in every
-/// summary and is not in this one is added here, and nowhere else.
-fn accepted(mended: Mended) -> Written {
-    Written {
-        mends: mended.mends.total(),
-        ..Written::of(mended.text)
     }
 }
 

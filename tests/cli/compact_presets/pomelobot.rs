@@ -78,7 +78,7 @@ fn within_its_budget_nothing_changes() {
 
 #[test]
 fn the_user_says_what_to_stress() {
-    let server = Server::new([said("All is well.")]);
+    let server = Server::new([said("## Done\nAll is well.")]);
     let case = call("pomelobot", Talk::of(100, 90_000).as_str())
         .args(["--instructions", "keep the names of the tables"]);
     run(asking(&server, case.args(["--llm-window", "200000"]))).is("compacted");

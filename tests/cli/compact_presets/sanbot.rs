@@ -118,7 +118,7 @@ fn a_model_writes_the_summary() {
 #[test]
 fn without_a_good_answer_it_is_the_rule_summary() {
     type Row = (fn() -> Act, usize, &'static str);
-    let long = "a ".repeat(40_000);
+    let long = format!("## 已完成\n{}", "a ".repeat(40_000));
     // What the server does, how often it is asked, what is said.
     let rows: [Row; 5] = [
         (|| Act::Cut, 4, "connection failed"),
@@ -144,11 +144,12 @@ fn without_a_good_answer_it_is_the_rule_summary() {
         assert!(ran.summary().1.starts_with("## 会话摘要"), "{why}");
         assert_eq!(server.requests().len(), tries, "{why}");
     }
-    // Longer than what it sums up: no gain, nothing is written.
+    // Longer than what it sums up.
     let server = Server::new([said(&long)]);
-    let ran = run(asking(&server, call("sanbot", session.as_str()).code(1)));
-    ran.is("no-gain");
-    assert_eq!(ran.live, session.as_str());
+    let case = call("sanbot", session.as_str()).stderr_has("longer than what it replaces");
+    let ran = run(asking(&server, case));
+    ran.is("compacted");
+    assert!(ran.summary().1.starts_with("## 会话摘要"));
 }
 
 #[test]

@@ -9,6 +9,8 @@ use super::talk::Talk;
 use super::{asking, call, call_in, is_due_above, report, run, said};
 
 const REFERENCE: &str = "Tool result is at: ";
+/// An answer with one of the sections that are asked for.
+const WELL: &str = "## Current Status\nAll is well.";
 
 #[test]
 fn due_above_eight_tenths_of_the_window() {
@@ -132,7 +134,7 @@ fn its_environment_works() {
             assert_eq!(ran.number("preservedCount"), 7);
         }
     }
-    let server = Server::new([said("All is well.")]);
+    let server = Server::new([said(WELL)]);
     let case = call("synapse", session.as_str())
         .env("SYNAPSE_COMPACT_TARGET_TOKENS", "4000")
         .env("SYNAPSE_COMPACT_MODEL", "small")
@@ -171,13 +173,14 @@ fn retries_used_up_leave_the_history_as_it_was() {
         assert_eq!(done.read("s.jsonl"), session.as_str().as_bytes());
     }
     // No try is too late.
-    let server = Server::new([Act::Cut, Act::Cut, Act::Cut, said("All is well.")]);
+    let server = Server::new([Act::Cut, Act::Cut, Act::Cut, said(WELL)]);
     run(asking(&server, call("synapse", session.as_str()))).is("compacted");
 }
 
 #[test]
 fn a_summary_that_is_too_long_is_accepted_whole() {
-    let long = "word ".repeat(900).trim_end().to_owned();
+    let words = "word ".repeat(900);
+    let long = format!("## Current Status\n{}", words.trim_end());
     let server = Server::new([said(&long)]);
     let case = call("synapse", Talk::of(30, 9_000).as_str()).args(["--summary-tokens", "100"]);
     let ran = run(asking(&server, case));
@@ -213,7 +216,7 @@ fn a_summary_is_of_the_results_and_not_of_their_references() {
         if is_lost {
             fs::rename(&file, &kept).expect("renames");
         }
-        let server = Server::new((0..9).map(|_| said("All is well.")));
+        let server = Server::new((0..9).map(|_| said(WELL)));
         let case = call_in(dir, "synapse").args(["--llm-window", "200000"]);
         run(asking(&server, case)).is("compacted");
         let request = server.requests().concat();

@@ -138,7 +138,7 @@ fn a_summary_that_fails_or_is_too_long_leads_to_the_fallbacks() {
     let case = asking(&server, call("turns", session.as_str())).stderr_has("connection failed");
     run(case).is("compacted");
 
-    let long = "word ".repeat(17_000);
+    let long = format!("## Done\n{}", "word ".repeat(17_000));
     let server = Server::new([said(&long)]);
     let ran =
         run(asking(&server, call("turns", session.as_str())).args(["--llm-window", "200000"]));

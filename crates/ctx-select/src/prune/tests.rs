@@ -130,7 +130,7 @@ fn results_are_cleared_and_nothing_else() {
     assert_eq!(left[0], long("sys"));
     assert_eq!(left[1], long("ask"));
     assert!(is_cleared(&left[3]), "{}", left[3]);
-    assert!(left[3].ends_with(" bytes 82 tokens]"), "{}", left[3]);
+    assert!(left[3].ends_with(" bytes 82 tokens⟧"), "{}", left[3]);
     // A note would be longer than this.
     assert_eq!(left[5], "short");
     assert_eq!(left[6], long("reply"));

@@ -3,8 +3,9 @@
 
 use crate::ledger::{Item, Kind, Origin, State};
 
-/// The section of quoted segments.
-pub(crate) const DETAILS: &str = "## Details";
+/// The section of quoted segments. Every line of a tool result and of the user's is
+/// marked, so that neither can pass for the other.
+pub(crate) const DETAILS: &str = "## Details (> quotes tool results)";
 
 /// The heading of a kind's section.
 pub(crate) fn heading(kind: Kind) -> &'static str {
@@ -24,7 +25,7 @@ pub(crate) fn label(origin: Origin) -> &'static str {
     match origin {
         Origin::User => "user: ",
         Origin::Said | Origin::Call => "agent: ",
-        Origin::Result => "result: ",
+        Origin::Result => "> ",
     }
 }
 
@@ -151,15 +152,16 @@ pub(crate) fn read(text: &str) -> Option<Vec<Line<'_>>> {
                     known = true;
                     origin = Some(speaker);
                     lines.push(Line::Detail(speaker, text));
-                } else if let Some(speaker) = origin {
-                    lines.push(Line::Detail(speaker, text));
+                } else {
+                    lines.push(Line::Detail(origin.unwrap_or(Origin::Said), text));
                 }
             }
             Some(name) => {
                 let kind = Kind::ALL.into_iter().find(|kind| heading(*kind) == name);
                 lines.extend(kind.and_then(|kind| item_of(kind, line)).map(Line::Item));
             }
-            None => {}
+            // What a model wrote under headings of its own.
+            None => lines.push(Line::Detail(Origin::Said, line)),
         }
     }
     known.then_some(lines)
@@ -192,7 +194,7 @@ fn left_out_of(line: &str) -> Option<Vec<(Kind, usize)>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, citation, cited, item_of, left_out, line_of, read};
+    use super::{DETAILS, Line, citation, cited, item_of, left_out, line_of, read};
     use crate::ledger::{Item, Kind, Origin, State};
 
     #[test]
@@ -239,7 +241,7 @@ mod tests {
     fn a_summary_is_read_by_its_sections() {
         let counts = [(Kind::Ask, 2), (Kind::Error, 0), (Kind::File, 1)];
         let text = format!(
-            "## Decisions\n- use it ⟦4⟧\n\n## Details\nuser: one\ntwo ⟦5-8⟧\nresult: three\n{}",
+            "## Decisions\n- use it ⟦4⟧\n\n{DETAILS}\nagent: one\ntwo ⟦5-8⟧\n> three\n{}",
             left_out(&counts)
         );
         let lines = read(&text).expect("a summary");
@@ -247,7 +249,7 @@ mod tests {
         assert!(
             matches!(&lines[0], Line::Item(item) if item.kind == Kind::Decision && item.line == 4)
         );
-        assert!(matches!(lines[2], Line::Detail(Origin::User, "two")));
+        assert!(matches!(lines[2], Line::Detail(Origin::Said, "two")));
         assert!(matches!(lines[3], Line::Detail(Origin::Result, "three")));
         assert!(
             matches!(&lines[4], Line::LeftOut(counts) if counts == &[(Kind::Ask, 2), (Kind::File, 1)])

@@ -32,7 +32,7 @@ pub(super) struct Sections {
 }
 
 impl Sections {
-    pub(super) fn of(items: &[Item], limit: u64, counter: &dyn TokenCounter) -> Self {
+    pub(super) fn of(items: &[&Item], limit: u64, counter: &dyn TokenCounter) -> Self {
         let mut text = String::new();
         let mut left_out = Vec::new();
         for kind in Kind::ALL {
@@ -54,12 +54,13 @@ impl Sections {
 }
 
 /// The items of a kind that still hold, with their places, the first to be kept first.
-fn ranked(items: &[Item], kind: Kind) -> Vec<(usize, &Item)> {
+fn ranked<'i>(items: &[&'i Item], kind: Kind) -> Vec<(usize, &'i Item)> {
     let of_kind = items
         .iter()
         .enumerate()
         .filter(|(_, item)| item.kind == kind);
-    let mut ranked: Vec<(usize, &Item)> = of_kind
+    let mut ranked: Vec<(usize, &'i Item)> = of_kind
+        .map(|(at, item)| (at, *item))
         .filter(|(_, item)| match kind {
             // A mended error may be met again.
             Kind::Error => item.state != State::Superseded,

@@ -10,6 +10,7 @@ use super::facts::{Facts, Now, Origin};
 use super::identifier::{self, Shape};
 use super::item::Identifier;
 use super::segment::segments;
+use super::term;
 
 /// Number of an identifier.
 pub(crate) type Id = u32;
@@ -17,23 +18,23 @@ pub(crate) type Id = u32;
 /// Identifiers and segments, gathered in one pass.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
-    ids: HashMap<Box<str>, Id>,
-    facts: Vec<Facts>,
+    pub(super) ids: HashMap<Box<str>, Id>,
+    pub(super) facts: Vec<Facts>,
     /// The line that had each last; 0 for those of the system's.
-    lines: Vec<u64>,
+    pub(super) lines: Vec<u64>,
     /// How well texts that stay tell each: 0 for not at all, else one more than
     /// the words beside it.
-    told: Vec<u8>,
+    pub(super) told: Vec<u8>,
     /// Those in the system messages: always there, so never missing.
-    given: HashSet<Id>,
-    segments: Vec<Segment>,
-    marks: Vec<Mark>,
+    pub(super) given: HashSet<Id>,
+    pub(super) segments: Vec<Segment>,
+    pub(super) marks: Vec<Mark>,
     /// The texts of all segments.
-    arena: String,
-    seen: HashSet<u64>,
+    pub(super) arena: String,
+    pub(super) seen: HashSet<u64>,
     now: Now,
     /// The identifiers of the current message.
-    current: HashSet<Id>,
+    pub(super) current: HashSet<Id>,
     /// The line of the current message.
     line: u64,
 }
@@ -56,6 +57,18 @@ pub(crate) struct Mark {
     pub(crate) words: u8,
 }
 
+impl Segment {
+    /// The same, elsewhere.
+    pub(super) fn moved(&self, text: Range<usize>, marks: Range<usize>) -> Self {
+        Self {
+            line: self.line,
+            origin: self.origin,
+            text,
+            marks,
+        }
+    }
+}
+
 impl Index {
     /// A new message begins.
     pub(crate) fn begin(&mut self, first_request: bool) {
@@ -74,6 +87,9 @@ impl Index {
         for id in self.current.drain() {
             self.facts[id as usize].crowded(crowd);
             self.lines[id as usize] = self.line;
+        }
+        if self.is_full() {
+            self.shrink();
         }
     }
 
@@ -100,19 +116,23 @@ impl Index {
         let now = self.now;
         let first_mark = self.marks.len();
         let words = Words::of(text);
-        identifier::scan(text, |range, shape| {
-            let id = self.id(&text[range.clone()], shape, now);
-            self.facts[id as usize].seen(origin, shape, now);
-            self.current.insert(id);
-            let words = words.beside(&range);
-            let known = self.marks[first_mark..]
-                .iter_mut()
-                .find(|mark| mark.id == id);
-            match known {
-                Some(mark) => mark.words = mark.words.max(words),
-                None => self.marks.push(Mark { id, words }),
-            }
-        });
+        scan(
+            text,
+            matches!(origin, Origin::User | Origin::Said),
+            |range, shape| {
+                let id = self.id(&text[range.clone()], shape, now);
+                self.facts[id as usize].seen(origin, shape, now);
+                self.current.insert(id);
+                let words = words.beside(&range);
+                let known = self.marks[first_mark..]
+                    .iter_mut()
+                    .find(|mark| mark.id == id);
+                match known {
+                    Some(mark) => mark.words = mark.words.max(words),
+                    None => self.marks.push(Mark { id, words }),
+                }
+            },
+        );
         if self.marks.len() == first_mark {
             return;
         }
@@ -148,6 +168,11 @@ impl Index {
         self.told.push(0);
         self.ids.insert(name.into(), id);
         id
+    }
+
+    /// Bytes of all segments.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.arena.len() as u64
     }
 
     /// The segments.
@@ -207,7 +232,7 @@ impl Index {
         for range in segments(text) {
             let text = &text[range];
             let words = Words::of(text);
-            identifier::scan(text, |range, _| {
+            scan(text, true, |range, _| {
                 if let Some(id) = self.ids.get(&text[range.clone()]) {
                     let known = &mut told[*id as usize];
                     *known = (*known).max(1 + words.beside(&range));
@@ -223,8 +248,24 @@ impl Index {
     }
 }
 
+/// Identifiers, and in prose names and figures that are none.
+fn scan(text: &str, prose: bool, mut found: impl FnMut(Range<usize>, Shape)) {
+    let mut known: Vec<Range<usize>> = Vec::new();
+    identifier::scan(text, |range, shape| {
+        known.push(range.clone());
+        found(range, shape);
+    });
+    if prose {
+        term::scan(text, |range| {
+            if !known.contains(&range) {
+                found(range, Shape::Term);
+            }
+        });
+    }
+}
+
 /// The same in every run.
-fn hash(text: &str) -> u64 {
+pub(super) fn hash(text: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     hasher.finish()

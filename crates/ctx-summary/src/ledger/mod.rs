@@ -10,6 +10,8 @@ mod item;
 mod items;
 mod said;
 mod segment;
+mod shrink;
+mod term;
 
 use std::fmt::Write as _;
 

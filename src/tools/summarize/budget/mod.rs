@@ -9,7 +9,7 @@ use ctx_select::budget::{Budget, Entry, Kind, TooSmall, decide};
 use ctx_select::count::{MessageCounter, PRIMING};
 use ctx_select::share::Share;
 use ctx_select::split::{self, Keep, Reason, Splitter};
-use ctx_summary::{Ledger, Place};
+use ctx_summary::{Ledger, Place, needed_tokens};
 use ctx_transcript::{Class, Dialect, Message, Object, Outline, Piece, Record, Spool, ZoneReader};
 
 use super::Plan;
@@ -198,6 +198,27 @@ impl<'p> Budgeted<'p> {
         }
     }
 
+    /// The share of the latest messages: more of them where a summary would not need
+    /// all that they leave.
+    fn tail(&self) -> Share {
+        let system = self
+            .entries
+            .iter()
+            .filter(|entry| entry.kind == Kind::System);
+        let system: u64 = system.map(|entry| entry.tokens).sum();
+        let room = self.asked.tokens.saturating_sub(system);
+        let summary = room - TAIL.of(room);
+        let needed = self.ledger.as_ref().map_or(summary, |ledger| {
+            needed_tokens(ledger, summary, self.plan.encoding.counter())
+        });
+        match (100 * needed).div_ceil(room.max(1)) {
+            percent if needed < summary => {
+                Share::of_percent(u8::try_from(100u64.saturating_sub(percent).max(1)).unwrap_or(1))
+            }
+            _ => TAIL,
+        }
+    }
+
     /// Decides, and makes and checks the whole output before any byte of it leaves.
     pub(super) fn finish(mut self, io: &mut Io) -> Result<Done, Failure> {
         self.splitter.finish();
@@ -205,7 +226,7 @@ impl<'p> Budgeted<'p> {
         let budget = Budget {
             tokens: self.asked.tokens,
             frame: PRIMING,
-            tail: TAIL,
+            tail: self.tail(),
         };
         let decision = decide(&self.entries, &budget);
         let decision = decision.map_err(|error| too_small(error).at(self.name, None))?;
