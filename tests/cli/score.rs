@@ -316,3 +316,65 @@ fn dialects_may_differ() {
         .stdout("identifiers\t3\tW8123\nidentifiers\t4\tpayment_7755\n")
         .run();
 }
+
+#[test]
+fn a_compaction_counts_what_survives_on_request() {
+    let ask = "Never push ORD4711 to main, see /srv/app/notes.md.";
+    let mut session = String::new();
+    for number in 0..30 {
+        let text = format!("{ask} Step {number}. {}", "word ".repeat(60));
+        for role in ["user", "assistant"] {
+            session.push_str(&format!("{{\"role\":\"{role}\",\"content\":\"{text}\"}}\n"));
+        }
+    }
+    let compact = |args: &[&str]| {
+        Case::new(tool_path("ctx-compact"))
+            .file("s.jsonl", &session)
+            .args([
+                "--store",
+                "store",
+                "-s",
+                "demo",
+                "--json",
+                "--keep-turns",
+                "2",
+            ])
+            .args(args.iter().copied())
+            .args(["s.jsonl"])
+            .stdout_has("\"outcome\":\"compacted\"")
+            .run()
+    };
+    let plain = compact(&[]);
+    let log = |done: &ctx_testkit::Finished| {
+        String::from_utf8(done.read("store/context/events.jsonl")).expect("UTF-8")
+    };
+    let json = String::from_utf8_lossy(&plain.stdout).into_owned();
+    assert!(!json.contains("survived") && !log(&plain).contains("survived"));
+
+    let scored = compact(&["--score"]);
+    let report: serde_json::Value = serde_json::from_slice(&scored.stdout).expect("JSON");
+    assert_eq!(
+        report["survived"]["constraints"],
+        serde_json::json!({"retained": 1, "recoverable": 0, "lost": 0})
+    );
+    let fidelity = report["fidelity"].as_f64().expect("a number");
+    assert!((0.1..=1.0).contains(&fidelity), "{fidelity}");
+    // The same counts, no words.
+    let log = log(&scored);
+    let done: Vec<serde_json::Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .filter(|event: &serde_json::Value| event["op"] == "compact" && event["phase"] == "done")
+        .collect();
+    assert_eq!(done.len(), 1);
+    assert_eq!(done[0]["survived"], report["survived"]);
+    assert!(!log.contains("ORD4711"), "{log}");
+    // The tool says the same of the two files.
+    let before = scored.dir().join("before.jsonl");
+    std::fs::write(before, &session).expect("writes");
+    Case::new(CTX_SCORE)
+        .within(scored.dir())
+        .args(["--json", "before.jsonl", "s.jsonl"])
+        .stdout_has(&format!("\"fidelity\":{}", report["fidelity"]))
+        .run();
+}
