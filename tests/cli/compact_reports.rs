@@ -175,7 +175,8 @@ fn summaries_of_summaries_do_not_grow_for_ever() {
         assert_eq!(session.matches("ctx_summary").count(), 1);
         sizes.push(session.len());
     }
-    assert_eq!(sizes[10], sizes[11], "{sizes:?}");
+    // Line numbers get longer, and nothing else.
+    assert!(sizes[11] < sizes[2] + 20, "{sizes:?}");
     assert!(sizes[11] < 2 * sizes[0], "{sizes:?}");
 }
 

@@ -2,6 +2,7 @@
 
 mod check;
 mod compact;
+mod compact_budget;
 mod compact_fire;
 mod compact_live;
 mod compact_presets;
@@ -26,7 +27,9 @@ mod secrets;
 mod snapshot;
 mod split;
 mod summarize;
+mod summarize_budget;
 mod summarize_checks;
+mod summarize_completion;
 mod summarize_llm;
 
 use std::path::{Path, PathBuf};

@@ -2,8 +2,10 @@
 
 use std::fs;
 
-use ctx_testkit::{Act, Case, Server};
+use ctx_testkit::{Act, Case, Finished, Server};
 use serde_json::json;
+
+use super::summarize_completion::parts;
 
 const KEY: &str = "the-key-of-the-server-0123456789";
 const RECORD_LINE: &str =
@@ -52,6 +54,7 @@ fn asking(server: &Server) -> Case {
         .env("CTX_LLM_KEY", KEY)
 }
 
+/// The output where nothing is added to the answer.
 fn output(summary: &str) -> String {
     let text = format!("{RECORD_LINE}\n\n{summary}");
     let text = serde_json::to_string(&text).expect("JSON");
@@ -60,10 +63,27 @@ fn output(summary: &str) -> String {
     )
 }
 
+/// What the output has of the model's answer is this.
+fn has_answer(done: &Finished, answer: &str) {
+    assert_eq!(parts(&done.stdout).0, answer);
+    let text = String::from_utf8_lossy(&done.stdout);
+    assert!(
+        text.ends_with("}\n{\"role\":\"user\",\"content\":\"go on\"}\n"),
+        "{text}"
+    );
+}
+
 #[test]
 fn a_good_answer_is_taken_as_it_is() {
     let server = Server::new([said(SECTIONS)]);
-    asking(&server).stdout(output(SECTIONS)).stderr("").run();
+    asking(&server)
+        .args(["--on-failure", "rule"])
+        .stdout(output(SECTIONS))
+        .stderr("")
+        .run();
+    let server = Server::new([said(SECTIONS)]);
+    let done = asking(&server).stdout_any().stderr("").run();
+    has_answer(&done, SECTIONS);
 }
 
 #[test]
@@ -84,14 +104,15 @@ fn a_bad_answer_is_mended() {
     let mended = format!(
         "{SECTIONS}\n- \"Please fix the login bug in src/auth.rs.\"\n- See src/crypto.rs (unverified) and (an address that is not in the record was removed)"
     );
-    asking(&server)
-        .stdout(output(&mended))
+    let done = asking(&server)
+        .stdout_any()
         .stderr(
             "ctx-summarize: warning: <stdin>: the model's answer was mended: lines of the prompt removed: 2, \
              lines of talk removed: 2, repeated lines removed: 1, commands without support removed: 3, \
              quotes put right: 1, invented quotes removed: 1, identifiers marked or removed: 2\n",
         )
         .run();
+    has_answer(&done, &mended);
     // What tool output says cannot close the record in the prompt either.
     let request = server.requests().concat();
     assert_eq!(request.matches("</record>").count(), 1, "{request}");
@@ -160,9 +181,10 @@ fn a_recorded_run_is_repeated_without_a_server() {
     let server = Server::new([said(SECTIONS)]);
     let recorded = asking(&server)
         .args(["--record", "answers", "--llm-model", "small"])
-        .stdout(output(SECTIONS))
+        .stdout_any()
         .stderr("")
         .run();
+    has_answer(&recorded, SECTIONS);
     let files: Vec<_> = fs::read_dir(recorded.dir().join("answers"))
         .expect("a directory")
         .map(|entry| entry.expect("an entry").path())
@@ -179,11 +201,11 @@ fn a_recorded_run_is_repeated_without_a_server() {
             .within(recorded.dir())
             .args(["--replay", "answers", "--llm-model", model])
     };
-    again("small").stdout(output(SECTIONS)).stderr("").run();
+    again("small").stdout(&*recorded.stdout).stderr("").run();
     // A URL does not matter then: nobody listens there.
     again("small")
         .env("CTX_LLM_URL", "http://127.0.0.1:9")
-        .stdout(output(SECTIONS))
+        .stdout(&*recorded.stdout)
         .stderr("")
         .run();
     again("large")
@@ -191,7 +213,7 @@ fn a_recorded_run_is_repeated_without_a_server() {
         .stderr_has("no answer is recorded for this question")
         .run();
     again("small")
-        .args(["--summary-tokens", "400", "--on-failure", "rule"])
+        .args(["--summary-tokens", "400"])
         .code(2)
         .stderr_has("; session, flags, model and template must be those of the recording\n")
         .run();
@@ -259,7 +281,7 @@ fn compaction_is_repeatable_and_tells_what_was_mended() {
 /// A server that answers every question alike, and what it was asked.
 fn summed_up(old: &[serde_json::Value], window: &str, answers: usize) -> Vec<String> {
     let server = Server::new((0..answers).map(|_| said("## 任务目标\nFix the login bug")));
-    asking(&server)
+    let done = asking(&server)
         .args([
             "--llm-window",
             window,
@@ -269,8 +291,9 @@ fn summed_up(old: &[serde_json::Value], window: &str, answers: usize) -> Vec<Str
             "fail",
         ])
         .stdin(tagged(old))
-        .stdout(output("## 任务目标\nFix the login bug"))
+        .stdout_any()
         .run();
+    has_answer(&done, "## 任务目标\nFix the login bug");
     server.requests()
 }
 
@@ -297,13 +320,17 @@ fn old_zones_of_any_size_are_summed_up() {
 
 #[test]
 fn five_tokens_are_no_error() {
-    let server = Server::new([said(SECTIONS)]);
-    asking(&server)
-        .args(["--on-failure", "rule"])
-        .stdin(tagged(&[
-            json!({"role":"user","content":"hi there, how are you"}),
-        ]))
-        .stdout_has("ctx_summary")
-        .stderr_has("the answer is longer than what it replaces; the extractive summary is taken")
-        .run();
+    for (args, method) in [(&[][..], "extractive"), (&["--on-failure", "rule"], "rule")] {
+        let server = Server::new([said(SECTIONS)]);
+        asking(&server)
+            .args(args.iter().copied())
+            .stdin(tagged(&[
+                json!({"role":"user","content":"hi there, how are you"}),
+            ]))
+            .stdout_has("ctx_summary")
+            .stderr_has(&format!(
+                "the answer is longer than what it replaces; the {method} summary is taken"
+            ))
+            .run();
+    }
 }

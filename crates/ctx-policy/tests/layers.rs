@@ -67,6 +67,7 @@ model = "one"
 retries = 1
 backoff_seconds = 1
 safeguard = true
+complete = true
 role = "user"
 header = "one"
 native = true

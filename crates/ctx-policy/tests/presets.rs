@@ -269,6 +269,7 @@ fn our_own() {
             ),
             ("summary.tokens", json!(10_000)),
             ("summary.max_share", json!(0.2)),
+            ("summary.complete", json!(true)),
             ("summary.native", json!(true)),
         ],
     );

@@ -34,7 +34,8 @@ fn the_last_6_turns_stay_and_with_no_older_ones_nothing_is_done() {
     }
 }
 
-/// The result may have 32,000 tokens; above that there are fallbacks.
+/// The result may have 32,000 tokens; above that there are fallbacks: first with half
+/// of the summary.
 #[test]
 fn the_target_is_half_of_the_window() {
     let session = |kept: u64| {
@@ -47,18 +48,18 @@ fn the_target_is_half_of_the_window() {
     let probe = run(call("turns", session(8_000).as_str()));
     let tokens = probe.number("currentTokens");
     assert_eq!(probe.tried(), ["policy"]);
-    for (left, is_enough) in [(31_999, true), (32_000, true), (32_001, false)] {
+    let (pruned, last_turns) = (["policy", "pruned"], ["policy", "pruned", "last-turns"]);
+    for (left, expected, kept) in [
+        (31_999, &pruned[..1], 12),
+        (32_000, &pruned[..1], 12),
+        (32_001, &pruned[..], 12),
+        // Of the last turn, request and answer.
+        (32_100, &last_turns[..], 2),
+    ] {
         let ran = run(call("turns", session(8_000 + left - tokens).as_str()));
         ran.is("compacted");
         assert_eq!(ran.report["attempts"][0]["tokens"], left, "the fixture");
-        let expected: &[&str] = if is_enough {
-            &["policy"]
-        } else {
-            &["policy", "pruned", "last-turns"]
-        };
         assert_eq!(ran.tried(), expected, "{left}");
-        // Of the last turn, request and answer.
-        let kept = if is_enough { 12 } else { 2 };
         assert_eq!(ran.number("preservedCount"), kept);
     }
 }

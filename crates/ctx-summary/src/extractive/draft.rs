@@ -3,7 +3,7 @@
 
 use ctx_tokens::TokenCounter;
 
-use super::form::{DETAILS, citation, label, left_out};
+use super::form::{DETAILS, citation, label, labelled, left_out};
 use super::pick::Picker;
 use super::sections::Sections;
 use crate::ledger::{Item, Ledger, Origin};
@@ -18,23 +18,28 @@ const CITATION_SHARE: u64 = 30;
 const CITATION: u64 = 8;
 /// A summary with fewer tokens does not say what it left out.
 const TELLS_LEFT_OUT: u64 = 300;
+/// Behind a model's summary the sections of items get so many times their share.
+const ITEMS_FIRST: u64 = 3;
 /// Sections grow up to so many times their share where the rest needs less.
 const MOST_WEIGHT: u64 = 16;
 
 /// `head`, the typed items that it does not have, and segments for what is not told
-/// yet, up to `limit` tokens in all; the sections' shares count `weight` times.
+/// yet, up to `limit` tokens in all; `of_model`: what `head` says was written by a model.
+/// Then what it leaves out is asked for by kind before anything else, and no quote
+/// stands under a heading of the model's.
 pub(super) fn written(
     ledger: &Ledger,
     head: &str,
     limit: u64,
-    mut weight: u64,
+    of_model: bool,
     counter: &dyn TokenCounter,
 ) -> String {
     let said = one_line(head);
+    let mut weight = if of_model { ITEMS_FIRST } else { 1 };
     let items = ledger.items().iter();
     let items: Vec<&Item> = items.filter(|item| !said.contains(&item.text)).collect();
     loop {
-        let mut draft = Draft::new(ledger, &items, head, limit, weight, counter);
+        let mut draft = Draft::new(ledger, &items, (head, of_model), limit, weight, counter);
         draft.fill();
         let tokens = counter.count(&draft.text);
         if !draft.lacks_items || tokens > limit / 4 * 3 || weight >= MOST_WEIGHT {
@@ -52,7 +57,7 @@ struct Draft<'l> {
     room: u64,
     /// Everything before the details.
     head: String,
-    /// Whether the sections are not empty.
+    /// Whether there are headings before the details.
     sections: bool,
     /// The last line.
     closing: String,
@@ -66,7 +71,7 @@ impl<'l> Draft<'l> {
     fn new(
         ledger: &'l Ledger,
         items: &[&Item],
-        head: &str,
+        (head, of_model): (&str, bool),
         limit: u64,
         weight: u64,
         counter: &'l dyn TokenCounter,
@@ -83,7 +88,7 @@ impl<'l> Draft<'l> {
             counter,
             limit,
             room,
-            sections: !sections.text.is_empty(),
+            sections: of_model || !sections.text.is_empty(),
             closing: if tells {
                 left_out(&counts)
             } else {
@@ -142,10 +147,11 @@ impl<'l> Draft<'l> {
             for segment in segments.clone() {
                 let speaker = label(segment.origin);
                 let words = index.text(segment);
-                // What the model said goes on until somebody else speaks.
+                // What the model said goes on until somebody else speaks, or seems to.
                 let goes_on = matches!(segment.origin, Origin::Said | Origin::Call)
                     && before == Some(speaker)
-                    && !words.starts_with('#');
+                    && !words.starts_with('#')
+                    && labelled(words).is_none();
                 if !goes_on {
                     text.push_str(speaker);
                     before = Some(speaker);

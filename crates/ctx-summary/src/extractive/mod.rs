@@ -17,14 +17,18 @@ use sections::Sections;
 /// Less room is not worth a completion.
 const LEAST_COMPLETION: u64 = 30;
 /// Of a summary, what the sections of items may take, in percent.
-const SECTIONS_SHARE: u64 = 26;
-/// Behind a model's summary the sections of items get so many times their share.
-const ITEMS_FIRST: u64 = 3;
+const SECTIONS_SHARE: u64 = 39;
 
 /// Writes the summary of what `ledger` holds: at most `limit` tokens, without what
 /// the texts that stay tell already.
 pub fn extractive(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> String {
-    written(ledger, &format!("{RECORD_HEADING}\n\n"), limit, 1, counter)
+    written(
+        ledger,
+        &format!("{RECORD_HEADING}\n\n"),
+        limit,
+        false,
+        counter,
+    )
 }
 
 /// A summary that a model wrote, with what it leaves out behind it: the items of the
@@ -36,7 +40,7 @@ pub fn completed(ledger: &Ledger, summary: &str, limit: u64, counter: &dyn Token
         return summary.to_owned();
     }
     // What it leaves out is asked for by kind before anything else.
-    written(ledger, &head, limit, ITEMS_FIRST, counter)
+    written(ledger, &head, limit, true, counter)
 }
 
 /// The items that a summary must have, at most `limit` tokens of them.

@@ -10,8 +10,9 @@ use crate::text::first_chars;
 /// Of the whole summary, in percent.
 fn share(kind: Kind) -> u64 {
     match kind {
-        Kind::Ask => 8,
-        Kind::Constraint | Kind::Decision | Kind::Open => 3,
+        Kind::Ask => 16,
+        Kind::Constraint => 6,
+        Kind::Decision | Kind::Open => 4,
         Kind::Error => 4,
         Kind::File => 4,
         Kind::Command => 1,
