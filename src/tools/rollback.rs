@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, ArgMatches, Args, Command, FromArgMatches};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool};
-use ctx_store::{Kind, Meta, NewContent, Replaced, SessionId, Store, hash_of, real_path};
+use ctx_store::{Kind, Meta, NewContent, Replaced, SessionId, Store, Survived, hash_of, real_path};
 
 use crate::store::{StoreArgs, copy_out, failure, session_id, warn_retained};
 
@@ -185,6 +185,7 @@ fn restore(store: &Store, mut plan: Plan, target: &Path, io: &mut Io) -> Outcome
         sha256: &plan.meta.sha256,
         operation: "rollback",
         kind: Kind::PreRollback,
+        survived: Survived::new(),
     };
     let replaced = store
         .replace(target, &plan.session, &mut new)

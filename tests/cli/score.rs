@@ -21,6 +21,7 @@ const RETAINED: &str = concat!(
     "constraints\t2\tNever refund more than 129.90 dollars.\n",
     "identifiers\t3\tW8123\n",
     "identifiers\t2\t129.90\n",
+    "identifiers\t2\t129.90 dollars\n",
 );
 
 const LOST: &str = concat!(
@@ -34,10 +35,10 @@ const TABLE: &str = concat!(
     "total retained recoverable lost score class\n",
     "    1        1           0    0 1.000 asks\n",
     "    1        1           0    0 1.000 constraints\n",
-    "    4        2           0    2 0.607 identifiers\n",
+    "    5        3           0    2 0.613 identifiers\n",
     "    1        0           0    1 0.000 errors\n",
     "    1        0           0    1 0.000 commands\n",
-    "    8        4           0    4 0.721 fidelity\n",
+    "    9        5           0    4 0.723 fidelity\n",
 );
 
 /// Before, and what came then.
@@ -73,10 +74,10 @@ fn all_of_a_session_is_in_itself() {
             "total retained recoverable lost score class\n",
             "    1        1           0    0 1.000 asks\n",
             "    1        1           0    0 1.000 constraints\n",
-            "    4        4           0    0 1.000 identifiers\n",
+            "    5        5           0    0 1.000 identifiers\n",
             "    1        1           0    0 1.000 errors\n",
             "    1        1           0    0 1.000 commands\n",
-            "    8        8           0    0 1.000 fidelity\n",
+            "    9        9           0    0 1.000 fidelity\n",
         ))
         .run();
 }
@@ -118,12 +119,12 @@ fn items_are_listed_by_standing() {
 #[test]
 fn json_has_every_class() {
     score().args(["--json"]).args(files()).stdout(concat!(
-            r#"{"before":"before.jsonl","after":"after.jsonl","fidelity":0.7214,"classes":{"#,
+            r#"{"before":"before.jsonl","after":"after.jsonl","fidelity":0.7225,"classes":{"#,
             r#""asks":{"weight":3.0,"total":1,"retained":1,"recoverable":0,"saved":0,"lost":0,"retired":0,"score":1.0},"#,
             r#""constraints":{"weight":3.0,"total":1,"retained":1,"recoverable":0,"saved":0,"lost":0,"retired":0,"score":1.0},"#,
             r#""decisions":{"weight":2.0,"total":0,"retained":0,"recoverable":0,"saved":0,"lost":0,"retired":0,"score":null},"#,
             r#""open":{"weight":2.0,"total":0,"retained":0,"recoverable":0,"saved":0,"lost":0,"retired":0,"score":null},"#,
-            r#""identifiers":{"weight":2.0,"total":4,"retained":2,"recoverable":0,"saved":0,"lost":2,"retired":0,"score":0.6069},"#,
+            r#""identifiers":{"weight":2.0,"total":5,"retained":3,"recoverable":0,"saved":0,"lost":2,"retired":0,"score":0.6126},"#,
             r#""errors":{"weight":1.0,"total":1,"retained":0,"recoverable":0,"saved":0,"lost":1,"retired":0,"score":0.0},"#,
             r#""files":{"weight":1.0,"total":0,"retained":0,"recoverable":0,"saved":0,"lost":0,"retired":0,"score":null},"#,
             r#""commands":{"weight":1.0,"total":1,"retained":0,"recoverable":0,"saved":0,"lost":1,"retired":0,"score":0.0}},"#,
@@ -143,7 +144,7 @@ fn under_the_minimum_is_no() {
         .args(["--min", "0.9"])
         .args(files())
         .stdout(TABLE)
-        .stderr("ctx-score: warning: the fidelity of 0.721 is under 0.9\n")
+        .stderr("ctx-score: warning: the fidelity of 0.723 is under 0.9\n")
         .code(1)
         .run();
     score()
@@ -314,5 +315,67 @@ fn dialects_may_differ() {
         .file("anthropic.jsonl", after)
         .args(["--list", "retained", "before.jsonl", "anthropic.jsonl"])
         .stdout("identifiers\t3\tW8123\nidentifiers\t4\tpayment_7755\n")
+        .run();
+}
+
+#[test]
+fn a_compaction_counts_what_survives_on_request() {
+    let ask = "Never push ORD4711 to main, see /srv/app/notes.md.";
+    let mut session = String::new();
+    for number in 0..30 {
+        let text = format!("{ask} Step {number}. {}", "word ".repeat(60));
+        for role in ["user", "assistant"] {
+            session.push_str(&format!("{{\"role\":\"{role}\",\"content\":\"{text}\"}}\n"));
+        }
+    }
+    let compact = |args: &[&str]| {
+        Case::new(tool_path("ctx-compact"))
+            .file("s.jsonl", &session)
+            .args([
+                "--store",
+                "store",
+                "-s",
+                "demo",
+                "--json",
+                "--keep-turns",
+                "2",
+            ])
+            .args(args.iter().copied())
+            .args(["s.jsonl"])
+            .stdout_has("\"outcome\":\"compacted\"")
+            .run()
+    };
+    let plain = compact(&[]);
+    let log = |done: &ctx_testkit::Finished| {
+        String::from_utf8(done.read("store/context/events.jsonl")).expect("UTF-8")
+    };
+    let json = String::from_utf8_lossy(&plain.stdout).into_owned();
+    assert!(!json.contains("survived") && !log(&plain).contains("survived"));
+
+    let scored = compact(&["--score"]);
+    let report: serde_json::Value = serde_json::from_slice(&scored.stdout).expect("JSON");
+    assert_eq!(
+        report["survived"]["constraints"],
+        serde_json::json!({"retained": 1, "recoverable": 0, "lost": 0})
+    );
+    let fidelity = report["fidelity"].as_f64().expect("a number");
+    assert!((0.1..=1.0).contains(&fidelity), "{fidelity}");
+    // The same counts, no words.
+    let log = log(&scored);
+    let done: Vec<serde_json::Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .filter(|event: &serde_json::Value| event["op"] == "compact" && event["phase"] == "done")
+        .collect();
+    assert_eq!(done.len(), 1);
+    assert_eq!(done[0]["survived"], report["survived"]);
+    assert!(!log.contains("ORD4711"), "{log}");
+    // The tool says the same of the two files.
+    let before = scored.dir().join("before.jsonl");
+    std::fs::write(before, &session).expect("writes");
+    Case::new(CTX_SCORE)
+        .within(scored.dir())
+        .args(["--json", "before.jsonl", "s.jsonl"])
+        .stdout_has(&format!("\"fidelity\":{}", report["fidelity"]))
         .run();
 }

@@ -1,6 +1,7 @@
 //! The audit log: what was done to the store, by which tool, when. Each
 //! operation has two records, before and after; each record is one write.
 
+use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -37,6 +38,23 @@ pub struct Facts {
     /// How many things were written or removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
+    /// What of the session survived, by class.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub survived: Survived,
+}
+
+/// How many things of each class survived a compaction.
+pub type Survived = BTreeMap<&'static str, Standing>;
+
+/// What became of the things of a class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Standing {
+    /// They stand in the new session.
+    pub retained: u64,
+    /// The new session refers to them.
+    pub recoverable: u64,
+    /// Only the snapshot has them.
+    pub lost: u64,
 }
 
 /// An operation whose intent is in the log.

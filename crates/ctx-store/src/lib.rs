@@ -32,7 +32,7 @@ mod temp;
 mod trash;
 mod writers;
 
-pub use audit::{Facts, Operation};
+pub use audit::{Facts, Operation, Standing, Survived};
 pub use catalog::{Catalog, Entry, hash};
 pub use draft::{Draft, Origin, Snapshot};
 pub use error::{Severity, StoreError};

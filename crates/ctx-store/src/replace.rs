@@ -18,7 +18,7 @@ use crate::live::Live;
 use crate::swap::Swap;
 use crate::temp::{self, TempFile};
 use crate::writers::{Writers, writers};
-use crate::{Draft, Facts, Kind, Origin, SessionId, SessionLock, Snapshot, Store, hex};
+use crate::{Draft, Facts, Kind, Origin, SessionId, SessionLock, Snapshot, Store, Survived, hex};
 
 /// What is to stand in a session file.
 pub struct NewContent<'a> {
@@ -30,6 +30,8 @@ pub struct NewContent<'a> {
     pub operation: &'static str,
     /// The kind of the snapshot that is taken of what is replaced.
     pub kind: Kind,
+    /// What of the old content survives in it, for the audit log.
+    pub survived: Survived,
 }
 
 /// How a replacement ended.
@@ -185,6 +187,7 @@ impl Replacement<'_> {
         swap.catch_up()?;
         let (late_bytes, retained) = swap.commit(new.sha256)?;
         facts.late_bytes = Some(late_bytes);
+        facts.survived = std::mem::take(&mut new.survived);
         store.done(&operation, &facts)?;
         Ok(Replaced::New {
             before: Box::new(before),

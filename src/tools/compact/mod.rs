@@ -10,6 +10,7 @@ mod plan;
 mod policy;
 mod prepare;
 mod pruning;
+mod score;
 mod session_file;
 mod stages;
 mod strikes;
@@ -64,6 +65,13 @@ struct Args {
     /// Compact whatever the triggers and earlier attempts say
     #[arg(long, conflicts_with = "if_due")]
     force: bool,
+    /// Score what survives, for --json and the audit log
+    ///
+    /// Adds the keys fidelity and survived (retained, recoverable and lost by class, as
+    /// ctx-score counts them; lost is what only the snapshot has) to --json, and the
+    /// counts to the record in the audit log. Takes more time than the compaction.
+    #[arg(long, conflicts_with = "dry_run")]
+    score: bool,
     /// Show the zones, what would leave and how small it would get; do nothing
     ///
     /// No model is asked: the summary that is made without one stands for its own.

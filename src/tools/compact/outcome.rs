@@ -2,6 +2,7 @@
 
 use ctx_cli::{ExitStatus, Failure};
 use ctx_select::trigger::Size;
+use ctx_store::Survived;
 use serde::Serialize;
 
 use super::forecast::Forecast;
@@ -80,6 +81,12 @@ pub(super) struct Report {
     /// The snapshot of what was replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) snapshot: Option<String>,
+    /// What of the session survived, as ctx-score has it: one number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) fidelity: Option<f64>,
+    /// The same by class; lost is what only the snapshot has.
+    #[serde(skip_serializing_if = "Survived::is_empty")]
+    pub(super) survived: Survived,
     /// Bytes that arrived while it ran, carried over.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) late_bytes: u64,

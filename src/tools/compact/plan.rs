@@ -27,6 +27,8 @@ pub(super) struct Plan {
     pub(super) only_if_due: bool,
     pub(super) force: bool,
     pub(super) dry_run: bool,
+    /// Whether what survives is scored.
+    pub(super) score: bool,
     pub(super) counting: Counting,
     /// What the whole context may have afterwards; without it, smaller is enough.
     pub(super) target: Option<u64>,
@@ -105,6 +107,7 @@ impl Plan {
             only_if_due: args.if_due,
             force: args.force,
             dry_run: args.dry_run,
+            score: args.score,
             counting,
             target: args.budget.or(policy.target.max_tokens(window)),
             budget: args.budgeted(&policy)?,

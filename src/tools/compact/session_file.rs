@@ -5,18 +5,20 @@ use std::path::Path;
 
 use ctx_cli::{ExitStatus, Failure, Io};
 use ctx_select::trigger::Step;
-use ctx_store::{Kind, NewContent, Replaced, Replacement, SessionId, Store, hash};
+use ctx_store::{Kind, NewContent, Replaced, Replacement, SessionId, Store, Survived, hash};
 
 use super::forecast::Forecast;
 use super::ladder::{Candidate, Climb, Climbed};
 use super::outcome::{Outcome, Report};
 use super::plan::{Plan, Rung};
 use super::prepare::Stores;
+use super::score::{Scoring, survived};
 use super::stages::{Measured, Source, again};
 use super::strikes;
 use crate::store::{failure, warn_retained};
 use crate::tagged::cannot_spool;
 use crate::tools::extract;
+use crate::tools::score::rounded;
 
 /// One session and what is to become of it.
 pub(super) struct Job<'a> {
@@ -53,6 +55,8 @@ impl<'a> Job<'a> {
             plan: None,
             attempts: Vec::new(),
             snapshot: None,
+            fidelity: None,
+            survived: Survived::new(),
             late_bytes: 0,
         };
         Ok(Self {
@@ -222,7 +226,9 @@ fn replace(
 ) -> Result<(), Failure> {
     let input = replacement.bytes().map_err(failure)?;
     let stores = Stores::Of(store, session, path);
-    let Some(candidate) = job.build(&input, stores, io)? else {
+    let scoring = Scoring::of(&job.source, &input, job.plan.score);
+    let (candidate, ledger) = scoring.beside(|| job.build(&input, stores, io));
+    let Some(candidate) = candidate? else {
         if job.report.outcome != Outcome::NothingToDo {
             strikes::add(replacement, &job.before, job.plan.target)?;
         }
@@ -232,6 +238,10 @@ fn replace(
         let items = job.source.extract(tagged, session)?;
         extract::into_memory(open_store()?, &items).map_err(unchanged)?;
     }
+    if let Some(score) = ledger.and_then(|ledger| scoring.score(ledger, &candidate.file)) {
+        job.report.fidelity = Some(rounded(score.fidelity()));
+        job.report.survived = survived(&score);
+    }
     let sha256 = hash(&mut again(&candidate.file)?).map_err(|error| cannot_spool(&error))?;
     let mut reader = again(&candidate.file)?;
     let mut new = NewContent {
@@ -239,6 +249,7 @@ fn replace(
         sha256: &sha256,
         operation: "compact",
         kind: Kind::PreCompact,
+        survived: job.report.survived.clone(),
     };
     let replaced = replacement.commit(&mut new).map_err(failure)?;
     if let Replaced::New {

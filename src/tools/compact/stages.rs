@@ -1,7 +1,8 @@
 //! The filters' own functions, from one temporary file to the next.
 
 use std::fs::File;
-use std::io::Seek;
+use std::io::{self, Read, Seek};
+use std::os::unix::fs::FileExt;
 
 use ctx_cli::{Failure, Io};
 use ctx_memory::Item;
@@ -18,6 +19,7 @@ use crate::tools::summarize::{self, Asked, Refused, Said};
 use crate::tools::{extract, prune, split};
 
 /// A session's bytes, and how they are read.
+#[derive(Clone)]
 pub(super) struct Source {
     /// As the user named it.
     pub(super) name: String,
@@ -25,6 +27,20 @@ pub(super) struct Source {
     pub(super) dialect: &'static dyn Dialect,
     pub(super) invalid: Invalid,
     is_document: bool,
+}
+
+/// A file read from its start, wherever others stand who read it at the same time.
+struct FromStart {
+    file: File,
+    at: u64,
+}
+
+impl Read for FromStart {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read_at(buffer, self.at)?;
+        self.at += count as u64;
+        Ok(count)
+    }
 }
 
 /// A session within a budget.
@@ -116,16 +132,21 @@ impl Source {
     }
 
     fn session(&self, file: &File) -> Result<Session, Failure> {
+        self.read(Box::new(again(file)?))
+    }
+
+    /// For a thread that reads while others do.
+    pub(super) fn session_apart(&self, file: &File) -> Result<Session, Failure> {
+        let file = file.try_clone().map_err(|error| cannot_spool(&error))?;
+        self.read(Box::new(FromStart { file, at: 0 }))
+    }
+
+    fn read(&self, reader: Box<dyn Read + Send>) -> Result<Session, Failure> {
         let options = Options {
             dialect: Some(self.dialect),
             ..Options::default()
         };
-        Session::of(
-            self.name.clone(),
-            Box::new(again(file)?),
-            &options,
-            self.invalid,
-        )
+        Session::of(self.name.clone(), reader, &options, self.invalid)
     }
 
     /// Reads what was made of the session.

@@ -84,7 +84,7 @@ impl From<Row> for Figures {
 }
 
 /// Four decimals: more would be noise.
-fn rounded(share: f64) -> f64 {
+pub(crate) fn rounded(share: f64) -> f64 {
     (share * 1e4).round() / 1e4
 }
 

@@ -17,6 +17,7 @@ use crate::output::OutputArgs;
 use crate::session::ReadArgs;
 use crate::store::{StoreArgs, session_id};
 use input::{Again, Reader};
+pub(crate) use json::rounded;
 use stored::Stored;
 
 /// Tell what of a session survived: what is retained, recoverable and lost

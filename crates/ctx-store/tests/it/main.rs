@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use chrono::DateTime;
 use ctx_store::{
-    Actor, Kind, NewContent, Origin, Replaced, SessionId, Snapshot, Store, StoreError,
+    Actor, Kind, NewContent, Origin, Replaced, SessionId, Snapshot, Store, StoreError, Survived,
 };
 use tempfile::TempDir;
 
@@ -71,6 +71,7 @@ impl Bench {
             sha256,
             operation: "rollback",
             kind: Kind::PreRollback,
+            survived: Survived::new(),
         };
         self.store.replace(path, &session(), &mut new)
     }

@@ -105,6 +105,7 @@ mod tests {
         let mut index = Index::default();
         for number in 0..2_000 {
             index.begin(false);
+            index.at(number);
             let text = if number % 50 == 0 {
                 format!("the order ORD{number:05} was shipped to the customer")
             } else {
@@ -128,8 +129,13 @@ mod tests {
         assert!(index.segments().is_sorted_by_key(|segment| segment.line));
         // And it goes on.
         index.begin(false);
+        index.at(2_001);
         index.add("the order ORD00000 is back", 2_001, Origin::User, true);
         index.end();
         assert_eq!(index.chances().len(), index.told().len());
+        let lines = index.identifiers();
+        let line = |name| lines.iter().find(|id| id.text == name).map(|id| id.line);
+        assert_eq!(line("ORD00050"), Some(50));
+        assert_eq!(line("ORD00000"), Some(2_001));
     }
 }

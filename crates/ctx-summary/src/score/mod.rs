@@ -45,6 +45,11 @@ const MAY_BE_CUT: usize = 100;
 impl Scorer {
     /// A scorer against `after`.
     pub fn new(after: After) -> Self {
+        Self::with(Ledger::new(), after)
+    }
+
+    /// The same, for an old session whose ledger was read before.
+    pub fn with(ledger: Ledger, after: After) -> Self {
         let handles = after.handles().into_iter();
         Self {
             handles: handles
@@ -53,7 +58,7 @@ impl Scorer {
             after,
             referred: Texts::new(),
             referred_lines: HashSet::new(),
-            ledger: Ledger::new(),
+            ledger,
             saved: false,
         }
     }
@@ -61,6 +66,18 @@ impl Scorer {
     /// The next message of the old session, from this line.
     pub fn push(&mut self, line: u64, message: &Message<'_>) {
         self.ledger.push(line, message, Place::Old);
+        self.look_for_originals(line, message);
+    }
+
+    /// Whether the new session refers to anything: if not, there are no originals to
+    /// look for.
+    pub fn refers(&self) -> bool {
+        !self.handles.is_empty()
+    }
+
+    /// Of a message of the old session, what the new one refers to. [`Self::push`]
+    /// does it, too.
+    pub fn look_for_originals(&mut self, line: u64, message: &Message<'_>) {
         if self.handles.is_empty() {
             return;
         }
