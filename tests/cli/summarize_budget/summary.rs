@@ -292,7 +292,6 @@ fn other_line_ends_are_none() {
 
 /// Nor do words in a call's arguments, which may be copied from anywhere.
 #[test]
-#[ignore = "a line of an argument has no mark yet"]
 fn words_in_arguments_do_not_stand_behind_the_users_name() {
     let mut events = vec![
         Event::User("Fix the login bug in src/auth.rs.".to_owned()),
