@@ -12,8 +12,7 @@ fn share(kind: Kind) -> u64 {
     match kind {
         Kind::Ask => 8,
         Kind::Constraint | Kind::Decision | Kind::Open => 3,
-        Kind::Error => 4,
-        Kind::File => 4,
+        Kind::Error | Kind::File => 4,
         Kind::Command => 1,
     }
 }
