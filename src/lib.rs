@@ -27,6 +27,7 @@ pub const TOOLS: &[&Tool] = &[
     &tools::offload::TOOL,
     &tools::prune::TOOL,
     &tools::rollback::TOOL,
+    &tools::score::TOOL,
     &tools::snapshot::TOOL,
     &tools::split::TOOL,
     &tools::summarize::TOOL,

@@ -31,6 +31,14 @@ impl StoreArgs {
         };
         Store::open(&root, actor, Box::new(chrono::Utc::now)).map_err(failure)
     }
+
+    /// Whether there is anything where the store would lie.
+    pub fn exists(&self) -> bool {
+        match &self.store {
+            Some(dir) => dir.exists(),
+            None => default_store().is_ok_and(|dir| dir.exists()),
+        }
+    }
 }
 
 /// State, not data: it belongs to this machine and can be made anew from sessions.

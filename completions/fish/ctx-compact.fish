@@ -18,6 +18,7 @@ complete -c ctx-compact -l keep-turns -d 'Keep the last N turns: a user message 
 complete -c ctx-compact -l keep-tokens -d 'Keep the last messages that hold N tokens or more' -r
 complete -c ctx-compact -l pin -d 'Keep these records: role:NAME, line:N, line:N-M or re:REGEX' -r
 complete -c ctx-compact -l target-tokens -d 'Do not be content with more than N tokens in all [default: the policy\'s]' -r
+complete -c ctx-compact -l budget -d 'Compact what holds more than N tokens, to at most N in all' -r
 complete -c ctx-compact -l max-attempts -d 'Leave a session alone after N runs in vain [default: the policy\'s]' -r
 complete -c ctx-compact -l cache-ttl -d 'Prune only when the last call is older: 5m or 1h [default: the policy\'s]' -r
 complete -c ctx-compact -l last-call -d 'When the last call was, if the records do not tell' -r

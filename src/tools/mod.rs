@@ -8,6 +8,7 @@ pub mod gc;
 pub mod offload;
 pub mod prune;
 pub mod rollback;
+pub mod score;
 pub mod snapshot;
 pub mod split;
 pub mod summarize;

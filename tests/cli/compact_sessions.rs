@@ -189,3 +189,100 @@ fn ten_compactions_in_a_row_stay_legal_and_under_the_target() {
     let compactions = replay(dir.path(), &records, "turns", 12_000);
     assert!(compactions >= 3, "{compactions}");
 }
+
+/// The summary of a session; empty when it has none.
+fn summary_of(session: &[u8]) -> String {
+    let text = String::from_utf8_lossy(session);
+    let record = text.lines().find(|line| line.contains("\"ctx_summary\""));
+    let record = record.map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+    let content = record.and_then(|record| record["content"].as_str().map(str::to_owned));
+    content.unwrap_or_default()
+}
+
+/// The items of one section of a summary, without the lines they cite.
+fn section<'t>(summary: &'t str, name: &str) -> Vec<&'t str> {
+    let heading = format!("## {name}");
+    let lines = summary.lines().skip_while(|line| *line != heading).skip(1);
+    let items = lines.take_while(|line| line.starts_with("- "));
+    items
+        .map(|line| line.split(" ⟦").next().unwrap_or(line))
+        .collect()
+}
+
+fn left_out(summary: &str, name: &str) -> usize {
+    let line = summary.lines().find(|line| line.starts_with("⟦left out: "));
+    let counts = line.unwrap_or_default().trim_start_matches("⟦left out: ");
+    let counts = counts.trim_end_matches('⟧').split(", ");
+    let of_kind = counts.filter_map(|count| count.strip_suffix(&name.to_lowercase()));
+    of_kind
+        .map(|count| count.trim().parse::<usize>().expect("a number"))
+        .sum()
+}
+
+/// Ten compactions while the session grows: what was asked for and what was forbidden
+/// is in each summary that was in the one before, or is counted as left out.
+fn nothing_is_lost_over_generations(dir: &Path, records: &[&[u8]]) -> usize {
+    let live = dir.join("s.jsonl");
+    fs::write(&live, b"").expect("writes");
+    let mut before = String::new();
+    let mut compactions = 0;
+    for step in records.chunks(records.len().div_ceil(10)) {
+        let mut grown = fs::read(&live).expect("reads");
+        for record in step {
+            grown.extend_from_slice(record);
+        }
+        fs::write(&live, &grown).expect("writes");
+        let report = compact(dir, "default", "", &["--force", "--keep-messages", "6"]);
+        if report["outcome"] != "compacted" {
+            continue;
+        }
+        compactions += 1;
+        let summary = summary_of(&fs::read(&live).expect("reads"));
+        for name in ["Asks", "Constraints", "Files"] {
+            let now = section(&summary, name);
+            let missing = section(&before, name);
+            let missing: Vec<&str> = (missing.into_iter())
+                // A file that was read may be changed later.
+                .filter(|item| {
+                    !now.contains(item)
+                        && !now.contains(&item.replace("- read: ", "- changed: ").as_str())
+                })
+                .collect();
+            let counted = left_out(&summary, name).saturating_sub(left_out(&before, name));
+            assert!(
+                missing.len() <= counted,
+                "{missing:?} of {name}, {counted} counted:\n{summary}"
+            );
+        }
+        before = summary;
+    }
+    compactions
+}
+
+#[test]
+fn what_the_first_summary_holds_is_in_the_tenth_or_counted() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let input = example();
+    let records: Vec<&[u8]> = input.split_inclusive(|byte| *byte == b'\n').collect();
+    let compactions = nothing_is_lost_over_generations(dir.path(), &records);
+    assert!(compactions >= 5, "{compactions}");
+}
+
+#[test]
+#[ignore = "needs real sessions in CTX_TRANSCRIPTS"]
+#[allow(clippy::print_stderr)] // The figures are what it is run for.
+fn generations_of_real_sessions() {
+    let mut compactions = 0;
+    let mut replayed = 0;
+    for path in sessions() {
+        let input = fs::read(&path).expect("a session");
+        let records: Vec<&[u8]> = input.split_inclusive(|byte| *byte == b'\n').collect();
+        if records.len() < 40 {
+            continue;
+        }
+        let dir = tempfile::tempdir().expect("a folder");
+        compactions += nothing_is_lost_over_generations(dir.path(), &records);
+        replayed += 1;
+    }
+    eprintln!("{replayed} sessions, {compactions} compactions");
+}

@@ -24,6 +24,7 @@ fn ordinary(tool: &Tool) -> (Vec<&'static str>, Vec<u8>) {
         "ctx-prune" => (vec!["--clear"], session()),
         "ctx-rollback" => (vec!["--help"], vec![]),
         "ctx-offload" | "ctx-snapshot" => (vec!["-s", "demo"], session()),
+        "ctx-score" => (vec!["-", SESSION], session()),
         "ctx-summarize" => (vec!["--partial"], session()),
         other => panic!("{other}: add an ordinary call of it here"),
     }
@@ -197,8 +198,9 @@ fn a_missing_file_is_named() {
     for tool in TOOLS {
         let reads_files = !matches!(tool.name, "ctx-gc" | "ctx-rollback");
         if reads_files {
+            let operands = if tool.name == "ctx-score" { 2 } else { 1 };
             let done = Case::new(tool_path(tool.name))
-                .args(["no-such-file.jsonl"])
+                .args(vec!["no-such-file.jsonl"; operands])
                 .code(2)
                 .stderr_has("no-such-file.jsonl")
                 .run();

@@ -2,6 +2,7 @@
 
 mod check;
 mod compact;
+mod compact_budget;
 mod compact_fire;
 mod compact_live;
 mod compact_presets;
@@ -21,10 +22,12 @@ mod pipeline;
 mod prune;
 mod readme;
 mod rollback;
+mod score;
 mod secrets;
 mod snapshot;
 mod split;
 mod summarize;
+mod summarize_budget;
 mod summarize_checks;
 mod summarize_completion;
 mod summarize_llm;

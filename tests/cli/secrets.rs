@@ -91,7 +91,7 @@ fn planted() -> Vec<(String, String)> {
 
 /// A session in which each text stands in what the user says, in the model's
 /// words, in arguments and in a result.
-fn session(tagged: bool) -> String {
+pub(crate) fn session(tagged: bool) -> String {
     let mut records = Vec::new();
     for (number, (text, _)) in planted().iter().enumerate() {
         let id = format!("c{number}");
@@ -117,7 +117,7 @@ fn session(tagged: bool) -> String {
     text + &format!("{{{tag}\"role\":\"user\",\"content\":\"go on\"}}\n")
 }
 
-fn assert_clean(place: &str, text: &str) {
+pub(crate) fn assert_clean(place: &str, text: &str) {
     for (number, (_, secret)) in planted().iter().enumerate() {
         // As it is, and as it stands in quoted text.
         assert!(

@@ -98,7 +98,8 @@ pub const LEAST_SUMMARY: u64 = 24;
 /// Decides what stays.
 pub fn decide(entries: &[Entry], budget: &Budget) -> Result<Decision, TooSmall> {
     let all: u64 = entries.iter().map(|entry| entry.tokens).sum();
-    if budget.frame + all <= budget.tokens {
+    // Without a message there is nothing to sum up.
+    if all == 0 || budget.frame + all <= budget.tokens {
         return Ok(Decision {
             verdicts: vec![Verdict::Keep; entries.len()],
             latest_request_is_old: false,

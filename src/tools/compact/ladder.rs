@@ -81,6 +81,9 @@ impl Climb<'_> {
             let result = Err(Outcome::NothingToDo);
             return Ok(Climbed { result, attempts });
         }
+        if let Some(asked) = &plan.budget {
+            return self.within(asked, (input, dropped), attempts, io);
+        }
         let size = before.size.context();
         // Less than the policy keeps is kept only where more does not help.
         let in_need = self.due || !plan.fits(size);
@@ -133,7 +136,9 @@ impl Climb<'_> {
     /// What was prepared is all that is to be done.
     fn end(&self, candidate: Candidate, attempts: Vec<Attempt>) -> Climbed {
         let tokens = candidate.measured.size.tokens;
-        let result = if tokens < self.before.size.tokens {
+        let result = if self.plan.budget.is_some() && !self.plan.fits(tokens) {
+            Err(Outcome::Unreachable)
+        } else if tokens < self.before.size.tokens {
             Ok(candidate)
         } else {
             Err(Outcome::NoGain)
@@ -201,7 +206,7 @@ impl Candidate {
     }
 
     /// The gate: the session gets no offence that it did not hold.
-    fn check(&self, climb: &Climb<'_>) -> Result<(), Failure> {
+    pub(super) fn check(&self, climb: &Climb<'_>) -> Result<(), Failure> {
         let source = climb.source;
         source.refuse_new_offence(&self.measured, climb.before)
     }

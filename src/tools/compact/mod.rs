@@ -1,5 +1,6 @@
 //! `ctx-compact`: the whole flow on a session, with one commit point.
 
+mod budget;
 mod filter;
 mod forecast;
 mod ladder;
@@ -41,7 +42,9 @@ use plan::Plan;
 /// that somebody holds open for writing is refused. ctx-rollback --undo takes a
 /// compaction back. Without FILE it is a filter.
 ///
-/// Where the result is not smaller, or above --target-tokens, shorter summaries
+/// With --budget the session is compacted when it has more tokens than that, and
+/// summary and latest messages share them out; what does not fit is not written.
+/// Where without it the result is not smaller, or above --target-tokens, shorter summaries
 /// and then only the last turn are tried; where that does not help either,
 /// nothing is written. A session that could not be made smaller in as many runs
 /// as --max-attempts allows is left alone until it has grown.
@@ -114,6 +117,13 @@ struct Args {
     /// Do not be content with more than N tokens in all [default: the policy's]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is kept")]
     target_tokens: Option<u64>,
+    /// Compact what holds more than N tokens, to at most N in all
+    ///
+    /// System messages, summary and latest messages together, shared out by what is
+    /// in them; tool results among the latest are shortened where they are long.
+    /// Of what is kept, the --keep flags and pins hold, not the policy's numbers.
+    #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with = "target_tokens", help_heading = "What is kept")]
+    budget: Option<u64>,
     /// Leave a session alone after N runs in vain [default: the policy's]
     ///
     /// Those are runs in a row that made it no smaller, or not as small as the

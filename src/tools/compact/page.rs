@@ -69,6 +69,10 @@ pub(super) const PAGE: Page = Page {
             "From cron: compact what fills 80 % of the model's window",
         ),
         (
+            "ctx-compact --budget 20000 session.jsonl",
+            "Make it 20000 tokens at most, when it has more",
+        ),
+        (
             "ctx-compact --keep-turns 6 < session.jsonl > smaller.jsonl",
             "As a filter",
         ),

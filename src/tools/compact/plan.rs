@@ -15,7 +15,7 @@ use crate::session::Invalid;
 use crate::tools::offload::Template;
 use crate::tools::prune::Time;
 use crate::tools::split;
-use crate::tools::summarize::{self, LlmArgs, Offline, OnFailure, Writer};
+use crate::tools::summarize::{self, Asked, LlmArgs, Offline, OnFailure, Writer};
 
 /// One policy, and how it is applied.
 #[allow(clippy::struct_excessive_bools)] // Switches that do not depend on each other.
@@ -30,6 +30,10 @@ pub(super) struct Plan {
     pub(super) counting: Counting,
     /// What the whole context may have afterwards; without it, smaller is enough.
     pub(super) target: Option<u64>,
+    /// What the whole context may have, shared out between summary and tail.
+    pub(super) budget: Option<Asked>,
+    /// How long a flag says that the summary is to be.
+    summary_tokens: Option<u64>,
     pub(super) dialect: Option<&'static dyn Dialect>,
     pub(super) invalid: Invalid,
     model_window: Option<u64>,
@@ -102,7 +106,9 @@ impl Plan {
             force: args.force,
             dry_run: args.dry_run,
             counting,
-            target: policy.target.max_tokens(window),
+            target: args.budget.or(policy.target.max_tokens(window)),
+            budget: args.budgeted(&policy)?,
+            summary_tokens: args.summary_tokens,
             model_window,
             model_wanted: args.method == Some(MethodName::Llm),
             dialect: args.read.dialect.as_deref().and_then(dialect::by_name),
@@ -189,37 +195,65 @@ impl Plan {
         before: &Measured,
         io: &mut Io,
     ) -> Result<summarize::Plan, Failure> {
-        let encoding = self.counting.counter.encoding();
-        let summary = &self.policy.summary;
         let tokens = self.summary_length(before);
-        let offline = offline(summary);
-        let writer = match (rung, summary.method) {
-            (Rung::Policy, Method::Llm)
-                if !self.dry_run && (self.llm.has_server() || self.model_wanted) =>
-            {
-                let mut writer = self.llm.writer(encoding, Some(tokens), io)?;
-                if summary.complete {
-                    writer = writer.completing();
-                }
-                if summary.safeguard {
-                    writer.checked(self.headings())
-                } else {
-                    writer
-                }
-            }
-            (Rung::Policy | Rung::LessKept, _) => Writer::offline(offline, encoding, Some(tokens)),
-            _ => Writer::offline(offline, encoding, Some((tokens / 2).max(1))),
+        let writer = match rung {
+            Rung::Policy if self.asks_a_model() => self.model(tokens, io)?,
+            Rung::Policy | Rung::LessKept => self.offline(Some(tokens)),
+            _ => self.offline(Some((tokens / 2).max(1))),
         };
-        Ok(summarize::Plan {
+        Ok(self.with_writer(writer))
+    }
+
+    /// How the rest is summed up within a budget: as long as there is room, unless a
+    /// flag says how long.
+    pub(super) fn summary_within(
+        &self,
+        before: &Measured,
+        io: &mut Io,
+    ) -> Result<summarize::Plan, Failure> {
+        let writer = if self.asks_a_model() {
+            self.model(self.summary_length(before), io)?
+        } else {
+            self.offline(self.summary_tokens)
+        };
+        Ok(self.with_writer(writer))
+    }
+
+    fn asks_a_model(&self) -> bool {
+        let is_wanted = self.llm.has_server() || self.model_wanted;
+        self.policy.summary.method == Method::Llm && !self.dry_run && is_wanted
+    }
+
+    fn model(&self, tokens: u64, io: &mut Io) -> Result<Writer, Failure> {
+        let encoding = self.counting.counter.encoding();
+        let mut writer = self.llm.writer(encoding, Some(tokens), io)?;
+        if self.policy.summary.complete {
+            writer = writer.completing();
+        }
+        Ok(if self.policy.summary.safeguard {
+            writer.checked(self.headings())
+        } else {
+            writer
+        })
+    }
+
+    fn offline(&self, tokens: Option<u64>) -> Writer {
+        let offline = offline(&self.policy.summary);
+        Writer::offline(offline, self.counting.counter.encoding(), tokens)
+    }
+
+    fn with_writer(&self, writer: Writer) -> summarize::Plan {
+        let summary = &self.policy.summary;
+        summarize::Plan {
             recognizer: Recognizer::new(summary.header.as_deref()),
             header: summary.header.clone(),
             role: summary.role,
-            encoding,
+            encoding: self.counting.counter.encoding(),
             strict: false,
             drop_bad: self.invalid == Invalid::Drop,
             tell_sizes: false,
             writer,
-        })
+        }
     }
 
     /// The headings that a model's summary must have; those of a prompt that is not

@@ -70,6 +70,15 @@ impl<'a> Job<'a> {
             .fired()
             .map(|reading| reading.trigger.to_string())
             .collect();
+        if let Some(asked) = &self.plan.budget {
+            if self.before.size.tokens > asked.tokens {
+                self.report.due.push("budget".to_owned());
+                return Step::Compact;
+            }
+            if !self.plan.only_if_due && !self.plan.force {
+                return Step::None;
+            }
+        }
         if self.plan.only_if_due {
             due.step
         } else {
@@ -80,7 +89,7 @@ impl<'a> Job<'a> {
     /// Whether as many attempts as the policy allows were in vain.
     fn is_given_up(&self, store: &Store, session: &SessionId) -> Result<bool, Failure> {
         let most = self.plan.policy.target.max_attempts;
-        strikes::given_up(store, session, &self.before, most)
+        strikes::given_up(store, session, &self.before, self.plan.target, most)
     }
 
     /// Makes the new content and tells of it in the report.
@@ -215,7 +224,7 @@ fn replace(
     let stores = Stores::Of(store, session, path);
     let Some(candidate) = job.build(&input, stores, io)? else {
         if job.report.outcome != Outcome::NothingToDo {
-            strikes::add(replacement, &job.before)?;
+            strikes::add(replacement, &job.before, job.plan.target)?;
         }
         return Ok(());
     };

@@ -8,13 +8,13 @@ use ctx_memory::Item;
 use ctx_select::count::MessageCounter;
 use ctx_select::trigger::Size;
 use ctx_store::SessionId;
-use ctx_transcript::{Dialect, Offence, Options, Record, Rule, Validator, Zone, ZoneReader};
+use ctx_transcript::{Dialect, Offence, Options, Piece, Record, Rule, Validator, Zone, ZoneReader};
 
 use crate::output::Output;
 use crate::session::{Invalid, Session};
-use crate::tagged::cannot_spool;
+use crate::tagged::{TaggedWriter, cannot_spool};
 use crate::tools::offload::{self, Restorer, Taker};
-use crate::tools::summarize::{self, Said};
+use crate::tools::summarize::{self, Asked, Refused, Said};
 use crate::tools::{extract, prune, split};
 
 /// A session's bytes, and how they are read.
@@ -25,6 +25,14 @@ pub(super) struct Source {
     pub(super) dialect: &'static dyn Dialect,
     pub(super) invalid: Invalid,
     is_document: bool,
+}
+
+/// A session within a budget.
+pub(super) struct Within {
+    pub(super) file: File,
+    pub(super) said: Option<Said>,
+    pub(super) tagged: File,
+    pub(super) zones: Vec<Zone>,
 }
 
 /// What one pass over a session finds.
@@ -183,6 +191,45 @@ impl Source {
         let output = Output::to_file(again(&rebuilt)?);
         let said = summarize::summarize(plan, &mut self.session(tagged)?, output, io)?;
         Ok((rebuilt, said))
+    }
+
+    /// Shares a budget out between a summary and what stays; also the records with
+    /// their zones.
+    pub(super) fn within(
+        &self,
+        plan: &summarize::Plan,
+        asked: &Asked,
+        input: &File,
+        io: &mut Io,
+    ) -> Result<Within, Refused> {
+        let rebuilt = temporary()?;
+        let output = Output::to_file(again(&rebuilt)?);
+        let (said, zones) = summarize::within(plan, asked, &mut self.session(input)?, output, io)?;
+        let tagged = self.tagged(&zones, input)?;
+        Ok(Within {
+            file: rebuilt,
+            said,
+            tagged,
+            zones,
+        })
+    }
+
+    /// The records with these zones.
+    fn tagged(&self, zones: &[Zone], input: &File) -> Result<File, Failure> {
+        let tagged = temporary()?;
+        let mut writer = TaggedWriter::new(Output::to_file(again(&tagged)?));
+        let mut zones = zones.iter();
+        let mut count = 0;
+        self.session(input)?.each(|record| {
+            let zone = zones.next().copied();
+            count += u64::from(matches!(record.piece, Piece::Whole | Piece::Last));
+            let mut tag = record.tag().unwrap_or_default();
+            (tag.zone, tag.line) = (zone, Some(record.line));
+            let tag = record.splice().map(|splice| (splice, tag));
+            writer.write(record.untagged().into_owned(), tag)
+        })?;
+        writer.finish(Some(count))?;
+        Ok(tagged)
     }
 
     /// Leaves out what is old.

@@ -21,6 +21,20 @@ struct Strikes {
     count: u64,
     /// Tokens of the session at the last one.
     tokens: u64,
+    /// The target that it had.
+    #[serde(default)]
+    target: Option<u64>,
+}
+
+impl Strikes {
+    /// Whether a session of so many tokens, or a target that is nearer, is another
+    /// matter than the one that was tried.
+    fn is_another(self, tokens: u64, target: Option<u64>) -> bool {
+        let is_nearer = self
+            .target
+            .is_some_and(|then| target.is_none_or(|now| now > then));
+        tokens > self.tokens || is_nearer
+    }
 }
 
 /// Whether the session has not grown since the last of `most` attempts in a row.
@@ -28,24 +42,33 @@ pub(super) fn given_up(
     store: &Store,
     session: &SessionId,
     now: &Measured,
+    target: Option<u64>,
     most: u64,
 ) -> Result<bool, Failure> {
     let strikes = of(store.note(session, KEY).map_err(failure)?);
-    Ok(strikes.count >= most && now.size.tokens <= strikes.tokens)
+    Ok(strikes.count >= most && !strikes.is_another(now.size.tokens, target))
 }
 
 /// One more attempt was in vain.
-pub(super) fn add(replacement: Replacement<'_>, now: &Measured) -> Result<(), Failure> {
+pub(super) fn add(
+    replacement: Replacement<'_>,
+    now: &Measured,
+    target: Option<u64>,
+) -> Result<(), Failure> {
     let tokens = now.size.tokens;
     let change = |old: Option<&serde_json::Value>| {
         let strikes = of(old.cloned());
         // One that has grown begins anew.
-        let count = if tokens > strikes.tokens {
+        let count = if strikes.is_another(tokens, target) {
             1
         } else {
             strikes.count + 1
         };
-        serde_json::json!(Strikes { count, tokens })
+        serde_json::json!(Strikes {
+            count,
+            tokens,
+            target
+        })
     };
     replacement.remember(KEY, change).map_err(failure)
 }

@@ -19,6 +19,7 @@ use crate::parallel::{in_parallel, jobs_of};
 use crate::session::ReadArgs;
 use breakdown::By;
 use counted::Counted;
+pub(crate) use table::{aligned, percent};
 
 /// Count the messages, tokens and bytes of sessions
 ///

@@ -80,7 +80,8 @@ fn name_of(file: &Counted) -> String {
     }
 }
 
-fn percent(part: u64, whole: u64) -> String {
+/// `71.3%`; `-` of nothing.
+pub(crate) fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "-".to_owned();
     }
@@ -88,7 +89,7 @@ fn percent(part: u64, whole: u64) -> String {
 }
 
 /// Columns to the right, the last one, a name, to the left and unpadded.
-fn aligned(rows: &[Vec<String>]) -> String {
+pub(crate) fn aligned(rows: &[Vec<String>]) -> String {
     let columns = rows.first().map_or(0, |row| row.len() - 1);
     let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();

@@ -140,7 +140,7 @@ impl<'p> Batch<'p> {
             }
         }
         checks.finish(self.plan.strict, HINT, place, io)?;
-        let text = summary_text(self.plan, &old, None, place, io)?.text;
+        let text = summary_text(self.plan, &old, place, io)?.text;
         let summary = dialect.summary_record(role.unwrap_or(self.plan.role), &text);
         Ok(replaced(conversation, zones, &summary))
     }

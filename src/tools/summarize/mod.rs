@@ -17,13 +17,14 @@ use ctx_select::split::Keep;
 use ctx_store::SessionId;
 use ctx_summary::Recognizer;
 use ctx_tokens::Encoding;
-use ctx_transcript::{Role, ZoneReader};
+use ctx_transcript::{Role, Zone, ZoneReader};
 
 use crate::output::{Output, OutputArgs};
 use crate::pins::Pin;
 use crate::session::{Invalid, ReadArgs, Session};
 use crate::store::{StoreArgs, failure, session_id};
 use crate::tagged::ended_early;
+pub(crate) use budget::{Asked, Refused};
 pub(crate) use llm::{LlmArgs, OnFailure};
 use stream::Done;
 pub(crate) use writer::{Offline, Writer};
@@ -238,8 +239,8 @@ impl Args {
         })
     }
 
-    fn asked(&self) -> Option<budget::Asked> {
-        Some(budget::Asked {
+    fn asked(&self) -> Option<Asked> {
+        Some(Asked {
             tokens: self.budget?,
             keep: Keep {
                 messages: self.keep_messages,
@@ -296,21 +297,19 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
         output.finish()?;
         return Ok(ExitStatus::Done);
     }
-    let done = match args.asked() {
-        Some(asked) => {
-            let mut stream = budget::Budgeted::new(&plan, &asked, session.dialect(), &name);
-            session.each(|record| stream.take(record))?;
-            if stream.zones.zoned() {
-                check_end(args, &name, &stream.zones)?;
-            }
-            stream.finish(io)?
-        }
-        None => {
-            let mut stream = stream::Stream::new(&plan, session.dialect(), &name);
-            session.each(|record| stream.take(record))?;
+    let done = if let Some(asked) = args.asked() {
+        let mut stream = budget::Budgeted::new(&plan, &asked, session.dialect(), &name);
+        session.each(|record| stream.take(record))?;
+        if stream.zones.zoned() {
             check_end(args, &name, &stream.zones)?;
-            stream.finish(io)?
         }
+        let shared = stream.finish(io);
+        shared.map_err(|refused| refused.failure(&name))?.done
+    } else {
+        let mut stream = stream::Stream::new(&plan, session.dialect(), &name);
+        session.each(|record| stream.take(record))?;
+        check_end(args, &name, &stream.zones)?;
+        stream.finish(io)?
     };
     let status = args.remember(&done, matches, io)?;
     let mut output = args.output.open(io)?;
@@ -334,6 +333,25 @@ pub(crate) fn summarize(
     done.write(&mut output)?;
     output.finish()?;
     Ok(said)
+}
+
+/// Shares a budget out between a summary and what stays of one session; also the
+/// zones of its records.
+pub(crate) fn within(
+    plan: &Plan,
+    asked: &Asked,
+    session: &mut Session,
+    mut output: Output<'_>,
+    io: &mut Io,
+) -> Result<(Option<Said>, Vec<Zone>), Refused> {
+    let name = session.name.clone();
+    let mut stream = budget::Budgeted::new(plan, asked, session.dialect(), &name);
+    session.each(|record| stream.take(record))?;
+    let budget::Shared { mut done, zones } = stream.finish(io)?;
+    let said = done.said.take();
+    done.write(&mut output)?;
+    output.finish()?;
+    Ok((said, zones))
 }
 
 /// Whether all of the stream came, and was split at all.

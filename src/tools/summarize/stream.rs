@@ -166,7 +166,7 @@ impl<'p> Stream<'p> {
                 self.plan.role.as_str()
             ));
         }
-        let written = summary_text(self.plan, &self.old, None, name, io)?;
+        let written = summary_text(self.plan, &self.old, name, io)?;
         let mut summary = dialect
             .summary_record(place.role, &written.text)
             .into_bytes();
@@ -191,23 +191,45 @@ impl<'p> Stream<'p> {
 pub(super) fn summary_text(
     plan: &Plan,
     old: &OldZone,
-    room: Option<u64>,
     name: &str,
     io: &mut Io,
 ) -> Result<Written, Failure> {
-    let mut summary = plan.writer.write(old, room, name, io)?;
-    // Every method takes secrets out of what it reads; this is the border where
-    // nothing passes, whatever put the text together.
-    let (clean, secrets) = redact(&summary.text);
+    let (summary, secrets) = clean(plan, plan.writer.write(old, None, name, io)?);
+    tell(plan, old, (&summary, secrets), name, io);
+    Ok(summary)
+}
+
+/// With its header, and without the secrets that are still in it; also how many
+/// these are. Every method takes secrets out of what it reads; this is the border
+/// where nothing passes, whatever put the text together.
+pub(super) fn clean(plan: &Plan, mut written: Written) -> (Written, usize) {
+    let (clean, secrets) = redact(&written.text);
+    written.text = compose(plan.header.as_deref(), &clean);
+    (written, secrets)
+}
+
+/// Says what was taken out, and how long the summary is.
+pub(super) fn tell(
+    plan: &Plan,
+    old: &OldZone,
+    (summary, secrets): (&Written, usize),
+    name: &str,
+    io: &mut Io,
+) {
+    if summary.redacted > 0 {
+        let redacted = summary.redacted;
+        io.note(format_args!(
+            "{name}: secrets taken out of the summary: {redacted}"
+        ));
+    }
     if secrets > 0 {
         io.note(format_args!(
             "{name}: secrets taken out of the written summary: {secrets}"
         ));
     }
-    summary.text = compose(plan.header.as_deref(), &clean);
     let messages = old.messages;
     if !plan.tell_sizes {
-        return Ok(summary);
+        return;
     }
     match old.sizes(&summary.text, io.verbosity()) {
         Some(Sizes { before, after }) if after >= before => io.warn(format_args!(
@@ -218,7 +240,6 @@ pub(super) fn summary_text(
         )),
         None => io.note(format_args!("{name}: {messages} messages summed up")),
     }
-    Ok(summary)
 }
 
 impl Done {

@@ -70,6 +70,8 @@ pub(super) struct Written {
     pub(super) failed_check: bool,
     /// How much of the model's answer had to be mended.
     pub(super) mends: usize,
+    /// How many secrets were taken out while it was put together.
+    pub(super) redacted: usize,
 }
 
 impl Written {
@@ -78,6 +80,7 @@ impl Written {
             text,
             failed_check: false,
             mends: 0,
+            redacted: 0,
         }
     }
 }
@@ -174,7 +177,7 @@ impl Writer {
         let nothing_said =
             old.earlier.is_empty() && old.transcript.as_ref().is_none_or(Transcript::is_empty);
         let Some(model) = self.model.as_ref().filter(|_| !nothing_said) else {
-            return Ok(Written::of(self.by_code(old, room, name, io)));
+            return Ok(self.by_code(old, room));
         };
         let error = match self.by_model_and_checked(model, (old, room), name, io) {
             Ok(Answer {
@@ -209,7 +212,7 @@ impl Writer {
             "{name}: no summary from {asked}: {error}; the {} summary is taken",
             self.offline
         ));
-        Ok(Written::of(self.by_code(old, room, name, io)))
+        Ok(self.by_code(old, room))
     }
 
     fn is_over(&self, mended: &Mended, room: Option<u64>) -> bool {
@@ -251,7 +254,8 @@ impl Writer {
         share.map_or(model.target, |share| share.min(model.target))
     }
 
-    fn by_code(&self, old: &OldZone, room: Option<u64>, name: &str, io: &mut Io) -> String {
+    /// The summary of an old zone without a model; `room` as above.
+    pub(super) fn by_code(&self, old: &OldZone, room: Option<u64>) -> Written {
         let limit = [self.limit, room].into_iter().flatten().min();
         let counter = self.encoding.counter();
         let (text, redacted) = match (&old.ledger, self.offline) {
@@ -261,12 +265,10 @@ impl Writer {
             }
             _ => (old.rule.finish(limit, counter), old.rule.redacted()),
         };
-        if redacted > 0 {
-            io.note(format_args!(
-                "{name}: secrets taken out of the summary: {redacted}"
-            ));
+        Written {
+            redacted,
+            ..Written::of(text)
         }
-        text
     }
 
     /// Asks once more when the summary fails the check that a policy wants; also what
@@ -289,10 +291,15 @@ impl Writer {
     }
 
     /// Whether a model's text can be used, and what has to be mended.
-    fn check(&self, model: &Model, old: &OldZone, summary: &ModelSummary) -> Checked {
+    fn check(
+        &self,
+        model: &Model,
+        old: &OldZone,
+        (target, summary): (u64, &ModelSummary),
+    ) -> Checked {
         let rules = Rules {
             headings: &model.template.headings(),
-            prompt: &model.template.prompt(&model.instructions, model.target),
+            prompt: &model.template.prompt(&model.instructions, target),
             cut: summary.cut,
             largest: old.most_tokens(),
             counter: self.encoding.counter(),
@@ -321,9 +328,8 @@ impl Writer {
             self.offline
         ));
         Ok(Written {
-            text: self.by_code(old, room, name, io),
             failed_check: true,
-            mends: 0,
+            ..self.by_code(old, room)
         })
     }
 
@@ -347,6 +353,7 @@ impl Writer {
         (old, room): (&OldZone, Option<u64>),
         flaw: &str,
     ) -> Result<Answer, LlmError> {
+        let target = Self::target(model, room);
         let Some(transcript) = &old.transcript else {
             return Err(LlmError::Empty { finish: None });
         };
@@ -356,12 +363,12 @@ impl Writer {
             transcript,
             earlier: &self.known(old),
             instructions: instructions.trim(),
-            target: Self::target(model, room),
+            target,
             window: model.window,
             counter: self.encoding.counter(),
         };
         let summary = summarize(&job, &mut |question| model.asked.ask(question))?;
-        let checked = self.check(model, old, &summary);
+        let checked = self.check(model, old, (target, &summary));
         let flaw = model.flaw(&summary, &checked);
         Ok(Answer {
             summary,

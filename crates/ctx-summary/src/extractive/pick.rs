@@ -21,7 +21,8 @@ const PER_LINE: u64 = 1;
 pub(super) struct Picker<'i> {
     chooser: Chooser<'i>,
     heap: BinaryHeap<Candidate>,
-    pub(super) picked: Vec<usize>,
+    /// Segments and about their tokens, the best first.
+    picked: Vec<(usize, u64)>,
 }
 
 impl<'i> Picker<'i> {
@@ -49,6 +50,23 @@ impl<'i> Picker<'i> {
         }
     }
 
+    /// The segments that were chosen.
+    pub(super) fn picked(&self) -> impl Iterator<Item = usize> {
+        self.picked.iter().map(|(number, _)| *number)
+    }
+
+    /// Gives the last ones back, of at least about so many tokens; whether there were any.
+    pub(super) fn drop_last(&mut self, mut tokens: u64) -> bool {
+        let before = self.picked.len();
+        while tokens > 0 {
+            let Some((_, of_last)) = self.picked.pop() else {
+                break;
+            };
+            tokens = tokens.saturating_sub(of_last);
+        }
+        self.picked.len() < before
+    }
+
     /// Chooses segments of about `room` tokens more; whether there were any.
     pub(super) fn pick(&mut self, mut room: u64) -> bool {
         let before = self.picked.len();
@@ -67,7 +85,7 @@ impl<'i> Picker<'i> {
                 continue;
             }
             room -= best.tokens;
-            self.picked.push(best.number);
+            self.picked.push((best.number, best.tokens));
             self.chooser.take(best.number);
             if room <= PER_LINE {
                 break;

@@ -10,9 +10,9 @@ use crate::text::first_chars;
 /// Of the whole summary, in percent.
 fn share(kind: Kind) -> u64 {
     match kind {
-        Kind::Ask => 8,
-        Kind::Constraint | Kind::Decision | Kind::Open => 3,
-        Kind::Error | Kind::File => 4,
+        Kind::Ask => 16,
+        Kind::Constraint => 6,
+        Kind::Decision | Kind::Open | Kind::Error | Kind::File => 4,
         Kind::Command => 1,
     }
 }
@@ -31,7 +31,7 @@ pub(super) struct Sections {
 }
 
 impl Sections {
-    pub(super) fn of(items: &[Item], limit: u64, counter: &dyn TokenCounter) -> Self {
+    pub(super) fn of(items: &[&Item], limit: u64, counter: &dyn TokenCounter) -> Self {
         let mut text = String::new();
         let mut left_out = Vec::new();
         for kind in Kind::ALL {
@@ -53,12 +53,13 @@ impl Sections {
 }
 
 /// The items of a kind that still hold, with their places, the first to be kept first.
-fn ranked(items: &[Item], kind: Kind) -> Vec<(usize, &Item)> {
+fn ranked<'i>(items: &[&'i Item], kind: Kind) -> Vec<(usize, &'i Item)> {
     let of_kind = items
         .iter()
         .enumerate()
         .filter(|(_, item)| item.kind == kind);
-    let mut ranked: Vec<(usize, &Item)> = of_kind
+    let mut ranked: Vec<(usize, &'i Item)> = of_kind
+        .map(|(at, item)| (at, *item))
         .filter(|(_, item)| match kind {
             // A mended error may be met again.
             Kind::Error => item.state != State::Superseded,

@@ -4,18 +4,27 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 /// A value that is no object and no list, with the key it stands under.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Leaf {
+pub(crate) struct Leaf {
     /// The nearest key; empty at the top.
-    pub(super) key: String,
-    pub(super) value: String,
+    pub(crate) key: String,
+    pub(crate) value: String,
 }
 
 /// The leaves of a JSON text; `None` when it is none.
-pub(super) fn leaves(arguments: &str) -> Option<Vec<Leaf>> {
+pub(crate) fn leaves(arguments: &str) -> Option<Vec<Leaf>> {
     let node: Node = serde_json::from_str(arguments).ok()?;
     let mut found = Vec::new();
     node.collect("", &mut found);
     Some(found)
+}
+
+/// The keys of a JSON text's members, outer before inner; none when it is no JSON.
+pub(crate) fn keys(arguments: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    if let Ok(node) = serde_json::from_str::<Node>(arguments) {
+        node.keys(&mut found);
+    }
+    found
 }
 
 enum Node {
@@ -41,6 +50,21 @@ impl Node {
                     node.collect(key, found);
                 }
             }
+        }
+    }
+}
+
+impl Node {
+    fn keys(&self, found: &mut Vec<String>) {
+        match self {
+            Self::Leaf(_) => {}
+            Self::Members(members) => {
+                for (key, node) in members {
+                    found.push(key.clone());
+                    node.keys(found);
+                }
+            }
+            Self::Elements(elements) => elements.iter().for_each(|node| node.keys(found)),
         }
     }
 }

@@ -7,6 +7,8 @@ use std::ops::Range;
 const SPAN: usize = 70;
 /// So many words say what it is.
 pub(crate) const ENOUGH: u8 = 2;
+/// Bytes of a Chinese character.
+const HAN_BYTES: usize = 3;
 /// Shorter words are articles and prepositions.
 const SHORTEST_WORD: usize = 4;
 const SHORTEST_KEY: usize = 3;
@@ -45,6 +47,18 @@ impl<'t> Words<'t> {
     pub(crate) fn beside(&self, place: &Range<usize>) -> u8 {
         let from = place.start.saturating_sub(SPAN);
         let near = self.places.partition_point(|word| word.start < from);
+        // A Chinese name stands inside its sentence: what is around it there says
+        // what it is.
+        let around = |word: &Range<usize>| {
+            let sides = [
+                place.start.saturating_sub(word.start),
+                word.end.saturating_sub(place.end),
+            ];
+            sides.iter().filter(|side| **side >= 2 * HAN_BYTES).count()
+        };
+        let holds = |word: &&Range<usize>| word.start < place.end && place.start < word.end;
+        let inside: usize = self.places.iter().filter(holds).map(around).sum();
+        let inside = u8::try_from(inside).unwrap_or(ENOUGH).min(ENOUGH);
         let mut different: HashSet<&str> = HashSet::new();
         for word in &self.places[near..] {
             if word.end > place.end + SPAN {
@@ -52,12 +66,12 @@ impl<'t> Words<'t> {
             }
             if word.end <= place.start || word.start >= place.end {
                 different.insert(&self.text[word.clone()]);
-                if different.len() >= usize::from(ENOUGH) {
+                if different.len() + usize::from(inside) >= usize::from(ENOUGH) {
                     return ENOUGH;
                 }
             }
         }
-        u8::from(!different.is_empty())
+        u8::from(!different.is_empty()) + inside
     }
 }
 

@@ -115,6 +115,7 @@ impl Facts {
             Shape::Keyed => 2.8,
             Shape::Code | Shape::Date => 1.9,
             Shape::Name => 0.4,
+            Shape::Term => -0.8,
             _ => 0.0,
         };
         z -= 0.45 * (1.0 - f64::from(self.first) / n);

@@ -29,6 +29,8 @@ pub(crate) enum Shape {
     Name,
     /// Digits, with what stands in numbers: `1,204.50`, `10.0.0.1`, `08:30`.
     Number,
+    /// A name or a figure in what people say.
+    Term,
     /// The whole of a short argument of a tool call, whatever it looks like.
     Argument,
 }

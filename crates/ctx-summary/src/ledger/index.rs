@@ -8,7 +8,9 @@ use std::ops::Range;
 use super::context::Words;
 use super::facts::{Facts, Now, Origin};
 use super::identifier::{self, Shape};
+use super::item::Identifier;
 use super::segment::segments;
+use super::term;
 
 /// Number of an identifier.
 pub(crate) type Id = u32;
@@ -18,6 +20,8 @@ pub(crate) type Id = u32;
 pub(crate) struct Index {
     pub(super) ids: HashMap<Box<str>, Id>,
     pub(super) facts: Vec<Facts>,
+    /// The line that had each last; 0 for those of the system's.
+    pub(super) lines: Vec<u64>,
     /// How well texts that stay tell each: 0 for not at all, else one more than
     /// the words beside it.
     pub(super) told: Vec<u8>,
@@ -31,6 +35,8 @@ pub(crate) struct Index {
     now: Now,
     /// The identifiers of the current message.
     pub(super) current: HashSet<Id>,
+    /// The line of the current message.
+    line: u64,
 }
 
 /// A piece of a message.
@@ -70,11 +76,17 @@ impl Index {
         self.now.first_request = first_request;
     }
 
+    /// The current message stands in this line.
+    pub(crate) fn at(&mut self, line: u64) {
+        self.line = line;
+    }
+
     /// The message ends.
     pub(crate) fn end(&mut self) {
         let crowd = self.current.len();
         for id in self.current.drain() {
             self.facts[id as usize].crowded(crowd);
+            self.lines[id as usize] = self.line;
         }
         if self.is_full() {
             self.shrink();
@@ -104,19 +116,23 @@ impl Index {
         let now = self.now;
         let first_mark = self.marks.len();
         let words = Words::of(text);
-        identifier::scan(text, |range, shape| {
-            let id = self.id(&text[range.clone()], shape, now);
-            self.facts[id as usize].seen(origin, shape, now);
-            self.current.insert(id);
-            let words = words.beside(&range);
-            let known = self.marks[first_mark..]
-                .iter_mut()
-                .find(|mark| mark.id == id);
-            match known {
-                Some(mark) => mark.words = mark.words.max(words),
-                None => self.marks.push(Mark { id, words }),
-            }
-        });
+        scan(
+            text,
+            matches!(origin, Origin::User | Origin::Said),
+            |range, shape| {
+                let id = self.id(&text[range.clone()], shape, now);
+                self.facts[id as usize].seen(origin, shape, now);
+                self.current.insert(id);
+                let words = words.beside(&range);
+                let known = self.marks[first_mark..]
+                    .iter_mut()
+                    .find(|mark| mark.id == id);
+                match known {
+                    Some(mark) => mark.words = mark.words.max(words),
+                    None => self.marks.push(Mark { id, words }),
+                }
+            },
+        );
         if self.marks.len() == first_mark {
             return;
         }
@@ -148,6 +164,7 @@ impl Index {
         }
         let id = u32::try_from(self.facts.len()).unwrap_or(u32::MAX);
         self.facts.push(Facts::new(shape, name.len(), now));
+        self.lines.push(0);
         self.told.push(0);
         self.ids.insert(name.into(), id);
         id
@@ -180,6 +197,29 @@ impl Index {
         self.facts.iter().enumerate().map(chance).collect()
     }
 
+    /// Each identifier that is not the system's, with the line that had it last and
+    /// the chance that it is needed again; the greatest chance first.
+    pub(crate) fn identifiers(&self) -> Vec<Identifier<'_>> {
+        let chances = self.chances();
+        let all = self.ids.iter().map(|(text, id)| Identifier {
+            text: text.as_ref(),
+            line: self.lines[*id as usize],
+            chance: chances[*id as usize],
+        });
+        let mut found: Vec<_> = all.filter(|identifier| identifier.chance > 0.0).collect();
+        // The text last, so that the order of the hash table does not show.
+        found.sort_by(|a, b| {
+            let by_place = || a.line.cmp(&b.line).then_with(|| a.text.cmp(b.text));
+            b.chance.total_cmp(&a.chance).then_with(by_place)
+        });
+        found
+    }
+
+    /// Whether it was seen.
+    pub(crate) fn knows(&self, identifier: &str) -> bool {
+        self.ids.contains_key(identifier)
+    }
+
     /// A text that stays: what it tells need not be quoted.
     pub(crate) fn tell(&mut self, text: &str) {
         let mut told = std::mem::take(&mut self.told);
@@ -192,7 +232,7 @@ impl Index {
         for range in segments(text) {
             let text = &text[range];
             let words = Words::of(text);
-            identifier::scan(text, |range, _| {
+            scan(text, true, |range, _| {
                 if let Some(id) = self.ids.get(&text[range.clone()]) {
                     let known = &mut told[*id as usize];
                     *known = (*known).max(1 + words.beside(&range));
@@ -205,6 +245,22 @@ impl Index {
     /// more than the words beside it, up to [`ENOUGH`] words.
     pub(crate) fn told(&self) -> &[u8] {
         &self.told
+    }
+}
+
+/// Identifiers, and in prose names and figures that are none.
+fn scan(text: &str, prose: bool, mut found: impl FnMut(Range<usize>, Shape)) {
+    let mut known: Vec<Range<usize>> = Vec::new();
+    identifier::scan(text, |range, shape| {
+        known.push(range.clone());
+        found(range, shape);
+    });
+    if prose {
+        term::scan(text, |range| {
+            if !known.contains(&range) {
+                found(range, Shape::Term);
+            }
+        });
     }
 }
 

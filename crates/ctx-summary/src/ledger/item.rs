@@ -71,3 +71,14 @@ pub struct Item {
     /// Of a file: whether it was changed; of a command: whether it went well.
     pub changed: bool,
 }
+
+/// A name, a number, an address: what a later call may need to the letter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Identifier<'l> {
+    /// As it stands in the session.
+    pub text: &'l str,
+    /// The line that had it last.
+    pub line: u64,
+    /// The chance that a later call needs it, from 0 to 1.
+    pub chance: f64,
+}

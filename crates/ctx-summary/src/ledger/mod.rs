@@ -11,6 +11,7 @@ mod items;
 mod said;
 mod segment;
 mod shrink;
+mod term;
 
 use std::fmt::Write as _;
 
@@ -18,11 +19,11 @@ use ctx_transcript::redact::redact;
 use ctx_transcript::{Call, Message, Part, Role};
 
 use crate::extractive::form;
-use arguments::leaves;
+pub(crate) use arguments::{keys, leaves};
 use done::Done;
 pub(crate) use facts::Origin;
 use index::Index;
-pub use item::{Item, Kind, State};
+pub use item::{Identifier, Item, Kind, State};
 use items::Items;
 
 /// Arguments up to this length stand in one line with their call.
@@ -69,6 +70,7 @@ impl Ledger {
         let is_request = message.role == Role::User && message.parts.iter().any(says);
         self.requests += u32::from(is_request);
         self.index.begin(self.requests == 1);
+        self.index.at(line);
         let quotable = place == Place::Old;
         for part in &message.parts {
             self.add_part(part, message.role, line, quotable);
@@ -85,6 +87,7 @@ impl Ledger {
         let (clean, secrets) = redact(text);
         self.redacted += secrets;
         self.index.begin(false);
+        self.index.at(0);
         match form::read(&clean) {
             Some(lines) => {
                 for line in lines {
@@ -132,6 +135,13 @@ impl Ledger {
     /// order of the session.
     pub fn items(&self) -> &[Item] {
         self.items.all()
+    }
+
+    /// Each identifier with the line that had it last and the chance that it is
+    /// needed again, the greatest chance first; without those of the system messages,
+    /// which never leave.
+    pub fn identifiers(&self) -> Vec<Identifier<'_>> {
+        self.index.identifiers()
     }
 
     /// How many secrets were taken out.

@@ -74,16 +74,18 @@ impl Index {
         names.sort_by_key(|(_, id)| *id);
         let mut new_ids: HashMap<Id, Id> = HashMap::new();
         let mut facts: Vec<Facts> = Vec::new();
-        let mut told = Vec::new();
+        let (mut told, mut lines) = (Vec::new(), Vec::new());
         for (name, id) in names {
             let new = u32::try_from(facts.len()).unwrap_or(u32::MAX);
             facts.push(self.facts[id as usize]);
             told.push(self.told[id as usize]);
+            lines.push(self.lines[id as usize]);
             new_ids.insert(id, new);
             self.ids.insert(name, new);
         }
         self.facts = facts;
         self.told = told;
+        self.lines = lines;
         for mark in &mut self.marks {
             mark.id = new_ids[&mark.id];
         }

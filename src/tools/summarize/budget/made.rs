@@ -1,19 +1,20 @@
 //! The output within a budget: what stays, and the summary in what that leaves.
 
 use ctx_cli::{Failure, Io};
-use ctx_select::budget::{LEAST_SUMMARY, Verdict};
+use ctx_select::budget::{LEAST_SUMMARY, TooSmall, Verdict};
 use ctx_select::count::{MessageCounter, PRIMING};
 use ctx_summary::{Ledger, compose};
 use ctx_transcript::{Dialect, Line, Object, Piece, Record, Role, Spool, Zone};
 
 use super::shorten::shorten;
-use super::{Item, Plan};
+use super::{Item, Plan, Refused};
 use crate::checks::Checks;
 use crate::tagged::cannot_spool;
 use crate::tools::summarize::Said;
 use crate::tools::summarize::bad::Bad;
 use crate::tools::summarize::old::OldZone;
-use crate::tools::summarize::stream::{Done, HINT, Place, summary_text};
+use crate::tools::summarize::stream::{Done, HINT, Place, clean, tell};
+use crate::tools::summarize::writer::Written;
 
 /// Makes the output.
 pub(super) struct Made<'p> {
@@ -137,7 +138,7 @@ impl<'p> Made<'p> {
     }
 
     /// Writes the summary and checks the whole output.
-    pub(super) fn finish(mut self, budget: u64, io: &mut Io) -> Result<Done, Failure> {
+    pub(super) fn finish(mut self, budget: u64, io: &mut Io) -> Result<Done, Refused> {
         let name = self.name;
         self.bad.report(name, io);
         if let Some(checks) = self.checks.take() {
@@ -172,7 +173,7 @@ impl<'p> Made<'p> {
         role: Role,
         budget: u64,
         io: &mut Io,
-    ) -> Result<(crate::tools::summarize::writer::Written, String), Failure> {
+    ) -> Result<(Written, String), Refused> {
         let tokens = |record: &str| {
             let object = Object::parse(record).ok();
             let message = object.as_ref().and_then(|object| dialect.message(object));
@@ -180,23 +181,27 @@ impl<'p> Made<'p> {
         };
         let header = self.plan.header.as_deref();
         let frame = tokens(&dialect.summary_record(role, &compose(header, "")));
+        let (plan, old, name) = (self.plan, &self.old, self.name);
         let mut room = budget.saturating_sub(self.used + frame);
+        let written = plan.writer.write(old, Some(room), name, io)?;
+        let (mut text, mut secrets) = clean(plan, written);
         loop {
-            let text = summary_text(self.plan, &self.old, Some(room), self.name, io)?;
             let record = dialect.summary_record(role, &text.text);
             let over = (self.used + tokens(&record)).saturating_sub(budget);
             if over == 0 {
+                tell(plan, old, (&text, secrets), name, io);
                 return Ok((text, record));
             }
             if room == 0 {
-                return Err(Failure::new(format_args!(
-                    "{} tokens have to stay, and the budget is {budget}",
-                    self.used + frame + LEAST_SUMMARY
-                ))
-                .at(self.name, None)
-                .hint("raise --budget, or keep and pin less"));
+                return Err(Refused::TooSmall(TooSmall {
+                    needed: self.used + frame + LEAST_SUMMARY,
+                    budget,
+                }));
             }
+            // A few tokens too many, or no text is short enough: no model is asked
+            // again for that.
             room = room.saturating_sub(over);
+            (text, secrets) = clean(plan, plan.writer.by_code(old, Some(room)));
         }
     }
 }

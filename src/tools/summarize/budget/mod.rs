@@ -5,12 +5,14 @@ mod made;
 mod shorten;
 
 use ctx_cli::{Failure, Io};
-use ctx_select::budget::{Budget, Entry, Kind, TooSmall, decide};
+use ctx_select::budget::{Budget, Entry, Kind, TooSmall, Verdict, decide};
 use ctx_select::count::{MessageCounter, PRIMING};
 use ctx_select::share::Share;
 use ctx_select::split::{self, Keep, Reason, Splitter};
 use ctx_summary::{Ledger, Place, needed_tokens};
-use ctx_transcript::{Class, Dialect, Message, Object, Outline, Piece, Record, Spool, ZoneReader};
+use ctx_transcript::{
+    Class, Dialect, Message, Object, Outline, Piece, Record, Spool, Zone, ZoneReader,
+};
 
 use super::Plan;
 use super::stream::Done;
@@ -31,6 +33,38 @@ pub(crate) struct Asked {
     pub(crate) keep: Keep,
     /// Records that stay.
     pub(crate) pins: Vec<Pin>,
+}
+
+/// Why there is no output.
+pub(crate) enum Refused {
+    /// What has to stay is more than the budget.
+    TooSmall(TooSmall),
+    /// Any other reason.
+    Failed(Failure),
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl Refused {
+    /// As the tool tells it.
+    pub(super) fn failure(self, name: &str) -> Failure {
+        match self {
+            Self::TooSmall(error) => Failure::new(error)
+                .at(name, None)
+                .hint("raise --budget, or keep and pin less"),
+            Self::Failed(failure) => failure,
+        }
+    }
+}
+
+/// The output, and the zones of the records it was made of.
+pub(super) struct Shared {
+    pub(super) done: Done,
+    pub(super) zones: Vec<Zone>,
 }
 
 /// A record in the spool.
@@ -132,10 +166,8 @@ impl<'p> Budgeted<'p> {
             ..outline
         };
         let entry = self.message(&outline, &message);
-        let pins = self.asked.pins.iter();
-        let pinned = pins
-            .map(|pin| pin.selects(record, outline.role, || Some(message.clone())))
-            .any(|selects| selects);
+        let mut pins = self.asked.pins.iter();
+        let pinned = pins.any(|pin| pin.selects(record, outline.role, || Some(message.clone())));
         self.splitter.push(split::Facts::Message {
             outline: &outline,
             tokens: entry.tokens,
@@ -220,7 +252,7 @@ impl<'p> Budgeted<'p> {
     }
 
     /// Decides, and makes and checks the whole output before any byte of it leaves.
-    pub(super) fn finish(mut self, io: &mut Io) -> Result<Done, Failure> {
+    pub(super) fn finish(mut self, io: &mut Io) -> Result<Shared, Refused> {
         self.splitter.finish();
         self.group();
         let budget = Budget {
@@ -229,23 +261,36 @@ impl<'p> Budgeted<'p> {
             tail: self.tail(),
         };
         let decision = decide(&self.entries, &budget);
-        let decision = decision.map_err(|error| too_small(error).at(self.name, None))?;
+        let decision = decision.map_err(Refused::TooSmall)?;
         if decision.latest_request_is_old {
             io.warn(format_args!(
                 "{}: the latest user message is too long for the budget: the summary quotes it",
                 self.name
             ));
         }
+        let zones = zones(&self.entries, &decision.verdicts);
         let mut made = Made::new(self.plan, self.dialect, self.name, self.ledger);
         for (item, verdict) in self.items.into_iter().zip(decision.verdicts) {
             let bytes = self.spool.pop(item.length);
             let bytes = bytes.map_err(|error| cannot_spool(&error))?;
             made.record(item, &bytes, verdict)?;
         }
-        made.finish(budget.tokens, io)
+        let done = made.finish(budget.tokens, io)?;
+        Ok(Shared { done, zones })
     }
 }
 
-fn too_small(error: TooSmall) -> Failure {
-    Failure::new(error).hint("raise --budget, or keep and pin less")
+/// A line that is no message is in the zone of the record before it.
+fn zones(entries: &[Entry], verdicts: &[Verdict]) -> Vec<Zone> {
+    let mut before = Zone::System;
+    let zone = |(entry, verdict): (&Entry, &Verdict)| {
+        before = match (entry.kind, verdict) {
+            (Kind::Line, _) => before,
+            (Kind::System, _) => Zone::System,
+            (_, Verdict::Old) => Zone::Old,
+            (_, Verdict::Keep | Verdict::Shorten { .. }) => Zone::Keep,
+        };
+        before
+    };
+    entries.iter().zip(verdicts).map(zone).collect()
 }

@@ -1,0 +1,88 @@
+//! The score: items with their standing, and the figures made of them.
+
+use super::class::{Class, Standing};
+
+/// An item of the old session and what became of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scored {
+    /// What it is.
+    pub class: Class,
+    /// Its words, on one line, without secrets.
+    pub text: String,
+    /// Its line in the old session; of an identifier, the last that has it.
+    pub line: u64,
+    /// What it counts within its class: of an identifier the chance that it is
+    /// needed again, else 1.
+    pub weight: f64,
+    /// What became of it.
+    pub standing: Standing,
+}
+
+/// The figures of a class.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    /// Which.
+    pub class: Class,
+    /// How many items.
+    pub total: u64,
+    /// How many stand in the new session.
+    pub retained: u64,
+    /// How many do not, but can be had back, be it from a snapshot only.
+    pub recoverable: u64,
+    /// How many of these from a snapshot only.
+    pub saved: u64,
+    /// How many are nowhere.
+    pub lost: u64,
+    /// How many more were done or superseded, and need not be kept.
+    pub retired: u64,
+    /// The kept share by weight; `None` without items.
+    pub score: Option<f64>,
+}
+
+/// What became of all that a session held.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Score {
+    /// Each item: by class, in the order of the session; identifiers begin with
+    /// those that are needed most likely.
+    pub items: Vec<Scored>,
+    /// The class of each item that need not be kept.
+    pub retired: Vec<Class>,
+}
+
+impl Score {
+    /// The figures of each class, in the order of [`Class::ALL`].
+    pub fn rows(&self) -> [Row; 8] {
+        Class::ALL.map(|class| {
+            let items = || self.items.iter().filter(move |item| item.class == class);
+            let count = |standing| items().filter(|item| item.standing == standing).count() as u64;
+            let saved = count(Standing::Saved);
+            let weight: f64 = items().map(|item| item.weight).sum();
+            let kept: f64 = items()
+                .map(|item| item.weight * item.standing.credit())
+                .sum();
+            Row {
+                class,
+                total: items().count() as u64,
+                retained: count(Standing::Retained),
+                recoverable: count(Standing::Recoverable) + saved,
+                saved,
+                lost: count(Standing::Lost),
+                retired: self.retired.iter().filter(|other| **other == class).count() as u64,
+                score: (weight > 0.0).then(|| kept / weight),
+            }
+        })
+    }
+
+    /// One number from 0 to 1: the mean of the classes that have items, by their
+    /// weights; 1 when there was nothing to lose.
+    pub fn fidelity(&self) -> f64 {
+        let (mut kept, mut all) = (0.0, 0.0);
+        for row in self.rows() {
+            if let Some(score) = row.score {
+                kept += row.class.weight() * score;
+                all += row.class.weight();
+            }
+        }
+        if all > 0.0 { kept / all } else { 1.0 }
+    }
+}

@@ -1,0 +1,174 @@
+//! Summaries of summaries: what one holds is in the next, or is counted as left out,
+//! or was settled.
+
+use ctx_summary::{Kind, Ledger, Place, State, extractive};
+use ctx_tokens::Encoding;
+use ctx_transcript::Object;
+use ctx_transcript::dialect::{Chat, Dialect};
+use proptest::prelude::*;
+use serde_json::json;
+
+fn push(ledger: &mut Ledger, line: u64, record: &serde_json::Value) {
+    let text = record.to_string();
+    let object = Object::parse(&text).expect("an object");
+    let message = Chat.message(&object).expect("a message");
+    ledger.push(line, &message, Place::Old);
+}
+
+/// What is said and done in one round: a request, a rule, a decision, an error, a file.
+fn round(ledger: &mut Ledger, round: usize) {
+    let line = 10 * round as u64;
+    push(
+        ledger,
+        line + 1,
+        &json!({"role": "user", "content": format!("Please add the field order_{round} to the form. Never touch module {round}.")}),
+    );
+    push(
+        ledger,
+        line + 2,
+        &json!({"role": "assistant", "content": format!("We decided to store order_{round} in table t{round}_rows."),
+        "tool_calls": [
+            {"id": format!("a{round}"), "type": "function", "function": {"name": "Bash", "arguments": json!({"command": format!("make check-{round}")}).to_string()}},
+            {"id": format!("b{round}"), "type": "function", "function": {"name": "Edit", "arguments": json!({"file_path": format!("/srv/app/form_{round}.py")}).to_string()}},
+        ]}),
+    );
+    push(
+        ledger,
+        line + 3,
+        &json!({"role": "tool", "tool_call_id": format!("a{round}"), "content": format!("Error: target check-{round} failed with code {round}")}),
+    );
+    push(
+        ledger,
+        line + 4,
+        &json!({"role": "tool", "tool_call_id": format!("b{round}"), "content": "The file was updated."}),
+    );
+}
+
+/// What the summary's last line counts as left out.
+fn left_out(summary: &str, kind: Kind) -> usize {
+    let line = summary.lines().find(|line| line.starts_with("⟦left out: "));
+    let counts = line.map_or("", |line| {
+        line.trim_start_matches("⟦left out: ").trim_end_matches('⟧')
+    });
+    let count = counts
+        .split(", ")
+        .find_map(|part| part.strip_suffix(kind.as_str()));
+    count.map_or(0, |count| count.trim().parse().expect("a number"))
+}
+
+/// Items of a kind that hold, and how many of them the summary has.
+fn told(ledger: &Ledger, summary: &str, kind: Kind) -> (usize, usize) {
+    let name = kind.as_str();
+    let heading = format!("## {}{}", name[..1].to_uppercase(), &name[1..]);
+    let section = summary.lines().skip_while(|line| **line != heading).skip(1);
+    let lines: Vec<&str> = section.take_while(|line| line.starts_with("- ")).collect();
+    let holds = |state| match kind {
+        Kind::Error => state != State::Superseded,
+        _ => state == State::Current,
+    };
+    let items = ledger
+        .items()
+        .iter()
+        .filter(|item| item.kind == kind && holds(item.state));
+    let texts: Vec<&str> = items.map(|item| item.text.as_str()).collect();
+    let is_told = |text: &&&str| {
+        lines
+            .iter()
+            .any(|line| line.starts_with("- ") && line.contains(**text))
+    };
+    (texts.len(), texts.iter().filter(is_told).count())
+}
+
+fn generations(rounds: usize, limit: u64) -> Vec<String> {
+    let counter = Encoding::default().counter();
+    let mut summaries: Vec<String> = Vec::new();
+    for number in 0..rounds {
+        let mut ledger = Ledger::new();
+        if let Some(earlier) = summaries.last() {
+            let body = earlier.split_once('\n').map_or("", |(_, body)| body);
+            ledger.push_earlier(body);
+        }
+        round(&mut ledger, number);
+        let summary = extractive(&ledger, limit, counter);
+        assert!(counter.count(&summary) <= limit);
+        for kind in Kind::ALL {
+            let (all, told) = told(&ledger, &summary, kind);
+            let before = summaries
+                .last()
+                .map_or(0, |earlier| left_out(earlier, kind));
+            let now = left_out(&summary, kind) - before;
+            assert_eq!(
+                all,
+                told + now,
+                "{} in generation {number}:\n{summary}",
+                kind.as_str()
+            );
+        }
+        summaries.push(summary);
+    }
+    summaries
+}
+
+#[test]
+fn with_room_the_tenth_summary_has_all_of_the_first() {
+    let summaries = generations(10, 6_000);
+    let first = summaries[0].lines().filter(|line| line.starts_with("- "));
+    let mut items = 0;
+    for line in first {
+        assert!(summaries[9].contains(line), "{line}\n{}", summaries[9]);
+        items += 1;
+    }
+    assert!(items >= 6, "{}", summaries[0]);
+    assert!(!summaries[9].contains("left out"), "{}", summaries[9]);
+}
+
+#[test]
+fn without_room_what_is_left_out_is_counted() {
+    let summaries = generations(10, 600);
+    assert!(summaries[9].contains("⟦left out: "), "{}", summaries[9]);
+    // What the session is about, and the latest.
+    assert!(
+        summaries[9].contains("order_0 to the form"),
+        "{}",
+        summaries[9]
+    );
+    assert!(
+        summaries[9].contains("order_9 to the form"),
+        "{}",
+        summaries[9]
+    );
+}
+
+#[test]
+fn what_is_mended_is_said_to_be() {
+    let counter = Encoding::default().counter();
+    let mut ledger = Ledger::new();
+    round(&mut ledger, 3);
+    let first = extractive(&ledger, 2_000, counter);
+    assert!(
+        first.contains("- Bash: make check-3: Error: target check-3 failed with code 3"),
+        "{first}"
+    );
+    let mut ledger = Ledger::new();
+    ledger.push_earlier(&first);
+    push(
+        &mut ledger,
+        90,
+        &json!({"role": "assistant", "content": null, "tool_calls": [{"id": "z", "type": "function", "function": {"name": "Bash", "arguments": json!({"command": "make check-3"}).to_string()}}]}),
+    );
+    push(
+        &mut ledger,
+        91,
+        &json!({"role": "tool", "tool_call_id": "z", "content": "all is well"}),
+    );
+    let second = extractive(&ledger, 2_000, counter);
+    assert!(second.contains("failed with code 3 (mended)"), "{second}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn nothing_is_lost_without_being_counted(limit in 400u64..3_000) {
+        generations(6, limit);
+    }
+}

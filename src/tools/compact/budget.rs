@@ -1,0 +1,107 @@
+//! `--budget`: one number for the whole context, in the place of the ladder.
+
+use std::fs::File;
+
+use ctx_cli::{Failure, Io};
+use ctx_policy::{Method, Policy};
+use ctx_select::split::Keep;
+use ctx_transcript::Zone;
+
+use super::Args;
+use super::ladder::{Candidate, Climb, Climbed};
+use super::outcome::{Attempt, Outcome};
+use super::stages::Within;
+use crate::tools::summarize::{Asked, Refused, Said};
+
+/// Its name among what was tried.
+const BUDGET: &str = "budget";
+
+impl Args {
+    /// What `--budget` asks for: of what is kept, only what a flag says holds.
+    pub(super) fn budgeted(&self, policy: &Policy) -> Result<Option<Asked>, Failure> {
+        let Some(tokens) = self.budget else {
+            return Ok(None);
+        };
+        if policy.summary.method == Method::None {
+            return Err(
+                Failure::new("--budget needs a summary, and the policy makes none")
+                    .hint("--method extractive makes one"),
+            );
+        }
+        Ok(Some(Asked {
+            tokens,
+            keep: Keep {
+                messages: self.keep_messages,
+                turns: self.keep_turns,
+                tokens: self.keep_tokens,
+            },
+            pins: self.pin.clone(),
+        }))
+    }
+}
+
+impl Climb<'_> {
+    /// One try: what stays and how long the summary is are decided together, so
+    /// that no other would come out smaller.
+    pub(super) fn within(
+        &self,
+        asked: &Asked,
+        (input, dropped): (&File, Vec<u64>),
+        mut attempts: Vec<Attempt>,
+        io: &mut Io,
+    ) -> Result<Climbed, Failure> {
+        let Self { plan, source, .. } = self;
+        let mut attempt = |tokens| {
+            let what = BUDGET;
+            attempts.push(Attempt { what, tokens });
+        };
+        let summary = plan.summary_within(self.before, io)?;
+        let result = match source.within(&summary, asked, input, io) {
+            Err(Refused::Failed(failure)) => return Err(failure),
+            Err(Refused::TooSmall(error)) => {
+                attempt(error.needed);
+                Err(Outcome::Unreachable)
+            }
+            Ok(within) => {
+                let candidate = self.candidate(within, dropped)?;
+                candidate.check(self)?;
+                attempt(candidate.measured.size.tokens);
+                self.judged(candidate)
+            }
+        };
+        Ok(Climbed { result, attempts })
+    }
+
+    fn candidate(&self, within: Within, dropped: Vec<u64>) -> Result<Candidate, Failure> {
+        let Within {
+            file,
+            said,
+            tagged,
+            zones,
+        } = within;
+        let kept = zones.iter().filter(|zone| **zone == Zone::Keep).count();
+        let first_kept = zones.iter().position(|zone| *zone == Zone::Keep);
+        Ok(Candidate {
+            measured: self.source.measure(&file, &self.plan.counting.counter)?,
+            file,
+            tagged: said.is_some().then_some(tagged),
+            kept: Some(kept as u64),
+            first_kept: first_kept.map(|place| place as u64),
+            said,
+            dropped,
+        })
+    }
+
+    fn judged(&self, candidate: Candidate) -> Result<Candidate, Outcome> {
+        let (before, after) = (self.before.size.tokens, candidate.measured.size.tokens);
+        if !self.plan.fits(after) {
+            Err(Outcome::Unreachable)
+        } else if after < before {
+            Ok(candidate)
+        } else if candidate.said.as_ref().is_none_or(Said::is_only_earlier) {
+            Err(Outcome::NothingToDo)
+        } else {
+            Err(Outcome::NoGain)
+        }
+    }
+}

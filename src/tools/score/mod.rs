@@ -1,0 +1,246 @@
+//! `ctx-score`: what of a session survived.
+
+mod input;
+mod json;
+mod page;
+mod stored;
+mod table;
+
+use std::path::{Path, PathBuf};
+
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
+use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Tool};
+use ctx_store::SessionId;
+use ctx_summary::score::{After, Future, Needed, Score, Scorer, Standing};
+
+use crate::output::OutputArgs;
+use crate::session::ReadArgs;
+use crate::store::{StoreArgs, session_id};
+use input::{Again, Reader};
+use stored::Stored;
+
+/// Tell what of a session survived: what is retained, recoverable and lost
+///
+/// BEFORE is read for what must not be lost: what the user asked, constraints,
+/// decisions, open items, errors, files, commands, and identifiers (names, paths,
+/// numbers, dates). Each is looked for in AFTER, and there are four answers:
+///
+/// retained: its words stand in AFTER's messages, arguments or results, white
+/// space folded and not as a part of longer words; or AFTER holds the whole
+/// exchange that the item tells of.
+///
+/// recoverable: they stand in a text that AFTER names by a handle (⟦ctx:…⟧) or as
+/// an offloaded file, or BEFORE's exact bytes are in a snapshot of the store. The
+/// store is read when --store or -s is given, or when the default one exists.
+///
+/// lost: they are in none of these.
+///
+/// What was done, mended or superseded in BEFORE need not survive and is not scored.
+///
+/// The fidelity is a number from 0 to 1. In each class an item that is retained
+/// counts 1, one behind a handle or in a file ½, others 0: of a snapshot the model
+/// knows nothing. An identifier weighs the chance that it is needed again. The
+/// classes with items make up the mean, asks and constraints with the weight 3,
+/// decisions, open items and identifiers 2, errors, files and commands 1.
+/// Words are compared, not meanings: a good paraphrase is a loss here.
+///
+/// With --future, FULL is the whole session that BEFORE begins. The values that its
+/// later calls used, that BEFORE had, and that nobody told again are what was
+/// needed: `A_must` is the share of them that AFTER has; `A_ctx` the share that has two
+/// of its context words beside it still; `A_ctxfar` the same for values that the last
+/// messages of BEFORE, as many as fit into --budget, do not hold.
+///
+/// --json prints an object with the keys before, after (names, null for stdin),
+/// fidelity, classes (by class: weight, total, retained, recoverable, saved (of the
+/// recoverable, those in a snapshot only), lost, retired (not scored), score) and
+/// future (`A_must`, `A_ctx`, `A_ctxfar`: needed, kept, share; null without --future).
+#[derive(Debug, Parser)]
+struct Args {
+    /// The session as it was; - is stdin
+    #[arg(value_name = "BEFORE")]
+    before: PathBuf,
+    /// The session as it is now; - is stdin
+    #[arg(value_name = "AFTER")]
+    after: PathBuf,
+    /// The whole session that BEFORE begins: score what was needed later, too
+    #[arg(long, value_name = "FULL")]
+    future: Option<PathBuf>,
+    /// What a plain window may hold, for `A_ctxfar` [default: the tokens of AFTER]
+    #[arg(long, value_name = "TOKENS", requires = "future")]
+    budget: Option<u64>,
+    /// Print the items of one standing, one a line: class, line in BEFORE, text
+    #[arg(long, value_enum, value_name = "STANDING", conflicts_with_all = ["json", "future"])]
+    list: Option<Listed>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    /// Exit with 1 when the fidelity is under N, from 0 to 1
+    #[arg(long, value_name = "N", value_parser = share)]
+    min: Option<f64>,
+    /// Look only at this session's snapshots and offloaded files
+    #[arg(short, long, value_name = "ID", value_parser = session_id, help_heading = "Store")]
+    session: Option<SessionId>,
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// What can be listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Listed {
+    /// What stands in AFTER
+    Retained,
+    /// What AFTER refers to, or a snapshot has
+    Recoverable,
+    /// What is nowhere
+    Lost,
+}
+
+impl Listed {
+    fn has(self, standing: Standing) -> bool {
+        match standing {
+            Standing::Retained => self == Self::Retained,
+            Standing::Recoverable | Standing::Saved => self == Self::Recoverable,
+            Standing::Lost => self == Self::Lost,
+        }
+    }
+}
+
+/// The tool.
+pub const TOOL: Tool = Tool {
+    name: "ctx-score",
+    command: Args::command,
+    run,
+    page: page::PAGE,
+};
+
+fn share(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok();
+    number
+        .filter(|number| (0.0..=1.0).contains(number))
+        .ok_or_else(|| "expected a number from 0 to 1".to_owned())
+}
+
+fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
+    let args = Args::from_arg_matches(matches).map_err(Failure::new)?;
+    if args.read.batch {
+        return Err(
+            Failure::new("--batch is not for scores").hint("score one conversation at a time")
+        );
+    }
+    let operands: Vec<PathBuf> = [&args.before, &args.after]
+        .into_iter()
+        .chain(&args.future)
+        .cloned()
+        .collect();
+    Inputs::new(&operands)?;
+    let stored = Stored::open(&args, matches, io)?;
+    let (score, needed) = score(&args, stored.as_ref(), io)?;
+    let shown = match args.list {
+        Some(listed) => table::list(&score, listed),
+        None if args.json => json::of(&args, &score, needed),
+        None => table::of(&score, needed),
+    };
+    let mut output = args.output.open(io)?;
+    output.write(shown.as_bytes())?;
+    output.finish()?;
+    Ok(verdict(&args, &score, io))
+}
+
+fn verdict(args: &Args, score: &Score, io: &mut Io) -> ExitStatus {
+    let fidelity = score.fidelity();
+    match args.min {
+        Some(min) if fidelity < min => {
+            io.warn(format_args!("the fidelity of {fidelity:.3} is under {min}"));
+            ExitStatus::No
+        }
+        _ => ExitStatus::Done,
+    }
+}
+
+/// Reads AFTER, BEFORE and FULL, in this order: what AFTER refers to must be known
+/// before BEFORE is read.
+fn score(
+    args: &Args,
+    stored: Option<&Stored>,
+    io: &mut Io,
+) -> Result<(Score, Option<Needed>), Failure> {
+    let reader = Reader::new(&args.read);
+    let mut future = args.future.as_deref().map(|_| Future::new());
+    let mut after = After::new();
+    reader.file(&args.after, io, |read| {
+        after.push(read.message);
+        if let Some(future) = &mut future {
+            future.push_after(read.message);
+        }
+        Ok(())
+    })?;
+    let referred = match stored {
+        Some(stored) => stored.referred(&after, io)?,
+        None => Vec::new(),
+    };
+    let mut scorer = Scorer::new(after);
+    for text in &referred {
+        scorer.add_referred(text);
+    }
+
+    let before = Again::open(&args.before, stored.is_some())?;
+    if let Some(stored) = stored
+        && stored.has(&before)?
+    {
+        scorer.saved();
+    }
+    let mut begins = Vec::new();
+    reader.session(before.session(&args.read)?, io, |read| {
+        match &read.earlier {
+            Some(text) => scorer.push_earlier(text),
+            None => scorer.push(read.line, read.message),
+        }
+        if let Some(future) = &mut future {
+            future.push_before(read.message);
+            begins.push(input::digest(read.message));
+        }
+        Ok(())
+    })?;
+    let needed = match (&args.future, future) {
+        (Some(path), Some(mut future)) => {
+            later(&reader, path, &begins, &mut future, io)?;
+            Some(future.finish(args.budget))
+        }
+        _ => None,
+    };
+    Ok((scorer.finish(), needed))
+}
+
+/// Reads what comes in FULL behind BEFORE's messages.
+fn later(
+    reader: &Reader<'_>,
+    path: &Path,
+    begins: &[u64],
+    future: &mut Future,
+    io: &mut Io,
+) -> Result<(), Failure> {
+    let mut at = 0;
+    let name = path.display().to_string();
+    let differs = |line| {
+        Failure::new("the session does not begin with the messages of BEFORE")
+            .at(&name, line)
+            .hint("FULL is the session that BEFORE was cut from, before any compaction")
+    };
+    reader.file(path, io, |read| {
+        match begins.get(at) {
+            None => future.push_later(read.message),
+            Some(digest) if *digest == input::digest(read.message) => {}
+            Some(_) => return Err(differs(Some(read.line))),
+        }
+        at += 1;
+        Ok(())
+    })?;
+    if at < begins.len() {
+        return Err(differs(None));
+    }
+    Ok(())
+}

@@ -1,0 +1,27 @@
+//! What the manual says beyond the flags.
+
+use ctx_cli::Page;
+
+pub(super) const PAGE: Page = Page {
+    exit_status: &[(1, "the fidelity is under --min")],
+    environment: &[("CTX_HOME", "where the store lies; --store goes before it")],
+    files: &[],
+    examples: &[
+        (
+            "ctx-score session.jsonl new.jsonl",
+            "What a compaction kept, and what it lost",
+        ),
+        (
+            "ctx-score --list lost session.jsonl new.jsonl",
+            "Each item that is nowhere any more, with its line",
+        ),
+        (
+            "ctx-summarize --budget 8000 s.jsonl | ctx-score --min 0.6 s.jsonl -",
+            "Fail when a summary keeps too little, for CI",
+        ),
+        (
+            "ctx-score before.jsonl after.jsonl --future whole.jsonl",
+            "Was what the agent needed later still there?",
+        ),
+    ],
+};

@@ -1,0 +1,318 @@
+//! `ctx-score`.
+
+use ctx_testkit::Case;
+
+use crate::tool_path;
+
+const CTX_SCORE: &str = env!("CARGO_BIN_EXE_ctx-score");
+
+const BEFORE: &str = r#"{"role":"system","content":"You serve user_0001."}
+{"role":"user","content":"Refund order W8123 of the kitchen lamp. Never refund more than 129.90 dollars."}
+{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"Bash","arguments":"{\"command\":\"refund W8123\"}"}}]}
+{"role":"tool","tool_call_id":"c1","content":"error: payment_7755 is closed"}
+"#;
+
+const AFTER: &str = r#"{"role":"system","content":"You serve user_0001."}
+{"role":"user","content":"Asked: Refund order\n W8123 of the kitchen lamp.\nNever refund more than 129.90 dollars."}
+"#;
+
+const RETAINED: &str = concat!(
+    "asks\t2\tRefund order W8123 of the kitchen lamp. Never refund more than 129.90 dollars.\n",
+    "constraints\t2\tNever refund more than 129.90 dollars.\n",
+    "identifiers\t3\tW8123\n",
+    "identifiers\t2\t129.90\n",
+);
+
+const LOST: &str = concat!(
+    "identifiers\t4\tpayment_7755\n",
+    "identifiers\t3\trefund W8123\n",
+    "errors\t4\tBash: refund W8123: error: payment_7755 is closed\n",
+    "commands\t4\tBash: refund W8123\n",
+);
+
+const TABLE: &str = concat!(
+    "total retained recoverable lost score class\n",
+    "    1        1           0    0 1.000 asks\n",
+    "    1        1           0    0 1.000 constraints\n",
+    "    4        2           0    2 0.607 identifiers\n",
+    "    1        0           0    1 0.000 errors\n",
+    "    1        0           0    1 0.000 commands\n",
+    "    8        4           0    4 0.721 fidelity\n",
+);
+
+/// Before, and what came then.
+fn full() -> String {
+    format!(
+        "{BEFORE}{}",
+        r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c2","type":"function","function":{"name":"refund","arguments":"{\"order\":\"W8123\",\"payment\":\"payment_7755\",\"user\":\"user_0001\"}"}}]}
+{"role":"tool","tool_call_id":"c2","content":"done"}
+"#
+    )
+}
+
+fn score() -> Case {
+    Case::new(CTX_SCORE)
+        .file("before.jsonl", BEFORE)
+        .file("after.jsonl", AFTER)
+}
+
+fn files() -> [&'static str; 2] {
+    ["before.jsonl", "after.jsonl"]
+}
+
+#[test]
+fn a_table_has_the_classes_and_the_fidelity() {
+    score().args(files()).stdout(TABLE).run();
+}
+
+#[test]
+fn all_of_a_session_is_in_itself() {
+    score()
+        .args(["before.jsonl", "before.jsonl"])
+        .stdout(concat!(
+            "total retained recoverable lost score class\n",
+            "    1        1           0    0 1.000 asks\n",
+            "    1        1           0    0 1.000 constraints\n",
+            "    4        4           0    0 1.000 identifiers\n",
+            "    1        1           0    0 1.000 errors\n",
+            "    1        1           0    0 1.000 commands\n",
+            "    8        8           0    0 1.000 fidelity\n",
+        ))
+        .run();
+}
+
+#[test]
+fn one_of_them_may_be_stdin() {
+    let table = score().args(files()).stdout_any().run().stdout;
+    score()
+        .args(["-", "after.jsonl"])
+        .stdin(BEFORE)
+        .stdout(table.clone())
+        .run();
+    score()
+        .args(["before.jsonl", "-"])
+        .stdin(AFTER)
+        .stdout(table)
+        .run();
+    score()
+        .args(["-", "-"])
+        .stderr("ctx-score: stdin (-) is named twice; name it once\n")
+        .code(2)
+        .run();
+}
+
+#[test]
+fn items_are_listed_by_standing() {
+    let list = |standing: &str, lines: &str| {
+        score()
+            .args(["--list", standing])
+            .args(files())
+            .stdout(lines)
+            .run();
+    };
+    list("lost", LOST);
+    list("retained", RETAINED);
+    list("recoverable", "");
+}
+
+#[test]
+fn json_has_every_class() {
+    score().args(["--json"]).args(files()).stdout(concat!(
+            r#"{"before":"before.jsonl","after":"after.jsonl","fidelity":0.7214,"classes":{"#,
+            r#""asks":{"weight":3.0,"total":1,"retained":1,"recoverable":0,"saved":0,"lost":0,"retired":0,"score":1.0},"#,
+            r#""constraints":{"weight":3.0,"total":1,"retained":1,"recoverable":0,"saved":0,"lost":0,"retired":0,"score":1.0},"#,
+            r#""decisions":{"weight":2.0,"total":0,"retained":0,"recoverable":0,"saved":0,"lost":0,"retired":0,"score":null},"#,
+            r#""open":{"weight":2.0,"total":0,"retained":0,"recoverable":0,"saved":0,"lost":0,"retired":0,"score":null},"#,
+            r#""identifiers":{"weight":2.0,"total":4,"retained":2,"recoverable":0,"saved":0,"lost":2,"retired":0,"score":0.6069},"#,
+            r#""errors":{"weight":1.0,"total":1,"retained":0,"recoverable":0,"saved":0,"lost":1,"retired":0,"score":0.0},"#,
+            r#""files":{"weight":1.0,"total":0,"retained":0,"recoverable":0,"saved":0,"lost":0,"retired":0,"score":null},"#,
+            r#""commands":{"weight":1.0,"total":1,"retained":0,"recoverable":0,"saved":0,"lost":1,"retired":0,"score":0.0}},"#,
+            r#""future":null}"#,
+            "\n",
+        )).run();
+}
+
+#[test]
+fn under_the_minimum_is_no() {
+    score()
+        .args(["--min", "0.5"])
+        .args(files())
+        .stdout_any()
+        .run();
+    score()
+        .args(["--min", "0.9"])
+        .args(files())
+        .stdout(TABLE)
+        .stderr("ctx-score: warning: the fidelity of 0.721 is under 0.9\n")
+        .code(1)
+        .run();
+    score()
+        .args(["--min", "1.5"])
+        .args(files())
+        .stderr_has("expected a number from 0 to 1")
+        .code(2)
+        .run();
+}
+
+#[test]
+fn what_was_needed_later_is_scored_too() {
+    score()
+        .file("full.jsonl", full())
+        .args(files())
+        .args(["--future", "full.jsonl", "--budget", "30"])
+        .stdout(format!(
+            "{TABLE}\n{}",
+            concat!(
+                "needed kept  share measure\n",
+                "     2    1  50.0% A_must\n",
+                "     2    1  50.0% A_ctx\n",
+                "     1    1 100.0% A_ctxfar\n",
+            )
+        ))
+        .run();
+    score()
+        .file("full.jsonl", full())
+        .args(["--json"])
+        .args(files())
+        .args(["--future", "full.jsonl"])
+        .stdout_has(concat!(
+            r#""future":{"A_must":{"needed":2,"kept":1,"share":0.5},"#,
+            r#""A_ctx":{"needed":2,"kept":1,"share":0.5},"#,
+            r#""A_ctxfar":{"needed":0,"kept":0,"share":null}}"#,
+        ))
+        .run();
+}
+
+#[test]
+fn full_must_begin_with_before() {
+    let other = full().replace("kitchen", "garden");
+    score()
+        .file("full.jsonl", other)
+        .args(files())
+        .args(["--future", "full.jsonl"])
+        .stderr("ctx-score: full.jsonl:2: the session does not begin with the messages of BEFORE; FULL is the session that BEFORE was cut from, before any compaction\n")
+        .code(2)
+        .run();
+    score()
+        .args(files())
+        .args(["--future", "after.jsonl"])
+        .stderr("ctx-score: after.jsonl:2: the session does not begin with the messages of BEFORE; FULL is the session that BEFORE was cut from, before any compaction\n")
+        .code(2)
+        .run();
+}
+
+#[test]
+fn what_a_handle_names_is_recoverable() {
+    let recoverable = |hash: &str, lines: &str| {
+        let text = format!("closed\\n⟦ctx:{hash} 29 bytes 9 tokens⟧");
+        score()
+            .file(
+                "cut.jsonl",
+                format!(r#"{{"role":"user","content":"{text}"}}"#),
+            )
+            .args(["--list", "recoverable", "before.jsonl", "cut.jsonl"])
+            .stdout(lines)
+            .run();
+    };
+    // That of the result.
+    recoverable(
+        "f201b7be3a87",
+        "identifiers\t4\tpayment_7755\nerrors\t4\tBash: refund W8123: error: payment_7755 is closed\n",
+    );
+    recoverable("0123456789ab", "");
+}
+
+#[test]
+fn what_is_offloaded_is_recoverable_from_the_store() {
+    let long = BEFORE.replace(
+        "is closed",
+        &format!("is closed\\n{}", "more of it\\n".repeat(400)),
+    );
+    let before = Case::new(tool_path("ctx-offload"))
+        .file("long.jsonl", &long)
+        .args([
+            "--store",
+            "store",
+            "-s",
+            "demo",
+            "--min-tokens",
+            "100",
+            "-o",
+            "after.jsonl",
+            "long.jsonl",
+        ])
+        .run();
+    let recoverable = |args: &[&str], lines: &str| {
+        Case::new(CTX_SCORE)
+            .within(before.dir())
+            .args(args.iter().copied())
+            .args(["--list", "recoverable", "long.jsonl", "after.jsonl"])
+            .stdout(lines)
+            .run();
+    };
+    let all = "identifiers\t4\tpayment_7755\nerrors\t4\tBash: refund W8123: error: payment_7755 is closed\n";
+    recoverable(&["--store", "store"], all);
+    recoverable(&["--store", "store", "-s", "demo"], all);
+    recoverable(&["--store", "store", "-s", "other"], "");
+    recoverable(&[], "");
+}
+
+#[test]
+fn a_snapshot_saves_what_is_nowhere_else() {
+    let saved = Case::new(tool_path("ctx-snapshot"))
+        .file("before.jsonl", BEFORE)
+        .file("after.jsonl", AFTER)
+        .args(["--store", "store", "-s", "demo", "before.jsonl"])
+        .stdout_any()
+        .run();
+    let lost = |session: &str, lines: &str| {
+        Case::new(CTX_SCORE)
+            .within(saved.dir())
+            .args(["--store", "store", "-s", session, "--list", "lost"])
+            .args(files())
+            .stdout(lines)
+            .run();
+    };
+    lost("demo", "");
+    lost("other", LOST);
+    // Through a pipe its bytes are the same.
+    Case::new(CTX_SCORE)
+        .within(saved.dir())
+        .args(["--store", "store", "--list", "lost", "-", "after.jsonl"])
+        .stdin(BEFORE)
+        .stdout("")
+        .run();
+}
+
+#[test]
+fn input_that_is_no_session_is_refused() {
+    score()
+        .file("odd.jsonl", "{\"a\":1}\n{\"b\":2}\n")
+        .args(["odd.jsonl", "after.jsonl"])
+        .stderr("ctx-score: odd.jsonl:1: the format is not known; --dialect names it\n")
+        .code(2)
+        .run();
+    score()
+        .args(["missing.jsonl", "after.jsonl"])
+        .stderr_has("missing.jsonl: cannot read")
+        .code(2)
+        .run();
+    score()
+        .file("empty.jsonl", "")
+        .args(["empty.jsonl", "empty.jsonl"])
+        .stdout("total retained recoverable lost score class\n    0        0           0    0 1.000 fidelity\n")
+        .run();
+}
+
+#[test]
+fn dialects_may_differ() {
+    let after = r#"{"role":"user","content":"go on"}
+{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"refund","input":{"payment":"payment_7755"}}]}
+{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"W8123 refunded"}]}
+"#;
+    score()
+        .file("anthropic.jsonl", after)
+        .args(["--list", "retained", "before.jsonl", "anthropic.jsonl"])
+        .stdout("identifiers\t3\tW8123\nidentifiers\t4\tpayment_7755\n")
+        .run();
+}
