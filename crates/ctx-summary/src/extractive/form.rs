@@ -98,18 +98,18 @@ pub(crate) fn item_of(kind: Kind, line: &str) -> Option<Item> {
                 Some(path) => (path, true),
                 None => (text.strip_prefix(READ).unwrap_or(text), false),
             };
-            item.text = path.to_owned();
+            path.clone_into(&mut item.text);
             item.changed = changed;
         }
         Kind::Error => {
             if let Some(text) = text.strip_suffix(MENDED) {
-                item.text = text.to_owned();
+                text.clone_into(&mut item.text);
                 item.state = State::Done;
             }
         }
         Kind::Command => {
             if let Some(text) = text.strip_suffix(FAILED) {
-                item.text = text.to_owned();
+                text.clone_into(&mut item.text);
                 item.changed = false;
             }
         }

@@ -128,7 +128,7 @@ fn tasks(call: &Call<'_>) -> Option<Vec<Task>> {
                 status = Some(matches!(
                     leaf.value.as_str(),
                     "completed" | "done" | "cancelled"
-                ))
+                ));
             }
             _ => {}
         }

@@ -112,9 +112,8 @@ impl Facts {
         z += flag(self.in_first_request, 0.9) + flag(self.by_user && self.by_tool, 0.25);
         z += flag(self.by_tool, -0.4) + flag(self.by_user, -0.2) + flag(self.count == 1, -0.5);
         z += match self.shape {
-            Shape::Code => 1.9,
             Shape::Keyed => 2.8,
-            Shape::Date => 1.9,
+            Shape::Code | Shape::Date => 1.9,
             Shape::Name => 0.4,
             Shape::Term => -0.8,
             _ => 0.0,

@@ -231,10 +231,11 @@ fn is_date(run: &[u8]) -> bool {
 /// A slash between names; `and/or` is prose, so a slash at the start, a second
 /// one, or a dot, digit or underscore is wanted.
 fn is_path(run: &[u8]) -> bool {
-    let slashes = run.iter().filter(|b| **b == b'/').count();
+    let mut slashes = run.iter().filter(|b| **b == b'/');
+    let (slash, more) = (slashes.next().is_some(), slashes.next().is_some());
     let named = run.iter().any(|b| is_word(*b));
     let marked = run.iter().any(|b| b"._0123456789".contains(b));
-    named && slashes > 0 && (slashes > 1 || marked || matches!(run[0], b'/' | b'~'))
+    named && slash && (more || marked || matches!(run[0], b'/' | b'~'))
 }
 
 /// A name, a dot, and a known extension.

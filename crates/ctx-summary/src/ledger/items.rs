@@ -15,7 +15,7 @@ const LOOKED_BACK: usize = 200;
 /// All items.
 #[derive(Debug, Default)]
 pub(super) struct Items {
-    items: Vec<Item>,
+    list: Vec<Item>,
     places: HashMap<(Kind, String), usize>,
     /// The last error of what is not mended yet, by what failed.
     failing: HashMap<String, usize>,
@@ -28,7 +28,7 @@ pub(super) struct Items {
 
 impl Items {
     pub(super) fn all(&self) -> &[Item] {
-        &self.items
+        &self.list
     }
 
     /// Items of a kind that left because there were too many.
@@ -39,9 +39,9 @@ impl Items {
     /// An item of an earlier summary.
     pub(super) fn carry(&mut self, item: Item) {
         let is_error = item.kind == Kind::Error && item.state == State::Current;
-        let at = self.items.len();
+        let at = self.list.len();
         self.add(item);
-        if is_error && self.items.len() > at {
+        if is_error && self.list.len() > at {
             self.carried_errors.push(at);
         }
     }
@@ -57,7 +57,7 @@ impl Items {
         }
         let key = (item.kind, item.text.clone());
         if let Some(at) = self.places.get(&key) {
-            let known = &mut self.items[*at];
+            let known = &mut self.list[*at];
             known.state = item.state;
             known.changed = match item.kind {
                 Kind::File => known.changed || item.changed,
@@ -69,12 +69,12 @@ impl Items {
         if self.counts[item.kind as usize] > MOST {
             self.crowd_out(item.kind);
         }
-        self.places.insert(key, self.items.len());
-        self.items.push(item);
+        self.places.insert(key, self.list.len());
+        self.list.push(item);
     }
 
     fn supersede(&mut self, later: &Item) {
-        let decisions = self.items.iter_mut().rev();
+        let decisions = self.list.iter_mut().rev();
         let decisions = decisions.filter(|item| item.kind == Kind::Decision);
         for earlier in decisions.take(LOOKED_BACK) {
             if earlier.state == State::Current
@@ -89,7 +89,7 @@ impl Items {
     /// A new list of tasks takes the place of the one before.
     pub(super) fn tasks(&mut self, tasks: Vec<Task>, line: u64) {
         let names: Vec<&str> = tasks.iter().map(|task| task.text.as_str()).collect();
-        for item in &mut self.items {
+        for item in &mut self.list {
             let gone =
                 item.kind == Kind::Open && item.changed && !names.contains(&item.text.as_str());
             if gone && item.state == State::Current {
@@ -126,7 +126,7 @@ impl Items {
         if let Some(before) = at.and_then(|at| self.failing.insert(subject.to_owned(), at)) {
             // The same thing, with another error now.
             if Some(before) != at {
-                self.items[before].state = State::Superseded;
+                self.list[before].state = State::Superseded;
             }
         }
     }
@@ -134,10 +134,10 @@ impl Items {
     /// `subject` went well: its last error is mended.
     pub(super) fn succeeded(&mut self, subject: &str) {
         if let Some(at) = self.failing.remove(subject) {
-            self.items[at].state = State::Done;
+            self.list[at].state = State::Done;
         }
         // An earlier summary has what failed and the error in one line.
-        let items = &mut self.items;
+        let items = &mut self.list;
         self.carried_errors.retain(|at| {
             let text = &items[*at].text;
             let mended = text
@@ -152,9 +152,9 @@ impl Items {
 
     fn crowd_out(&mut self, kind: Kind) {
         let mut half = MOST / 2;
-        let before = self.items.len();
+        let before = self.list.len();
         for settled_only in [true, false] {
-            self.items.retain(|item| {
+            self.list.retain(|item| {
                 let goes = half > 0
                     && item.kind == kind
                     && (item.state != State::Current || !settled_only);
@@ -162,9 +162,9 @@ impl Items {
                 !goes
             });
         }
-        self.crowded_out[kind as usize] += before - self.items.len();
-        self.counts[kind as usize] -= before - self.items.len();
-        self.places = (self.items.iter().enumerate())
+        self.crowded_out[kind as usize] += before - self.list.len();
+        self.counts[kind as usize] -= before - self.list.len();
+        self.places = (self.list.iter().enumerate())
             .map(|(at, item)| ((item.kind, item.text.clone()), at))
             .collect();
         // Rare, and an error that is not seen to be mended stays listed.

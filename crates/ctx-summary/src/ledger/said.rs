@@ -49,8 +49,8 @@ pub(super) fn read(text: &str, role: Role, mut found: impl FnMut(Kind, &str)) {
         asks(text, &sentences, &mut found);
         for sentence in &sentences {
             let wish = || rules::find(ctx_memory::Kind::Preference, sentence, role).is_some();
-            let rule = CONSTRAINT.is_match(sentence) && !NO_CONSTRAINT.is_match(sentence);
-            if rule || wish() {
+            let forbids = CONSTRAINT.is_match(sentence) && !NO_CONSTRAINT.is_match(sentence);
+            if forbids || wish() {
                 found(Kind::Constraint, sentence);
             }
         }
