@@ -124,7 +124,7 @@ fn with_room_the_tenth_summary_has_all_of_the_first() {
 
 #[test]
 fn without_room_what_is_left_out_is_counted() {
-    let summaries = generations(10, 600);
+    let summaries = generations(10, 1_000);
     assert!(summaries[9].contains("⟦left out: "), "{}", summaries[9]);
     // What the session is about, and the latest.
     assert!(

@@ -372,7 +372,9 @@ fn a_model_writes_within_the_budget() {
     let long = format!("## 任务目标\n{}", sentences(0, 90));
     let server = Server::new([said(&long), said(&long), said(&long)]);
     let done = asking(&server, 1_000)
-        .stderr_has("the answer is longer than what the budget leaves for it; the extractive summary is taken\n")
+        .stderr_has(
+            "the answer is longer than the budget leaves for it; the extractive summary is taken\n",
+        )
         .run();
     let after = String::from_utf8(done.stdout).expect("UTF-8");
     assert!(tokens(after, "chat") <= 1_000);
