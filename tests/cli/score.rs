@@ -325,7 +325,8 @@ fn a_compaction_counts_what_survives_on_request() {
     for number in 0..30 {
         let text = format!("{ask} Step {number}. {}", "word ".repeat(60));
         for role in ["user", "assistant"] {
-            session.push_str(&format!("{{\"role\":\"{role}\",\"content\":\"{text}\"}}\n"));
+            let line = format!("{{\"role\":\"{role}\",\"content\":\"{text}\"}}\n");
+            session.push_str(&line);
         }
     }
     let compact = |args: &[&str]| {

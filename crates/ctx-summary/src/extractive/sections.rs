@@ -14,9 +14,8 @@ fn share(kind: Kind, limit: u64) -> u64 {
     match kind {
         Kind::Ask if little => 8,
         Kind::Ask => 16,
-        Kind::Constraint if little => 3,
+        Kind::Constraint | Kind::Decision | Kind::Open if little => 3,
         Kind::Constraint => 6,
-        Kind::Decision | Kind::Open if little => 3,
         Kind::Decision | Kind::Open | Kind::Error | Kind::File => 4,
         Kind::Command => 1,
     }
