@@ -20,6 +20,8 @@ const CITATION: u64 = 8;
 const TELLS_LEFT_OUT: u64 = 300;
 /// Behind a model's summary the sections of items get so many times their share.
 const ITEMS_FIRST: u64 = 3;
+/// Tokens of the last line, at most.
+const CLOSING: u64 = 60;
 /// Sections grow up to so many times their share where the rest needs less.
 const MOST_WEIGHT: u64 = 16;
 
@@ -77,7 +79,7 @@ impl<'l> Draft<'l> {
         counter: &'l dyn TokenCounter,
     ) -> Self {
         let room = limit.saturating_sub(counter.count(head));
-        let sections = Sections::of(items, room * weight, counter);
+        let sections = Sections::of(items, room * weight, room.saturating_sub(CLOSING), counter);
         let mut counts = sections.left_out;
         let lacks_items = counts.iter().any(|(_, count)| *count > 0);
         ledger.add_left_out(&mut counts);

@@ -47,7 +47,7 @@ pub fn completed(ledger: &Ledger, summary: &str, limit: u64, counter: &dyn Token
 pub fn must_keep(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> String {
     let items: Vec<&Item> = ledger.items().iter().collect();
     let share = limit * 100 / SECTIONS_SHARE;
-    Sections::of(&items, share, counter)
+    Sections::of(&items, share, limit, counter)
         .text
         .trim_end()
         .to_owned()

@@ -37,19 +37,33 @@ pub(super) struct Sections {
 }
 
 impl Sections {
-    pub(super) fn of(items: &[&Item], limit: u64, counter: &dyn TokenCounter) -> Self {
+    /// `limit` is what the shares are of; all sections together have at most `most`
+    /// tokens.
+    pub(super) fn of(
+        items: &[&Item],
+        limit: u64,
+        mut most: u64,
+        counter: &dyn TokenCounter,
+    ) -> Self {
         let mut text = String::new();
         let mut left_out = Vec::new();
         for kind in Kind::ALL {
             let ranked = ranked(items, kind);
-            let chosen = choose(&ranked, limit, limit * share(kind, limit) / 100, counter);
+            let chosen = choose(
+                &ranked,
+                limit,
+                (limit * share(kind, limit) / 100).min(most),
+                counter,
+            );
             left_out.push((kind, ranked.len() - chosen.len()));
             if chosen.is_empty() {
                 continue;
             }
             text.push_str(heading(kind));
             text.push('\n');
+            most = most.saturating_sub(counter.count(heading(kind)) + 1);
             for (_, line) in chosen {
+                most = most.saturating_sub(counter.count(&line) + 1);
                 text.push_str(&line);
                 text.push('\n');
             }

@@ -52,9 +52,7 @@ impl Node {
             }
         }
     }
-}
 
-impl Node {
     fn keys(&self, found: &mut Vec<String>) {
         match self {
             Self::Leaf(_) => {}

@@ -68,7 +68,8 @@ pub struct Item {
     pub line: u64,
     /// How it stands.
     pub state: State,
-    /// Of a file: whether it was changed; of a command: whether it went well.
+    /// Of a file: whether it was changed; of a command: whether it went well; of an
+    /// open item: whether a list of tasks has it, so that the next list decides.
     pub changed: bool,
 }
 
