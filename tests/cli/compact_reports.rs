@@ -5,7 +5,7 @@ use ctx_testkit::{Case, Finished};
 
 use crate::compact::{CTX_COMPACT, messages};
 
-fn run(session: &str, args: &[&str]) -> Finished {
+pub(crate) fn run(session: &str, args: &[&str]) -> Finished {
     Case::new(CTX_COMPACT)
         .file("s.jsonl", session)
         .args(["-q", "-s", "demo"])
@@ -14,7 +14,7 @@ fn run(session: &str, args: &[&str]) -> Finished {
         .run()
 }
 
-fn after(done: &Finished) -> String {
+pub(crate) fn after(done: &Finished) -> String {
     String::from_utf8(done.read("s.jsonl")).expect("UTF-8")
 }
 

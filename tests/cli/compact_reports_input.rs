@@ -3,22 +3,10 @@
 
 use std::fmt::Write as _;
 
-use ctx_testkit::{Case, Finished};
+use ctx_testkit::Case;
 
 use crate::compact::{CTX_COMPACT, messages};
-
-fn run(session: &str, args: &[&str]) -> Finished {
-    Case::new(CTX_COMPACT)
-        .file("s.jsonl", session)
-        .args(["-q", "-s", "demo"])
-        .args(args.iter().copied())
-        .args(["s.jsonl"])
-        .run()
-}
-
-fn after(done: &Finished) -> String {
-    String::from_utf8(done.read("s.jsonl")).expect("UTF-8")
-}
+use crate::compact_reports::{after, run};
 
 fn call(id: &str, arguments: &str) -> String {
     let arguments = serde_json::to_string(arguments).expect("a string");

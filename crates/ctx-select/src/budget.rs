@@ -95,11 +95,18 @@ pub struct TooSmall {
 /// A summary with less says nothing.
 pub const LEAST_SUMMARY: u64 = 24;
 
+impl Budget {
+    /// Whether all of it may stay as it is.
+    pub fn holds(&self, entries: &[Entry]) -> bool {
+        let all: u64 = entries.iter().map(|entry| entry.tokens).sum();
+        // Without a message there is nothing to sum up.
+        all == 0 || self.frame + all <= self.tokens
+    }
+}
+
 /// Decides what stays.
 pub fn decide(entries: &[Entry], budget: &Budget) -> Result<Decision, TooSmall> {
-    let all: u64 = entries.iter().map(|entry| entry.tokens).sum();
-    // Without a message there is nothing to sum up.
-    if all == 0 || budget.frame + all <= budget.tokens {
+    if budget.holds(entries) {
         return Ok(Decision {
             verdicts: vec![Verdict::Keep; entries.len()],
             latest_request_is_old: false,

@@ -26,7 +26,9 @@ use crate::store::{StoreArgs, failure, session_id};
 use crate::tagged::ended_early;
 pub(crate) use budget::{Asked, Refused};
 pub(crate) use llm::{LlmArgs, OnFailure};
+use old::OldZone;
 use stream::Done;
+use writer::Written;
 pub(crate) use writer::{Offline, Writer};
 
 /// Replace the old zone of a session by one message that sums it up
@@ -160,6 +162,17 @@ pub(crate) enum SummaryRole {
 }
 
 impl Said {
+    /// That `written` stands in the place of `old`.
+    fn of(old: &OldZone, written: Written) -> Self {
+        Self {
+            messages: old.messages,
+            earlier: old.earlier_messages,
+            text: written.text,
+            failed_check: written.failed_check,
+            mends: written.mends,
+        }
+    }
+
     /// Whether nothing new was summed up.
     pub(crate) fn is_only_earlier(&self) -> bool {
         self.messages == self.earlier

@@ -43,6 +43,21 @@ pub(super) struct Place {
     pub(super) role: Role,
 }
 
+impl Place {
+    /// At `record`, the first one that is old.
+    pub(super) fn at(
+        record: &Record<'_>,
+        dialect: &dyn Dialect,
+        plan: &Plan,
+        checks: Option<&mut Checks>,
+    ) -> Self {
+        Self {
+            line_end: record.line_end().to_vec(),
+            role: checks.map_or(plan.role, |checks| checks.summary(dialect, plan.role)),
+        }
+    }
+}
+
 /// The output, complete and checked.
 pub(super) struct Done {
     pub(super) spool: Spool,
@@ -121,11 +136,7 @@ impl<'p> Stream<'p> {
         };
         let plan = self.plan;
         if self.place.is_none() {
-            let checks = self.checks.as_mut();
-            self.place = Some(Place {
-                line_end: record.line_end().to_vec(),
-                role: checks.map_or(plan.role, |checks| checks.summary(dialect, plan.role)),
-            });
+            self.place = Some(Place::at(record, dialect, plan, self.checks.as_mut()));
         }
         let object = record.whole_object();
         match object.and_then(|object| Some((object, dialect.message(object)?))) {
@@ -176,13 +187,7 @@ impl<'p> Stream<'p> {
             before: self.before,
             summary,
             behind: self.behind,
-            said: Some(Said {
-                messages: self.old.messages,
-                earlier: self.old.earlier_messages,
-                text: written.text,
-                failed_check: written.failed_check,
-                mends: written.mends,
-            }),
+            said: Some(Said::of(&self.old, written)),
         })
     }
 }

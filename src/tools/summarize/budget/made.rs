@@ -106,11 +106,8 @@ impl<'p> Made<'p> {
             return;
         };
         if self.place.is_none() {
-            let (plan, checks) = (self.plan, self.checks.as_mut());
-            self.place = Some(Place {
-                line_end: record.line_end().to_vec(),
-                role: checks.map_or(plan.role, |checks| checks.summary(dialect, plan.role)),
-            });
+            let checks = self.checks.as_mut();
+            self.place = Some(Place::at(record, dialect, self.plan, checks));
         }
         let object = record.whole_object();
         if let Some((object, message)) = object.and_then(|o| Some((o, dialect.message(o)?))) {
@@ -148,7 +145,7 @@ impl<'p> Made<'p> {
             return Ok(Done::plain(self.spool, self.before));
         };
         self.old.ledger = self.ledger.take();
-        let (text, record) = self.summary(dialect, place.role, budget, io)?;
+        let (written, record) = self.summary(dialect, place.role, budget, io)?;
         let mut summary = record.into_bytes();
         summary.extend_from_slice(&place.line_end);
         Ok(Done {
@@ -156,13 +153,7 @@ impl<'p> Made<'p> {
             before: self.before,
             summary,
             behind: self.behind,
-            said: Some(Said {
-                messages: self.old.messages,
-                earlier: self.old.earlier_messages,
-                text: text.text,
-                failed_check: text.failed_check,
-                mends: text.mends,
-            }),
+            said: Some(Said::of(&self.old, written)),
         })
     }
 

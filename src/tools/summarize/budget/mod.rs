@@ -255,11 +255,15 @@ impl<'p> Budgeted<'p> {
     pub(super) fn finish(mut self, io: &mut Io) -> Result<Shared, Refused> {
         self.splitter.finish();
         self.group();
-        let budget = Budget {
+        let mut budget = Budget {
             tokens: self.asked.tokens,
             frame: PRIMING,
-            tail: self.tail(),
+            tail: TAIL,
         };
+        // The share costs the writing of a summary, and decides nothing where all fits.
+        if !budget.holds(&self.entries) {
+            budget.tail = self.tail();
+        }
         let decision = decide(&self.entries, &budget);
         let decision = decision.map_err(Refused::TooSmall)?;
         if decision.latest_request_is_old {
