@@ -1,6 +1,5 @@
 //! The words beside an identifier: without them nobody knows what it is.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
 /// So many bytes to each side are looked at: about a dozen words.
@@ -21,6 +20,8 @@ const STOP: &[&str] = &[
     "such", "than", "that", "their", "them", "then", "there", "these", "they", "this", "those", "time", "very", "want",
     "were", "what", "when", "where", "which", "while", "will", "with", "would", "your",
 ];
+
+const LONGEST_STOP: usize = 6;
 
 /// The words of one text, with their places.
 pub(crate) struct Words<'t> {
@@ -59,19 +60,19 @@ impl<'t> Words<'t> {
         let holds = |word: &&Range<usize>| word.start < place.end && place.start < word.end;
         let inside: usize = self.places.iter().filter(holds).map(around).sum();
         let inside = u8::try_from(inside).unwrap_or(ENOUGH).min(ENOUGH);
-        let mut different: HashSet<&str> = HashSet::new();
-        for word in &self.places[near..] {
-            if word.end > place.end + SPAN {
-                break;
-            }
-            if word.end <= place.start || word.start >= place.end {
-                different.insert(&self.text[word.clone()]);
-                if different.len() + usize::from(inside) >= usize::from(ENOUGH) {
-                    return ENOUGH;
-                }
-            }
+        let within = |word: &&Range<usize>| word.end <= place.end + SPAN;
+        let mut others = self.places[near..]
+            .iter()
+            .take_while(within)
+            .filter(|word| word.end <= place.start || word.start >= place.end)
+            .map(|word| &self.text[word.clone()]);
+        let Some(first) = others.next() else {
+            return inside;
+        };
+        if inside + 1 >= ENOUGH || others.any(|word| word != first) {
+            return ENOUGH;
         }
-        u8::from(!different.is_empty()) + inside
+        inside + 1
     }
 }
 
@@ -125,15 +126,23 @@ fn is_context(text: &str, range: Range<usize>) -> bool {
             .get(range.end + 1)
             .is_some_and(u8::is_ascii_alphanumeric);
     let glued = joined(before) || before == Some(b'.') || joined(after) || dotted;
-    !glued
-        && STOP
-            .binary_search(&text[range].to_ascii_lowercase().as_str())
-            .is_err()
+    !glued && !is_stop(word)
+}
+
+fn is_stop(word: &[u8]) -> bool {
+    let mut lower = [0; LONGEST_STOP];
+    let Some(lower) = lower.get_mut(..word.len()) else {
+        return false;
+    };
+    lower.copy_from_slice(word);
+    lower.make_ascii_lowercase();
+    STOP.binary_search_by(|stop| stop.as_bytes().cmp(lower))
+        .is_ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{STOP, Words};
+    use super::{LONGEST_STOP, STOP, Words};
 
     fn beside(text: &str, identifier: &str) -> u8 {
         let at = text.find(identifier).expect("it is there");
@@ -143,6 +152,7 @@ mod tests {
     #[test]
     fn stop_words_are_in_order() {
         assert!(STOP.is_sorted());
+        assert_eq!(STOP.iter().map(|word| word.len()).max(), Some(LONGEST_STOP));
     }
 
     #[test]

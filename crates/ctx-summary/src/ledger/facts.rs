@@ -62,9 +62,10 @@ impl Facts {
         }
     }
 
-    /// It stands in the current message.
-    pub(super) fn seen(&mut self, origin: Origin, shape: Shape, now: Now) {
-        if self.last != now.messages {
+    /// It stands in the current message; whether for the first time.
+    pub(super) fn seen(&mut self, origin: Origin, shape: Shape, now: Now) -> bool {
+        let is_first = self.last != now.messages;
+        if is_first {
             self.count += 1;
             self.last = now.messages;
         }
@@ -85,6 +86,7 @@ impl Facts {
                 }
             }
         }
+        is_first
     }
 
     /// The message that holds it has so many different ones.

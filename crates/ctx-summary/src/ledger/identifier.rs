@@ -126,6 +126,10 @@ fn trimmed(run: &[u8]) -> usize {
 
 fn classify(bytes: &[u8], range: Range<usize>, found: &mut impl FnMut(Range<usize>, Shape)) {
     let run = &bytes[range.clone()];
+    // Most runs are plain words.
+    if run[1..].iter().all(u8::is_ascii_lowercase) && run[0].is_ascii_alphabetic() {
+        return;
+    }
     if is_number(run) {
         let shape = if is_date(run) {
             Shape::Date
@@ -243,7 +247,7 @@ fn is_file(run: &[u8]) -> bool {
     let Some(dot) = run.iter().rposition(|b| *b == b'.') else {
         return false;
     };
-    dot > 0 && EXTENSIONS.contains(&&run[dot + 1..])
+    dot > 0 && EXTENSIONS.binary_search(&&run[dot + 1..]).is_ok()
 }
 
 #[rustfmt::skip]
@@ -260,19 +264,14 @@ const EXTENSIONS: &[&[u8]] = &[
 fn parts(
     run: &[u8],
     start: usize,
-    separator: fn(u8) -> bool,
+    separator: impl Fn(u8) -> bool,
 ) -> impl Iterator<Item = Range<usize>> {
-    let mut parts = Vec::new();
-    let mut begin = 0;
-    for at in 0..=run.len() {
-        if run.get(at).is_none_or(|b| separator(*b)) {
-            if at > begin {
-                parts.push(start + begin..start + at);
-            }
-            begin = at + 1;
-        }
-    }
-    parts.into_iter()
+    let mut begin = start;
+    run.split(move |b| separator(*b)).filter_map(move |part| {
+        let range = begin..begin + part.len();
+        begin = range.end + 1;
+        (!part.is_empty()).then_some(range)
+    })
 }
 
 #[cfg(test)]
@@ -284,6 +283,11 @@ mod tests {
         let mut found = Vec::new();
         scan(text, |range, shape| found.push((&text[range], shape)));
         found
+    }
+
+    #[test]
+    fn extensions_are_in_order() {
+        assert!(super::EXTENSIONS.is_sorted());
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub(crate) struct Index {
     pub(super) seen: HashSet<u64>,
     now: Now,
     /// The identifiers of the current message.
-    pub(super) current: HashSet<Id>,
+    pub(super) current: Vec<Id>,
     /// The line of the current message.
     line: u64,
 }
@@ -84,7 +84,7 @@ impl Index {
     /// The message ends.
     pub(crate) fn end(&mut self) {
         let crowd = self.current.len();
-        for id in self.current.drain() {
+        for id in self.current.drain(..) {
             self.facts[id as usize].crowded(crowd);
             self.lines[id as usize] = self.line;
         }
@@ -115,15 +115,14 @@ impl Index {
     pub(crate) fn add_segment(&mut self, text: &str, line: u64, origin: Origin, quotable: bool) {
         let now = self.now;
         let first_mark = self.marks.len();
-        let words = Words::of(text);
+        let mut words = None;
         scan(
             text,
             matches!(origin, Origin::User | Origin::Said),
             |range, shape| {
                 let id = self.id(&text[range.clone()], shape, now);
-                self.facts[id as usize].seen(origin, shape, now);
-                self.current.insert(id);
-                let words = words.beside(&range);
+                self.saw(id, origin, shape, now);
+                let words = words.get_or_insert_with(|| Words::of(text)).beside(&range);
                 let known = self.marks[first_mark..]
                     .iter_mut()
                     .find(|mark| mark.id == id);
@@ -154,8 +153,14 @@ impl Index {
     pub(crate) fn add_argument(&mut self, text: &str) {
         let now = self.now;
         let id = self.id(text, Shape::Argument, now);
-        self.facts[id as usize].seen(Origin::Call, Shape::Argument, now);
-        self.current.insert(id);
+        self.saw(id, Origin::Call, Shape::Argument, now);
+    }
+
+    /// An identifier stands in the current message.
+    fn saw(&mut self, id: Id, origin: Origin, shape: Shape, now: Now) {
+        if self.facts[id as usize].seen(origin, shape, now) {
+            self.current.push(id);
+        }
     }
 
     fn id(&mut self, name: &str, shape: Shape, now: Now) -> Id {
@@ -231,9 +236,10 @@ impl Index {
     pub(crate) fn tell_in(&self, text: &str, told: &mut [u8]) {
         for range in segments(text) {
             let text = &text[range];
-            let words = Words::of(text);
+            let mut words = None;
             scan(text, true, |range, _| {
                 if let Some(id) = self.ids.get(&text[range.clone()]) {
+                    let words = words.get_or_insert_with(|| Words::of(text));
                     let known = &mut told[*id as usize];
                     *known = (*known).max(1 + words.beside(&range));
                 }

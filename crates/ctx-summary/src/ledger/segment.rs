@@ -66,6 +66,10 @@ enum Cut {
 /// Where the first segment of a line ends: at the last of the best places in the
 /// second half of what may be in one.
 fn end_of_first(line: &str) -> usize {
+    // No character has more columns than bytes.
+    if line.len() <= WIDEST {
+        return line.len();
+    }
     let mut width = 0;
     let mut best: Option<(Cut, usize)> = None;
     let mut chars = line.char_indices().peekable();

@@ -89,9 +89,8 @@ impl Index {
         for mark in &mut self.marks {
             mark.id = new_ids[&mark.id];
         }
-        let renumber = |ids: &HashSet<Id>| ids.iter().map(|id| new_ids[id]).collect();
-        self.given = renumber(&self.given);
-        self.current = renumber(&self.current);
+        self.given = self.given.iter().map(|id| new_ids[id]).collect();
+        self.current = self.current.iter().map(|id| new_ids[id]).collect();
     }
 }
 

@@ -161,6 +161,10 @@ const LONGEST_NAME: usize = 14;
 
 /// The Chinese name that ends with the character at `at`.
 fn chinese_name(chars: &[(usize, char)], at: usize) -> Option<Range<usize>> {
+    let is_han = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
+    if !is_han(chars[at].1) {
+        return None;
+    }
     let ends = |ending: &str| {
         let length = ending.chars().count();
         let start = (at + 1).checked_sub(length)?;
@@ -168,7 +172,6 @@ fn chinese_name(chars: &[(usize, char)], at: usize) -> Option<Range<usize>> {
         same.then_some(start)
     };
     let ending = ENDINGS.iter().find_map(|ending| ends(ending))?;
-    let is_han = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
     let mut start = ending;
     while start > 0 && at - start < LONGEST_NAME {
         let c = chars[start - 1].1;
