@@ -91,7 +91,7 @@ fn begins(bytes: &[u8], at: usize) -> bool {
 /// The end of the URL at `at`.
 fn url(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = &bytes[at..];
-    if !(rest.starts_with(b"http://") || rest.starts_with(b"https://")) {
+    if rest[0] != b'h' || !(rest.starts_with(b"http://") || rest.starts_with(b"https://")) {
         return None;
     }
     let ends = |b: &u8| b.is_ascii_whitespace() || b"'\"<>)]},`\\|".contains(b) || *b >= 0x80;
@@ -120,7 +120,8 @@ fn run(bytes: &[u8], at: usize) -> usize {
 
 /// Without the punctuation of the sentence around it.
 fn trimmed(run: &[u8]) -> usize {
-    let ends = run.iter().rposition(|b| !b".,;:-+@~".contains(b));
+    let joins = |b: &u8| matches!(b, b'.' | b',' | b';' | b':' | b'-' | b'+' | b'@' | b'~');
+    let ends = run.iter().rposition(|b| !joins(b));
     ends.map_or(0, |last| last + 1)
 }
 

@@ -13,6 +13,7 @@ mod segment;
 mod shrink;
 mod term;
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use ctx_transcript::redact::redact;
@@ -84,8 +85,7 @@ impl Ledger {
     /// A summary of what was before, as [`crate::Recognizer`] finds it. An extractive
     /// one is read back: its items are items again, and its details segments.
     pub fn push_earlier(&mut self, text: &str) {
-        let (clean, secrets) = redact(text);
-        self.redacted += secrets;
+        let clean = self.clean(text);
         self.index.begin(false);
         self.index.at(0);
         match form::read(&clean) {
@@ -157,10 +157,11 @@ impl Ledger {
                     Role::Tool | Role::Function => Origin::Result,
                     _ => Origin::Said,
                 };
+                let clean = self.clean(text);
                 if quotable && matches!(role, Role::User | Role::Assistant) {
-                    self.add_said(text, role, line);
+                    self.add_said(&clean, role, line);
                 }
-                self.add_text(text, line, origin, quotable);
+                self.index.add(&clean, line, origin, quotable);
             }
             Part::Call(call) => {
                 if quotable {
@@ -180,10 +181,9 @@ impl Ledger {
         }
     }
 
-    fn add_said(&mut self, text: &str, role: Role, line: u64) {
-        let (clean, _) = redact(text);
+    fn add_said(&mut self, clean: &str, role: Role, line: u64) {
         let items = &mut self.items;
-        said::read(&clean, role, |kind, text| {
+        said::read(clean, role, |kind, text| {
             items.add(Item {
                 kind,
                 text: text.to_owned(),
@@ -195,9 +195,15 @@ impl Ledger {
     }
 
     fn add_text(&mut self, text: &str, line: u64, origin: Origin, quotable: bool) {
+        let clean = self.clean(text);
+        self.index.add(&clean, line, origin, quotable);
+    }
+
+    /// Without secrets; they are counted.
+    fn clean<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         let (clean, secrets) = redact(text);
         self.redacted += secrets;
-        self.index.add(&clean, line, origin, quotable);
+        clean
     }
 
     /// A call as a line of its own, `Read path: a.rs; limit: 20`; long arguments
@@ -211,8 +217,7 @@ impl Ledger {
         let mut short = call.name.to_string();
         let mut long = Vec::new();
         for leaf in leaves {
-            let (value, secrets) = redact(&leaf.value);
-            self.redacted += secrets;
+            let value = self.clean(&leaf.value);
             if is_value(&value) {
                 self.index.add_argument(&value);
             }
