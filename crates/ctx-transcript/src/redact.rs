@@ -86,8 +86,11 @@ fn secret(text: &str, from: usize, at: usize) -> Option<Range<usize>> {
                 b'B' | b'b' => named::bearer(text, at),
                 _ => None,
             };
-            bearer
-                .or_else(|| keys::prefixed(text, at))
+            // Most words end at once.
+            if bearer.is_some() || !keys::may_begin(&bytes[at..]) {
+                return bearer;
+            }
+            keys::prefixed(text, at)
                 .or_else(|| keys::web_token(text, at))
                 .or_else(|| keys::discord(text, at))
                 .or_else(|| random::alone(text, from, at))

@@ -8,6 +8,15 @@ use super::{has_digit_and_letter, is_word, run};
 /// Random text of 20 characters out of 64 nearly always has such a run.
 const RUN: usize = 12;
 
+/// No key that shows itself, and no random string, is shorter.
+const SHORTEST: usize = 19;
+
+/// Whether a key or a random string may begin here: so many of their characters follow.
+pub(super) fn may_begin(bytes: &[u8]) -> bool {
+    let start = bytes.get(..SHORTEST);
+    start.is_some_and(|start| start.iter().all(|b| is_dashed(*b) || b"./:+=".contains(b)))
+}
+
 /// A key with a known prefix at `at`, where a word starts.
 pub(super) fn prefixed(text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
@@ -201,7 +210,23 @@ pub(super) fn looks_random(value: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::table::{PREFIXES, Rest};
+    use super::{SHORTEST, may_begin};
     use crate::redact::redact;
+
+    #[test]
+    fn no_key_is_too_short_to_be_looked_at() {
+        for (prefix, rest) in PREFIXES {
+            let least = match rest {
+                Rest::Plain(least) | Rest::Dashed(least) | Rest::Path(least) => *least,
+                Rest::Capitals(exact) | Rest::Hex(exact) => *exact,
+                Rest::Dotted(parts) => parts.iter().map(|part| part + 1).sum::<usize>() - 1,
+            };
+            assert!(prefix.len() + least >= SHORTEST, "{prefix}");
+            let key = format!("{prefix}{}", "A".repeat(least));
+            assert!(may_begin(key.as_bytes()), "{prefix}");
+        }
+    }
 
     #[test]
     fn keys_of_vendors_go() {
