@@ -11,7 +11,7 @@ use ctx_select::share::Share;
 use ctx_select::split::{self, Keep, Reason, Splitter};
 use ctx_summary::{Ledger, Place, needed_tokens};
 use ctx_transcript::{
-    Class, Dialect, Message, Object, Outline, Piece, Record, Spool, Zone, ZoneReader,
+    Class, Dialect, Message, Object, Outline, Part, Piece, Record, Spool, Zone, ZoneReader,
 };
 
 use super::Plan;
@@ -206,12 +206,21 @@ impl<'p> Budgeted<'p> {
         } else {
             Kind::Other
         };
-        let of_result = |result: &_| self.counter.result(result).results;
-        let of_call = |call: &ctx_transcript::Call<'_>| self.counter.text(&call.arguments);
+        let mut tokens = self.counter.frame(message);
+        let (mut results, mut arguments) = (Vec::new(), 0);
+        for part in &message.parts {
+            let of_part = self.counter.part(part);
+            match part {
+                Part::Result(_) => results.push(of_part.results),
+                Part::Call(call) => arguments += of_part.calls - self.counter.text(&call.name),
+                _ => {}
+            }
+            tokens += of_part;
+        }
         Entry {
-            tokens: self.counter.message(message).total(),
-            results: message.results().map(of_result).collect(),
-            arguments: message.calls().map(of_call).sum(),
+            tokens: tokens.total(),
+            results,
+            arguments,
             kind,
             ..Entry::default()
         }
