@@ -1,3 +1,5 @@
+complete -c ctx-compact -l score -d 'Score what survives, or do not [default: sessions of up to 64 MiB]' -r -f -a "true\t''
+false\t''"
 complete -c ctx-compact -l preset -d 'Compact by this policy; --show-preset prints it [default: default]' -r
 complete -c ctx-compact -l config -d 'Read a policy from FILE: TOML, or the JSON of a system it comes from' -r -F
 complete -c ctx-compact -l mode -d 'What may be done: `summary_only`, `summary_plus_prune` or `prune_only`' -r -f -a "summary_only\t''
@@ -69,7 +71,6 @@ always\t'Always'
 never\t'Never'"
 complete -c ctx-compact -l if-due -d 'Compact only what is due by a trigger; all else is left alone, exit 0'
 complete -c ctx-compact -l force -d 'Compact whatever the triggers and earlier attempts say'
-complete -c ctx-compact -l score -d 'Score what survives, for --json and the audit log'
 complete -c ctx-compact -s n -l dry-run -d 'Show the zones, what would leave and how small it would get; do nothing'
 complete -c ctx-compact -l json -d 'Print a JSON object a session: outcome, tokens, attempts, summary'
 complete -c ctx-compact -l overflow -d 'Due because the model refused the session: its window was full'

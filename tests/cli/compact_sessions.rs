@@ -64,6 +64,20 @@ fn compact(dir: &Path, preset: &str, mode: &str, args: &[&str]) -> serde_json::V
     serde_json::from_slice(&output.stdout).expect("a JSON object")
 }
 
+/// Whether every record but the summary, and results that were offloaded, is one of
+/// the input's, byte for byte and in its order.
+fn is_kept(output: &[u8], input: &[u8]) -> bool {
+    fn lines(session: &[u8]) -> impl Iterator<Item = &[u8]> {
+        session.split(|byte| *byte == b'\n')
+    }
+    let is_ours = |line: &[u8]| {
+        let line = String::from_utf8_lossy(line);
+        line.contains("\"ctx_summary\"") || line.contains("Tool result is at: ")
+    };
+    let mut input = lines(input);
+    lines(output).all(|line| is_ours(line) || input.any(|record| record == line))
+}
+
 /// One compaction of a whole session, and its rollback; returns the outcome.
 fn check_once(dir: &Path, input: &[u8], preset: &str, mode: &str) -> String {
     let live = dir.join("s.jsonl");
@@ -79,6 +93,9 @@ fn check_once(dir: &Path, input: &[u8], preset: &str, mode: &str) -> String {
         );
         let (before, after) = (offences(input), offences(&output));
         assert!(is_within(&after, &before), "{preset} {mode}: {after:?}");
+        if mode == "summary_only" {
+            assert!(is_kept(&output, input), "{preset}");
+        }
         let undo = Command::new(env!("CARGO_BIN_EXE_ctx-rollback"))
             .args(["-s", "demo", "--undo", "s.jsonl"])
             .current_dir(dir)

@@ -346,14 +346,14 @@ fn a_compaction_counts_what_survives_on_request() {
             .stdout_has("\"outcome\":\"compacted\"")
             .run()
     };
-    let plain = compact(&[]);
+    let plain = compact(&["--score=false"]);
     let log = |done: &ctx_testkit::Finished| {
         String::from_utf8(done.read("store/context/events.jsonl")).expect("UTF-8")
     };
     let json = String::from_utf8_lossy(&plain.stdout).into_owned();
     assert!(!json.contains("survived") && !log(&plain).contains("survived"));
 
-    let scored = compact(&["--score"]);
+    let scored = compact(&[]);
     let report: serde_json::Value = serde_json::from_slice(&scored.stdout).expect("JSON");
     assert_eq!(
         report["survived"]["constraints"],

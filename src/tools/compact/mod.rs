@@ -65,13 +65,19 @@ struct Args {
     /// Compact whatever the triggers and earlier attempts say
     #[arg(long, conflicts_with = "if_due")]
     force: bool,
-    /// Score what survives, for --json and the audit log
+    /// Score what survives, or do not [default: sessions of up to 64 MiB]
     ///
-    /// Adds the keys fidelity and survived (retained, recoverable and lost by class, as
-    /// ctx-score counts them; lost is what only the snapshot has) to --json, and the
-    /// counts to the record in the audit log. Takes more time than the compaction.
-    #[arg(long, conflicts_with = "dry_run")]
-    score: bool,
+    /// The counts (retained, recoverable and lost by class, as ctx-score has them; lost
+    /// is what only the snapshot has) go into the audit log, and as the keys fidelity
+    /// and survived into --json. A second thread does most of it meanwhile.
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        default_missing_value = "true",
+        conflicts_with = "dry_run"
+    )]
+    score: Option<bool>,
     /// Show the zones, what would leave and how small it would get; do nothing
     ///
     /// No model is asked: the summary that is made without one stands for its own.

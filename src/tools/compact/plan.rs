@@ -27,8 +27,8 @@ pub(super) struct Plan {
     pub(super) only_if_due: bool,
     pub(super) force: bool,
     pub(super) dry_run: bool,
-    /// Whether what survives is scored.
-    pub(super) score: bool,
+    /// Whether what survives is scored; by its size when nobody says.
+    pub(super) score: Option<bool>,
     pub(super) counting: Counting,
     /// What the whole context may have afterwards; without it, smaller is enough.
     pub(super) target: Option<u64>,

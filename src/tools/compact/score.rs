@@ -1,7 +1,8 @@
 //! What a compaction keeps, for the audit log and for programs: as ctx-score has it.
 //!
 //! The session is read for its ledger in a thread of its own while it is compacted,
-//! since that takes about as long. A score that cannot be had hinders nothing.
+//! since that takes about as long; a long session is only scored when that is asked
+//! for. A score that cannot be had hinders nothing.
 
 use std::fs::File;
 
@@ -14,7 +15,8 @@ use ctx_transcript::Message;
 use super::stages::Source;
 use crate::session::Session;
 
-/// A larger result is not scored: its text is searched in memory.
+/// A longer session is not scored unasked, and a longer result not at all: its text is
+/// searched in memory.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// A session that is to be scored.
@@ -25,11 +27,13 @@ pub(super) struct Scoring<'a> {
 }
 
 impl<'a> Scoring<'a> {
-    pub(super) fn of(source: &Source, input: &'a File, wanted: bool) -> Self {
+    /// `asked`: whether somebody said that it is to be scored, or not.
+    pub(super) fn of(source: &Source, input: &'a File, asked: Option<bool>) -> Self {
+        let is_short = || input.metadata().is_ok_and(|file| file.len() <= MOST_BYTES);
         Self {
             source: source.clone(),
             input,
-            wanted,
+            wanted: asked.unwrap_or_else(is_short),
         }
     }
 

@@ -7,8 +7,8 @@ use super::facts::Facts;
 use super::index::{Id, Index, Segment, hash};
 
 /// Segments may take so many bytes, and so many identifiers may be known.
-pub(super) const MOST_BYTES: usize = 32 << 20;
-pub(super) const MOST_IDENTIFIERS: usize = 1 << 19;
+pub(super) const MOST_BYTES: usize = 16 << 20;
+pub(super) const MOST_IDENTIFIERS: usize = 1 << 18;
 
 impl Index {
     /// Whether it is time to [`Self::shrink`].
