@@ -79,10 +79,10 @@ fn is_kept(output: &[u8], input: &[u8]) -> bool {
 }
 
 /// One compaction of a whole session, and its rollback; returns the outcome.
-fn check_once(dir: &Path, input: &[u8], preset: &str, mode: &str) -> String {
+fn check_once(dir: &Path, input: &[u8], preset: &str, mode: &str, args: &[&str]) -> String {
     let live = dir.join("s.jsonl");
     fs::write(&live, input).expect("writes");
-    let report = compact(dir, preset, mode, &[]);
+    let report = compact(dir, preset, mode, args);
     let output = fs::read(&live).expect("reads");
     let outcome = report["outcome"].as_str().expect("a word").to_owned();
     let number = |key: &str| report[key].as_u64().expect("a number");
@@ -120,7 +120,7 @@ fn every_policy_and_mode_keeps_a_session_legal_and_can_be_undone() {
     let mut outcomes = BTreeMap::new();
     for preset in PRESETS {
         for mode in MODES {
-            let outcome = check_once(dir.path(), &input, preset, mode);
+            let outcome = check_once(dir.path(), &input, preset, mode, &[]);
             *outcomes.entry(outcome).or_insert(0) += 1;
         }
     }
@@ -137,15 +137,21 @@ fn all_policies_on_real_sessions() {
     let mut outcomes = BTreeMap::new();
     for path in sessions() {
         let input = fs::read(&path).expect("a session");
-        for preset in PRESETS {
-            for mode in MODES {
-                let outcome = check_once(dir.path(), &input, preset, mode);
-                *outcomes.entry((preset, mode, outcome)).or_insert(0) += 1;
+        // Most sessions are far from the thresholds of today's large windows.
+        for window in [None, Some("16000")] {
+            for (preset, mode) in PRESETS
+                .into_iter()
+                .flat_map(|preset| MODES.map(|m| (preset, m)))
+            {
+                let args: Vec<&str> = window.map_or(vec![], |tokens| vec!["--window", tokens]);
+                let outcome = check_once(dir.path(), &input, preset, mode, &args);
+                *outcomes.entry((window, preset, mode, outcome)).or_insert(0) += 1;
             }
         }
     }
-    for ((preset, mode, outcome), count) in outcomes {
-        eprintln!("{preset} {mode}: {count} {outcome}");
+    for ((window, preset, mode, outcome), count) in outcomes {
+        let window = window.unwrap_or("default");
+        eprintln!("window {window}, {preset} {mode}: {count} {outcome}");
     }
 }
 
@@ -205,6 +211,23 @@ fn ten_compactions_in_a_row_stay_legal_and_under_the_target() {
     assert!(compactions >= 1, "{compactions}");
     let compactions = replay(dir.path(), &records, "turns", 12_000);
     assert!(compactions >= 3, "{compactions}");
+}
+
+#[test]
+#[ignore = "needs real sessions in CTX_TRANSCRIPTS"]
+#[allow(clippy::print_stderr)] // The figures are what it is run for.
+fn replays_of_real_sessions() {
+    let (mut replayed, mut compactions) = (0, 0);
+    for path in sessions() {
+        let input = fs::read(&path).expect("a session");
+        let records: Vec<&[u8]> = input.split_inclusive(|byte| *byte == b'\n').collect();
+        if records.len() >= 40 {
+            let dir = tempfile::tempdir().expect("a folder");
+            compactions += replay(dir.path(), &records, "default", 24_000);
+            replayed += 1;
+        }
+    }
+    eprintln!("{replayed} sessions, {compactions} compactions");
 }
 
 /// The summary of a session; empty when it has none.
