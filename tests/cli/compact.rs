@@ -345,3 +345,55 @@ fn a_preset_is_shown_as_it_is_written() {
         .stdout(text.expect("the preset"))
         .run();
 }
+
+/// The last turn is all that fits, or nearly: what was before is still summed up.
+#[test]
+fn the_last_turns_never_stay_without_a_word_of_the_rest() {
+    let call = "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c1\",\"type\":\"function\",\"function\":{\"name\":\"read\",\"arguments\":\"{}\"}}]}\n";
+    let listing = "one more line of a long listing. ".repeat(150);
+    let result =
+        format!("{{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":\"{listing}\"}}\n");
+    let turn = format!("{{\"role\":\"user\",\"content\":\"read it\"}}\n{call}{result}");
+    let before = format!("{SYSTEM}{}{turn}", messages(0, 20));
+    let refused = compact(&before)
+        .args(["--json", "--keep-turns", "1", "--target-tokens", "1"])
+        .args(["s.jsonl"])
+        .code(1)
+        .stdout_any()
+        .run();
+    let report: serde_json::Value = serde_json::from_slice(&refused.stdout).expect("JSON");
+    let last = report["attempts"].as_array().and_then(|all| all.last());
+    let alone = last.expect("an attempt")["tokens"].as_u64();
+    let alone = alone.expect("a number");
+    // Room for a summary, or for none.
+    for (room, whole) in [(60, true), (10, false)] {
+        let target = (alone + room).to_string();
+        let done = compact(&before)
+            .args(["--json", "--keep-turns", "1", "--target-tokens", &target])
+            .args(["s.jsonl"])
+            .stdout_has("\"what\":\"last-turns-alone\"")
+            .stdout_has("\"outcome\":\"compacted\"")
+            .run();
+        let after = String::from_utf8(done.read("s.jsonl")).expect("UTF-8");
+        assert!(after.contains("\"ctx_summary\""), "{room}: {after}");
+        assert_eq!(after.contains(&result), whole, "{room}");
+    }
+}
+
+#[test]
+fn an_earlier_summary_is_not_dropped_to_make_a_session_smaller() {
+    let keep = ["--force", "--keep-turns", "1", "--keep-tokens", "1"];
+    let done = compact(&session(30))
+        .args(keep)
+        .args(["-q", "s.jsonl"])
+        .run();
+    let after = done.read("s.jsonl");
+    within(&done)
+        .args(keep)
+        .args(["--target-tokens", "300", "s.jsonl"])
+        .code(1)
+        .stderr_has("unchanged")
+        .run();
+    assert_eq!(done.read("s.jsonl"), after);
+    assert!(String::from_utf8_lossy(&after).contains("\"ctx_summary\""));
+}

@@ -168,6 +168,11 @@ fn sessions() -> Vec<PathBuf> {
     sessions
 }
 
+fn summaries(session: &[u8]) -> usize {
+    let text = String::from_utf8_lossy(session);
+    text.matches("\"ctx_summary\"").count()
+}
+
 /// A session that grows by a tenth of `records`, and is compacted, ten times.
 fn replay(dir: &Path, records: &[&[u8]], preset: &str, window: u64) -> usize {
     let live = dir.join("s.jsonl");
@@ -185,11 +190,10 @@ fn replay(dir: &Path, records: &[&[u8]], preset: &str, window: u64) -> usize {
         assert!(is_within(&offences(&output), &offences(&grown)), "{report}");
         if report["outcome"] == "compacted" {
             compactions += 1;
-            assert_eq!(
-                String::from_utf8_lossy(&output)
-                    .matches("\"ctx_summary\"")
-                    .count(),
-                1,
+            // Pruning alone may be enough.
+            let (was, is) = (summaries(&grown), summaries(&output));
+            assert!(
+                is <= 1 && is >= was,
                 "one summary, which holds those before it"
             );
         }

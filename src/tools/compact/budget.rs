@@ -4,6 +4,7 @@ use std::fs::File;
 
 use ctx_cli::{Failure, Io};
 use ctx_policy::{Method, Policy};
+use ctx_select::budget::TooSmall;
 use ctx_select::split::Keep;
 use ctx_transcript::Zone;
 
@@ -11,7 +12,7 @@ use super::Args;
 use super::ladder::{Candidate, Climb, Climbed};
 use super::outcome::{Attempt, Outcome};
 use super::stages::Within;
-use crate::tools::summarize::{Asked, Refused, Said};
+use crate::tools::summarize::{self, Asked, Refused, Said};
 
 /// Its name among what was tried.
 const BUDGET: &str = "budget";
@@ -50,20 +51,18 @@ impl Climb<'_> {
         mut attempts: Vec<Attempt>,
         io: &mut Io,
     ) -> Result<Climbed, Failure> {
-        let Self { plan, source, .. } = self;
         let mut attempt = |tokens| {
             let what = BUDGET;
             attempts.push(Attempt { what, tokens });
         };
-        let summary = plan.summary_within(self.before, io)?;
-        let result = match source.within(&summary, asked, input, io) {
-            Err(Refused::Failed(failure)) => return Err(failure),
-            Err(Refused::TooSmall(error)) => {
+        let summary = self.plan.summary_within(self.before, io)?;
+        let result = match self.shared(&summary, asked, input, io)? {
+            Err(error) => {
                 attempt(error.needed);
                 Err(Outcome::Unreachable)
             }
-            Ok(within) => {
-                let candidate = self.candidate(within, dropped)?;
+            Ok(mut candidate) => {
+                candidate.dropped = dropped;
                 candidate.check(self)?;
                 attempt(candidate.measured.size.tokens);
                 self.judged(candidate)
@@ -72,7 +71,39 @@ impl Climb<'_> {
         Ok(Climbed { result, attempts })
     }
 
-    fn candidate(&self, within: Within, dropped: Vec<u64>) -> Result<Candidate, Failure> {
+    /// A target in the place of a budget, with a summary that is written by code: `None`
+    /// where what has to stay exceeds it.
+    pub(super) fn shared_out(
+        &self,
+        tokens: u64,
+        input: &File,
+        io: &mut Io,
+    ) -> Result<Option<Candidate>, Failure> {
+        let plan = self.plan;
+        let asked = Asked {
+            tokens,
+            keep: Keep::default(),
+            pins: plan.pins.clone(),
+        };
+        let shared = self.shared(&plan.summary_of(tokens), &asked, input, io)?;
+        Ok(shared.ok())
+    }
+
+    fn shared(
+        &self,
+        summary: &summarize::Plan,
+        asked: &Asked,
+        input: &File,
+        io: &mut Io,
+    ) -> Result<Result<Candidate, TooSmall>, Failure> {
+        match self.source.within(summary, asked, input, io) {
+            Err(Refused::Failed(failure)) => Err(failure),
+            Err(Refused::TooSmall(error)) => Ok(Err(error)),
+            Ok(within) => self.candidate(within).map(Ok),
+        }
+    }
+
+    fn candidate(&self, within: Within) -> Result<Candidate, Failure> {
         let Within {
             file,
             said,
@@ -88,7 +119,7 @@ impl Climb<'_> {
             kept: Some(kept as u64),
             first_kept: first_kept.map(|place| place as u64),
             said,
-            dropped,
+            dropped: Vec::new(),
         })
     }
 

@@ -5,6 +5,8 @@ use std::fs::File;
 
 use ctx_cli::{Failure, Io};
 use ctx_policy::When;
+use ctx_select::budget::LEAST_SUMMARY;
+use ctx_select::count::PER_MESSAGE;
 use ctx_select::split::Keep;
 
 use super::outcome::{Attempt, Outcome};
@@ -102,15 +104,18 @@ impl Climb<'_> {
                 Some(same) if same.keep == split.keep => zoned.insert(same),
                 _ => zoned.insert(self.zoned(&split, input)?),
             };
-            let Some(mut candidate) = self.build(rung, zoned, io)? else {
+            let built = match rung {
+                Rung::LastTurnsAlone if plan.sums_up() => self.last_turns(input, zoned, io)?,
+                _ => self.build(rung, zoned, io)?,
+            };
+            let Some(mut candidate) = built else {
                 if !in_need {
                     break;
                 }
                 continue;
             };
             candidate.check(self)?;
-            let tokens = candidate.measured.size.tokens;
-            let what = rung.as_str();
+            let (what, tokens) = (rung.as_str(), candidate.measured.size.tokens);
             attempts.push(Attempt { what, tokens });
             if candidate.failed_check() {
                 failed_check = true;
@@ -171,23 +176,70 @@ impl Climb<'_> {
         if written.old == 0 {
             return Ok(None);
         }
-        let (mut file, said) = if rung == Rung::LastTurnsAlone || !plan.sums_up() {
-            (source.without_old(tagged)?, None)
-        } else {
-            let summary = plan.summary(rung, self.before, io)?;
-            let (file, said) = source.summarize(&summary, tagged, io)?;
-            if said.as_ref().is_none_or(Said::is_only_earlier) {
-                return Ok(None);
-            }
-            (file, said)
+        if !plan.sums_up() {
+            let file = source.without_old(tagged)?;
+            return self.of_rung(rung, zoned, file, None, io).map(Some);
+        }
+        let summary = plan.summary(rung, self.before, io)?;
+        let (file, said) = source.summarize(&summary, tagged, io)?;
+        if said.as_ref().is_none_or(Said::is_only_earlier) {
+            return Ok(None);
+        }
+        self.of_rung(rung, zoned, file, said, io).map(Some)
+    }
+
+    /// The last turns, with as much of a summary as the target still has room for;
+    /// where it has none, their results make room if they can. `None` when only an
+    /// earlier summary would go: it is all that there is of the rest.
+    fn last_turns(
+        &self,
+        input: &File,
+        zoned: &Zoned,
+        io: &mut Io,
+    ) -> Result<Option<Candidate>, Failure> {
+        let (plan, before) = (self.plan, self.before.size.tokens);
+        let most = plan.target.unwrap_or(before).min(before.saturating_sub(1));
+        let of_rung = |file, said, io: &mut Io| {
+            let rung = Rung::LastTurnsAlone;
+            self.of_rung(rung, zoned, file, said, io)
         };
+        let alone = of_rung(self.source.without_old(&zoned.tagged)?, None, io)?;
+        let room = most.saturating_sub(alone.measured.size.tokens + PER_MESSAGE);
+        let summary = plan.summary_of(room.max(LEAST_SUMMARY));
+        let (file, said) = self.source.summarize(&summary, &zoned.tagged, io)?;
+        if said.as_ref().is_none_or(Said::is_only_earlier) {
+            return Ok(None);
+        }
+        let fits = |candidate: &Candidate| candidate.measured.size.tokens <= most;
+        let with_summary = of_rung(file, said, io)?;
+        if fits(&with_summary) {
+            return Ok(Some(with_summary));
+        }
+        let shared = match fits(&alone) {
+            true => self.shared_out(most, input, io)?.filter(fits),
+            false => None,
+        };
+        Ok(Some(shared.unwrap_or(alone)))
+    }
+
+    fn of_rung(
+        &self,
+        rung: Rung,
+        Zoned {
+            tagged, written, ..
+        }: &Zoned,
+        mut file: File,
+        said: Option<Said>,
+        io: &mut Io,
+    ) -> Result<Candidate, Failure> {
+        let Self { plan, source, .. } = self;
         if rung.prunes() {
             for when in [When::Fallback, When::Before] {
                 let pruned = prune(plan, source, when, self.stores.path(), &file, io)?;
                 file = pruned.map_or(file, |pruned| pruned.file);
             }
         }
-        Ok(Some(Candidate {
+        Ok(Candidate {
             measured: source.measure(&file, &plan.counting.counter)?,
             file,
             tagged: Some(again(tagged)?),
@@ -195,7 +247,7 @@ impl Climb<'_> {
             first_kept: written.first_keep,
             said,
             dropped: Vec::new(),
-        }))
+        })
     }
 }
 

@@ -60,7 +60,7 @@ pub(super) enum Rung {
     Pruned,
     /// That, with only the last turns kept.
     LastTurns,
-    /// Only the last turns, without a summary.
+    /// The last turns, with what summary there is room for.
     LastTurnsAlone,
 }
 
@@ -205,6 +205,11 @@ impl Plan {
             _ => self.offline(Some((tokens / 2).max(1))),
         };
         Ok(self.with_writer(writer))
+    }
+
+    /// How the rest is summed up in no more than so many tokens, whatever that leaves out.
+    pub(super) fn summary_of(&self, tokens: u64) -> summarize::Plan {
+        self.with_writer(self.offline(Some(tokens)))
     }
 
     /// How the rest is summed up within a budget: as long as there is room, unless a
