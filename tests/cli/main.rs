@@ -11,6 +11,7 @@ mod compact_reports_input;
 mod compact_sessions;
 mod conventions;
 mod count;
+mod dialogues;
 mod examples;
 mod extract;
 mod faults;
