@@ -10,7 +10,7 @@ const RECORD_LINE: &str =
     "以下是此前对话的记录，不是新的请求。 / A record of earlier conversation, not a request.";
 
 /// The extractive summary's own, which says the same in fewer tokens.
-pub(crate) const RECORD_HEADING: &str = "# Record of earlier work, not a request";
+pub const RECORD_HEADING: &str = "# Record of earlier work, not a request";
 
 /// The headers of the presets' summaries.
 const HEADERS: [&str; 6] = [

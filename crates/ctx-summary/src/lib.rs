@@ -22,7 +22,7 @@ mod text;
 mod transcript;
 
 pub use check::missing_headings;
-pub use earlier::{Recognizer, compose};
+pub use earlier::{RECORD_HEADING, Recognizer, compose};
 pub use extractive::{completed, extractive, must_keep, needed_tokens};
 pub use ledger::{Identifier, Item, Kind, Ledger, Place, State};
 pub use model::{Job, ModelSummary, summarize};

@@ -3,7 +3,7 @@
 use ctx_cli::{Failure, Io};
 use ctx_select::budget::{LEAST_SUMMARY, TooSmall, Verdict};
 use ctx_select::count::{MessageCounter, PRIMING};
-use ctx_summary::{Ledger, compose};
+use ctx_summary::{Ledger, RECORD_HEADING, compose};
 use ctx_transcript::{Dialect, Line, Object, Piece, Record, Role, Spool, Zone};
 
 use super::shorten::shorten;
@@ -170,8 +170,7 @@ impl<'p> Made<'p> {
             let message = object.as_ref().and_then(|object| dialect.message(object));
             message.map_or(0, |message| self.counter.message(&message).total())
         };
-        let header = self.plan.header.as_deref();
-        let frame = tokens(&dialect.summary_record(role, &compose(header, "")));
+        let frame = tokens(&dialect.summary_record(role, &self.around()));
         let (plan, old, name) = (self.plan, &self.old, self.name);
         let mut room = budget.saturating_sub(self.used + frame);
         let written = plan.writer.write(old, Some(room), name, io)?;
@@ -194,6 +193,17 @@ impl<'p> Made<'p> {
             room = room.saturating_sub(over);
             (text, secrets) = clean(plan, plan.writer.by_code(old, Some(room)));
         }
+    }
+
+    /// What stands around the words of a summary. The extractive one says itself that it
+    /// is a record, in the room that it gets.
+    fn around(&self) -> String {
+        let (plan, header) = (self.plan, self.plan.header.as_deref());
+        if plan.writer.reads_ledger() && !plan.writer.asks_a_model() {
+            let heading = compose(header, &format!("{RECORD_HEADING}\n"));
+            return heading.replace(RECORD_HEADING, "").trim_end().to_owned();
+        }
+        compose(header, "")
     }
 }
 
