@@ -6,8 +6,8 @@ use ctx_cli::{Failure, Io};
 use ctx_summary::check::{Checked, Mended, Rules, Source, check};
 use ctx_summary::llm::{Client, Clock, Completion, LlmError, Question, Tape, TapeError};
 use ctx_summary::{
-    Job, ModelSummary, Template, Transcript, completed, extractive, missing_headings, must_keep,
-    summarize,
+    Job, ModelSummary, Template, Transcript, completed, compose, extractive, missing_headings,
+    must_keep, summarize,
 };
 use ctx_tokens::Encoding;
 
@@ -179,19 +179,20 @@ impl Writer {
         let Some(model) = self.model.as_ref().filter(|_| !nothing_said) else {
             return Ok(self.by_code(old, room));
         };
-        let error = match self.by_model_and_checked(model, (old, room), name, io) {
+        let of_model = self.without_line(room);
+        let error = match self.by_model_and_checked(model, (old, of_model), name, io) {
             Ok(Answer {
                 flaw: Some(flaw), ..
             }) => return self.failed_check(model, &flaw, (old, room), name, io),
             Ok(answer) => {
                 tell(&answer.summary, old, name, io);
                 match answer.checked {
-                    Checked::Use(mended) if self.is_over(&mended, room) => {
+                    Checked::Use(mended) if self.is_over(&mended, of_model) => {
                         "the answer is longer than the budget leaves for it".to_owned()
                     }
                     Checked::Use(mended) => {
                         tell_mends(&mended, name, io);
-                        return Ok(self.accepted(mended, model, (old, room)));
+                        return Ok(self.accepted(mended, model, (old, of_model)));
                     }
                     Checked::Reject(reason) => reason.to_string(),
                 }
@@ -213,6 +214,12 @@ impl Writer {
             self.offline
         ));
         Ok(self.by_code(old, room))
+    }
+
+    /// What is left of the room below the line which says that this is a record. The
+    /// extractive summary says it itself.
+    fn without_line(&self, room: Option<u64>) -> Option<u64> {
+        room.map(|room| room.saturating_sub(self.encoding.counter().count(&compose(None, ""))))
     }
 
     fn is_over(&self, mended: &Mended, room: Option<u64>) -> bool {
@@ -256,14 +263,17 @@ impl Writer {
 
     /// The summary of an old zone without a model; `room` as above.
     pub(super) fn by_code(&self, old: &OldZone, room: Option<u64>) -> Written {
-        let limit = [self.limit, room].into_iter().flatten().min();
+        let within = |room| [self.limit, room].into_iter().flatten().min();
         let counter = self.encoding.counter();
         let (text, redacted) = match (&old.ledger, self.offline) {
             (Some(ledger), Offline::Extractive) => {
-                let limit = limit.unwrap_or_else(|| old.default_length());
+                let limit = within(room).unwrap_or_else(|| old.default_length());
                 (extractive(ledger, limit, counter), ledger.redacted())
             }
-            _ => (old.rule.finish(limit, counter), old.rule.redacted()),
+            _ => {
+                let limit = within(self.without_line(room));
+                (old.rule.finish(limit, counter), old.rule.redacted())
+            }
         };
         Written {
             redacted,

@@ -195,15 +195,11 @@ impl<'p> Made<'p> {
         }
     }
 
-    /// What stands around the words of a summary. The extractive one says itself that it
-    /// is a record, in the room that it gets.
+    /// What stands around the shortest summary, the extractive one, which says itself
+    /// that it is a record.
     fn around(&self) -> String {
-        let (plan, header) = (self.plan, self.plan.header.as_deref());
-        if plan.writer.reads_ledger() && !plan.writer.asks_a_model() {
-            let heading = compose(header, &format!("{RECORD_HEADING}\n"));
-            return heading.replace(RECORD_HEADING, "").trim_end().to_owned();
-        }
-        compose(header, "")
+        let summary = compose(self.plan.header.as_deref(), &format!("{RECORD_HEADING}\n"));
+        summary.replace(RECORD_HEADING, "").trim_end().to_owned()
     }
 }
 
