@@ -29,10 +29,8 @@ pub(super) struct OldZone {
     /// Everything said in it, up to [`COMPARED`] bytes, and its whole length.
     texts: Vec<String>,
     bytes: usize,
-    /// The arguments of its calls, which are texts to a model, as long as both
-    /// together have no more than that.
-    arguments: Vec<String>,
-    argument_bytes: usize,
+    /// Tokens that were taken out of what stays: the summary tells them, too.
+    pub(super) shortened: u64,
     encoding: Encoding,
 }
 
@@ -64,8 +62,7 @@ impl OldZone {
             redacted: 0,
             texts: Vec::new(),
             bytes: 0,
-            arguments: Vec::new(),
-            argument_bytes: 0,
+            shortened: 0,
             encoding: plan.encoding,
         }
     }
@@ -98,12 +95,6 @@ impl OldZone {
             self.bytes += text.len();
             if self.bytes <= COMPARED {
                 self.texts.push(text.to_owned());
-            }
-        }
-        for call in message.calls() {
-            self.argument_bytes += call.arguments.len();
-            if self.bytes + self.argument_bytes <= COMPARED {
-                self.arguments.push(call.arguments.to_string());
             }
         }
         if let Some(text) = plan.recognizer.summary_in(dialect, object, message) {
@@ -161,21 +152,19 @@ impl OldZone {
     /// Its size and that of the text in its place; `None` when nobody would be
     /// told: a zone that is far longer is only worth a note.
     pub(super) fn sizes(&self, summary: &str, verbosity: Verbosity) -> Option<Sizes> {
-        let bytes = self.bytes + self.argument_bytes;
-        let far_longer = bytes > FAR_LONGER * summary.len();
+        let far_longer = self.bytes > FAR_LONGER * summary.len();
         let told = match verbosity {
             Verbosity::Quiet => false,
             Verbosity::Normal => !far_longer,
             Verbosity::Verbose | Verbosity::Debug => true,
         };
-        if !told || bytes > COMPARED {
+        if !told || self.bytes > COMPARED {
             return None;
         }
         let counter = self.encoding.counter();
-        let said = self.texts.iter().chain(&self.arguments);
-        let said: u64 = said.map(|text| counter.count(text)).sum();
+        let said: u64 = self.texts.iter().map(|text| counter.count(text)).sum();
         Some(Sizes {
-            before: said + PER_MESSAGE * self.messages,
+            before: said + self.shortened + PER_MESSAGE * self.messages,
             after: counter.count(summary) + PER_MESSAGE,
         })
     }

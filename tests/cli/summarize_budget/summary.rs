@@ -397,3 +397,25 @@ fn the_summary_is_remembered_in_the_store() {
         "{remembered}"
     );
 }
+
+/// What the summary replaces is also what was taken out of a result that stays.
+#[test]
+fn a_summary_of_a_shortened_result_is_not_called_too_long() {
+    let rows: String = (0..200)
+        .map(|n| format!("order ORD{n:05} was shipped to customer {n} on 2026-03-01\\n"))
+        .collect();
+    let session = format!(
+        "{{\"role\":\"user\",\"content\":\"hello there\"}}\n\
+         {{\"role\":\"assistant\",\"content\":\"hello\"}}\n\
+         {{\"role\":\"user\",\"content\":\"which orders were shipped?\"}}\n\
+         {{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{{\"id\":\"c1\",\"type\":\"function\",\"function\":{{\"name\":\"orders\",\"arguments\":\"{{}}\"}}}}]}}\n\
+         {{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":\"{rows}\"}}\n"
+    );
+    let done = super::case(800)
+        .stdin(session)
+        .stdout_has("ctx_summary")
+        .stderr("")
+        .run();
+    let output = String::from_utf8(done.stdout).expect("UTF-8");
+    assert!(output.contains("⟦ctx:"), "{output}");
+}

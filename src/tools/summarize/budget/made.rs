@@ -16,6 +16,9 @@ use crate::tools::summarize::old::OldZone;
 use crate::tools::summarize::stream::{Done, HINT, Place, clean, tell};
 use crate::tools::summarize::writer::Written;
 
+/// With less room the parts that results lose are left to their handles.
+const LEAST_OF_CUT: u64 = 60;
+
 /// Makes the output.
 pub(super) struct Made<'p> {
     plan: &'p Plan,
@@ -25,6 +28,9 @@ pub(super) struct Made<'p> {
     ledger: Option<Ledger>,
     old: OldZone,
     place: Option<Place>,
+    /// No message leaves: a summary tells what results lose, before the first message
+    /// and if there is room.
+    cut_only: bool,
     spool: Spool,
     /// Bytes in the spool before and behind the summary's place.
     before: usize,
@@ -41,6 +47,7 @@ impl<'p> Made<'p> {
         dialect: Option<&'static dyn Dialect>,
         name: &'p str,
         ledger: Option<Ledger>,
+        cut_only: bool,
     ) -> Self {
         Self {
             plan,
@@ -50,6 +57,7 @@ impl<'p> Made<'p> {
             ledger,
             old: OldZone::without_ledger(plan),
             place: None,
+            cut_only,
             spool: Spool::new(std::env::temp_dir()),
             before: 0,
             behind: 0,
@@ -85,6 +93,13 @@ impl<'p> Made<'p> {
             self.leaves(&record);
             return Ok(());
         }
+        if let (true, None, Some(dialect), Some(outline)) =
+            (self.cut_only, &self.place, self.dialect, &outline)
+            && !outline.role.is_system()
+        {
+            let checks = self.checks.as_mut();
+            self.place = Some(Place::at(&record, dialect, self.plan, checks));
+        }
         // Shortening leaves the skeleton as it is.
         if let (Some(checks), Some(outline)) = (&mut self.checks, &outline) {
             checks.output(item.line, outline);
@@ -96,7 +111,12 @@ impl<'p> Made<'p> {
             _ => None,
         };
         match short {
-            Some(short) => self.stays(&record_of(item, &short)),
+            Some(short) => {
+                let short = record_of(item, &short);
+                let freed = self.tokens(&record).saturating_sub(self.tokens(&short));
+                self.old.shortened += freed;
+                self.stays(&short)
+            }
             None => self.stays(&record),
         }
     }
@@ -114,6 +134,12 @@ impl<'p> Made<'p> {
             let message = (record.line, &message);
             self.old.push(self.plan, dialect, object, message);
         }
+    }
+
+    fn tokens(&self, record: &Record<'_>) -> u64 {
+        let object = record.whole_object();
+        let message = object.and_then(|object| self.dialect?.message(object));
+        message.map_or(0, |message| self.counter.message(&message).total())
     }
 
     fn stays(&mut self, record: &Record<'_>) -> Result<(), Failure> {
@@ -142,10 +168,17 @@ impl<'p> Made<'p> {
             checks.finish(self.plan.strict, HINT, name, io)?;
         }
         let (Some(place), Some(dialect)) = (self.place.take(), self.dialect) else {
-            return Ok(Done::plain(self.spool, self.before));
+            return Ok(self.plain());
         };
         self.old.ledger = self.ledger.take();
+        let least = self.used + self.frame(dialect, place.role) + LEAST_OF_CUT;
+        if self.cut_only && least > budget {
+            return Ok(self.plain());
+        }
         let (written, record) = self.summary(dialect, place.role, budget, io)?;
+        if self.cut_only && written.text.trim() == RECORD_HEADING {
+            return Ok(self.plain());
+        }
         let mut summary = record.into_bytes();
         summary.extend_from_slice(&place.line_end);
         Ok(Done {
@@ -157,6 +190,22 @@ impl<'p> Made<'p> {
         })
     }
 
+    /// Without a summary.
+    fn plain(self) -> Done {
+        Done::plain(self.spool, self.before + self.behind)
+    }
+
+    /// Tokens of a summary without words.
+    fn frame(&self, dialect: &dyn Dialect, role: Role) -> u64 {
+        self.tokens_of(dialect, &dialect.summary_record(role, &self.around()))
+    }
+
+    fn tokens_of(&self, dialect: &dyn Dialect, record: &str) -> u64 {
+        let object = Object::parse(record).ok();
+        let message = object.as_ref().and_then(|object| dialect.message(object));
+        message.map_or(0, |message| self.counter.message(&message).total())
+    }
+
     /// The summary's text and record; what stays and it are within the budget.
     fn summary(
         &self,
@@ -165,19 +214,14 @@ impl<'p> Made<'p> {
         budget: u64,
         io: &mut Io,
     ) -> Result<(Written, String), Refused> {
-        let tokens = |record: &str| {
-            let object = Object::parse(record).ok();
-            let message = object.as_ref().and_then(|object| dialect.message(object));
-            message.map_or(0, |message| self.counter.message(&message).total())
-        };
-        let frame = tokens(&dialect.summary_record(role, &self.around()));
         let (plan, old, name) = (self.plan, &self.old, self.name);
+        let frame = self.frame(dialect, role);
         let mut room = budget.saturating_sub(self.used + frame);
         let written = plan.writer.write(old, Some(room), name, io)?;
         let (mut text, mut secrets) = clean(plan, written);
         loop {
             let record = dialect.summary_record(role, &text.text);
-            let over = (self.used + tokens(&record)).saturating_sub(budget);
+            let over = (self.used + self.tokens_of(dialect, &record)).saturating_sub(budget);
             if over == 0 {
                 tell(plan, old, (&text, secrets), name, io);
                 return Ok((text, record));

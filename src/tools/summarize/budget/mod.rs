@@ -5,7 +5,7 @@ mod made;
 mod shorten;
 
 use ctx_cli::{Failure, Io};
-use ctx_select::budget::{Budget, Entry, Kind, TooSmall, Verdict, decide};
+use ctx_select::budget::{Budget, Decision, Entry, Kind, TooSmall, Verdict, decide};
 use ctx_select::count::{MessageCounter, PRIMING};
 use ctx_select::share::Share;
 use ctx_select::split::{self, Keep, Reason, Splitter};
@@ -282,7 +282,8 @@ impl<'p> Budgeted<'p> {
             ));
         }
         let zones = zones(&self.entries, &decision.verdicts);
-        let mut made = Made::new(self.plan, self.dialect, self.name, self.ledger);
+        let cut_only = self.plan.writer.reads_ledger() && cut_only(&self.entries, &decision);
+        let mut made = Made::new(self.plan, self.dialect, self.name, self.ledger, cut_only);
         for (item, verdict) in self.items.into_iter().zip(decision.verdicts) {
             let bytes = self.spool.pop(item.length);
             let bytes = bytes.map_err(|error| cannot_spool(&error))?;
@@ -291,6 +292,16 @@ impl<'p> Budgeted<'p> {
         let done = made.finish(budget.tokens, io)?;
         Ok(Shared { done, zones })
     }
+}
+
+/// Whether no message leaves, and some stay shorter than they were.
+fn cut_only(entries: &[Entry], decision: &Decision) -> bool {
+    let is_cut = |(entry, verdict): (&Entry, &Verdict)| match verdict {
+        Verdict::Shorten { tokens, .. } => entry.results.iter().any(|result| result > tokens),
+        Verdict::Keep | Verdict::Old => false,
+    };
+    let stays = |verdict: &Verdict| *verdict != Verdict::Old;
+    decision.verdicts.iter().all(stays) && entries.iter().zip(&decision.verdicts).any(is_cut)
 }
 
 /// A line that is no message is in the zone of the record before it.
