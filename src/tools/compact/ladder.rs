@@ -189,8 +189,8 @@ impl Climb<'_> {
     }
 
     /// The last turns, with as much of a summary as the target still has room for;
-    /// where it has none, their results make room if they can. `None` when only an
-    /// earlier summary would go: it is all that there is of the rest.
+    /// where it has none, their results make room if they can. An earlier summary, which
+    /// is all that there is of the rest, gets shorter only for the target, and never goes.
     fn last_turns(
         &self,
         input: &File,
@@ -207,19 +207,18 @@ impl Climb<'_> {
         let room = most.saturating_sub(alone.measured.size.tokens + PER_MESSAGE);
         let summary = plan.summary_of(room.max(LEAST_SUMMARY));
         let (file, said) = self.source.summarize(&summary, &zoned.tagged, io)?;
-        if said.as_ref().is_none_or(Said::is_only_earlier) {
-            return Ok(None);
-        }
+        let only_earlier = said.as_ref().is_none_or(Said::is_only_earlier);
         let fits = |candidate: &Candidate| candidate.measured.size.tokens <= most;
         let with_summary = of_rung(file, said, io)?;
-        if fits(&with_summary) {
+        if fits(&with_summary) && !only_earlier {
             return Ok(Some(with_summary));
         }
-        let shared = match fits(&alone) {
-            true => self.shared_out(most, input, io)?.filter(fits),
-            false => None,
+        let shared = if fits(&alone) && !(only_earlier && plan.fits(before)) {
+            self.shared_out(most, input, io)?.filter(fits)
+        } else {
+            None
         };
-        Ok(Some(shared.unwrap_or(alone)))
+        Ok(shared.or_else(|| (!only_earlier).then_some(alone)))
     }
 
     fn of_rung(
