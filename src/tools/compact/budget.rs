@@ -11,6 +11,7 @@ use ctx_transcript::Zone;
 use super::Args;
 use super::ladder::{Candidate, Climb, Climbed};
 use super::outcome::{Attempt, Outcome};
+use super::prepare::Taken;
 use super::stages::Within;
 use crate::tools::summarize::{self, Asked, Refused, Said};
 
@@ -47,7 +48,7 @@ impl Climb<'_> {
     pub(super) fn within(
         &self,
         asked: &Asked,
-        (input, dropped): (&File, Vec<u64>),
+        (input, taken): (&File, Taken),
         mut attempts: Vec<Attempt>,
         io: &mut Io,
     ) -> Result<Climbed, Failure> {
@@ -62,7 +63,7 @@ impl Climb<'_> {
                 Err(Outcome::Unreachable)
             }
             Ok(mut candidate) => {
-                candidate.dropped = dropped;
+                candidate.taken = taken;
                 candidate.check(self)?;
                 attempt(candidate.measured.size.tokens);
                 self.judged(candidate)
@@ -119,7 +120,7 @@ impl Climb<'_> {
             kept: Some(kept as u64),
             first_kept: first_kept.map(|place| place as u64),
             said,
-            dropped: Vec::new(),
+            taken: Taken::default(),
         })
     }
 

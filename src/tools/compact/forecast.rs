@@ -63,7 +63,7 @@ impl Forecast {
             leaving: Leaving::default(),
         };
         let mut reader = ZoneReader::default();
-        let mut lines = Lines::new(&candidate.dropped);
+        let mut lines = Lines::new(&candidate.taken.dropped);
         source.each(tagged, |record| {
             let zone = reader.read(record);
             let line = lines.original(record.line);
@@ -84,7 +84,7 @@ impl Forecast {
         })?;
         let leaving = &mut forecast.leaving;
         leaving.carried_over = candidate.said.as_ref().map_or(0, |said| said.earlier);
-        let dropped = candidate.dropped.len() as u64;
+        let dropped = candidate.taken.dropped.len() as u64;
         leaving.other_lines += dropped;
         if let Stores::Of(..) = stores {
             leaving.recoverable = forecast.zones[1].records + dropped;

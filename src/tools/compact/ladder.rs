@@ -11,7 +11,7 @@ use ctx_select::split::Keep;
 
 use super::outcome::{Attempt, Outcome};
 use super::plan::{Plan, Rung};
-use super::prepare::{Prepared, Stores, prepare};
+use super::prepare::{Prepared, Stores, Taken, prepare};
 use super::pruning::prune;
 use super::stages::{Measured, Source, again};
 use crate::tools::split::{self, Written};
@@ -27,8 +27,8 @@ pub(super) struct Candidate {
     pub(super) first_kept: Option<u64>,
     /// What was summed up.
     pub(super) said: Option<Said>,
-    /// The lines that pruning took out before the records had zones.
-    pub(super) dropped: Vec<u64>,
+    /// What was taken out before the records had zones.
+    pub(super) taken: Taken,
 }
 
 /// A session with its zones: the same for all rungs that keep as much.
@@ -66,7 +66,7 @@ impl Climb<'_> {
             let tokens = measured.size.tokens;
             attempts.push(Attempt { what, tokens });
         }
-        let mut dropped = Vec::new();
+        let mut taken = Taken::default();
         let input = match prepared {
             Some(prepared) if prepared.is_enough => {
                 let candidate = prepared.candidate();
@@ -74,7 +74,7 @@ impl Climb<'_> {
                 return Ok(self.end(candidate, attempts));
             }
             Some(prepared) => {
-                dropped = prepared.dropped;
+                taken = prepared.taken;
                 &{ prepared.file }
             }
             None => input,
@@ -84,7 +84,7 @@ impl Climb<'_> {
             return Ok(Climbed { result, attempts });
         }
         if let Some(asked) = &plan.budget {
-            return self.within(asked, (input, dropped), attempts, io);
+            return self.within(asked, (input, taken), attempts, io);
         }
         let size = before.size.context();
         // Less than the policy keeps is kept only where more does not help.
@@ -121,7 +121,7 @@ impl Climb<'_> {
                 failed_check = true;
             } else if tokens < before.size.tokens {
                 if plan.fits(tokens) {
-                    candidate.dropped = dropped;
+                    candidate.taken = taken;
                     let result = Ok(candidate);
                     return Ok(Climbed { result, attempts });
                 }
@@ -245,7 +245,7 @@ impl Climb<'_> {
             kept: Some(written.keep),
             first_kept: written.first_keep,
             said,
-            dropped: Vec::new(),
+            taken: Taken::default(),
         })
     }
 }

@@ -81,6 +81,9 @@ pub(super) struct Report {
     /// The snapshot of what was replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) snapshot: Option<String>,
+    /// Files of offloaded results that nothing names any more, moved to the trash.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) deleted_files: Option<usize>,
     /// What of the session survived, as ctx-score has it: one number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) fidelity: Option<f64>,

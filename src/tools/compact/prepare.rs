@@ -24,12 +24,20 @@ pub(super) enum Stores<'a> {
     Of(&'a Store, &'a SessionId, &'a Path),
 }
 
+/// What the first steps took out of the session.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    /// The lines whose records are left out.
+    pub(super) dropped: Vec<u64>,
+    /// The files that results are in now.
+    pub(super) offloaded: Vec<String>,
+}
+
 /// The session after the first steps.
 pub(super) struct Prepared {
     pub(super) file: File,
     pub(super) measured: Measured,
-    /// The lines whose records are left out.
-    pub(super) dropped: Vec<u64>,
+    pub(super) taken: Taken,
     pub(super) what: &'static str,
     /// Whether nothing need be summed up any more.
     pub(super) is_enough: bool,
@@ -44,7 +52,7 @@ impl Prepared {
             kept: None,
             first_kept: None,
             said: None,
-            dropped: self.dropped,
+            taken: self.taken,
         }
     }
 }
@@ -101,7 +109,10 @@ pub(super) fn prepare(
         what: "pruned-first",
         file,
         measured,
-        dropped,
+        taken: Taken {
+            dropped,
+            ..Taken::default()
+        },
     }))
 }
 
@@ -137,7 +148,10 @@ fn offload(climb: &Climb<'_>, input: &File) -> Result<Option<Prepared>, Failure>
         what: "offloaded",
         file,
         measured,
-        dropped: Vec::new(),
+        taken: Taken {
+            offloaded: taker.taken.into_iter().map(|taken| taken.path).collect(),
+            ..Taken::default()
+        },
     }))
 }
 

@@ -5,7 +5,10 @@ use std::path::Path;
 
 use ctx_cli::{ExitStatus, Failure, Io};
 use ctx_select::trigger::Step;
-use ctx_store::{Kind, NewContent, Replaced, Replacement, SessionId, Store, Survived, hash};
+use ctx_store::{
+    Kind, NewContent, Removed, Replaced, Replacement, SessionId, Store, StoreError, Survived,
+    Unnamed, hash,
+};
 
 use super::forecast::Forecast;
 use super::ladder::{Candidate, Climb, Climbed};
@@ -58,6 +61,7 @@ impl<'a> Job<'a> {
             fidelity: None,
             survived: Survived::new(),
             late_bytes: 0,
+            deleted_files: None,
         };
         Ok(Self {
             plan,
@@ -269,7 +273,39 @@ fn replace(
             .append_summary(session, said.messages, &said.text)
             .map_err(|error| failure(error).status(ExitStatus::Uncertain))?;
     }
+    if job.plan.policy.offload.delete_unreferenced {
+        let deleted = delete_unreferenced(store, session, &candidate.taken.offloaded);
+        let (deleted, failed) = match deleted {
+            Ok(removed) => (removed.offloaded.len(), removed.failed),
+            Err(error) => (0, vec![error]),
+        };
+        for error in failed {
+            io.warn(format_args!("{}: not deleted: {error}", path.display()));
+        }
+        job.report.deleted_files = Some(deleted);
+    }
     Ok(())
+}
+
+/// Moves those of these files to the trash that no transcript of the session names:
+/// what was in them is summed up now, and the snapshot has the results themselves.
+fn delete_unreferenced(
+    store: &Store,
+    session: &SessionId,
+    offloaded: &[String],
+) -> Result<Removed, StoreError> {
+    if offloaded.is_empty() {
+        return Ok(Removed::default());
+    }
+    let now = store.now();
+    let Unnamed::Files(mut files) = store.unnamed(session, now)? else {
+        return Ok(Removed::default());
+    };
+    files.retain(|file| {
+        let path = store.offloaded_path(file);
+        offloaded.iter().any(|taken| path == Path::new(taken))
+    });
+    store.discard_offloaded(&files, now)
 }
 
 /// A failure before the commit: whatever became of the store, the session is as it was.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ctx_testkit::{Act, Server};
+use ctx_testkit::{Act, Case, Server};
 
 use super::talk::Talk;
 use super::{asking, call, call_in, is_due_above, report, run, said};
@@ -224,4 +224,33 @@ fn a_summary_is_of_the_results_and_not_of_their_references() {
         assert_eq!(request.contains("[Content unavailable: "), is_lost);
         assert!(!request.contains(REFERENCE));
     }
+}
+
+/// The files whose results are summed up go, into the trash; those that the kept part
+/// names stay, and so do the results in the snapshot.
+#[test]
+fn files_that_the_new_history_does_not_name_are_deleted() {
+    let session = Talk::new()
+        .user(10)
+        .call("ls", &"old ".repeat(3_000), 3_000)
+        .talk(20, 9_000)
+        .call("ls", &"new ".repeat(3_000), 3_000)
+        .reply(20);
+    let ran = run(call("synapse", session.as_str()));
+    ran.is("compacted");
+    assert_eq!(ran.number("deletedFiles"), 1);
+    assert!(ran.live.contains(REFERENCE));
+    let dir = ran.done.dir();
+    let kept = fs::read_to_string(offloaded(dir)).expect("the other one");
+    assert!(kept.contains("new new"));
+    Case::new(env!("CARGO_BIN_EXE_ctx-rollback"))
+        .within(dir)
+        .args(["-q", "--undo", "-s", "demo", "s.jsonl"])
+        .run();
+    let back = fs::read_to_string(dir.join("s.jsonl")).expect("reads");
+    assert_eq!(back, session.as_str());
+
+    // Nothing was offloaded: as usual.
+    let ran = run(call("synapse", Talk::of(20, 9_000).as_str()));
+    assert_eq!(ran.number("deletedFiles"), 0);
 }
