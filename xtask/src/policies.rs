@@ -253,7 +253,7 @@ fn summary(summary: &Summary) -> String {
         rules.push(format!("at most {} tokens", number(n)));
     }
     if let Some(n) = summary.target_tokens {
-        let most = summary.max_output(n);
+        let most = summary.max_output(n).unwrap_or(n);
         rules.push(format!(
             "asked for {} tokens, {} may come",
             number(n),

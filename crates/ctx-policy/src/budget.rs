@@ -78,15 +78,17 @@ impl Summary {
         [tokens, share].into_iter().flatten().min()
     }
 
-    /// The most that a model may write when asked for `length` tokens.
+    /// The most that a model may write when asked for `length` tokens; `None` where
+    /// nothing is said of that.
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "a length of 2^53 tokens does not exist, a factor is at least 1"
     )]
-    pub fn max_output(&self, length: u64) -> u64 {
-        self.max_output_factor
-            .map_or(length, |factor| (length as f64 * factor).round() as u64)
+    pub fn max_output(&self, length: u64) -> Option<u64> {
+        let most = |factor: f64| (length as f64 * factor).round() as u64;
+        let said = self.max_output_factor.map(most);
+        said.or_else(|| self.tokens.map(|_| length))
     }
 }
 
@@ -178,10 +180,11 @@ mod tests {
     fn a_summary_has_the_length_that_its_policy_says() {
         let summary = |name| preset(name).expect("a preset").summary;
         assert_eq!(summary("sanbot").length(1_000_000), Some(500));
-        assert_eq!(summary("sanbot").max_output(500), 500);
+        assert_eq!(summary("sanbot").max_output(500), Some(500));
         assert_eq!(summary("synapse").length(1), Some(8_000));
-        assert_eq!(summary("synapse").max_output(8_000), 9_600);
-        assert_eq!(summary("synapse").max_output(3), 4);
+        assert_eq!(summary("synapse").max_output(8_000), Some(9_600));
+        assert_eq!(summary("synapse").max_output(3), Some(4));
+        assert_eq!(summary("turns").max_output(3), None);
         assert_eq!(summary("default").length(1_000_000), Some(10_000));
         assert_eq!(summary("default").length(50_000), Some(10_000));
         assert_eq!(summary("default").length(49_999), Some(9_999));

@@ -156,8 +156,8 @@ section! {
         tokens: Option<u64> = None,
         /// The length it is asked to have, in tokens.
         target_tokens: Option<u64> = None,
-        /// A model may write so many times the length it was asked for; what it
-        /// writes beyond is accepted, never cut.
+        /// A model may write so many times the length it was asked for [default: no more
+        /// than `tokens` where that is said, else a fifth more].
         max_output_factor: Option<f64> = None,
         /// No more than this share of what it sums up.
         max_share: Option<Share> = None,

@@ -25,7 +25,7 @@ pub use check::missing_headings;
 pub use earlier::{RECORD_HEADING, Recognizer, compose};
 pub use extractive::{completed, extractive, must_keep, needed_tokens};
 pub use ledger::{Identifier, Item, Kind, Ledger, Place, State};
-pub use model::{Job, ModelSummary, summarize};
+pub use model::{Job, ModelSummary, USUAL_PERCENT, summarize};
 pub use rule::RuleSummary;
 pub use template::{Filling, Template, TemplateError};
 pub use transcript::Transcript;

@@ -13,6 +13,9 @@ use crate::llm::{Completion, LlmError, Question};
 use crate::transcript::{pack, shorten};
 use crate::{Filling, Template, Transcript};
 
+/// Models do not count: a fifth more than they are asked for is let pass.
+pub const USUAL_PERCENT: u64 = 120;
+
 /// What is to be summed up, and how.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
@@ -24,8 +27,10 @@ pub struct Job<'a> {
     pub earlier: &'a str,
     /// What the user wants stressed.
     pub instructions: &'a str,
-    /// Length of the summary in tokens; the model may write a fifth more.
+    /// Length of the summary in tokens that is asked for.
     pub target: u64,
+    /// The model may write so many percent of that; [`USUAL_PERCENT`].
+    pub most_percent: u64,
     /// Input and output of the model together, in tokens.
     pub window: u64,
     /// Counts tokens, as the model does or nearly so.
@@ -90,9 +95,13 @@ fn room(job: &Job<'_>) -> u64 {
         .max(SMALLEST_INPUT)
 }
 
-/// A fifth more than the target, and never more than half of the window.
+/// What the model may write, and never more than half of the window.
 fn most_output(job: &Job<'_>) -> u64 {
-    (job.target + job.target / 5).min(job.window / 2).max(1)
+    of_percent(job, job.target).min(job.window / 2).max(1)
+}
+
+fn of_percent(job: &Job<'_>, target: u64) -> u64 {
+    target * job.most_percent / 100
 }
 
 struct Run<'a, 'q> {
@@ -209,7 +218,9 @@ impl<'a, 'q> Run<'a, 'q> {
         let completion = (self.ask)(&Question {
             instructions: &system,
             text: &message,
-            max_tokens: (target + target / 5).min(most_output(self.job)).max(1),
+            max_tokens: of_percent(self.job, target)
+                .min(most_output(self.job))
+                .max(1),
         })?;
         self.done.answers += 1;
         self.done.cut = completion.cut;
@@ -237,7 +248,7 @@ fn fit(text: &str, limit: u64, counter: &dyn TokenCounter) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Job, ModelSummary, fit, summarize};
+    use super::{Job, ModelSummary, USUAL_PERCENT, fit, summarize};
     use crate::llm::{Completion, LlmError, Question};
     use crate::{Template, Transcript};
     use ctx_tokens::Encoding;
@@ -300,6 +311,7 @@ mod tests {
             earlier,
             instructions: "",
             target: 100,
+            most_percent: USUAL_PERCENT,
             window: said,
             counter: Encoding::Chars4.counter(),
         };
@@ -324,6 +336,7 @@ mod tests {
             earlier,
             instructions: "",
             target: 100,
+            most_percent: USUAL_PERCENT,
             window,
             counter: Encoding::Chars4.counter(),
         };
@@ -393,6 +406,7 @@ mod tests {
             earlier: "",
             instructions: "",
             target: 100,
+            most_percent: USUAL_PERCENT,
             window: 600,
             counter: Encoding::Chars4.counter(),
         };
@@ -519,6 +533,7 @@ mod tests {
             earlier: "",
             instructions: "",
             target: 100,
+            most_percent: USUAL_PERCENT,
             window: 600,
             counter: Encoding::Chars4.counter(),
         };

@@ -235,6 +235,9 @@ impl Plan {
     fn model(&self, tokens: u64, io: &mut Io) -> Result<Writer, Failure> {
         let encoding = self.counting.counter.encoding();
         let mut writer = self.llm.writer(encoding, Some(tokens), io)?;
+        if let Some(percent) = self.policy.summary.max_output(100) {
+            writer = writer.at_most(percent);
+        }
         if self.policy.summary.complete {
             writer = writer.completing();
         }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use ctx_cli::{Failure, Io, parse_count};
-use ctx_summary::Template;
 use ctx_summary::llm::{Api, Client, Endpoint, Key, Proxy, Retries, Settings, Tape};
+use ctx_summary::{Template, USUAL_PERCENT};
 use ctx_tokens::Encoding;
 use ctx_transcript::redact::redact;
 
@@ -162,6 +162,7 @@ impl LlmArgs {
                 .0
                 .into_owned(),
             target: target.unwrap_or(usual),
+            most_percent: USUAL_PERCENT,
             window: self
                 .llm_window
                 .or(known.map(|model| model.window))

@@ -56,6 +56,8 @@ pub(super) struct Model {
     pub(super) template: Template,
     pub(super) instructions: String,
     pub(super) target: u64,
+    /// What it may write, in percent of that.
+    pub(super) most_percent: u64,
     pub(super) window: u64,
     /// Its silence is a failure; else a summary by code is taken.
     pub(super) must_answer: bool,
@@ -145,6 +147,14 @@ impl Writer {
     /// What a model's answer lacks of what must not be lost is added to it.
     pub(crate) fn completing(mut self) -> Self {
         self.completes = self.offline == Offline::Extractive;
+        self
+    }
+
+    /// With no more of a model than so many percent of what it is asked for.
+    pub(crate) fn at_most(mut self, percent: u64) -> Self {
+        if let Some(model) = &mut self.model {
+            model.most_percent = percent;
+        }
         self
     }
 
@@ -246,11 +256,11 @@ impl Writer {
         }
     }
 
-    /// How long a summary gets where no budget for all is given. A model may write a
-    /// fifth more than it is asked for; so may code. But what is added must not take
+    /// How long a summary gets where no budget for all is given. A model may write
+    /// more than it is asked for; so may code. But what is added must not take
     /// back what the summary saves.
     fn longest(model: &Model, old: &OldZone) -> u64 {
-        let asked = model.target + model.target / 5;
+        let asked = model.target * model.most_percent / 100;
         old.most_tokens().map_or(asked, |most| asked.min(most / 2))
     }
 
@@ -374,6 +384,7 @@ impl Writer {
             earlier: &self.known(old),
             instructions: instructions.trim(),
             target,
+            most_percent: model.most_percent,
             window: model.window,
             counter: self.encoding.counter(),
         };

@@ -1,8 +1,10 @@
 //! What holds in every preset: sessions with nothing in them or too much, and
 //! policies that are off.
 
+use ctx_testkit::Server;
+
 use super::talk::Talk;
-use super::{ALL, call, run};
+use super::{ALL, asking, call, run, said};
 
 #[test]
 fn where_nothing_is_old_nothing_is_done_and_that_is_well() {
@@ -114,5 +116,21 @@ fn no_preset_needs_a_server() {
             ran.store_has("events.jsonl") && ran.store_has("demo-"),
             "{preset}"
         );
+    }
+}
+
+/// "At most 500 tokens" binds the model; a target lets it write a fifth more.
+#[test]
+fn a_model_may_write_as_much_as_its_policy_says() {
+    for (preset, most) in [("sanbot", 500), ("synapse", 9_600)] {
+        let answer = "## Current Status\nAll is well.\n## 任务目标\nAll is well.";
+        let server = Server::new((0..9).map(|_| said(answer)));
+        let session = Talk::of(90, 30_000);
+        let case = call(preset, session.as_str()).args(["--force", "-q"]);
+        let ran = run(asking(&server, case).args(["--llm-window", "200000"]));
+        ran.is("compacted");
+        let requests = server.requests().concat();
+        let limit = format!("\"max_tokens\":{most},");
+        assert!(requests.contains(&limit), "{preset}: {requests}");
     }
 }
