@@ -275,15 +275,13 @@ impl Writer {
     pub(super) fn by_code(&self, old: &OldZone, room: Option<u64>) -> Written {
         let within = |room| [self.limit, room].into_iter().flatten().min();
         let counter = self.encoding.counter();
-        let (text, redacted) = match (&old.ledger, self.offline) {
-            (Some(ledger), Offline::Extractive) => {
-                let limit = within(room).unwrap_or_else(|| old.default_length());
-                (extractive(ledger, limit, counter), ledger.redacted())
-            }
-            _ => {
-                let limit = within(self.without_line(room));
-                (old.rule.finish(limit, counter), old.rule.redacted())
-            }
+        let ledger = old.ledger.as_ref().filter(|_| self.reads_ledger());
+        let (text, redacted) = if let Some(ledger) = ledger {
+            let limit = within(room).unwrap_or_else(|| old.default_length());
+            (extractive(ledger, limit, counter), ledger.redacted())
+        } else {
+            let limit = within(self.without_line(room));
+            (old.rule.finish(limit, counter), old.rule.redacted())
         };
         Written {
             redacted,

@@ -401,9 +401,8 @@ fn the_summary_is_remembered_in_the_store() {
 /// What the summary replaces is also what was taken out of a result that stays.
 #[test]
 fn a_summary_of_a_shortened_result_is_not_called_too_long() {
-    let rows: String = (0..200)
-        .map(|n| format!("order ORD{n:05} was shipped to customer {n} on 2026-03-01\\n"))
-        .collect();
+    let row = |n| format!("order ORD{n:05} was shipped to customer {n} on 2026-03-01\\n");
+    let rows = (0..200).map(row).collect::<Vec<_>>().concat();
     let session = format!(
         "{{\"role\":\"user\",\"content\":\"hello there\"}}\n\
          {{\"role\":\"assistant\",\"content\":\"hello\"}}\n\
