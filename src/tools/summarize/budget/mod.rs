@@ -2,6 +2,7 @@
 //! here, from the whole session.
 
 mod made;
+mod reader;
 mod shorten;
 
 use ctx_cli::{Failure, Io};
@@ -9,7 +10,7 @@ use ctx_select::budget::{Budget, Decision, Entry, Kind, TooSmall, Verdict, decid
 use ctx_select::count::{MessageCounter, PRIMING};
 use ctx_select::share::Share;
 use ctx_select::split::{self, Keep, Reason, Splitter};
-use ctx_summary::{Ledger, Place, needed_tokens};
+use ctx_summary::{Ledger, needed_tokens};
 use ctx_transcript::{
     Class, Dialect, Message, Object, Outline, Part, Piece, Record, Spool, Zone, ZoneReader,
 };
@@ -19,6 +20,7 @@ use super::stream::Done;
 use crate::pins::Pin;
 use crate::tagged::cannot_spool;
 use made::Made;
+use reader::Reader;
 
 /// The share of what the system messages leave that the latest messages may take:
 /// more of them tells less, for the same tokens, than a summary does.
@@ -89,7 +91,7 @@ pub(super) struct Budgeted<'p> {
     splitter: Splitter,
     /// How many entries have their exchange.
     grouped: usize,
-    ledger: Option<Ledger>,
+    reader: Option<Reader>,
 }
 
 impl<'p> Budgeted<'p> {
@@ -111,14 +113,16 @@ impl<'p> Budgeted<'p> {
             entries: Vec::new(),
             splitter: Splitter::new(asked.keep),
             grouped: 0,
-            ledger: plan.writer.reads_ledger().then(Ledger::new),
+            reader: dialect
+                .filter(|_| plan.writer.reads_ledger())
+                .map(Reader::new),
         }
     }
 
     pub(super) fn take(&mut self, record: &Record<'_>) -> Result<(), Failure> {
         self.zones.read(record);
         let bytes = record.untagged();
-        let entry = self.entry(record)?;
+        let entry = self.entry(record, &bytes)?;
         self.entries.push(entry);
         self.items.push(Item {
             line: record.line,
@@ -133,7 +137,7 @@ impl<'p> Budgeted<'p> {
     }
 
     /// What the decision needs to know of a record.
-    fn entry(&mut self, record: &Record<'_>) -> Result<Entry, Failure> {
+    fn entry(&mut self, record: &Record<'_>, bytes: &[u8]) -> Result<Entry, Failure> {
         if record.class == Class::Tail {
             self.splitter.push(split::Facts::Tail);
             return Ok(Entry {
@@ -159,7 +163,12 @@ impl<'p> Budgeted<'p> {
         };
         let earlier = self.earlier(dialect, object, &message);
         let is_earlier = outline.is_summary || earlier.is_some();
-        self.read(record.line, &message, earlier.as_deref());
+        if let Some(reader) = &self.reader {
+            match earlier {
+                Some(text) => reader.earlier(text),
+                None => reader.message(record.line, bytes),
+            }
+        }
         let outline = Outline {
             is_summary: is_earlier,
             begins_turn: outline.begins_turn && !is_earlier,
@@ -184,16 +193,6 @@ impl<'p> Budgeted<'p> {
     ) -> Option<String> {
         let recognizer = &self.plan.recognizer;
         recognizer.summary_in(dialect, object, message)
-    }
-
-    fn read(&mut self, line: u64, message: &Message<'_>, earlier: Option<&str>) {
-        let Some(ledger) = &mut self.ledger else {
-            return;
-        };
-        match earlier {
-            Some(text) => ledger.push_earlier(text),
-            None => ledger.push(line, message, Place::Old),
-        }
     }
 
     fn message(&self, outline: &Outline<'_>, message: &Message<'_>) -> Entry {
@@ -241,7 +240,7 @@ impl<'p> Budgeted<'p> {
 
     /// The share of the latest messages: more of them where a summary would not need
     /// all that they leave.
-    fn tail(&self) -> Share {
+    fn tail(&self, ledger: Option<&Ledger>) -> Share {
         let system = self
             .entries
             .iter()
@@ -249,7 +248,7 @@ impl<'p> Budgeted<'p> {
         let system: u64 = system.map(|entry| entry.tokens).sum();
         let room = self.asked.tokens.saturating_sub(system);
         let summary = room - TAIL.of(room);
-        let needed = self.ledger.as_ref().map_or(summary, |ledger| {
+        let needed = ledger.map_or(summary, |ledger| {
             needed_tokens(ledger, summary, self.plan.encoding.counter())
         });
         match (100 * needed).div_ceil(room.max(1)) {
@@ -264,6 +263,7 @@ impl<'p> Budgeted<'p> {
     pub(super) fn finish(mut self, io: &mut Io) -> Result<Shared, Refused> {
         self.splitter.finish();
         self.group();
+        let ledger = self.reader.take().map(Reader::finish);
         let mut budget = Budget {
             tokens: self.asked.tokens,
             frame: PRIMING,
@@ -271,7 +271,7 @@ impl<'p> Budgeted<'p> {
         };
         // The share costs the writing of a summary, and decides nothing where all fits.
         if !budget.holds(&self.entries) {
-            budget.tail = self.tail();
+            budget.tail = self.tail(ledger.as_ref());
         }
         let decision = decide(&self.entries, &budget);
         let decision = decision.map_err(Refused::TooSmall)?;
@@ -283,7 +283,7 @@ impl<'p> Budgeted<'p> {
         }
         let zones = zones(&self.entries, &decision.verdicts);
         let cut_only = self.plan.writer.reads_ledger() && cut_only(&self.entries, &decision);
-        let mut made = Made::new(self.plan, self.dialect, self.name, self.ledger, cut_only);
+        let mut made = Made::new(self.plan, self.dialect, self.name, ledger, cut_only);
         for (item, verdict) in self.items.into_iter().zip(decision.verdicts) {
             let bytes = self.spool.pop(item.length);
             let bytes = bytes.map_err(|error| cannot_spool(&error))?;
