@@ -319,7 +319,7 @@ fn dialects_may_differ() {
 }
 
 #[test]
-fn a_compaction_counts_what_survives_on_request() {
+fn a_compaction_counts_what_survives_unless_told_not_to() {
     let ask = "Never push ORD4711 to main, see /srv/app/notes.md.";
     let mut session = String::new();
     for number in 0..30 {

@@ -209,9 +209,11 @@ impl Climb<'_> {
         let (file, said) = self.source.summarize(&summary, &zoned.tagged, io)?;
         let only_earlier = said.as_ref().is_none_or(Said::is_only_earlier);
         let fits = |candidate: &Candidate| candidate.measured.size.tokens <= most;
-        let with_summary = of_rung(file, said, io)?;
-        if fits(&with_summary) && !only_earlier {
-            return Ok(Some(with_summary));
+        if !only_earlier {
+            let with_summary = of_rung(file, said, io)?;
+            if fits(&with_summary) {
+                return Ok(Some(with_summary));
+            }
         }
         let shared = if fits(&alone) && !(only_earlier && plan.fits(before)) {
             self.shared_out(most, input, io)?.filter(fits)

@@ -112,10 +112,10 @@ impl<'p> Made<'p> {
         };
         match short {
             Some(short) => {
-                let short = record_of(item, &short);
-                let freed = self.tokens(&record).saturating_sub(self.tokens(&short));
-                self.old.shortened += freed;
-                self.stays(&short)
+                let before = self.used;
+                self.stays(&record_of(item, &short))?;
+                self.old.shortened += item.tokens.saturating_sub(self.used - before);
+                Ok(())
             }
             None => self.stays(&record),
         }
@@ -134,12 +134,6 @@ impl<'p> Made<'p> {
             let message = (record.line, &message);
             self.old.push(self.plan, dialect, object, message);
         }
-    }
-
-    fn tokens(&self, record: &Record<'_>) -> u64 {
-        let object = record.whole_object();
-        let message = object.and_then(|object| self.dialect?.message(object));
-        message.map_or(0, |message| self.counter.message(&message).total())
     }
 
     fn stays(&mut self, record: &Record<'_>) -> Result<(), Failure> {

@@ -75,6 +75,7 @@ struct Item {
     line: u64,
     piece: Piece,
     length: usize,
+    tokens: u64,
 }
 
 /// Takes a session's records; all of them wait for the decision.
@@ -123,12 +124,13 @@ impl<'p> Budgeted<'p> {
         self.zones.read(record);
         let bytes = record.untagged();
         let entry = self.entry(record, &bytes)?;
-        self.entries.push(entry);
         self.items.push(Item {
             line: record.line,
             piece: record.piece,
             length: bytes.len(),
+            tokens: entry.tokens,
         });
+        self.entries.push(entry);
         self.spool
             .push(&bytes)
             .map_err(|error| cannot_spool(&error))?;
