@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use ctx_transcript::redact::{MARK, redact};
+use ctx_redact::{MARK, redact};
 use ctx_transcript::{Message, Part, Role, ToolResult};
 
-use crate::rules::{find, quote};
-use crate::sentence::sentences;
-use crate::{Item, Kind, runtime};
+use crate::Item;
+use ctx_ledger::rules::{MemoryKind, find, quote};
+use ctx_ledger::runtime;
+use ctx_ledger::sentence::sentences;
 
 /// Reads messages of one session, in order.
 ///
@@ -17,7 +18,7 @@ use crate::{Item, Kind, runtime};
 #[derive(Debug)]
 pub struct Extractor {
     session: String,
-    kinds: Vec<Kind>,
+    kinds: Vec<MemoryKind>,
     /// Tools of the calls whose result has not come: results often carry only the id.
     waiting: HashMap<String, String>,
     redacted: usize,
@@ -25,7 +26,7 @@ pub struct Extractor {
 
 impl Extractor {
     /// An extractor of `kinds` for messages of `session`.
-    pub fn new(session: impl Into<String>, kinds: &[Kind]) -> Self {
+    pub fn new(session: impl Into<String>, kinds: &[MemoryKind]) -> Self {
         Self {
             session: session.into(),
             kinds: kinds.to_vec(),
@@ -56,14 +57,28 @@ impl Extractor {
                     }
                     let text = runtime::digest(call);
                     let tool = Some(call.name.to_string());
-                    self.push(Kind::Runtime, &text, message.role, line, tool, &mut items);
+                    self.push(
+                        MemoryKind::Runtime,
+                        &text,
+                        message.role,
+                        line,
+                        tool,
+                        &mut items,
+                    );
                 }
                 Part::Result(result) => {
                     let tool = self.tool_of(result, message);
                     if let Some(error) = runtime::error(result) {
                         let name = tool.as_deref().unwrap_or("a tool");
                         let text = format!("{name} failed: {error}");
-                        self.push(Kind::Runtime, &text, message.role, line, tool, &mut items);
+                        self.push(
+                            MemoryKind::Runtime,
+                            &text,
+                            message.role,
+                            line,
+                            tool,
+                            &mut items,
+                        );
                     }
                 }
                 // Reasoning weighs what could be; what came of it is said in text.
@@ -74,11 +89,11 @@ impl Extractor {
     }
 
     fn read_text(&mut self, text: &str, role: Role, line: u64, items: &mut Vec<Item>) {
-        let kinds: Vec<Kind> = self
+        let kinds: Vec<MemoryKind> = self
             .kinds
             .iter()
             .copied()
-            .filter(|kind| *kind != Kind::Runtime)
+            .filter(|kind| *kind != MemoryKind::Runtime)
             .collect();
         if kinds.is_empty() {
             return;
@@ -97,7 +112,7 @@ impl Extractor {
 
     fn push(
         &mut self,
-        kind: Kind,
+        kind: MemoryKind,
         text: &str,
         role: Role,
         line: u64,
@@ -132,7 +147,8 @@ mod tests {
     use ctx_transcript::{Call, Message, Part, Role, ToolResult};
 
     use super::Extractor;
-    use crate::{Item, Kind};
+    use crate::Item;
+    use ctx_ledger::rules::MemoryKind;
 
     fn say(role: Role, text: &'static str) -> Message<'static> {
         Message {
@@ -142,8 +158,8 @@ mod tests {
         }
     }
 
-    fn read(message: &Message<'_>) -> Vec<(Kind, String)> {
-        let items = Extractor::new("s", &Kind::ALL).read(message, 7);
+    fn read(message: &Message<'_>) -> Vec<(MemoryKind, String)> {
+        let items = Extractor::new("s", &MemoryKind::ALL).read(message, 7);
         items
             .into_iter()
             .map(|item| (item.kind, item.text))
@@ -160,11 +176,14 @@ mod tests {
             read(&message),
             [
                 (
-                    Kind::Decision,
+                    MemoryKind::Decision,
                     "We decided that the port is 8080.".to_owned()
                 ),
-                (Kind::Fact, "We decided that the port is 8080.".to_owned()),
-                (Kind::Preference, "I prefer tabs.".to_owned()),
+                (
+                    MemoryKind::Fact,
+                    "We decided that the port is 8080.".to_owned()
+                ),
+                (MemoryKind::Preference, "I prefer tabs.".to_owned()),
             ]
         );
     }
@@ -181,7 +200,7 @@ mod tests {
 
     #[test]
     fn calls_and_their_errors_carry_the_tool() {
-        let mut extractor = Extractor::new("s", &Kind::ALL);
+        let mut extractor = Extractor::new("s", &MemoryKind::ALL);
         let call = Message {
             role: Role::Assistant,
             name: None,
@@ -222,7 +241,7 @@ mod tests {
 
     #[test]
     fn secrets_are_taken_out_and_counted() {
-        let mut extractor = Extractor::new("s", &[Kind::Decision]);
+        let mut extractor = Extractor::new("s", &[MemoryKind::Decision]);
         let message = say(
             Role::User,
             "We decided on password=hunter2 for tests. Also sk-aB3dE5gH7jK9mN1pQ3 is a key.",
@@ -240,6 +259,6 @@ mod tests {
         let text: &'static str =
             Box::leak(format!("We decided {}", "x ".repeat(400)).into_boxed_str());
         let items = read(&say(Role::User, text));
-        assert_eq!(items[0].1.chars().count(), crate::text::QUOTE_MAX);
+        assert_eq!(items[0].1.chars().count(), ctx_ledger::text::QUOTE_MAX);
     }
 }

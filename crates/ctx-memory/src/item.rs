@@ -3,60 +3,13 @@
 use ctx_transcript::Role;
 use serde::{Serialize, Serializer};
 
-/// What an item is; each kind has its own memory file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// Something was settled.
-    Decision,
-    /// A statement that names a project, a path or a setting.
-    Fact,
-    /// How the user wants things.
-    Preference,
-    /// A tool call in short, or the error it ended with.
-    Runtime,
-}
-
-impl Kind {
-    /// All kinds, in the order in which they are asked for.
-    pub const ALL: [Self; 4] = [Self::Decision, Self::Fact, Self::Preference, Self::Runtime];
-
-    /// Its word on the command line and in an item.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Decision => "decision",
-            Self::Fact => "fact",
-            Self::Preference => "preference",
-            Self::Runtime => "runtime",
-        }
-    }
-
-    /// The name of its memory file.
-    pub fn file_name(self) -> &'static str {
-        match self {
-            Self::Decision => "decisions.md",
-            Self::Fact => "facts.md",
-            Self::Preference => "preferences.md",
-            Self::Runtime => "runtime.md",
-        }
-    }
-
-    /// The heading of a new memory file.
-    pub fn heading(self) -> &'static str {
-        match self {
-            Self::Decision => "# Decisions",
-            Self::Fact => "# Facts",
-            Self::Preference => "# Preferences",
-            Self::Runtime => "# Runtime",
-        }
-    }
-}
+use ctx_ledger::rules::MemoryKind;
 
 /// One thing that a session says, with its place. As JSON the keys stand in this order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Item {
     /// What it is.
-    pub kind: Kind,
+    pub kind: MemoryKind,
     /// The sentence as it was written, on one line; or the digest of a call or an error.
     pub text: String,
     /// Who said it.
@@ -66,7 +19,7 @@ pub struct Item {
     pub line: u64,
     /// Id of the session.
     pub session: String,
-    /// The tool, for [`Kind::Runtime`].
+    /// The tool, for [`MemoryKind::Runtime`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
 }
@@ -81,12 +34,12 @@ fn role_word<S: Serializer>(role: &Role, serializer: S) -> Result<S::Ok, S::Erro
 mod tests {
     use ctx_transcript::Role;
 
-    use super::{Item, Kind};
+    use super::{Item, MemoryKind};
 
     #[test]
     fn keys_stand_in_a_fixed_order() {
         let mut item = Item {
-            kind: Kind::Decision,
+            kind: MemoryKind::Decision,
             text: "a".to_owned(),
             role: Role::User,
             line: 3,

@@ -1,4 +1,4 @@
-//! Extraction rules and the memory files they feed.
+//! What a session tells that is worth remembering, and the memory files.
 //!
 //! [`Extractor`] reads messages and gives [`Item`]s: sentences that tell a
 //! decision, a fact or a preference, quoted as they were written, and digests of
@@ -8,11 +8,7 @@
 mod extract;
 mod item;
 mod merge;
-pub mod rules;
-pub mod runtime;
-pub mod sentence;
-pub mod text;
 
 pub use extract::Extractor;
-pub use item::{Item, Kind};
-pub use merge::{Merged, merge};
+pub use item::Item;
+pub use merge::{Merged, file_name, merge};

@@ -15,9 +15,10 @@
 
 use std::collections::HashSet;
 
-use crate::sentence::without_marker;
-use crate::text::key;
-use crate::{Item, Kind};
+use crate::Item;
+use ctx_ledger::rules::MemoryKind;
+use ctx_ledger::sentence::without_marker;
+use ctx_ledger::text::key;
 
 /// What a merge did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,7 +32,11 @@ pub struct Merged {
 }
 
 /// Merges those `items` that are of `kind` into its file, which holds `old` now.
-pub fn merge<'i>(old: &[u8], kind: Kind, items: impl IntoIterator<Item = &'i Item>) -> Merged {
+pub fn merge<'i>(
+    old: &[u8],
+    kind: MemoryKind,
+    items: impl IntoIterator<Item = &'i Item>,
+) -> Merged {
     // Bytes that are no UTF-8 are only read past, never written.
     let text = String::from_utf8_lossy(old);
     let mut known = Known::of(&text);
@@ -60,9 +65,9 @@ fn entry(item: &Item) -> String {
 }
 
 /// What stands between the old text and the first new entry.
-fn joint(old: &str, kind: Kind, line_end: &str) -> String {
+fn joint(old: &str, kind: MemoryKind, line_end: &str) -> String {
     if old.trim().is_empty() {
-        return format!("{}{line_end}{line_end}", kind.heading());
+        return format!("{}{line_end}{line_end}", heading(kind));
     }
     let mut joint = String::new();
     if !old.ends_with('\n') {
@@ -111,17 +116,38 @@ fn without_place(entry: &str) -> Option<&str> {
     is_ours.then_some(text)
 }
 
+/// The name of the memory file of a kind.
+pub fn file_name(kind: MemoryKind) -> &'static str {
+    match kind {
+        MemoryKind::Decision => "decisions.md",
+        MemoryKind::Fact => "facts.md",
+        MemoryKind::Preference => "preferences.md",
+        MemoryKind::Runtime => "runtime.md",
+    }
+}
+
+/// The heading of a new memory file of a kind.
+fn heading(kind: MemoryKind) -> &'static str {
+    match kind {
+        MemoryKind::Decision => "# Decisions",
+        MemoryKind::Fact => "# Facts",
+        MemoryKind::Preference => "# Preferences",
+        MemoryKind::Runtime => "# Runtime",
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use ctx_ledger::rules::MemoryKind;
     use ctx_transcript::Role;
     use proptest::prelude::*;
 
     use super::merge;
-    use crate::{Item, Kind};
+    use crate::Item;
 
     fn item(text: &str, line: u64) -> Item {
         Item {
-            kind: Kind::Decision,
+            kind: MemoryKind::Decision,
             text: text.to_owned(),
             role: Role::User,
             line,
@@ -136,7 +162,7 @@ mod tests {
             .zip(1..)
             .map(|(text, line)| item(text, line))
             .collect();
-        let appended = merge(old.as_bytes(), Kind::Decision, &items).appended;
+        let appended = merge(old.as_bytes(), MemoryKind::Decision, &items).appended;
         format!("{old}{}", String::from_utf8(appended).expect("UTF-8"))
     }
 
@@ -189,20 +215,20 @@ mod tests {
     #[test]
     fn twice_in_one_session_is_once() {
         let items = [item("Use A.", 1), item("use a", 9)];
-        let merged = merge(b"", Kind::Decision, &items);
+        let merged = merge(b"", MemoryKind::Decision, &items);
         assert_eq!((merged.added, merged.known), (1, 1));
     }
 
     #[test]
     fn other_kinds_are_left_alone() {
-        assert_eq!(merge(b"", Kind::Fact, &[item("a", 1)]).added, 0);
+        assert_eq!(merge(b"", MemoryKind::Fact, &[item("a", 1)]).added, 0);
     }
 
     #[test]
     fn bytes_that_are_no_text_are_no_obstacle() {
         let merged = merge(
             b"\xff\xfe- x\n- Use A.\n",
-            Kind::Decision,
+            MemoryKind::Decision,
             &[item("Use A.", 1), item("b", 2)],
         );
         assert_eq!(merged.appended, b"- b (user, demo:2)\n");
@@ -214,16 +240,16 @@ mod tests {
             old in "([-*#a-cA-C1. ~()\r\n:,]|user|（|决){0,60}",
             texts in prop::collection::vec("[a-cA-C ~*.,:()1-]{1,8}|决定[a-c。]{0,3}", 0..12),
         ) {
-            let texts: Vec<String> = texts.iter().map(|text| crate::text::one_line(text)).collect();
+            let texts: Vec<String> = texts.iter().map(|text| ctx_ledger::text::plain_line(text)).collect();
             let items: Vec<Item> = texts.iter().zip(1..).map(|(text, line)| item(text, line)).collect();
-            let first = merge(old.as_bytes(), Kind::Decision, &items);
+            let first = merge(old.as_bytes(), MemoryKind::Decision, &items);
             prop_assert_eq!(first.added + first.known, items.len());
             let new = [old.as_bytes(), &first.appended].concat();
-            let second = merge(&new, Kind::Decision, &items);
+            let second = merge(&new, MemoryKind::Decision, &items);
             prop_assert_eq!((second.added, second.appended.len()), (0, 0));
             let mut keys: Vec<_> = String::from_utf8_lossy(&first.appended)
                 .lines()
-                .filter_map(|line| super::without_place(line.strip_prefix("- ")?).map(crate::text::key))
+                .filter_map(|line| super::without_place(line.strip_prefix("- ")?).map(ctx_ledger::text::key))
                 .collect();
             let count = keys.len();
             keys.sort();

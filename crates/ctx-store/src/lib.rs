@@ -4,7 +4,7 @@
 //! [`Draft`] makes snapshots, [`Catalog`] finds and checks them, [`Store::replace`]
 //! puts new content into a session file that an agent may be writing, and the
 //! trash keeps what retention removed. Every change is in the audit log twice:
-//! before it, and after. Nothing here decides what to keep: that is ctx-select's.
+//! before it, and after. What to keep is decided in [`retention`], from a list and the time alone.
 
 mod arrivals;
 pub mod atomic;
@@ -22,6 +22,7 @@ mod offload;
 mod removal;
 mod replace;
 mod retained;
+pub mod retention;
 mod session;
 mod shared;
 mod stamp;

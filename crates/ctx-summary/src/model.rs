@@ -9,9 +9,9 @@
 
 use ctx_tokens::TokenCounter;
 
-use crate::llm::{Completion, LlmError, Question};
 use crate::transcript::{pack, shorten};
 use crate::{Filling, Template, Transcript};
+use ctx_llm::{Completion, LlmError, Question};
 
 /// Models do not count: a fifth more than they are asked for is let pass.
 pub const USUAL_PERCENT: u64 = 120;
@@ -249,8 +249,8 @@ fn fit(text: &str, limit: u64, counter: &dyn TokenCounter) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Job, ModelSummary, USUAL_PERCENT, fit, summarize};
-    use crate::llm::{Completion, LlmError, Question};
     use crate::{Template, Transcript};
+    use ctx_llm::{Completion, LlmError, Question};
     use ctx_tokens::Encoding;
     use ctx_transcript::{Message, Part, Role};
 

@@ -3,11 +3,11 @@
 use std::collections::{HashSet, VecDeque};
 use std::fmt::Write;
 
+use ctx_redact::redact;
 use ctx_tokens::TokenCounter;
-use ctx_transcript::redact::redact;
 use ctx_transcript::{Message, Part, Role};
 
-use crate::text::{first_chars, one_line};
+use ctx_ledger::text::{first_chars, one_line};
 
 mod carried;
 

@@ -1,10 +1,10 @@
 //! Messages as plain text for a model that sums them up.
 
+use ctx_redact::redact;
 use ctx_tokens::TokenCounter;
-use ctx_transcript::redact::redact;
 use ctx_transcript::{Message, Part};
 
-use crate::text::{first_chars, last_chars};
+use ctx_ledger::text::{first_chars, last_chars};
 
 /// The messages of an old zone as text, one piece each, without their secrets.
 ///

@@ -1,10 +1,11 @@
 //! Summaries of summaries: what one holds is in the next, or is counted as left out,
 //! or was settled.
 
-use ctx_summary::{Kind, Ledger, Place, State, extractive};
+use ctx_ledger::{ItemKind, Ledger, State};
+use ctx_summary::extractive;
 use ctx_tokens::Encoding;
-use ctx_transcript::Object;
 use ctx_transcript::dialect::{Chat, Dialect};
+use ctx_transcript::{Object, Zone};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -12,7 +13,7 @@ fn push(ledger: &mut Ledger, line: u64, record: &serde_json::Value) {
     let text = record.to_string();
     let object = Object::parse(&text).expect("an object");
     let message = Chat.message(&object).expect("a message");
-    ledger.push(line, &message, Place::Old);
+    ledger.push(line, &message, Zone::Old);
 }
 
 /// What is said and done in one round: a request, a rule, a decision, an error, a file.
@@ -45,7 +46,7 @@ fn round(ledger: &mut Ledger, round: usize) {
 }
 
 /// What the summary's last line counts as left out.
-fn left_out(summary: &str, kind: Kind) -> usize {
+fn left_out(summary: &str, kind: ItemKind) -> usize {
     let line = summary.lines().find(|line| line.starts_with("⟦left out: "));
     let counts = line.map_or("", |line| {
         line.trim_start_matches("⟦left out: ").trim_end_matches('⟧')
@@ -57,13 +58,13 @@ fn left_out(summary: &str, kind: Kind) -> usize {
 }
 
 /// Items of a kind that hold, and how many of them the summary has.
-fn told(ledger: &Ledger, summary: &str, kind: Kind) -> (usize, usize) {
+fn told(ledger: &Ledger, summary: &str, kind: ItemKind) -> (usize, usize) {
     let name = kind.as_str();
     let heading = format!("## {}{}", name[..1].to_uppercase(), &name[1..]);
     let section = summary.lines().skip_while(|line| **line != heading).skip(1);
     let lines: Vec<&str> = section.take_while(|line| line.starts_with("- ")).collect();
     let holds = |state| match kind {
-        Kind::Error => state != State::Superseded,
+        ItemKind::Error => state != State::Superseded,
         _ => state == State::Current,
     };
     let items = ledger
@@ -91,7 +92,7 @@ fn generations(rounds: usize, limit: u64) -> Vec<String> {
         round(&mut ledger, number);
         let summary = extractive(&ledger, limit, counter);
         assert!(counter.count(&summary) <= limit);
-        for kind in Kind::ALL {
+        for kind in ItemKind::ALL {
             let (all, told) = told(&ledger, &summary, kind);
             let before = summaries
                 .last()

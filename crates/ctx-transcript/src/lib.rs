@@ -22,7 +22,6 @@ mod message;
 mod object;
 mod record;
 mod records;
-pub mod redact;
 pub mod repair;
 mod splice;
 mod spool;

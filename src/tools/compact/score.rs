@@ -7,10 +7,11 @@
 use std::fs::File;
 
 use ctx_cli::Failure;
+use ctx_ledger::Ledger;
+use ctx_ledger::score::{After, Score, Scorer};
 use ctx_store::{Standing, Survived};
-use ctx_summary::score::{After, Score, Scorer};
-use ctx_summary::{Ledger, Place, Recognizer};
-use ctx_transcript::Message;
+use ctx_summary::Recognizer;
+use ctx_transcript::{Message, Zone};
 
 use super::stages::Source;
 use crate::session::Session;
@@ -54,7 +55,7 @@ impl<'a> Scoring<'a> {
         let session = self.source.session_apart(self.input)?;
         self.messages(session, |line, message, earlier| match earlier {
             Some(text) => ledger.push_earlier(&text),
-            None => ledger.push(line, message, Place::Old),
+            None => ledger.push(line, message, Zone::Old),
         })?;
         Ok(ledger)
     }

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 use ctx_cli::{ExitStatus, Failure, Io};
-use ctx_memory::{Item, Kind, Merged, merge};
+use ctx_ledger::rules::MemoryKind;
+use ctx_memory::{Item, Merged, file_name, merge};
 use ctx_store::{Facts, Severity, SharedFile, SharedFolder, StagedFile, Store, StoreError};
 
 use super::TOOL;
@@ -80,7 +81,7 @@ impl Target {
         // one is replaced: what must be refused or finds no space stops the
         // merge while nothing is changed.
         let mut plans = Vec::new();
-        for kind in Kind::ALL {
+        for kind in MemoryKind::ALL {
             let (file, merged) = plan(&folder, kind, items)?;
             done.known += merged.known;
             if merged.added > 0 {
@@ -119,10 +120,10 @@ impl Target {
 
 fn plan(
     folder: &SharedFolder,
-    kind: Kind,
+    kind: MemoryKind,
     items: &[Item],
 ) -> Result<(SharedFile, Merged), StoreError> {
-    let file = folder.read(kind.file_name())?;
+    let file = folder.read(file_name(kind))?;
     let merged = merge(file.bytes(), kind, items);
     Ok((file, merged))
 }
@@ -131,7 +132,7 @@ fn plan(
 /// their version.
 fn commit(
     folder: &SharedFolder,
-    kind: Kind,
+    kind: MemoryKind,
     items: &[Item],
     mut staged: StagedFile,
     mut merged: Merged,

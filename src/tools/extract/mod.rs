@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool};
-use ctx_memory::{Extractor, Item, Kind};
+use ctx_ledger::rules::MemoryKind;
+use ctx_memory::{Extractor, Item};
 use ctx_store::{SessionId, Store};
 
 use self::into::Target;
@@ -140,20 +141,20 @@ enum ZoneArg {
 }
 
 impl KindArg {
-    fn kind(self) -> Kind {
+    fn kind(self) -> MemoryKind {
         match self {
-            Self::Decision => Kind::Decision,
-            Self::Fact => Kind::Fact,
-            Self::Preference => Kind::Preference,
-            Self::Runtime => Kind::Runtime,
+            Self::Decision => MemoryKind::Decision,
+            Self::Fact => MemoryKind::Fact,
+            Self::Preference => MemoryKind::Preference,
+            Self::Runtime => MemoryKind::Runtime,
         }
     }
 }
 
 impl ExtractArgs {
-    fn kinds(&self) -> Vec<Kind> {
+    fn kinds(&self) -> Vec<MemoryKind> {
         if self.kind.is_empty() {
-            return Kind::ALL.to_vec();
+            return MemoryKind::ALL.to_vec();
         }
         self.kind.iter().map(|kind| kind.kind()).collect()
     }
@@ -183,7 +184,7 @@ impl ExtractArgs {
 
 /// What the old zone of a tagged session holds, which is known to be whole.
 pub(crate) fn of_old_zone(session: &mut Session, id: &SessionId) -> Result<Vec<Item>, Failure> {
-    let mut extractor = Extractor::new(id.to_string(), &Kind::ALL);
+    let mut extractor = Extractor::new(id.to_string(), &MemoryKind::ALL);
     let mut selector = Selector::new(session.dialect(), Some(ZoneArg::Old), false);
     let mut items = Vec::new();
     session.each(|record| {

@@ -6,8 +6,8 @@ mod run;
 
 use clap::{ArgGroup, ArgMatches, Args, Command, FromArgMatches};
 use ctx_cli::{Failure, Io, Outcome, Page, Tool};
-use ctx_select::retention::{Period, Policy, Span};
 use ctx_store::SessionId;
+use ctx_store::retention::{Period, Policy, Span};
 
 use crate::store::{StoreArgs, session_id};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome};
-use ctx_select::retention::{Candidate, Protection, Reason, Verdict, decide};
+use ctx_store::retention::{Candidate, Protection, Reason, Verdict, decide};
 use ctx_store::{Catalog, Entry, Removed, SessionId, SessionLock, SnapshotId, Store, StoreError};
 use serde::Serialize;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ctx_summary::score::{Needed, Row, Score};
+use ctx_ledger::score::{Needed, Row, Score};
 use serde::{Serialize, Serializer};
 
 use super::Args;

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Tool};
+use ctx_ledger::score::{After, Future, Needed, Score, Scorer, Standing};
 use ctx_store::SessionId;
-use ctx_summary::score::{After, Future, Needed, Score, Scorer, Standing};
 
 use crate::output::OutputArgs;
 use crate::session::ReadArgs;

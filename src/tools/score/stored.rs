@@ -2,8 +2,8 @@
 
 use clap::ArgMatches;
 use ctx_cli::{Failure, Io};
+use ctx_ledger::score::After;
 use ctx_store::{Offloaded, SessionId, Store, StoreError, hash};
-use ctx_summary::score::After;
 
 use super::input::Again;
 use super::{Args, TOOL};

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use ctx_cli::printable;
-use ctx_summary::score::{Needed, Score};
+use ctx_ledger::score::{Needed, Score};
 
 use super::Listed;
 use crate::tools::count::{aligned, percent};

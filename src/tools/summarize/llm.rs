@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use ctx_cli::{Failure, Io, parse_count};
-use ctx_summary::llm::{Api, Client, Endpoint, Key, Proxy, Retries, Settings, Tape};
+use ctx_llm::{Api, Client, Endpoint, Key, Proxy, Retries, Settings, Tape};
+use ctx_redact::redact;
 use ctx_summary::{Template, USUAL_PERCENT};
 use ctx_tokens::Encoding;
-use ctx_transcript::redact::redact;
 
 use super::writer::{Asked, Model, Offline, Writer};
 

@@ -1,11 +1,13 @@
 //! What is gathered of one old zone while it passes.
 
 use ctx_cli::Verbosity;
+use ctx_ledger::Ledger;
+use ctx_redact::redact;
 use ctx_select::count::PER_MESSAGE;
 use ctx_summary::check::Source;
-use ctx_summary::{Ledger, Place, RuleSummary, Transcript};
+use ctx_summary::{RuleSummary, Transcript};
 use ctx_tokens::Encoding;
-use ctx_transcript::{Dialect, Message, Object, redact};
+use ctx_transcript::{Dialect, Message, Object, Zone};
 
 use super::Plan;
 
@@ -78,7 +80,7 @@ impl OldZone {
     /// A message that stays: what it tells need not be told by the summary.
     pub(super) fn push_kept(&mut self, line: u64, message: &Message<'_>) {
         if let Some(ledger) = &mut self.ledger {
-            ledger.push(line, message, Place::Kept);
+            ledger.push(line, message, Zone::Keep);
         }
     }
 
@@ -103,7 +105,7 @@ impl OldZone {
             return;
         }
         if let Some(ledger) = &mut self.ledger {
-            ledger.push(line, message, Place::Old);
+            ledger.push(line, message, Zone::Old);
         }
         self.rule.push(message);
         if let Some(transcript) = &mut self.transcript {
@@ -120,7 +122,7 @@ impl OldZone {
         }
         self.rule.push_earlier(text);
         if self.transcript.is_some() {
-            let (clean, count) = redact::redact(text);
+            let (clean, count) = redact(text);
             self.redacted += count;
             if let Some(source) = &mut self.source {
                 source.push_earlier(&clean);

@@ -2,8 +2,8 @@
 //! old ones.
 
 use ctx_cli::{Failure, Io};
+use ctx_redact::redact;
 use ctx_summary::compose;
-use ctx_transcript::redact::redact;
 use ctx_transcript::{Class, Dialect, Piece, Record, Role, Spool, Zone, ZoneReader};
 
 use super::bad::Bad;

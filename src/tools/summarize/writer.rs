@@ -3,8 +3,8 @@
 use std::fmt;
 
 use ctx_cli::{Failure, Io};
+use ctx_llm::{Client, Clock, Completion, LlmError, Question, Tape, TapeError};
 use ctx_summary::check::{Checked, Mended, Rules, Source, check};
-use ctx_summary::llm::{Client, Clock, Completion, LlmError, Question, Tape, TapeError};
 use ctx_summary::{
     Job, ModelSummary, Template, Transcript, completed, compose, extractive, missing_headings,
     must_keep, summarize,

@@ -26,10 +26,10 @@ mod words;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
+use ctx_redact::redact;
 use ctx_tokens::TokenCounter;
-use ctx_transcript::redact::redact;
 
-use crate::llm::is_refusal;
+use ctx_llm::is_refusal;
 use identifiers::Kind;
 pub use missing::missing_headings;
 pub use source::{Source, UNVERIFIED};

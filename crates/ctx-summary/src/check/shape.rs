@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::Area;
 use super::commands::{has_chinese, without_bullet};
 use super::missing::plain as plain_heading;
-use crate::text::one_line;
+use ctx_ledger::text::one_line;
 
 /// The heading of `headings` that a line is, however it is dressed up: `## X`,
 /// `**X**`, `X:`, `1. X`.

@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use ctx_transcript::redact::redact;
+use ctx_redact::redact;
 use ctx_transcript::{Message, Part, Role};
 
 use super::identifiers;
 use super::words::{Seen, pair, words};
-use crate::text::one_line;
+use ctx_ledger::text::one_line;
 
 /// Follows an identifier of an answer that the record does not have.
 pub const UNVERIFIED: &str = "(unverified)";

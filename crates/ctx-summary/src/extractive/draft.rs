@@ -3,11 +3,11 @@
 
 use ctx_tokens::TokenCounter;
 
-use super::form::{DETAILS, citation, label, labelled, left_out};
 use super::pick::Picker;
 use super::sections::Sections;
-use crate::ledger::{Item, Ledger, Origin};
-use crate::text::one_line;
+use ctx_ledger::form::{DETAILS, citation, label, labelled, left_out};
+use ctx_ledger::text::one_line;
+use ctx_ledger::{Item, Ledger, Origin};
 
 /// What is left is filled up so many times: how many tokens a text has is only
 /// known when it is written.
@@ -97,7 +97,7 @@ impl<'l> Draft<'l> {
                 String::new()
             },
             lacks_items,
-            picker: Picker::new(&ledger.index, &head, counter),
+            picker: Picker::new(ledger.index(), &head, counter),
             head,
             text: String::new(),
         };
@@ -137,7 +137,7 @@ impl<'l> Draft<'l> {
     /// Segments in the order of the session, whose speakers can be told apart; the
     /// lines they come from are cited block by block.
     fn details(&self) -> String {
-        let index = &self.ledger.index;
+        let index = self.ledger.index();
         let mut order: Vec<usize> = self.picker.picked().collect();
         order.sort_unstable();
         let blocks = usize::try_from(self.room / CITATION_SHARE / CITATION).unwrap_or(usize::MAX);

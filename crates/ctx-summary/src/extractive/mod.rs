@@ -3,14 +3,13 @@
 //! budget of tokens.
 
 mod draft;
-pub(crate) mod form;
 mod pick;
 mod sections;
 
 use ctx_tokens::TokenCounter;
 
 use crate::earlier::RECORD_HEADING;
-use crate::ledger::{Item, Ledger};
+use ctx_ledger::{Item, Ledger};
 use draft::written;
 use sections::Sections;
 
@@ -57,7 +56,7 @@ pub fn must_keep(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> Str
 /// is worth it; `limit`, without a closer look, where that is plainly more.
 pub fn needed_tokens(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> u64 {
     // A token is seldom longer than 8 bytes.
-    if ledger.index.bytes() / 8 > limit {
+    if ledger.index().bytes() / 8 > limit {
         return limit;
     }
     counter.count(&extractive(ledger, limit, counter))

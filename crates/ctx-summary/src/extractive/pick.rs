@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 
 use ctx_tokens::TokenCounter;
 
-use crate::ledger::index::{Index, Segment};
+use ctx_ledger::{Index, Segment};
 
 /// What an identifier is worth by the words beside it: alone, with one, with enough.
 const TOLD: [f64; 4] = [0.0, 0.35, 0.5, 1.0];

@@ -3,21 +3,21 @@
 
 use ctx_tokens::TokenCounter;
 
-use super::form::{heading, line_of};
-use crate::ledger::{Item, Kind, State};
-use crate::text::first_chars;
+use ctx_ledger::form::{heading, line_of};
+use ctx_ledger::text::first_chars;
+use ctx_ledger::{Item, ItemKind, State};
 
 /// Of the whole summary, in percent. Where there is little, what the agent needs next
 /// comes before what it was told: the latest request stays beside the summary.
-fn share(kind: Kind, limit: u64) -> u64 {
+fn share(kind: ItemKind, limit: u64) -> u64 {
     let little = limit < LITTLE;
     match kind {
-        Kind::Ask if little => 8,
-        Kind::Ask => 16,
-        Kind::Constraint | Kind::Decision | Kind::Open if little => 3,
-        Kind::Constraint => 6,
-        Kind::Decision | Kind::Open | Kind::Error | Kind::File => 4,
-        Kind::Command => 1,
+        ItemKind::Ask if little => 8,
+        ItemKind::Ask => 16,
+        ItemKind::Constraint | ItemKind::Decision | ItemKind::Open if little => 3,
+        ItemKind::Constraint => 6,
+        ItemKind::Decision | ItemKind::Open | ItemKind::Error | ItemKind::File => 4,
+        ItemKind::Command => 1,
     }
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Sections {
     /// Their text; empty, or ending with a line end.
     pub(super) text: String,
     /// Items that had no room, by kind.
-    pub(super) left_out: Vec<(Kind, usize)>,
+    pub(super) left_out: Vec<(ItemKind, usize)>,
 }
 
 impl Sections {
@@ -47,7 +47,7 @@ impl Sections {
     ) -> Self {
         let mut text = String::new();
         let mut left_out = Vec::new();
-        for kind in Kind::ALL {
+        for kind in ItemKind::ALL {
             let ranked = ranked(items, kind);
             let chosen = choose(
                 &ranked,
@@ -73,7 +73,7 @@ impl Sections {
 }
 
 /// The items of a kind that still hold, with their places, the first to be kept first.
-fn ranked<'i>(items: &[&'i Item], kind: Kind) -> Vec<(usize, &'i Item)> {
+fn ranked<'i>(items: &[&'i Item], kind: ItemKind) -> Vec<(usize, &'i Item)> {
     let of_kind = items
         .iter()
         .enumerate()
@@ -82,22 +82,22 @@ fn ranked<'i>(items: &[&'i Item], kind: Kind) -> Vec<(usize, &'i Item)> {
         .map(|(at, item)| (at, *item))
         .filter(|(_, item)| match kind {
             // A mended error may be met again.
-            Kind::Error => item.state != State::Superseded,
+            ItemKind::Error => item.state != State::Superseded,
             _ => item.state == State::Current,
         })
         .collect();
     ranked.reverse();
     match kind {
         // What the session is about, then the latest.
-        Kind::Ask => {
+        ItemKind::Ask => {
             if let Some(first) = ranked.pop() {
                 ranked.insert(ranked.len().min(1), first);
             }
         }
-        Kind::Error => ranked.sort_by_key(|(_, item)| item.state == State::Done),
-        Kind::File => ranked.sort_by_key(|(_, item)| !item.changed),
-        Kind::Command => ranked.sort_by_key(|(_, item)| item.changed),
-        Kind::Constraint | Kind::Decision | Kind::Open => {}
+        ItemKind::Error => ranked.sort_by_key(|(_, item)| item.state == State::Done),
+        ItemKind::File => ranked.sort_by_key(|(_, item)| !item.changed),
+        ItemKind::Command => ranked.sort_by_key(|(_, item)| item.changed),
+        ItemKind::Constraint | ItemKind::Decision | ItemKind::Open => {}
     }
     ranked
 }
@@ -120,7 +120,7 @@ fn choose(
     for (at, item) in ranked {
         let mut line = line_of(item, limit >= CITES);
         let mut tokens = counter.count(&line) + 1;
-        if tokens > left && chosen.is_empty() && item.kind == Kind::Ask {
+        if tokens > left && chosen.is_empty() && item.kind == ItemKind::Ask {
             line = shortened(&line, left, counter);
             tokens = counter.count(&line) + 1;
         }

@@ -1,9 +1,10 @@
 //! The output within a budget: what stays, and the summary in what that leaves.
 
 use ctx_cli::{Failure, Io};
+use ctx_ledger::Ledger;
 use ctx_select::budget::{LEAST_SUMMARY, TooSmall, Verdict};
 use ctx_select::count::{MessageCounter, PRIMING};
-use ctx_summary::{Ledger, RECORD_HEADING, compose};
+use ctx_summary::{RECORD_HEADING, compose};
 use ctx_transcript::{Dialect, Line, Object, Piece, Record, Role, Spool, Zone};
 
 use super::shorten::shorten;

@@ -6,11 +6,12 @@ mod reader;
 mod shorten;
 
 use ctx_cli::{Failure, Io};
+use ctx_ledger::Ledger;
 use ctx_select::budget::{Budget, Decision, Entry, Kind, TooSmall, Verdict, decide};
 use ctx_select::count::{MessageCounter, PRIMING};
 use ctx_select::share::Share;
 use ctx_select::split::{self, Keep, Reason, Splitter};
-use ctx_summary::{Ledger, needed_tokens};
+use ctx_summary::needed_tokens;
 use ctx_transcript::{
     Class, Dialect, Message, Object, Outline, Part, Piece, Record, Spool, Zone, ZoneReader,
 };

@@ -4,8 +4,8 @@
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{JoinHandle, spawn};
 
-use ctx_summary::{Ledger, Place};
-use ctx_transcript::{Dialect, Object};
+use ctx_ledger::Ledger;
+use ctx_transcript::{Dialect, Object, Zone};
 
 /// So many records may wait.
 const WAITING: usize = 64;
@@ -66,7 +66,7 @@ fn read(dialect: &dyn Dialect, records: &Receiver<Next>) -> Ledger {
                 let text = std::str::from_utf8(&record).ok();
                 let object = text.and_then(|text| Object::parse(text).ok());
                 if let Some(message) = object.as_ref().and_then(|o| dialect.message(o)) {
-                    ledger.push(line, &message, Place::Old);
+                    ledger.push(line, &message, Zone::Old);
                 }
             }
         }

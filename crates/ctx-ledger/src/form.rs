@@ -1,0 +1,270 @@
+//! The form of an extractive summary: what is written, and how it is read again
+//! when it is old itself.
+
+use crate::{Item, ItemKind, Origin, State};
+
+/// The section of quoted segments. Every line of a tool result and of the user's is
+/// marked, so that neither can pass for the other.
+pub const DETAILS: &str = "## Details (> quotes tool results)";
+
+/// The heading of a kind's section.
+pub fn heading(kind: ItemKind) -> &'static str {
+    match kind {
+        ItemKind::Ask => "## Asks",
+        ItemKind::Constraint => "## Constraints",
+        ItemKind::Decision => "## Decisions",
+        ItemKind::Open => "## Open",
+        ItemKind::Error => "## Errors",
+        ItemKind::File => "## Files",
+        ItemKind::Command => "## Commands",
+    }
+}
+
+/// Who a segment comes from, as the summary says it.
+pub fn label(origin: Origin) -> &'static str {
+    match origin {
+        Origin::User => "user: ",
+        Origin::Said | Origin::Call => "agent: ",
+        Origin::Result => "> ",
+    }
+}
+
+/// A label at the beginning of a line.
+pub fn labelled(line: &str) -> Option<(Origin, &str)> {
+    let origins = [Origin::User, Origin::Said, Origin::Result];
+    origins
+        .into_iter()
+        .find_map(|origin| Some((origin, line.strip_prefix(label(origin))?)))
+}
+
+/// Lines of the session, as a summary cites them.
+pub fn citation(first: u64, last: u64) -> String {
+    if first == last {
+        format!("⟦{first}⟧")
+    } else {
+        format!("⟦{first}-{last}⟧")
+    }
+}
+
+/// A text without the citation it ends with, and the first line that names.
+pub fn cited(text: &str) -> (&str, Option<u64>) {
+    let parse = || {
+        let (before, lines) = text.strip_suffix('⟧')?.rsplit_once('⟦')?;
+        let first = lines.split('-').next()?;
+        Some((before.trim_end(), first.parse().ok()?))
+    };
+    match parse() {
+        Some((before, line)) => (before, Some(line)),
+        None => (text, None),
+    }
+}
+
+const MENDED: &str = " (mended)";
+const FAILED: &str = " (failed)";
+const CHANGED: &str = "changed: ";
+const READ: &str = "read: ";
+
+/// The line of an item.
+pub fn line_of(item: &Item, cite: bool) -> String {
+    let (before, after) = match item.kind {
+        ItemKind::File if item.changed => (CHANGED, ""),
+        ItemKind::File => (READ, ""),
+        ItemKind::Error if item.state == State::Done => ("", MENDED),
+        ItemKind::Command if !item.changed => ("", FAILED),
+        _ => ("", ""),
+    };
+    let mut line = format!("- {before}{}{after}", item.text);
+    if cite && item.line > 0 {
+        line.push(' ');
+        line.push_str(&citation(item.line, item.line));
+    }
+    line
+}
+
+/// The item of a line that [`line_of`] wrote.
+pub fn item_of(kind: ItemKind, line: &str) -> Option<Item> {
+    let (text, source) = cited(line.strip_prefix("- ")?.trim_end());
+    let mut item = Item {
+        kind,
+        text: text.to_owned(),
+        line: source.unwrap_or_default(),
+        state: State::Current,
+        // Of a list that the next list replaces; of a command: that it went well.
+        changed: matches!(kind, ItemKind::Open | ItemKind::Command),
+    };
+    match kind {
+        ItemKind::File => {
+            let (path, changed) = match text.strip_prefix(CHANGED) {
+                Some(path) => (path, true),
+                None => (text.strip_prefix(READ).unwrap_or(text), false),
+            };
+            path.clone_into(&mut item.text);
+            item.changed = changed;
+        }
+        ItemKind::Error => {
+            if let Some(text) = text.strip_suffix(MENDED) {
+                text.clone_into(&mut item.text);
+                item.state = State::Done;
+            }
+        }
+        ItemKind::Command => {
+            if let Some(text) = text.strip_suffix(FAILED) {
+                text.clone_into(&mut item.text);
+                item.changed = false;
+            }
+        }
+        ItemKind::Ask | ItemKind::Constraint | ItemKind::Decision | ItemKind::Open => {}
+    }
+    Some(item)
+}
+
+/// One line of an earlier summary.
+pub enum Line<'t> {
+    /// A typed item.
+    Item(Item),
+    /// A quoted segment.
+    Detail(Origin, &'t str),
+    /// What summaries before it left out, kind by kind.
+    LeftOut(Vec<(ItemKind, usize)>),
+}
+
+/// Reads an extractive summary; `None` when the text is none.
+pub fn read(text: &str) -> Option<Vec<Line<'_>>> {
+    let mut section = Some(DETAILS);
+    let mut origin = None;
+    let mut lines = Vec::new();
+    let mut known = false;
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        if line.starts_with("## ") {
+            let kind = ItemKind::ALL
+                .into_iter()
+                .find(|kind| heading(*kind) == line);
+            section = kind.map(heading).or((line == DETAILS).then_some(DETAILS));
+            known |= section.is_some();
+            continue;
+        }
+        if let Some(counts) = left_out_of(line) {
+            lines.push(Line::LeftOut(counts));
+            continue;
+        }
+        match section {
+            Some(DETAILS) => {
+                let (text, _) = cited(line);
+                if let Some((speaker, text)) = labelled(text) {
+                    known = true;
+                    origin = Some(speaker);
+                    lines.push(Line::Detail(speaker, text));
+                } else {
+                    lines.push(Line::Detail(origin.unwrap_or(Origin::Said), text));
+                }
+            }
+            Some(name) => {
+                let kind = ItemKind::ALL
+                    .into_iter()
+                    .find(|kind| heading(*kind) == name);
+                lines.extend(kind.and_then(|kind| item_of(kind, line)).map(Line::Item));
+            }
+            // What a model wrote under headings of its own.
+            None => lines.push(Line::Detail(Origin::Said, line)),
+        }
+    }
+    known.then_some(lines)
+}
+
+const LEFT_OUT: &str = "⟦left out: ";
+
+/// How many items had no room, in a line of its own; empty when all had.
+pub fn left_out(counts: &[(ItemKind, usize)]) -> String {
+    let counts: Vec<String> = counts
+        .iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(kind, count)| format!("{count} {}", kind.as_str()))
+        .collect();
+    if counts.is_empty() {
+        return String::new();
+    }
+    format!("{LEFT_OUT}{}⟧", counts.join(", "))
+}
+
+fn left_out_of(line: &str) -> Option<Vec<(ItemKind, usize)>> {
+    let counts = line.strip_prefix(LEFT_OUT)?.strip_suffix('⟧')?;
+    let count = |part: &str| {
+        let (count, name) = part.split_once(' ')?;
+        let kind = ItemKind::ALL
+            .into_iter()
+            .find(|kind| kind.as_str() == name)?;
+        Some((kind, count.parse().ok()?))
+    };
+    Some(counts.split(", ").filter_map(count).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DETAILS, Line, citation, cited, item_of, left_out, line_of, read};
+    use crate::{Item, ItemKind, Origin, State};
+
+    #[test]
+    fn items_are_read_as_they_were_written() {
+        for kind in ItemKind::ALL {
+            for (state, changed) in [
+                (State::Current, true),
+                (State::Current, false),
+                (State::Done, false),
+            ] {
+                let item = Item {
+                    kind,
+                    text: "Bash: make all".to_owned(),
+                    line: 17,
+                    state: if kind == ItemKind::Error {
+                        state
+                    } else {
+                        State::Current
+                    },
+                    changed: match kind {
+                        ItemKind::File | ItemKind::Command => changed,
+                        ItemKind::Open => true,
+                        _ => false,
+                    },
+                };
+                assert_eq!(item_of(kind, &line_of(&item, true)).as_ref(), Some(&item));
+                let uncited = Item { line: 0, ..item };
+                assert_eq!(
+                    item_of(kind, &line_of(&uncited, true)).as_ref(),
+                    Some(&uncited)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn citations_are_read() {
+        assert_eq!(cited(&format!("a {}", citation(3, 9))), ("a", Some(3)));
+        assert_eq!(cited("a ⟦x⟧"), ("a ⟦x⟧", None));
+        assert_eq!(cited("a"), ("a", None));
+    }
+
+    #[test]
+    fn a_summary_is_read_by_its_sections() {
+        let counts = [
+            (ItemKind::Ask, 2),
+            (ItemKind::Error, 0),
+            (ItemKind::File, 1),
+        ];
+        let text = format!(
+            "## Decisions\n- use it ⟦4⟧\n\n{DETAILS}\nagent: one\ntwo ⟦5-8⟧\n> three\n{}",
+            left_out(&counts)
+        );
+        let lines = read(&text).expect("a summary");
+        assert_eq!(lines.len(), 5);
+        assert!(
+            matches!(&lines[0], Line::Item(item) if item.kind == ItemKind::Decision && item.line == 4)
+        );
+        assert!(matches!(lines[2], Line::Detail(Origin::Said, "two")));
+        assert!(matches!(lines[3], Line::Detail(Origin::Result, "three")));
+        assert!(
+            matches!(&lines[4], Line::LeftOut(counts) if counts == &[(ItemKind::Ask, 2), (ItemKind::File, 1)])
+        );
+        assert!(read("## Goal\n- build it").is_none());
+        assert!(read("it was so").is_none());
+    }
+}

@@ -1,0 +1,85 @@
+//! What a ledger holds: typed items with their places.
+
+/// What an item is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ItemKind {
+    /// What the user asked for, in the user's words.
+    Ask,
+    /// What must or must not be done, in the user's words.
+    Constraint,
+    /// What was settled.
+    Decision,
+    /// What is still to be done.
+    Open,
+    /// An error.
+    Error,
+    /// A file that was read or changed.
+    File,
+    /// A command that was run.
+    Command,
+}
+
+impl ItemKind {
+    /// All kinds, in the order in which a summary has them.
+    pub const ALL: [Self; 7] = [
+        Self::Ask,
+        Self::Constraint,
+        Self::Decision,
+        Self::Open,
+        Self::Error,
+        Self::File,
+        Self::Command,
+    ];
+
+    /// Its word, in the plural.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ask => "asks",
+            Self::Constraint => "constraints",
+            Self::Decision => "decisions",
+            Self::Open => "open",
+            Self::Error => "errors",
+            Self::File => "files",
+            Self::Command => "commands",
+        }
+    }
+}
+
+/// How an item stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It holds.
+    Current,
+    /// Done, or mended: an open item that was finished, an error whose call went
+    /// well later.
+    Done,
+    /// A later item says otherwise.
+    Superseded,
+}
+
+/// One thing that must not be lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// What it is.
+    pub kind: ItemKind,
+    /// Its words, on one line, without secrets.
+    pub text: String,
+    /// Line of its record in the session.
+    pub line: u64,
+    /// How it stands.
+    pub state: State,
+    /// Of a file: whether it was changed; of a command: whether it went well; of an
+    /// open item: whether a list of tasks has it, so that the next list decides.
+    pub changed: bool,
+}
+
+/// A name, a number, an address: what a later call may need to the letter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Identifier<'l> {
+    /// As it stands in the session.
+    pub text: &'l str,
+    /// The line that had it last.
+    pub line: u64,
+    /// The chance that a later call needs it, from 0 to 1.
+    pub chance: f64,
+}

@@ -1,0 +1,33 @@
+//! What a session holds that must not be lost: the ledger, the rules by which it is
+//! read, and the score of what survived.
+//!
+//! [`Ledger`] reads messages once and gives typed [`Item`]s, each with its line, and
+//! an [`Index`] of identifiers with the segments that name them. [`rules`] say which
+//! [`sentence`] is a decision, a fact or a preference; [`form`] is how items stand in a
+//! summary, so that they are items again when the summary is old itself. [`score`]
+//! looks the ledger of one session up in another.
+
+mod arguments;
+mod context;
+mod done;
+mod facts;
+pub mod form;
+mod identifier;
+mod index;
+mod item;
+mod items;
+mod ledger;
+pub mod rules;
+pub mod runtime;
+mod said;
+pub mod score;
+mod segment;
+pub mod sentence;
+mod shrink;
+mod term;
+pub mod text;
+
+pub use facts::Origin;
+pub use index::{Id, Index, Mark, Segment};
+pub use item::{Identifier, Item, ItemKind, State};
+pub use ledger::Ledger;

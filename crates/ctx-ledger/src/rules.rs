@@ -1,0 +1,282 @@
+//! Which sentence is a decision, a fact or a preference: tables of patterns,
+//! each with its look-alikes and its reason.
+//!
+//! A sentence is first made ready for its kind (`Sentence`): what only looks
+//! like the pattern is blanked out, then the pattern is looked for. So
+//! "不确定用什么，但决定先做 A" is still a decision, and "不确定" alone is none.
+
+use std::sync::OnceLock;
+
+use ctx_transcript::Role;
+use regex::{Regex, RegexBuilder};
+use serde::Serialize;
+
+use crate::text;
+
+mod decision;
+mod fact;
+mod preference;
+
+/// What a session may tell that is worth remembering; each kind has a memory file of
+/// its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MemoryKind {
+    /// Something was settled.
+    Decision,
+    /// A statement that names a project, a path or a setting.
+    Fact,
+    /// How the user wants things.
+    Preference,
+    /// A tool call in short, or the error it ended with.
+    Runtime,
+}
+
+impl MemoryKind {
+    /// All kinds, in the order in which they are asked for.
+    pub const ALL: [Self; 4] = [Self::Decision, Self::Fact, Self::Preference, Self::Runtime];
+
+    /// Its word on the command line and in an item.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Decision => "decision",
+            Self::Fact => "fact",
+            Self::Preference => "preference",
+            Self::Runtime => "runtime",
+        }
+    }
+}
+
+/// Whose sentences a pattern is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Speaker {
+    /// Whoever says it.
+    Anyone,
+    /// Only the user: "always run the tests" is a wish when the user says it,
+    /// and a description when the model does.
+    User,
+}
+
+/// One pattern of a table.
+#[derive(Debug)]
+pub struct Pattern {
+    /// Its name, unique in its kind; a Chinese one when it is for Chinese only.
+    pub name: &'static str,
+    /// Whose sentences it is for.
+    pub speaker: Speaker,
+    /// Words in lower case, one of which is in every sentence that it matches, so
+    /// that most sentences are done with before anything is compiled; empty for
+    /// no such words.
+    pub hints: &'static [&'static str],
+    /// What it looks for.
+    pub says: &'static str,
+    /// Look-alikes, blanked out before; empty for none.
+    pub not: &'static str,
+    /// Why it is as it is.
+    pub why: &'static str,
+}
+
+/// All patterns for sentences of one kind; none for [`MemoryKind::Runtime`], which is
+/// read from calls and results.
+pub fn patterns(kind: MemoryKind) -> &'static [Pattern] {
+    match kind {
+        MemoryKind::Decision => decision::PATTERNS,
+        MemoryKind::Fact => fact::PATTERNS,
+        MemoryKind::Preference => preference::PATTERNS,
+        MemoryKind::Runtime => &[],
+    }
+}
+
+/// The pattern of `kind` that `sentence`, said by `role`, holds.
+pub fn find(kind: MemoryKind, sentence: &str, role: Role) -> Option<&'static Pattern> {
+    static TABLES: [OnceLock<Table>; 3] = [OnceLock::new(), OnceLock::new(), OnceLock::new()];
+    let (table, veto) = match kind {
+        MemoryKind::Decision => (&TABLES[0], decision::VETO),
+        MemoryKind::Fact => (&TABLES[1], fact::VETO),
+        MemoryKind::Preference => (&TABLES[2], preference::VETO),
+        MemoryKind::Runtime => return None,
+    };
+    let plain = said(sentence, kind)?;
+    // A full stop at the end is no sign of a file name.
+    let lower = plain.trim_end_matches('.').to_lowercase();
+    let table = table.get_or_init(|| Table::new(patterns(kind), veto));
+    let mut ready = table.patterns.iter();
+    let found = ready.find(|ready| {
+        (ready.pattern.speaker == Speaker::Anyone || role == Role::User)
+            && ready.is_in(&plain, &lower)
+    })?;
+    let stated = kind != MemoryKind::Fact || fact::states(&plain);
+    let holds = stated && !table.veto().is_match(&plain);
+    holds.then_some(found.pattern)
+}
+
+/// A table, compiled piece by piece when a sentence comes that needs it: most
+/// sessions are in one language, most sentences match nothing, and a small
+/// session should not wait for what it does not use.
+struct Table {
+    veto_pattern: &'static str,
+    veto: OnceLock<Regex>,
+    patterns: Vec<Ready>,
+}
+
+struct Ready {
+    pattern: &'static Pattern,
+    says: OnceLock<Regex>,
+    not: OnceLock<Regex>,
+}
+
+impl Table {
+    fn new(patterns: &'static [Pattern], veto_pattern: &'static str) -> Self {
+        let ready = |pattern| Ready {
+            pattern,
+            says: OnceLock::new(),
+            not: OnceLock::new(),
+        };
+        Self {
+            veto_pattern,
+            veto: OnceLock::new(),
+            patterns: patterns.iter().map(ready).collect(),
+        }
+    }
+
+    fn veto(&self) -> &Regex {
+        self.veto.get_or_init(|| compile(self.veto_pattern))
+    }
+}
+
+impl Ready {
+    fn is_in(&self, sentence: &str, lower: &str) -> bool {
+        let pattern = self.pattern;
+        if !pattern.hints.is_empty() && !pattern.hints.iter().any(|hint| lower.contains(hint)) {
+            return false;
+        }
+        // A pattern with a Chinese name is for Chinese only.
+        if sentence.is_ascii() && !pattern.name.is_ascii() {
+            return false;
+        }
+        let says = self.says.get_or_init(|| compile(pattern.says));
+        if !says.is_match(sentence) || pattern.not.is_empty() {
+            return says.is_match(sentence);
+        }
+        let not = self.not.get_or_init(|| compile(pattern.not));
+        says.is_match(&not.replace_all(sentence, "\u{1}"))
+    }
+}
+
+/// The tables are part of the program: every pattern of them is compiled by a test.
+///
+/// Words, digits and blanks are those of ASCII: Unicode's tables of them take
+/// most of the time of a compilation, and Chinese has no use for them.
+fn compile(pattern: &str) -> Regex {
+    let plain = RegexBuilder::new(pattern).unicode(false).build();
+    plain
+        .or_else(|_| Regex::new(&in_ascii_classes(pattern)))
+        .expect("the tables hold valid patterns")
+}
+
+fn in_ascii_classes(pattern: &str) -> String {
+    pattern
+        .replace(r"\w", "[0-9A-Za-z_]")
+        .replace(r"\d", "[0-9]")
+        .replace(r"\s", r"[ \t\r\n]")
+        .replace(r"\b", r"(?-u:\b)")
+}
+
+/// The part of a sentence that its speaker states: no question and, but for
+/// facts, no code. `None` when nothing is left.
+fn said(sentence: &str, kind: MemoryKind) -> Option<String> {
+    let mut plain = if kind == MemoryKind::Fact {
+        sentence.to_owned()
+    } else {
+        without_code(sentence)
+    };
+    plain = plain.replace('’', "'");
+    if is_question(&plain) {
+        // "我喜欢欢乐谷，它周边有什么酒店吗？": only the last clause asks. In
+        // English the whole sentence does.
+        let clause = plain
+            .rfind(['，', '；', '。'])
+            .filter(|_| !plain.is_ascii())?;
+        plain.truncate(clause);
+    }
+    Some(plain)
+}
+
+fn is_question(sentence: &str) -> bool {
+    let end = sentence.trim_end_matches([
+        '"', '”', ')', '）', '*', '_', '。', '.', '!', '！', ' ', '」',
+    ]);
+    end.ends_with(['?', '？', '吗', '呢'])
+}
+
+/// Code in backticks says nothing about what its writer wants.
+fn without_code(sentence: &str) -> String {
+    let mut plain = String::with_capacity(sentence.len());
+    let mut pieces = sentence.split('`').peekable();
+    let mut code = false;
+    while let Some(piece) = pieces.next() {
+        // What follows a last lone backtick is text.
+        plain.push_str(if code && pieces.peek().is_some() {
+            "``"
+        } else {
+            piece
+        });
+        code = !code;
+    }
+    plain
+}
+
+/// A sentence as it is judged and quoted: on one line, at most
+/// [`text::QUOTE_MAX`] characters.
+pub fn quote(sentence: &str) -> String {
+    text::cut(text::plain_line(sentence), text::QUOTE_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_transcript::Role;
+
+    use super::{compile, find, patterns};
+    use crate::rules::MemoryKind;
+
+    /// Checks a table: `(name, sentences that match it)`, and sentences that match nothing.
+    pub(super) fn check(kind: MemoryKind, right: &[(&str, &[&str])], wrong: &[&str]) {
+        let name_of = |sentence: &str| find(kind, sentence, Role::User).map(|pattern| pattern.name);
+        let right_ones = right.iter().flat_map(|(name, sentences)| {
+            sentences.iter().map(|sentence| (*sentence, Some(*name)))
+        });
+        let all = right_ones.chain(wrong.iter().map(|sentence| (*sentence, None)));
+        let failed: Vec<_> = all
+            .filter(|(sentence, name)| name_of(sentence) != *name)
+            .map(|(sentence, name)| format!("{sentence:?}: {:?}, not {name:?}", name_of(sentence)))
+            .collect();
+        assert!(failed.is_empty(), "{failed:#?}");
+        let tested: Vec<_> = right.iter().map(|(name, _)| *name).collect();
+        for pattern in patterns(kind) {
+            let _ = (compile(pattern.says), compile(pattern.not));
+            assert!(
+                tested.contains(&pattern.name),
+                "{} has no test",
+                pattern.name
+            );
+            assert!(!pattern.why.is_empty());
+        }
+    }
+
+    #[test]
+    fn questions_state_nothing_but_their_first_clauses_do() {
+        let is = |sentence| find(MemoryKind::Decision, sentence, Role::User).is_some();
+        assert!(!is("Have we decided to use Redis?"));
+        assert!(!is("我们决定用 Redis 了吗？"));
+        assert!(!is("决定用哪个呢"));
+        assert!(is("我们决定用 Redis，你觉得怎么样？"));
+    }
+
+    #[test]
+    fn code_in_backticks_is_not_said() {
+        let is = |sentence| find(MemoryKind::Decision, sentence, Role::User).is_some();
+        assert!(!is("The log says `we decided to stop`."));
+        assert!(is("We decided on `sqlite`."));
+        assert!(is("It`s so: we decided on sqlite."));
+    }
+}

@@ -1,0 +1,335 @@
+//! What the tools did: each call in short, and the errors they ended with.
+
+use ctx_redact::redact;
+use ctx_transcript::{Call, Object, Part, ToolResult};
+use serde_json::Value;
+
+use crate::text::{cut, plain_line};
+
+/// Longest digest, in characters.
+pub const DIGEST_MAX: usize = 160;
+
+/// Arguments that say most about a call, best first.
+const MAIN: &[&str] = &[
+    "command",
+    "cmd",
+    "script",
+    "code",
+    "file_path",
+    "filepath",
+    "path",
+    "file",
+    "filename",
+    "notebook_path",
+    "pattern",
+    "query",
+    "q",
+    "search",
+    "url",
+    "prompt",
+    "question",
+    "title",
+    "subject",
+    "description",
+    "name",
+    "id",
+    "input",
+    "text",
+];
+
+/// `Bash: cargo test`: the tool and its main argument.
+pub fn digest(call: &Call<'_>) -> String {
+    let argument = main_argument(&call.arguments);
+    let line = if argument.is_empty() {
+        plain_line(&call.name)
+    } else {
+        format!("{}: {argument}", plain_line(&call.name))
+    };
+    // Before the cut: half a key is not recognised.
+    cut(redact(&line).0.into_owned(), DIGEST_MAX)
+}
+
+/// The argument that says most; where no name is known, all plain values in
+/// their order.
+fn main_argument(arguments: &str) -> String {
+    let Ok(object) = Object::parse(arguments) else {
+        // Free text, or JSON that the model did not finish.
+        return plain_line(arguments);
+    };
+    let main = MAIN
+        .iter()
+        .filter_map(|name| object.text_of(name))
+        .map(|text| plain_line(&text))
+        .find(|text| !text.is_empty());
+    main.unwrap_or_else(|| {
+        let mut plain = Vec::new();
+        for member in object.members() {
+            let value = serde_json::from_str(member.value).unwrap_or_default();
+            collect_plain(&value, &mut plain);
+        }
+        plain.join(", ")
+    })
+}
+
+fn collect_plain(value: &Value, plain: &mut Vec<String>) {
+    match value {
+        Value::String(text) => plain.push(plain_line(text)),
+        Value::Number(number) => plain.push(number.to_string()),
+        Value::Bool(flag) => plain.push(flag.to_string()),
+        Value::Array(values) => values.iter().for_each(|value| collect_plain(value, plain)),
+        Value::Object(members) => members
+            .values()
+            .for_each(|value| collect_plain(value, plain)),
+        Value::Null => {}
+    }
+}
+
+/// The error a result reports, on one line; `None` when it reports none.
+///
+/// Few formats mark errors, so the first lines are looked at: a tool says at
+/// once that it failed. Words like "error" further down are mostly content.
+pub fn error(result: &ToolResult<'_>) -> Option<String> {
+    let texts = result.parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.as_ref()),
+        _ => None,
+    });
+    let mut lines = texts
+        .flat_map(str::lines)
+        .map(str::trim)
+        .filter(|line| !line.is_empty());
+    let head: Vec<&str> = lines.by_ref().take(LOOKED_AT).collect();
+    let found = head.iter().position(|line| says_error(line));
+    let at = match found {
+        Some(at) => at,
+        None if result.is_error => 0,
+        None => return None,
+    };
+    let Some(first) = head.get(at) else {
+        return Some("error without a text".to_owned());
+    };
+    let rest = head[at + 1..].iter().copied();
+    let message = if first.starts_with("Traceback (") {
+        // Python names the error at the end.
+        let end = rest.chain(lines).find(|line| names_exception(line));
+        end.map_or_else(|| (*first).to_owned(), ToOwned::to_owned)
+    } else if is_bare(first) {
+        // "Exit code 1" alone says little.
+        rest.take(1)
+            .fold((*first).to_owned(), |text, next| format!("{text}: {next}"))
+    } else {
+        (*first).to_owned()
+    };
+    let message = message
+        .replace("<tool_use_error>", "")
+        .replace("</tool_use_error>", "");
+    let message = plain_line(&redact(&message).0);
+    Some(cut(message, DIGEST_MAX))
+}
+
+/// How many lines of a result are looked at.
+const LOOKED_AT: usize = 3;
+
+/// How the line of an error begins. Case is kept: "error" in the middle of a
+/// listing and "Errors are handled …" in a document are no errors.
+const BEGINNINGS: &[&str] = &[
+    "Error:",
+    "error:",
+    "ERROR:",
+    "Error ",
+    "error[",
+    "ERROR ",
+    "[ERROR]",
+    "[error]",
+    "Fatal:",
+    "fatal:",
+    "FATAL",
+    "Traceback (",
+    "panic:",
+    "thread '",
+    "Exception:",
+    "Exception in",
+    "Unhandled",
+    "Uncaught",
+    "<tool_use_error>",
+    "Permission denied",
+    "permission denied",
+    "No such file",
+    "Segmentation fault",
+    "command not found",
+    "Command failed",
+    "Failed to",
+    "failed to",
+    "Cannot ",
+    "npm ERR!",
+    "错误：",
+    "错误:",
+    "报错",
+];
+
+fn says_error(line: &str) -> bool {
+    BEGINNINGS.iter().any(|start| line.starts_with(start))
+        || exit_code(line).is_some_and(|code| code != 0)
+        || names_exception(line)
+        || line.ends_with(": command not found")
+        || line.ends_with(": No such file or directory")
+        || line.ends_with(": Permission denied")
+}
+
+/// The code of `Exit code 1`, `exit status 1`, `Process exited with code 1`.
+fn exit_code(line: &str) -> Option<i64> {
+    let lower = line.to_ascii_lowercase();
+    let rest = [
+        "exit code",
+        "exit status",
+        "process exited with code",
+        "exited with code",
+    ]
+    .iter()
+    .find_map(|start| lower.strip_prefix(start))?;
+    let number = rest.trim_start_matches([':', ' ', '=']);
+    let length = number
+        .bytes()
+        .take_while(|b| b.is_ascii_digit() || *b == b'-')
+        .count();
+    number[..length].parse().ok()
+}
+
+fn is_bare(line: &str) -> bool {
+    exit_code(line).is_some() || line.ends_with(':')
+}
+
+/// `ValueError: …`, `java.io.IOException: …`: one word that ends so, then a colon or nothing.
+fn names_exception(line: &str) -> bool {
+    let word = line.split(':').next().unwrap_or_default();
+    let named = (word.ends_with("Error") || word.ends_with("Exception"))
+        && word.len() > "Exception".len().min(5);
+    named
+        && word
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_transcript::{Call, Part, ToolResult};
+
+    use super::{DIGEST_MAX, digest, error};
+
+    fn call(name: &'static str, arguments: &'static str) -> String {
+        digest(&Call {
+            id: None,
+            name: name.into(),
+            arguments: arguments.into(),
+        })
+    }
+
+    #[test]
+    fn a_call_is_its_name_and_its_main_argument() {
+        for (arguments, digest) in [
+            (
+                r#"{"description":"List","command":"ls\n -l"}"#,
+                "Bash: ls -l",
+            ),
+            (r#"{"limit":3,"file_path":"/a/b.rs"}"#, "Bash: /a/b.rs"),
+            (
+                r#"{"zeta":"z","n":1,"a":[{"b":true}],"c":null}"#,
+                "Bash: z, 1, true",
+            ),
+            (r#"{"command":""}"#, "Bash"),
+            (" {} ", "Bash"),
+            ("", "Bash"),
+            ("free\ntext", "Bash: free text"),
+            (r#"{"command":"cut o"#, r#"Bash: {"command":"cut o"#),
+        ] {
+            assert_eq!(call("Bash", arguments), digest);
+        }
+    }
+
+    #[test]
+    fn a_digest_has_a_limit() {
+        let long = "决".repeat(500);
+        let digest = digest(&Call {
+            id: None,
+            name: "t".into(),
+            arguments: long.into(),
+        });
+        assert_eq!(digest.chars().count(), DIGEST_MAX);
+        assert!(digest.ends_with('…'));
+    }
+
+    fn result(text: &'static str, is_error: bool) -> Option<String> {
+        error(&ToolResult {
+            id: None,
+            name: None,
+            is_error,
+            parts: vec![Part::Text(text.into())],
+        })
+    }
+
+    #[test]
+    fn errors_are_seen_in_the_first_lines() {
+        for (text, message) in [
+            ("Error: no such flight", "Error: no such flight"),
+            (
+                "Exit code 1\n[lint] failed\nmore",
+                "Exit code 1: [lint] failed",
+            ),
+            ("Exit code 2", "Exit code 2"),
+            (
+                "\nbash: foo: command not found",
+                "bash: foo: command not found",
+            ),
+            (
+                "running\nTraceback (most recent call last):\n  File \"a.py\", line 1\n    x\nValueError: bad",
+                "ValueError: bad",
+            ),
+            (
+                "Traceback (most recent call last):\n  cut",
+                "Traceback (most recent call last):",
+            ),
+            (
+                "<tool_use_error>File has not been read</tool_use_error>",
+                "File has not been read",
+            ),
+            (
+                "error[E0308]: mismatched types",
+                "error[E0308]: mismatched types",
+            ),
+            (
+                "cat: x: No such file or directory",
+                "cat: x: No such file or directory",
+            ),
+            ("java.io.IOException: gone", "java.io.IOException: gone"),
+            ("错误：文件不存在", "错误：文件不存在"),
+        ] {
+            assert_eq!(result(text, false).as_deref(), Some(message), "{text}");
+        }
+    }
+
+    #[test]
+    fn look_alikes_of_errors_are_none() {
+        for text in [
+            "",
+            "Exit code 0\nall fine",
+            "a\nb\nc\nError: far down",
+            "Errors are handled in src/error.rs",
+            "src/error.rs:10: fn error()",
+            "0 errors, 2 warnings",
+            "The word Error alone",
+            "Error",
+            "No error.",
+            "exit codes are listed below",
+        ] {
+            assert_eq!(result(text, false), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_marked_error_is_one_whatever_it_says() {
+        assert_eq!(
+            result("the user said no\nmore", true).as_deref(),
+            Some("the user said no")
+        );
+        assert_eq!(result("", true).as_deref(), Some("error without a text"));
+    }
+}

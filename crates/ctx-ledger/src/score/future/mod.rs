@@ -1,0 +1,237 @@
+//! What a session needed later, when its continuation is known: the values that
+//! its later calls used, and that only the part before could tell.
+
+mod beside;
+mod values;
+mod words;
+
+use std::collections::HashMap;
+
+use ctx_tokens::Encoding;
+use ctx_transcript::{Message, Part, Role};
+
+use super::hay::Hay;
+use crate::arguments::{keys, leaves};
+
+/// So many tokens a message costs beside its text.
+const FRAME: u64 = 4;
+/// A path is known when so much of its end is.
+const SHORTEST_SUFFIX: usize = 4;
+
+/// Reads the old session, the new one, and what came after the old one.
+#[derive(Debug, Default)]
+pub struct Future {
+    given: String,
+    old: String,
+    /// Of each message that is not the system's, its tokens and where it begins.
+    places: Vec<(u64, usize)>,
+    old_systems: usize,
+    given_tokens: u64,
+    new_systems: Vec<String>,
+    new: String,
+    new_tokens: u64,
+    /// What tools and the user said later.
+    told: String,
+    /// For each later call its values, and how much was told before it.
+    calls: Vec<(Vec<String>, usize)>,
+}
+
+/// How many of the needed values are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needed {
+    /// Values that later calls used, that the old session had, and that nobody
+    /// told again.
+    pub total: u64,
+    /// Of these: they stand in the new session (`A_must`).
+    pub kept: u64,
+    /// Of these: two of the words that stood beside them still do (`A_ctx`).
+    pub in_context: u64,
+    /// Needed values that a window of the same size could not hold.
+    pub far: u64,
+    /// Of these: kept with the words beside them (`A_ctxfar`).
+    pub far_in_context: u64,
+}
+
+impl Future {
+    /// Nothing read yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The next message of the old session.
+    pub fn push_before(&mut self, message: &Message<'_>) {
+        let tokens = tokens(message);
+        if message.role.is_system() {
+            self.old_systems += 1;
+            self.given_tokens += tokens;
+            self.places.clear();
+            add(&mut self.given, &text(message));
+        } else {
+            self.places.push((tokens, self.old.len()));
+            add(&mut self.old, &text(message));
+        }
+    }
+
+    /// The next message of the new session.
+    pub fn push_after(&mut self, message: &Message<'_>) {
+        self.new_tokens += tokens(message);
+        if message.role.is_system() {
+            self.new_systems.push(text(message));
+        } else {
+            add(&mut self.new, &text(message));
+        }
+    }
+
+    /// The next message of the continuation.
+    pub fn push_later(&mut self, message: &Message<'_>) {
+        for call in message.calls() {
+            self.calls.push((values::of_call(call), self.told.len()));
+        }
+        if matches!(message.role, Role::User | Role::Tool | Role::Function) {
+            add(&mut self.told, &text(message));
+        }
+    }
+
+    /// The figures. `budget` are the tokens that a window might have instead of the
+    /// new session, system messages included; without it those that the new session
+    /// has.
+    pub fn finish(self, budget: Option<u64>) -> Needed {
+        let (given, old) = (Hay::of(&self.given), Hay::of(&self.old));
+        let told = Hay::of(&self.told);
+        // System messages that were there before tell nothing new.
+        let added = self.new_systems.iter().skip(self.old_systems);
+        let mut new = added.fold(String::new(), |mut text, system| {
+            add(&mut text, system);
+            text
+        });
+        new.push_str(&self.new);
+        let new = Hay::of(&new);
+        let window = Hay::of(&self.old[self.window(budget)..]);
+
+        let mut needed = Needed::default();
+        for (value, is_needed) in needed_values(&self.calls, &given, &old, &told) {
+            if !is_needed {
+                continue;
+            }
+            let is_kept = new.has(&value);
+            let in_context = is_kept && beside::is_kept(old.text(), new.text(), &value);
+            let is_far = !window.has(&value);
+            needed.total += 1;
+            needed.kept += u64::from(is_kept);
+            needed.in_context += u64::from(in_context);
+            needed.far += u64::from(is_far);
+            needed.far_in_context += u64::from(is_far && in_context);
+        }
+        needed
+    }
+
+    /// Where the last messages begin that a window of so many tokens could hold.
+    fn window(&self, budget: Option<u64>) -> usize {
+        let budget = budget.unwrap_or(self.new_tokens);
+        let mut left = budget.saturating_sub(self.given_tokens);
+        let mut from = self.old.len();
+        for (tokens, at) in self.places.iter().rev() {
+            if *tokens > left {
+                break;
+            }
+            left -= tokens;
+            from = *at;
+        }
+        from
+    }
+}
+
+/// Each value that a later call used and the old session had, in order, and whether
+/// nobody had told it again by then.
+fn needed_values(
+    calls: &[(Vec<String>, usize)],
+    given: &Hay<'_>,
+    old: &Hay<'_>,
+    told: &Hay<'_>,
+) -> Vec<(String, bool)> {
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    let mut found = Vec::new();
+    for (values, told_before) in calls {
+        for value in values.iter().filter(|value| !given.has(value)) {
+            let Some(known) = known(old, value) else {
+                continue;
+            };
+            let is_given = known != value && given.has(known);
+            if is_given || words::is_common(known) || seen.contains_key(known) {
+                continue;
+            }
+            seen.insert(known.to_owned(), found.len());
+            found.push((known.to_owned(), !told.has_within(known, *told_before)));
+        }
+    }
+    found
+}
+
+/// The value as the old session has it: as it is or, of a path, its longest end.
+fn known<'v>(old: &Hay<'_>, value: &'v str) -> Option<&'v str> {
+    if old.has(value) {
+        return Some(value);
+    }
+    if value.starts_with("http") {
+        return None;
+    }
+    let ends = value.match_indices('/').map(|(at, _)| &value[at + 1..]);
+    ends.filter(|end| end.chars().count() >= SHORTEST_SUFFIX && end.contains(['/', '.']))
+        .find(|end| old.has(end))
+}
+
+fn add(all: &mut String, text: &str) {
+    if !all.is_empty() {
+        all.push('\n');
+    }
+    all.push_str(text);
+}
+
+/// What a message says: its texts and results; of its calls the names, the keys and
+/// the values.
+fn text(message: &Message<'_>) -> String {
+    let mut lines = said(&message.parts);
+    for call in message.calls() {
+        lines.push(call.name.to_string());
+        lines.extend(keys(&call.arguments));
+        match leaves(&call.arguments) {
+            None => lines.push(call.arguments.to_string()),
+            Some(leaves) => lines.extend(leaves.into_iter().map(|leaf| match leaf.value {
+                value if is_constant(&value) => String::new(),
+                value => value,
+            })),
+        }
+    }
+    lines.join("\n")
+}
+
+/// Values of JSON that are words only by their spelling.
+fn is_constant(value: &str) -> bool {
+    matches!(value, "true" | "false" | "null")
+}
+
+fn said(parts: &[Part<'_>]) -> Vec<String> {
+    let mut found = Vec::new();
+    for part in parts {
+        match part {
+            Part::Text(text) => found.push(text.to_string()),
+            Part::Result(result) => found.extend(said(&result.parts)),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The tokens of what is said and of the calls, and a flat number for the frame.
+fn tokens(message: &Message<'_>) -> u64 {
+    let counter = Encoding::default().counter();
+    let said: u64 = said(&message.parts)
+        .iter()
+        .map(|text| counter.count(text))
+        .sum();
+    let calls = message.calls();
+    let called: u64 = calls
+        .map(|call| counter.count(&call.name) + counter.count(&call.arguments))
+        .sum();
+    FRAME + said + called
+}

@@ -1,0 +1,207 @@
+//! What survived a compaction: the old session's ledger, looked up in the new one.
+//!
+//! An item is retained when its words stand in the new session, white space
+//! folded, not as a part of longer words, or when its own ledger finds it. Nothing is understood: a paraphrase is
+//! a loss, and a list of bare values would be none; [`Future`] looks at what
+//! stands beside a value as well.
+
+mod after;
+mod class;
+mod future;
+mod hay;
+mod tally;
+
+use std::collections::HashSet;
+
+use ctx_transcript::{Handle, Message, Zone};
+
+use crate::text::one_line;
+use crate::{Item, ItemKind, Ledger, State};
+
+pub use after::After;
+use after::Texts;
+pub use class::{Class, Standing};
+pub use future::{Future, Needed};
+use hay::Hay;
+pub use tally::{Row, Score, Scored};
+
+/// Reads the old session and scores it against the new one.
+#[derive(Debug)]
+pub struct Scorer {
+    after: After,
+    handles: HashSet<(String, u64)>,
+    /// What the new session refers to, and where the old one has it.
+    referred: Texts,
+    referred_lines: HashSet<u64>,
+    ledger: Ledger,
+    saved: bool,
+}
+
+/// What may stand at the end of a text that was cut.
+const CUT: char = '…';
+/// Longer texts may have been cut without a sign.
+const MAY_BE_CUT: usize = 100;
+
+impl Scorer {
+    /// A scorer against `after`.
+    pub fn new(after: After) -> Self {
+        Self::with(Ledger::new(), after)
+    }
+
+    /// The same, for an old session whose ledger was read before.
+    pub fn with(ledger: Ledger, after: After) -> Self {
+        let handles = after.handles().into_iter();
+        Self {
+            handles: handles
+                .map(|handle| (handle.hash().to_owned(), handle.bytes))
+                .collect(),
+            after,
+            referred: Texts::new(),
+            referred_lines: HashSet::new(),
+            ledger,
+            saved: false,
+        }
+    }
+
+    /// The next message of the old session, from this line.
+    pub fn push(&mut self, line: u64, message: &Message<'_>) {
+        self.ledger.push(line, message, Zone::Old);
+        self.look_for_originals(line, message);
+    }
+
+    /// Whether the new session refers to anything: if not, there are no originals to
+    /// look for.
+    pub fn refers(&self) -> bool {
+        !self.handles.is_empty()
+    }
+
+    /// Of a message of the old session, what the new one refers to. [`Self::push`]
+    /// does it, too.
+    pub fn look_for_originals(&mut self, line: u64, message: &Message<'_>) {
+        if self.handles.is_empty() {
+            return;
+        }
+        for text in after::originals(message) {
+            let of_length = |(_, bytes): &(String, u64)| *bytes == text.len() as u64;
+            // Hashing every text takes longer than all the rest.
+            if self.handles.iter().any(of_length) {
+                let hash = Handle::of(&text, 0).hash().to_owned();
+                if self.handles.contains(&(hash, text.len() as u64)) {
+                    self.referred.add(&text);
+                    self.referred_lines.insert(line);
+                }
+            }
+        }
+    }
+
+    /// The text of a summary in the old session, as [`crate::Recognizer`] finds it.
+    pub fn push_earlier(&mut self, text: &str) {
+        self.ledger.push_earlier(text);
+    }
+
+    /// A text that the new session refers to, and that lies elsewhere.
+    pub fn add_referred(&mut self, text: &str) {
+        self.referred.add(text);
+        // Where the old session has it, its line is referred to as well.
+        let hash = Handle::of(text, 0).hash().to_owned();
+        self.handles.insert((hash, text.len() as u64));
+    }
+
+    /// The old session's exact bytes are in a snapshot.
+    pub fn saved(&mut self) {
+        self.saved = true;
+    }
+
+    /// The score, once the whole of the old session was read.
+    pub fn finish(self) -> Score {
+        let search = Search {
+            new: Hay::of(&self.after.texts.text),
+            items: self.after.items(),
+            referred: Hay::of(&self.referred.text),
+            referred_lines: &self.referred_lines,
+            saved: self.saved,
+        };
+        let mut score = Score::default();
+        for item in self.ledger.items() {
+            let class = Class::from(item.kind);
+            if item.state == State::Current {
+                score.items.push(Scored {
+                    class,
+                    standing: search.item(item),
+                    text: item.text.clone(),
+                    line: item.line,
+                    weight: 1.0,
+                });
+            } else {
+                score.retired.push(class);
+            }
+        }
+        let identifiers = self.ledger.identifiers().into_iter();
+        score.items.extend(identifiers.map(|identifier| Scored {
+            class: Class::Identifiers,
+            standing: if self.after.knows(identifier.text) {
+                Standing::Retained
+            } else {
+                search.text(identifier.text)
+            },
+            text: one_line(identifier.text),
+            line: identifier.line,
+            weight: identifier.chance,
+        }));
+        // Stable: within a class nothing moves.
+        score.items.sort_by_key(|item| item.class);
+        score
+    }
+}
+
+/// All places where an item may still be.
+struct Search<'s> {
+    new: Hay<'s>,
+    items: HashSet<(ItemKind, &'s str)>,
+    referred: Hay<'s>,
+    referred_lines: &'s HashSet<u64>,
+    saved: bool,
+}
+
+impl Search<'_> {
+    fn item(&self, item: &Item) -> Standing {
+        if self.items.contains(&(item.kind, &item.text)) {
+            return Standing::Retained;
+        }
+        // Of a command the tool's name is not what was typed.
+        let words = match item.text.split_once(": ") {
+            Some((_, words)) if item.kind == ItemKind::Command => words,
+            _ => &item.text,
+        };
+        match self.text(words) {
+            Standing::Retained => Standing::Retained,
+            // The words of an error are the ledger's, but its line is known.
+            _ if item.kind == ItemKind::Error && self.referred_lines.contains(&item.line) => {
+                Standing::Recoverable
+            }
+            other => other,
+        }
+    }
+
+    fn text(&self, text: &str) -> Standing {
+        let folded = one_line(text);
+        let beginning = match folded.strip_suffix(CUT) {
+            Some(beginning) => beginning.trim_end(),
+            None if folded.len() > MAY_BE_CUT => &folded,
+            None => "",
+        };
+        let is_in = |hay: &Hay<'_>| hay.has(&folded) || hay.has_beginning(beginning);
+        if is_in(&self.new) {
+            Standing::Retained
+        } else if is_in(&self.referred) {
+            Standing::Recoverable
+        } else if self.saved {
+            Standing::Saved
+        } else {
+            Standing::Lost
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+//! Text on one line, its limit, and when two texts are the same.
+
+/// One line: runs of white space become one blank.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The first `count` characters.
+pub fn first_chars(text: &str, count: usize) -> &str {
+    match text.char_indices().nth(count) {
+        Some((end, _)) => &text[..end],
+        None => text,
+    }
+}
+
+/// The last `count` characters.
+pub fn last_chars(text: &str, count: usize) -> &str {
+    match count.checked_sub(1) {
+        None => "",
+        Some(nth) => match text.char_indices().nth_back(nth) {
+            Some((start, _)) => &text[start..],
+            None => text,
+        },
+    }
+}
+
+/// Longest quote, in characters. A sentence is judged and quoted up to here;
+/// what is cut off is marked by `…`.
+pub const QUOTE_MAX: usize = 300;
+
+/// As [`one_line`], and control characters are white space, too.
+pub fn plain_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for word in text
+        .split(|c: char| c.is_whitespace() || c.is_control())
+        .filter(|word| !word.is_empty())
+    {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    line
+}
+
+/// At most `most` characters; the last one is `…` where something was cut off.
+pub fn cut(mut text: String, most: usize) -> String {
+    if let Some((end, _)) = text.char_indices().nth(most) {
+        let start_of_last = text[..end].char_indices().last().map_or(0, |(at, _)| at);
+        text.truncate(start_of_last);
+        text.push('…');
+    }
+    text
+}
+
+/// What two texts must share to be the same entry: words, not their case, the
+/// blanks between them, emphasis around them or the stop at the end.
+pub fn key(text: &str) -> String {
+    const FRAME: [char; 4] = ['*', '_', '~', ' '];
+    const STOPS: [char; 14] = [
+        '.', '。', '!', '！', ';', '；', ',', '，', ':', '：', '…', '?', '？', ' ',
+    ];
+    let line = plain_line(text).to_ascii_lowercase();
+    let mut rest = line.as_str();
+    loop {
+        let shorter = rest.trim_matches(FRAME).trim_end_matches(STOPS);
+        if shorter.len() == rest.len() {
+            return rest.to_owned();
+        }
+        rest = shorter;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{cut, first_chars, key, last_chars, one_line, plain_line};
+
+    #[test]
+    fn characters_are_counted_not_bytes() {
+        assert_eq!(first_chars("决定了", 2), "决定");
+        assert_eq!(first_chars("决定", 5), "决定");
+        assert_eq!(last_chars("决定了", 2), "定了");
+        assert_eq!(last_chars("决定", 5), "决定");
+        assert_eq!(last_chars("决定", 0), "");
+    }
+
+    #[test]
+    fn white_space_becomes_one_blank() {
+        assert_eq!(one_line(" a\n\n b\t\u{3000}c "), "a b c");
+    }
+
+    #[test]
+    fn plain_line_has_single_blanks_and_no_controls() {
+        assert_eq!(plain_line(" a\r\n\tb \u{1b}[1m c "), "a b [1m c");
+        assert_eq!(plain_line(" \n"), "");
+    }
+
+    #[test]
+    fn a_cut_falls_between_characters() {
+        assert_eq!(cut("决定用它".to_owned(), 4), "决定用它");
+        assert_eq!(cut("决定用它".to_owned(), 3), "决定…");
+        assert_eq!(cut("ab".to_owned(), 1), "…");
+        assert_eq!(cut(String::new(), 1), "");
+    }
+
+    #[test]
+    fn the_key_forgets_case_blanks_emphasis_and_stops() {
+        for other in [
+            "use  SQLite.",
+            "**Use SQLite**",
+            "~~use sqlite~~",
+            "USE SQLITE !",
+            "Use\nSQLite…",
+        ] {
+            assert_eq!(key(other), key("Use SQLite"), "{other}");
+        }
+        assert_ne!(key("Use SQLite 3"), key("Use SQLite"));
+        assert_ne!(key("不决定"), key("决定"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_key_is_its_own_key(text in "\\PC{0,40}") {
+            prop_assert_eq!(key(&key(&text)), key(&text));
+        }
+
+        #[test]
+        fn a_cut_keeps_the_limit(text in "\\PC{0,40}", most in 1_usize..20) {
+            prop_assert!(cut(text.clone(), most).chars().count() <= most);
+        }
+    }
+}

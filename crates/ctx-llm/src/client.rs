@@ -1,0 +1,232 @@
+//! Asking over HTTP.
+
+use std::io::Read;
+use std::time::Duration;
+
+use ureq::http::{HeaderMap, Response};
+use ureq::{Agent, Body, Proxy, RequestBuilder, Timeout};
+
+use ctx_redact::redact;
+
+use super::retry::retry_after;
+use super::{Api, Clock, Endpoint, Key, LlmError, Retries, wire};
+
+/// Everything a client needs; the caller has read flags and environment.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where to ask.
+    pub endpoint: Endpoint,
+    /// Model name; many local servers need none.
+    pub model: Option<String>,
+    /// The server's key.
+    pub key: Option<Key>,
+    /// Until there is a connection.
+    pub connect_timeout: Duration,
+    /// Until one whole answer is there; each try has it anew.
+    pub answer_timeout: Duration,
+    /// How often to try.
+    pub retries: Retries,
+    /// A proxy between us and the server.
+    pub proxy: Option<Proxy>,
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// What the model shall do.
+    pub instructions: &'a str,
+    /// With what.
+    pub text: &'a str,
+    /// The answer is no longer.
+    pub max_tokens: u64,
+}
+
+/// What was answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// Trimmed, never empty.
+    pub text: String,
+    /// The model reached `max_tokens`: the end is missing.
+    pub cut: bool,
+}
+
+/// Asks one server.
+pub struct Client {
+    settings: Settings,
+    agent: Agent,
+}
+
+/// A summary is some kilobytes; this is room for a server with verbose metadata.
+const LARGEST_ANSWER: u64 = 8 * 1024 * 1024;
+/// Of an error answer only a message is wanted.
+const LARGEST_ERROR: u64 = 64 * 1024;
+/// A server's message as it is shown.
+const SHOWN_CHARS: usize = 300;
+
+impl Client {
+    /// Connects to nothing yet.
+    pub fn new(settings: Settings) -> Self {
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            // A redirected POST would lose its body or go to a host nobody named.
+            .max_redirects(0)
+            .proxy(settings.proxy.clone())
+            .user_agent(concat!("ctx-tools/", env!("CARGO_PKG_VERSION")))
+            .timeout_connect(Some(settings.connect_timeout))
+            .timeout_global(Some(settings.answer_timeout))
+            .build();
+        Self {
+            agent: Agent::new_with_config(config),
+            settings,
+        }
+    }
+
+    /// Where it asks.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.settings.endpoint
+    }
+
+    /// Asks, again if that may help, and returns text or the reason why there is none.
+    pub fn ask(&self, question: &Question<'_>, clock: Clock<'_>) -> Result<Completion, LlmError> {
+        let request = wire::request(
+            &self.settings.endpoint,
+            self.settings.model.as_deref(),
+            question,
+        );
+        let body = request.to_string();
+        self.settings
+            .retries
+            .run(clock, || self.ask_once(&body, clock))
+    }
+
+    fn ask_once(&self, body: &str, clock: Clock<'_>) -> Result<Completion, LlmError> {
+        let request = self
+            .agent
+            .post(self.settings.endpoint.url())
+            .header("content-type", "application/json");
+        let mut response = self
+            .authorized(request)?
+            .send(body)
+            .map_err(|error| self.failed(error))?;
+        let status = response.status().as_u16();
+        if status != 200 {
+            return Err(self.refused(status, &mut response, clock));
+        }
+        let bytes = self.read(&mut response, LARGEST_ANSWER)?;
+        wire::answer(self.settings.endpoint.api(), &bytes)
+            .map(|completion| Completion {
+                text: self.clean(&completion.text),
+                ..completion
+            })
+            .map_err(|error| self.shown(error))
+    }
+
+    fn authorized<B>(&self, request: RequestBuilder<B>) -> Result<RequestBuilder<B>, LlmError> {
+        let key = self.settings.key.as_ref();
+        Ok(match self.settings.endpoint.api() {
+            Api::OpenAi => match key {
+                Some(key) => request.header("authorization", key.header("Bearer ")?),
+                None => request,
+            },
+            Api::Anthropic => {
+                let request = request.header("anthropic-version", "2023-06-01");
+                match key {
+                    Some(key) => request.header("x-api-key", key.header("")?),
+                    None => request,
+                }
+            }
+        })
+    }
+
+    fn read(&self, response: &mut Response<Body>, limit: u64) -> Result<Vec<u8>, LlmError> {
+        let mut bytes = Vec::new();
+        response
+            .body_mut()
+            .as_reader()
+            .take(limit + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| self.failed(error.into()))?;
+        if bytes.len() as u64 > limit {
+            return Err(LlmError::TooLarge(limit));
+        }
+        Ok(bytes)
+    }
+
+    /// An answer that is not 200.
+    fn refused(&self, status: u16, response: &mut Response<Body>, clock: Clock<'_>) -> LlmError {
+        let headers = response.headers().clone();
+        if (300..400).contains(&status) {
+            return LlmError::Redirect {
+                status,
+                location: host_of(&headers),
+            };
+        }
+        // The status says enough when its body cannot be read.
+        let body = self.read(response, LARGEST_ERROR).unwrap_or_default();
+        let message = self.shorten(&wire::error_message(&body));
+        match status {
+            408 | 425 | 429 | 500.. => LlmError::Busy {
+                status,
+                message,
+                retry_after: header(&headers, "retry-after")
+                    .and_then(|value| retry_after(value, (clock.now)())),
+            },
+            413 => LlmError::TooLong(message),
+            400 | 422 if wire::says_too_long(&message) => LlmError::TooLong(message),
+            _ => LlmError::Rejected { status, message },
+        }
+    }
+
+    fn failed(&self, error: ureq::Error) -> LlmError {
+        match error {
+            ureq::Error::Timeout(Timeout::Connect | Timeout::Resolve) => {
+                LlmError::Timeout(self.settings.connect_timeout)
+            }
+            ureq::Error::Timeout(_) => LlmError::Timeout(self.settings.answer_timeout),
+            ureq::Error::HostNotFound => LlmError::HostNotFound,
+            other => LlmError::Connection(self.shorten(&other.to_string())),
+        }
+    }
+
+    /// Text of a server is not trusted: it may quote the key, or be a book.
+    fn shown(&self, error: LlmError) -> LlmError {
+        match error {
+            LlmError::Refused(text) => LlmError::Refused(self.shorten(&text)),
+            LlmError::Rejected { status, message } => LlmError::Rejected {
+                status,
+                message: self.shorten(&message),
+            },
+            other => other,
+        }
+    }
+
+    fn shorten(&self, text: &str) -> String {
+        let clean = self.clean(text);
+        let mut words = clean.split_whitespace().collect::<Vec<_>>().join(" ");
+        if let Some((end, _)) = words.char_indices().nth(SHOWN_CHARS) {
+            words.truncate(end);
+            words.push('…');
+        }
+        words
+    }
+
+    fn clean(&self, text: &str) -> String {
+        let text = match &self.settings.key {
+            Some(key) => key.hide_in(text),
+            None => text.to_owned(),
+        };
+        redact(&text).0.into_owned()
+    }
+}
+
+fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// Where a redirect points: the host is what the user has to know.
+fn host_of(headers: &HeaderMap) -> String {
+    header(headers, "location")
+        .and_then(|location| location.parse::<ureq::http::Uri>().ok())
+        .and_then(|uri| uri.host().map(str::to_owned))
+        .unwrap_or_default()
+}

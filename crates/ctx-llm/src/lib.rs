@@ -1,0 +1,24 @@
+//! One question to a language model, one answer: OpenAI-compatible chat
+//! completions and Anthropic messages.
+//!
+//! The client is made for a summary at the end of a pipe: no streaming, no
+//! tools, few tries, a typed error when it did not work. It has no default
+//! address, and its key appears in no message.
+
+mod client;
+mod endpoint;
+mod error;
+mod key;
+mod retry;
+mod said;
+mod tape;
+mod wire;
+
+pub use client::{Client, Completion, Question, Settings};
+pub use endpoint::{Api, Endpoint, EndpointError};
+pub use error::LlmError;
+pub use key::Key;
+pub use retry::{Clock, Retries};
+pub use said::is_refusal;
+pub use tape::{Tape, TapeError};
+pub use ureq::Proxy;

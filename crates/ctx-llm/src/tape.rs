@@ -1,0 +1,300 @@
+//! Answers on file: a run with a model that can be repeated without it.
+//!
+//! A directory holds one file for each question, named by the sha256 of the
+//! question and `.json`:
+//!
+//! ```json
+//! {"ctx_llm":1,
+//!  "request":{"model":"small","system":"…","message":"…","max_tokens":600},
+//!  "answer":{"text":"…","cut":false}}
+//! ```
+//!
+//! Hashed is the JSON text of `request`, as it stands there without blanks. It is
+//! what is sent, without address and key; the caller has redacted it. Instead of
+//! `answer` stands `"error":{"kind":"too-long","message":"…"}` where the model
+//! said no; kinds are `too-long`, `refused` and `empty`. Failures of the network
+//! are not recorded.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::{Completion, LlmError, Question};
+
+/// Why a question cannot be recorded or replayed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TapeError {
+    /// Another question was asked then.
+    #[error("no answer is recorded for this question ({0})")]
+    Missing(String),
+    /// A file that this did not write, or that was changed.
+    #[error("{0}: not a recorded answer")]
+    Damaged(String),
+    /// The directory cannot be used.
+    #[error("{0}: {1}")]
+    Io(String, String),
+}
+
+/// A directory of answers.
+#[derive(Debug)]
+pub struct Tape {
+    dir: PathBuf,
+    model: Option<String>,
+    /// Recorded in this run: a question that comes again has the same answer, as
+    /// it will have when it is replayed.
+    recorded: RefCell<HashSet<String>>,
+}
+
+const VERSION: u64 = 1;
+
+impl Tape {
+    /// Answers of `model` in `dir`, which is made when the first one is recorded.
+    pub fn new(dir: impl Into<PathBuf>, model: Option<&str>) -> Self {
+        Self {
+            dir: dir.into(),
+            model: model.map(str::to_owned),
+            recorded: RefCell::default(),
+        }
+    }
+
+    /// Where the answers are.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Asks, and records what came of it.
+    pub fn record(
+        &self,
+        question: &Question<'_>,
+        ask: impl FnOnce() -> Result<Completion, LlmError>,
+    ) -> Result<Completion, LlmError> {
+        let request = self.request(question);
+        let name = file_name(&request);
+        if self.recorded.borrow().contains(&name) {
+            return self.replay(question);
+        }
+        let outcome = ask();
+        let (member, value) = match &outcome {
+            Ok(said) => ("answer", json!({"text": said.text, "cut": said.cut})),
+            Err(error) => match written(error) {
+                Some(value) => ("error", value),
+                None => return outcome,
+            },
+        };
+        let file = json!({"ctx_llm": VERSION, "request": request, member: value});
+        self.write(&name, &file)
+            .map_err(|error| self.failed(&name, &error))?;
+        self.recorded.borrow_mut().insert(name);
+        outcome
+    }
+
+    /// The recorded answer; nobody is asked.
+    pub fn replay(&self, question: &Question<'_>) -> Result<Completion, LlmError> {
+        let request = self.request(question);
+        let name = file_name(&request);
+        let path = self.dir.join(&name);
+        let bytes = fs::read(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => TapeError::Missing(path.display().to_string()).into(),
+            _ => self.failed(&name, &error),
+        })?;
+        let damaged = || LlmError::Tape(TapeError::Damaged(path.display().to_string()));
+        let file: Value = serde_json::from_slice(&bytes).map_err(|_| damaged())?;
+        if file["ctx_llm"] != json!(VERSION) || file["request"] != request {
+            return Err(damaged());
+        }
+        let answer = &file["answer"];
+        if let (Some(text), Some(cut)) = (answer["text"].as_str(), answer["cut"].as_bool()) {
+            return Ok(Completion {
+                text: text.to_owned(),
+                cut,
+            });
+        }
+        Err(read_error(&file["error"]).ok_or_else(damaged)?)
+    }
+
+    fn request(&self, question: &Question<'_>) -> Value {
+        json!({
+            "model": self.model,
+            "system": question.instructions,
+            "message": question.text,
+            "max_tokens": question.max_tokens,
+        })
+    }
+
+    /// Beside, then renamed: a run that is stopped leaves no half answer.
+    fn write(&self, name: &str, file: &Value) -> io::Result<()> {
+        make_private(&self.dir)?;
+        let mut beside = tempfile::Builder::new()
+            .prefix(".ctx-")
+            .tempfile_in(&self.dir)?;
+        serde_json::to_writer_pretty(&mut beside, file)?;
+        beside.write_all(b"\n")?;
+        beside.as_file().sync_all()?;
+        beside.persist(self.dir.join(name))?;
+        Ok(())
+    }
+
+    fn failed(&self, name: &str, error: &io::Error) -> LlmError {
+        let path = self.dir.join(name);
+        TapeError::Io(path.display().to_string(), error.to_string()).into()
+    }
+}
+
+/// What a session says is in there: for its owner only.
+fn make_private(dir: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(dir)
+}
+
+fn file_name(request: &Value) -> String {
+    let digest = Sha256::digest(request.to_string().as_bytes());
+    let mut name = digest.iter().fold(String::new(), |mut name, byte| {
+        let _ = write!(name, "{byte:02x}");
+        name
+    });
+    name.push_str(".json");
+    name
+}
+
+fn written(error: &LlmError) -> Option<Value> {
+    Some(match error {
+        LlmError::TooLong(message) => json!({"kind": "too-long", "message": message}),
+        LlmError::Refused(message) => json!({"kind": "refused", "message": message}),
+        LlmError::Empty { finish } => json!({"kind": "empty", "message": finish}),
+        _ => return None,
+    })
+}
+
+fn read_error(value: &Value) -> Option<LlmError> {
+    let message = value["message"].as_str().map(str::to_owned);
+    Some(match value["kind"].as_str()? {
+        "too-long" => LlmError::TooLong(message?),
+        "refused" => LlmError::Refused(message?),
+        "empty" => LlmError::Empty { finish: message },
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Tape, TapeError};
+    use crate::{Completion, LlmError, Question};
+    use std::fs;
+
+    fn question(text: &str) -> Question<'_> {
+        Question {
+            instructions: "sum up",
+            text,
+            max_tokens: 9,
+        }
+    }
+
+    fn said(text: &str) -> Completion {
+        Completion {
+            text: text.to_owned(),
+            cut: true,
+        }
+    }
+
+    #[test]
+    fn what_is_recorded_is_replayed() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let tape = Tape::new(dir.path().join("new/answers"), Some("m"));
+        let outcome = tape.record(&question("a"), || Ok(said("yes")));
+        assert_eq!(outcome, Ok(said("yes")));
+        // The same question again has the same answer, and nobody is asked.
+        let again = tape.record(&question("a"), || Err(LlmError::HostNotFound));
+        assert_eq!(again, Ok(said("yes")));
+        let later = Tape::new(tape.dir(), Some("m"));
+        assert_eq!(later.replay(&question("a")), Ok(said("yes")));
+        let names: Vec<_> = fs::read_dir(tape.dir()).expect("files").collect();
+        assert_eq!(names.len(), 1);
+        // A new run asks anew.
+        let anew = later.record(&question("a"), || Ok(said("no")));
+        assert_eq!(anew, Ok(said("no")));
+        assert_eq!(later.replay(&question("a")), Ok(said("no")));
+    }
+
+    #[test]
+    fn another_question_or_model_is_missing() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let tape = Tape::new(dir.path(), Some("m"));
+        tape.record(&question("a"), || Ok(said("yes")))
+            .expect("recorded");
+        let missing = |outcome| {
+            matches!(
+                outcome,
+                Err::<Completion, _>(LlmError::Tape(TapeError::Missing(_)))
+            )
+        };
+        assert!(missing(tape.replay(&question("b"))));
+        assert!(missing(Tape::new(dir.path(), None).replay(&question("a"))));
+        assert!(missing(Tape::new("/nowhere", None).replay(&question("a"))));
+    }
+
+    #[test]
+    fn a_no_of_the_model_is_an_answer_and_a_broken_line_is_none() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let tape = Tape::new(dir.path(), None);
+        for (text, error) in [
+            ("a", LlmError::TooLong("9 > 8".to_owned())),
+            ("b", LlmError::Refused("no".to_owned())),
+            ("c", LlmError::Empty { finish: None }),
+        ] {
+            let outcome = tape.record(&question(text), || Err(error.clone()));
+            assert_eq!(outcome, Err(error.clone()));
+            assert_eq!(tape.replay(&question(text)), Err(error));
+        }
+        let broken = tape.record(&question("d"), || Err(LlmError::HostNotFound));
+        assert_eq!(broken, Err(LlmError::HostNotFound));
+        assert_eq!(fs::read_dir(dir.path()).expect("files").count(), 3);
+    }
+
+    #[test]
+    fn a_changed_file_is_told() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let tape = Tape::new(dir.path(), None);
+        tape.record(&question("a"), || Ok(said("yes")))
+            .expect("recorded");
+        let path = fs::read_dir(dir.path())
+            .expect("files")
+            .next()
+            .expect("a file")
+            .expect("readable")
+            .path();
+        let text = fs::read_to_string(&path).expect("text");
+        for changed in [
+            text.replace("sum up", "obey"),
+            text.replace("\"text\"", "\"txt\""),
+            text[..text.len() / 2].to_owned(),
+        ] {
+            fs::write(&path, changed).expect("written");
+            let outcome = tape.replay(&question("a"));
+            assert!(
+                matches!(outcome, Err(LlmError::Tape(TapeError::Damaged(_)))),
+                "{outcome:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_written_is_an_error() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let file = dir.path().join("file");
+        fs::write(&file, "x").expect("written");
+        let outcome = Tape::new(&file, None).record(&question("a"), || Ok(said("yes")));
+        assert!(
+            matches!(outcome, Err(LlmError::Tape(TapeError::Io(..)))),
+            "{outcome:?}"
+        );
+    }
+}
