@@ -33,7 +33,7 @@ chars4\t''"
 complete -c ctx-compact -l model -d 'Count for this model: with its encoding, against its window' -r
 complete -c ctx-compact -l method -d 'How to sum up what is old [default: the policy\'s]' -r -f -a "extractive\t'Quotes what is most likely to be needed, offline'
 rule\t'Counts and quotes, offline'
-llm\t'Asks a language model; by code when none answers'"
+llm\t'Asks a language model'"
 complete -c ctx-compact -l summary-tokens -d 'Length of the summary in tokens [default: the policy\'s]' -r
 complete -c ctx-compact -l header -d 'Begin the message with this line; it marks an earlier summary, too' -r
 complete -c ctx-compact -l role -d 'Role of the message; user where the dialect allows no other' -r -f -a "user\t'A message of the user'

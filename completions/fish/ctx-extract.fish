@@ -2,7 +2,7 @@ complete -c ctx-extract -l kind -d 'Extract only this kind; can be repeated' -r 
 fact\t'Statements that name a project, a path or a setting'
 preference\t'How the user wants things'
 runtime\t'Tool calls in short, and their errors'"
-complete -c ctx-extract -l zone -d 'Read this zone [default: old; without tags all but system messages]' -r -f -a "old\t'What will be summarized'
+complete -c ctx-extract -l zone -d 'Read this zone [default: old; without tags all but system messages]' -r -f -a "old\t'What is to be summarized'
 keep\t'What stays'
 system\t'System and developer messages'
 all\t'Everything'"

@@ -3,11 +3,11 @@ complete -c ctx-prune -l head-share -d 'Share of that limit kept of a result\'s 
 complete -c ctx-prune -l tail-share -d 'Share of that limit kept of a result\'s end [default: 0.3]' -r
 complete -c ctx-prune -l rescue-lines -d 'Lines that look like errors, kept of what is cut out [default: 10]' -r
 complete -c ctx-prune -l placeholder -d 'What --clear puts there' -r
-complete -c ctx-prune -l drop -d 'Drop what is needless (can be repeated)' -r -f -a "reasoning\t'Reasoning before the latest turn, and messages that are empty without it'
-empty\t'Replies that say nothing and call nothing'
-superseded\t'Results of reading a file that was read or written again later'
+complete -c ctx-prune -l drop -d 'Drop what is needless (can be repeated)' -r -f -a "superseded\t'Results of reading a file that was read or written again later'
 duplicates\t'Results that a later result of the same tool repeats'
-noise\t'Terminal escapes and base64 inside results'"
+noise\t'Terminal escapes and base64 inside results'
+reasoning\t'Reasoning before the latest turn, and messages that are empty without it'
+empty\t'Replies that say nothing and call nothing'"
 complete -c ctx-prune -l max-argument-chars -d 'Trim strings inside call arguments with more than N characters' -r
 complete -c ctx-prune -l window-messages -d 'Drop all but system messages and the last N; exchanges stay whole' -r
 complete -c ctx-prune -l protect-last -d 'Leave the last N assistant messages alone, and all that follows' -r

@@ -1,4 +1,4 @@
-complete -c ctx-split -l keep-messages -d 'Keep the last N messages, system ones not counted [default: 20]' -r
+complete -c ctx-split -l keep-messages -d 'Keep the last N messages, system ones not counted' -r
 complete -c ctx-split -l keep-turns -d 'Keep the last N turns: a user message and all up to the next one' -r
 complete -c ctx-split -l keep-tokens -d 'Keep the last messages that hold N tokens or more' -r
 complete -c ctx-split -l window -d 'Size of the context window that --keep-share is a share of' -r

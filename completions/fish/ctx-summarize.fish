@@ -3,9 +3,9 @@ rule\t'Counts and quotes, offline'
 llm\t'Asks a language model'"
 complete -c ctx-summarize -l summary-tokens -d 'Length of the summary in tokens' -r
 complete -c ctx-summarize -l budget -d 'Tokens of the whole output: system messages, summary and latest messages' -r
-complete -c ctx-summarize -l keep-messages -d 'With --budget: keep at least the last N messages' -r
-complete -c ctx-summarize -l keep-turns -d 'With --budget: keep at least the last N turns' -r
-complete -c ctx-summarize -l keep-tokens -d 'With --budget: keep at least the last messages that hold N tokens' -r
+complete -c ctx-summarize -l keep-messages -d 'Keep the last N messages, system ones not counted' -r
+complete -c ctx-summarize -l keep-turns -d 'Keep the last N turns: a user message and all up to the next one' -r
+complete -c ctx-summarize -l keep-tokens -d 'Keep the last messages that hold N tokens or more' -r
 complete -c ctx-summarize -l pin -d 'With --budget: keep the records that match; may be repeated' -r
 complete -c ctx-summarize -l header -d 'Begin the message with this line; it marks an earlier summary, too' -r
 complete -c ctx-summarize -l role -d 'Role of the message; user where the dialect allows no other' -r -f -a "user\t'A message of the user'

@@ -6,7 +6,7 @@ use ctx_policy::budget::THRESHOLDS;
 use ctx_policy::{
     Clear, Fallback, Keep, Known, Method, Mode, Policy, Prune, Summary, Target, Trigger, When,
 };
-use ctx_transcript::Role;
+use ctx_transcript::SummaryRole;
 
 const HEAD: &str = "# Policies
 
@@ -270,9 +270,9 @@ fn summary(summary: &Summary) -> String {
         rules.push("a compaction record where the format has one".to_owned());
     }
     rules.push(match summary.role {
-        Role::Assistant => "role assistant".to_owned(),
-        Role::System => "role system".to_owned(),
-        _ => "role user".to_owned(),
+        SummaryRole::Assistant => "role assistant".to_owned(),
+        SummaryRole::System => "role system".to_owned(),
+        SummaryRole::User => "role user".to_owned(),
     });
     if let Some(header) = &summary.header {
         rules.push(format!("begins with {}", code(header.trim())));

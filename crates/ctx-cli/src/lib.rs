@@ -21,39 +21,3 @@ pub use tool::{Page, Tool};
 
 /// What a tool's `run` returns.
 pub type Outcome = Result<ExitStatus, Failure>;
-
-/// Parses a count with an optional unit: `800`, `8k` (8,000), `2M` (2,000,000).
-pub fn parse_count(text: &str) -> Result<u64, String> {
-    let (digits, unit) = match text.as_bytes().last() {
-        Some(b'k' | b'K') => (&text[..text.len() - 1], 1_000),
-        Some(b'm' | b'M') => (&text[..text.len() - 1], 1_000_000),
-        _ => (text, 1),
-    };
-    digits
-        .parse::<u64>()
-        .ok()
-        .and_then(|n| n.checked_mul(unit))
-        .ok_or_else(|| "expected a number such as 800, 8k or 2M".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::parse_count;
-
-    #[test]
-    fn counts_take_units() {
-        assert_eq!(parse_count("0"), Ok(0));
-        assert_eq!(parse_count("8k"), Ok(8_000));
-        assert_eq!(parse_count("2M"), Ok(2_000_000));
-        for bad in [
-            "",
-            "k",
-            "-1",
-            "1.5k",
-            "99999999999999999999",
-            "18446744073709551615k",
-        ] {
-            assert!(parse_count(bad).is_err(), "{bad}");
-        }
-    }
-}

@@ -37,7 +37,7 @@ impl Trigger {
             tokens: self.tokens,
             share: self.share,
             reserve: self.reserve,
-            window: self.window(model_window),
+            window: Some(self.window(model_window)),
             tool_bytes: self.tool_bytes,
             turns: self.turns,
             min_messages: self.min_messages,

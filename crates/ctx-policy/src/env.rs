@@ -102,12 +102,13 @@ impl<F: Fn(&str) -> Option<String>> Source for Environment<'_, F> {
 
 #[cfg(test)]
 mod tests {
+    use ctx_select::prune::Rule;
     use ctx_select::share::Share;
 
     use super::{OTHER_NAMES, environment, other_names};
     use crate::policy::{Layer, Policy};
     use crate::presets::preset;
-    use crate::words::{Drop, Mode};
+    use crate::words::Mode;
 
     fn of(preset: &str, variables: &[(&str, &str)]) -> Result<Layer, String> {
         let look_up = |name: &str| {
@@ -180,7 +181,7 @@ mod tests {
         assert_eq!(policy.keep.turns, Some(9));
         assert_eq!(policy.general.mode, Mode::PruneOnly);
         assert_eq!(layer.trigger.messages, Some(None));
-        assert_eq!(policy.prune.drop, [Drop::Reasoning, Drop::Empty]);
+        assert_eq!(policy.prune.drop, [Rule::Reasoning, Rule::Empty]);
         assert_eq!(policy.summary.model.as_deref(), Some("large"));
         assert_eq!(layer.general.name, None);
     }

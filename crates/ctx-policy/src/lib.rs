@@ -28,4 +28,4 @@ pub use policy::{
     TriggerLayer, settings,
 };
 pub use presets::{layer, names, preset, source};
-pub use words::{Clear, Drop, Fallback, Method, Mode, When};
+pub use words::{Clear, Fallback, Method, Mode, When};

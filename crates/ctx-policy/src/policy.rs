@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
+use ctx_select::prune::Rule;
 use ctx_select::share::Share;
 use ctx_tokens::Encoding;
-use ctx_transcript::Role;
+use ctx_transcript::SummaryRole;
 use serde_json::Value;
 
 use crate::env::variable_of;
 use crate::error::ConfigError;
 use crate::section::{Source, full_key, section};
-use crate::words::{Clear, Drop, Fallback, Method, Mode, When};
+use crate::words::{Clear, Fallback, Method, Mode, When};
 
 section! {
     /// What concerns the whole.
@@ -126,7 +127,7 @@ section! {
         /// What stands in the place of a cleared result.
         placeholder: String = "[Old tool result content cleared]".to_owned(),
         /// What is left out.
-        drop: Vec<Drop> = vec![Drop::Empty, Drop::Noise, Drop::Superseded, Drop::Duplicates],
+        drop: Vec<Rule> = vec![Rule::Empty, Rule::Noise, Rule::Superseded, Rule::Duplicates],
         /// The last assistant messages, and what follows them, are not touched.
         protect_last: u64 = 3,
         /// Only results of tools whose name matches one of these; empty: all.
@@ -174,7 +175,7 @@ section! {
         /// open is added to it by code.
         complete: bool = false,
         /// Whose message it is; user where the dialect allows no other.
-        role: Role = Role::User,
+        role: SummaryRole = SummaryRole::User,
         /// The message begins with this. One that ends in a blank stands on the
         /// line of the summary, any other above it.
         header: Option<String> = None,

@@ -6,9 +6,11 @@ mod tests;
 
 use std::time::Duration;
 
+use ctx_select::parse_count;
+use ctx_select::prune::Rule;
 use ctx_select::share::Share;
 use ctx_tokens::Encoding;
-use ctx_transcript::Role;
+use ctx_transcript::SummaryRole;
 use serde_json::Value;
 
 /// A type that a setting may have.
@@ -60,12 +62,7 @@ impl Setting for u64 {
     }
 
     fn parse(text: &str) -> Option<Self> {
-        let (digits, unit) = match text.as_bytes().last()? {
-            b'k' | b'K' => (&text[..text.len() - 1], 1_000),
-            b'm' | b'M' => (&text[..text.len() - 1], 1_000_000),
-            _ => (text, 1),
-        };
-        digits.parse::<Self>().ok()?.checked_mul(unit)
+        parse_count(text).ok()
     }
 
     fn show(&self) -> Value {
@@ -192,8 +189,35 @@ impl Setting for Encoding {
     }
 }
 
+/// What pruning may be asked to drop.
+const NEEDLESS: [Rule; 5] = [
+    Rule::Reasoning,
+    Rule::Empty,
+    Rule::Noise,
+    Rule::Superseded,
+    Rule::Duplicates,
+];
+
+impl Setting for Rule {
+    fn wanted() -> String {
+        format!("one of {}", NEEDLESS.map(Self::as_str).join(", "))
+    }
+
+    fn read(value: &Value) -> Option<Self> {
+        Self::parse(value.as_str()?)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        NEEDLESS.into_iter().find(|rule| rule.as_str() == text)
+    }
+
+    fn show(&self) -> Value {
+        self.as_str().into()
+    }
+}
+
 /// The roles that a summary may have.
-impl Setting for Role {
+impl Setting for SummaryRole {
     fn wanted() -> String {
         "one of user, assistant, system".to_owned()
     }
@@ -215,7 +239,7 @@ impl Setting for Role {
         match self {
             Self::Assistant => "assistant",
             Self::System => "system",
-            _ => "user",
+            Self::User => "user",
         }
         .into()
     }

@@ -91,49 +91,40 @@ words! {
 }
 
 words! {
-    /// What pruning leaves out.
-    Drop {
-        /// The model's reasoning.
-        Reasoning = "reasoning",
-        /// Messages with nothing in them, or nothing left.
-        Empty = "empty",
-        /// Base64 and escape sequences of terminals.
-        Noise = "noise",
-        /// Results of reading a file that was read or written again later.
-        Superseded = "superseded",
-        /// Results that came again with the same text.
-        Duplicates = "duplicates",
-    }
-}
-
-words! {
     /// How the old part is summed up.
+    #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
     Method {
-        /// The facts found in it, quoted; offline.
+        /// Quotes what is most likely to be needed, offline
         Extractive = "extractive",
-        /// Counts and quotes; offline.
+        /// Counts and quotes, offline
         Rule = "rule",
-        /// A language model is asked.
+        /// Asks a language model
         Llm = "llm",
-        /// It is left out without a summary.
+        /// Leaves it out without a summary
+        #[cfg_attr(feature = "clap", value(skip))]
         None = "none",
     }
 }
 
 words! {
-    /// What is tried when the summary failed or the result is too large.
+    /// What is tried when the summary failed or the result is too large. Flags have
+    /// what takes the place of a model's answer that does not come.
+    #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
     Fallback {
         /// The same summary, half as long.
+        #[cfg_attr(feature = "clap", value(skip))]
         Smaller = "smaller",
-        /// A rule summary.
-        Rule = "rule",
-        /// An extractive summary.
+        /// Take the extractive summary, and say so
         Extractive = "extractive",
+        /// Take the rule summary, and say so
+        Rule = "rule",
         /// Pruning of what is kept.
+        #[cfg_attr(feature = "clap", value(skip))]
         Prune = "prune",
         /// The last turns only, without a summary of the others.
+        #[cfg_attr(feature = "clap", value(skip))]
         LastTurns = "last_turns",
-        /// Nothing: the history stays as it is, and the run fails.
+        /// Fail, and write nothing
         Fail = "fail",
     }
 }

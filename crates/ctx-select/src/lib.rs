@@ -6,8 +6,11 @@
 pub mod budget;
 pub mod count;
 pub mod measure;
+mod number;
 pub mod prune;
 pub mod share;
 pub mod split;
 pub mod tally;
 pub mod trigger;
+
+pub use number::parse_count;

@@ -7,6 +7,7 @@
 
 use std::fmt;
 
+use crate::parse_count;
 use crate::share::Share;
 
 /// The window that is taken where no model says its own.
@@ -40,49 +41,45 @@ impl Size {
     }
 }
 
-/// When a compaction is due: any trigger that is given may fire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// When a compaction is due: any trigger that is given may fire. The same in flags and
+/// in policies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[cfg_attr(feature = "clap", command(next_help_heading = "Triggers"))]
 pub struct Triggers {
-    /// More messages than this, system ones left out.
+    /// Due with more messages than N, system ones left out
+    #[cfg_attr(feature = "clap", arg(id = "trigger_messages", long = "trigger-messages", value_name = "N", value_parser = parse_count))]
     pub messages: Option<u64>,
-    /// A context of more tokens than this.
+    /// Due with a context of more than N tokens
+    #[cfg_attr(feature = "clap", arg(id = "trigger_tokens", long = "trigger-tokens", value_name = "N", value_parser = parse_count))]
     pub tokens: Option<u64>,
-    /// A context of more than this share of the window.
+    /// Due with a context of more than this share of the window [default: 0.8]
+    #[cfg_attr(
+        feature = "clap",
+        arg(id = "trigger_share", long = "trigger-share", value_name = "SHARE")
+    )]
     pub share: Option<Share>,
-    /// A context of more than the window without so many tokens.
-    pub reserve: Option<u64>,
-    /// What `share` and `reserve` are measured against.
-    pub window: u64,
-    /// More bytes of tool results than this.
+    /// Due with more bytes of tool results than N
+    #[cfg_attr(feature = "clap", arg(id = "trigger_tool_bytes", long = "trigger-tool-bytes", value_name = "N", value_parser = parse_count))]
     pub tool_bytes: Option<u64>,
-    /// More turns than this.
+    /// Due with more turns than N
+    #[cfg_attr(feature = "clap", arg(id = "trigger_turns", long = "trigger-turns", value_name = "N", value_parser = parse_count))]
     pub turns: Option<u64>,
-    /// Not a trigger but a condition of all the others except an overflow: with
-    /// fewer messages than this nothing is due.
+    /// Due when the context leaves fewer than N tokens of the window free
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = parse_count))]
+    pub reserve: Option<u64>,
+    /// Tokens of the window [default: the model's, else 128k]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = parse_count))]
+    pub window: Option<u64>,
+    /// With fewer than N messages nothing but an overflow is due
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = parse_count))]
     pub min_messages: Option<u64>,
-    /// Above this share of any limit what is worth keeping is to be saved
-    /// ([`Step::Flush`]), above the limit itself the session is to be compacted.
+    /// Above this share of a limit a flush is due, to save what is needed
+    #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE"))]
     pub flush_share: Option<Share>,
-    /// Whether an overflow that the model reported is a trigger.
+    /// Whether an overflow that the model reported is a trigger
+    #[cfg_attr(feature = "clap", arg(skip))]
     pub on_overflow: bool,
-}
-
-impl Default for Triggers {
-    /// No trigger at all.
-    fn default() -> Self {
-        Self {
-            messages: None,
-            tokens: None,
-            share: None,
-            reserve: None,
-            window: DEFAULT_WINDOW,
-            tool_bytes: None,
-            turns: None,
-            min_messages: None,
-            flush_share: None,
-            on_overflow: false,
-        }
-    }
 }
 
 /// One of [`Triggers`].
@@ -193,6 +190,37 @@ impl Due {
 }
 
 impl Triggers {
+    /// These where they are given, and those of `below` where they are not.
+    #[must_use]
+    pub fn or(self, below: Self) -> Self {
+        Self {
+            messages: self.messages.or(below.messages),
+            tokens: self.tokens.or(below.tokens),
+            share: self.share.or(below.share),
+            tool_bytes: self.tool_bytes.or(below.tool_bytes),
+            turns: self.turns.or(below.turns),
+            reserve: self.reserve.or(below.reserve),
+            window: self.window.or(below.window),
+            min_messages: self.min_messages.or(below.min_messages),
+            flush_share: self.flush_share.or(below.flush_share),
+            on_overflow: self.on_overflow || below.on_overflow,
+        }
+    }
+
+    /// The window that `share` and `reserve` are measured against.
+    pub fn window(&self) -> u64 {
+        self.window.unwrap_or(DEFAULT_WINDOW)
+    }
+
+    /// With the window of a model where none is given.
+    #[must_use]
+    pub fn with_model(self, window: Option<u64>) -> Self {
+        Self {
+            window: self.window.or(window),
+            ..self
+        }
+    }
+
     /// Whether none is given.
     pub fn is_empty(&self) -> bool {
         let limits = [
@@ -241,10 +269,10 @@ impl Triggers {
     /// Each trigger with the value it looks at and its limit.
     fn limits(&self, size: &Size) -> [(Trigger, u64, Option<u64>); 7] {
         let context = size.context();
-        let share = self.share.map(|share| share.of(self.window));
+        let share = self.share.map(|share| share.of(self.window()));
         let reserve = self
             .reserve
-            .map(|tokens| self.window.saturating_sub(tokens));
+            .map(|tokens| self.window().saturating_sub(tokens));
         let overflow = self.on_overflow.then_some(0);
         [
             (Trigger::Messages, size.messages, self.messages),

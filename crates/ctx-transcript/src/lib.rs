@@ -35,7 +35,7 @@ pub use dialect::Dialect;
 pub use edit::Edits;
 pub use handle::{Handle, NoHandle};
 pub use lines::{Line, Lines, MAX_LINE, Piece};
-pub use message::{Call, Media, Message, Outline, Part, Role, ToolResult};
+pub use message::{Call, Media, Message, Outline, Part, Role, SummaryRole, ToolResult};
 pub use object::{Member, Object};
 pub use record::{Class, Record};
 pub use records::{Options, Records};

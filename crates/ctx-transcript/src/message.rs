@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use serde::{Deserialize, Serialize};
+
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Role {
@@ -51,6 +53,30 @@ impl Role {
     /// System and developer messages: never summarized, never moved.
     pub fn is_system(self) -> bool {
         matches!(self, Self::System | Self::Developer)
+    }
+}
+
+/// The role of the message that holds a summary.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum SummaryRole {
+    /// A message of the user
+    #[default]
+    User,
+    /// A message of the model
+    Assistant,
+    /// A system message
+    System,
+}
+
+impl From<SummaryRole> for Role {
+    fn from(role: SummaryRole) -> Self {
+        match role {
+            SummaryRole::User => Self::User,
+            SummaryRole::Assistant => Self::Assistant,
+            SummaryRole::System => Self::System,
+        }
     }
 }
 

@@ -7,12 +7,13 @@ use crate::{Object, json};
 
 /// What a selection decided about a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Zone {
-    /// Instructions of the operator: stay where they are.
+    /// System and developer messages
     System,
-    /// To be summarized.
+    /// What is to be summarized
     Old,
-    /// Stays as it is.
+    /// What stays
     Keep,
 }
 

@@ -8,13 +8,13 @@ use super::finding::{Finding, Kind};
 #[derive(Args, Clone, Copy, Debug)]
 pub(super) struct LimitArgs {
     /// Not within limits with more tokens than N
-    #[arg(id = "max_tokens", long = "max-tokens", value_name = "N", value_parser = ctx_cli::parse_count, help_heading = "Limits")]
+    #[arg(id = "max_tokens", long = "max-tokens", value_name = "N", value_parser = ctx_select::parse_count, help_heading = "Limits")]
     pub(super) tokens: Option<u64>,
     /// Not within limits with more messages than N, system ones left out
-    #[arg(id = "max_messages", long = "max-messages", value_name = "N", value_parser = ctx_cli::parse_count, help_heading = "Limits")]
+    #[arg(id = "max_messages", long = "max-messages", value_name = "N", value_parser = ctx_select::parse_count, help_heading = "Limits")]
     pub(super) messages: Option<u64>,
     /// Not within limits with more bytes of tool results than N
-    #[arg(id = "max_tool_bytes", long = "max-tool-bytes", value_name = "N", value_parser = ctx_cli::parse_count, help_heading = "Limits")]
+    #[arg(id = "max_tool_bytes", long = "max-tool-bytes", value_name = "N", value_parser = ctx_select::parse_count, help_heading = "Limits")]
     pub(super) tool_bytes: Option<u64>,
 }
 

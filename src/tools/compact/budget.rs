@@ -32,11 +32,7 @@ impl Args {
         }
         Ok(Some(Asked {
             tokens,
-            keep: Keep {
-                messages: self.keep_messages,
-                turns: self.keep_turns,
-                tokens: self.keep_tokens,
-            },
+            keep: self.keep,
             pins: self.pin.clone(),
         }))
     }

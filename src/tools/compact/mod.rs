@@ -18,10 +18,13 @@ mod strikes;
 use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
-use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser, ValueEnum};
-use ctx_cli::{ExitStatus, Failure, Io, Tool, Verbosity, parse_count};
-use ctx_policy::Mode;
+use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser};
+use ctx_cli::{ExitStatus, Failure, Io, Tool, Verbosity};
+use ctx_policy::{Method, Mode};
+use ctx_select::parse_count;
+use ctx_select::split::Keep;
 use ctx_store::SessionId;
+use ctx_transcript::SummaryRole;
 
 use crate::counting::CountingArgs;
 use crate::output::OutputArgs;
@@ -29,7 +32,7 @@ use crate::pins::Pin;
 use crate::session::ReadArgs;
 use crate::store::{StoreArgs, session_id};
 use crate::tools::prune::{Time, Ttl};
-use crate::tools::summarize::{LlmArgs, SummaryRole};
+use crate::tools::summarize::LlmArgs;
 use crate::triggers::TriggerArgs;
 use forecast::Forecast;
 use outcome::Report;
@@ -42,6 +45,8 @@ use plan::Plan;
 /// the session keeps. What an agent appends meanwhile is carried over; a file
 /// that somebody holds open for writing is refused. ctx-rollback --undo takes a
 /// compaction back. Without FILE it is a filter.
+///
+/// Any of the --keep flags takes the place of all that the policy keeps.
 ///
 /// With --budget the session is compacted when it has more tokens than that, and
 /// summary and latest messages share them out; what does not fit is not written.
@@ -114,17 +119,8 @@ struct Args {
     #[command(flatten)]
     triggers: TriggerArgs,
 
-    /// Keep the last N messages, system ones not counted
-    ///
-    /// Any of the --keep flags takes the place of all that the policy keeps
-    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is kept")]
-    keep_messages: Option<u64>,
-    /// Keep the last N turns: a user message and all up to the next one
-    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is kept")]
-    keep_turns: Option<u64>,
-    /// Keep the last messages that hold N tokens or more
-    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is kept")]
-    keep_tokens: Option<u64>,
+    #[command(flatten)]
+    keep: Keep,
     /// Keep these records: role:NAME, line:N, line:N-M or re:REGEX
     #[arg(long, value_name = "SELECTOR", help_heading = "What is kept")]
     pin: Vec<Pin>,
@@ -165,7 +161,7 @@ struct Args {
 
     /// How to sum up what is old [default: the policy's]
     #[arg(long, value_enum, value_name = "NAME", help_heading = "The summary")]
-    method: Option<MethodName>,
+    method: Option<Method>,
     /// Length of the summary in tokens [default: the policy's]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "The summary")]
     summary_tokens: Option<u64>,
@@ -204,16 +200,6 @@ struct Args {
     extract: Option<bool>,
     #[command(flatten)]
     store: StoreArgs,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum MethodName {
-    /// Quotes what is most likely to be needed, offline
-    Extractive,
-    /// Counts and quotes, offline
-    Rule,
-    /// Asks a language model; by code when none answers
-    Llm,
 }
 
 /// The table's entry.

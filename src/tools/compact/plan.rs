@@ -8,14 +8,14 @@ use ctx_summary::Recognizer;
 use ctx_transcript::{Dialect, dialect};
 
 use super::stages::Measured;
-use super::{Args, MethodName, policy};
+use super::{Args, policy};
 use crate::counting::Counting;
 use crate::pins::Pin;
 use crate::session::Invalid;
 use crate::tools::offload::Template;
 use crate::tools::prune::Time;
 use crate::tools::split;
-use crate::tools::summarize::{self, Asked, LlmArgs, Offline, OnFailure, Writer};
+use crate::tools::summarize::{self, Asked, LlmArgs, Writer};
 
 /// One policy, and how it is applied.
 #[allow(clippy::struct_excessive_bools)] // Switches that do not depend on each other.
@@ -113,7 +113,7 @@ impl Plan {
             budget: args.budgeted(&policy)?,
             summary_tokens: args.summary_tokens,
             model_window,
-            model_wanted: args.method == Some(MethodName::Llm),
+            model_wanted: args.method == Some(Method::Llm),
             dialect: args.read.dialect.as_deref().and_then(dialect::by_name),
             invalid: args.read.invalid,
             pins: args.pin.clone(),
@@ -258,7 +258,7 @@ impl Plan {
         summarize::Plan {
             recognizer: Recognizer::new(summary.header.as_deref()),
             header: summary.header.clone(),
-            role: summary.role,
+            role: summary.role.into(),
             encoding: self.counting.counter.encoding(),
             strict: false,
             drop_bad: self.invalid == Invalid::Drop,
@@ -296,14 +296,14 @@ impl Plan {
 }
 
 /// How a summary is written where no model writes it.
-fn offline(summary: &Summary) -> Offline {
+fn offline(summary: &Summary) -> Method {
     let method = match summary.method {
         Method::Llm => summary.offline,
         method => method,
     };
     match method {
-        Method::Rule => Offline::Rule,
-        _ => Offline::Extractive,
+        Method::Rule => Method::Rule,
+        _ => Method::Extractive,
     }
 }
 
@@ -316,11 +316,11 @@ fn llm(args: &Args, policy: &Policy) -> LlmArgs {
     llm.llm_backoff = llm.llm_backoff.or(Some(summary.backoff_seconds));
     llm.llm_model = llm.llm_model.or_else(|| summary.model.clone());
     llm.instructions = llm.instructions.or_else(|| summary.instructions.clone());
-    if llm.on_failure == OnFailure::default() && offline(summary) == Offline::Rule {
-        llm.on_failure = OnFailure::Rule;
+    if llm.on_failure == Fallback::Extractive && offline(summary) == Method::Rule {
+        llm.on_failure = Fallback::Rule;
     }
     if summary.fallback.contains(&Fallback::Fail) {
-        llm.on_failure = OnFailure::Fail;
+        llm.on_failure = Fallback::Fail;
     }
     llm
 }

@@ -5,10 +5,11 @@ use std::fs;
 use std::path::Path;
 
 use ctx_cli::{Failure, Io};
-use ctx_policy::{Config, Method, Mode, Policy, names, preset};
+use ctx_policy::{Config, Mode, Policy, names, preset};
 
-use super::{Args, MethodName};
-use crate::tools::summarize::SummaryRole;
+use ctx_select::split::Keep;
+
+use super::Args;
 
 const DEFAULT: &str = "default";
 
@@ -61,19 +62,25 @@ impl Args {
             policy.general.mode = *mode;
         }
         let trigger = &mut policy.trigger;
-        let given = &self.triggers;
-        trigger.messages = given.trigger_messages.or(trigger.messages);
-        trigger.tokens = given.trigger_tokens.or(trigger.tokens);
-        trigger.share = given.trigger_share.or(trigger.share);
-        trigger.tool_bytes = given.trigger_tool_bytes.or(trigger.tool_bytes);
-        trigger.turns = given.trigger_turns.or(trigger.turns);
+        let given = &self.triggers.triggers;
+        trigger.messages = given.messages.or(trigger.messages);
+        trigger.tokens = given.tokens.or(trigger.tokens);
+        trigger.share = given.share.or(trigger.share);
+        trigger.tool_bytes = given.tool_bytes.or(trigger.tool_bytes);
+        trigger.turns = given.turns.or(trigger.turns);
         trigger.reserve = given.reserve.or(trigger.reserve);
         trigger.window = given.window.or(trigger.window);
         trigger.min_messages = given.min_messages.or(trigger.min_messages);
         trigger.flush_share = given.flush_share.or(trigger.flush_share);
-        let keep = [self.keep_messages, self.keep_turns, self.keep_tokens];
-        if keep.iter().any(Option::is_some) {
-            [policy.keep.messages, policy.keep.turns, policy.keep.tokens] = keep;
+        if self.keep.is_some() {
+            let Keep {
+                messages,
+                turns,
+                tokens,
+            } = self.keep;
+            policy.keep.messages = messages;
+            policy.keep.turns = turns;
+            policy.keep.tokens = tokens;
             policy.keep.recent_share = None;
         }
         if self.target_tokens.is_some() {
@@ -87,18 +94,13 @@ impl Args {
             policy.target.max_attempts = attempts;
         }
         let summary = &mut policy.summary;
-        summary.method = match self.method {
-            Some(MethodName::Extractive) => Method::Extractive,
-            Some(MethodName::Rule) => Method::Rule,
-            Some(MethodName::Llm) => Method::Llm,
-            None => summary.method,
-        };
+        summary.method = self.method.unwrap_or(summary.method);
         if self.summary_tokens.is_some() {
             (summary.tokens, summary.target_tokens) = (self.summary_tokens, None);
             summary.max_share = None;
         }
         summary.header = self.header.clone().or(summary.header.take());
-        summary.role = self.role.map_or(summary.role, SummaryRole::role);
+        summary.role = self.role.unwrap_or(summary.role);
         summary.safeguard = self.safeguard.unwrap_or(summary.safeguard);
         summary.extract = self.extract.unwrap_or(summary.extract);
     }

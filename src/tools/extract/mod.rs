@@ -8,11 +8,13 @@ mod select;
 
 use std::path::{Path, PathBuf};
 
+use clap::builder::PossibleValue;
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool};
 use ctx_ledger::rules::MemoryKind;
 use ctx_memory::{Extractor, Item};
 use ctx_store::{SessionId, Store};
+use ctx_transcript::Zone;
 
 use self::into::Target;
 use self::pass::Pass;
@@ -94,7 +96,7 @@ struct ExtractArgs {
     kind: Vec<KindArg>,
     /// Read this zone [default: old; without tags all but system messages]
     #[arg(long, value_enum, value_name = "ZONE")]
-    zone: Option<ZoneArg>,
+    zone: Option<Wanted>,
     /// Name the session [default: made of the file's name and path; "stdin" for stdin]
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
@@ -128,16 +130,28 @@ enum KindArg {
 }
 
 /// Which part of a tagged stream is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ZoneArg {
-    /// What will be summarized
-    Old,
-    /// What stays
-    Keep,
-    /// System and developer messages
-    System,
-    /// Everything
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted {
+    Zone(Zone),
     All,
+}
+
+impl ValueEnum for Wanted {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[
+            Self::Zone(Zone::Old),
+            Self::Zone(Zone::Keep),
+            Self::Zone(Zone::System),
+            Self::All,
+        ]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::Zone(zone) => zone.to_possible_value(),
+            Self::All => Some(PossibleValue::new("all").help("Everything")),
+        }
+    }
 }
 
 impl KindArg {
@@ -185,7 +199,7 @@ impl ExtractArgs {
 /// What the old zone of a tagged session holds, which is known to be whole.
 pub(crate) fn of_old_zone(session: &mut Session, id: &SessionId) -> Result<Vec<Item>, Failure> {
     let mut extractor = Extractor::new(id.to_string(), &MemoryKind::ALL);
-    let mut selector = Selector::new(session.dialect(), Some(ZoneArg::Old), false);
+    let mut selector = Selector::new(session.dialect(), Some(Wanted::Zone(Zone::Old)), false);
     let mut items = Vec::new();
     session.each(|record| {
         items.extend(selector.items(record, &mut extractor)?);

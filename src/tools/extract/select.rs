@@ -4,12 +4,12 @@ use ctx_cli::Failure;
 use ctx_memory::{Extractor, Item};
 use ctx_transcript::{Conversation, Dialect, Object, Record, Role, Zone, ZoneReader};
 
-use super::ZoneArg;
+use super::Wanted;
 
 /// Picks the messages of one input.
 pub(super) struct Selector {
     dialect: Option<&'static dyn Dialect>,
-    wanted: Option<ZoneArg>,
+    wanted: Option<Wanted>,
     batch: bool,
     zones: ZoneReader,
 }
@@ -17,7 +17,7 @@ pub(super) struct Selector {
 impl Selector {
     pub(super) fn new(
         dialect: Option<&'static dyn Dialect>,
-        wanted: Option<ZoneArg>,
+        wanted: Option<Wanted>,
         batch: bool,
     ) -> Self {
         Self {
@@ -78,19 +78,18 @@ impl Selector {
     fn wants(&self, zone: Zone, role: Role) -> bool {
         match (self.wanted, self.zones.zoned()) {
             (None, false) => !role.is_system(),
-            (Some(ZoneArg::All), _) => true,
-            (Some(ZoneArg::System), false) => role.is_system(),
-            (Some(ZoneArg::Old | ZoneArg::Keep), false) => false,
-            (Some(ZoneArg::System), true) => zone == Zone::System,
-            (None | Some(ZoneArg::Old), true) => zone == Zone::Old,
-            (Some(ZoneArg::Keep), true) => zone == Zone::Keep,
+            (None, true) => zone == Zone::Old,
+            (Some(Wanted::All), _) => true,
+            (Some(Wanted::Zone(wanted)), true) => wanted == zone,
+            (Some(Wanted::Zone(Zone::System)), false) => role.is_system(),
+            (Some(Wanted::Zone(_)), false) => false,
         }
     }
 
     /// At the end of the input: whether a tagged stream came whole, and the
     /// zone that was asked for could be there.
     pub(super) fn finish(&self, partial: bool) -> Result<(), Failure> {
-        let of_a_split = matches!(self.wanted, Some(ZoneArg::Old | ZoneArg::Keep));
+        let of_a_split = matches!(self.wanted, Some(Wanted::Zone(Zone::Old | Zone::Keep)));
         if !self.zones.zoned() {
             if of_a_split && self.zones.records() > 0 {
                 return Err(Failure::new("no record names its zone").hint("ctx-split sets zones"));

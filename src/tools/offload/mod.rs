@@ -15,7 +15,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool, parse_count};
+use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool};
+use ctx_select::parse_count;
 use ctx_store::{SessionId, Store, real_path};
 use ctx_transcript::{Zone, ZoneReader};
 

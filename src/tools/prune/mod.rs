@@ -9,10 +9,13 @@ mod ttl;
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser, ValueEnum};
-use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Tool, parse_count};
-use ctx_select::prune::Glob;
+use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Tool};
+use ctx_select::parse_count;
+use ctx_select::prune::{Glob, Rule};
 use ctx_select::share::Share;
+use ctx_transcript::Zone;
 
 use crate::counting::CountingArgs;
 use crate::output::{Output, OutputArgs};
@@ -70,7 +73,7 @@ struct Args {
         value_delimiter = ',',
         help_heading = "Rules"
     )]
-    drop: Vec<Needless>,
+    drop: Vec<Rule>,
     /// Trim strings inside call arguments with more than N characters
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
     max_argument_chars: Option<u64>,
@@ -99,8 +102,8 @@ struct Args {
     #[arg(long, value_name = "SELECTOR", help_heading = "What stays")]
     pin: Vec<Pin>,
     /// Prune only records that ctx-split put into this zone
-    #[arg(long, value_enum, value_name = "ZONE", help_heading = "What stays")]
-    zone: Option<OneZone>,
+    #[arg(long, value_parser = zones(), value_name = "ZONE", help_heading = "What stays")]
+    zone: Option<Zone>,
     /// Change nothing when all of it would free fewer tokens
     #[arg(
         long,
@@ -139,26 +142,11 @@ struct Args {
     read: ReadArgs,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Needless {
-    /// Reasoning before the latest turn, and messages that are empty without it
-    Reasoning,
-    /// Replies that say nothing and call nothing
-    Empty,
-    /// Results of reading a file that was read or written again later
-    Superseded,
-    /// Results that a later result of the same tool repeats
-    Duplicates,
-    /// Terminal escapes and base64 inside results
-    Noise,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum OneZone {
-    /// What is to be summarized
-    Old,
-    /// What stays
-    Keep,
+/// System messages are never pruned.
+fn zones() -> impl TypedValueParser<Value = Zone> {
+    let zones = [Zone::Old, Zone::Keep];
+    PossibleValuesParser::new(zones.iter().filter_map(Zone::to_possible_value))
+        .try_map(|word| Zone::from_str(&word, false))
 }
 
 /// The table's entry.

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use ctx_cli::Failure;
-use ctx_policy::{Drop, Prune};
+use ctx_policy::Prune;
 use ctx_select::prune::{MAX_NOTE, Policy, ToolFilter, Trim};
 use ctx_transcript::{Dialect, Zone};
 
+use super::Args;
 use super::ttl::Cache;
-use super::{Args, Needless, OneZone};
 use crate::checks::needs_user_first;
 use crate::counting::Counting;
 use crate::pins::Pin;
@@ -29,15 +29,10 @@ pub(crate) struct Plan {
 
 impl Args {
     pub(super) fn plan(&self, dialect: Option<&dyn Dialect>, path: &Path) -> Result<Plan, Failure> {
-        let drops = |what| self.drop.contains(&what);
         let policy = Policy {
             trim: self.trimming()?,
             clear: self.clear.then(|| self.placeholder.clone()),
-            reasoning: drops(Needless::Reasoning),
-            empty: drops(Needless::Empty),
-            superseded: drops(Needless::Superseded),
-            duplicates: drops(Needless::Duplicates),
-            noise: drops(Needless::Noise),
+            drop: self.drop.clone(),
             argument_chars: self.max_argument_chars.map(size),
             window_messages: self.window_messages,
             protect_last: size(self.protect_last),
@@ -59,10 +54,7 @@ impl Args {
         Ok(Plan {
             policy,
             pins: self.pin.clone(),
-            zone: self.zone.map(|zone| match zone {
-                OneZone::Old => Zone::Old,
-                OneZone::Keep => Zone::Keep,
-            }),
+            zone: self.zone,
             min_gain: self.min_gain,
             counting: self.counting.resolve()?,
             strict: self.strict,
@@ -110,7 +102,6 @@ impl Plan {
         counting: Counting,
         cache: Option<Cache>,
     ) -> Option<Self> {
-        let drops = |what| prune.drop.contains(&what);
         let default = Trim::default();
         let trim = prune.max_chars.map(|chars| Trim {
             max_chars: size(chars),
@@ -122,11 +113,7 @@ impl Plan {
         let policy = Policy {
             trim,
             clear: clears.then(|| prune.placeholder.clone()),
-            reasoning: drops(Drop::Reasoning),
-            superseded: drops(Drop::Superseded),
-            duplicates: drops(Drop::Duplicates),
-            noise: drops(Drop::Noise),
-            empty: drops(Drop::Empty),
+            drop: prune.drop.clone(),
             argument_chars: None,
             window_messages: prune.window_messages,
             protect_last: size(prune.protect_last),

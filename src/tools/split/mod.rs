@@ -7,9 +7,11 @@ mod stream;
 
 use std::path::PathBuf;
 
-use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser, ValueEnum};
-use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool, parse_count};
-use ctx_transcript::{Options, ZoneReader};
+use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser};
+use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool};
+use ctx_select::parse_count;
+use ctx_select::split::Keep;
+use ctx_transcript::{Options, Zone, ZoneReader};
 
 use crate::counting::CountingArgs;
 use crate::output::{Output, OutputArgs};
@@ -27,22 +29,15 @@ use stream::Stream;
 /// zone: `system`, `old` or `keep`. System messages, the latest user message
 /// and pinned records are never old, and a tool call and its results are never
 /// parted. Of several --keep flags each one keeps its own: what any of them
-/// keeps is kept.
+/// keeps is kept. Without any the last 20 messages are kept.
 #[derive(Debug, Parser)]
 struct Args {
     /// Session to split; stdin when there is none, or for -
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// Keep the last N messages, system ones not counted [default: 20]
-    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is kept")]
-    keep_messages: Option<u64>,
-    /// Keep the last N turns: a user message and all up to the next one
-    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is kept")]
-    keep_turns: Option<u64>,
-    /// Keep the last messages that hold N tokens or more
-    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is kept")]
-    keep_tokens: Option<u64>,
+    #[command(flatten)]
+    keep: Keep,
     /// Size of the context window that --keep-share is a share of
     #[arg(long, value_name = "TOKENS", value_parser = parse_count, help_heading = "What is kept")]
     window: Option<u64>,
@@ -59,7 +54,7 @@ struct Args {
 
     /// Write only the records of one zone
     #[arg(long, value_enum, value_name = "ZONE", help_heading = "Output")]
-    only: Option<OnlyZone>,
+    only: Option<Zone>,
     /// Decide nothing: remove the tags; with --only, by the zones they name
     #[arg(
         long,
@@ -75,16 +70,6 @@ struct Args {
     output: OutputArgs,
     #[command(flatten)]
     read: ReadArgs,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum OnlyZone {
-    /// System and developer messages
-    System,
-    /// What is to be summarized
-    Old,
-    /// What stays
-    Keep,
 }
 
 /// The table's entry.
@@ -172,7 +157,7 @@ pub(crate) fn split(
 
 /// Removes tags; with `--only`, and what is not in the zone.
 fn strip(args: &Args, mut session: Session, io: &mut Io) -> Outcome {
-    let only = args.only();
+    let only = args.only;
     let mut zones = ZoneReader::default();
     let mut output: Output<'_> = args.output.open(io)?;
     session.each(|record| {

@@ -5,7 +5,7 @@ use ctx_select::count::MessageCounter;
 use ctx_select::split::Keep;
 use ctx_transcript::Zone;
 
-use super::{Args, OnlyZone};
+use super::Args;
 use crate::pins::Pin;
 
 const DEFAULT_KEEP_MESSAGES: u64 = 20;
@@ -31,28 +31,21 @@ impl Args {
             }
             (Some(share), Some(window)) => Some(share_of(window, share)),
         };
-        let tokens = [self.keep_tokens, share].into_iter().flatten().max();
-        let alone = tokens.is_none() && self.keep_turns.is_none();
+        let tokens = [self.keep.tokens, share].into_iter().flatten().max();
+        let alone = tokens.is_none() && self.keep.turns.is_none();
         let keep = Keep {
             messages: self
-                .keep_messages
+                .keep
+                .messages
                 .or(alone.then_some(DEFAULT_KEEP_MESSAGES)),
-            turns: self.keep_turns,
+            turns: self.keep.turns,
             tokens,
         };
         Ok(Plan {
             keep,
             pins: self.pin.clone(),
             counter: tokens.map(|_| counting.counter),
-            only: self.only(),
-        })
-    }
-
-    pub(super) fn only(&self) -> Option<Zone> {
-        self.only.map(|zone| match zone {
-            OnlyZone::System => Zone::System,
-            OnlyZone::Old => Zone::Old,
-            OnlyZone::Keep => Zone::Keep,
+            only: self.only,
         })
     }
 }

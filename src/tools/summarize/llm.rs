@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use ctx_cli::{Failure, Io, parse_count};
+use ctx_cli::{Failure, Io};
 use ctx_llm::{Api, Client, Endpoint, Key, Proxy, Retries, Settings, Tape};
+use ctx_policy::{Fallback, Method};
 use ctx_redact::redact;
+use ctx_select::parse_count;
 use ctx_summary::{Template, USUAL_PERCENT};
 use ctx_tokens::Encoding;
 
-use super::writer::{Asked, Model, Offline, Writer};
+use super::writer::{Asked, Model, Writer};
 
 /// What is said about the model, its server and its prompt.
 #[derive(Args, Clone, Debug)]
@@ -72,8 +74,8 @@ pub(crate) struct LlmArgs {
     #[arg(long, value_name = "DIR")]
     replay: Option<PathBuf>,
     /// What to do when no model answers
-    #[arg(long, value_enum, value_name = "HOW", default_value_t)]
-    pub(crate) on_failure: OnFailure,
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = Fallback::Extractive)]
+    pub(crate) on_failure: Fallback,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -82,17 +84,6 @@ enum ApiName {
     Openai,
     /// Anthropic messages
     Anthropic,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OnFailure {
-    /// Take the extractive summary, and say so
-    #[default]
-    Extractive,
-    /// Take the rule summary, and say so
-    Rule,
-    /// Fail, and write nothing
-    Fail,
 }
 
 const DEFAULT_TEMPLATE: &str = "sanbot";
@@ -138,14 +129,14 @@ impl LlmArgs {
         // A slip in the template is told even when it would not be used.
         let template = self.template()?;
         let offline = match self.on_failure {
-            OnFailure::Rule => Offline::Rule,
-            OnFailure::Extractive | OnFailure::Fail => Offline::Extractive,
+            Fallback::Rule => Method::Rule,
+            _ => Method::Extractive,
         };
         let writer = Writer::offline(offline, encoding, target);
         let Some(asked) = self.asked()? else {
             let failure =
                 Failure::new("no LLM server is named").hint("set --llm-url or CTX_LLM_URL");
-            if self.on_failure == OnFailure::Fail {
+            if self.on_failure == Fallback::Fail {
                 return Err(failure);
             }
             io.warn(format_args!("{failure}; the {offline} summary is taken"));
@@ -168,7 +159,7 @@ impl LlmArgs {
                 .or(known.map(|model| model.window))
                 .unwrap_or(DEFAULT_WINDOW),
             headings: None,
-            must_answer: self.on_failure == OnFailure::Fail,
+            must_answer: self.on_failure == Fallback::Fail,
             asked,
         };
         Ok(writer.with_model(model))

@@ -11,13 +11,15 @@ pub(crate) mod writer;
 
 use std::path::PathBuf;
 
-use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser, ValueEnum};
-use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Tool, parse_count};
+use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser};
+use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Tool};
+use ctx_policy::Method;
+use ctx_select::parse_count;
 use ctx_select::split::Keep;
 use ctx_store::SessionId;
 use ctx_summary::Recognizer;
 use ctx_tokens::Encoding;
-use ctx_transcript::{Role, Zone, ZoneReader};
+use ctx_transcript::{Role, SummaryRole, Zone, ZoneReader};
 
 use crate::output::{Output, OutputArgs};
 use crate::pins::Pin;
@@ -25,11 +27,11 @@ use crate::session::{Invalid, ReadArgs, Session};
 use crate::store::{StoreArgs, failure, session_id};
 use crate::tagged::ended_early;
 pub(crate) use budget::{Asked, Refused};
-pub(crate) use llm::{LlmArgs, OnFailure};
+pub(crate) use llm::LlmArgs;
 use old::OldZone;
 use stream::Done;
+pub(crate) use writer::Writer;
 use writer::Written;
-pub(crate) use writer::{Offline, Writer};
 
 /// Replace the old zone of a session by one message that sums it up
 ///
@@ -39,7 +41,8 @@ pub(crate) use writer::{Offline, Writer};
 /// into the new one. Nothing is written before the whole input was seen and the
 /// output was checked.
 ///
-/// With --budget it decides itself what is old, and reads any session.
+/// With --budget it decides itself what is old, and reads any session. The --keep flags
+/// need it: what they name is kept at least.
 ///
 /// The method `extractive` quotes what is most likely to be needed later. The
 /// method `rule` counts and quotes: user messages, tool calls, the latest topics,
@@ -59,7 +62,7 @@ struct Args {
         long,
         value_enum,
         value_name = "NAME",
-        default_value_t,
+        default_value_t = Method::Extractive,
         help_heading = "The summary"
     )]
     method: Method,
@@ -78,21 +81,14 @@ struct Args {
     /// stay does not fit.
     #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with = "batch", help_heading = "The summary")]
     budget: Option<u64>,
-    /// With --budget: keep at least the last N messages
-    #[arg(long, value_name = "N", value_parser = parse_count, requires = "budget", help_heading = "The summary")]
-    keep_messages: Option<u64>,
-    /// With --budget: keep at least the last N turns
-    #[arg(long, value_name = "N", value_parser = parse_count, requires = "budget", help_heading = "The summary")]
-    keep_turns: Option<u64>,
-    /// With --budget: keep at least the last messages that hold N tokens
-    #[arg(long, value_name = "N", value_parser = parse_count, requires = "budget", help_heading = "The summary")]
-    keep_tokens: Option<u64>,
+    #[command(flatten)]
+    keep: Keep,
     /// With --budget: keep the records that match; may be repeated
     #[arg(
         long,
         value_name = "SELECTOR",
         requires = "budget",
-        help_heading = "The summary"
+        help_heading = "What is kept"
     )]
     pin: Vec<Pin>,
     /// Begin the message with this line; it marks an earlier summary, too
@@ -139,28 +135,6 @@ struct Args {
     store: StoreArgs,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Method {
-    /// Quotes what is most likely to be needed, offline
-    #[default]
-    Extractive,
-    /// Counts and quotes, offline
-    Rule,
-    /// Asks a language model
-    Llm,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SummaryRole {
-    /// A message of the user
-    #[default]
-    User,
-    /// A message of the model
-    Assistant,
-    /// A system message
-    System,
-}
-
 impl Said {
     /// That `written` stands in the place of `old`.
     fn of(old: &OldZone, written: Written) -> Self {
@@ -179,20 +153,13 @@ impl Said {
     }
 }
 
-impl SummaryRole {
-    pub(crate) fn role(self) -> Role {
-        match self {
-            Self::User => Role::User,
-            Self::Assistant => Role::Assistant,
-            Self::System => Role::System,
-        }
-    }
-}
-
 /// The table's entry.
 pub const TOOL: Tool = Tool {
     name: "ctx-summarize",
-    command: || Args::augment_args(Command::new("ctx-summarize")),
+    command: || {
+        Args::augment_args(Command::new("ctx-summarize"))
+            .mut_group("Keep", |keep| keep.requires("budget"))
+    },
     run: |matches, io| run(&parse(matches)?, matches, io),
     page: page::PAGE,
 };
@@ -231,10 +198,9 @@ pub(crate) struct Said {
 impl Args {
     fn plan(&self, io: &mut Io) -> Result<Plan, Failure> {
         let writer = match self.method {
-            Method::Extractive => {
-                Writer::offline(Offline::Extractive, self.encoding, self.summary_tokens)
+            offline @ (Method::Extractive | Method::Rule | Method::None) => {
+                Writer::offline(offline, self.encoding, self.summary_tokens)
             }
-            Method::Rule => Writer::offline(Offline::Rule, self.encoding, self.summary_tokens),
             Method::Llm => self
                 .llm
                 .writer(self.encoding, self.summary_tokens, io)?
@@ -243,7 +209,7 @@ impl Args {
         Ok(Plan {
             recognizer: Recognizer::new(self.header.as_deref()),
             header: self.header.clone(),
-            role: self.role.role(),
+            role: self.role.into(),
             encoding: self.encoding,
             strict: self.strict,
             drop_bad: self.read.invalid == Invalid::Drop,
@@ -255,11 +221,7 @@ impl Args {
     fn asked(&self) -> Option<Asked> {
         Some(Asked {
             tokens: self.budget?,
-            keep: Keep {
-                messages: self.keep_messages,
-                turns: self.keep_turns,
-                tokens: self.keep_tokens,
-            },
+            keep: self.keep,
             pins: self.pin.clone(),
         })
     }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use ctx_cli::{Failure, Io};
 use ctx_llm::{Client, Clock, Completion, LlmError, Question, Tape, TapeError};
+use ctx_policy::Method;
 use ctx_summary::check::{Checked, Mended, Rules, Source, check};
 use ctx_summary::{
     Job, ModelSummary, Template, Transcript, completed, compose, extractive, missing_headings,
@@ -16,8 +17,8 @@ use super::old::OldZone;
 /// Writes summaries.
 pub(crate) struct Writer {
     encoding: Encoding,
-    /// How it is done without a model, or without its answer.
-    offline: Offline,
+    /// How it is done without a model, or without its answer: extractive or rule.
+    offline: Method,
     /// Whether what a model's answer lacks is added to it.
     completes: bool,
     /// What a summary that is written offline must fit into.
@@ -31,24 +32,6 @@ const MODEL_SHARE: u64 = 6;
 const LEAST_TARGET: u64 = 64;
 /// Tokens of the items that a model is told to keep.
 const MUST_KEEP: u64 = 1_200;
-
-/// How a summary is written without a model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Offline {
-    /// Counted and quoted.
-    Rule,
-    /// The segments that are most likely to be needed.
-    Extractive,
-}
-
-impl fmt::Display for Offline {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Rule => "rule",
-            Self::Extractive => "extractive",
-        })
-    }
-}
 
 /// A model, and what it is told.
 pub(super) struct Model {
@@ -129,7 +112,7 @@ impl fmt::Display for Asked {
 
 impl Writer {
     /// Without a model.
-    pub(crate) fn offline(offline: Offline, encoding: Encoding, limit: Option<u64>) -> Self {
+    pub(crate) fn offline(offline: Method, encoding: Encoding, limit: Option<u64>) -> Self {
         Self {
             encoding,
             offline,
@@ -146,7 +129,7 @@ impl Writer {
 
     /// What a model's answer lacks of what must not be lost is added to it.
     pub(crate) fn completing(mut self) -> Self {
-        self.completes = self.offline == Offline::Extractive;
+        self.completes = self.offline == Method::Extractive;
         self
     }
 
@@ -160,7 +143,7 @@ impl Writer {
 
     /// Whether the ledger of the session is needed.
     pub(super) fn reads_ledger(&self) -> bool {
-        self.offline == Offline::Extractive
+        self.offline == Method::Extractive
     }
 
     /// With what a model writes checked: whole, and with these headings. It is asked

@@ -11,6 +11,7 @@ use super::files::FileUse;
 use super::noise::without_escapes;
 use super::policy::Policy;
 use super::replace::{is_taken_out, parted};
+use super::verdict::Rule;
 
 /// One record.
 #[derive(Clone, Debug)]
@@ -165,7 +166,7 @@ impl TextFacts {
         };
         let bytes = original.as_ref().map_or(text.len() as u64, |h| h.bytes);
         Self {
-            hash: policy.duplicates.then(hash),
+            hash: policy.drops(Rule::Duplicates).then(hash),
             bytes,
             taken_out: is_taken_out(text),
             failed: is_error || (bytes < longest_error(policy) && begins_with_error(text)),

@@ -175,11 +175,11 @@ impl<'p> Pruner<'p> {
             let Some(said) = fact.said().filter(|said| index < open && !said.is_fixed()) else {
                 return Verdict::Keep;
             };
-            let reasoning = self.policy.reasoning
+            let reasoning = self.policy.drops(Rule::Reasoning)
                 && said.reasoning != Reasoning::No
                 && turn.is_some_and(|turn| index < turn);
             let is_empty = said.reasoning == Reasoning::Only && reasoning;
-            if is_empty || (said.empty && self.policy.empty) {
+            if is_empty || (said.empty && self.policy.drops(Rule::Empty)) {
                 return if first == Some(index) {
                     Verdict::Keep
                 } else {
@@ -283,7 +283,7 @@ impl<'p> Pruner<'p> {
         clear.extend(policy.clear.is_some().then_some(Reason::Old));
         Action {
             clear,
-            reduce: policy.trim.is_some() || policy.noise,
+            reduce: policy.trim.is_some() || policy.drops(Rule::Noise),
         }
     }
 }

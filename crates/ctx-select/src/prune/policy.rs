@@ -1,26 +1,18 @@
 //! What is to be pruned: every rule is off unless asked for.
 
 use super::tools::ToolFilter;
+use super::verdict::Rule;
 use crate::share::Share;
 
 /// What a user asks for.
 #[derive(Clone, Debug, Default)]
-#[allow(clippy::struct_excessive_bools)] // Rules that do not depend on each other.
 pub struct Policy {
     /// Shorten long results.
     pub trim: Option<Trim>,
     /// Put this text in the place of every old result.
     pub clear: Option<String>,
-    /// Drop the reasoning of replies before the latest turn.
-    pub reasoning: bool,
-    /// Drop replies that say nothing and call nothing.
-    pub empty: bool,
-    /// Clear what was read from a file that was read or written again later.
-    pub superseded: bool,
-    /// Clear results that a later result of the same tool repeats.
-    pub duplicates: bool,
-    /// Take terminal escapes and base64 out of results.
-    pub noise: bool,
+    /// What is needless: the rules that have nothing to set.
+    pub drop: Vec<Rule>,
     /// Shorten the strings inside call arguments that have more characters.
     pub argument_chars: Option<usize>,
     /// Drop all but the last messages, system ones not counted.
@@ -37,18 +29,23 @@ impl Policy {
     /// Whether any rule is asked for.
     pub fn does_anything(&self) -> bool {
         self.changes_results()
-            || self.reasoning
-            || self.empty
+            || self.drops(Rule::Reasoning)
+            || self.drops(Rule::Empty)
             || self.argument_chars.is_some()
             || self.window_messages.is_some()
+    }
+
+    /// Whether what this rule finds needless goes.
+    pub fn drops(&self, rule: Rule) -> bool {
+        self.drop.contains(&rule)
     }
 
     pub(super) fn changes_results(&self) -> bool {
         self.trim.is_some()
             || self.clear.is_some()
-            || self.superseded
-            || self.duplicates
-            || self.noise
+            || self.drops(Rule::Superseded)
+            || self.drops(Rule::Duplicates)
+            || self.drops(Rule::Noise)
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::files::{Access, FileUse};
 use super::policy::Policy;
-use super::verdict::Reason;
+use super::verdict::{Reason, Rule};
 use super::{Answer, TextFacts};
 
 /// What the results behind the present one hold.
@@ -35,8 +35,8 @@ impl<'a> Later<'a> {
                 tool: answer.tool.clone(),
             })
         };
-        let superseded = policy.superseded.then(superseded).flatten();
-        let repeated = policy.duplicates.then(repeated).flatten();
+        let superseded = policy.drops(Rule::Superseded).then(superseded).flatten();
+        let repeated = policy.drops(Rule::Duplicates).then(repeated).flatten();
         superseded.into_iter().chain(repeated).collect()
     }
 

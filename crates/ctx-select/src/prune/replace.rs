@@ -89,7 +89,7 @@ impl Policy {
 
     /// The text with less noise, or trimmed too.
     fn reduced(&self, body: &str, again: bool) -> Option<(Rule, String)> {
-        let quiet = if self.noise {
+        let quiet = if self.drops(Rule::Noise) {
             without_noise(body)
         } else {
             Cow::Borrowed(body)

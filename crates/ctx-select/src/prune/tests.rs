@@ -210,7 +210,7 @@ fn tools_are_allowed_and_denied_by_the_name_of_the_call() {
 fn reads_are_superseded_by_later_reads_and_writes() {
     let read = |path: &str| format!("{{\"path\":\"{path}\"}}");
     let policy = Policy {
-        superseded: true,
+        drop: vec![Rule::Superseded],
         ..Policy::default()
     };
     let note = |text: &String| text.lines().next().unwrap_or_default().to_owned();
@@ -232,7 +232,7 @@ fn reads_are_superseded_by_later_reads_and_writes() {
 #[test]
 fn a_part_an_error_or_a_stub_supersedes_nothing() {
     let policy = Policy {
-        superseded: true,
+        drop: vec![Rule::Superseded],
         ..Policy::default()
     };
     for (tool, arguments, result) in [
@@ -263,7 +263,7 @@ fn a_part_an_error_or_a_stub_supersedes_nothing() {
 #[test]
 fn a_note_that_would_be_longer_gives_way_to_a_shorter_one() {
     let policy = Policy {
-        superseded: true,
+        drop: vec![Rule::Superseded],
         ..clear()
     };
     let path = "{\"path\":\"a/rather/long/path/to/some_file_with_a_long_name.extension\"}";
@@ -278,7 +278,7 @@ fn a_note_that_would_be_longer_gives_way_to_a_shorter_one() {
 #[test]
 fn the_latest_of_identical_results_stays() {
     let policy = Policy {
-        duplicates: true,
+        drop: vec![Rule::Duplicates],
         ..Policy::default()
     };
     let session = Session::default()
@@ -340,7 +340,7 @@ fn trimming_begins_above_the_limit() {
 #[test]
 fn reasoning_goes_before_the_latest_turn_only() {
     let policy = Policy {
-        reasoning: true,
+        drop: vec![Rule::Reasoning],
         ..Policy::default()
     };
     let thought = "{\"role\":\"assistant\",\"reasoning_content\":\"hm\",\"content\":\"so\"}";
@@ -374,7 +374,7 @@ fn reasoning_goes_before_the_latest_turn_only() {
 #[test]
 fn empty_replies_go_and_nothing_else_that_is_empty() {
     let policy = Policy {
-        empty: true,
+        drop: vec![Rule::Empty],
         ..Policy::default()
     };
     let empty = "{\"role\":\"assistant\",\"content\":\" \\n\"}";

@@ -1,5 +1,7 @@
 //! What was decided about a record, and why.
 
+use serde::{Deserialize, Serialize};
+
 /// What happens to a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -47,26 +49,37 @@ impl Action {
     }
 }
 
-/// The rules, as reports name them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// The rules, as policies, flags and reports name them. Those that are skipped by
+/// policies and flags are asked for by what they need to know: a limit, a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Rule {
-    /// A long result was trimmed.
+    /// Long results are trimmed
+    #[serde(skip)]
+    #[cfg_attr(feature = "clap", value(skip))]
     Trim,
-    /// An old result was cleared.
+    /// Old results are cleared
+    #[serde(skip)]
+    #[cfg_attr(feature = "clap", value(skip))]
     Clear,
-    /// A file was read or written again later.
+    /// Results of reading a file that was read or written again later
     Superseded,
-    /// A later result is the same.
+    /// Results that a later result of the same tool repeats
     Duplicates,
-    /// Escapes and base64 were taken out.
+    /// Terminal escapes and base64 inside results
     Noise,
-    /// Reasoning went.
+    /// Reasoning before the latest turn, and messages that are empty without it
     Reasoning,
-    /// Strings inside call arguments were shortened.
+    /// Long strings inside call arguments are shortened
+    #[serde(skip)]
+    #[cfg_attr(feature = "clap", value(skip))]
     Arguments,
-    /// Messages were empty.
+    /// Replies that say nothing and call nothing
     Empty,
-    /// Records were before the window.
+    /// Records before a window of messages go
+    #[serde(skip)]
+    #[cfg_attr(feature = "clap", value(skip))]
     Window,
 }
 

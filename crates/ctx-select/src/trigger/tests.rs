@@ -77,7 +77,7 @@ fn a_share_of_the_window_fires_above_it() {
     assert_limit(triggers, Trigger::Share, 102_400, of_tokens);
     let odd = Triggers {
         share: Some(Share::of_percent(75)),
-        window: 7,
+        window: Some(7),
         ..nothing()
     };
     // 5 is below 5.25, 6 is above.
@@ -97,7 +97,7 @@ fn a_reserve_fires_when_it_is_touched() {
 fn a_reserve_larger_than_the_window_leaves_nothing() {
     let triggers = Triggers {
         reserve: Some(20_000),
-        window: 8_000,
+        window: Some(8_000),
         ..nothing()
     };
     assert_eq!(triggers.check(&of_tokens(0)).step, Step::None);
