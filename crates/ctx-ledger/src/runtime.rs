@@ -220,6 +220,7 @@ mod tests {
             id: None,
             name: name.into(),
             arguments: arguments.into(),
+            slot: None,
         })
     }
 
@@ -252,6 +253,7 @@ mod tests {
             id: None,
             name: "t".into(),
             arguments: long.into(),
+            slot: None,
         });
         assert_eq!(digest.chars().count(), DIGEST_MAX);
         assert!(digest.ends_with('…'));
@@ -263,6 +265,7 @@ mod tests {
             name: None,
             is_error,
             parts: vec![Part::Text(text.into())],
+            slot: None,
         })
     }
 

@@ -151,11 +151,7 @@ mod tests {
     use ctx_ledger::rules::MemoryKind;
 
     fn say(role: Role, text: &'static str) -> Message<'static> {
-        Message {
-            role,
-            name: None,
-            parts: vec![Part::Text(text.into())],
-        }
+        Message::new(role, vec![Part::Text(text.into())])
     }
 
     fn read(message: &Message<'_>) -> Vec<(MemoryKind, String)> {
@@ -190,36 +186,35 @@ mod tests {
 
     #[test]
     fn reasoning_says_nothing() {
-        let message = Message {
-            role: Role::Assistant,
-            name: None,
-            parts: vec![Part::Reasoning("We decided to use tabs.".into())],
-        };
+        let message = Message::new(
+            Role::Assistant,
+            vec![Part::Reasoning("We decided to use tabs.".into())],
+        );
         assert_eq!(read(&message), []);
     }
 
     #[test]
     fn calls_and_their_errors_carry_the_tool() {
         let mut extractor = Extractor::new("s", &MemoryKind::ALL);
-        let call = Message {
-            role: Role::Assistant,
-            name: None,
-            parts: vec![Part::Call(Call {
+        let call = Message::new(
+            Role::Assistant,
+            vec![Part::Call(Call {
                 id: Some("c1".into()),
                 name: "Bash".into(),
                 arguments: r#"{"command":"make"}"#.into(),
+                slot: None,
             })],
-        };
-        let result = Message {
-            role: Role::Tool,
-            name: None,
-            parts: vec![Part::Result(ToolResult {
+        );
+        let result = Message::new(
+            Role::Tool,
+            vec![Part::Result(ToolResult {
                 id: Some("c1".into()),
                 name: None,
                 is_error: false,
                 parts: vec![Part::Text("Exit code 2\nno rule".into())],
+                slot: None,
             })],
-        };
+        );
         let text = |items: Vec<Item>| {
             items
                 .into_iter()

@@ -194,11 +194,7 @@ mod tests {
     use super::{ByKind, MessageCounter, PER_MEDIA, PER_MESSAGE, PRIMING};
 
     fn message(role: Role, parts: Vec<Part<'_>>) -> Message<'_> {
-        Message {
-            role,
-            name: None,
-            parts,
-        }
+        Message::new(role, parts)
     }
 
     /// The example of the cookbook, whose count for gpt-3.5-turbo, gpt-4 and
@@ -278,6 +274,7 @@ mod tests {
             id: Some("call_0123456789".into()),
             name: "ls".into(),
             arguments: "{}".into(),
+            slot: None,
         });
         let image = || {
             Part::Media(Media {
@@ -290,6 +287,7 @@ mod tests {
             name: Some("ls".into()),
             is_error: false,
             parts: vec![Part::Text("hello world".into()), image(), Part::Opaque("7")],
+            slot: None,
         });
         let parts = vec![
             Part::Text("hello world".into()),

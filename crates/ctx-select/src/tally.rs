@@ -191,28 +191,28 @@ mod tests {
     use crate::count::MessageCounter;
 
     fn call(id: &'static str, tool: &'static str) -> Message<'static> {
-        Message {
-            role: Role::Assistant,
-            name: None,
-            parts: vec![Part::Call(Call {
+        Message::new(
+            Role::Assistant,
+            vec![Part::Call(Call {
                 id: Some(id.into()),
                 name: tool.into(),
                 arguments: "{}".into(),
+                slot: None,
             })],
-        }
+        )
     }
 
     fn result(id: &'static str, name: Option<&'static str>) -> Message<'static> {
-        Message {
-            role: Role::Tool,
-            name: None,
-            parts: vec![Part::Result(ToolResult {
+        Message::new(
+            Role::Tool,
+            vec![Part::Result(ToolResult {
                 id: Some(id.into()),
                 name: name.map(Into::into),
                 is_error: false,
                 parts: vec![Part::Text("hello world".into())],
+                slot: None,
             })],
-        }
+        )
     }
 
     fn tally(messages: &[Message<'_>]) -> Tally {

@@ -19,6 +19,7 @@ fn leaf() -> impl Strategy<Value = Part<'static>> {
             id: id.map(Into::into),
             name: name.into(),
             arguments: arguments.into(),
+            slot: None,
         })),
         Just(Part::Media(Media {
             kind: "image",
@@ -41,6 +42,7 @@ fn part() -> impl Strategy<Value = Part<'static>> {
             name: name.map(Into::into),
             is_error: false,
             parts,
+            slot: None,
         })),
     ]
 }
@@ -56,9 +58,8 @@ fn message() -> impl Strategy<Value = Message<'static>> {
     let name = proptest::option::of("[a-z]{1,8}");
     let parts = proptest::collection::vec(part(), 0..4);
     (role, name, parts).prop_map(|(role, name, parts)| Message {
-        role,
         name: name.map(Into::into),
-        parts,
+        ..Message::new(role, parts)
     })
 }
 

@@ -257,13 +257,12 @@ mod tests {
     fn transcript(messages: usize) -> Transcript {
         let mut transcript = Transcript::default();
         for number in 0..messages {
-            transcript.push(&Message {
-                role: Role::User,
-                name: None,
-                parts: vec![Part::Text(
+            transcript.push(&Message::new(
+                Role::User,
+                vec![Part::Text(
                     format!("fact {number} of many, spelled out").into(),
                 )],
-            });
+            ));
         }
         transcript
     }
@@ -496,11 +495,7 @@ mod tests {
             (Role::Assistant, "x".repeat(400_000)),
         ] {
             let mut transcript = Transcript::default();
-            transcript.push(&Message {
-                role,
-                name: None,
-                parts: vec![Part::Text(text.into())],
-            });
+            transcript.push(&Message::new(role, vec![Part::Text(text.into())]));
             let (outcome, _) = with(&transcript, "", 8_000, |question| {
                 assert!(Encoding::Chars4.counter().count(question.text) < 8_000);
                 Ok(Completion {

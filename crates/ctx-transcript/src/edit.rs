@@ -5,6 +5,43 @@ use std::ops::Range;
 use crate::json;
 use crate::{Class, Line, Object, Record};
 
+/// A place in a record that a text can be put in: the content of a tool result, the
+/// arguments of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// Where the value that stands there begins and ends in the text of the object.
+    pub range: Range<usize>,
+    form: Form,
+}
+
+/// How a text is written into a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// As a JSON string.
+    String,
+    /// As it is, since it is JSON itself.
+    Json,
+}
+
+impl Slot {
+    /// Of `raw`, a value within `object`, in whose place a text is written as a
+    /// JSON string.
+    pub fn text(object: &Object<'_>, raw: &str) -> Self {
+        Self {
+            range: object.place_of(raw),
+            form: Form::String,
+        }
+    }
+
+    /// Of `raw`, a value within `object`, in whose place only JSON can stand.
+    pub fn json(object: &Object<'_>, raw: &str) -> Self {
+        Self {
+            range: object.place_of(raw),
+            form: Form::Json,
+        }
+    }
+}
+
 /// Replacements in the text of one record's object; see [`Record::edited`].
 #[derive(Clone, Debug, Default)]
 pub struct Edits {
@@ -52,9 +89,28 @@ impl Edits {
         self.replace(place, String::new());
     }
 
-    /// [`Self::replace`] by a JSON string with this text.
-    pub fn replace_with_text(&mut self, place: Range<usize>, text: &str) {
-        self.replace(place, json::quoted(text));
+    /// Puts `text` in the slot, written as the format has it there.
+    ///
+    /// # Panics
+    ///
+    /// As [`Self::replace`].
+    pub fn put(&mut self, slot: &Slot, text: &str) {
+        let json = match slot.form {
+            Form::String => json::quoted(text),
+            Form::Json => text.to_owned(),
+        };
+        self.replace(slot.range.clone(), json);
+    }
+
+    /// Adds the edits of an object that begins at `start` in the text of this one.
+    ///
+    /// # Panics
+    ///
+    /// As [`Self::replace`].
+    pub fn extend_at(&mut self, start: usize, inner: Self) {
+        for (place, json) in inner.replaced {
+            self.replace(start + place.start..start + place.end, json);
+        }
     }
 
     /// The text of the object with the edits made.
@@ -100,8 +156,8 @@ impl Record<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::Edits;
-    use crate::{Dialect, Line, Piece, Record, dialect};
+    use super::{Edits, Slot};
+    use crate::{Dialect, Line, Object, Piece, Record, dialect};
 
     fn record(text: &str) -> Record<'_> {
         Record::classify(Line {
@@ -116,14 +172,13 @@ mod tests {
     fn numbered(dialect: &dyn Dialect, text: &str) -> String {
         let record = record(text);
         let object = record.whole_object().expect("an object");
-        let places = dialect.result_contents(object);
         let message = dialect.message(object).expect("a message");
-        assert_eq!(places.len(), message.results().count());
+        let slots: Vec<_> = message.results().map(|result| &result.slot).collect();
         let mut edits = Edits::new();
         // Their order does not matter.
-        for (number, place) in places.into_iter().enumerate().rev() {
-            if let Some(place) = place {
-                edits.replace_with_text(place, &format!("\"{number}\""));
+        for (number, slot) in slots.into_iter().enumerate().rev() {
+            if let Some(slot) = slot {
+                edits.put(slot, &format!("\"{number}\""));
             }
         }
         String::from_utf8(record.edited(&edits)).expect("UTF-8")
@@ -174,8 +229,10 @@ mod tests {
     fn without_reasoning(name: &str, text: &str) -> String {
         let record = record(text);
         let dialect = dialect::by_name(name).expect("a dialect");
+        let object = record.whole_object().expect("an object");
+        let message = dialect.message(object).expect("a message");
         let mut edits = Edits::new();
-        for place in dialect.reasoning(record.whole_object().expect("an object")) {
+        for place in message.reasoning {
             edits.cut(place);
         }
         String::from_utf8(record.edited(&edits)).expect("UTF-8")
@@ -233,17 +290,30 @@ mod tests {
             let record = record(text);
             let object = record.whole_object().expect("an object");
             let dialect = dialect::by_name(name).expect("a dialect");
-            let places = dialect.call_arguments(object);
-            let found: Vec<_> = places
-                .into_iter()
-                .map(|place| place.map(|place| &text[place]))
+            let message = dialect.message(object).expect("a message");
+            let slots = message.calls().map(|call| call.slot.as_ref());
+            let found: Vec<_> = slots
+                .map(|slot| slot.map(|slot| &text[slot.range.clone()]))
                 .collect();
             assert_eq!(found, expected);
-            assert_eq!(
-                dialect.message(object).expect("a message").calls().count(),
-                found.len()
-            );
         }
+    }
+
+    #[test]
+    fn texts_are_written_as_the_format_has_them() {
+        let text = r#"{"messages":[{"a":1},{"a":"x","b":{}}]}"#;
+        let outer = Object::parse(text).expect("an object");
+        let start = text.find(r#"{"a":"x""#).expect("it is there");
+        let inner = Object::parse(&text[start..text.len() - 2]).expect("an object");
+        let mut edits = Edits::new();
+        edits.put(&Slot::json(&inner, inner.get("b").expect("b")), "[1]");
+        edits.put(&Slot::text(&inner, inner.get("a").expect("a")), "[1]");
+        let mut of_outer = Edits::new();
+        of_outer.extend_at(start, edits);
+        assert_eq!(
+            of_outer.of_object(&outer),
+            r#"{"messages":[{"a":1},{"a":"[1]","b":[1]}]}"#
+        );
     }
 
     #[test]

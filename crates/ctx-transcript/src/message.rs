@@ -1,6 +1,9 @@
 //! What the model sees: role and parts.
 
 use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::{Object, Slot};
 
 use serde::{Deserialize, Serialize};
 
@@ -127,6 +130,9 @@ pub struct Message<'a> {
     pub name: Option<Cow<'a, str>>,
     /// What is said, in the order of the record.
     pub parts: Vec<Part<'a>>,
+    /// What to cut out of the text of the object so that the message is without
+    /// its reasoning: in order, not overlapping.
+    pub reasoning: Vec<Range<usize>>,
 }
 
 /// One part of a message.
@@ -157,6 +163,8 @@ pub struct Call<'a> {
     pub name: Cow<'a, str>,
     /// The arguments as the model wrote them: JSON text, or free text.
     pub arguments: Cow<'a, str>,
+    /// Where the arguments stand; `None` for a call without any.
+    pub slot: Option<Slot>,
 }
 
 /// A tool result.
@@ -170,6 +178,9 @@ pub struct ToolResult<'a> {
     pub is_error: bool,
     /// Its content: text, media, opaque parts.
     pub parts: Vec<Part<'a>>,
+    /// Where the content stands; `None` when there is none, or none that a text
+    /// could replace.
+    pub slot: Option<Slot>,
 }
 
 /// Content that is not text.
@@ -182,6 +193,16 @@ pub struct Media<'a> {
 }
 
 impl<'a> Message<'a> {
+    /// A message that no record holds.
+    pub fn new(role: Role, parts: Vec<Part<'a>>) -> Self {
+        Self {
+            role,
+            name: None,
+            parts,
+            reasoning: Vec::new(),
+        }
+    }
+
     /// Every text in it that a person could read, results included, in order.
     pub fn texts(&self) -> Vec<&str> {
         let mut texts = Vec::new();
@@ -203,6 +224,20 @@ impl<'a> Message<'a> {
             Part::Result(result) => Some(result),
             _ => None,
         })
+    }
+
+    /// Whether a part of the message goes when [`Self::reasoning`] is cut; `object` is
+    /// what the message was read from. An opaque part may be reasoning that only the
+    /// API can read.
+    pub fn is_cut_as_reasoning(&self, part: &Part<'_>, object: &Object<'_>) -> bool {
+        match part {
+            Part::Reasoning(_) => !self.reasoning.is_empty(),
+            Part::Opaque(raw) => {
+                let start = object.place_of(raw).start;
+                self.reasoning.iter().any(|cut| cut.contains(&start))
+            }
+            _ => false,
+        }
     }
 }
 
@@ -250,6 +285,7 @@ mod tests {
                 name: None,
                 is_error: false,
                 parts,
+                slot: None,
             };
             result.text().map(std::borrow::Cow::into_owned)
         };

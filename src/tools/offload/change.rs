@@ -1,18 +1,20 @@
 //! Changing the contents of tool results: every other byte of a record stays.
 
 use ctx_cli::Failure;
-use ctx_transcript::{Conversation, Dialect, Edits, Line, Object, Record, ToolResult};
+use ctx_transcript::{Conversation, Dialect, Edits, Line, Object, Record, Slot, ToolResult};
 
 /// What is done with the results of a session.
 pub(crate) trait Change {
-    /// The JSON that takes the place of a result's content, which is `raw` now;
-    /// `None` when it stays.
+    /// Edits the content of a result, which stands in `slot` and is `raw` now, or
+    /// leaves it.
     fn result(
         &mut self,
         line: u64,
         result: &ToolResult<'_>,
+        slot: &Slot,
         raw: &str,
-    ) -> Result<Option<String>, Failure>;
+        edits: &mut Edits,
+    ) -> Result<(), Failure>;
 }
 
 /// How records are read.
@@ -36,7 +38,8 @@ impl Reading {
         };
         let mut edits = Edits::new();
         for message in self.messages(dialect, object) {
-            results(dialect, object, &message, record.line, change, &mut edits)?;
+            let start = object.place_of(message.text()).start;
+            edits.extend_at(start, results(dialect, &message, record.line, change)?);
         }
         if edits.is_empty() {
             return Ok(None);
@@ -118,26 +121,19 @@ fn counts(dialect: &dyn Dialect, object: &Object<'_>) -> bool {
 /// Hands the results of one message to `change`.
 fn results(
     dialect: &dyn Dialect,
-    record: &Object<'_>,
-    message: &Object<'_>,
+    object: &Object<'_>,
     line: u64,
     change: &mut dyn Change,
-    edits: &mut Edits,
-) -> Result<(), Failure> {
-    let places = dialect.result_contents(message);
-    if places.is_empty() {
-        return Ok(());
-    }
-    let Some(read) = dialect.message(message) else {
-        return Ok(());
+) -> Result<Edits, Failure> {
+    let mut edits = Edits::new();
+    let Some(message) = dialect.message(object) else {
+        return Ok(edits);
     };
-    let start = record.place_of(message.text()).start;
-    for (result, place) in read.results().zip(places) {
-        let Some(place) = place else { continue };
-        let raw = &message.text()[place.clone()];
-        if let Some(json) = change.result(line, result, raw)? {
-            edits.replace(start + place.start..start + place.end, json);
+    for result in message.results() {
+        if let Some(slot) = &result.slot {
+            let raw = &object.text()[slot.range.clone()];
+            change.result(line, result, slot, raw, &mut edits)?;
         }
     }
-    Ok(())
+    Ok(edits)
 }

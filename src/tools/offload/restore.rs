@@ -2,7 +2,7 @@
 
 use ctx_cli::Failure;
 use ctx_store::{SessionId, Store};
-use ctx_transcript::{Part, ToolResult};
+use ctx_transcript::{Edits, Part, Slot, ToolResult};
 
 use super::change::Change;
 use super::place::Place;
@@ -49,27 +49,30 @@ impl Change for Restorer<'_> {
         &mut self,
         line: u64,
         result: &ToolResult<'_>,
+        slot: &Slot,
         _raw: &str,
-    ) -> Result<Option<String>, Failure> {
+        edits: &mut Edits,
+    ) -> Result<(), Failure> {
         let [Part::Text(text)] = &result.parts[..] else {
-            return Ok(None);
+            return Ok(());
         };
         let Some(path) = self.template.path_in(text) else {
-            return Ok(None);
+            return Ok(());
         };
         let Some(file) = self.place.file(path) else {
             self.elsewhere.push((line, path.to_owned()));
-            return Ok(None);
+            return Ok(());
         };
-        Ok(Some(match self.store.read_offloaded(&file) {
+        match self.store.read_offloaded(&file) {
             Ok(content) => {
                 self.restored.push((line, path.to_owned()));
-                content.into_json()
+                edits.replace(slot.range.clone(), content.into_json());
             }
             Err(error) => {
                 self.missing.push((line, path.to_owned(), failure(error)));
-                serde_json::Value::from(format!("[Content unavailable: {path}]")).to_string()
+                edits.put(slot, &format!("[Content unavailable: {path}]"));
             }
-        }))
+        }
+        Ok(())
     }
 }

@@ -184,9 +184,6 @@ fn note_results(
     hash: &str,
     found: &mut BTreeMap<String, String>,
 ) {
-    if dialect.result_contents(message).is_empty() {
-        return;
-    }
     for result in dialect.message(message).iter().flat_map(Message::results) {
         let Some(text) = result.text() else { continue };
         let name = OffloadName::of(text.as_bytes(), Form::TEXT);

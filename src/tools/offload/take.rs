@@ -5,7 +5,7 @@ use std::path::Path;
 use ctx_cli::Failure;
 use ctx_select::count::MessageCounter;
 use ctx_store::{Content, OffloadName, OffloadWriter, SessionId, Store};
-use ctx_transcript::{Part, ToolResult};
+use ctx_transcript::{Edits, Part, Slot, ToolResult};
 
 use super::change::Change;
 use super::place::Place;
@@ -90,17 +90,19 @@ impl Change for Taker<'_> {
         &mut self,
         line: u64,
         result: &ToolResult<'_>,
+        slot: &Slot,
         raw: &str,
-    ) -> Result<Option<String>, Failure> {
+        edits: &mut Edits,
+    ) -> Result<(), Failure> {
         let min = self.limits.min_tokens;
         // No text has more tokens than bytes: most need not be counted.
         let is_short = raw.starts_with('"') && (raw.len() as u64) < min;
         if is_short || self.is_enough() || self.is_reference(result) {
-            return Ok(None);
+            return Ok(());
         }
         let tokens = self.counter.parts(&result.parts).total();
         if tokens < min {
-            return Ok(None);
+            return Ok(());
         }
         let content = Content::of(raw);
         let name = OffloadName::of(content.text.as_bytes(), content.form);
@@ -114,7 +116,7 @@ impl Change for Taker<'_> {
         });
         let freed = tokens.saturating_sub(self.counter.text(&reference));
         if freed == 0 {
-            return Ok(None);
+            return Ok(());
         }
         if let Some(writer) = &mut self.writer {
             writer.put(&content).map_err(failure)?;
@@ -126,6 +128,7 @@ impl Change for Taker<'_> {
             bytes,
             path,
         });
-        Ok(Some(serde_json::Value::from(reference).to_string()))
+        edits.put(slot, &reference);
+        Ok(())
     }
 }

@@ -142,9 +142,11 @@ impl Change for Nothing {
         &mut self,
         _: u64,
         _: &ctx_transcript::ToolResult<'_>,
+        _: &ctx_transcript::Slot,
         _: &str,
-    ) -> Result<Option<String>, ctx_cli::Failure> {
-        Ok(None)
+        _: &mut ctx_transcript::Edits,
+    ) -> Result<(), ctx_cli::Failure> {
+        Ok(())
     }
 }
 

@@ -107,7 +107,7 @@ impl<'p> Stream<'p> {
         };
         let fixed =
             zone == Zone::System || plan.zone.is_some_and(|only| only != zone) || is_pinned();
-        let facts = Facts::of(&outline, &message, dialect, object, &plan.policy, fixed);
+        let facts = Facts::of(&outline, &message, object, &plan.policy, fixed);
         self.pruner.push(facts);
         Ok(())
     }

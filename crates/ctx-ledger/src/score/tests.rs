@@ -6,36 +6,32 @@ use proptest::prelude::*;
 use super::{After, Class, Future, Needed, Score, Scored, Scorer, Standing};
 
 fn says(role: Role, text: &str) -> Message<'_> {
-    Message {
-        role,
-        name: None,
-        parts: vec![Part::Text(text.into())],
-    }
+    Message::new(role, vec![Part::Text(text.into())])
 }
 
 fn calls<'a>(name: &'a str, arguments: &'a str) -> Message<'a> {
-    Message {
-        role: Role::Assistant,
-        name: None,
-        parts: vec![Part::Call(Call {
+    Message::new(
+        Role::Assistant,
+        vec![Part::Call(Call {
             id: Some("c".into()),
             name: name.into(),
             arguments: arguments.into(),
+            slot: None,
         })],
-    }
+    )
 }
 
 fn answers(text: &str) -> Message<'_> {
-    Message {
-        role: Role::Tool,
-        name: None,
-        parts: vec![Part::Result(ToolResult {
+    Message::new(
+        Role::Tool,
+        vec![Part::Result(ToolResult {
             id: Some("c".into()),
             name: None,
             is_error: false,
             parts: vec![Part::Text(text.into())],
+            slot: None,
         })],
-    }
+    )
 }
 
 fn session(messages: &[Message<'_>]) -> After {

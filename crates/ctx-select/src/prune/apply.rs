@@ -21,14 +21,12 @@ impl Policy {
         let Some(message) = dialect.message(object) else {
             return (edits, freed);
         };
-        let places = dialect.result_contents(object);
-        let results = message.results().zip(places).zip(&changes.results);
-        for ((result, place), action) in results {
-            let (Some(place), Some(text)) = (place, result.text()) else {
+        for (result, action) in message.results().zip(&changes.results) {
+            let (Some(slot), Some(text)) = (&result.slot, result.text()) else {
                 continue;
             };
             if let Some((rule, new)) = self.result(&text, action, counter) {
-                edits.replace_with_text(place, &new.text);
+                edits.put(slot, &new.text);
                 freed.push(Freed {
                     rule,
                     before: new.before,
@@ -37,38 +35,23 @@ impl Policy {
             }
         }
         if changes.arguments {
-            let places = dialect.call_arguments(object);
-            for (call, place) in message.calls().zip(places) {
+            for call in message.calls() {
                 let new = self.arguments(&call.arguments, counter);
-                let (Some(place), Some(new)) = (place, new) else {
-                    continue;
-                };
-                if object.text()[place.clone()].starts_with('"') {
-                    edits.replace_with_text(place, &new.text);
-                } else {
-                    edits.replace(place, new.text);
+                if let (Some(slot), Some(new)) = (&call.slot, new) {
+                    edits.put(slot, &new.text);
+                    freed.push(Freed {
+                        rule: Rule::Arguments,
+                        before: new.before,
+                        after: new.after,
+                    });
                 }
-                freed.push(Freed {
-                    rule: Rule::Arguments,
-                    before: new.before,
-                    after: new.after,
-                });
             }
         }
         if changes.reasoning {
-            let places = dialect.reasoning(object);
-            let raw: String = places
-                .iter()
-                .map(|place| &object.text()[place.clone()])
-                .collect();
-            for place in places {
-                edits.cut(place);
+            for place in &message.reasoning {
+                edits.cut(place.clone());
             }
-            let is_cut = |part: &&Part<'_>| match part {
-                Part::Reasoning(_) => true,
-                Part::Opaque(opaque) => raw.contains(opaque),
-                _ => false,
-            };
+            let is_cut = |part: &&Part<'_>| message.is_cut_as_reasoning(part, object);
             let parts = message.parts.iter().filter(is_cut);
             freed.push(Freed {
                 rule: Rule::Reasoning,

@@ -2,9 +2,7 @@
 
 use std::borrow::Cow;
 
-use ctx_transcript::{
-    Call, Dialect, Edits, Handle, Message, Object, Outline, Part, Role, ToolResult,
-};
+use ctx_transcript::{Call, Handle, Message, Object, Outline, Part, Role, ToolResult};
 
 use super::errors::{first_chars, looks_like_error};
 use super::files::FileUse;
@@ -89,20 +87,18 @@ impl<'a> Facts<'a> {
     pub fn of(
         outline: &'a Outline<'a>,
         message: &Message<'_>,
-        dialect: &dyn Dialect,
         object: &Object<'_>,
         policy: &Policy,
         fixed: bool,
     ) -> Self {
-        let places = dialect.result_contents(object);
-        let results = message.results().zip(places);
+        let results = message.results();
         Self::Message {
             outline,
             calls: message.calls().map(CallFacts::of).collect(),
             results: results
-                .map(|(result, place)| ResultFacts::of(result, place.is_some(), policy))
+                .map(|result| ResultFacts::of(result, policy))
                 .collect(),
-            reasoning: Reasoning::in_message(dialect, object),
+            reasoning: Reasoning::in_message(message, object),
             empty: message.role == Role::Assistant && message.parts.iter().all(is_blank),
             fixed,
         }
@@ -110,19 +106,12 @@ impl<'a> Facts<'a> {
 }
 
 impl Reasoning {
-    fn in_message(dialect: &dyn Dialect, object: &Object<'_>) -> Self {
-        let places = dialect.reasoning(object);
-        if places.is_empty() {
+    fn in_message(message: &Message<'_>, object: &Object<'_>) -> Self {
+        if message.reasoning.is_empty() {
             return Self::No;
         }
-        let mut edits = Edits::new();
-        for place in places {
-            edits.cut(place);
-        }
-        let text = edits.of_object(object);
-        let rest = Object::parse(&text).ok();
-        let rest = rest.as_ref().and_then(|rest| dialect.message(rest));
-        if rest.is_some_and(|rest| rest.parts.iter().all(is_blank)) {
+        let stays = |part: &&Part<'_>| !message.is_cut_as_reasoning(part, object);
+        if message.parts.iter().filter(stays).all(is_blank) {
             Self::Only
         } else {
             Self::Some
@@ -146,9 +135,9 @@ impl CallFacts {
 }
 
 impl ResultFacts {
-    /// Of a result whose content can be changed, or not (`replaceable`).
-    pub fn of(result: &ToolResult<'_>, replaceable: bool, policy: &Policy) -> Self {
-        let text = result.text().filter(|_| replaceable);
+    /// Of a result.
+    pub fn of(result: &ToolResult<'_>, policy: &Policy) -> Self {
+        let text = result.text().filter(|_| result.slot.is_some());
         Self {
             id: result.id.as_deref().unwrap_or_default().to_owned(),
             tool: result.name.clone().map(Cow::into_owned),

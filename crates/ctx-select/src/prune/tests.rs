@@ -57,7 +57,7 @@ fn prune_with(
         pruner.push(match (&outline, &message) {
             (Some(outline), Some(message)) => {
                 let fixed = fixed.contains(&index);
-                Facts::of(outline, message, dialect, &object, policy, fixed)
+                Facts::of(outline, message, &object, policy, fixed)
             }
             _ => Facts::Line,
         });

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::{Dialect, SUMMARY_LINE, Sniff, role_of};
 use crate::validity::Rules;
-use crate::{Call, Media, Message, Object, Outline, Part, Role, ToolResult, cut, json};
+use crate::{Call, Media, Message, Object, Outline, Part, Role, Slot, ToolResult, cut, json};
 
 /// The dialect `anthropic`.
 pub struct Anthropic;
@@ -69,38 +69,12 @@ impl Dialect for Anthropic {
 
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
         let role = role_of(object)?;
-        let parts = parts(object.get("content")?);
+        let parts = parts(object, object.get("content")?);
         Some(Message {
             role,
             name: None,
+            reasoning: reasoning(object, role, &parts),
             parts,
-        })
-    }
-
-    fn result_contents(&self, object: &Object<'_>) -> Vec<Option<Range<usize>>> {
-        let place = |block: &Object<'_>| match kind_of(block).as_ref() {
-            "tool_result" => Some(block.get("content").map(|raw| object.place_of(raw))),
-            // What a server's tool found has a form of its own.
-            kind if kind.ends_with("_tool_result") => Some(None),
-            _ => None,
-        };
-        blocks(object).iter().filter_map(place).collect()
-    }
-
-    fn call_arguments(&self, object: &Object<'_>) -> Vec<Option<Range<usize>>> {
-        let place = |block: &Object<'_>| block.get("input").map(|raw| object.place_of(raw));
-        let blocks = blocks(object);
-        let calls = blocks.iter().filter(|block| is_call(&kind_of(block)));
-        calls.map(place).collect()
-    }
-
-    fn reasoning(&self, object: &Object<'_>) -> Vec<Range<usize>> {
-        if role_of(object) != Some(Role::Assistant) {
-            return Vec::new();
-        }
-        let raw = object.elements_of("content").unwrap_or_default();
-        cut::places(&cut::elements(object, &raw), |index| {
-            Object::parse(raw[index]).is_ok_and(|block| is_reasoning(&kind_of(&block)))
         })
     }
 
@@ -169,53 +143,75 @@ fn is_own(kind: &str) -> bool {
     ) || kind.ends_with("_tool_result")
 }
 
-fn parts(content: &str) -> Vec<Part<'_>> {
+/// What to cut so that a reply is without its reasoning. Its blocks are only looked at
+/// again when one of `parts` could have been reasoning.
+fn reasoning(object: &Object<'_>, role: Role, parts: &[Part<'_>]) -> Vec<Range<usize>> {
+    let may_be = |part: &Part<'_>| matches!(part, Part::Reasoning(_) | Part::Opaque(_));
+    if role != Role::Assistant || !parts.iter().any(may_be) {
+        return Vec::new();
+    }
+    let raw = object.elements_of("content").unwrap_or_default();
+    cut::places(&cut::elements(object, &raw), |index| {
+        Object::parse(raw[index]).is_ok_and(|block| is_reasoning(&kind_of(&block)))
+    })
+}
+
+/// The parts of a content, which is a value within `object`.
+fn parts<'a>(object: &Object<'a>, content: &'a str) -> Vec<Part<'a>> {
     if let Some(text) = json::text(content) {
         return vec![Part::Text(text)];
     }
     match json::elements(content) {
-        Some(elements) => elements.into_iter().map(part).collect(),
+        Some(elements) => elements.into_iter().map(|raw| part(object, raw)).collect(),
         None if content == "null" => Vec::new(),
         None => vec![Part::Opaque(content)],
     }
 }
 
-fn part(raw: &str) -> Part<'_> {
+fn part<'a>(object: &Object<'a>, raw: &'a str) -> Part<'a> {
     let Ok(block) = Object::parse(raw) else {
         return json::text(raw).map_or(Part::Opaque(raw), Part::Text);
     };
     let found = match kind_of(&block).as_ref() {
         "text" => block.text_of("text").map(Part::Text),
         "thinking" => block.text_of("thinking").map(Part::Reasoning),
-        kind if is_call(kind) => Some(Part::Call(call(&block))),
         "image" => Some(Part::Media(Media { kind: "image", raw })),
         "document" => Some(Part::Media(Media {
             kind: "document",
             raw,
         })),
-        kind if kind == "tool_result" || kind.ends_with("_tool_result") => {
-            Some(Part::Result(result(&block)))
+        kind if is_call(kind) => Some(Part::Call(call(object, &block))),
+        "tool_result" => {
+            let content = block.get("content");
+            let slot = content.map(|raw| Slot::text(object, raw));
+            Some(Part::Result(result(object, &block, slot)))
         }
+        // What a server's tool found has a form of its own, which no text can replace.
+        kind if kind.ends_with("_tool_result") => Some(Part::Result(result(object, &block, None))),
         _ => None,
     };
     found.unwrap_or(Part::Opaque(raw))
 }
 
-fn call<'a>(block: &Object<'a>) -> Call<'a> {
+fn call<'a>(object: &Object<'a>, block: &Object<'a>) -> Call<'a> {
+    let input = block.get("input");
     Call {
         id: Some(block.text_of("id").unwrap_or_default()),
         name: block.text_of("name").unwrap_or_default(),
-        arguments: Cow::Borrowed(block.get("input").unwrap_or_default()),
+        arguments: Cow::Borrowed(input.unwrap_or_default()),
+        slot: input.map(|raw| Slot::json(object, raw)),
     }
 }
 
 /// Content absent means an empty result.
-fn result<'a>(block: &Object<'a>) -> ToolResult<'a> {
+fn result<'a>(object: &Object<'a>, block: &Object<'a>, slot: Option<Slot>) -> ToolResult<'a> {
+    let content = block.get("content");
     ToolResult {
         id: block.text_of("tool_use_id"),
         name: None,
         is_error: block.is_true("is_error"),
-        parts: block.get("content").map(parts).unwrap_or_default(),
+        parts: content.map_or_else(Vec::new, |raw| parts(object, raw)),
+        slot,
     }
 }
 
@@ -267,6 +263,23 @@ mod tests {
             Some("{\"p\": 1}")
         );
         assert_eq!(message.results().count(), 1);
+        // What the server found cannot be another text.
+        assert_eq!(message.results().next().and_then(|r| r.slot.as_ref()), None);
+        let cut = message.parts.iter();
+        let cut: Vec<bool> = cut
+            .map(|part| message.is_cut_as_reasoning(part, &reply))
+            .collect();
+        assert_eq!(cut, [true, true, false, false, false, false]);
+    }
+
+    #[test]
+    fn what_is_no_reply_has_no_reasoning() {
+        let user = object(
+            r#"{"role":"user","content":[{"type":"thinking","thinking":"hm"},{"type":"new"}]}"#,
+        );
+        let message = Anthropic.message(&user).expect("a message");
+        assert_eq!(message.reasoning, []);
+        assert!(!message.is_cut_as_reasoning(&message.parts[0], &user));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::{Dialect, Sniff, role_of};
 use crate::validity::Rules;
-use crate::{Call, Media, Message, Object, Outline, Part, Role, ToolResult, cut, json};
+use crate::{Call, Media, Message, Object, Outline, Part, Role, Slot, ToolResult, cut, json};
 
 /// The dialect `chat`.
 pub struct Chat;
@@ -94,40 +94,18 @@ impl Dialect for Chat {
                 name: name.clone(),
                 is_error: object.is_true("is_error"),
                 parts: content,
+                slot: object.get("content").map(|raw| Slot::text(object, raw)),
             }));
         } else {
             parts.extend(content);
         }
         parts.extend(object.text_of("refusal").map(Part::Refusal));
         parts.extend(calls_of(object).into_iter().map(Part::Call));
-        Some(Message { role, name, parts })
-    }
-
-    fn result_contents(&self, object: &Object<'_>) -> Vec<Option<Range<usize>>> {
-        match role_of(object) {
-            Some(Role::Tool | Role::Function) => {
-                vec![object.get("content").map(|raw| object.place_of(raw))]
-            }
-            _ => Vec::new(),
-        }
-    }
-
-    fn call_arguments(&self, object: &Object<'_>) -> Vec<Option<Range<usize>>> {
-        let raw = raw_calls(object);
-        let arguments = raw.iter().map(|(_, call, key)| call.get(key));
-        arguments
-            .map(|raw| raw.map(|raw| object.place_of(raw)))
-            .collect()
-    }
-
-    fn reasoning(&self, object: &Object<'_>) -> Vec<Range<usize>> {
-        if role_of(object) != Some(Role::Assistant) {
-            return Vec::new();
-        }
-        let members = object.members();
-        let items: Vec<cut::Item> = members.iter().map(cut::Item::from).collect();
-        cut::places(&items, |index| {
-            REASONING.contains(&members[index].key.as_ref())
+        Some(Message {
+            role,
+            name,
+            parts,
+            reasoning: reasoning(object, role),
         })
     }
 
@@ -224,44 +202,58 @@ fn content_part(raw: &str) -> Part<'_> {
     }
 }
 
-fn calls_of<'a>(object: &Object<'a>) -> Vec<Call<'a>> {
-    let calls = raw_calls(object).into_iter();
-    calls
-        .map(|(id, call, key)| named_call(id, &call, key))
-        .collect()
+/// What to cut so that a reply is without its reasoning.
+fn reasoning(object: &Object<'_>, role: Role) -> Vec<Range<usize>> {
+    let members = object.members();
+    let is_reasoning = |index: usize| REASONING.contains(&members[index].key.as_ref());
+    if role != Role::Assistant || !(0..members.len()).any(is_reasoning) {
+        return Vec::new();
+    }
+    let items: Vec<cut::Item> = members.iter().map(cut::Item::from).collect();
+    cut::places(&items, is_reasoning)
 }
 
-/// The id of each call, the object that names it, and the key of its arguments.
-type RawCall<'a> = (Option<Cow<'a, str>>, Object<'a>, &'static str);
-
-fn raw_calls<'a>(object: &Object<'a>) -> Vec<RawCall<'a>> {
+fn calls_of<'a>(object: &Object<'a>) -> Vec<Call<'a>> {
     let listed = object.elements_of("tool_calls").unwrap_or_default();
-    let mut calls: Vec<RawCall<'a>> = listed.into_iter().filter_map(listed_call).collect();
-    if let Some(call) = object.object_of("function_call") {
-        calls.push((None, call, "arguments"));
+    let mut calls: Vec<Call<'a>> = listed
+        .into_iter()
+        .filter_map(|raw| listed_call(object, raw))
+        .collect();
+    if let Some(function) = object.object_of("function_call") {
+        calls.push(call(object, None, &function, "arguments"));
     }
     calls
 }
 
 /// `{"id":…,"type":"function","function":{…}}`, or `custom` with free text.
-fn listed_call(raw: &str) -> Option<RawCall<'_>> {
-    let call = Object::parse(raw).ok()?;
-    let id = Some(call.text_of("id").unwrap_or_default());
-    if let Some(custom) = call.object_of("custom") {
-        return Some((id, custom, "input"));
+fn listed_call<'a>(object: &Object<'a>, raw: &'a str) -> Option<Call<'a>> {
+    let listed = Object::parse(raw).ok()?;
+    let id = Some(listed.text_of("id").unwrap_or_default());
+    if let Some(custom) = listed.object_of("custom") {
+        return Some(call(object, id, &custom, "input"));
     }
-    Some((id, call.object_of("function")?, "arguments"))
+    let function = listed.object_of("function")?;
+    Some(call(object, id, &function, "arguments"))
 }
 
-fn named_call<'a>(id: Option<Cow<'a, str>>, call: &Object<'a>, arguments: &str) -> Call<'a> {
+/// A call whose arguments are the member `key` of `function`, which is part of `object`.
+fn call<'a>(
+    object: &Object<'a>,
+    id: Option<Cow<'a, str>>,
+    function: &Object<'a>,
+    key: &str,
+) -> Call<'a> {
+    let raw = function.get(key);
+    let text = raw.and_then(json::text);
     Call {
         id,
-        name: call.text_of("name").unwrap_or_default(),
-        // Some servers write an object where the API has a string.
-        arguments: call
-            .text_of(arguments)
-            .or_else(|| call.get(arguments).map(Cow::Borrowed))
-            .unwrap_or_default(),
+        name: function.text_of("name").unwrap_or_default(),
+        slot: raw.map(|raw| match text {
+            Some(_) => Slot::text(object, raw),
+            // Some servers write an object where the API has a string.
+            None => Slot::json(object, raw),
+        }),
+        arguments: text.or(raw.map(Cow::Borrowed)).unwrap_or_default(),
     }
 }
 

@@ -8,7 +8,6 @@ pub use anthropic::Anthropic;
 pub use chat::Chat;
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 use crate::validity::Rules;
 use crate::{Message, Object, Outline, Role};
@@ -38,20 +37,6 @@ pub trait Dialect: Sync {
 
     /// The whole message; `None` when the record is no message.
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>>;
-
-    /// Where the contents of the message's tool results stand in the text of the
-    /// object, in the order of [`Message::results`]; `None` for one that has no
-    /// content, or whose content cannot be any text.
-    fn result_contents(&self, object: &Object<'_>) -> Vec<Option<Range<usize>>>;
-
-    /// Where the arguments of the message's calls stand in the text of the object, in
-    /// the order of [`Message::calls`]: a JSON string that holds them, or the
-    /// arguments themselves. `None` for a call without any.
-    fn call_arguments(&self, object: &Object<'_>) -> Vec<Option<Range<usize>>>;
-
-    /// What to cut out of the text of the object so that a reply is without its
-    /// reasoning.
-    fn reasoning(&self, object: &Object<'_>) -> Vec<Range<usize>>;
 
     /// What the format's API demands of a sequence of messages.
     fn rules(&self) -> Rules;

@@ -27,12 +27,12 @@ pub(super) fn shorten(
     let object = record.whole_object()?;
     let message = dialect.message(object)?;
     let mut edits = Edits::new();
-    for (result, place) in message.results().zip(dialect.result_contents(object)) {
-        let (Some(place), Some(text)) = (place, result.text()) else {
+    for result in message.results() {
+        let (Some(slot), Some(text)) = (&result.slot, result.text()) else {
             continue;
         };
         if let Some(short) = short(&text, tokens, counter) {
-            edits.replace_with_text(place, &short);
+            edits.put(slot, &short);
         }
     }
     if arguments {
@@ -40,15 +40,10 @@ pub(super) fn shorten(
             argument_chars: Some(ARGUMENT_CHARS),
             ..Policy::default()
         };
-        for (call, place) in message.calls().zip(dialect.call_arguments(object)) {
+        for call in message.calls() {
             let new = policy.arguments(&call.arguments, counter);
-            let (Some(place), Some(new)) = (place, new) else {
-                continue;
-            };
-            if object.text()[place.clone()].starts_with('"') {
-                edits.replace_with_text(place, &new.text);
-            } else {
-                edits.replace(place, new.text);
+            if let (Some(slot), Some(new)) = (&call.slot, new) {
+                edits.put(slot, &new.text);
             }
         }
     }

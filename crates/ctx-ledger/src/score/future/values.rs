@@ -155,6 +155,7 @@ mod tests {
             id: None,
             name: name.into(),
             arguments: arguments.into(),
+            slot: None,
         })
     }
 
