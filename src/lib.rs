@@ -3,11 +3,10 @@
 //! Man pages, completions and the tests of conventions walk [`TOOLS`]; each
 //! binary names its own tool instead, so that it links only what it uses.
 
-pub mod checks;
 pub mod counting;
 pub mod output;
 pub mod parallel;
-pub mod pins;
+pub mod passes;
 pub mod session;
 pub mod store;
 pub mod tagged;

@@ -1,5 +1,6 @@
 //! Where a filter's records go: stdout, or a file that appears whole or not at all.
 
+use std::fmt;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -136,6 +137,40 @@ impl Output<'_> {
             Target::File(file) => file.commit().map_err(|error| from_atomic(&error)),
             Target::Open(mut file) => file.flush().map_err(|error| Failure::stdout(&error)),
         }
+    }
+}
+
+/// So that a pass can write to it; [`failure`] says what went wrong.
+impl Write for Output<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match Output::write(self, bytes) {
+            Ok(()) => Ok(bytes.len()),
+            Err(failure) => Err(io::Error::other(Carried(failure))),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A failure on its way through a pass.
+#[derive(Debug)]
+struct Carried(Failure);
+
+impl fmt::Display for Carried {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for Carried {}
+
+/// Why an output did not take what a pass wrote.
+pub fn failure(error: io::Error) -> Failure {
+    match error.downcast::<Carried>() {
+        Ok(carried) => carried.0,
+        Err(error) => Failure::new(format_args!("cannot write: {error}")),
     }
 }
 

@@ -4,10 +4,13 @@
 use std::io::Read;
 use std::path::Path;
 
+use clap::Args;
 use clap::builder::PossibleValuesParser;
-use clap::{Args, ValueEnum};
 use ctx_cli::{Failure, Inputs, Io};
-use ctx_transcript::{Dialect, Options, Piece, Record, Records, dialect};
+use ctx_passes::{BadLines, Invalid, Notes, PassError};
+use ctx_transcript::{Dialect, Options, Record, dialect};
+
+use crate::passes;
 
 /// Flags of every tool that reads records.
 #[derive(Args, Clone, Debug, Default)]
@@ -34,34 +37,23 @@ pub struct ReadArgs {
     pub invalid: Invalid,
 }
 
-/// What happens to bad lines. A last line that is still being written is none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Invalid {
-    /// Keep them in place and count them
-    #[default]
-    Keep,
-    /// Stop at the first one
-    Fail,
-    /// Leave them out and count them
-    Drop,
-}
-
 /// One opened session.
 pub struct Session {
     /// As the user named it.
     pub name: String,
-    records: Records<Box<dyn Read + Send>>,
-    invalid: Invalid,
-    bad: BadLines,
+    inner: ctx_passes::Session,
 }
 
-/// What was bad in a session.
-#[derive(Clone, Debug, Default)]
-pub struct BadLines {
-    /// How many lines.
-    pub count: u64,
-    /// The first: its line and what is wrong with it.
-    pub first: Option<(u64, String)>,
+/// Why the reading of a session ended early: for a reason of its own, or of the tool's.
+enum Stop {
+    Pass(PassError),
+    Tool(Failure),
+}
+
+impl From<PassError> for Stop {
+    fn from(error: PassError) -> Self {
+        Self::Pass(error)
+    }
 }
 
 impl ReadArgs {
@@ -90,23 +82,20 @@ impl Session {
         options: &Options,
         invalid: Invalid,
     ) -> Result<Self, Failure> {
-        let records = Records::open(reader, options).map_err(|error| cannot_read(&name, &error))?;
-        Ok(Self {
-            name,
-            records,
-            invalid,
-            bad: BadLines::default(),
-        })
+        match ctx_passes::Session::open(reader, options, invalid) {
+            Ok(inner) => Ok(Self { name, inner }),
+            Err(error) => Err(passes::failure(error, &name)),
+        }
     }
 
     /// Its dialect; `None` when the format is not known.
     pub fn dialect(&self) -> Option<&'static dyn Dialect> {
-        self.records.dialect()
+        self.inner.dialect()
     }
 
     /// Whether it is one JSON document, whose messages come as records.
     pub fn is_document(&self) -> bool {
-        self.records.document_members_beside().is_some()
+        self.inner.is_document()
     }
 
     /// Hands each record that is not left out to `handle`, to the end of the input.
@@ -114,77 +103,43 @@ impl Session {
         &mut self,
         mut handle: impl FnMut(&Record<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let Self {
-            name,
-            records,
-            invalid,
-            bad,
-        } = self;
-        while let Some(record) = records.next().map_err(|error| cannot_read(name, &error))? {
-            if record.class.is_bad() {
-                bad.add(&record);
-                match invalid {
-                    Invalid::Keep => {}
-                    Invalid::Drop => continue,
-                    Invalid::Fail => return Err(is_bad(name, &record)),
-                }
-            }
-            handle(&record)?;
-        }
-        Ok(())
+        let done = self.inner.each(|record| handle(record).map_err(Stop::Tool));
+        done.map_err(|stop| match stop {
+            Stop::Pass(error) => passes::failure(error, &self.name),
+            Stop::Tool(failure) => failure,
+        })
+    }
+
+    /// Hands each record to a pass.
+    pub fn pass(
+        &mut self,
+        handle: impl FnMut(&Record<'_>) -> Result<(), PassError>,
+    ) -> Result<(), Failure> {
+        let done = self.inner.each(handle);
+        done.map_err(|error| passes::failure(error, &self.name))
     }
 
     /// What was bad so far.
     pub fn bad(&self) -> &BadLines {
-        &self.bad
+        self.inner.bad()
     }
 
     /// Warns of what a document holds beside its messages.
     pub fn tell_of_document(&self, io: &mut Io) {
-        if let Some(beside @ 1..) = self.records.document_members_beside() {
-            let name = &self.name;
-            io.warn(format_args!("{name}: {beside} of the document's members stand beside its messages and are left out"));
-        }
+        let mut notes = Notes::new();
+        self.inner.tell_of_document(&mut notes);
+        passes::tell(notes, &self.name, io);
     }
 
     /// Warns of the bad lines, at the end of the input.
     pub fn report(&self, io: &mut Io) {
-        self.bad.report(&self.name, self.invalid, io);
+        report_bad(self.bad(), &self.name, io);
     }
 }
 
-impl BadLines {
-    /// Warns of them; `name` is the session's.
-    pub fn report(&self, name: &str, invalid: Invalid, io: &mut Io) {
-        if let Some((line, why)) = &self.first {
-            let what = if invalid == Invalid::Drop {
-                "left out"
-            } else {
-                "kept in place"
-            };
-            let count = self.count;
-            let lines = if count == 1 { "bad line" } else { "bad lines" };
-            io.warn(format_args!(
-                "{name}:{line}: {count} {lines} {what}; the first: {why}"
-            ));
-        }
-    }
-
-    fn add(&mut self, record: &Record<'_>) {
-        if matches!(record.piece, Piece::Whole | Piece::First) {
-            self.count += 1;
-            self.first
-                .get_or_insert_with(|| (record.line, record.why_bad()));
-        }
-    }
-}
-
-fn is_bad(name: &str, record: &Record<'_>) -> Failure {
-    Failure::new(record.why_bad())
-        .at(name, Some(record.line))
-        .hint("--invalid keep carries such lines along, --invalid drop leaves them out")
-}
-
-fn cannot_read(name: &str, error: &std::io::Error) -> Failure {
-    Failure::new(format_args!("cannot read: {error}")).at(name, None)
+/// Warns of bad lines; `name` is the session's.
+pub fn report_bad(bad: &BadLines, name: &str, io: &mut Io) {
+    let mut notes = Notes::new();
+    bad.report(&mut notes);
+    passes::tell(notes, name, io);
 }

@@ -1,80 +1,38 @@
-//! Writing of a tagged stream: the last record that can carry a tag says how many
-//! records there are.
+//! Writing of a tagged stream to where the flags say.
 
 use ctx_cli::Failure;
-use ctx_transcript::{EarlyEnd, Splice, Spool, Tag};
+use ctx_passes::PassError;
+use ctx_transcript::{EarlyEnd, Splice, Tag};
 
 use crate::output::Output;
 pub use crate::output::cannot_spool;
+use crate::passes;
 
-/// Writes records with their tags. The latest record that can carry a tag is held,
-/// with what follows it, until another such record comes or the stream ends.
-pub struct TaggedWriter<'a> {
-    output: Output<'a>,
-    held: Option<Held>,
-    /// What follows `held` and can carry no tag.
-    behind: Spool,
-    behind_length: usize,
-}
-
-struct Held {
-    bytes: Vec<u8>,
-    splice: Splice,
-    tag: Tag,
-}
+/// A writer of tagged records.
+pub struct TaggedWriter<'a>(ctx_passes::TaggedWriter<Output<'a>>);
 
 impl<'a> TaggedWriter<'a> {
     /// A writer to `output`.
     pub fn new(output: Output<'a>) -> Self {
-        Self {
-            output,
-            held: None,
-            behind: Spool::new(std::env::temp_dir()),
-            behind_length: 0,
-        }
+        Self(ctx_passes::TaggedWriter::new(output, &std::env::temp_dir()))
     }
 
-    /// The bytes of the next record without any tag, and its tag and the place for
-    /// it; `None` for a record that can carry none.
+    /// The next record; see [`ctx_passes::TaggedWriter::write`].
     pub fn write(&mut self, bytes: Vec<u8>, tag: Option<(Splice, Tag)>) -> Result<(), Failure> {
-        if let Some((splice, tag)) = tag {
-            self.release(None)?;
-            self.held = Some(Held { bytes, splice, tag });
-            return Ok(());
-        }
-        if self.held.is_none() {
-            return self.output.write(&bytes);
-        }
-        self.behind_length += bytes.len();
-        self.behind
-            .push(&bytes)
-            .map_err(|error| cannot_spool(&error))
+        self.0.write(bytes, tag).map_err(failure)
     }
 
     /// Writes the rest, and that the stream ends after `end` records.
-    pub fn finish(mut self, end: Option<u64>) -> Result<(), Failure> {
-        self.release(end)?;
-        self.output.finish()
+    pub fn finish(self, end: Option<u64>) -> Result<(), Failure> {
+        self.0.finish(end).map_err(failure)?.finish()
     }
+}
 
-    /// Writes what is held; only the last record of a stream has an end.
-    fn release(&mut self, end: Option<u64>) -> Result<(), Failure> {
-        let Some(mut held) = self.held.take() else {
-            return Ok(());
-        };
-        held.tag.end = end;
-        let length = std::mem::take(&mut self.behind_length);
-        let Self { behind, output, .. } = self;
-        output.with(|out| {
-            held.splice.write(&held.bytes, &held.tag, out)?;
-            behind.pop_to(length, out)
-        })
-    }
+fn failure(error: PassError) -> Failure {
+    passes::failure(error, "")
 }
 
 /// A stream that ended before its announced end.
 pub fn ended_early(error: EarlyEnd, name: &str) -> Failure {
-    Failure::new(error)
-        .at(name, None)
-        .hint("is the stage before this one all right? --partial takes what came")
+    passes::failure(ctx_passes::ErrorKind::EarlyEnd(error).into(), name)
 }

@@ -130,6 +130,13 @@ impl Io {
         }
     }
 
+    /// Says something under `-vv`.
+    pub fn detail(&mut self, what: impl fmt::Display) {
+        if self.verbosity >= Verbosity::Debug {
+            self.say("", &what.to_string());
+        }
+    }
+
     /// Reports a failure of one input when the tool goes on with the next.
     pub fn report(&mut self, failure: &Failure) {
         if !failure.is_silent() {

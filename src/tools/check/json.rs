@@ -104,7 +104,7 @@ fn checked(name: &str, report: &Report, all: bool) -> String {
         within_limits: !report.findings.iter().any(|finding| limits(finding.kind)),
         sizes: Sizes::from(&report.size),
         records: report.records,
-        bad: report.bad.count,
+        bad: report.bad.count(),
         tail: report.tail,
         offences: report.offences(),
         open: report.open,

@@ -8,7 +8,8 @@ use ctx_transcript::{Class, Conversation, Dialect, Object, Outline, Piece, Recor
 
 use super::finding::{Finding, Kind};
 use super::{Args, Plan};
-use crate::session::{BadLines, Invalid, ReadArgs};
+use crate::session::{ReadArgs, report_bad};
+use ctx_passes::{BadLines, Invalid};
 
 /// What was found in a file.
 pub(super) struct Report {
@@ -62,7 +63,7 @@ impl Report {
     pub(super) fn warn(&self, invalid: Invalid, io: &mut Io) {
         let name = &self.name;
         if invalid != Invalid::Fail {
-            self.bad.report(name, invalid, io);
+            report_bad(&self.bad, name, io);
             if let Some(line) = self.tail {
                 io.warn(format_args!(
                     "{name}:{line}: the last line is not complete and is left out"

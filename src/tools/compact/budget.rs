@@ -13,14 +13,16 @@ use super::ladder::{Candidate, Climb, Climbed};
 use super::outcome::{Attempt, Outcome};
 use super::prepare::Taken;
 use super::stages::Within;
-use crate::tools::summarize::{self, Asked, Refused, Said};
+use crate::passes;
+use ctx_passes::summarize::{self, BudgetRequest, Summary};
+use ctx_passes::{ErrorKind, PassError};
 
 /// Its name among what was tried.
 const BUDGET: &str = "budget";
 
 impl Args {
     /// What `--budget` asks for: of what is kept, only what a flag says holds.
-    pub(super) fn budgeted(&self, policy: &Policy) -> Result<Option<Asked>, Failure> {
+    pub(super) fn budgeted(&self, policy: &Policy) -> Result<Option<BudgetRequest>, Failure> {
         let Some(tokens) = self.budget else {
             return Ok(None);
         };
@@ -30,7 +32,7 @@ impl Args {
                     .hint("--method extractive makes one"),
             );
         }
-        Ok(Some(Asked {
+        Ok(Some(BudgetRequest {
             tokens,
             keep: self.keep,
             pins: self.pin.clone(),
@@ -43,7 +45,7 @@ impl Climb<'_> {
     /// that no other would come out smaller.
     pub(super) fn within(
         &self,
-        asked: &Asked,
+        asked: &BudgetRequest,
         (input, taken): (&File, Taken),
         mut attempts: Vec<Attempt>,
         io: &mut Io,
@@ -77,7 +79,7 @@ impl Climb<'_> {
         io: &mut Io,
     ) -> Result<Option<Candidate>, Failure> {
         let plan = self.plan;
-        let asked = Asked {
+        let asked = BudgetRequest {
             tokens,
             keep: Keep::default(),
             pins: plan.pins.clone(),
@@ -89,13 +91,16 @@ impl Climb<'_> {
     fn shared(
         &self,
         summary: &summarize::Plan,
-        asked: &Asked,
+        asked: &BudgetRequest,
         input: &File,
         io: &mut Io,
     ) -> Result<Result<Candidate, TooSmall>, Failure> {
-        match self.source.within(summary, asked, input, io) {
-            Err(Refused::Failed(failure)) => Err(failure),
-            Err(Refused::TooSmall(error)) => Ok(Err(error)),
+        match self.source.within(summary, asked, input, io)? {
+            Err(PassError {
+                kind: ErrorKind::TooSmall(error),
+                ..
+            }) => Ok(Err(error)),
+            Err(error) => Err(passes::failure(error, &self.source.name)),
             Ok(within) => self.candidate(within).map(Ok),
         }
     }
@@ -126,7 +131,7 @@ impl Climb<'_> {
             Err(Outcome::Unreachable)
         } else if after < before {
             Ok(candidate)
-        } else if candidate.said.as_ref().is_none_or(Said::is_only_earlier) {
+        } else if candidate.said.as_ref().is_none_or(Summary::is_only_earlier) {
             Err(Outcome::NothingToDo)
         } else {
             Err(Outcome::NoGain)

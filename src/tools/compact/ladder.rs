@@ -14,8 +14,8 @@ use super::plan::{Plan, Rung};
 use super::prepare::{Prepared, Stores, Taken, prepare};
 use super::pruning::prune;
 use super::stages::{Measured, Source, again};
-use crate::tools::split::{self, Written};
-use crate::tools::summarize::Said;
+use ctx_passes::split::{self, ZoneCounts};
+use ctx_passes::summarize::Summary;
 
 /// A new content for the session, measured and checked.
 pub(super) struct Candidate {
@@ -26,7 +26,7 @@ pub(super) struct Candidate {
     pub(super) kept: Option<u64>,
     pub(super) first_kept: Option<u64>,
     /// What was summed up.
-    pub(super) said: Option<Said>,
+    pub(super) said: Option<Summary>,
     /// What was taken out before the records had zones.
     pub(super) taken: Taken,
 }
@@ -35,7 +35,7 @@ pub(super) struct Candidate {
 struct Zoned {
     keep: Keep,
     tagged: File,
-    written: Written,
+    written: ZoneCounts,
 }
 
 /// What came of it, and what was tried.
@@ -182,7 +182,7 @@ impl Climb<'_> {
         }
         let summary = plan.summary(rung, self.before, io)?;
         let (file, said) = source.summarize(&summary, tagged, io)?;
-        if said.as_ref().is_none_or(Said::is_only_earlier) {
+        if said.as_ref().is_none_or(Summary::is_only_earlier) {
             return Ok(None);
         }
         self.of_rung(rung, zoned, file, said, io).map(Some)
@@ -207,7 +207,7 @@ impl Climb<'_> {
         let room = most.saturating_sub(alone.measured.size.tokens + PER_MESSAGE);
         let summary = plan.summary_of(room.max(LEAST_SUMMARY));
         let (file, said) = self.source.summarize(&summary, &zoned.tagged, io)?;
-        let only_earlier = said.as_ref().is_none_or(Said::is_only_earlier);
+        let only_earlier = said.as_ref().is_none_or(Summary::is_only_earlier);
         let fits = |candidate: &Candidate| candidate.measured.size.tokens <= most;
         if !only_earlier {
             let with_summary = of_rung(file, said, io)?;
@@ -230,7 +230,7 @@ impl Climb<'_> {
             tagged, written, ..
         }: &Zoned,
         mut file: File,
-        said: Option<Said>,
+        said: Option<Summary>,
         io: &mut Io,
     ) -> Result<Candidate, Failure> {
         let Self { plan, source, .. } = self;

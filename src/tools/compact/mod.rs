@@ -28,12 +28,12 @@ use ctx_transcript::SummaryRole;
 
 use crate::counting::CountingArgs;
 use crate::output::OutputArgs;
-use crate::pins::Pin;
 use crate::session::ReadArgs;
 use crate::store::{StoreArgs, session_id};
 use crate::tools::prune::{Time, Ttl};
 use crate::tools::summarize::LlmArgs;
 use crate::triggers::TriggerArgs;
+use ctx_passes::Pin;
 use forecast::Forecast;
 use outcome::Report;
 use plan::Plan;

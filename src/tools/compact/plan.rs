@@ -10,12 +10,13 @@ use ctx_transcript::{Dialect, dialect};
 use super::stages::Measured;
 use super::{Args, policy};
 use crate::counting::Counting;
-use crate::pins::Pin;
-use crate::session::Invalid;
 use crate::tools::offload::Template;
 use crate::tools::prune::Time;
-use crate::tools::split;
-use crate::tools::summarize::{self, Asked, LlmArgs, Writer};
+use crate::tools::summarize::LlmArgs;
+use ctx_passes::Invalid;
+use ctx_passes::Pin;
+use ctx_passes::split;
+use ctx_passes::summarize::{self, BudgetRequest, TellSizes, Writer};
 
 /// One policy, and how it is applied.
 #[allow(clippy::struct_excessive_bools)] // Switches that do not depend on each other.
@@ -33,7 +34,7 @@ pub(super) struct Plan {
     /// What the whole context may have afterwards; without it, smaller is enough.
     pub(super) target: Option<u64>,
     /// What the whole context may have, shared out between summary and tail.
-    pub(super) budget: Option<Asked>,
+    pub(super) budget: Option<BudgetRequest>,
     /// How long a flag says that the summary is to be.
     summary_tokens: Option<u64>,
     pub(super) dialect: Option<&'static dyn Dialect>,
@@ -170,6 +171,7 @@ impl Plan {
             pins: self.pins.clone(),
             counter: keep.tokens.map(|_| self.counting.counter),
             only: None,
+            temp: std::env::temp_dir(),
         }
     }
 
@@ -259,11 +261,12 @@ impl Plan {
             recognizer: Recognizer::new(summary.header.as_deref()),
             header: summary.header.clone(),
             role: summary.role.into(),
-            encoding: self.counting.counter.encoding(),
+            counter: self.counting.counter,
             strict: false,
             drop_bad: self.invalid == Invalid::Drop,
-            tell_sizes: false,
+            tell_sizes: TellSizes::Never,
             writer,
+            temp: std::env::temp_dir(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The filters' own functions, from one temporary file to the next.
 
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::FileExt;
 
 use ctx_cli::{Failure, Io};
@@ -12,11 +12,15 @@ use ctx_store::SessionId;
 use ctx_transcript::{Dialect, Offence, Options, Piece, Record, Rule, Validator, Zone, ZoneReader};
 
 use crate::output::Output;
-use crate::session::{Invalid, Session};
+use crate::passes;
+use crate::session::Session;
 use crate::tagged::{TaggedWriter, cannot_spool};
 use crate::tools::offload::{self, Restorer, Taker};
-use crate::tools::summarize::{self, Asked, Refused, Said};
-use crate::tools::{extract, prune, split};
+use crate::tools::{extract, prune};
+use ctx_passes::Invalid;
+use ctx_passes::split::{self, SplitPass, ZoneCounts};
+use ctx_passes::summarize::{self, BudgetPass, BudgetRequest, Shared, Summary, ZonePass};
+use ctx_passes::{Notes, PassError};
 
 /// A session's bytes, and how they are read.
 #[derive(Clone)]
@@ -46,7 +50,7 @@ impl Read for FromStart {
 /// A session within a budget.
 pub(super) struct Within {
     pub(super) file: File,
-    pub(super) said: Option<Said>,
+    pub(super) said: Option<Summary>,
     pub(super) tagged: File,
     pub(super) zones: Vec<Zone>,
 }
@@ -194,11 +198,16 @@ impl Source {
         &self,
         plan: &split::Plan,
         input: &File,
-    ) -> Result<(File, split::Written), Failure> {
+    ) -> Result<(File, ZoneCounts), Failure> {
         let tagged = temporary()?;
-        let output = Output::to_file(again(&tagged)?);
-        let written = split::split(plan, &mut self.session(input)?, output)?;
-        Ok((tagged, written))
+        let output = io::BufWriter::new(again(&tagged)?);
+        let mut session = self.session(input)?;
+        let mut pass = SplitPass::new(plan, session.dialect(), output);
+        session.pass(|record| pass.push(record))?;
+        let done = pass.finish();
+        let (mut output, counts) = done.map_err(|error| passes::failure(error, &self.name))?;
+        output.flush().map_err(|error| cannot_spool(&error))?;
+        Ok((tagged, counts))
     }
 
     /// Puts a summary in the place of what is old.
@@ -207,11 +216,21 @@ impl Source {
         plan: &summarize::Plan,
         tagged: &File,
         io: &mut Io,
-    ) -> Result<(File, Option<Said>), Failure> {
+    ) -> Result<(File, Option<Summary>), Failure> {
         let rebuilt = temporary()?;
-        let output = Output::to_file(again(&rebuilt)?);
-        let said = summarize::summarize(plan, &mut self.session(tagged)?, output, io)?;
-        Ok((rebuilt, said))
+        let mut session = self.session(tagged)?;
+        let mut pass = ZonePass::new(plan, session.dialect());
+        session.pass(|record| pass.push(record))?;
+        let mut notes = Notes::new();
+        let done = pass.finish(&mut notes);
+        passes::tell(notes, &self.name, io);
+        let failed = |error: PassError| passes::failure(error, &self.name);
+        let mut new = done.map_err(failed)?;
+        let summary = new.summary.take();
+        let mut output = io::BufWriter::new(again(&rebuilt)?);
+        new.write(&mut output).map_err(failed)?;
+        output.flush().map_err(|error| cannot_spool(&error))?;
+        Ok((rebuilt, summary))
     }
 
     /// Shares a budget out between a summary and what stays; also the records with
@@ -219,20 +238,36 @@ impl Source {
     pub(super) fn within(
         &self,
         plan: &summarize::Plan,
-        asked: &Asked,
+        asked: &BudgetRequest,
         input: &File,
         io: &mut Io,
-    ) -> Result<Within, Refused> {
+    ) -> Result<Result<Within, PassError>, Failure> {
         let rebuilt = temporary()?;
-        let output = Output::to_file(again(&rebuilt)?);
-        let (said, zones) = summarize::within(plan, asked, &mut self.session(input)?, output, io)?;
+        let mut session = self.session(input)?;
+        let mut pass = BudgetPass::new(plan, asked, session.dialect());
+        session.pass(|record| pass.push(record))?;
+        let mut notes = Notes::new();
+        let done = pass.finish(&mut notes);
+        passes::tell(notes, &self.name, io);
+        let Shared {
+            session: mut new,
+            zones,
+        } = match done {
+            Ok(shared) => shared,
+            Err(error) => return Ok(Err(error)),
+        };
+        let said = new.summary.take();
+        let mut output = io::BufWriter::new(again(&rebuilt)?);
+        let failed = |error: PassError| passes::failure(error, &self.name);
+        new.write(&mut output).map_err(failed)?;
+        output.flush().map_err(|error| cannot_spool(&error))?;
         let tagged = self.tagged(&zones, input)?;
-        Ok(Within {
+        Ok(Ok(Within {
             file: rebuilt,
             said,
             tagged,
             zones,
-        })
+        }))
     }
 
     /// The records with these zones.

@@ -5,7 +5,6 @@ use ctx_transcript::{Piece, Record};
 
 use super::counted::Counted;
 use super::{Args, Plan};
-use crate::session::Invalid;
 use crate::tagged::TaggedWriter;
 
 pub(super) fn run(args: &Args, plan: &Plan, io: &mut Io) -> Outcome {
@@ -25,13 +24,9 @@ pub(super) fn run(args: &Args, plan: &Plan, io: &mut Io) -> Outcome {
         let tokens = seen.record(record, dialect, args.read.batch, counter);
         annotator.record(record, tokens)
     })?;
-    let dropped = match args.read.invalid {
-        Invalid::Drop => session.bad().count,
-        Invalid::Keep | Invalid::Fail => 0,
-    };
-    annotator.finish(dropped)?;
+    annotator.finish(session.bad().left_out())?;
     seen.bad = session.bad().clone();
-    seen.report(args.read.invalid, io);
+    seen.report(io);
     Ok(ExitStatus::Done)
 }
 

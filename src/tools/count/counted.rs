@@ -9,7 +9,8 @@ use ctx_select::tally::Tally;
 use ctx_transcript::{Conversation, Dialect, Object, Piece, Record};
 
 use super::{Args, Plan};
-use crate::session::{BadLines, Invalid};
+use crate::session::report_bad;
+use ctx_passes::BadLines;
 
 /// What was found in a file.
 #[derive(Default)]
@@ -53,7 +54,7 @@ impl Counted {
         for file in files {
             total.records += file.records;
             total.bytes += file.bytes;
-            total.bad.count += file.bad.count;
+            total.bad.count_in(&file.bad);
             total.tally.merge(&file.tally);
         }
         total
@@ -169,9 +170,9 @@ impl Counted {
     }
 
     /// Warns of what was not counted as messages.
-    pub(super) fn report(&self, invalid: Invalid, io: &mut Io) {
+    pub(super) fn report(&self, io: &mut Io) {
         let name = &self.name;
-        self.bad.report(name, invalid, io);
+        report_bad(&self.bad, name, io);
         if self.unknown > 0 {
             io.warn(format_args!(
                 "{name}: unknown format, each line is counted as plain text; \

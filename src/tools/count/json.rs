@@ -96,7 +96,7 @@ fn counts<'a>(kind: &'static str, file: &Counted, args: &'a Args, plan: &Plan) -
         tokens,
         bytes: file.bytes,
         records: file.records,
-        bad: file.bad.count,
+        bad: file.bad.count(),
         encoding: plan.counting.counter.encoding().name(),
         model,
         kinds: tally.tokens().rows().into_iter().collect(),

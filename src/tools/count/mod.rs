@@ -171,7 +171,7 @@ fn count_all(args: &Args, plan: &Plan, io: &mut Io) -> Result<(Vec<Counted>, Exi
     for result in results {
         match result {
             Ok(file) => {
-                file.report(args.read.invalid, io);
+                file.report(io);
                 counted.push(file);
             }
             Err(failure) => failures.push(failure),

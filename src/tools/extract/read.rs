@@ -61,7 +61,7 @@ impl<'a> Read<'a> {
             .finish(self.args.partial)
             .map_err(|failure| failure.at(&name, None))?;
         self.redacted += extractor.redacted();
-        if session.bad().count > 0 {
+        if session.bad().count() > 0 {
             self.bad.push(session);
         }
         Ok(())

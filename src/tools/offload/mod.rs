@@ -22,7 +22,7 @@ use ctx_transcript::{Zone, ZoneReader};
 
 use crate::counting::CountingArgs;
 use crate::output::{Output, OutputArgs};
-use crate::session::{Invalid, ReadArgs, Session};
+use crate::session::{ReadArgs, Session};
 use crate::store::{StoreArgs, failure, session_id};
 use crate::tagged::TaggedWriter;
 use change::{Change, Reading};
@@ -356,11 +356,7 @@ fn pass<'a>(
     };
     let mut stream = Stream::new(reading, change, writer);
     session.each(|record| stream.take(record))?;
-    let dropped = match args.read.invalid {
-        Invalid::Drop => session.bad().count,
-        Invalid::Keep | Invalid::Fail => 0,
-    };
-    stream.finish(dropped)
+    stream.finish(session.bad().left_out())
 }
 
 fn finish(done: Done<'_>) -> Result<(), Failure> {

@@ -6,9 +6,10 @@ use ctx_transcript::{Dialect, Line, Piece, Record, Spool};
 
 use super::plan::Plan;
 use super::report::Report;
-use crate::checks::Checks;
 use crate::output::Output;
+use crate::passes;
 use crate::tagged::{TaggedWriter, cannot_spool};
+use ctx_passes::{Checks, Notes};
 
 /// A record, or a piece of one, in a spool.
 #[derive(Clone, Copy)]
@@ -184,8 +185,10 @@ impl<'p> Made<'p> {
     ) -> Result<Done, Failure> {
         let name = self.name;
         if let Some(checks) = self.checks {
-            let hint = "this is a fault of ctx-prune: please report it";
-            checks.finish(self.plan.strict, hint, name, io)?;
+            let mut notes = Notes::new();
+            let checked = checks.finish(self.plan.strict, &mut notes);
+            passes::tell(notes, name, io);
+            checked.map_err(|error| passes::failure(error, name))?;
         }
         let gain = self.report.gain();
         let changed = gain >= self.plan.min_gain;

@@ -19,8 +19,8 @@ use ctx_transcript::Zone;
 
 use crate::counting::CountingArgs;
 use crate::output::{Output, OutputArgs};
-use crate::pins::Pin;
 use crate::session::{ReadArgs, Session};
+use ctx_passes::Pin;
 pub(crate) use plan::Plan;
 use stream::Stream;
 pub(crate) use ttl::{Cache, Time, Ttl};
@@ -206,7 +206,7 @@ fn run(args: &Args, io: &mut Io) -> Outcome {
     let mut stream = Stream::new(&plan, session.dialect(), &name);
     session.each(|record| stream.take(record))?;
     session.report(io);
-    let left_out = plan.left_out(session.bad());
+    let left_out = session.bad().left_out();
     let is_due = stream.is_cold().ok_or_else(|| {
         Failure::new("nothing tells when the last call was")
             .at(&name, None)

@@ -9,10 +9,9 @@ use ctx_transcript::{Dialect, Zone};
 
 use super::Args;
 use super::ttl::Cache;
-use crate::checks::needs_user_first;
 use crate::counting::Counting;
-use crate::pins::Pin;
-use crate::session::{BadLines, Invalid};
+use ctx_passes::Pin;
+use ctx_passes::needs_user_first;
 
 /// What the flags mean.
 pub(crate) struct Plan {
@@ -24,7 +23,6 @@ pub(crate) struct Plan {
     pub(super) strict: bool,
     /// What must be cold before anything changes.
     pub(super) cache: Option<Cache>,
-    invalid: Invalid,
 }
 
 impl Args {
@@ -63,7 +61,6 @@ impl Args {
                 last_call: self.last_call,
                 path: path.to_owned(),
             }),
-            invalid: self.read.invalid,
         })
     }
 
@@ -131,16 +128,7 @@ impl Plan {
             counting,
             strict: false,
             cache,
-            invalid: Invalid::Keep,
         })
-    }
-
-    /// How many records of the input are left out because they are bad.
-    pub(super) fn left_out(&self, bad: &BadLines) -> u64 {
-        match self.invalid {
-            Invalid::Drop => bad.count,
-            Invalid::Keep | Invalid::Fail => 0,
-        }
     }
 }
 

@@ -8,8 +8,8 @@ use ctx_transcript::{Class, Dialect, Record, Spool, Zone, ZoneReader};
 use super::made::{Done, Item, Made};
 use super::plan::Plan;
 use super::ttl::SaidAt;
-use crate::checks::Checks;
 use crate::tagged::cannot_spool;
+use ctx_passes::Checks;
 
 /// Takes a session's records.
 pub(super) struct Stream<'p> {

@@ -1,27 +1,22 @@
 //! `ctx-split`: decides which records are `system`, `old` or `keep`.
 
-mod batch;
 mod plan;
-mod sink;
-mod stream;
 
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool};
+use ctx_passes::split::SplitPass;
+use ctx_passes::{Invalid, Pin};
 use ctx_select::parse_count;
 use ctx_select::split::Keep;
 use ctx_transcript::{Options, Zone, ZoneReader};
 
 use crate::counting::CountingArgs;
-use crate::output::{Output, OutputArgs};
-use crate::pins::Pin;
-use crate::session::{Invalid, ReadArgs, Session};
+use crate::output::OutputArgs;
+use crate::passes;
+use crate::session::{ReadArgs, Session};
 use crate::tagged::ended_early;
-pub(crate) use plan::Plan;
-use sink::Sink;
-pub(crate) use sink::Written;
-use stream::Stream;
 
 /// Decide which records of a session are to be summarized and which are kept
 ///
@@ -127,39 +122,29 @@ fn run(args: &Args, io: &mut Io) -> Outcome {
         ));
     }
     let output = args.output.open(io)?;
-    let written = if args.read.batch {
-        let mut sink = Sink::new(output, plan.only);
-        session.each(|record| batch::split(&plan, dialect, record, &mut sink))?;
-        sink.finish()?
+    let mut pass = SplitPass::new(&plan, dialect, output);
+    if args.read.batch {
+        session.pass(|record| pass.push_batch(record))?;
     } else {
-        split(&plan, &mut session, output)?
-    };
+        session.pass(|record| pass.push(record))?;
+    }
+    let (output, counts) = pass
+        .finish()
+        .map_err(|error| passes::failure(error, &session.name))?;
+    output.finish()?;
     session.report(io);
     io.note(format_args!(
         "{}: {} system, {} old, {} keep",
-        session.name, written.system, written.old, written.keep
+        session.name, counts.system, counts.old, counts.keep
     ));
     Ok(ExitStatus::Done)
-}
-
-/// Tags the records of one session.
-pub(crate) fn split(
-    plan: &Plan,
-    session: &mut Session,
-    output: Output<'_>,
-) -> Result<Written, Failure> {
-    let mut sink = Sink::new(output, plan.only);
-    let mut stream = Stream::new(plan, session.dialect());
-    session.each(|record| stream.take(record, &mut sink))?;
-    stream.finish(&mut sink)?;
-    sink.finish()
 }
 
 /// Removes tags; with `--only`, and what is not in the zone.
 fn strip(args: &Args, mut session: Session, io: &mut Io) -> Outcome {
     let only = args.only;
     let mut zones = ZoneReader::default();
-    let mut output: Output<'_> = args.output.open(io)?;
+    let mut output = args.output.open(io)?;
     session.each(|record| {
         let zone = zones.read(record);
         if only.is_none_or(|only| only == zone) {

@@ -1,23 +1,12 @@
 //! What the flags of `ctx-split` mean.
 
 use ctx_cli::Failure;
-use ctx_select::count::MessageCounter;
+use ctx_passes::split::Plan;
 use ctx_select::split::Keep;
-use ctx_transcript::Zone;
 
 use super::Args;
-use crate::pins::Pin;
 
 const DEFAULT_KEEP_MESSAGES: u64 = 20;
-
-/// What the flags mean.
-pub(crate) struct Plan {
-    pub(crate) keep: Keep,
-    pub(crate) pins: Vec<Pin>,
-    /// There when tokens decide.
-    pub(crate) counter: Option<MessageCounter>,
-    pub(crate) only: Option<Zone>,
-}
 
 impl Args {
     pub(super) fn plan(&self) -> Result<Plan, Failure> {
@@ -46,6 +35,7 @@ impl Args {
             pins: self.pin.clone(),
             counter: tokens.map(|_| counting.counter),
             only: self.only,
+            temp: std::env::temp_dir(),
         })
     }
 }

@@ -13,7 +13,7 @@ use ctx_select::parse_count;
 use ctx_summary::{Template, USUAL_PERCENT};
 use ctx_tokens::Encoding;
 
-use super::writer::{Asked, Model, Writer};
+use ctx_passes::summarize::{Model, ModelSource, Writer};
 
 /// What is said about the model, its server and its prompt.
 #[derive(Args, Clone, Debug)]
@@ -104,18 +104,18 @@ impl LlmArgs {
     }
 
     /// Who answers; `None` when no server is named.
-    fn asked(&self) -> Result<Option<Asked>, Failure> {
+    fn source(&self) -> Result<Option<ModelSource>, Failure> {
         let tape = |dir: &PathBuf| Tape::new(dir, self.llm_model.as_deref());
         if let Some(dir) = &self.replay {
-            return Ok(Some(Asked::Tape(tape(dir))));
+            return Ok(Some(ModelSource::Replayed(tape(dir))));
         }
         let Some(url) = self.url() else {
             return Ok(None);
         };
         let client = Client::new(self.settings(self.endpoint(url)?)?);
         Ok(Some(match &self.record {
-            Some(dir) => Asked::Recorded(client, tape(dir)),
-            None => Asked::Server(client),
+            Some(dir) => ModelSource::Recorded(client, tape(dir)),
+            None => ModelSource::Server(client),
         }))
     }
 
@@ -133,7 +133,7 @@ impl LlmArgs {
             _ => Method::Extractive,
         };
         let writer = Writer::offline(offline, encoding, target);
-        let Some(asked) = self.asked()? else {
+        let Some(source) = self.source()? else {
             let failure =
                 Failure::new("no LLM server is named").hint("set --llm-url or CTX_LLM_URL");
             if self.on_failure == Fallback::Fail {
@@ -160,7 +160,8 @@ impl LlmArgs {
                 .unwrap_or(DEFAULT_WINDOW),
             headings: None,
             must_answer: self.on_failure == Fallback::Fail,
-            asked,
+            source,
+            now: chrono::Utc::now,
         };
         Ok(writer.with_model(model))
     }

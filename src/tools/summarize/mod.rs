@@ -1,37 +1,30 @@
 //! `ctx-summarize`: the old zone becomes one message.
 
-mod bad;
-mod batch;
-mod budget;
 mod llm;
-mod old;
 mod page;
-mod stream;
-pub(crate) mod writer;
 
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Tool};
+use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Tool, Verbosity};
+use ctx_passes::summarize::{
+    Batch, BudgetPass, BudgetRequest, NewSession, Plan, TellSizes, Writer, ZonePass,
+};
+use ctx_passes::{ErrorKind, Invalid, Notes, Pin};
 use ctx_policy::Method;
+use ctx_select::count::MessageCounter;
 use ctx_select::parse_count;
 use ctx_select::split::Keep;
 use ctx_store::SessionId;
 use ctx_summary::Recognizer;
 use ctx_tokens::Encoding;
-use ctx_transcript::{Role, SummaryRole, Zone, ZoneReader};
+use ctx_transcript::{SummaryRole, ZoneReader};
 
-use crate::output::{Output, OutputArgs};
-use crate::pins::Pin;
-use crate::session::{Invalid, ReadArgs, Session};
+use crate::output::OutputArgs;
+use crate::passes;
+use crate::session::{ReadArgs, Session};
 use crate::store::{StoreArgs, failure, session_id};
-use crate::tagged::ended_early;
-pub(crate) use budget::{Asked, Refused};
 pub(crate) use llm::LlmArgs;
-use old::OldZone;
-use stream::Done;
-pub(crate) use writer::Writer;
-use writer::Written;
 
 /// Replace the old zone of a session by one message that sums it up
 ///
@@ -135,24 +128,6 @@ struct Args {
     store: StoreArgs,
 }
 
-impl Said {
-    /// That `written` stands in the place of `old`.
-    fn of(old: &OldZone, written: Written) -> Self {
-        Self {
-            messages: old.messages,
-            earlier: old.earlier_messages,
-            text: written.text,
-            failed_check: written.failed_check,
-            mends: written.mends,
-        }
-    }
-
-    /// Whether nothing new was summed up.
-    pub(crate) fn is_only_earlier(&self) -> bool {
-        self.messages == self.earlier
-    }
-}
-
 /// The table's entry.
 pub const TOOL: Tool = Tool {
     name: "ctx-summarize",
@@ -166,33 +141,6 @@ pub const TOOL: Tool = Tool {
 
 fn parse(matches: &ArgMatches) -> Result<Args, Failure> {
     Args::from_arg_matches(matches).map_err(Failure::new)
-}
-
-/// What the flags mean.
-pub(crate) struct Plan {
-    pub(crate) recognizer: Recognizer,
-    pub(crate) header: Option<String>,
-    pub(crate) role: Role,
-    pub(crate) encoding: Encoding,
-    pub(crate) strict: bool,
-    pub(crate) drop_bad: bool,
-    /// Whether it is said how long the summary is beside what it replaces.
-    pub(crate) tell_sizes: bool,
-    pub(crate) writer: Writer,
-}
-
-/// What was summed up.
-pub(crate) struct Said {
-    /// How many messages left.
-    pub(crate) messages: u64,
-    /// How many of them were summaries already.
-    pub(crate) earlier: u64,
-    /// The text in their place.
-    pub(crate) text: String,
-    /// What a model wrote failed the check; the text is written by code.
-    pub(crate) failed_check: bool,
-    /// How much of a model's answer had to be mended.
-    pub(crate) mends: usize,
 }
 
 impl Args {
@@ -210,16 +158,21 @@ impl Args {
             recognizer: Recognizer::new(self.header.as_deref()),
             header: self.header.clone(),
             role: self.role.into(),
-            encoding: self.encoding,
+            counter: MessageCounter::new(self.encoding),
             strict: self.strict,
             drop_bad: self.read.invalid == Invalid::Drop,
-            tell_sizes: true,
+            tell_sizes: match io.verbosity() {
+                Verbosity::Quiet => TellSizes::Never,
+                Verbosity::Normal => TellSizes::WhenLonger,
+                Verbosity::Verbose | Verbosity::Debug => TellSizes::Always,
+            },
             writer,
+            temp: std::env::temp_dir(),
         })
     }
 
-    fn asked(&self) -> Option<Asked> {
-        Some(Asked {
+    fn budget(&self) -> Option<BudgetRequest> {
+        Some(BudgetRequest {
             tokens: self.budget?,
             keep: self.keep,
             pins: self.pin.clone(),
@@ -228,13 +181,13 @@ impl Args {
 
     /// Appends the summary to the session's in the store, before it leaves: who
     /// sees the output can rely on it.
-    fn remember(&self, done: &Done, matches: &ArgMatches, io: &mut Io) -> Outcome {
-        let (Some(session), Some(said)) = (&self.session, &done.said) else {
+    fn remember(&self, new: &NewSession, matches: &ArgMatches, io: &mut Io) -> Outcome {
+        let (Some(session), Some(summary)) = (&self.session, &new.summary) else {
             return Ok(ExitStatus::Done);
         };
         let store = self.store.open(&TOOL, matches)?;
         match store
-            .append_summary(session, said.messages, &said.text)
+            .append_summary(session, summary.messages, &summary.text)
             .map_err(failure)
         {
             Err(failure) if failure.exit_status() == ExitStatus::Uncertain => {
@@ -261,72 +214,52 @@ impl Args {
 fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     let plan = args.plan(io)?;
     let mut session = args.open()?;
-    let name = session.name.clone();
-    if args.read.batch {
-        let mut batch = batch::Batch::new(&plan, session.dialect(), &name);
-        session.each(|record| batch.take(record, io))?;
-        check_end(args, &name, &batch.zones)?;
-        let done = batch.finish(io);
-        let mut output = args.output.open(io)?;
-        done.write(&mut output)?;
-        output.finish()?;
-        return Ok(ExitStatus::Done);
-    }
-    let done = if let Some(asked) = args.asked() {
-        let mut stream = budget::Budgeted::new(&plan, &asked, session.dialect(), &name);
-        session.each(|record| stream.take(record))?;
-        if stream.zones.zoned() {
-            check_end(args, &name, &stream.zones)?;
+    let mut notes = Notes::new();
+    let new = if args.read.batch {
+        batch(args, &plan, &mut session, io).map(Ok)?
+    } else if let Some(request) = args.budget() {
+        let mut pass = BudgetPass::new(&plan, &request, session.dialect());
+        session.pass(|record| pass.push(record))?;
+        if pass.zones().zoned() {
+            check_end(args, &session.name, pass.zones())?;
         }
-        let shared = stream.finish(io);
-        shared.map_err(|refused| refused.failure(&name))?.done
+        pass.finish(&mut notes).map(|shared| shared.session)
     } else {
-        let mut stream = stream::Stream::new(&plan, session.dialect(), &name);
-        session.each(|record| stream.take(record))?;
-        check_end(args, &name, &stream.zones)?;
-        stream.finish(io)?
+        let mut pass = ZonePass::new(&plan, session.dialect());
+        session.pass(|record| pass.push(record))?;
+        check_end(args, &session.name, pass.zones())?;
+        pass.finish(&mut notes)
     };
-    let status = args.remember(&done, matches, io)?;
+    passes::tell(notes, &session.name, io);
+    let new = new.map_err(|error| passes::failure(error, &session.name))?;
+    let status = args.remember(&new, matches, io)?;
     let mut output = args.output.open(io)?;
-    done.write(&mut output)?;
+    new.write(&mut output)
+        .map_err(|error| passes::failure(error, &session.name))?;
     output.finish()?;
     Ok(status)
 }
 
-/// Sums up the old zone of one tagged session, which is known to be whole.
-pub(crate) fn summarize(
+/// Each line is a conversation of its own, and says what it has to say at once.
+fn batch(
+    args: &Args,
     plan: &Plan,
     session: &mut Session,
-    mut output: Output<'_>,
     io: &mut Io,
-) -> Result<Option<Said>, Failure> {
+) -> Result<NewSession, Failure> {
     let name = session.name.clone();
-    let mut stream = stream::Stream::new(plan, session.dialect(), &name);
-    session.each(|record| stream.take(record))?;
-    let mut done = stream.finish(io)?;
-    let said = done.said.take();
-    done.write(&mut output)?;
-    output.finish()?;
-    Ok(said)
-}
-
-/// Shares a budget out between a summary and what stays of one session; also the
-/// zones of its records.
-pub(crate) fn within(
-    plan: &Plan,
-    asked: &Asked,
-    session: &mut Session,
-    mut output: Output<'_>,
-    io: &mut Io,
-) -> Result<(Option<Said>, Vec<Zone>), Refused> {
-    let name = session.name.clone();
-    let mut stream = budget::Budgeted::new(plan, asked, session.dialect(), &name);
-    session.each(|record| stream.take(record))?;
-    let budget::Shared { mut done, zones } = stream.finish(io)?;
-    let said = done.said.take();
-    done.write(&mut output)?;
-    output.finish()?;
-    Ok((said, zones))
+    let mut pass = Batch::new(plan, session.dialect());
+    session.pass(|record| {
+        let mut notes = Notes::new();
+        let done = pass.push(record, &mut notes);
+        passes::tell(notes, &name, io);
+        done
+    })?;
+    check_end(args, &name, pass.zones())?;
+    let mut notes = Notes::new();
+    let new = pass.finish(&mut notes);
+    passes::tell(notes, &name, io);
+    Ok(new)
 }
 
 /// Whether all of the stream came, and was split at all.
@@ -334,10 +267,12 @@ fn check_end(args: &Args, name: &str, zones: &ZoneReader) -> Result<(), Failure>
     if args.partial {
         return Ok(());
     }
-    if zones.records() > 0 && !zones.zoned() {
-        return Err(Failure::new("no record has a zone")
-            .at(name, None)
-            .hint("ctx-split decides what is old: ctx-split FILE | ctx-summarize"));
-    }
-    zones.finish().map_err(|error| ended_early(error, name))
+    let error = if zones.records() > 0 && !zones.zoned() {
+        ErrorKind::NoZones
+    } else if let Err(early) = zones.finish() {
+        ErrorKind::EarlyEnd(early)
+    } else {
+        return Ok(());
+    };
+    Err(passes::failure(error.into(), name))
 }

@@ -1,14 +1,13 @@
 //! Where records wait for their zones, and leave with their tags.
 
 use std::collections::VecDeque;
-use std::io;
+use std::io::{self, Write};
+use std::path::Path;
 
-use ctx_cli::Failure;
 use ctx_select::split::{Reason, Verdict};
 use ctx_transcript::{Splice, Spool, Tag, Zone};
 
-use crate::output::Output;
-use crate::tagged::{TaggedWriter, cannot_spool};
+use crate::{PassError, TaggedWriter};
 
 /// A record in waiting: its bytes are in the spool.
 pub(super) struct Item {
@@ -18,40 +17,43 @@ pub(super) struct Item {
 }
 
 /// Takes records and verdicts in order; writes tagged records.
-pub(super) struct Sink<'a> {
-    writer: TaggedWriter<'a>,
+pub(super) struct Sink<W> {
+    writer: TaggedWriter<W>,
     only: Option<Zone>,
     waiting: VecDeque<Item>,
     spool: Spool,
-    written: Written,
+    counts: ZoneCounts,
 }
 
 /// How many records were written, by zone.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Written {
-    pub(crate) system: u64,
-    pub(crate) old: u64,
-    pub(crate) keep: u64,
+pub struct ZoneCounts {
+    /// System messages.
+    pub system: u64,
+    /// What is to be summed up.
+    pub old: u64,
+    /// What stays.
+    pub keep: u64,
     /// Number of the first one that is kept, from 0, with all before it counted.
-    pub(crate) first_keep: Option<u64>,
+    pub first_keep: Option<u64>,
 }
 
 const CHUNK: usize = 1 << 20;
 
-impl<'a> Sink<'a> {
-    pub(super) fn new(output: Output<'a>, only: Option<Zone>) -> Self {
+impl<W: Write> Sink<W> {
+    pub(super) fn new(output: W, only: Option<Zone>, temp: &Path) -> Self {
         Self {
-            writer: TaggedWriter::new(output),
+            writer: TaggedWriter::new(output, temp),
             only,
             waiting: VecDeque::new(),
-            spool: Spool::new(std::env::temp_dir()),
-            written: Written::default(),
+            spool: Spool::new(temp),
+            counts: ZoneCounts::default(),
         }
     }
 
     /// Bytes of the next record.
-    pub(super) fn spool(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.spool.push(bytes).map_err(|error| cannot_spool(&error))
+    pub(super) fn spool(&mut self, bytes: &[u8]) -> Result<(), PassError> {
+        self.spool.push(bytes).map_err(PassError::temporary)
     }
 
     /// All bytes of a record are in the spool.
@@ -60,7 +62,7 @@ impl<'a> Sink<'a> {
     }
 
     /// The verdict on the record that waits longest.
-    pub(super) fn decided(&mut self, verdict: &Verdict) -> Result<(), Failure> {
+    pub(super) fn decided(&mut self, verdict: &Verdict) -> Result<(), PassError> {
         let Some(Item {
             length,
             splice,
@@ -73,9 +75,9 @@ impl<'a> Sink<'a> {
             return self
                 .spool
                 .pop_to(length, &mut io::sink())
-                .map_err(|error| cannot_spool(&error));
+                .map_err(PassError::temporary);
         }
-        self.written.add(verdict.zone);
+        self.counts.add(verdict.zone);
         tag.zone = Some(verdict.zone);
         tag.group = verdict.exchange;
         if verdict.reason == Reason::LatestUser {
@@ -90,13 +92,13 @@ impl<'a> Sink<'a> {
         bytes: &[u8],
         splice: Option<Splice>,
         tag: Tag,
-    ) -> Result<(), Failure> {
-        self.written.keep += 1;
+    ) -> Result<(), PassError> {
+        self.counts.keep += 1;
         self.spool(bytes)?;
         self.write(bytes.len(), splice, tag)
     }
 
-    fn write(&mut self, length: usize, splice: Option<Splice>, tag: Tag) -> Result<(), Failure> {
+    fn write(&mut self, length: usize, splice: Option<Splice>, tag: Tag) -> Result<(), PassError> {
         if let Some(splice) = splice {
             let bytes = self.pop(length)?;
             return self.writer.write(bytes, Some((splice, tag)));
@@ -111,18 +113,18 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
-    fn pop(&mut self, length: usize) -> Result<Vec<u8>, Failure> {
-        self.spool.pop(length).map_err(|error| cannot_spool(&error))
+    fn pop(&mut self, length: usize) -> Result<Vec<u8>, PassError> {
+        self.spool.pop(length).map_err(PassError::temporary)
     }
 
-    /// Marks the end and writes the rest.
-    pub(super) fn finish(self) -> Result<Written, Failure> {
-        self.writer.finish(Some(self.written.all()))?;
-        Ok(self.written)
+    /// Marks the end and writes the rest; the output comes back.
+    pub(super) fn finish(self) -> Result<(W, ZoneCounts), PassError> {
+        let output = self.writer.finish(Some(self.counts.all()))?;
+        Ok((output, self.counts))
     }
 }
 
-impl Written {
+impl ZoneCounts {
     fn add(&mut self, zone: Zone) {
         match zone {
             Zone::System => self.system += 1,

@@ -1,7 +1,8 @@
 //! The output holds no offence that the input did not hold.
 
-use ctx_cli::{Failure, Io};
 use ctx_transcript::{Dialect, Offence, Outline, Role, Rule, Rules, Validator};
+
+use crate::{ErrorKind, Notes, PassError};
 
 /// Offences of what comes in and of what goes out.
 pub struct Checks {
@@ -44,34 +45,29 @@ impl Checks {
         role
     }
 
-    /// Each offence of the output must be one of the input's; those are told.
-    /// `hint` says how a new one may have come about.
-    pub fn finish(self, strict: bool, hint: &str, name: &str, io: &mut Io) -> Result<(), Failure> {
+    /// Each offence of the output must be one of the input's; those are told, or with
+    /// `strict` refused.
+    pub fn finish(self, strict: bool, notes: &mut Notes) -> Result<(), PassError> {
         let input = self.input.finish();
-        let is_new = |offence: &&Offence| !input.contains(offence);
-        if let Some(offence) = self.output.finish().iter().find(is_new) {
-            return Err(Failure::new(format_args!(
-                "the output would break a rule that the input keeps: {}",
-                offence.why()
-            ))
-            .at(name, (offence.line > 0).then_some(offence.line))
-            .hint(hint));
+        let is_new = |offence: &Offence| !input.contains(offence);
+        if let Some(offence) = self.output.finish().into_iter().find(is_new) {
+            let line = offence.line;
+            let error = PassError::from(ErrorKind::NewOffence(offence));
+            return Err(if line > 0 { error.at(line) } else { error });
         }
         let Some(first) = input.first() else {
             return Ok(());
         };
         if strict {
-            return Err(Failure::new(first.why())
-                .at(name, Some(first.line))
-                .hint("--strict refuses such input"));
+            return Err(PassError::from(ErrorKind::OldOffence(first.clone())).at(first.line));
         }
         let count = input.len();
         let what = if count == 1 { "offence" } else { "offences" };
-        io.warn(format_args!(
-            "{name}:{}: {count} {what} in the input; the first: {}",
-            first.line,
-            first.why()
-        ));
+        let why = first.why();
+        notes.warn(
+            &[first.line],
+            format_args!("{count} {what} in the input; the first: {why}"),
+        );
         Ok(())
     }
 }

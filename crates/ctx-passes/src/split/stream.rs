@@ -1,11 +1,13 @@
 //! One session: records and their facts in, tagged records out.
 
-use ctx_cli::Failure;
+use std::io::Write;
+
 use ctx_select::split::{Facts, Splitter};
 use ctx_transcript::{Class, Dialect, Piece, Record, Tag};
 
-use super::plan::Plan;
+use super::Plan;
 use super::sink::{Item, Sink};
+use crate::PassError;
 
 /// Takes records; they go into the sink as they come, and get their zones in order.
 pub(super) struct Stream<'a> {
@@ -26,7 +28,11 @@ impl<'a> Stream<'a> {
         }
     }
 
-    pub(super) fn take(&mut self, record: &Record<'_>, sink: &mut Sink<'_>) -> Result<(), Failure> {
+    pub(super) fn take(
+        &mut self,
+        record: &Record<'_>,
+        sink: &mut Sink<impl Write>,
+    ) -> Result<(), PassError> {
         let untagged = record.untagged();
         sink.spool(&untagged)?;
         self.length += untagged.len();
@@ -49,7 +55,7 @@ impl<'a> Stream<'a> {
     }
 
     /// No more records come.
-    pub(super) fn finish(&mut self, sink: &mut Sink<'_>) -> Result<(), Failure> {
+    pub(super) fn finish(&mut self, sink: &mut Sink<impl Write>) -> Result<(), PassError> {
         self.splitter.finish();
         self.give(sink)
     }
@@ -92,7 +98,7 @@ impl<'a> Stream<'a> {
     }
 
     /// Hands on what is decided.
-    fn give(&mut self, sink: &mut Sink<'_>) -> Result<(), Failure> {
+    fn give(&mut self, sink: &mut Sink<impl Write>) -> Result<(), PassError> {
         while let Some(verdict) = self.splitter.next() {
             sink.decided(&verdict)?;
         }

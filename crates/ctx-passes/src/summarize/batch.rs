@@ -1,77 +1,77 @@
 //! Batch records: one conversation a line, each with a summary of its own.
 
-use ctx_cli::{Failure, Io};
-use ctx_transcript::{Conversation, Dialect, Line, Piece, Record, Spool, Zone, ZoneReader};
+use ctx_transcript::{
+    Conversation, Dialect, Line, Message, Object, Record, Spool, Zone, ZoneReader,
+};
 
-use super::Plan;
-use super::bad::Bad;
+use super::assembly::{Found, text};
 use super::old::OldZone;
-use super::stream::{Done, HINT, summary_text};
+use super::{NewSession, Plan};
 use crate::checks::Checks;
-use crate::tagged::cannot_spool;
+use crate::{BadLines, ErrorKind, Fate, Notes, PassError};
 
 /// Takes batch records; they wait in a spool for the end of the input.
-pub(super) struct Batch<'p> {
+pub struct Batch<'p> {
     plan: &'p Plan,
     dialect: Option<&'static dyn Dialect>,
-    name: &'p str,
-    pub(super) zones: ZoneReader,
+    zones: ZoneReader,
     spool: Spool,
     length: usize,
-    bad: Bad,
+    bad: BadLines,
 }
 
 impl<'p> Batch<'p> {
-    pub(super) fn new(
-        plan: &'p Plan,
-        dialect: Option<&'static dyn Dialect>,
-        name: &'p str,
-    ) -> Self {
+    /// Nothing seen yet.
+    pub fn new(plan: &'p Plan, dialect: Option<&'static dyn Dialect>) -> Self {
         Self {
             plan,
             dialect,
-            name,
             zones: ZoneReader::default(),
-            spool: Spool::new(std::env::temp_dir()),
+            spool: Spool::new(&plan.temp),
             length: 0,
-            bad: Bad::default(),
+            bad: BadLines::default(),
         }
     }
 
-    pub(super) fn take(&mut self, record: &Record<'_>, io: &mut Io) -> Result<(), Failure> {
+    /// What the tags said so far.
+    pub fn zones(&self) -> &ZoneReader {
+        &self.zones
+    }
+
+    /// The next record.
+    pub fn push(&mut self, record: &Record<'_>, notes: &mut Notes) -> Result<(), PassError> {
         self.zones.read(record);
-        if record.class.is_bad() {
-            if matches!(record.piece, Piece::Whole | Piece::First) {
-                self.bad.add(record, Zone::Keep, self.plan.drop_bad);
-            }
-            if self.plan.drop_bad {
-                return Ok(());
-            }
+        if record.class.is_bad() && self.plan.drop_bad {
+            self.bad.add(record, Fate::LeftOut);
+            return Ok(());
         }
+        self.bad.add(record, Fate::Kept);
         let untagged = record.untagged();
-        match self.compacted(record, &untagged, io)? {
-            Some(line) => self.push(&line),
-            None => self.push(&untagged),
+        let mut inner = Notes::new();
+        let summed_up = self.summed_up(record, &untagged, &mut inner);
+        notes.extend_within(record.line, inner);
+        match summed_up.map_err(|error| error.at(record.line))? {
+            Some(line) => self.spool(&line),
+            None => self.spool(&untagged),
         }
     }
 
-    fn push(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    fn spool(&mut self, bytes: &[u8]) -> Result<(), PassError> {
         self.length += bytes.len();
-        self.spool.push(bytes).map_err(|error| cannot_spool(&error))
+        self.spool.push(bytes).map_err(PassError::temporary)
     }
 
     /// The line with its old messages summed up; `None` when nothing in it is old.
-    fn compacted(
+    fn summed_up(
         &self,
         record: &Record<'_>,
         untagged: &[u8],
-        io: &mut Io,
-    ) -> Result<Option<Vec<u8>>, Failure> {
+        notes: &mut Notes,
+    ) -> Result<Option<Vec<u8>>, PassError> {
         let zones = record.tag().and_then(|tag| tag.zones).unwrap_or_default();
         if !zones.contains(&Zone::Old) {
             return Ok(None);
         }
-        let place = format!("{}:{}", self.name, record.line);
         // The tag shifts what stands behind it: looked at again without.
         let plain = Record::classify(Line {
             bytes: untagged,
@@ -84,20 +84,12 @@ impl<'p> Batch<'p> {
             .and_then(|object| Some((object, Conversation::of(object)?)))
             .filter(|(_, conversation)| conversation.messages.len() == zones.len())
         else {
-            return Err(
-                Failure::new("the zones of the tag are not those of the messages")
-                    .at(self.name, Some(record.line))
-                    .hint("run ctx-split --batch again"),
-            );
+            return Err(ErrorKind::OtherZones.into());
         };
         let Some(dialect) = self.dialect else {
-            return Err(
-                Failure::new("the format is not known, so nothing can be summed up")
-                    .at(self.name, Some(record.line))
-                    .hint("--dialect names it"),
-            );
+            return Err(ErrorKind::UnknownFormat("summed up").into());
         };
-        let list = self.list(dialect, &conversation, &zones, &place, io)?;
+        let list = self.list(dialect, &conversation, &zones, notes)?;
         let at = untagged.len() - object.text().len() + conversation.start;
         let mut line = untagged[..at].to_vec();
         line.extend_from_slice(list.as_bytes());
@@ -112,10 +104,9 @@ impl<'p> Batch<'p> {
         dialect: &'static dyn Dialect,
         conversation: &Conversation<'_>,
         zones: &[Zone],
-        place: &str,
-        io: &mut Io,
-    ) -> Result<String, Failure> {
-        let mut old = OldZone::new(self.plan);
+        notes: &mut Notes,
+    ) -> Result<String, PassError> {
+        let mut old = OldZone::new(self.plan, Some(dialect));
         let mut checks = Checks::new(dialect.rules());
         let mut role = None;
         for (line, (object, zone)) in (1..).zip(conversation.messages.iter().zip(zones)) {
@@ -128,7 +119,7 @@ impl<'p> Batch<'p> {
                     checks.output(line, outline);
                 }
                 if let Some(message) = dialect.message(object) {
-                    old.push_kept(line, &message);
+                    old.push_kept(found(line, &message, object));
                 }
                 continue;
             }
@@ -136,18 +127,28 @@ impl<'p> Batch<'p> {
                 role = Some(checks.summary(dialect, self.plan.role));
             }
             if let Some(message) = dialect.message(object) {
-                old.push(self.plan, dialect, object, (line, &message));
+                old.push(self.plan, dialect, object, found(line, &message, object));
             }
         }
-        checks.finish(self.plan.strict, HINT, place, io)?;
-        let text = summary_text(self.plan, &old, place, io)?.text;
+        checks.finish(self.plan.strict, notes)?;
+        old.finish_reading();
+        let text = text(self.plan, &old, notes)?.text;
         let summary = dialect.summary_record(role.unwrap_or(self.plan.role), &text);
         Ok(replaced(conversation, zones, &summary))
     }
 
-    pub(super) fn finish(self, io: &mut Io) -> Done {
-        self.bad.report(self.name, io);
-        Done::plain(self.spool, self.length)
+    /// The whole output.
+    pub fn finish(self, notes: &mut Notes) -> NewSession {
+        self.bad.report(notes);
+        NewSession::plain(self.spool, self.length)
+    }
+}
+
+fn found<'m>(line: u64, message: &'m Message<'m>, object: &'m Object<'m>) -> Found<'m> {
+    Found {
+        line,
+        message,
+        record: object.text().as_bytes(),
     }
 }
 

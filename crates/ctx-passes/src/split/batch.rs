@@ -1,11 +1,13 @@
 //! Batch records: the zones of a conversation's messages, in one tag.
 
-use ctx_cli::Failure;
+use std::io::Write;
+
 use ctx_select::split::{Facts, Splitter};
 use ctx_transcript::{Conversation, Dialect, Outline, Piece, Record, Zone};
 
-use super::plan::Plan;
+use super::Plan;
 use super::sink::Sink;
+use crate::PassError;
 
 /// Tags one record with the zones of its messages. What is no conversation
 /// passes with a tag that names none.
@@ -13,8 +15,8 @@ pub(super) fn split(
     plan: &Plan,
     dialect: Option<&'static dyn Dialect>,
     record: &Record<'_>,
-    sink: &mut Sink<'_>,
-) -> Result<(), Failure> {
+    sink: &mut Sink<impl Write>,
+) -> Result<(), PassError> {
     let untagged = record.untagged();
     let mut tag = record.tag().unwrap_or_default();
     tag.line = Some(record.line);

@@ -1,0 +1,118 @@
+//! Why a pass gives up.
+
+use std::fmt;
+use std::io;
+
+use ctx_llm::TapeError;
+use ctx_select::budget::TooSmall;
+use ctx_store::StoreError;
+use ctx_transcript::{EarlyEnd, Offence};
+
+/// Why a pass gives up, and where.
+#[derive(Debug)]
+pub struct PassError {
+    /// The lines it is about, from the outside in: a record's, and of a batch record
+    /// the message's; none when it is about the whole session.
+    pub lines: Vec<u64>,
+    /// What is wrong.
+    pub kind: ErrorKind,
+}
+
+/// What is wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum ErrorKind {
+    /// The session cannot be read.
+    #[error("cannot read: {0}")]
+    Read(io::Error),
+    /// Where the output goes to does not take it.
+    #[error("cannot write: {0}")]
+    Output(io::Error),
+    /// A temporary file cannot be used.
+    #[error("cannot use a temporary file: {0}")]
+    Temporary(io::Error),
+    /// A line is bad, and such lines are not wanted.
+    #[error("{0}")]
+    BadLine(String),
+    /// Nobody knows which records are messages.
+    #[error("the format is not known, so nothing can be {0}")]
+    UnknownFormat(&'static str),
+    /// The output would be less legal than the input.
+    #[error("the output would break a rule that the input keeps: {}", .0.why())]
+    NewOffence(Offence),
+    /// The input is not legal, and that is not wanted.
+    #[error("{}", .0.why())]
+    OldOffence(Offence),
+    /// Zones are needed, and nothing was split.
+    #[error("no record has a zone")]
+    NoZones,
+    /// The tag of a batch record does not fit its messages.
+    #[error("the zones of the tag are not those of the messages")]
+    OtherZones,
+    /// The stream is not all that its writer had to say.
+    #[error(transparent)]
+    EarlyEnd(EarlyEnd),
+    /// What has to stay is more than the budget.
+    #[error(transparent)]
+    TooSmall(TooSmall),
+    /// A recorded answer cannot be used.
+    #[error(transparent)]
+    Tape(TapeError),
+    /// No usable answer came, and nothing else may take its place.
+    #[error("{0}")]
+    NoAnswer(String),
+    /// What a model wrote failed its check, and nothing else may take its place.
+    #[error("{0}")]
+    FailedCheck(String),
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(StoreError),
+}
+
+impl PassError {
+    /// About the record in this line.
+    #[must_use]
+    pub fn at(mut self, line: u64) -> Self {
+        self.lines.insert(0, line);
+        self
+    }
+
+    /// A temporary file failed.
+    pub fn temporary(error: io::Error) -> Self {
+        ErrorKind::Temporary(error).into()
+    }
+
+    /// The output failed.
+    pub fn output(error: io::Error) -> Self {
+        ErrorKind::Output(error).into()
+    }
+}
+
+impl From<ErrorKind> for PassError {
+    fn from(kind: ErrorKind) -> Self {
+        Self {
+            lines: Vec::new(),
+            kind,
+        }
+    }
+}
+
+impl From<StoreError> for PassError {
+    fn from(error: StoreError) -> Self {
+        ErrorKind::Store(error).into()
+    }
+}
+
+impl fmt::Display for PassError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for line in &self.lines {
+            write!(f, "{line}: ")?;
+        }
+        self.kind.fmt(f)
+    }
+}
+
+impl std::error::Error for PassError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.kind)
+    }
+}

@@ -1,0 +1,27 @@
+//! Passes over a session: records in, records out, notes as data.
+//!
+//! A pass takes the records of a session one by one, decides, and gives the new session
+//! complete and checked, or an error; nothing is written before. What it has to say
+//! beside that is in [`Notes`]. Nothing here prints, reads the environment or the clock,
+//! or knows what a tool is: tools are thin shells over the passes, and a compaction is
+//! a list of them.
+
+mod bad;
+mod checks;
+mod error;
+mod in_turn;
+pub mod ledger;
+mod note;
+pub mod pins;
+mod session;
+pub mod split;
+pub mod summarize;
+mod tagged;
+
+pub use bad::{BadLines, Fate};
+pub use checks::{Checks, needs_user_first};
+pub use error::{ErrorKind, PassError};
+pub use note::{Level, Note, Notes};
+pub use pins::Pin;
+pub use session::{Invalid, Session};
+pub use tagged::TaggedWriter;

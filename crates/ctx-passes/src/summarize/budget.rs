@@ -1,0 +1,446 @@
+//! One number for the whole output: what stays and what is summed up is decided
+//! here, from the whole session.
+
+use ctx_ledger::Ledger;
+use ctx_select::budget::{Budget, Decision, Entry, Kind, LEAST_SUMMARY, TooSmall, Verdict, decide};
+use ctx_select::count::PRIMING;
+use ctx_select::share::Share;
+use ctx_select::split::{self, Keep, Reason, Splitter};
+use ctx_summary::{RECORD_HEADING, compose, needed_tokens};
+use ctx_transcript::{
+    Class, Dialect, Line, Message, Object, Outline, Part, Piece, Record, Role, Spool, Zone,
+    ZoneReader,
+};
+
+use super::assembly::{Assembly, clean, tell};
+use super::old::OldZone;
+use super::shorten::shorten;
+use super::writer::SummaryText;
+use super::{NewSession, Plan};
+use crate::ledger::LedgerReader;
+use crate::pins::Pin;
+use crate::{ErrorKind, Notes, PassError};
+
+/// The share of what the system messages leave that the latest messages may take:
+/// more of them tells less, for the same tokens, than a summary does.
+const TAIL: Share = Share::of_percent(35);
+/// With less room than so many tokens, the parts that results lose are left to their
+/// handles.
+const LEAST_OF_CUT: u64 = 60;
+
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct BudgetRequest {
+    /// Tokens of the whole output.
+    pub tokens: u64,
+    /// What stays at least.
+    pub keep: Keep,
+    /// Records that stay.
+    pub pins: Vec<Pin>,
+}
+
+/// The output, and the zones of the records it was made of.
+pub struct Shared {
+    /// The output.
+    pub session: NewSession,
+    /// A zone a record.
+    pub zones: Vec<Zone>,
+}
+
+/// A record in the spool.
+#[derive(Clone, Copy)]
+struct Item {
+    line: u64,
+    piece: Piece,
+    length: usize,
+}
+
+/// Takes a session's records; all of them wait for the decision.
+pub struct BudgetPass<'p> {
+    plan: &'p Plan,
+    request: &'p BudgetRequest,
+    dialect: Option<&'static dyn Dialect>,
+    zones: ZoneReader,
+    spool: Spool,
+    items: Vec<Item>,
+    entries: Vec<Entry>,
+    splitter: Splitter,
+    /// How many entries have their exchange.
+    grouped: usize,
+    reader: Option<LedgerReader>,
+}
+
+impl<'p> BudgetPass<'p> {
+    /// Nothing seen yet.
+    pub fn new(
+        plan: &'p Plan,
+        request: &'p BudgetRequest,
+        dialect: Option<&'static dyn Dialect>,
+    ) -> Self {
+        Self {
+            plan,
+            request,
+            dialect,
+            zones: ZoneReader::default(),
+            spool: Spool::new(&plan.temp),
+            items: Vec::new(),
+            entries: Vec::new(),
+            splitter: Splitter::new(request.keep),
+            grouped: 0,
+            reader: dialect
+                .filter(|_| plan.writer.reads_ledger())
+                .map(LedgerReader::new),
+        }
+    }
+
+    /// What the tags said so far, if there were any.
+    pub fn zones(&self) -> &ZoneReader {
+        &self.zones
+    }
+
+    /// The next record.
+    pub fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
+        self.zones.read(record);
+        let bytes = record.untagged();
+        let entry = self.entry(record, &bytes)?;
+        self.entries.push(entry);
+        self.items.push(Item {
+            line: record.line,
+            piece: record.piece,
+            length: bytes.len(),
+        });
+        self.spool.push(&bytes).map_err(PassError::temporary)?;
+        self.group();
+        Ok(())
+    }
+
+    /// What the decision needs to know of a record.
+    fn entry(&mut self, record: &Record<'_>, bytes: &[u8]) -> Result<Entry, PassError> {
+        if record.class == Class::Tail {
+            self.splitter.push(split::Facts::Tail);
+            return Ok(Entry {
+                kind: Kind::Tail,
+                ..Entry::default()
+            });
+        }
+        let Some(object) = record.whole_object() else {
+            self.splitter.push(split::Facts::Line);
+            return Ok(Entry::default());
+        };
+        let Some(dialect) = self.dialect else {
+            let error = PassError::from(ErrorKind::UnknownFormat("summed up"));
+            return Err(error.at(record.line));
+        };
+        let (Some(outline), Some(message)) = (dialect.outline(object), dialect.message(object))
+        else {
+            self.splitter.push(split::Facts::Line);
+            return Ok(Entry::default());
+        };
+        let recognizer = &self.plan.recognizer;
+        let earlier = recognizer.summary_in(dialect, object, &message);
+        let is_summary = outline.is_summary || earlier.is_some();
+        if let Some(reader) = &mut self.reader {
+            match earlier {
+                Some(text) => reader.push_earlier(&text),
+                None => reader.push(record.line, &message, bytes, Zone::Old),
+            }
+        }
+        let outline = Outline {
+            is_summary,
+            begins_turn: outline.begins_turn && !is_summary,
+            ..outline
+        };
+        let entry = self.message(&outline, &message);
+        let mut pins = self.request.pins.iter();
+        let pinned = pins.any(|pin| pin.selects(record, outline.role, || Some(message.clone())));
+        self.splitter.push(split::Facts::Message {
+            outline: &outline,
+            tokens: entry.tokens,
+            pinned,
+        });
+        Ok(entry)
+    }
+
+    fn message(&self, outline: &Outline<'_>, message: &Message<'_>) -> Entry {
+        let kind = if outline.is_summary {
+            Kind::Summary
+        } else if outline.role.is_system() {
+            Kind::System
+        } else if outline.begins_turn {
+            Kind::User
+        } else {
+            Kind::Other
+        };
+        let counter = &self.plan.counter;
+        let mut tokens = counter.frame(message);
+        let (mut results, mut arguments) = (Vec::new(), 0);
+        for part in &message.parts {
+            let of_part = counter.part(part);
+            match part {
+                Part::Result(_) => results.push(of_part.results),
+                Part::Call(call) => arguments += of_part.calls - counter.text(&call.name),
+                _ => {}
+            }
+            tokens += of_part;
+        }
+        Entry {
+            tokens: tokens.total(),
+            results,
+            arguments,
+            kind,
+            ..Entry::default()
+        }
+    }
+
+    /// Notes the exchanges that are known by now, and what floors and pins keep.
+    fn group(&mut self) {
+        while let Some(verdict) = self.splitter.next() {
+            let entry = &mut self.entries[self.grouped];
+            entry.exchange = verdict.exchange;
+            entry.pinned = matches!(
+                verdict.reason,
+                Reason::Window | Reason::Pinned | Reason::Exchange
+            );
+            self.grouped += 1;
+        }
+    }
+
+    /// The share of the latest messages: more of them where a summary would not need
+    /// all that they leave.
+    fn tail(&self, ledger: Option<&Ledger>) -> Share {
+        let is_system = |entry: &&Entry| entry.kind == Kind::System;
+        let system = self.entries.iter().filter(is_system);
+        let system: u64 = system.map(|entry| entry.tokens).sum();
+        let room = self.request.tokens.saturating_sub(system);
+        let summary = room - TAIL.of(room);
+        let needed = ledger.map_or(summary, |ledger| {
+            needed_tokens(ledger, summary, self.plan.counter.encoding().counter())
+        });
+        match (100 * needed).div_ceil(room.max(1)) {
+            percent if needed < summary => {
+                Share::of_percent(u8::try_from(100u64.saturating_sub(percent).max(1)).unwrap_or(1))
+            }
+            _ => TAIL,
+        }
+    }
+
+    /// Decides, and makes and checks the whole output before any byte of it leaves.
+    pub fn finish(mut self, notes: &mut Notes) -> Result<Shared, PassError> {
+        self.splitter.finish();
+        self.group();
+        let ledger = self.reader.take().map(LedgerReader::finish);
+        let mut budget = Budget {
+            tokens: self.request.tokens,
+            frame: PRIMING,
+            tail: TAIL,
+        };
+        // The share costs the writing of a summary, and decides nothing where all fits.
+        if !budget.holds(&self.entries) {
+            budget.tail = self.tail(ledger.as_ref());
+        }
+        let decision = decide(&self.entries, &budget).map_err(ErrorKind::TooSmall)?;
+        if decision.latest_request_is_old {
+            notes.warn(
+                &[],
+                "the latest user message is too long for the budget: the summary quotes it",
+            );
+        }
+        let mut output = Output {
+            assembly: Assembly::new(self.plan, self.dialect, OldZone::without_ledger(self.plan)),
+            ledger,
+            cut_only: self.plan.writer.reads_ledger() && cut_only(&self.entries, &decision),
+            used: PRIMING,
+        };
+        let verdicts = decision.verdicts.iter();
+        for ((item, entry), verdict) in self.items.iter().zip(&self.entries).zip(verdicts) {
+            let bytes = self.spool.pop(item.length);
+            let bytes = bytes.map_err(PassError::temporary)?;
+            output.record(&record_of(*item, &bytes), entry.tokens, *verdict)?;
+        }
+        Ok(Shared {
+            session: output.finish(budget.tokens, notes)?,
+            zones: zones(&self.entries, &decision.verdicts),
+        })
+    }
+}
+
+/// Whether no message leaves, and some stay shorter than they were.
+fn cut_only(entries: &[Entry], decision: &Decision) -> bool {
+    let is_cut = |(entry, verdict): (&Entry, &Verdict)| match verdict {
+        Verdict::Shorten { tokens, .. } => entry.results.iter().any(|result| result > tokens),
+        Verdict::Keep | Verdict::Old => false,
+    };
+    let stays = |verdict: &Verdict| *verdict != Verdict::Old;
+    decision.verdicts.iter().all(stays) && entries.iter().zip(&decision.verdicts).any(is_cut)
+}
+
+/// A line that is no message is in the zone of the record before it.
+fn zones(entries: &[Entry], verdicts: &[Verdict]) -> Vec<Zone> {
+    let mut before = Zone::System;
+    let zone = |(entry, verdict): (&Entry, &Verdict)| {
+        before = match (entry.kind, verdict) {
+            (Kind::Line, _) => before,
+            (Kind::System, _) => Zone::System,
+            (_, Verdict::Old) => Zone::Old,
+            (_, Verdict::Keep | Verdict::Shorten { .. }) => Zone::Keep,
+        };
+        before
+    };
+    entries.iter().zip(verdicts).map(zone).collect()
+}
+
+/// The output within a budget: what stays, and the summary in what that leaves.
+struct Output<'p> {
+    assembly: Assembly<'p>,
+    ledger: Option<Ledger>,
+    /// No message leaves: a summary tells what results lose, before the first message
+    /// and if there is room.
+    cut_only: bool,
+    /// Tokens of what stays.
+    used: u64,
+}
+
+impl Output<'_> {
+    /// The next record, its tokens, and what was decided about it.
+    fn record(
+        &mut self,
+        record: &Record<'_>,
+        tokens: u64,
+        verdict: Verdict,
+    ) -> Result<(), PassError> {
+        let is_old = verdict == Verdict::Old;
+        let assembly = &mut self.assembly;
+        let outline = record.outline(assembly.dialect);
+        if assembly.input(record, outline.as_ref(), is_old) {
+            return Ok(());
+        }
+        if is_old {
+            assembly.leave(record, record.bytes);
+            return Ok(());
+        }
+        let outline = outline.as_ref();
+        if self.cut_only && outline.is_some_and(|outline| !outline.role.is_system()) {
+            assembly.place_summary(record);
+        }
+        let short = match (verdict, assembly.dialect) {
+            (Verdict::Shorten { tokens, arguments }, Some(dialect)) => {
+                shorten(record, dialect, &assembly.plan.counter, tokens, arguments)
+            }
+            _ => None,
+        };
+        let Some(short) = short else {
+            self.count(record);
+            return self.assembly.stay(record.line, outline, record.bytes);
+        };
+        let before = self.used;
+        self.count(&record_again(record, &short));
+        let freed = tokens.saturating_sub(self.used - before);
+        self.assembly.old.shortened += freed;
+        self.assembly.stay(record.line, outline, &short)
+    }
+
+    /// A record stays: its tokens, and what it tells.
+    fn count(&mut self, record: &Record<'_>) {
+        let dialect = self.assembly.dialect;
+        let object = record.whole_object();
+        if let Some(message) = object.and_then(|object| dialect?.message(object)) {
+            self.used += self.assembly.plan.counter.message(&message).total();
+            if let Some(ledger) = &mut self.ledger {
+                ledger.stays(&message);
+            }
+        }
+    }
+
+    /// Writes the summary and checks the whole output.
+    fn finish(mut self, budget: u64, notes: &mut Notes) -> Result<NewSession, PassError> {
+        let place = self.assembly.check(notes)?;
+        let (Some(place), Some(dialect)) = (place, self.assembly.dialect) else {
+            return Ok(self.assembly.without_summary());
+        };
+        self.assembly.old.ledger = self.ledger.take();
+        let least = self.used + self.frame(dialect, place.role) + LEAST_OF_CUT;
+        if self.cut_only && least > budget {
+            return Ok(self.assembly.without_summary());
+        }
+        let (text, record) = self.summary(dialect, place.role, budget, notes)?;
+        if self.cut_only && text.text.trim() == RECORD_HEADING {
+            return Ok(self.assembly.without_summary());
+        }
+        Ok(self
+            .assembly
+            .with_summary(text, record.into_bytes(), &place))
+    }
+
+    /// Tokens of a summary without words.
+    fn frame(&self, dialect: &dyn Dialect, role: Role) -> u64 {
+        self.tokens_of(dialect, &dialect.summary_record(role, &self.around()))
+    }
+
+    fn tokens_of(&self, dialect: &dyn Dialect, record: &str) -> u64 {
+        let object = Object::parse(record).ok();
+        let message = object.as_ref().and_then(|object| dialect.message(object));
+        let counter = &self.assembly.plan.counter;
+        message.map_or(0, |message| counter.message(&message).total())
+    }
+
+    /// The summary's text and record; what stays and it are within the budget.
+    fn summary(
+        &self,
+        dialect: &dyn Dialect,
+        role: Role,
+        budget: u64,
+        notes: &mut Notes,
+    ) -> Result<(SummaryText, String), PassError> {
+        let (plan, old) = (self.assembly.plan, &self.assembly.old);
+        let frame = self.frame(dialect, role);
+        let mut room = budget.saturating_sub(self.used + frame);
+        let mut text = clean(plan, plan.writer.write(old, Some(room), notes)?);
+        loop {
+            let record = dialect.summary_record(role, &text.text);
+            let over = (self.used + self.tokens_of(dialect, &record)).saturating_sub(budget);
+            if over == 0 {
+                tell(plan, old, &text, notes);
+                return Ok((text, record));
+            }
+            if room == 0 {
+                return Err(ErrorKind::TooSmall(TooSmall {
+                    needed: self.used + frame + LEAST_SUMMARY,
+                    budget,
+                })
+                .into());
+            }
+            // A few tokens too many, or no text is short enough: no model is asked
+            // again for that.
+            room = room.saturating_sub(over);
+            text = clean(plan, plan.writer.by_code(old, Some(room)));
+        }
+    }
+
+    /// What stands around the shortest summary, the extractive one, which says itself
+    /// that it is a record.
+    fn around(&self) -> String {
+        let header = self.assembly.plan.header.as_deref();
+        let summary = compose(header, &format!("{RECORD_HEADING}\n"));
+        summary.replace(RECORD_HEADING, "").trim_end().to_owned()
+    }
+}
+
+/// A record of the spool, as it was.
+fn record_of(item: Item, bytes: &[u8]) -> Record<'_> {
+    Record::classify(Line {
+        bytes,
+        number: item.line,
+        offset: 0,
+        piece: item.piece,
+    })
+}
+
+/// The record with other bytes.
+fn record_again<'a>(record: &Record<'_>, bytes: &'a [u8]) -> Record<'a> {
+    Record::classify(Line {
+        bytes,
+        number: record.line,
+        offset: record.offset,
+        piece: record.piece,
+    })
+}

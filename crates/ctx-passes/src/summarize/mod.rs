@@ -1,0 +1,78 @@
+//! The old zone of a session becomes one message.
+
+mod assembly;
+mod batch;
+mod budget;
+mod model;
+mod old;
+mod shorten;
+mod writer;
+mod zones;
+
+use std::path::PathBuf;
+
+use ctx_select::count::MessageCounter;
+use ctx_summary::Recognizer;
+use ctx_transcript::Role;
+
+pub use assembly::NewSession;
+pub use batch::Batch;
+pub use budget::{BudgetPass, BudgetRequest, Shared};
+pub use model::{Model, ModelSource};
+pub use writer::Writer;
+pub use zones::ZonePass;
+
+/// How a session is summed up.
+pub struct Plan {
+    /// Knows the summaries of earlier compactions.
+    pub recognizer: Recognizer,
+    /// What the message begins with.
+    pub header: Option<String>,
+    /// Whose message it is, where the dialect allows it.
+    pub role: Role,
+    /// Counts tokens.
+    pub counter: MessageCounter,
+    /// Whether an input that breaks a rule of its dialect is refused.
+    pub strict: bool,
+    /// Whether bad lines outside the old zone are left out.
+    pub drop_bad: bool,
+    /// When it is told how long the summary is beside what it replaces.
+    pub tell_sizes: TellSizes,
+    /// Writes the summary.
+    pub writer: Writer,
+    /// Where temporary files lie.
+    pub temp: PathBuf,
+}
+
+/// When it is told how long a summary is beside what it replaces: counting takes time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TellSizes {
+    /// Not at all.
+    Never,
+    /// When the summary is no shorter.
+    WhenLonger,
+    /// In any case.
+    Always,
+}
+
+/// A summary that stands in a session now.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// How many messages left.
+    pub messages: u64,
+    /// How many of them were summaries already.
+    pub earlier: u64,
+    /// The text in their place.
+    pub text: String,
+    /// What a model wrote failed its check twice; the text is written by code.
+    pub failed_check: bool,
+    /// How much of a model's answer had to be mended.
+    pub mends: usize,
+}
+
+impl Summary {
+    /// Whether nothing new was summed up.
+    pub fn is_only_earlier(&self) -> bool {
+        self.messages == self.earlier
+    }
+}

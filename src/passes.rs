@@ -1,0 +1,82 @@
+//! What passes say and why they give up, as the user sees it.
+
+use ctx_cli::{Failure, Io};
+use ctx_llm::TapeError;
+use ctx_passes::{ErrorKind, Level, Notes, PassError};
+
+use crate::output;
+use crate::store;
+
+/// Says the notes of a session.
+pub fn tell(mut notes: Notes, name: &str, io: &mut Io) {
+    for note in notes.take() {
+        let text = format_args!("{}: {}", within(name, &note.lines), note.text);
+        match note.level {
+            Level::Warning => io.warn(text),
+            Level::Info => io.note(text),
+            Level::Detail => io.detail(text),
+        }
+    }
+}
+
+/// Why a pass over a session gave up.
+pub fn failure(error: PassError, name: &str) -> Failure {
+    let hint = hint(&error.kind);
+    let failure = match error.kind {
+        ErrorKind::Output(error) => return output::failure(error),
+        ErrorKind::Temporary(_) => Failure::new(&error.kind),
+        ErrorKind::Store(error) => return store::failure(error),
+        kind => {
+            let (name, line) = place(name, &error.lines);
+            Failure::new(kind).at(name, line)
+        }
+    };
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+/// The last line, and the name with those before it.
+fn place(name: &str, lines: &[u64]) -> (String, Option<u64>) {
+    match lines.split_last() {
+        None => (name.to_owned(), None),
+        Some((last, outer)) => (within(name, outer), Some(*last)),
+    }
+}
+
+fn within(name: &str, lines: &[u64]) -> String {
+    let lines = lines.iter().map(|line| format!(":{line}"));
+    name.to_owned() + &lines.collect::<Vec<_>>().concat()
+}
+
+/// What to do.
+fn hint(kind: &ErrorKind) -> Option<&'static str> {
+    Some(match kind {
+        ErrorKind::Temporary(_) => "TMPDIR names the folder for it",
+        ErrorKind::BadLine(_) => {
+            "--invalid keep carries such lines along, --invalid drop leaves them out"
+        }
+        ErrorKind::UnknownFormat(_) => "--dialect names it",
+        ErrorKind::NewOffence(_) => {
+            "ctx-split keeps calls and results together; were its zones changed?"
+        }
+        ErrorKind::OldOffence(_) => "--strict refuses such input",
+        ErrorKind::NoZones => "ctx-split decides what is old: ctx-split FILE | ctx-summarize",
+        ErrorKind::OtherZones => "run ctx-split --batch again",
+        ErrorKind::EarlyEnd(_) => {
+            "is the stage before this one all right? --partial takes what came"
+        }
+        ErrorKind::TooSmall(_) => "raise --budget, or keep and pin less",
+        ErrorKind::Tape(TapeError::Missing(_)) => {
+            "session, flags, model and template must be those of the recording"
+        }
+        ErrorKind::Tape(TapeError::Damaged(_)) => "record it again",
+        ErrorKind::NoAnswer(_) => "--on-failure extractive takes a summary that needs no model",
+        ErrorKind::Read(_)
+        | ErrorKind::Output(_)
+        | ErrorKind::FailedCheck(_)
+        | ErrorKind::Tape(TapeError::Io(..))
+        | ErrorKind::Store(_) => return None,
+    })
+}
