@@ -1,6 +1,6 @@
 //! The output holds no offence that the input did not hold.
 
-use ctx_transcript::{Dialect, Offence, Outline, Role, Rule, Rules, Validator};
+use ctx_transcript::{Dialect, Offence, Outline, Role, Rules, Validator};
 
 use crate::{ErrorKind, Notes, PassError};
 
@@ -38,7 +38,7 @@ impl Checks {
     /// The summary goes out; returns the role it may have there.
     pub fn summary(&mut self, dialect: &dyn Dialect, wanted: Role) -> Role {
         let mut role = dialect.summary_role(wanted);
-        if !self.begun && !may_begin(self.rules, role) {
+        if !self.begun && !self.rules.may_begin_with(role) {
             role = Role::User;
         }
         self.output(0, &said_by(role));
@@ -70,21 +70,6 @@ impl Checks {
         );
         Ok(())
     }
-}
-
-/// Whether a session must begin with the user's message.
-pub fn needs_user_first(rules: Rules) -> bool {
-    !may_begin(rules, Role::Assistant)
-}
-
-/// Whether a session may begin with a message of that role.
-fn may_begin(rules: Rules, role: Role) -> bool {
-    let mut validator = Validator::new(rules);
-    validator.push(0, &said_by(role));
-    let offences = validator.finish();
-    offences
-        .iter()
-        .all(|offence| offence.rule != Rule::UserFirst)
 }
 
 fn said_by(role: Role) -> Outline<'static> {

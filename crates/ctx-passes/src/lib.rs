@@ -19,7 +19,7 @@ pub mod summarize;
 mod tagged;
 
 pub use bad::{BadLines, Fate};
-pub use checks::{Checks, needs_user_first};
+pub use checks::Checks;
 pub use error::{ErrorKind, PassError};
 pub use note::{Level, Note, Notes};
 pub use pins::Pin;

@@ -93,9 +93,10 @@ pub struct Outline<'a> {
     /// Whether a turn begins here: a user message that is more than tool
     /// results, and not a summary that we wrote.
     pub begins_turn: bool,
-    /// Ids of the calls made; empty where the format has no id.
+    /// Ids of the calls made that wait for a result in another record; an id is
+    /// empty where the format has none.
     pub calls: Vec<Cow<'a, str>>,
-    /// Ids of the calls answered.
+    /// Ids of the calls of other records that are answered here.
     pub results: Vec<Cow<'a, str>>,
     /// Whether something stands before a result that the API wants first.
     pub results_late: bool,

@@ -4,44 +4,9 @@
 //! leaves a call unanswered). A tool that removes or changes records compares
 //! the offences of what it writes with those of what it read, and adds none.
 
-use std::borrow::Cow;
-
-use crate::{Dialect, Outline, Role};
-
-/// What an API demands of a sequence of messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rules {
-    /// Results are messages of their own behind the reply; else they are the
-    /// first blocks of the next user message, and adjacent messages of one role
-    /// are one message.
-    results_are_messages: bool,
-    /// The first message, system ones aside, is the user's.
-    user_first: bool,
-}
-
-impl Rules {
-    /// OpenAI chat: each call of a reply is answered by a tool message before
-    /// the next message of another kind.
-    pub const RESULTS_FOLLOW_AS_MESSAGES: Self = Self {
-        results_are_messages: true,
-        user_first: false,
-    };
-
-    /// Anthropic: each `tool_use` of a reply is answered in the next user
-    /// message, by blocks that come before any other.
-    pub const RESULTS_BEGIN_NEXT_USER_MESSAGE: Self = Self {
-        results_are_messages: false,
-        user_first: true,
-    };
-
-    pub(crate) fn results_are_messages(self) -> bool {
-        self.results_are_messages
-    }
-
-    pub(crate) fn user_first(self) -> bool {
-        self.user_first
-    }
-}
+use crate::pairs::{Pairs, Waiting};
+use crate::rules::{PairBy, Rules};
+use crate::{Dialect, Outline};
 
 /// Which demand is not met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -109,18 +74,10 @@ pub fn offences<'a>(
 /// [`offences`] for messages that come one at a time.
 pub struct Validator {
     rules: Rules,
-    calls: Vec<OpenCall>,
-    /// Whether results may still come for `calls`.
-    results_may_come: bool,
+    /// Calls are known by the lines of their messages.
+    pairs: Pairs<u64>,
     begun: bool,
-    last_role: Option<Role>,
     offences: Vec<Offence>,
-}
-
-struct OpenCall {
-    id: String,
-    line: u64,
-    answered: bool,
 }
 
 impl Validator {
@@ -128,116 +85,53 @@ impl Validator {
     pub fn new(rules: Rules) -> Self {
         Self {
             rules,
-            calls: Vec::new(),
-            results_may_come: false,
+            pairs: Pairs::new(rules),
             begun: false,
-            last_role: None,
             offences: Vec::new(),
         }
     }
 
     /// The next message of the sequence, from `line` of the source.
     pub fn push(&mut self, line: u64, outline: &Outline<'_>) {
-        if !self.rules.results_are_messages && outline.role.is_system() {
-            return;
-        }
         if !self.begun && !outline.role.is_system() {
             self.begun = true;
-            if self.rules.user_first && outline.role != Role::User {
+            if !self.rules.may_begin_with(outline.role) {
                 self.add(line, Rule::UserFirst, "");
             }
         }
-        if self.rules.results_are_messages {
-            self.push_as_messages(line, outline);
-        } else {
-            self.push_as_blocks(line, outline);
+        let step = self.pairs.push(outline, |_| line);
+        self.offences.extend(step.unanswered.iter().map(unanswered));
+        for (id, call) in outline.results.iter().zip(step.answers) {
+            if call.is_none() {
+                self.add(line, Rule::OrphanResult, id);
+            }
         }
-        self.last_role = Some(outline.role);
+        if self.rules.pair_by == PairBy::Id {
+            for (place, id) in outline.calls.iter().enumerate() {
+                if outline.calls[..place].contains(id) {
+                    self.add(line, Rule::RepeatedCallId, id);
+                }
+            }
+        }
     }
 
     /// The offences of the whole sequence, by line. Calls that were not answered
     /// before the end are among them.
-    pub fn finish(mut self) -> Vec<Offence> {
-        self.close();
-        self.offences.sort();
-        self.offences
+    pub fn finish(self) -> Vec<Offence> {
+        let (mut offences, open) = self.finish_with_open();
+        offences.extend(open);
+        offences.sort();
+        offences
     }
 
     /// As [`Self::finish`], with the calls apart that wait at the end for results
     /// that may still come: the last exchange of a session whose agent runs.
     pub fn finish_with_open(mut self) -> (Vec<Offence>, Vec<Offence>) {
-        let mut open = Vec::new();
-        if self.results_may_come {
-            let waiting = std::mem::take(&mut self.calls).into_iter();
-            open.extend(waiting.filter(|call| !call.answered).map(|call| Offence {
-                line: call.line,
-                rule: Rule::UnansweredCall,
-                id: call.id,
-            }));
-        }
-        (self.finish(), open)
-    }
-
-    fn push_as_messages(&mut self, line: u64, outline: &Outline<'_>) {
-        if outline.results.is_empty() {
-            self.close();
-        } else {
-            self.answer(line, &outline.results);
-        }
-        self.open(line, &outline.calls);
-    }
-
-    fn push_as_blocks(&mut self, line: u64, outline: &Outline<'_>) {
-        if outline.role == Role::Assistant {
-            // Adjacent replies are one: their calls wait together.
-            if self.last_role != Some(Role::Assistant) {
-                self.close();
-            }
-            self.open(line, &outline.calls);
-            return;
-        }
-        if self.last_role != Some(Role::User) {
-            self.results_may_come = true;
-        }
-        // Results behind other content of the same (merged) message answer nothing.
-        self.results_may_come &= !outline.results_late;
-        self.answer(line, &outline.results);
-        self.results_may_come &= !outline.has_content;
-    }
-
-    fn open(&mut self, line: u64, calls: &[Cow<'_, str>]) {
-        let before = self.calls.len();
-        for id in calls {
-            if self.calls[before..].iter().any(|call| call.id == *id) {
-                self.add(line, Rule::RepeatedCallId, id);
-            }
-            self.calls.push(OpenCall {
-                id: id.clone().into_owned(),
-                line,
-                answered: false,
-            });
-        }
-        self.results_may_come = true;
-    }
-
-    fn answer(&mut self, line: u64, results: &[Cow<'_, str>]) {
-        for id in results {
-            // The nearest earlier call: ids may repeat.
-            let mut calls = self.calls.iter_mut().rev();
-            let waiting = calls.find(|call| !call.answered && call.id == *id);
-            match waiting.filter(|_| self.results_may_come) {
-                Some(call) => call.answered = true,
-                None => self.add(line, Rule::OrphanResult, id),
-            }
-        }
-    }
-
-    fn close(&mut self) {
-        for call in std::mem::take(&mut self.calls) {
-            if !call.answered {
-                self.add(call.line, Rule::UnansweredCall, &call.id);
-            }
-        }
+        let end = self.pairs.finish();
+        let left = end.unanswered.iter().map(unanswered);
+        self.offences.extend(left);
+        self.offences.sort();
+        (self.offences, end.open.iter().map(unanswered).collect())
     }
 
     fn add(&mut self, line: u64, rule: Rule, id: &str) {
@@ -246,6 +140,14 @@ impl Validator {
             rule,
             id: id.to_owned(),
         });
+    }
+}
+
+fn unanswered(waiting: &Waiting<u64>) -> Offence {
+    Offence {
+        line: waiting.call,
+        rule: Rule::UnansweredCall,
+        id: waiting.id.clone(),
     }
 }
 

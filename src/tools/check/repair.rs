@@ -43,9 +43,15 @@ pub(super) fn run(args: &Args, inputs: &Inputs, io: &mut Io) -> Outcome {
         // Nothing that could be wrong with it.
         return write(args, &records.concat(), io);
     };
+    let Some(mend) = dialect.mend() else {
+        let what = format!("sessions of {} cannot be mended", dialect.name());
+        return Err(Failure::new(what)
+            .at(&name, None)
+            .hint("their agent mends them itself as it loads them"));
+    };
     let mut mended = Vec::with_capacity(records.iter().map(Vec::len).sum());
     for at in 0..records.len() {
-        mended.extend(repair.mended(&records, at, dialect.rules()));
+        mended.extend(repair.mended(&records, at, mend));
     }
     drop(records);
     check(&mended, dialect, args.strict, &name)?;

@@ -11,7 +11,6 @@ use super::Args;
 use super::ttl::Cache;
 use crate::counting::Counting;
 use ctx_passes::Pin;
-use ctx_passes::needs_user_first;
 
 /// What the flags mean.
 pub(crate) struct Plan {
@@ -38,7 +37,7 @@ impl Args {
                 allow: self.allow_tool.clone(),
                 deny: self.deny_tool.clone(),
             },
-            user_first: dialect.is_some_and(|dialect| needs_user_first(dialect.rules())),
+            user_first: dialect.is_some_and(|dialect| dialect.rules().user_first),
         };
         if !policy.does_anything() {
             return Err(Failure::new("no rule is asked for")
@@ -118,7 +117,7 @@ impl Plan {
                 allow: globs(&prune.allow),
                 deny: globs(&prune.deny),
             },
-            user_first: needs_user_first(dialect.rules()),
+            user_first: dialect.rules().user_first,
         };
         policy.does_anything().then(|| Self {
             policy,

@@ -132,12 +132,17 @@ impl<'p> Pruner<'p> {
             self.facts.push(Fact::Other);
             return;
         };
+        let has_calls = !calls.is_empty() || !outline.calls.is_empty();
+        // Before the results: in some formats a record answers its own calls.
+        for CallFacts { id, tool, file } in calls {
+            self.calls.insert(id, Called { tool, file, fixed });
+        }
         let said = Said {
             role: outline.role,
             begins_turn: outline.begins_turn,
             is_summary: outline.is_summary,
             fixed,
-            calls: !calls.is_empty() || !outline.calls.is_empty(),
+            calls: has_calls,
             reasoning,
             empty,
             answers: results
@@ -146,9 +151,6 @@ impl<'p> Pruner<'p> {
                 .collect(),
         };
         self.facts.push(Fact::Message(said));
-        for CallFacts { id, tool, file } in calls {
-            self.calls.insert(id, Called { tool, file, fixed });
-        }
     }
 
     /// All verdicts, in the order of the records.

@@ -1,7 +1,10 @@
 use ctx_tokens::Encoding;
-use ctx_transcript::{Dialect, Object, dialect};
+use ctx_transcript::{Call, Dialect, Object, Outline, dialect};
 
-use super::{Facts, Policy, Pruner, Rule, Trim, Verdict};
+use super::{
+    CallFacts, Facts, Policy, Pruner, Reasoning, ResultFacts, Rule, TextFacts, ToolFilter, Trim,
+    Verdict,
+};
 use crate::count::MessageCounter;
 
 /// A session of chat messages, made line by line.
@@ -452,6 +455,48 @@ fn the_window_keeps_system_messages_summaries_and_whole_exchanges() {
     assert_eq!(kept(3), "s,before,,3,4");
     assert_eq!(kept(4), "s,before,2,,3,4");
     assert_eq!(kept(99), "s,before,1,2,,3,4");
+}
+
+#[test]
+fn a_result_may_be_in_the_record_of_its_call() {
+    let policy = Policy {
+        trim: Some(Trim::default()),
+        tools: ToolFilter {
+            deny: vec!["read".parse().expect("a pattern")],
+            ..ToolFilter::default()
+        },
+        ..Policy::default()
+    };
+    let outline = Outline::of_line();
+    let mut pruner = Pruner::new(&policy);
+    for tool in ["read", "ls"] {
+        let call = Call {
+            id: Some("c".into()),
+            name: tool.into(),
+            arguments: "{}".into(),
+            slot: None,
+        };
+        let text = Some(TextFacts {
+            hash: None,
+            bytes: 9_000,
+            taken_out: false,
+            failed: false,
+        });
+        pruner.push(Facts::Message {
+            outline: &outline,
+            calls: vec![CallFacts::of(&call)],
+            results: vec![ResultFacts {
+                id: "c".to_owned(),
+                tool: None,
+                text,
+            }],
+            reasoning: Reasoning::No,
+            empty: false,
+            fixed: false,
+        });
+    }
+    let verdicts = pruner.finish();
+    assert!(matches!(verdicts[..], [Verdict::Keep, Verdict::Change(_)]));
 }
 
 #[test]

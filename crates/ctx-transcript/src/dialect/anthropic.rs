@@ -1,12 +1,17 @@
 //! Anthropic messages, one a record. Shapes: the content blocks of the Messages
 //! API reference.
 
+mod mend;
+
 use std::borrow::Cow;
 use std::ops::Range;
 
 use super::{Dialect, SUMMARY_LINE, Sniff, role_of};
-use crate::validity::Rules;
-use crate::{Call, Media, Message, Object, Outline, Part, Role, Slot, ToolResult, cut, json};
+use crate::repair::Mend;
+use crate::rules::{PairBy, Results};
+use crate::{
+    Call, Media, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, cut, json,
+};
 
 /// The dialect `anthropic`.
 pub struct Anthropic;
@@ -79,7 +84,17 @@ impl Dialect for Anthropic {
     }
 
     fn rules(&self) -> Rules {
-        Rules::RESULTS_BEGIN_NEXT_USER_MESSAGE
+        Rules {
+            results: Results::NextUserMessage,
+            pair_by: PairBy::Id,
+            merges_roles: true,
+            system_apart: true,
+            user_first: true,
+        }
+    }
+
+    fn mend(&self) -> Option<&dyn Mend> {
+        Some(self)
     }
 
     fn summary_role(&self, wanted: Role) -> Role {

@@ -1,12 +1,17 @@
 //! OpenAI chat messages, one a record. Shapes: the message parameters of the
 //! Chat Completions API reference.
 
+mod mend;
+
 use std::borrow::Cow;
 use std::ops::Range;
 
 use super::{Dialect, Sniff, role_of};
-use crate::validity::Rules;
-use crate::{Call, Media, Message, Object, Outline, Part, Role, Slot, ToolResult, cut, json};
+use crate::repair::Mend;
+use crate::rules::{PairBy, Results};
+use crate::{
+    Call, Media, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, cut, json,
+};
 
 /// The dialect `chat`.
 pub struct Chat;
@@ -53,7 +58,8 @@ impl Dialect for Chat {
             calls: Vec::new(),
             results: Vec::new(),
             results_late: false,
-            has_content: true,
+            // A tool's message is its result and nothing else.
+            has_content: !matches!(role, Role::Tool | Role::Function),
             is_summary: is_summary(object),
         };
         outline.begins_turn = role == Role::User && !outline.is_summary;
@@ -110,7 +116,17 @@ impl Dialect for Chat {
     }
 
     fn rules(&self) -> Rules {
-        Rules::RESULTS_FOLLOW_AS_MESSAGES
+        Rules {
+            results: Results::BehindReply,
+            pair_by: PairBy::Id,
+            merges_roles: false,
+            system_apart: false,
+            user_first: false,
+        }
+    }
+
+    fn mend(&self) -> Option<&dyn Mend> {
+        Some(self)
     }
 
     fn summary_role(&self, wanted: Role) -> Role {

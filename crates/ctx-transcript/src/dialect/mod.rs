@@ -9,8 +9,8 @@ pub use chat::Chat;
 
 use std::borrow::Cow;
 
-use crate::validity::Rules;
-use crate::{Message, Object, Outline, Role};
+use crate::repair::Mend;
+use crate::{Edits, Message, Object, Outline, Role, Rules, Slot, json};
 
 /// How sure a dialect is that a record is one of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,6 +40,12 @@ pub trait Dialect: Sync {
 
     /// What the format's API demands of a sequence of messages.
     fn rules(&self) -> Rules;
+
+    /// How its records are mended; `None` where the agent mends its own files as it
+    /// loads them, and nothing else can write their records.
+    fn mend(&self) -> Option<&dyn Mend> {
+        None
+    }
 
     /// The role that a summary gets when `wanted` is asked for: another one
     /// where the format has no such message.
@@ -97,6 +103,18 @@ pub(crate) const SUMMARY_LINE: &str = "[ctx_summary] Summary of earlier messages
 /// another of the message's members.
 fn role_of(object: &Object<'_>) -> Option<Role> {
     object.text_of("role").map(|word| Role::from_word(&word))
+}
+
+/// The text of `object` with the string `to` as the value of `key`, where it has
+/// another one there.
+fn with_text(object: &Object<'_>, key: &str, to: &str) -> String {
+    let mut edits = Edits::new();
+    if let Some(raw) = object.get(key)
+        && json::text(raw).is_some_and(|text| text != to)
+    {
+        edits.put(&Slot::text(object, raw), to);
+    }
+    edits.of_object(object)
 }
 
 #[cfg(test)]

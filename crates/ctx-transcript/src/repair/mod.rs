@@ -6,11 +6,13 @@
 //! moved to its call, and only one that answers nothing goes. A call that has no
 //! result anywhere is answered by one that says so.
 
+mod mend;
 mod plan;
 mod write;
 
 use std::collections::BTreeMap;
 
+pub use mend::{Answer, Change, Found, Mend};
 pub use plan::Planner;
 
 /// What a result says that stands for a missing one.
@@ -108,28 +110,29 @@ struct Edit {
     begin: bool,
     /// It goes.
     drop: bool,
-    /// Results that go, by their place among the results of the record.
-    without: Vec<usize>,
-    results_first: bool,
-    /// New ids of calls and of results, by their place.
-    rename_calls: BTreeMap<usize, String>,
-    rename_results: BTreeMap<usize, String>,
+    change: Change,
     /// Results that come into it, before its own.
-    into: Vec<Answer>,
+    into: Vec<PlannedAnswer>,
     /// Results that come behind it, as records of their own.
-    behind: Vec<Answer>,
+    behind: Vec<PlannedAnswer>,
 }
 
-/// A result that comes to a call.
+/// An [`Answer`] of which only the numbers of the records are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Answer {
+struct PlannedAnswer {
     /// The call's id.
     id: String,
     /// The record of the call.
     call: usize,
-    /// The record of the result, and its place among the results there; `None`
-    /// for a missing one.
-    from: Option<(usize, usize)>,
+    /// Where the result stands; `None` for a missing one.
+    found: Option<ResultAt>,
+}
+
+/// Where a result stands: its record, and its place among the results there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ResultAt {
+    record: usize,
+    place: usize,
 }
 
 impl Repair {

@@ -2,20 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use super::{Action, Answer, Edit, Repair, What};
-use crate::{Outline, Role, Rules};
+use super::{Action, Edit, PlannedAnswer, Repair, ResultAt, What};
+use crate::pairs::{Pairs, Waiting};
+use crate::rules::{Results, Rules};
+use crate::{Outline, Role};
 
-/// Sees the messages of a session and decides how to mend it. It reads them as
-/// [`crate::Validator`] does.
+/// Sees the messages of a session and decides how to mend it. It pairs calls and
+/// results as [`crate::Validator`] does.
 pub struct Planner {
     rules: Rules,
-    /// The exchange that goes on, and its calls.
-    exchange: Exchange,
+    /// Calls are known by their place in `calls`.
+    pairs: Pairs<usize>,
+    /// All calls of the session.
     calls: Vec<Call>,
-    /// Calls of exchanges that are over, and that got no result there.
-    unanswered: Vec<(Exchange, Call)>,
-    results_may_come: bool,
-    last_role: Option<Role>,
+    /// How many of them are of exchanges that are over.
+    over: usize,
+    /// Those of them that got no result there.
+    left: Vec<Left>,
+    /// The exchange that goes on.
+    exchange: Exchange,
     /// Messages that are not system ones: record, line, role.
     messages: Vec<(usize, u64, Role)>,
     /// Records of which results are taken: how many they have, and whether
@@ -33,16 +38,22 @@ struct Exchange {
     user: Option<usize>,
 }
 
+/// A call whose exchange is over.
+struct Left {
+    call: usize,
+    exchange: Exchange,
+}
+
 struct Call {
     id: String,
     /// As the record has it: the same unless renamed.
     was: String,
     record: usize,
     line: u64,
-    /// Answered where it should be.
+    /// Its result stands where it should.
     answered: bool,
     /// Where its result was found instead.
-    found: Option<(usize, usize)>,
+    found: Option<ResultAt>,
 }
 
 impl Call {
@@ -56,11 +67,12 @@ impl Planner {
     pub fn new(rules: Rules) -> Self {
         Self {
             rules,
-            exchange: Exchange::default(),
+            // Results that stand too late in their message are put first.
+            pairs: Pairs::with_late_results(rules),
             calls: Vec::new(),
-            unanswered: Vec::new(),
-            results_may_come: false,
-            last_role: None,
+            over: 0,
+            left: Vec::new(),
+            exchange: Exchange::default(),
             messages: Vec::new(),
             emptied: BTreeMap::new(),
             repair: Repair::default(),
@@ -69,46 +81,45 @@ impl Planner {
 
     /// The next message: its number among all records, its line, its outline.
     pub fn push(&mut self, record: usize, line: u64, outline: &Outline<'_>) {
-        let as_messages = self.rules.results_are_messages();
-        let is_system = outline.role.is_system();
-        if is_system && !as_messages {
-            return;
-        }
-        if !is_system {
+        if !outline.role.is_system() {
             self.messages.push((record, line, outline.role));
         }
-        if as_messages {
-            if outline.results.is_empty() {
-                self.close();
-                self.exchange.last = record;
-            }
-            self.answer(record, line, outline);
-            self.open(record, line, outline);
-        } else if outline.role == Role::Assistant {
-            if self.last_role != Some(Role::Assistant) {
-                self.close();
-            }
-            self.exchange.last = record;
-            self.open(record, line, outline);
-        } else {
-            self.blocks(record, line, outline);
+        let first = self.calls.len();
+        let step = self.pairs.push(outline, |place| first + place);
+        if step.ends_exchange {
+            self.end_exchange(step.unanswered);
+            self.over = first;
         }
-        self.last_role = Some(outline.role);
-    }
-
-    fn blocks(&mut self, record: usize, line: u64, outline: &Outline<'_>) {
-        if self.last_role != Some(Role::User) {
-            self.results_may_come = true;
+        if step.ends_exchange || outline.role == Role::Assistant {
+            self.exchange.last = record;
         }
         if outline.role == Role::User {
             self.exchange.user.get_or_insert(record);
         }
-        let in_place = self.answer(record, line, outline);
-        if outline.results_late && in_place {
-            self.edit(record).results_first = true;
+        let is_answer = step.answers.iter().any(Option::is_some);
+        for (place, call) in step.answers.into_iter().enumerate() {
+            match call {
+                Some(call) => self.answered(call, ResultAt { record, place }),
+                None => self.misplaced(ResultAt { record, place }, line, outline),
+            }
+        }
+        if outline.results_late && is_answer {
+            self.edit(record).change.results_first = true;
             self.act(line, "", What::ResultsFirst);
         }
-        self.results_may_come &= !outline.has_content;
+        self.open(record, line, outline);
+    }
+
+    fn end_exchange(&mut self, unanswered: Vec<Waiting<usize>>) {
+        let exchange = std::mem::take(&mut self.exchange);
+        self.leave(unanswered, |_| exchange);
+    }
+
+    fn leave(&mut self, unanswered: Vec<Waiting<usize>>, exchange: impl Fn(&Call) -> Exchange) {
+        for Waiting { call, .. } in unanswered {
+            let exchange = exchange(&self.calls[call]);
+            self.left.push(Left { call, exchange });
+        }
     }
 
     fn open(&mut self, record: usize, line: u64, outline: &Outline<'_>) {
@@ -123,7 +134,8 @@ impl Planner {
                 id = others
                     .find(is_free)
                     .expect("there are more numbers than calls");
-                self.edit(record).rename_calls.insert(place, id.clone());
+                let renamed = &mut self.edit(record).change.rename_calls;
+                renamed.insert(place, id.clone());
                 self.act(line, was, What::Rename { to: id.clone() });
             }
             self.calls.push(Call {
@@ -135,80 +147,66 @@ impl Planner {
                 found: None,
             });
         }
-        self.results_may_come = true;
     }
 
-    /// Finds the call of each result; `true` when one of them may stay here.
-    fn answer(&mut self, record: usize, line: u64, outline: &Outline<'_>) -> bool {
-        let mut in_place = false;
-        for (place, id) in outline.results.iter().enumerate() {
-            if self.results_may_come && self.answer_here(record, place, id) {
-                in_place = true;
-                continue;
-            }
-            let what = self.answer_elsewhere(record, place, id);
-            self.act(line, id, what);
-            self.edit(record).without.push(place);
-            let size = (outline.results.len(), outline.has_content);
-            self.emptied.insert(record, size);
-        }
-        in_place
-    }
-
-    fn answer_here(&mut self, record: usize, place: usize, id: &str) -> bool {
-        let Some(call) = self.calls.iter_mut().find(|call| call.waits_for(id)) else {
-            return false;
-        };
+    /// A result stands where it should.
+    fn answered(&mut self, call: usize, at: ResultAt) {
+        self.exchange.last = at.record;
+        let call = &mut self.calls[call];
         call.answered = true;
-        let renamed = (call.id != call.was).then(|| call.id.clone());
-        self.exchange.last = record;
-        if let Some(to) = renamed {
-            self.edit(record).rename_results.insert(place, to);
+        if call.id != call.was {
+            let to = call.id.clone();
+            let renamed = &mut self.edit(at.record).change.rename_results;
+            renamed.insert(at.place, to);
         }
-        true
     }
 
-    /// The result cannot stay: it goes to the nearest call that lacks one, or away.
-    fn answer_elsewhere(&mut self, record: usize, place: usize, id: &str) -> What {
-        let is_known = self.calls.iter().any(|call| call.was == *id);
-        let earlier = self.unanswered.iter_mut().rev().map(|(_, call)| call);
-        let mut calls = self.calls.iter_mut().chain(earlier);
-        match calls.find(|call| call.waits_for(id)) {
+    /// A result cannot stay: it goes to the nearest call that lacks one, or away.
+    fn misplaced(&mut self, at: ResultAt, line: u64, outline: &Outline<'_>) {
+        let id = &outline.results[at.place];
+        let of_exchange = self.over..self.calls.len();
+        let is_known = self.calls[of_exchange.clone()]
+            .iter()
+            .any(|call| call.was == *id);
+        let earlier = self.left.iter().rev().map(|left| left.call);
+        let call = of_exchange
+            .chain(earlier)
+            .find(|call| self.calls[*call].waits_for(id));
+        let what = match call {
             Some(call) => {
-                call.found = Some((record, place));
-                What::Move { to: call.line }
+                self.calls[call].found = Some(at);
+                What::Move {
+                    to: self.calls[call].line,
+                }
             }
             None if is_known => What::DropRepeated,
             None => What::DropOrphan,
-        }
-    }
-
-    fn close(&mut self) {
-        let exchange = std::mem::take(&mut self.exchange);
-        let calls = std::mem::take(&mut self.calls).into_iter();
-        let left = calls.filter(|call| !call.answered);
-        self.unanswered.extend(left.map(|call| (exchange, call)));
+        };
+        self.act(line, id, what);
+        self.edit(at.record).change.without.push(at.place);
+        let size = (outline.results.len(), outline.has_content);
+        self.emptied.insert(at.record, size);
     }
 
     /// What is to be done. Calls at the end that wait for their results are left
     /// to wait, unless `strict`.
     pub fn finish(mut self, strict: bool) -> Repair {
-        if strict || !self.results_may_come {
-            self.close();
+        let pairs = std::mem::replace(&mut self.pairs, Pairs::new(self.rules));
+        let end = pairs.finish();
+        let (exchange, results) = (self.exchange, self.rules.results);
+        let belongs = |call: &Call| match results {
+            Results::Later => Exchange {
+                last: call.record,
+                user: None,
+            },
+            _ => exchange,
+        };
+        self.leave(end.unanswered, belongs);
+        if strict {
+            self.leave(end.open, belongs);
         }
-        for (exchange, call) in std::mem::take(&mut self.unanswered) {
-            if call.found.is_none() {
-                self.act(call.line, &call.id, What::Answer);
-            }
-            let answer = Answer {
-                id: call.id,
-                call: call.record,
-                from: call.found,
-            };
-            match exchange.user.filter(|_| !self.rules.results_are_messages()) {
-                Some(user) => self.edit(user).into.push(answer),
-                None => self.edit(exchange.last).behind.push(answer),
-            }
+        for Left { call, exchange } in std::mem::take(&mut self.left) {
+            self.give_result(call, exchange);
         }
         self.drop_emptied();
         self.begin_with_user();
@@ -216,13 +214,36 @@ impl Planner {
         self.repair
     }
 
+    /// A call gets the result that was found elsewhere, or one that says it is missing.
+    fn give_result(&mut self, call: usize, exchange: Exchange) {
+        let Call {
+            id,
+            record,
+            line,
+            found,
+            ..
+        } = &self.calls[call];
+        let answer = PlannedAnswer {
+            id: id.clone(),
+            call: *record,
+            found: *found,
+        };
+        if found.is_none() {
+            self.act(*line, &answer.id, What::Answer);
+        }
+        let as_blocks = self.rules.results == Results::NextUserMessage;
+        match exchange.user.filter(|_| as_blocks) {
+            Some(user) => self.edit(user).into.push(answer),
+            None => self.edit(exchange.last).behind.push(answer),
+        }
+    }
+
     /// Messages that held nothing but results which go.
     fn drop_emptied(&mut self) {
-        let as_messages = self.rules.results_are_messages();
         for (record, (results, has_content)) in std::mem::take(&mut self.emptied) {
             let edit = self.edit(record);
-            let nothing_stays = edit.without.len() == results && edit.into.is_empty();
-            edit.drop = nothing_stays && (as_messages || !has_content);
+            let nothing_stays = edit.change.without.len() == results && edit.into.is_empty();
+            edit.drop = nothing_stays && !has_content;
         }
     }
 
@@ -231,7 +252,7 @@ impl Planner {
         let stays = |record: &usize| edits.get(record).is_none_or(|edit| !edit.drop);
         let first = self.messages.iter().find(|(record, ..)| stays(record));
         match first.copied() {
-            Some((record, line, role)) if self.rules.user_first() && role != Role::User => {
+            Some((record, line, role)) if !self.rules.may_begin_with(role) => {
                 self.edit(record).begin = true;
                 self.act(line, "", What::Begin);
             }

@@ -20,7 +20,7 @@ fn mend(dialect: &dyn Dialect, records: &[String], strict: bool) -> (Vec<String>
     let repair = plan(dialect, records, strict);
     let mut out = String::new();
     for at in 0..lines.len() {
-        let bytes = repair.mended(&lines, at, dialect.rules());
+        let bytes = repair.mended(&lines, at, dialect.mend().expect("it can be mended"));
         out.push_str(&String::from_utf8(bytes).expect("UTF-8"));
     }
     let actions = repair.actions.iter();
