@@ -2,9 +2,9 @@ complete -c ctx-compact -l score -d 'Score what survives, or do not [default: se
 false\t''"
 complete -c ctx-compact -l preset -d 'Compact by this policy; --show-preset prints it [default: default]' -r
 complete -c ctx-compact -l config -d 'Read a policy from FILE: TOML, or the JSON of a system it comes from' -r -F
-complete -c ctx-compact -l mode -d 'What may be done: `summary_only`, `summary_plus_prune` or `prune_only`' -r -f -a "summary_only\t''
-summary_plus_prune\t''
-prune_only\t''"
+complete -c ctx-compact -l mode -d 'What may be done [default: the policy\'s]' -r -f -a "summary_only\t'Sums up the old part, prunes nothing'
+summary_plus_prune\t'Sums up the old part and prunes as `prune.when` says'
+prune_only\t'Prunes; nothing is summed up'"
 complete -c ctx-compact -l show-preset -d 'Print a preset with its comments, and do nothing else' -r
 complete -c ctx-compact -l trigger-messages -d 'Due with more messages than N, system ones left out' -r
 complete -c ctx-compact -l trigger-tokens -d 'Due with a context of more than N tokens' -r

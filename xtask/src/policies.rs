@@ -2,15 +2,17 @@
 
 use std::fmt::Write as _;
 
-use ctx_policy::budget::THRESHOLDS;
 use ctx_policy::{
-    Clear, Fallback, Keep, Known, Method, Mode, Policy, Prune, Summary, Target, Trigger, When,
+    BUILT_IN, Clear, Fallback, Keep, Method, Mode, Policy, Prune, Summary, Target, When,
 };
+use ctx_select::prune::Glob;
+use ctx_select::trigger::Triggers;
 use ctx_transcript::SummaryRole;
+use serde_json::Value;
 
 const HEAD: &str = "# Policies
 
-<!-- Written by `cargo run -p xtask -- gen` from presets/*.toml and crates/ctx-policy/src/policy.rs. -->
+<!-- Written by `cargo run -p xtask -- gen` from presets/*.toml. -->
 
 `ctx-compact --preset NAME` runs by one of these policies; `ctx-compact --show-preset NAME` prints it with comments. A
 preset is only data. It is made in layers, and the later one wins, setting by setting: what is built in, the preset, a
@@ -31,12 +33,6 @@ names the key and what is wanted.
 | shape | where | keys |
 |---|---|---|
 | ours | TOML, or the same tables in JSON5 | the settings below, and `preset`, the name of the one it builds on |
-| sanbot | `compaction` | `enabled`, `maxMessages`, `maxTokenRatio`, `maxToolOutputBytes`, `keepRecentMessages`, `keepSystemPrompt`, `useLLMSummary`, `summaryMaxTokens`, `snapshotRetentionDays` |
-| pomelobot | `agent.compaction` | `enabled`, `auto_compact_threshold`, `context_window`, `reserve_tokens`, `max_history_share` |
-| xopcbot | `agents.defaults.compaction` | `enabled`, `mode` (`default`, `safeguard`), `reserveTokens`, `triggerThreshold` (THRESHOLDS), `minMessagesBeforeCompact`, `keepRecentMessages` |
-| | `agents.defaults.pruning` | `enabled`, `maxToolResultChars`, `headKeepRatio`, `tailKeepRatio`, `placeholder` |
-| openclaw | `agents.defaults.compaction` | those of xopcbot, and `keepRecentTokens`, `maxHistoryShare`, `model`, `customInstructions` |
-| | `agents.defaults.contextPruning`, or `contextPruning` | `mode` (`off`, `cache-ttl`), `ttl` (minutes where it has no unit), `keepLastAssistants`, `tools` {`allow`, `deny`}, `softTrim` {`maxChars`, `headChars`, `tailChars`}, `hardClear` {`enabled`, `placeholder`} |
 ";
 
 const SETTINGS_HEAD: &str = "
@@ -61,21 +57,84 @@ pub(crate) fn page() -> Vec<u8> {
             let _ = writeln!(page, "| {matter} | {} |", rule.replace('|', "\\|"));
         }
     }
-    page.push_str(&FILES_HEAD.replace("THRESHOLDS", THRESHOLDS));
+    page.push_str(FILES_HEAD);
+    for name in ctx_policy::names() {
+        foreign(&mut page, name);
+    }
     page.push_str(SETTINGS_HEAD);
     let built_in = Policy::default().to_json();
-    for Known {
-        key,
-        variable,
-        what,
-    } in ctx_policy::settings()
-    {
+    for (key, what) in documented() {
         let value = key.split('.').fold(&built_in, |value, key| &value[key]);
-        let variable = variable.map(|name| code(&name)).unwrap_or_default();
-        let what = what.replace("  ", " ");
+        let variable = ctx_policy::variable_of(&key).map(|name| code(&name));
+        let variable = variable.unwrap_or_default();
         let _ = writeln!(page, "| `{key}` | {variable} | `{value}` | {what} |");
     }
     page.into_bytes()
+}
+
+/// What is read of the configuration file of the system that a preset is made after.
+fn foreign(page: &mut String, name: &str) {
+    let policy = ctx_policy::preset(name).expect("a name of a preset");
+    let source: Value = ctx_policy::source(name)
+        .and_then(|text| toml::from_str(text).ok())
+        .expect("a preset is TOML");
+    let configuration = &source["configuration"];
+    for (table, keys) in members(&configuration["tables"]) {
+        let places: Vec<String> = configuration["roots"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .map(|root| code(format!("{root}.{table}").trim_start_matches('.')))
+            .collect();
+        let keys: Vec<String> = members(keys)
+            .map(|(key, entry)| match values_of(entry, &policy) {
+                None => code(key),
+                Some(values) => format!("{} ({values})", code(key)),
+            })
+            .collect();
+        let (places, keys) = (places.join(" or "), keys.join(", "));
+        let _ = writeln!(page, "| {name} | {places} | {keys} |");
+    }
+}
+
+/// What is to be known of a key's values.
+fn values_of(entry: &Value, policy: &Policy) -> Option<String> {
+    let setting = entry.as_str().or(entry["to"].as_str()).unwrap_or_default();
+    if let Some(bounds) = policy.bounds.get(setting) {
+        return Some(bounds.to_string());
+    }
+    if let Some(words) = entry["words"].as_array() {
+        let words = words.iter().filter_map(|word| word[0].as_str());
+        let words: Vec<String> = words.map(code).collect();
+        return (!words.is_empty()).then(|| words.join(", "));
+    }
+    if let Some(unit) = entry["unit"].as_str() {
+        return Some(format!("{} where it has no unit", code(unit)));
+    }
+    entry["because"].as_str().map(str::to_owned)
+}
+
+fn members(table: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    table.as_object().into_iter().flatten()
+}
+
+/// Every setting with the comment that stands above it, in the order of the file.
+fn documented() -> Vec<(String, String)> {
+    let (mut settings, mut table, mut what) = (Vec::new(), String::new(), String::new());
+    for line in BUILT_IN.lines() {
+        if let Some(comment) = line.strip_prefix('#') {
+            what.push_str(comment);
+            continue;
+        }
+        if let Some(name) = line.strip_prefix('[') {
+            table = name.trim_end_matches(']').to_owned() + ".";
+        } else if let Some((key, _)) = line.split_once(" = ") {
+            settings.push((format!("{table}{key}"), what.trim().to_owned()));
+        }
+        what.clear();
+    }
+    settings
 }
 
 fn rows(policy: &Policy) -> Vec<(&'static str, String)> {
@@ -102,16 +161,24 @@ fn rows(policy: &Policy) -> Vec<(&'static str, String)> {
     }
     rows.push(("summary", summary(&policy.summary)));
     rows.push(("fallback", fallback(&policy.summary)));
-    if policy.general.mode != Mode::SummaryOnly {
+    if policy.mode != Mode::SummaryOnly {
         rows.push(("pruning", pruning(&policy.prune)));
     }
     if let Some(days) = policy.retention.keep_days {
-        rows.push(("snapshots", format!("kept for {days} days")));
+        rows.push((
+            "snapshots",
+            format!(
+                "`ctx-gc --preset {}` keeps them for {days} days",
+                policy.name
+            ),
+        ));
     }
-    if let Some(encoding) = policy.general.encoding {
+    if let Some(encoding) = policy.encoding {
         rows.push(("counting", code(&encoding.to_string())));
     }
-    let names: Vec<String> = ctx_policy::other_names(&policy.general.name)
+    let names: Vec<String> = policy
+        .environment
+        .iter()
         .map(|(variable, setting)| format!("`{variable}` ({setting})"))
         .collect();
     if !names.is_empty() {
@@ -120,7 +187,7 @@ fn rows(policy: &Policy) -> Vec<(&'static str, String)> {
     rows
 }
 
-fn trigger(trigger: &Trigger) -> String {
+fn trigger(trigger: &Triggers) -> String {
     let mut rules = Vec::new();
     if let Some(n) = trigger.messages {
         rules.push(format!("more than {n} messages"));
@@ -160,10 +227,7 @@ fn trigger(trigger: &Trigger) -> String {
 }
 
 fn keep(keep: &Keep) -> String {
-    let mut rules = Vec::new();
-    if keep.system {
-        rules.push("system messages".to_owned());
-    }
+    let mut rules = vec!["system messages".to_owned()];
     if let Some(n) = keep.messages {
         rules.push(format!("the last {n} messages"));
     }
@@ -212,7 +276,7 @@ fn target(target: &Target) -> String {
 }
 
 fn order(policy: &Policy) -> String {
-    let (mode, when) = (policy.general.mode, policy.prune.when);
+    let (mode, when) = (policy.mode, policy.prune.when);
     let offload = policy.offload.min_tokens.is_some();
     let sums_up = mode != Mode::PruneOnly;
     let steps = [
@@ -265,9 +329,6 @@ fn summary(summary: &Summary) -> String {
     }
     if !summary.sections.is_empty() {
         rules.push(format!("sections {}", summary.sections.join(", ")));
-    }
-    if summary.native {
-        rules.push("a compaction record where the format has one".to_owned());
     }
     rules.push(match summary.role {
         SummaryRole::Assistant => "role assistant".to_owned(),
@@ -335,7 +396,7 @@ fn pruning(prune: &Prune) -> String {
         Clear::Always => rules.push(format!("old results become {}", code(&prune.placeholder))),
     }
     if !prune.drop.is_empty() {
-        let words: Vec<&str> = prune.drop.iter().map(|drop| drop.as_str()).collect();
+        let words: Vec<&str> = prune.drop.iter().map(|rule| rule.as_str()).collect();
         rules.push(format!("drops {}", words.join(", ")));
     }
     if prune.protect_last > 0 {
@@ -344,8 +405,8 @@ fn pruning(prune: &Prune) -> String {
             prune.protect_last
         ));
     }
-    let globs = |globs: &[String]| -> String {
-        let globs: Vec<String> = globs.iter().map(|glob| code(glob)).collect();
+    let globs = |globs: &[Glob]| -> String {
+        let globs: Vec<String> = globs.iter().map(|glob| code(glob.as_str())).collect();
         globs.join(", ")
     };
     if !prune.allow.is_empty() {
@@ -387,7 +448,7 @@ fn number(n: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{number, page};
+    use super::{documented, number, page};
 
     #[test]
     fn thousands_have_commas() {
@@ -410,12 +471,11 @@ mod tests {
                 "{name}"
             );
         }
-        for setting in ctx_policy::settings() {
-            assert!(
-                page.contains(&format!("\n| `{}` | ", setting.key)),
-                "{}",
-                setting.key
-            );
+        let documented = documented();
+        assert_eq!(documented.len(), ctx_policy::settings().len());
+        for (key, what) in documented {
+            assert!(page.contains(&format!("\n| `{key}` | ")), "{key}");
+            assert!(what.ends_with(['.', ',']), "{key}");
         }
         assert!(page.contains(
             "more than 80 messages; more than 0.8 of the window; more than 51,200 bytes"

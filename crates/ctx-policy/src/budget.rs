@@ -1,17 +1,8 @@
 //! The arithmetic of budgets: tokens in, tokens out.
 
 use ctx_select::share::Share;
-use ctx_select::trigger::{DEFAULT_WINDOW, Triggers};
 
-use crate::policy::{Keep, Policy, Summary, Target, Trigger};
-
-/// What xopcbot's threshold may be.
-pub const THRESHOLDS: &str = "a share from 0.5 to 0.95";
-
-/// Whether a share of the window may be xopcbot's threshold.
-pub fn is_threshold(share: Share) -> bool {
-    (Share::of_percent(50)..=Share::of_percent(95)).contains(&share)
-}
+use crate::policy::{Keep, Policy, Summary, Target};
 
 /// pomelobot's budget of a history: its share of the window, and no more than
 /// the window without what is reserved.
@@ -22,29 +13,6 @@ pub fn max_history(window: u64, share: Share, reserve: u64) -> u64 {
 /// What a budget leaves for the conversation.
 pub fn available(max: u64, system: u64, overhead: u64) -> u64 {
     max.saturating_sub(system).saturating_sub(overhead)
-}
-
-impl Trigger {
-    /// The window that shares are of; `model` is the model's own.
-    pub fn window(&self, model: Option<u64>) -> u64 {
-        self.window.or(model).unwrap_or(DEFAULT_WINDOW)
-    }
-
-    /// As the triggers that a session is held against.
-    pub fn triggers(&self, model_window: Option<u64>) -> Triggers {
-        Triggers {
-            messages: self.messages,
-            tokens: self.tokens,
-            share: self.share,
-            reserve: self.reserve,
-            window: Some(self.window(model_window)),
-            tool_bytes: self.tool_bytes,
-            turns: self.turns,
-            min_messages: self.min_messages,
-            flush_share: self.flush_share,
-            on_overflow: self.on_overflow,
-        }
-    }
 }
 
 impl Target {
@@ -96,7 +64,8 @@ impl Policy {
     /// The tokens that the recent part may have, for a window and the tokens of
     /// the system messages.
     pub fn recent_tokens(&self, model_window: Option<u64>, system: u64) -> Option<u64> {
-        let max = self.target.max_tokens(self.trigger.window(model_window));
+        let window = self.trigger.with_model(model_window).window();
+        let max = self.target.max_tokens(window);
         self.keep.recent_tokens(max, system, self.target.overhead)
     }
 }
@@ -106,7 +75,7 @@ mod tests {
     use ctx_select::share::Share;
     use proptest::prelude::*;
 
-    use super::{available, is_threshold, max_history};
+    use super::{available, max_history};
     use crate::presets::preset;
 
     const HALF: Share = Share::of_percent(50);
@@ -141,7 +110,8 @@ mod tests {
 
     #[test]
     fn thresholds_are_from_a_half_to_nearly_all() {
-        let is = |text: &str| is_threshold(text.parse().expect("a share"));
+        let bounds = preset("xopcbot").expect("a preset").bounds["trigger.share"];
+        let is = |text: &str| bounds.admit(&text.into());
         assert!(is("0.5") && is("0.95") && is("0.8"));
         assert!(!is("0.499999") && !is("0.950001") && !is("1"));
     }
@@ -149,7 +119,7 @@ mod tests {
     #[test]
     fn pomelobot_gives_the_recent_part_sixty_percent() {
         let policy = preset("pomelobot").expect("a preset");
-        let max = policy.target.max_tokens(policy.trigger.window(None));
+        let max = policy.target.max_tokens(policy.trigger.window());
         assert_eq!(max, Some(64_000));
         // (64,000 - 1,000 - 500) × 0.6
         assert_eq!(policy.recent_tokens(None, 1_000), Some(37_500));
@@ -170,10 +140,10 @@ mod tests {
     #[test]
     fn the_window_is_the_policys_the_models_or_the_usual_one() {
         let mut trigger = preset("turns").expect("a preset").trigger;
-        assert_eq!(trigger.window(Some(1)), 64_000);
+        assert_eq!(trigger.with_model(Some(1)).window(), 64_000);
         trigger.window = None;
-        assert_eq!(trigger.window(Some(200_000)), 200_000);
-        assert_eq!(trigger.window(None), 128_000);
+        assert_eq!(trigger.with_model(Some(200_000)).window(), 200_000);
+        assert_eq!(trigger.window(), 128_000);
     }
 
     #[test]

@@ -1,35 +1,64 @@
 //! What no single setting can tell: whether they go together.
 
+use std::fmt;
+
 use ctx_select::share::Share;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::budget::{THRESHOLDS, is_threshold};
 use crate::error::ConfigError;
+use crate::layer::{built_in, find};
 use crate::policy::Policy;
-use crate::setting::Setting;
+use crate::words::Method;
 
-/// The presets whose threshold has bounds.
-const BOUNDED: [&str; 2] = ["openclaw", "xopcbot"];
+/// The least and the most that a share may be.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+pub struct Bounds(Share, Share);
+
+impl Bounds {
+    /// Whether a share is within them; what is no share is not for them to say.
+    pub(crate) fn admit(self, value: &Value) -> bool {
+        Share::deserialize(value).map_or(true, |share| (self.0..=self.1).contains(&share))
+    }
+}
+
+impl fmt::Display for Bounds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a share from {} to {}", self.0, self.1)
+    }
+}
+
+/// How much more than it is asked for a model may ever write.
+const OUTPUT_FACTORS: std::ops::RangeInclusive<f64> = 1.0..=10.0;
 
 impl Policy {
     /// Whether the settings go together, once all layers are in.
     pub fn check(&self) -> Result<(), ConfigError> {
-        let is_bounded = BOUNDED.contains(&self.general.name.as_str());
-        if let Some(share) = self.trigger.share.filter(|_| is_bounded)
-            && !is_threshold(share)
-        {
-            return Err(ConfigError::wrong(
-                "trigger.share",
-                THRESHOLDS,
-                &share.show(),
-            ));
+        let values = self.to_json();
+        let wrong = |key: &str, wanted: &dyn fmt::Display| {
+            let found = find(&values, key).unwrap_or(&Value::Null);
+            Err(ConfigError::wrong(key, wanted.to_string(), found))
+        };
+        for (key, bounds) in &self.bounds {
+            if find(&values, key).is_some_and(|value| !bounds.admit(value)) {
+                return wrong(key, bounds);
+            }
+        }
+        for (variable, key) in &self.environment {
+            if find(built_in(), key).is_none() {
+                return wrong(&format!("environment.{variable}"), &"the key of a setting");
+            }
         }
         if self.target.max_attempts == 0 {
-            let shown = self.target.max_attempts.show();
-            return Err(ConfigError::wrong(
-                "target.max_attempts",
-                "1 or more; enabled = false does nothing at all",
-                &shown,
-            ));
+            let wanted = "1 or more; enabled = false does nothing at all";
+            return wrong("target.max_attempts", &wanted);
+        }
+        if !matches!(self.summary.offline, Method::Extractive | Method::Rule) {
+            return wrong("summary.offline", &"one of extractive, rule");
+        }
+        let factor = self.summary.max_output_factor;
+        if factor.is_some_and(|factor| !OUTPUT_FACTORS.contains(&factor)) {
+            return wrong("summary.max_output_factor", &"a number from 1 to 10");
         }
         let tail = self.prune.tail_share;
         // Of a million characters each share is a whole number.
@@ -39,7 +68,7 @@ impl Policy {
                 Ok(Ok(most)) => format!("a share that head_share leaves, up to {most}"),
                 _ => "a head_share that leaves some".to_owned(),
             };
-            return Err(ConfigError::wrong("prune.tail_share", wanted, &tail.show()));
+            return wrong("prune.tail_share", &wanted);
         }
         Ok(())
     }
@@ -51,6 +80,7 @@ mod tests {
 
     use crate::policy::Policy;
     use crate::presets::{names, preset};
+    use crate::words::Method;
 
     fn error(policy: &Policy) -> Option<String> {
         policy.check().err().map(|error| error.to_string())
@@ -92,6 +122,41 @@ mod tests {
             Some(
                 "target.max_attempts: expected 1 or more; enabled = false does nothing at all, found 0"
             )
+        );
+    }
+
+    #[test]
+    fn a_model_may_write_one_to_ten_times_what_it_was_asked_for() {
+        let mut policy = Policy::default();
+        for (factor, is_good) in [(1.0, true), (10.0, true), (0.9, false), (11.0, false)] {
+            policy.summary.max_output_factor = Some(factor);
+            let expected = (!is_good).then(|| {
+                format!(
+                    "summary.max_output_factor: expected a number from 1 to 10, found {factor:?}"
+                )
+            });
+            assert_eq!(error(&policy), expected);
+        }
+    }
+
+    #[test]
+    fn without_a_server_no_model_is_asked() {
+        let mut policy = Policy::default();
+        policy.summary.offline = Method::Llm;
+        assert_eq!(
+            error(&policy).as_deref(),
+            Some("summary.offline: expected one of extractive, rule, found \"llm\"")
+        );
+    }
+
+    #[test]
+    fn a_variable_is_of_a_setting() {
+        let mut policy = Policy::default();
+        let (variable, key) = ("TURNS".to_owned(), "keep.turn".to_owned());
+        policy.environment.insert(variable, key);
+        assert_eq!(
+            error(&policy).as_deref(),
+            Some("environment.TURNS: expected the key of a setting, found \"keep.turn\"")
         );
     }
 

@@ -1,103 +1,72 @@
-//! The environment: `CTX_…` for every setting, and the names that the systems of
-//! the presets gave theirs.
+//! The environment: `CTX_…` for every setting, and the names that a preset has for
+//! some of them, because its system gave them those.
 
+use ctx_select::parse_count;
 use serde_json::Value;
 
 use crate::error::ConfigError;
-use crate::policy::Layer;
-use crate::section::Source;
-use crate::setting::Setting;
+use crate::layer::{Layer, settings};
+use crate::policy::Policy;
 
-/// Preset, variable, and the setting that it is. They work under their preset
-/// only: `COMPACT_TRIGGER` could be anyone's.
-const OTHER_NAMES: [(&str, &str, &str, &str); 10] = [
-    (
-        "synapse",
-        "SYNAPSE_COMPACT_TRIGGER_THRESHOLD",
-        "offload",
-        "enough_tokens",
-    ),
-    (
-        "synapse",
-        "SYNAPSE_COMPACT_TARGET_TOKENS",
-        "summary",
-        "target_tokens",
-    ),
-    (
-        "synapse",
-        "SYNAPSE_COMPACT_PRESERVE_COUNT",
-        "keep",
-        "messages",
-    ),
-    ("synapse", "SYNAPSE_COMPACT_MODEL", "summary", "model"),
-    (
-        "synapse",
-        "SYNAPSE_COMPACT_RETRY_COUNT",
-        "summary",
-        "retries",
-    ),
-    ("turns", "CONTEXT_WINDOW_TOKENS", "trigger", "window"),
-    ("turns", "COMPACT_TRIGGER", "trigger", "share"),
-    ("turns", "COMPACT_TARGET", "target", "share"),
-    ("turns", "KEEP_LAST_TURNS", "keep", "turns"),
-    ("turns", "MAX_COMPACTION_ATTEMPTS", "target", "max_attempts"),
-];
-
-/// What the environment says of a policy, under a preset. `variable` looks a name
-/// up; an empty value is none.
+/// What the environment says of a policy, above the layers that `below` has.
+/// `variable` looks a name up; an empty value is none.
 pub fn environment(
-    preset: &str,
+    below: &Policy,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<Layer, ConfigError> {
-    Layer::read(&mut Environment { preset, variable })
-}
-
-/// The variables that a preset brings of its own, each with its setting.
-pub fn other_names(preset: &str) -> impl Iterator<Item = (&'static str, String)> {
-    OTHER_NAMES
-        .iter()
-        .filter(move |(of, ..)| *of == preset)
-        .map(|(_, variable, section, key)| (*variable, format!("{section}.{key}")))
+    let set = |name: &str| {
+        let text = variable(name)?;
+        let text = text.trim();
+        (!text.is_empty()).then(|| text.to_owned())
+    };
+    let mut layer = Layer::default();
+    for key in settings() {
+        // Our own name wins: it was written for this program.
+        let others = below.environment.iter();
+        let others = others.filter(|(_, of)| **of == key);
+        let names = variable_of(&key)
+            .into_iter()
+            .chain(others.map(|(name, _)| name.clone()));
+        for name in names {
+            if let Some(text) = set(&name) {
+                read(&mut layer, &key, &text)
+                    .map_err(|wanted| ConfigError::wrong(&name, wanted, &Value::from(text)))?;
+                break;
+            }
+        }
+    }
+    Ok(layer)
 }
 
 /// The variable of a setting.
-pub(crate) fn variable_of(section: &str, key: &str) -> Option<String> {
-    Some(match (section, key) {
+pub fn variable_of(key: &str) -> Option<String> {
+    Some(match key {
         // It says whose policy this is, not what to do.
-        ("", "name") => return None,
+        "name" => return None,
         // One model writes summaries, whichever tool asks it.
-        ("summary", "model") => "CTX_LLM_MODEL".to_owned(),
-        ("", key) => format!("CTX_{}", key.to_ascii_uppercase()),
-        (section, key) => format!("CTX_{section}_{key}").to_ascii_uppercase(),
+        "summary.model" => "CTX_LLM_MODEL".to_owned(),
+        key => format!("CTX_{}", key.replace('.', "_")).to_ascii_uppercase(),
     })
 }
 
-struct Environment<'p, F> {
-    preset: &'p str,
-    variable: F,
-}
-
-impl<F: Fn(&str) -> Option<String>> Source for Environment<'_, F> {
-    /// Our own name wins: it was written for this program.
-    fn get<T: Setting>(&mut self, section: &str, key: &str) -> Result<Option<T>, ConfigError> {
-        let others = OTHER_NAMES
-            .iter()
-            .filter(|(of, _, in_section, of_key)| {
-                (*of, *in_section, *of_key) == (self.preset, section, key)
-            })
-            .map(|(_, variable, ..)| (*variable).to_owned());
-        let names = variable_of(section, key).into_iter().chain(others);
-        let set = names
-            .filter_map(|name| Some(((self.variable)(&name)?, name)))
-            .find(|(text, _)| !text.trim().is_empty());
-        let Some((text, name)) = set else {
-            return Ok(None);
-        };
-        match T::parse(text.trim()) {
-            Some(value) => Ok(Some(value)),
-            None => Err(ConfigError::wrong(&name, T::wanted(), &Value::String(text))),
-        }
-    }
+/// The environment has texts only: of what one can mean, the first that fits.
+fn read(layer: &mut Layer, key: &str, text: &str) -> Result<(), String> {
+    let items = text.split(',').map(str::trim);
+    let list: Value = items.filter(|item| !item.is_empty()).collect();
+    let count = parse_count(text).map(Value::from).ok();
+    let number = text.parse::<f64>().map(Value::from).ok();
+    let word = match text.to_ascii_lowercase().as_str() {
+        "true" | "1" | "yes" | "on" => Some(Value::Bool(true)),
+        "false" | "0" | "no" | "off" => Some(Value::Bool(false)),
+        _ => None,
+    };
+    let others = [count, number, word].into_iter().flatten();
+    others.fold(
+        layer
+            .set(key, &list)
+            .or_else(|_| layer.set(key, &Value::from(text))),
+        |read, value| read.or_else(|_| layer.set(key, &value)),
+    )
 }
 
 #[cfg(test)]
@@ -105,9 +74,12 @@ mod tests {
     use ctx_select::prune::Rule;
     use ctx_select::share::Share;
 
-    use super::{OTHER_NAMES, environment, other_names};
-    use crate::policy::{Layer, Policy};
-    use crate::presets::preset;
+    use serde_json::json;
+
+    use super::environment;
+    use crate::layer::{Layer, settings};
+    use crate::policy::Policy;
+    use crate::presets::{names, preset};
     use crate::words::Mode;
 
     fn of(preset: &str, variables: &[(&str, &str)]) -> Result<Layer, String> {
@@ -115,7 +87,8 @@ mod tests {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_owned())
         };
-        environment(preset, look_up).map_err(|error| error.to_string())
+        let below = crate::presets::preset(preset).unwrap_or_default();
+        environment(&below, look_up).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -179,11 +152,12 @@ mod tests {
         let layer = of("turns", &variables).expect("valid");
         let policy = Policy::default().layer(&layer);
         assert_eq!(policy.keep.turns, Some(9));
-        assert_eq!(policy.general.mode, Mode::PruneOnly);
-        assert_eq!(layer.trigger.messages, Some(None));
+        assert_eq!(policy.mode, Mode::PruneOnly);
+        assert_eq!(layer.get("trigger.messages"), Some(&json!("off")));
+        assert_eq!(policy.trigger.messages, None);
         assert_eq!(policy.prune.drop, [Rule::Reasoning, Rule::Empty]);
         assert_eq!(policy.summary.model.as_deref(), Some("large"));
-        assert_eq!(layer.general.name, None);
+        assert_eq!(layer.get("name"), None);
     }
 
     #[test]
@@ -216,9 +190,10 @@ mod tests {
 
     #[test]
     fn every_other_name_is_of_a_setting() {
-        for (preset, variable, section, key) in OTHER_NAMES {
-            assert!(Layer::has(section, key), "{key}");
-            assert!(other_names(preset).any(|(name, _)| name == variable));
+        for name in names() {
+            for key in preset(name).expect(name).environment.values() {
+                assert!(settings().contains(key), "{key}");
+            }
         }
     }
 }

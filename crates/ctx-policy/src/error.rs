@@ -1,7 +1,5 @@
 //! What can be wrong with a policy, and what is worth a word.
 
-use std::fmt;
-
 use serde_json::Value;
 
 /// Why a configuration cannot be used.
@@ -59,22 +57,18 @@ fn describe(value: &Value) -> String {
 }
 
 /// Something in a configuration that has no effect.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Warning {
     /// No such key.
+    #[error("unknown key {0}")]
     Unknown(String),
     /// A key of the other system that nothing here answers to.
+    #[error("{0} is not used here")]
     NotUsed(String),
-    /// Settings of a second shape in the same file.
+    /// What the other system's key says is not heeded, and why.
+    #[error("{0} has no effect: {1}")]
+    NotHeeded(String, String),
+    /// Settings of a second system in the same file.
+    #[error("{0} is not read: the file has other settings too")]
     Shadowed(String),
-}
-
-impl fmt::Display for Warning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown(key) => write!(f, "unknown key {key}"),
-            Self::NotUsed(key) => write!(f, "{key} is not used here"),
-            Self::Shadowed(key) => write!(f, "{key} is not read: the file has other settings too"),
-        }
-    }
 }

@@ -13,19 +13,17 @@ mod check;
 mod config;
 mod env;
 mod error;
+mod layer;
 mod policy;
 mod presets;
-mod section;
-mod setting;
+mod value;
 mod words;
 
-pub use config::{Config, Shape, read_config};
-pub use env::{environment, other_names};
+pub use check::Bounds;
+pub use config::{Config, read_config};
+pub use env::{environment, variable_of};
 pub use error::{ConfigError, Warning};
-pub use policy::{
-    General, GeneralLayer, Keep, KeepLayer, Known, Layer, Offload, OffloadLayer, Policy, Prune,
-    PruneLayer, Retention, RetentionLayer, Summary, SummaryLayer, Target, TargetLayer, Trigger,
-    TriggerLayer, settings,
-};
-pub use presets::{layer, names, preset, source};
+pub use layer::{BUILT_IN, Layer, settings};
+pub use policy::{Keep, Offload, Policy, Prune, Retention, Summary, Target};
+pub use presets::{headers, layer, names, preset, source};
 pub use words::{Clear, Fallback, Method, Mode, When};

@@ -1,6 +1,6 @@
 //! Later layers win, setting by setting; the environment has every setting.
 
-use ctx_policy::{Layer, Policy, environment, read_config, settings};
+use ctx_policy::{Layer, Policy, environment, read_config, settings, variable_of};
 use serde_json::Value;
 
 /// Two full sets of values, different in every setting.
@@ -25,7 +25,6 @@ messages = 1
 turns = 1
 tokens = 1
 recent_share = 0.1
-system = true
 [target]
 tokens = 1
 share = 0.1
@@ -70,7 +69,6 @@ safeguard = true
 complete = true
 role = "user"
 header = "one"
-native = true
 template = "one"
 sections = ["one"]
 instructions = "one"
@@ -134,8 +132,7 @@ fn a_layer_changes_what_it_says_and_nothing_else() {
     let (one, two) = (layer(ONE), layer(&two()));
     let below = over(&[&one]).to_json();
     let above = over(&[&two]).to_json();
-    for setting in settings() {
-        let key = &setting.key;
+    for key in &settings() {
         let value = at(&above, key);
         assert_ne!(
             at(&below, key),
@@ -143,9 +140,9 @@ fn a_layer_changes_what_it_says_and_nothing_else() {
             "{key}: the test must tell them apart"
         );
         let changed = over(&[&one, &layer(&only(key, value))]).to_json();
-        for other in settings() {
-            let expected = if other.key == *key { &above } else { &below };
-            assert_eq!(at(&changed, &other.key), at(expected, &other.key), "{key}");
+        for other in &settings() {
+            let expected = if other == key { &above } else { &below };
+            assert_eq!(at(&changed, other), at(expected, other), "{key}");
         }
     }
 }
@@ -180,9 +177,8 @@ fn what_is_shown_is_read_as_the_same_policy() {
 #[test]
 fn the_environment_has_every_setting_over_the_file() {
     let (one, two) = (layer(ONE), over(&[&layer(&two())]).to_json());
-    for setting in settings() {
-        let key = &setting.key;
-        let Some(variable) = &setting.variable else {
+    for key in &settings() {
+        let Some(variable) = &variable_of(key) else {
             assert_eq!(key, "name");
             continue;
         };
@@ -192,7 +188,7 @@ fn the_environment_has_every_setting_over_the_file() {
             other => other.to_string(),
         };
         let look_up = |name: &str| (name == variable).then(|| value.clone());
-        let set = environment("default", look_up).expect(variable);
+        let set = environment(&Policy::default(), look_up).expect(variable);
         let changed = over(&[&one, &set]).to_json();
         assert_eq!(at(&changed, key), at(&two, key), "{variable}={value}");
     }
@@ -208,9 +204,8 @@ fn five_layers_each_win_over_those_before() {
         "COMPACT_TRIGGER" => Some("0.6".to_owned()),
         _ => None,
     };
-    let environment = environment("turns", variables).expect("valid");
-    let mut flags = Layer::default();
-    flags.keep.turns = Some(Some(3));
+    let environment = environment(&over(&[&preset, &file]), variables).expect("valid");
+    let flags = layer("[keep]\nturns = 3\n");
     let policy = over(&[&preset, &file, &environment, &flags]);
     assert_eq!(policy.keep.turns, Some(3), "flags");
     assert_eq!(policy.trigger.share, "0.6".parse().ok(), "environment");

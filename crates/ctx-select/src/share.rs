@@ -3,6 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::de::{Deserializer, Error, Unexpected, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+
 /// A share between 0 (left out) and 1, in millionths.
 ///
 /// As a binary fraction `0.29 × 100` is a little less than 29; limits are
@@ -67,12 +70,39 @@ impl FromStr for Share {
     }
 }
 
-impl TryFrom<f64> for Share {
-    type Error = NotAShare;
+impl<'de> Deserialize<'de> for Share {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Written)
+    }
+}
 
-    /// The decimal number that is written like `share`.
-    fn try_from(share: f64) -> Result<Self, NotAShare> {
-        share.to_string().parse()
+impl Serialize for Share {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(f64::from(self.0) / f64::from(ONE))
+    }
+}
+
+/// A share in a configuration: a number, or a text.
+struct Written;
+
+impl Visitor<'_> for Written {
+    type Value = Share;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a share such as 0.8, above 0 and up to 1")
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Share, E> {
+        self.visit_str(&number.to_string())
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Share, E> {
+        self.visit_str(&number.to_string())
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Share, E> {
+        text.parse()
+            .map_err(|NotAShare| E::invalid_value(Unexpected::Str(text), &self))
     }
 }
 
@@ -84,6 +114,10 @@ impl fmt::Display for Share {
 
 #[cfg(test)]
 mod tests {
+    use serde::Deserialize;
+    use serde::de::IntoDeserializer;
+    use serde::de::value::F64Deserializer;
+
     use super::{NotAShare, Share};
 
     #[test]
@@ -125,10 +159,14 @@ mod tests {
 
     #[test]
     fn numbers_of_a_configuration_are_shares() {
-        assert_eq!(Share::try_from(0.29), "0.29".parse());
-        assert_eq!(Share::try_from(1.0), Ok(Share::WHOLE));
+        let read = |number: f64| {
+            let number: F64Deserializer<serde::de::value::Error> = number.into_deserializer();
+            Share::deserialize(number)
+        };
+        assert_eq!(read(0.29), Ok("0.29".parse().expect("a share")));
+        assert_eq!(read(1.0), Ok(Share::WHOLE));
         for bad in [0.0, -0.1, 1.01, f64::NAN, f64::INFINITY] {
-            assert_eq!(Share::try_from(bad), Err(NotAShare), "{bad}");
+            assert!(read(bad).is_err(), "{bad}");
         }
     }
 

@@ -7,7 +7,8 @@
 
 use std::fmt;
 
-use crate::parse_count;
+use serde::{Deserialize, Serialize};
+
 use crate::share::Share;
 
 /// The window that is taken where no model says its own.
@@ -43,15 +44,15 @@ impl Size {
 
 /// When a compaction is due: any trigger that is given may fire. The same in flags and
 /// in policies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[cfg_attr(feature = "clap", command(next_help_heading = "Triggers"))]
 pub struct Triggers {
     /// Due with more messages than N, system ones left out
-    #[cfg_attr(feature = "clap", arg(id = "trigger_messages", long = "trigger-messages", value_name = "N", value_parser = parse_count))]
+    #[cfg_attr(feature = "clap", arg(id = "trigger_messages", long = "trigger-messages", value_name = "N", value_parser = crate::parse_count))]
     pub messages: Option<u64>,
     /// Due with a context of more than N tokens
-    #[cfg_attr(feature = "clap", arg(id = "trigger_tokens", long = "trigger-tokens", value_name = "N", value_parser = parse_count))]
+    #[cfg_attr(feature = "clap", arg(id = "trigger_tokens", long = "trigger-tokens", value_name = "N", value_parser = crate::parse_count))]
     pub tokens: Option<u64>,
     /// Due with a context of more than this share of the window [default: 0.8]
     #[cfg_attr(
@@ -60,19 +61,19 @@ pub struct Triggers {
     )]
     pub share: Option<Share>,
     /// Due with more bytes of tool results than N
-    #[cfg_attr(feature = "clap", arg(id = "trigger_tool_bytes", long = "trigger-tool-bytes", value_name = "N", value_parser = parse_count))]
+    #[cfg_attr(feature = "clap", arg(id = "trigger_tool_bytes", long = "trigger-tool-bytes", value_name = "N", value_parser = crate::parse_count))]
     pub tool_bytes: Option<u64>,
     /// Due with more turns than N
-    #[cfg_attr(feature = "clap", arg(id = "trigger_turns", long = "trigger-turns", value_name = "N", value_parser = parse_count))]
+    #[cfg_attr(feature = "clap", arg(id = "trigger_turns", long = "trigger-turns", value_name = "N", value_parser = crate::parse_count))]
     pub turns: Option<u64>,
     /// Due when the context leaves fewer than N tokens of the window free
-    #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = parse_count))]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = crate::parse_count))]
     pub reserve: Option<u64>,
     /// Tokens of the window [default: the model's, else 128k]
-    #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = parse_count))]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = crate::parse_count))]
     pub window: Option<u64>,
     /// With fewer than N messages nothing but an overflow is due
-    #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = parse_count))]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = crate::parse_count))]
     pub min_messages: Option<u64>,
     /// Above this share of a limit a flush is due, to save what is needed
     #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE"))]

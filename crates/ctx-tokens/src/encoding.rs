@@ -3,13 +3,16 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 use crate::TokenCounter;
 use crate::chars4::Chars4;
 use crate::native::Tokenizer;
 use crate::tiktoken::{P50K, R50K};
 
 /// A way to turn text into tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Encoding {
     /// GPT-4o, GPT-4.1, GPT-5 and the o series.
     #[default]

@@ -24,7 +24,7 @@ pub(super) fn run(args: &Args, plan: &Plan, io: &mut Io) -> ctx_cli::Outcome {
     copy(&mut input.reader, &mut file)?;
     let mut job = Job::of(plan, STDIN_NAME, &file)?;
     let mut result = file;
-    if !plan.policy.general.enabled {
+    if !plan.policy.enabled {
         job.report.end(Outcome::Disabled);
     } else if job.step() != Step::Compact {
         job.report.end(Outcome::NotDue);
@@ -52,7 +52,7 @@ pub(super) fn run(args: &Args, plan: &Plan, io: &mut Io) -> ctx_cli::Outcome {
 /// frees nothing, or the target stays out of reach.
 fn prune_sent(job: &mut Job<'_>, input: &File, io: &mut Io) -> Result<Option<File>, Failure> {
     let plan = job.plan;
-    if !plan.policy.general.enabled {
+    if !plan.policy.enabled {
         return Ok(None);
     }
     let stdin = Stores::None.path();

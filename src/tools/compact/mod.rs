@@ -17,7 +17,6 @@ mod strikes;
 
 use std::path::{Path, PathBuf};
 
-use clap::builder::PossibleValuesParser;
 use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Io, Tool, Verbosity};
 use ctx_policy::{Method, Mode};
@@ -103,15 +102,9 @@ struct Args {
         help_heading = "The policy"
     )]
     config: Option<PathBuf>,
-    /// What may be done: `summary_only`, `summary_plus_prune` or `prune_only`
-    #[arg(
-        long,
-        value_name = "MODE",
-        hide_possible_values = true,
-        value_parser = PossibleValuesParser::new(Mode::ALL.iter().map(|mode| mode.as_str())),
-        help_heading = "The policy"
-    )]
-    mode: Option<String>,
+    /// What may be done [default: the policy's]
+    #[arg(long, value_enum, value_name = "MODE", help_heading = "The policy")]
+    mode: Option<Mode>,
     /// Print a preset with its comments, and do nothing else
     #[arg(long, value_name = "NAME", help_heading = "The policy")]
     show_preset: Option<String>,

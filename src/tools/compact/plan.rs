@@ -97,20 +97,20 @@ impl Plan {
         args.override_policy(&mut policy);
         policy.check().map_err(Failure::new)?;
         let mut counting = args.counting.clone();
-        counting.encoding = counting.encoding.or(policy.general.encoding);
+        counting.encoding = counting.encoding.or(policy.encoding);
         let counting = counting.resolve()?;
         counting.report(io);
         let model_window = counting.model.map(|model| model.window);
-        let window = policy.trigger.window(model_window);
+        let triggers = policy.trigger.with_model(model_window);
         Ok(Self {
-            triggers: policy.trigger.triggers(model_window),
+            triggers,
             overflow: args.triggers.overflow,
             only_if_due: args.if_due,
             force: args.force,
             dry_run: args.dry_run,
             score: args.score,
             counting,
-            target: args.budget.or(policy.target.max_tokens(window)),
+            target: args.budget.or(policy.target.max_tokens(triggers.window())),
             budget: args.budgeted(&policy)?,
             summary_tokens: args.summary_tokens,
             model_window,
@@ -289,7 +289,7 @@ impl Plan {
 
     /// Whether anything leaves the session as old.
     pub(super) fn sums_up_or_drops(&self) -> bool {
-        self.policy.general.mode != Mode::PruneOnly
+        self.policy.mode != Mode::PruneOnly
     }
 
     /// Whether what leaves is summed up.

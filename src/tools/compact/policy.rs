@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use ctx_cli::{Failure, Io};
-use ctx_policy::{Config, Mode, Policy, names, preset};
+use ctx_policy::{Config, Policy, names, preset};
 
 use ctx_select::split::Keep;
 
@@ -27,7 +27,7 @@ pub(super) fn of(args: &Args, io: &mut Io) -> Result<Policy, Failure> {
         policy = policy.layer(&config.layer);
     }
     let variable = |name: &str| std::env::var(name).ok();
-    let environment = ctx_policy::environment(name, variable).map_err(Failure::new)?;
+    let environment = ctx_policy::environment(&policy, variable).map_err(Failure::new)?;
     Ok(policy.layer(&environment))
 }
 
@@ -57,21 +57,8 @@ pub(super) fn unknown(name: &str) -> Failure {
 impl Args {
     /// What is said by a flag goes before the policy.
     pub(super) fn override_policy(&self, policy: &mut Policy) {
-        let named = |mode: &&Mode| Some(mode.as_str()) == self.mode.as_deref();
-        if let Some(mode) = Mode::ALL.iter().find(named) {
-            policy.general.mode = *mode;
-        }
-        let trigger = &mut policy.trigger;
-        let given = &self.triggers.triggers;
-        trigger.messages = given.messages.or(trigger.messages);
-        trigger.tokens = given.tokens.or(trigger.tokens);
-        trigger.share = given.share.or(trigger.share);
-        trigger.tool_bytes = given.tool_bytes.or(trigger.tool_bytes);
-        trigger.turns = given.turns.or(trigger.turns);
-        trigger.reserve = given.reserve.or(trigger.reserve);
-        trigger.window = given.window.or(trigger.window);
-        trigger.min_messages = given.min_messages.or(trigger.min_messages);
-        trigger.flush_share = given.flush_share.or(trigger.flush_share);
+        policy.mode = self.mode.unwrap_or(policy.mode);
+        policy.trigger = self.triggers.triggers.or(policy.trigger);
         if self.keep.is_some() {
             let Keep {
                 messages,

@@ -72,7 +72,7 @@ impl Plan {
     /// Whether the policy prunes at that time. Where nothing is summed up, there is
     /// no summary whose failure it could wait for.
     fn prunes(&self, when: When) -> bool {
-        match (self.policy.general.mode, self.policy.prune.when) {
+        match (self.policy.mode, self.policy.prune.when) {
             (Mode::SummaryOnly, _) => false,
             (Mode::PruneOnly, When::Fallback) => when == When::Before,
             (_, policy) => policy == when,

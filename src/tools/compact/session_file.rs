@@ -40,7 +40,7 @@ impl<'a> Job<'a> {
         let report = Report {
             file: name.to_owned(),
             session: None,
-            preset: plan.policy.general.name.clone(),
+            preset: plan.policy.name.clone(),
             outcome: Outcome::NothingToDo,
             success: true,
             dry_run: plan.dry_run,
@@ -159,7 +159,7 @@ pub(super) fn compact(
         Some(session) => session.clone(),
         None => SessionId::of_file(path).map_err(failure)?,
     };
-    if plan.dry_run || !plan.policy.general.enabled {
+    if plan.dry_run || !plan.policy.enabled {
         return preview(plan, path, &name, Stores::Of(&store, &session, path), io);
     }
     let claimed = store.begin_replacement(path, &session);
@@ -205,7 +205,7 @@ fn preview(
     })?;
     let mut job = Job::of(plan, name, &file)?;
     job.source.refuse_document()?;
-    if !plan.policy.general.enabled {
+    if !plan.policy.enabled {
         job.report.end(Outcome::Disabled);
         return Ok(job.report);
     }

@@ -105,7 +105,6 @@ impl Plan {
             tail_share: prune.tail_share,
             ..default
         });
-        let globs = |texts: &[String]| texts.iter().filter_map(|text| text.parse().ok()).collect();
         let policy = Policy {
             trim,
             clear: clears.then(|| prune.placeholder.clone()),
@@ -114,8 +113,8 @@ impl Plan {
             window_messages: prune.window_messages,
             protect_last: size(prune.protect_last),
             tools: ToolFilter {
-                allow: globs(&prune.allow),
-                deny: globs(&prune.deny),
+                allow: prune.allow.clone(),
+                deny: prune.deny.clone(),
             },
             user_first: dialect.rules().user_first,
         };

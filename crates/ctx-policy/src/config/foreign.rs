@@ -1,78 +1,201 @@
-//! A table of another system's configuration, taken out key by key.
+//! The configuration files of other systems: the preset of a system says, in its table
+//! `[configuration]`, what the keys of such a file are here.
 
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::Config;
+use crate::check::Bounds;
 use crate::error::{ConfigError, Warning};
-use crate::setting::Setting;
+use crate::layer::Layer;
+use crate::presets::preset;
 
-/// Remembers which keys were asked for: what is left in the end is unknown.
-pub(super) struct Foreign<'v> {
-    path: String,
-    table: Option<&'v Map<String, Value>>,
-    asked: Vec<&'static str>,
+/// What a preset says of its system's configuration file.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Foreign {
+    /// One of these tables or keys is in every such file.
+    when: Vec<String>,
+    /// Where the tables lie; each in the first of these that has it.
+    roots: Vec<String>,
+    /// Keys that the system knows and nothing here answers to.
+    #[serde(default)]
+    not_used: Vec<String>,
+    /// The keys of each table.
+    tables: BTreeMap<String, BTreeMap<String, Entry>>,
 }
 
-impl<'v> Foreign<'v> {
-    /// `value` is what stands at `path`; none is an empty table.
-    pub(super) fn new(path: &str, value: Option<&'v Value>) -> Result<Self, ConfigError> {
-        let table = match value {
-            None | Some(Value::Null) => None,
-            Some(Value::Object(table)) => Some(table),
-            Some(other) => return Err(ConfigError::wrong(path, "a table", other)),
-        };
-        Ok(Self {
-            path: path.to_owned(),
-            table,
-            asked: Vec::new(),
+/// What a key is here.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Entry {
+    /// A setting, with the same value.
+    Setting(String),
+    /// A setting that has another word for each of these.
+    Words {
+        to: String,
+        words: Vec<(Value, Value)>,
+    },
+    /// A time whose unit may be missing.
+    Time { to: String, unit: String },
+    /// A part of what the key `of` says, as a share of it. Where that is missing, it is
+    /// `otherwise`.
+    Part {
+        to: String,
+        of: String,
+        otherwise: u64,
+    },
+    /// No setting: nothing but this value is heeded.
+    Only { only: Value, because: String },
+}
+
+impl Foreign {
+    /// What shows that a file is of this system.
+    pub(super) fn sign(&self, root: &Value) -> Option<&str> {
+        let mut signs = self.when.iter();
+        let sign = signs.find(|path| at(root, path).is_some())?;
+        Some(sign)
+    }
+
+    /// How deep its tables lie.
+    pub(super) fn depth(&self) -> usize {
+        self.roots[0].split_terminator('.').count()
+    }
+
+    /// Whether a path is that of one of its tables.
+    pub(super) fn reads(&self, path: &str) -> bool {
+        let tables = self.tables.keys();
+        let mut paths = tables.flat_map(|table| self.roots.iter().map(|root| join(root, table)));
+        paths.any(|known| known == path)
+    }
+
+    /// The settings that its keys are.
+    #[cfg(test)]
+    pub(crate) fn settings(&self) -> impl Iterator<Item = &str> {
+        let entries = self.tables.values().flat_map(BTreeMap::values);
+        entries.filter_map(|entry| match entry {
+            Entry::Setting(to)
+            | Entry::Words { to, .. }
+            | Entry::Time { to, .. }
+            | Entry::Part { to, .. } => Some(to.as_str()),
+            Entry::Only { .. } => None,
         })
     }
 
-    pub(super) fn path(&self, key: &str) -> String {
-        format!("{}.{key}", self.path)
-    }
-
-    /// What stands at `key`, as it is.
-    pub(super) fn raw(&mut self, key: &'static str) -> Option<&'v Value> {
-        self.asked.push(key);
-        self.table?.get(key).filter(|value| !value.is_null())
-    }
-
-    pub(super) fn take<T: Setting>(&mut self, key: &'static str) -> Result<Option<T>, ConfigError> {
-        self.take_as(key, T::read, &T::wanted())
-    }
-
-    /// Takes what `read` makes of it.
-    pub(super) fn take_as<T>(
-        &mut self,
-        key: &'static str,
-        read: impl FnOnce(&Value) -> Option<T>,
-        wanted: &str,
-    ) -> Result<Option<T>, ConfigError> {
-        let Some(value) = self.raw(key) else {
-            return Ok(None);
+    /// Reads a file of the system that the preset `name` is made after.
+    pub(super) fn read(&self, name: &str, root: &Value) -> Result<Config, ConfigError> {
+        let bounds = preset(name).map(|preset| preset.bounds).unwrap_or_default();
+        let mut config = Config {
+            preset: Some(name.to_owned()),
+            ..Config::default()
         };
-        match read(value) {
-            Some(value) => Ok(Some(value)),
-            None => Err(ConfigError::wrong(&self.path(key), wanted, value)),
+        for (table, entries) in &self.tables {
+            let paths = self.roots.iter().map(|root| join(root, table));
+            let mut places = paths.filter_map(|path| Some((at(root, &path)?, path)));
+            let Some((found, path)) = places.next() else {
+                continue;
+            };
+            let Value::Object(found) = found else {
+                return Err(ConfigError::wrong(&path, "a table", found));
+            };
+            for (key, value) in found.iter().filter(|(_, value)| !value.is_null()) {
+                let path = join(&path, key);
+                let place = Place {
+                    found,
+                    entries,
+                    bounds: &bounds,
+                };
+                let warning = match entries.get(key) {
+                    Some(entry) => entry
+                        .say(value, &place, &mut config.layer)
+                        .map_err(|wanted| ConfigError::wrong(&path, wanted, value))?
+                        .map(|because| Warning::NotHeeded(path, because)),
+                    None if self.tables.contains_key(&join(table, key)) => None,
+                    None if self.not_used.contains(key) => Some(Warning::NotUsed(path)),
+                    None => Some(Warning::Unknown(path)),
+                };
+                config.warnings.extend(warning);
+            }
+        }
+        Ok(config)
+    }
+}
+
+/// A table of the file, with what its keys are.
+struct Place<'a> {
+    found: &'a Map<String, Value>,
+    entries: &'a BTreeMap<String, Entry>,
+    bounds: &'a BTreeMap<String, Bounds>,
+}
+
+impl Entry {
+    /// Says the same in our settings, and why it is not heeded if it is not; the error is
+    /// what is wanted.
+    fn say(
+        &self,
+        value: &Value,
+        place: &Place<'_>,
+        layer: &mut Layer,
+    ) -> Result<Option<String>, String> {
+        let (setting, value) = match self {
+            Self::Setting(to) => (to, value.clone()),
+            Self::Words { to, words } => {
+                let found = words.iter().find(|(word, _)| word == value);
+                (to, found.ok_or_else(|| one_of(words))?.1.clone())
+            }
+            Self::Time { to, unit } => match number(value) {
+                Some(bare) => (to, format!("{bare}{unit}").into()),
+                None => (to, value.clone()),
+            },
+            Self::Part { to, of, otherwise } => {
+                let said = place.found.get(of).and_then(number);
+                let whole = said.unwrap_or(*otherwise);
+                if let (None, Some(entry)) = (said, place.entries.get(of)) {
+                    entry.say(&whole.into(), place, layer)?;
+                }
+                let wanted = || format!("a whole number, 1 or more and up to {of}");
+                let part = number(value).filter(|part| (1..=whole).contains(part));
+                // A share has six decimals.
+                let share = part.ok_or_else(wanted)? as f64 / whole as f64;
+                (to, ((share * 1e6).floor() / 1e6).into())
+            }
+            Self::Only { only, because } => {
+                return Ok((value != only).then(|| because.clone()));
+            }
+        };
+        let bounds = place.bounds.get(setting);
+        let fits = match bounds {
+            Some(bounds) if !bounds.admit(&value) => Err(String::new()),
+            _ => layer.set(setting, &value),
+        };
+        fits.map_err(|wanted| bounds.map_or(wanted, Bounds::to_string))?;
+        Ok(None)
+    }
+}
+
+fn number(value: &Value) -> Option<u64> {
+    let text = || value.as_str()?.trim().parse().ok();
+    value.as_u64().or_else(text)
+}
+
+fn one_of(words: &[(Value, Value)]) -> String {
+    let words: Vec<_> = words.iter().map(|(word, _)| word).collect();
+    match words.as_slice() {
+        [Value::Bool(true), Value::Bool(false)] => "true or false".to_owned(),
+        words => {
+            let words: Vec<_> = words.iter().filter_map(|word| word.as_str()).collect();
+            format!("one of {}", words.join(", "))
         }
     }
+}
 
-    /// The table at `key`.
-    pub(super) fn table(&mut self, key: &'static str) -> Result<Self, ConfigError> {
-        let path = self.path(key);
-        Self::new(&path, self.raw(key))
-    }
+/// What stands at a path of keys, if anything does.
+fn at<'v>(root: &'v Value, path: &str) -> Option<&'v Value> {
+    let value = root.pointer(&format!("/{}", path.replace('.', "/")))?;
+    (!value.is_null()).then_some(value)
+}
 
-    /// What nobody asked for; `not_used` are keys that the system knows.
-    pub(super) fn finish(self, not_used: &[&str], warnings: &mut Vec<Warning>) {
-        let keys = self.table.into_iter().flat_map(Map::keys);
-        for key in keys.filter(|key| !self.asked.contains(&key.as_str())) {
-            let path = self.path(key);
-            warnings.push(if not_used.contains(&key.as_str()) {
-                Warning::NotUsed(path)
-            } else {
-                Warning::Unknown(path)
-            });
-        }
-    }
+fn join(root: &str, key: &str) -> String {
+    format!("{root}.{key}").trim_start_matches('.').to_owned()
 }

@@ -1,63 +1,25 @@
 //! Configuration files: our own, and those of the systems that the presets are
 //! made after.
 
-mod claw;
 mod foreign;
-mod own;
-mod pomelobot;
-mod sanbot;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::error::{ConfigError, Warning};
-use crate::policy::Layer;
+use crate::layer::{Layer, settings};
+use crate::presets;
 
-pub(crate) use own::read_own;
+pub(crate) use foreign::Foreign;
 
-/// Whose settings a file holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Shape {
-    /// Ours, in TOML or JSON5.
-    Own,
-    /// JSON under `compaction`.
-    Sanbot,
-    /// JSONC under `agent.compaction`.
-    Pomelobot,
-    /// JSON5 under `agents.defaults`: `compaction` and `pruning`.
-    Xopcbot,
-    /// JSON5 under `agents.defaults`: `compaction` and `contextPruning`.
-    Openclaw,
-}
-
-impl Shape {
-    /// The preset with the defaults of what such a file leaves out.
-    pub fn preset(self) -> Option<&'static str> {
-        match self {
-            Self::Own => None,
-            Self::Sanbot => Some("sanbot"),
-            Self::Pomelobot => Some("pomelobot"),
-            Self::Xopcbot => Some("xopcbot"),
-            Self::Openclaw => Some("openclaw"),
-        }
-    }
-}
-
-impl fmt::Display for Shape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.preset().unwrap_or("ctx-tools"))
-    }
-}
+/// Names the preset that a file builds on.
+const PRESET: &str = "preset";
 
 /// What a configuration file says.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {
-    /// Whose settings they are.
-    pub shape: Shape,
-    /// The preset that it builds on: the one it names, or the one of its shape.
+    /// The preset that it builds on: the one it names, or the one of its system.
     pub preset: Option<String>,
     /// What it says of a policy.
     pub layer: Layer,
@@ -72,39 +34,69 @@ pub struct Config {
 pub fn read_config(text: &str, name: Option<&str>) -> Result<Config, ConfigError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if !is_json(text, name) {
-        return read_own(text);
+        return read_own(parse_toml(text)?);
     }
     let root = parse_json5(text)?;
-    let has = |path: &[&str]| table_at(&root, path).is_some();
-    let shapes: [(&str, bool, Reader); 4] = [
-        ("a table of ctx-tools", own::is_own(&root), own::read_tables),
-        (sanbot::AT, has(&[sanbot::AT]), sanbot::read),
-        (
-            "agent.compaction",
-            has(&["agent", "compaction"]),
-            pomelobot::read,
-        ),
-        ("agents.defaults", claw::is_claw(&root), claw::read),
-    ];
-    let mut found = shapes.into_iter().filter(|(_, is_there, _)| *is_there);
-    let (_, _, read) = found.next().ok_or(ConfigError::NoSettings)?;
-    let mut config = read(&root)?;
-    config
-        .warnings
-        .extend(found.map(|(what, ..)| Warning::Shadowed(what.to_owned())));
+    let is_own = is_own(&root);
+    let known = presets::foreign();
+    let mut signs: Vec<_> = known
+        .iter()
+        .filter_map(|(name, foreign)| Some((foreign.sign(&root)?, name, foreign)))
+        .collect();
+    // Of several, the one goes first whose tables are nearest to the top.
+    signs.sort_by_key(|(_, _, foreign)| foreign.depth());
+    let (mut config, read) = match signs.first() {
+        _ if is_own => (read_own(root.clone())?, None),
+        Some((_, name, foreign)) => (foreign.read(name, &root)?, Some(foreign)),
+        None => return Err(ConfigError::NoSettings),
+    };
+    let others = signs
+        .iter()
+        .skip(usize::from(!is_own))
+        .map(|(sign, ..)| *sign);
+    let others = others.filter(|sign| !read.is_some_and(|foreign| foreign.reads(sign)));
+    let others = others.map(|sign| Warning::Shadowed(sign.to_owned()));
+    config.warnings.extend(others);
     Ok(config)
 }
 
-type Reader = fn(&Map<String, Value>) -> Result<Config, ConfigError>;
+/// Whether one of our keys is there.
+fn is_own(root: &Value) -> bool {
+    let known = settings();
+    let is_ours = |key: &String| {
+        let mut tables = known.iter().map(|known| known.split('.').next());
+        key == PRESET || tables.any(|known| known == Some(key))
+    };
+    root.as_object()
+        .is_some_and(|root| root.keys().any(is_ours))
+}
 
-/// The value at a path of tables.
-fn table_at<'v>(root: &'v Map<String, Value>, path: &[&str]) -> Option<&'v Value> {
-    let (last, tables) = path.split_last()?;
-    let mut table = root;
-    for name in tables {
-        table = table.get(*name)?.as_object()?;
-    }
-    table.get(*last).filter(|value| !value.is_null())
+/// The tables of a policy, or of a part of one.
+pub(crate) fn read_own(mut root: Value) -> Result<Config, ConfigError> {
+    let preset = root.as_object_mut().and_then(|root| root.remove(PRESET));
+    let preset = match preset {
+        None | Some(Value::Null) => None,
+        Some(Value::String(name)) => Some(name),
+        Some(other) => return Err(ConfigError::wrong(PRESET, "a text", &other)),
+    };
+    let (layer, unknown) = Layer::read(&root)?;
+    Ok(Config {
+        preset,
+        layer,
+        warnings: unknown.into_iter().map(Warning::Unknown).collect(),
+    })
+}
+
+pub(crate) fn parse_toml(text: &str) -> Result<Value, ConfigError> {
+    let line_of = |at: usize| {
+        let before = text.as_bytes().iter().take(at);
+        before.filter(|byte| **byte == b'\n').count() as u64 + 1
+    };
+    toml::from_str(text).map_err(|error| ConfigError::Syntax {
+        format: "TOML",
+        line: error.span().map(|span| line_of(span.start)),
+        why: error.message().to_owned(),
+    })
 }
 
 fn is_json(text: &str, name: Option<&str>) -> bool {
@@ -120,7 +112,7 @@ fn is_json(text: &str, name: Option<&str>) -> bool {
 /// limit of its own, and would use up the stack.
 const MAX_DEPTH: usize = 100;
 
-fn parse_json5(text: &str) -> Result<Map<String, Value>, ConfigError> {
+fn parse_json5(text: &str) -> Result<Value, ConfigError> {
     let syntax = |line, why: &str| ConfigError::Syntax {
         format: "JSON5",
         line,
@@ -136,10 +128,10 @@ fn parse_json5(text: &str) -> Result<Map<String, Value>, ConfigError> {
             .map_or_else(|| error.to_string(), |code| code.to_string());
         syntax(line, &why)
     })?;
-    match value {
-        Value::Object(root) => Ok(root),
-        other => Err(ConfigError::wrong("the file", "an object", &other)),
+    if value.is_object() {
+        return Ok(value);
     }
+    Err(ConfigError::wrong("the file", "an object", &value))
 }
 
 /// Counts brackets in strings and comments, too: no configuration has a hundred

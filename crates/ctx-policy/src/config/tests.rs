@@ -1,12 +1,15 @@
 use std::time::Duration;
 
+use ctx_select::prune::Glob;
 use ctx_select::share::Share;
+use serde_json::json;
 
-use super::{Config, Shape, read_config};
+use super::{Config, read_config};
 use crate::error::{ConfigError, Warning};
-use crate::policy::{Layer, Policy};
+use crate::layer::Layer;
+use crate::policy::Policy;
 use crate::presets::preset;
-use crate::words::{Clear, Method, Mode, When};
+use crate::words::{Clear, Method, When};
 
 fn read(text: &str) -> Config {
     read_config(text, None).expect(text)
@@ -38,15 +41,17 @@ const SANBOT: &str = r#"{
 #[test]
 fn sanbot_json_is_read_as_it_is() {
     let config = read(SANBOT);
-    assert_eq!(config.shape, Shape::Sanbot);
-    assert_eq!(config.warnings, []);
+    assert_eq!(config.preset.as_deref(), Some("sanbot"));
+    assert_eq!(
+        warnings(&config),
+        ["compaction.keepSystemPrompt has no effect: system messages always stay"]
+    );
     let policy = policy(&config);
-    assert!(!policy.general.enabled);
+    assert!(!policy.enabled);
     assert_eq!(policy.trigger.messages, Some(40));
     assert_eq!(policy.trigger.share, Some(Share::of_percent(70)));
     assert_eq!(policy.trigger.tool_bytes, Some(1024));
     assert_eq!(policy.keep.messages, Some(10));
-    assert!(!policy.keep.system);
     assert_eq!(policy.summary.method, Method::Rule);
     assert_eq!(policy.summary.tokens, Some(300));
     assert_eq!(policy.retention.keep_days, Some(3));
@@ -73,10 +78,10 @@ fn pomelobot_jsonc_is_read_as_it_is() {
          \"context_window\": 100000, // tokens\n\"reserve_tokens\": 10000,\n\
          \"max_history_share\": 0.4,\n} } }\n",
     );
-    assert_eq!(config.shape, Shape::Pomelobot);
+    assert_eq!(config.preset.as_deref(), Some("pomelobot"));
     assert_eq!(config.warnings, []);
     let policy = policy(&config);
-    assert!(policy.general.enabled);
+    assert!(policy.enabled);
     assert_eq!(policy.trigger.tokens, Some(60_000));
     assert_eq!(policy.trigger.window, Some(100_000));
     assert_eq!(policy.target.reserve, Some(10_000));
@@ -94,7 +99,7 @@ fn xopcbot_json5_is_read_as_it_is() {
               tailKeepRatio: 0.4, placeholder: '[gone]', },
         } } }",
     );
-    assert_eq!(config.shape, Shape::Xopcbot);
+    assert_eq!(config.preset.as_deref(), Some("xopcbot"));
     assert_eq!(config.warnings, []);
     let policy = policy(&config);
     assert!(policy.summary.safeguard);
@@ -109,8 +114,8 @@ fn xopcbot_json5_is_read_as_it_is() {
     assert_eq!(policy.prune.placeholder, "[gone]");
 
     let off = read("{agents: {defaults: {pruning: {enabled: false}}}}");
-    assert_eq!(off.shape, Shape::Xopcbot);
-    assert_eq!(off.layer.prune.when, Some(When::Never));
+    assert_eq!(off.preset.as_deref(), Some("xopcbot"));
+    assert_eq!(off.layer.get("prune.when"), Some(&json!("never")));
 }
 
 #[test]
@@ -141,7 +146,7 @@ fn openclaw_context_pruning_is_read_as_it_is() {
             tools: { allow: ['exec*'], deny: ['browser', 'canvas'] },
         } } } }",
     );
-    assert_eq!(config.shape, Shape::Openclaw);
+    assert_eq!(config.preset.as_deref(), Some("openclaw"));
     assert_eq!(
         warnings(&config),
         [
@@ -158,22 +163,32 @@ fn openclaw_context_pruning_is_read_as_it_is() {
     assert_eq!(prune.tail_share, Share::of_percent(50));
     assert_eq!(prune.clear, Clear::Never);
     assert_eq!(prune.placeholder, "[old]");
-    assert_eq!(prune.allow, ["exec*"]);
-    assert_eq!(prune.deny, ["browser", "canvas"]);
+    let globs = |globs: &[Glob]| {
+        globs
+            .iter()
+            .map(|glob| glob.as_str().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(globs(&prune.allow), ["exec*"]);
+    assert_eq!(globs(&prune.deny), ["browser", "canvas"]);
 }
 
 #[test]
 fn openclaw_may_switch_pruning_off_and_leave_out_the_unit() {
     let off = read("{contextPruning: {mode: 'off'}}");
-    assert_eq!(off.shape, Shape::Openclaw);
+    assert_eq!(off.preset.as_deref(), Some("openclaw"));
     assert_eq!(policy(&off).prune.when, When::Never);
     for (ttl, seconds) in [("10", 600), ("'10'", 600), ("'30s'", 30), ("'5m'", 300)] {
         let config = read(&format!("{{contextPruning: {{ttl: {ttl}}}}}"));
         let ttl = policy(&config).prune.cache_ttl;
         assert_eq!(ttl, Some(Duration::from_secs(seconds)));
     }
+    let head = policy(&read("{contextPruning: {softTrim: {headChars: 1000}}}"));
+    assert_eq!(head.prune.max_chars, Some(4_000));
+    assert_eq!(head.prune.head_share, Share::of_percent(25));
+    assert_eq!(head.prune.tail_share, Share::of_percent(30));
     let tokens = read("{agents: {defaults: {compaction: {keepRecentTokens: 9000}}}}");
-    assert_eq!(tokens.shape, Shape::Openclaw);
+    assert_eq!(tokens.preset.as_deref(), Some("openclaw"));
     assert_eq!(policy(&tokens).keep.tokens, Some(9_000));
 }
 
@@ -181,11 +196,10 @@ fn openclaw_may_switch_pruning_off_and_leave_out_the_unit() {
 fn our_own_is_toml_or_json() {
     let text = "preset = \"turns\"\nmode = \"prune_only\"\n[trigger]\nmessages = 9\n[keep]\nturns = false\n";
     let config = read(text);
-    assert_eq!(config.shape, Shape::Own);
     assert_eq!(config.preset.as_deref(), Some("turns"));
-    assert_eq!(config.layer.general.mode, Some(Mode::PruneOnly));
-    assert_eq!(config.layer.trigger.messages, Some(Some(9)));
-    assert_eq!(config.layer.keep.turns, Some(None));
+    assert_eq!(config.layer.get("mode"), Some(&json!("prune_only")));
+    assert_eq!(config.layer.get("trigger.messages"), Some(&json!(9)));
+    assert_eq!(config.layer.get("keep.turns"), Some(&json!(false)));
     let json =
         "{preset: 'turns', mode: 'prune_only', trigger: {messages: 9}, keep: {turns: false}}";
     assert_eq!(read(json), config);
@@ -215,15 +229,15 @@ fn an_empty_file_says_nothing() {
 #[test]
 fn the_content_decides_and_the_name_is_a_hint() {
     let as_toml = read_config(SANBOT, Some("c.toml")).expect("JSON all the same");
-    assert_eq!(as_toml.shape, Shape::Sanbot);
+    assert_eq!(as_toml.preset.as_deref(), Some("sanbot"));
     let json = read_config("[]", Some("dir.d/c.JSON")).expect_err("no object");
     assert_eq!(
         json.to_string(),
         "the file: expected an object, found a list"
     );
     assert_eq!(
-        read_config("[keep]", Some("c.d/json")).map(|c| c.shape),
-        Ok(Shape::Own)
+        read_config("[keep]", Some("c.d/json")).map(|c| c.preset),
+        Ok(None)
     );
 }
 
@@ -242,8 +256,8 @@ fn unknown_keys_are_warnings() {
     assert_eq!(
         warnings(&claw),
         [
-            "unknown key agents.defaults.pruning.z",
-            "unknown key agents.defaults.contextPruning.tools.prefer"
+            "unknown key agents.defaults.contextPruning.tools.prefer",
+            "unknown key agents.defaults.pruning.z"
         ]
     );
 }
@@ -251,7 +265,7 @@ fn unknown_keys_are_warnings() {
 #[test]
 fn a_second_shape_is_told() {
     let both = read(r#"{"compaction": {}, "agent": {"compaction": {}}}"#);
-    assert_eq!(both.shape, Shape::Sanbot);
+    assert_eq!(both.preset.as_deref(), Some("sanbot"));
     assert_eq!(
         both.warnings,
         [Warning::Shadowed("agent.compaction".to_owned())]
@@ -274,8 +288,8 @@ fn wrong_values_name_the_key_and_what_is_wanted() {
         ),
         (
             "[prune]\ndrop = [\"all\"]",
-            "prune.drop: expected a list, each item one of reasoning, empty, noise, \
-             superseded, duplicates, found a list",
+            "prune.drop: expected a list, each item one of superseded, duplicates, noise, \
+             reasoning, empty, found a list",
         ),
         (
             r#"{"compaction": {"maxTokenRatio": 1.5}}"#,
@@ -302,7 +316,8 @@ fn wrong_values_name_the_key_and_what_is_wanted() {
         ),
         (
             "{contextPruning:{ttl:'soon'}}",
-            "contextPruning.ttl: expected a time such as 30s, 5m or 1h, found \"soon\"",
+            "contextPruning.ttl: expected a time such as 30s, 5m or 1h; or false for none, \
+             found \"soon\"",
         ),
         (
             "{contextPruning:{softTrim:{headChars:4001}}}",
@@ -315,6 +330,28 @@ fn wrong_values_name_the_key_and_what_is_wanted() {
         ),
     ] {
         assert_eq!(error(text), why, "{text}");
+    }
+}
+
+#[test]
+fn a_pattern_that_cannot_be_used_is_an_error() {
+    let text = format!("[prune]\ndeny = [\"a*\", {:?}]", "?".repeat(100_000));
+    assert_eq!(
+        error(&text),
+        format!(
+            "prune.deny: expected a list, each item a pattern; the pattern that begins with \
+             {:?} is too long, found a list",
+            "?".repeat(40)
+        )
+    );
+}
+
+#[test]
+fn system_messages_stay_whatever_sanbot_says() {
+    for (value, is_heeded) in [("true", true), ("false", false), ("\"no\"", false)] {
+        let config = read(&format!("{{compaction: {{keepSystemPrompt: {value}}}}}"));
+        assert_eq!(config.warnings.is_empty(), is_heeded, "{value}");
+        assert_eq!(config.layer, Layer::default());
     }
 }
 

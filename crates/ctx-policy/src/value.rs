@@ -1,0 +1,136 @@
+//! How the value of a setting is read: by serde, with errors that say to a user what
+//! is wanted, and `false` for what can be switched off.
+
+#[cfg(test)]
+mod tests;
+pub(crate) mod time;
+
+use std::fmt;
+
+use serde::de::value::{MapDeserializer, SeqDeserializer, StrDeserializer};
+use serde::de::{Deserializer, Error, Expected, IntoDeserializer, Unexpected, Visitor};
+use serde::forward_to_deserialize_any;
+use serde_json::{Number, Value};
+
+/// A value that does not fit its setting.
+#[derive(Debug)]
+pub(crate) struct Unfit {
+    /// What would, as in "expected …".
+    pub(crate) wanted: String,
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.wanted)
+    }
+}
+
+impl std::error::Error for Unfit {}
+
+impl Error for Unfit {
+    fn custom<T: fmt::Display>(wanted: T) -> Self {
+        let wanted = wanted.to_string();
+        Self { wanted }
+    }
+
+    fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        // What serde calls the types of Rust, and what a user would.
+        Self::custom(match expected.to_string().as_str() {
+            "a boolean" => "true or false",
+            "a string" => "a text",
+            "a sequence" => "a list",
+            "f64" => "a number",
+            "u64" => "a whole number, 0 or more",
+            other => other,
+        })
+    }
+
+    fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::invalid_type(found, expected)
+    }
+
+    fn unknown_variant(_: &str, variants: &'static [&'static str]) -> Self {
+        Self::custom(format_args!("one of {}", variants.join(", ")))
+    }
+}
+
+/// Reads a value of a configuration as whatever type it is to be.
+#[derive(Clone, Copy)]
+pub(crate) struct Reader<'v>(pub(crate) &'v Value);
+
+impl<'v> IntoDeserializer<'v, Unfit> for Reader<'v> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+impl<'de> Deserializer<'de> for Reader<'de> {
+    type Error = Unfit;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        match self.0 {
+            Value::Null => visitor.visit_unit(),
+            Value::Bool(yes) => visitor.visit_bool(*yes),
+            Value::String(text) => visitor.visit_borrowed_str(text),
+            Value::Number(number) => match (whole(number), number.as_f64()) {
+                (Some(number), _) => visitor.visit_u64(number),
+                (None, number) => visitor.visit_f64(number.unwrap_or(f64::NAN)),
+            },
+            Value::Array(items) => visitor.visit_seq(SeqDeserializer::new(items.iter().map(Self))),
+            Value::Object(table) => visitor.visit_map(MapDeserializer::new(
+                table.iter().map(|(key, value)| (key.as_str(), Self(value))),
+            )),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        let is_off = match self.0 {
+            Value::Null | Value::Bool(false) => true,
+            Value::String(text) => ["", "off", "false"].contains(&text.as_str()),
+            _ => false,
+        };
+        if is_off {
+            return visitor.visit_none();
+        }
+        let or_none = |unfit| Unfit::custom(format_args!("{unfit}; or false for none"));
+        visitor.visit_some(self).map_err(or_none)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        // What is no list is answered with what its items should be.
+        const NO_ITEM: &[Value] = &[Value::Null];
+        let items = self.0.as_array().map_or(NO_ITEM, Vec::as_slice);
+        visitor
+            .visit_seq(SeqDeserializer::new(items.iter().map(Self)))
+            .map_err(|item| Unfit::custom(format_args!("a list, each item {item}")))
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        words: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Unfit> {
+        match self.0 {
+            Value::String(word) => visitor.visit_enum(StrDeserializer::new(word)),
+            _ => Err(Unfit::unknown_variant("", words)),
+        }
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf
+        unit unit_struct newtype_struct tuple tuple_struct map struct identifier ignored_any
+    }
+}
+
+/// A whole number, 0 or more. JSON knows one kind of number only: 8000.0 is 8000.
+fn whole(number: &Number) -> Option<u64> {
+    const EXACT: f64 = 9e15;
+    number.as_u64().or_else(|| {
+        let number = number.as_f64()?;
+        let is_exact = number.fract() == 0.0 && (0.0..EXACT).contains(&number);
+        is_exact.then(|| format!("{number:.0}").parse().ok())?
+    })
+}
