@@ -134,6 +134,7 @@ fn has_digit_and_letter(bytes: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use ctx_testkit::assert_linear;
     use proptest::prelude::*;
 
     use super::{MARK, redact};
@@ -184,19 +185,16 @@ mod tests {
             "\\n",
         ];
         for piece in pieces {
-            let text = piece.repeat(400_000 / piece.len());
-            let start = std::time::Instant::now();
-            redact(&text);
-            assert!(start.elapsed().as_secs() < 10, "{piece}");
+            assert_linear(piece, |text| {
+                redact(text);
+            });
         }
         for first in pieces {
             for second in ["x", "@", "\"", "password: ", "aB3dE5gH7jK9mN1pQ3sT"] {
                 let piece = [first, second].concat();
-                let text = piece.repeat(30_000 / piece.len());
-                let start = std::time::Instant::now();
-                assert!(redact(&text).0.len() <= 10 * text.len());
-                // By the square of the length it would be minutes.
-                assert!(start.elapsed().as_secs() < 5, "{piece}");
+                assert_linear(&piece, |text| {
+                    assert!(redact(text).0.len() <= 10 * text.len());
+                });
             }
         }
     }

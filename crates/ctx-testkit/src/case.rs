@@ -138,6 +138,7 @@ impl Case {
     }
 
     /// Runs and compares.
+    #[track_caller]
     pub fn run(self) -> Finished {
         let mut command = Command::new(&self.program);
         command
@@ -167,6 +168,7 @@ impl Case {
 }
 
 impl Expected {
+    #[track_caller]
     fn check(&self, found: &[u8], stream: &str, call: &str) {
         let shown = String::from_utf8_lossy(found);
         match self {
