@@ -6,7 +6,7 @@ complete -c ctx-gc -l keep-daily -d 'Keep the newest of each of the last N days 
 complete -c ctx-gc -l keep-weekly -d 'Keep the newest of each of the last N weeks that have one' -r
 complete -c ctx-gc -l keep-monthly -d 'Keep the newest of each of the last N months that have one' -r
 complete -c ctx-gc -l keep-yearly -d 'Keep the newest of each of the last N years that have one' -r
-complete -c ctx-gc -l keep-within -d 'Keep those not older than SPAN, seen from the newest: 1y6m, 14d, 36h' -r
+complete -c ctx-gc -l keep-within -d 'Keep those not older than SPAN, seen from the newest: 1y6mo, 14d, 36h' -r
 complete -c ctx-gc -l undelete -d 'Bring a snapshot, or an offloaded file by its hash, back from the trash' -r
 complete -c ctx-gc -l grace-days -d 'Keep what is in the trash, and unnamed offloaded files, for N days' -r
 complete -c ctx-gc -l store -d 'Keep snapshots, memory and the audit log in DIR [default: `$XDG_STATE_HOME/ctx`, else ~/.local/state/ctx]' -r -F
@@ -14,7 +14,7 @@ complete -c ctx-gc -l color -d 'When to colour what is shown on a terminal' -r -
 always\t'Always'
 never\t'Never'"
 complete -c ctx-gc -s n -l dry-run -d 'Show what would be done, and do nothing'
-complete -c ctx-gc -l json -d 'Print a JSON object a snapshot: id, keep, reasons'
+complete -c ctx-gc -l json -d 'Print a JSON object a snapshot or offloaded file'
 complete -c ctx-gc -l no-floor -d 'Let even the newest snapshot of a session go'
 complete -c ctx-gc -l purge -d 'Empty the trash now'
 complete -c ctx-gc -l forget -d 'Delete snapshots, trash and offloaded files of a session for good'

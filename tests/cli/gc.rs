@@ -64,10 +64,74 @@ fn reasons_are_shown_and_nothing_is_done() {
     gc(dir.path())
         .args(["-n", "--json", "--keep-last", "1", "--keep-within", "1d"])
         .stdout_has(&format!(
-            "{{\"id\":\"{}\",\"keep\":true,\"reasons\":[\"newest of its session\",\"last\",\"within\"]}}\n",
+            "{{\"id\":\"{}\",\"keep\":true,\"reasons\":[\"newest of its session\",\"last\",\"within\"],\"kind\":\"snapshot\",\"action\":\"keep\"}}\n",
             ids[2]
         ))
         .run();
+}
+
+/// The line of `--json` about something that goes.
+fn going(id: &str, kind: &str, action: &str) -> String {
+    format!(
+        "{{\"id\":\"{id}\",\"keep\":false,\"reasons\":[],\"kind\":\"{kind}\",\"action\":\"{action}\"}}\n"
+    )
+}
+
+#[test]
+fn json_says_what_goes_and_how() {
+    let (dir, ids) = saved(3);
+    let removed = [&ids[0], &ids[1]].map(|id| going(id, "snapshot", "remove"));
+    gc(dir.path())
+        .args(["--json", "--keep-last", "1"])
+        .stdout(removed.concat())
+        .run();
+    // The grace of one of the two is over.
+    let trash = store(dir.path()).join("trash");
+    let folder = fs::read_dir(&trash).expect("a trash").next();
+    let folder = folder.expect("a folder").expect("an entry").path();
+    let long_ago = trash.join("20200102T030405.000000Z-0001");
+    fs::create_dir(&long_ago).expect("a folder");
+    for entry in fs::read_dir(&folder).expect("reads") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name");
+        if name.to_string_lossy().starts_with(&ids[0]) {
+            fs::rename(&path, long_ago.join(name)).expect("moves");
+        }
+    }
+    let purged = going(&ids[0], "snapshot", "purge");
+    gc(dir.path())
+        .args(["-n", "--json"])
+        .stdout_has(&purged)
+        .run();
+    gc(dir.path()).args(["--json"]).stdout(purged).run();
+    gc(dir.path())
+        .args(["--json", "--purge"])
+        .stdout(going(&ids[1], "snapshot", "purge"))
+        .run();
+    gc(dir.path())
+        .args(["-n", "--json", "--forget", "-s", "demo"])
+        .stdout(going(&ids[2], "snapshot", "delete"))
+        .run();
+    gc(dir.path())
+        .args(["--json", "--forget", "-s", "demo"])
+        .stdout(going(&ids[2], "snapshot", "delete"))
+        .run();
+}
+
+#[test]
+fn a_bare_m_is_refused_in_a_span() {
+    let (dir, ids) = saved(1);
+    gc(dir.path())
+        .args(["--keep-within", "1m"])
+        .code(2)
+        .stderr_has("m may be months or minutes; write 1mo for a month, 1min for a minute")
+        .run();
+    for span in ["1mo", "1min", "1y6mo2w3d4h5min6s"] {
+        gc(dir.path())
+            .args(["-n", "--keep-within", span])
+            .stdout(format!("keep {}: newest of its session, within\n", ids[0]))
+            .run();
+    }
 }
 
 #[test]

@@ -592,6 +592,12 @@ fn gc_removes_only_what_nothing_names() {
         .stdout_has(&format!("would remove demo/{hash}.txt: nothing names it\n"))
         .run();
     gc(place.dir())
+        .args(["-n", "--json", "--keep-last", "1"])
+        .stdout_has(&format!(
+            "{{\"id\":\"demo/{hash}.txt\",\"keep\":false,\"reasons\":[],\"kind\":\"offloaded\",\"action\":\"remove\"}}\n"
+        ))
+        .run();
+    gc(place.dir())
         .stdout(format!("removed demo/{hash}.txt: nothing names it\n"))
         .run();
     assert!(one.exists() && two.exists() && !six.exists());
@@ -613,6 +619,12 @@ fn gc_removes_only_what_nothing_names() {
     gc(place.dir())
         .args(["-n", "--purge"])
         .stdout(format!("would purge demo/{hash}.txt\n"))
+        .run();
+    gc(place.dir())
+        .args(["-n", "--purge", "--json"])
+        .stdout(format!(
+            "{{\"id\":\"demo/{hash}.txt\",\"keep\":false,\"reasons\":[],\"kind\":\"offloaded\",\"action\":\"purge\"}}\n"
+        ))
         .run();
     gc(place.dir())
         .args(["--purge"])

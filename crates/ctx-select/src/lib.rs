@@ -5,6 +5,7 @@
 
 pub mod budget;
 pub mod count;
+pub mod duration;
 pub mod measure;
 mod number;
 pub mod prune;

@@ -141,6 +141,7 @@ struct Args {
     max_attempts: Option<u64>,
     /// Prune only when the last call is older: 5m or 1h [default: the policy's]
     ///
+    /// The units are w, d, h, min (or m), s and ms.
     /// Its time is that of the last reply that has one (`timestamp` and the like),
     /// else --last-call, else the file's time of change; where nothing tells, nothing
     /// is pruned.

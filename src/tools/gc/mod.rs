@@ -2,10 +2,12 @@
 //! that nothing names, into the trash, and empties that after a time of grace.
 
 mod offloaded;
+mod report;
 mod run;
 
 use clap::{ArgGroup, ArgMatches, Args, Command, FromArgMatches};
 use ctx_cli::{Failure, Io, Outcome, Page, Tool};
+use ctx_select::duration::{CalendarSpan, calendar};
 use ctx_store::SessionId;
 use ctx_store::retention::{Period, Policy, Span};
 
@@ -81,8 +83,13 @@ pub(super) struct GcArgs {
     /// Show what would be done, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Print a JSON object a snapshot: id, keep, reasons
-    #[arg(long, conflicts_with = "mode")]
+    /// Print a JSON object a snapshot or offloaded file
+    ///
+    /// Its keys are id, keep (whether it stays), reasons (why it stays), kind
+    /// (snapshot or offloaded) and action: keep, remove (into the trash), purge (out
+    /// of the trash, for good) or delete (by --forget). With -n it is what would be
+    /// done. New keys may come, none goes.
+    #[arg(long, conflicts_with = "undelete")]
     json: bool,
     /// Keep those of the last N days, from now [default: 7 when there is no other rule]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rules")]
@@ -105,7 +112,10 @@ pub(super) struct GcArgs {
     /// Keep the newest of each of the last N years that have one
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rules")]
     keep_yearly: Option<u32>,
-    /// Keep those not older than SPAN, seen from the newest: 1y6m, 14d, 36h
+    /// Keep those not older than SPAN, seen from the newest: 1y6mo, 14d, 36h
+    ///
+    /// The units are y, mo (months), w, d, h, min and s. A bare m is refused: it may
+    /// be meant as months or as minutes.
     #[arg(long, value_name = "SPAN", value_parser = span, help_heading = "Rules")]
     keep_within: Option<Span>,
     /// Let even the newest snapshot of a session go
@@ -134,14 +144,15 @@ fn main(matches: &ArgMatches, io: &mut Io) -> Outcome {
         return run::undelete(&store, args.session.as_ref(), wanted, args.dry_run, io);
     }
     match &args.session {
-        Some(session) if args.forget => run::forget(&store, session, args.dry_run, io),
-        _ if args.purge => run::purge(&store, args.dry_run, io),
+        Some(session) if args.forget => run::forget(&store, session, &args, io),
+        _ if args.purge => run::purge(&store, &args, io),
         _ => run::gc(&store, &args, io),
     }
 }
 
 fn span(text: &str) -> Result<Span, String> {
-    let span: Span = text.parse()?;
+    let CalendarSpan { months, time } = calendar(text).map_err(|error| error.to_string())?;
+    let span = Span { months, time };
     if span.is_zero() {
         return Err("it keeps nothing".to_owned());
     }
@@ -165,7 +176,7 @@ impl GcArgs {
         let mut policy = Policy {
             last: self.keep_last,
             periods: periods.collect(),
-            within: self.keep_within.clone(),
+            within: self.keep_within,
             days: self.keep_days,
             no_floor: self.no_floor,
         };

@@ -4,20 +4,22 @@ use chrono::{DateTime, Utc};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome};
 use ctx_store::{SessionId, Store, Unnamed};
 
-use super::run::{State, say};
+use super::GcArgs;
+use super::report::{Action, Subject, say};
+use super::run::State;
 use crate::store::failure;
 
 /// Moves those that were not used since `deadline` into the trash, or shows them.
 pub(super) fn clean(
     store: &Store,
-    session: Option<&SessionId>,
     deadline: DateTime<Utc>,
-    json: bool,
+    args: &GcArgs,
     mut removing: Option<&mut State>,
     io: &mut Io,
 ) -> Result<(), Failure> {
     let mut sessions = store.offload_sessions().map_err(failure)?;
-    sessions.retain(|id| session.is_none_or(|session| session == id));
+    sessions.retain(|id| args.session.as_ref().is_none_or(|session| session == id));
+    let why = ["nothing names it".to_owned()];
     for session in sessions {
         let files = match store.unnamed(&session, deadline) {
             Ok(Unnamed::Files(files)) => files,
@@ -37,14 +39,14 @@ pub(super) fn clean(
         };
         let Some(state) = &mut removing else {
             for file in files {
-                say(&format!("would remove {file}: nothing names it"), json, io)?;
+                say(Action::Remove, Subject::Offloaded(&file), &why, args, io)?;
             }
             continue;
         };
         let mut removed = store.discard_offloaded(&files, deadline).map_err(failure)?;
         state.note(&mut removed, io);
         for file in &removed.offloaded {
-            say(&format!("removed {file}: nothing names it"), json, io)?;
+            say(Action::Remove, Subject::Offloaded(file), &why, args, io)?;
         }
     }
     Ok(())
@@ -62,10 +64,10 @@ pub(super) fn undelete(
         .find_deleted_offload(session, wanted)
         .map_err(failure)?;
     if dry_run {
-        say(&format!("would bring back {file}"), false, io)?;
+        io.write(format!("would bring back {file}\n").as_bytes())?;
     } else {
         store.undelete_offload(&file).map_err(failure)?;
-        say(&file.to_string(), false, io)?;
+        io.write(format!("{file}\n").as_bytes())?;
     }
     Ok(ExitStatus::Done)
 }

@@ -6,10 +6,12 @@ use chrono::{DateTime, TimeDelta, Utc};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome};
 use ctx_store::retention::{Candidate, Protection, Reason, Verdict, decide};
 use ctx_store::{Catalog, Entry, Removed, SessionId, SessionLock, SnapshotId, Store, StoreError};
-use serde::Serialize;
 
+use super::report::{Action, Subject, say, say_removed};
 use super::{GcArgs, offloaded};
 use crate::store::failure;
+
+const NO_RULE: &str = "no rule keeps it";
 
 /// Retention, the end of the grace, and the files that rollbacks left.
 pub(super) fn gc(store: &Store, args: &GcArgs, io: &mut Io) -> Outcome {
@@ -18,11 +20,11 @@ pub(super) fn gc(store: &Store, args: &GcArgs, io: &mut Io) -> Outcome {
     let mut state = State::default();
     // First what makes room.
     if args.dry_run {
-        show_expired(store, Some(deadline), args.json, io)?;
+        show_expired(store, Some(deadline), args, io)?;
     } else {
         let mut purged = store.purge(Some(deadline)).map_err(failure)?;
         state.note(&mut purged, io);
-        show_removed(&purged, "purged", args.json, io)?;
+        say_removed(Action::Purge, &purged, args, io)?;
         sweep(store, session, &mut state, io);
     }
     let catalog = store.catalog(session).map_err(failure)?;
@@ -33,13 +35,13 @@ pub(super) fn gc(store: &Store, args: &GcArgs, io: &mut Io) -> Outcome {
         .collect();
     let verdicts = decide(&candidates, &args.policy(), store.now()).map_err(Failure::new)?;
     let removing = if args.dry_run {
-        show_plan(&catalog, &verdicts, args.json, io)?;
+        show_plan(&catalog, &verdicts, args, io)?;
         None
     } else {
-        apply(store, &catalog, &verdicts, args.json, &mut state, io)?;
+        apply(store, &catalog, &verdicts, args, &mut state, io)?;
         Some(&mut state)
     };
-    offloaded::clean(store, session, deadline, args.json, removing, io)?;
+    offloaded::clean(store, deadline, args, removing, io)?;
     Ok(state.end(io))
 }
 
@@ -111,7 +113,7 @@ fn apply(
     store: &Store,
     catalog: &Catalog,
     verdicts: &[Verdict],
-    json: bool,
+    args: &GcArgs,
     state: &mut State,
     io: &mut Io,
 ) -> Result<(), Failure> {
@@ -119,7 +121,11 @@ fn apply(
     let mut doomed = Vec::new();
     for (entry, verdict) in catalog.entries.iter().zip(verdicts) {
         if verdict.keeps() {
-            io.note(format_args!("keep {}: {}", entry.id, reasons(verdict)));
+            io.note(format_args!(
+                "keep {}: {}",
+                entry.id,
+                reasons(verdict).join(", ")
+            ));
             continue;
         }
         // Somebody rolls this session back at the moment: its turn comes next time.
@@ -138,7 +144,8 @@ fn apply(
         .map_err(failure)?;
     state.note(&mut removed, io);
     for id in &removed.snapshots {
-        show(id, &Verdict::default(), "removed", json, io)?;
+        let why = [NO_RULE.to_owned()];
+        say(Action::Remove, Subject::Snapshot(id), &why, args, io)?;
     }
     Ok(())
 }
@@ -154,114 +161,73 @@ fn lock(store: &Store, session: &SessionId) -> Result<Option<SessionLock>, Failu
 fn show_plan(
     catalog: &Catalog,
     verdicts: &[Verdict],
-    json: bool,
+    args: &GcArgs,
     io: &mut Io,
 ) -> Result<(), Failure> {
     for (entry, verdict) in catalog.entries.iter().zip(verdicts) {
-        show(&entry.id, verdict, "would remove", json, io)?;
+        let (action, why) = if verdict.keeps() {
+            (Action::Keep, reasons(verdict))
+        } else {
+            (Action::Remove, vec![NO_RULE.to_owned()])
+        };
+        say(action, Subject::Snapshot(&entry.id), &why, args, io)?;
     }
     for id in &catalog.uncommitted {
-        say(&format!("would remove {id}: never committed"), json, io)?;
+        let why = ["never committed".to_owned()];
+        say(Action::Remove, Subject::Snapshot(id), &why, args, io)?;
     }
     Ok(())
 }
 
-fn show(
-    id: &SnapshotId,
-    verdict: &Verdict,
-    verb: &str,
-    json: bool,
-    io: &mut Io,
-) -> Result<(), Failure> {
-    #[derive(Serialize)]
-    struct Line {
-        id: String,
-        keep: bool,
-        reasons: Vec<String>,
-    }
-    let line = if json {
-        let line = Line {
-            id: id.to_string(),
-            keep: verdict.keeps(),
-            reasons: verdict.reasons.iter().map(Reason::to_string).collect(),
-        };
-        serde_json::to_string(&line).map_err(Failure::new)?
-    } else if verdict.keeps() {
-        format!("keep {id}: {}", reasons(verdict))
-    } else {
-        format!("{verb} {id}: no rule keeps it")
-    };
-    say(&line, false, io)
-}
-
-fn reasons(verdict: &Verdict) -> String {
-    let words: Vec<String> = verdict.reasons.iter().map(Reason::to_string).collect();
-    words.join(", ")
-}
-
-/// A line for people; under `--json` it goes to the notes.
-pub(super) fn say(line: &str, json: bool, io: &mut Io) -> Result<(), Failure> {
-    if json {
-        io.note(line);
-        return Ok(());
-    }
-    io.write(line.as_bytes())?;
-    io.write(b"\n")
+fn reasons(verdict: &Verdict) -> Vec<String> {
+    verdict.reasons.iter().map(Reason::to_string).collect()
 }
 
 /// `--purge`
-pub(super) fn purge(store: &Store, dry_run: bool, io: &mut Io) -> Outcome {
-    if dry_run {
-        show_expired(store, None, false, io)?;
+pub(super) fn purge(store: &Store, args: &GcArgs, io: &mut Io) -> Outcome {
+    if args.dry_run {
+        show_expired(store, None, args, io)?;
         return Ok(ExitStatus::Done);
     }
-    report(store.purge(None).map_err(failure)?, "purged", io)
+    let purged = store.purge(None).map_err(failure)?;
+    end(Action::Purge, purged, args, io)
 }
 
 /// `--forget -s ID`
-pub(super) fn forget(store: &Store, session: &SessionId, dry_run: bool, io: &mut Io) -> Outcome {
-    if dry_run {
+pub(super) fn forget(store: &Store, session: &SessionId, args: &GcArgs, io: &mut Io) -> Outcome {
+    if args.dry_run {
         let catalog = store.catalog(Some(session)).map_err(failure)?;
         for entry in &catalog.entries {
-            say(&format!("would delete {}", entry.id), false, io)?;
+            say(Action::Delete, Subject::Snapshot(&entry.id), &[], args, io)?;
         }
         for file in store.offloaded_files(session).map_err(failure)? {
-            say(&format!("would delete {file}"), false, io)?;
+            say(Action::Delete, Subject::Offloaded(&file), &[], args, io)?;
         }
         return Ok(ExitStatus::Done);
     }
-    report(store.forget(session).map_err(failure)?, "deleted", io)
+    let forgotten = store.forget(session).map_err(failure)?;
+    end(Action::Delete, forgotten, args, io)
 }
 
-fn report(mut removed: Removed, verb: &str, io: &mut Io) -> Outcome {
+fn end(action: Action, mut removed: Removed, args: &GcArgs, io: &mut Io) -> Outcome {
     let mut state = State::default();
     state.note(&mut removed, io);
-    show_removed(&removed, verb, false, io)?;
+    say_removed(action, &removed, args, io)?;
     Ok(state.end(io))
-}
-
-fn show_removed(removed: &Removed, verb: &str, json: bool, io: &mut Io) -> Result<(), Failure> {
-    for id in &removed.snapshots {
-        say(&format!("{verb} {id}"), json, io)?;
-    }
-    for file in &removed.offloaded {
-        say(&format!("{verb} {file}"), json, io)?;
-    }
-    Ok(())
 }
 
 /// What is in the trash, and due.
 fn show_expired(
     store: &Store,
     deadline: Option<DateTime<Utc>>,
-    json: bool,
+    args: &GcArgs,
     io: &mut Io,
 ) -> Result<(), Failure> {
     for id in store.expired(deadline).map_err(failure)? {
-        say(&format!("would purge {id}"), json, io)?;
+        say(Action::Purge, Subject::Snapshot(&id), &[], args, io)?;
     }
     for file in store.expired_offloads(deadline).map_err(failure)? {
-        say(&format!("would purge {file}"), json, io)?;
+        say(Action::Purge, Subject::Offloaded(&file), &[], args, io)?;
     }
     Ok(())
 }
@@ -281,10 +247,10 @@ pub(super) fn undelete(
         other => other.map_err(failure)?,
     };
     if dry_run {
-        say(&format!("would bring back {id}"), false, io)?;
+        io.write(format!("would bring back {id}\n").as_bytes())?;
         return Ok(ExitStatus::Done);
     }
     let id = store.undelete(session, wanted).map_err(failure)?;
-    say(&id.to_string(), false, io)?;
+    io.write(format!("{id}\n").as_bytes())?;
     Ok(ExitStatus::Done)
 }

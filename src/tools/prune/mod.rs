@@ -115,6 +115,7 @@ struct Args {
     min_gain: u64,
     /// Change nothing unless the last call is older: 5m, 90s or 1h
     ///
+    /// The units are w, d, h, min (or m), s and ms.
     /// Its time is that of the last reply that has one (`timestamp` and the like),
     /// else --last-call, else the file's time of change.
     #[arg(long, value_name = "DURATION", help_heading = "What stays")]

@@ -9,6 +9,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use chrono::{DateTime, NaiveDateTime, Utc};
+use ctx_select::duration::{self, DurationError};
 use ctx_transcript::{Object, Role};
 
 /// How long a cache lives.
@@ -59,24 +60,10 @@ impl Ttl {
 }
 
 impl FromStr for Ttl {
-    type Err = &'static str;
+    type Err = DurationError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let seconds = || {
-            let unit = match text.as_bytes().last()? {
-                b's' => 1,
-                b'm' => 60,
-                b'h' => 3_600,
-                b'd' => 86_400,
-                _ => return None,
-            };
-            text[..text.len() - 1]
-                .parse::<u64>()
-                .ok()?
-                .checked_mul(unit)
-        };
-        let seconds = seconds().ok_or("expected a duration such as 90s, 5m, 1h or 1d")?;
-        Ok(Self(Duration::from_secs(seconds)))
+        duration::fixed(text).map(Self)
     }
 }
 

@@ -1,99 +1,82 @@
-//! Spans of time as people write them: `1y6m`, `14d`, `36h`.
+//! A span of time that ends at a given moment.
 
-use std::str::FromStr;
+use std::time::Duration;
 
 use chrono::{DateTime, Months, TimeDelta, Utc};
 
-/// Years and months are those of the calendar.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Months are those of the calendar.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
-    months: u32,
-    hours: u32,
+    /// Whole months; a year is twelve of them.
+    pub months: u32,
+    /// What comes on top of the months.
+    pub time: Duration,
 }
 
 impl Span {
+    /// So many days.
+    pub fn days(days: u32) -> Self {
+        const SECONDS_OF_A_DAY: u64 = 86_400;
+        Self {
+            months: 0,
+            time: Duration::from_secs(u64::from(days) * SECONDS_OF_A_DAY),
+        }
+    }
+
     /// Whether it is no time at all.
-    pub fn is_zero(&self) -> bool {
-        *self == Self::default()
+    pub fn is_zero(self) -> bool {
+        self == Self::default()
     }
 
     /// So long before `time`; the beginning of time at the most.
-    pub fn before(&self, time: DateTime<Utc>) -> DateTime<Utc> {
+    pub fn before(self, time: DateTime<Utc>) -> DateTime<Utc> {
+        let rest = TimeDelta::from_std(self.time).ok();
         time.checked_sub_months(Months::new(self.months))
-            .and_then(|time| time.checked_sub_signed(TimeDelta::hours(i64::from(self.hours))))
+            .zip(rest)
+            .and_then(|(time, rest)| time.checked_sub_signed(rest))
             .unwrap_or(DateTime::<Utc>::MIN_UTC)
     }
-}
-
-impl FromStr for Span {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        parse(text).ok_or_else(|| "expected a span such as 1y6m, 14d or 36h".to_owned())
-    }
-}
-
-fn parse(text: &str) -> Option<Span> {
-    let mut span = Span::default();
-    let mut rest = text;
-    let mut units = "ymdh";
-    while !rest.is_empty() {
-        let end = rest.find(|c: char| !c.is_ascii_digit())?;
-        let number: u32 = rest[..end].parse().ok()?;
-        let unit = rest[end..].chars().next()?;
-        // Each unit once, the larger ones first.
-        units = &units[units.find(unit)? + 1..];
-        match unit {
-            'y' => span.months = number.checked_mul(12)?,
-            'm' => span.months = span.months.checked_add(number)?,
-            'd' => span.hours = number.checked_mul(24)?,
-            _ => span.hours = span.hours.checked_add(number)?,
-        }
-        rest = &rest[end + 1..];
-    }
-    (!text.is_empty()).then_some(span)
 }
 
 #[cfg(test)]
 mod tests {
     use super::Span;
 
-    #[test]
-    fn spans_are_read() {
-        let span = |months, hours| Ok(Span { months, hours });
-        assert_eq!("1y6m".parse(), span(18, 0));
-        assert_eq!("14d".parse(), span(0, 336));
-        assert_eq!("2y1m3d4h".parse(), span(25, 76));
-        for bad in [
-            "",
-            "7",
-            "d",
-            "-1d",
-            "1.5d",
-            "1d1d",
-            "1h1d",
-            "1w",
-            "1 d",
-            "99999999999d",
-            "4294967295y",
-            "1é",
-        ] {
-            assert!(bad.parse::<Span>().is_err(), "{bad}");
-        }
+    fn at(text: &str) -> chrono::DateTime<chrono::Utc> {
+        text.parse().expect("a time")
     }
 
     #[test]
     fn months_are_those_of_the_calendar() {
-        let at = |text: &str| {
-            text.parse::<chrono::DateTime<chrono::Utc>>()
-                .expect("a time")
+        let months = |months| Span {
+            months,
+            ..Span::default()
         };
-        let span: Span = "1m".parse().expect("a span");
         assert_eq!(
-            span.before(at("2026-03-31T12:00:00Z")),
+            months(1).before(at("2026-03-31T12:00:00Z")),
             at("2026-02-28T12:00:00Z")
         );
-        let span: Span = "4000000m".parse().expect("a span");
-        assert!(span.before(at("2026-03-31T12:00:00Z")) < at("0001-01-01T00:00:00Z"));
+        assert!(months(4_000_000).before(at("2026-03-31T12:00:00Z")) < at("0001-01-01T00:00:00Z"));
+    }
+
+    #[test]
+    fn the_rest_is_taken_to_the_second() {
+        let span = Span {
+            months: 1,
+            time: std::time::Duration::from_secs(90),
+        };
+        assert_eq!(
+            span.before(at("2026-03-31T00:01:00Z")),
+            at("2026-02-27T23:59:30Z")
+        );
+        assert_eq!(
+            Span::days(14).before(at("2026-03-31T12:00:00Z")),
+            at("2026-03-17T12:00:00Z")
+        );
+        let forever = Span {
+            months: 0,
+            time: std::time::Duration::MAX,
+        };
+        assert!(forever.before(at("2026-03-31T12:00:00Z")) < at("0001-01-01T00:00:00Z"));
     }
 }

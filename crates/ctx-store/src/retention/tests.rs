@@ -64,7 +64,7 @@ fn within_counts_from_the_newest_that_is_not_in_the_future() {
         "2036-01-01T00:00:00Z",
     ]);
     let policy = Policy {
-        within: Some("1d".parse().expect("a span")),
+        within: Some(Span::days(1)),
         ..Policy::default()
     };
     assert_eq!(kept(&list, &policy), [1, 2, 3]);
@@ -206,8 +206,7 @@ fn any_policy() -> impl Strategy<Value = Policy> {
     ];
     let periods = prop::collection::vec((prop::sample::select(all.to_vec()), 1..5_u32), 0..3);
     let last = prop::option::of(1..5_u32);
-    let within =
-        prop::option::of((1..60_u32).prop_map(|days| format!("{days}d").parse().expect("a span")));
+    let within = prop::option::of((1..60_u32).prop_map(Span::days));
     let days = prop::option::of(1..60_u32);
     (last, periods, within, days)
         .prop_map(|(last, periods, within, days)| Policy {

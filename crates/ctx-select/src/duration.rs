@@ -1,0 +1,240 @@
+//! Lengths of time as people write them: `90s`, `5m`, `1h30min`, `14d`, `1y6mo`.
+//!
+//! One parser for all flags and settings, so that a text means the same wherever it
+//! is read. Where a text may be meant in two ways it is refused rather than guessed.
+
+use std::time::Duration;
+
+const MINUTE: u64 = 60;
+const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
+const WEEK: u64 = 7 * DAY;
+const MONTHS_OF_A_YEAR: u32 = 12;
+
+/// A length of time whose months and years are those of the calendar: they have no
+/// fixed number of days.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CalendarSpan {
+    /// Whole months; a year is twelve of them.
+    pub months: u32,
+    /// What comes on top of the months.
+    pub time: Duration,
+}
+
+/// What is no length of time, or not the one that is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DurationError {
+    /// Not numbers with units.
+    #[error("expected numbers with units, the largest first, as 90s, 5m, 1h30min, 14d or 1y6mo")]
+    Malformed,
+    /// More than can be counted.
+    #[error("too long")]
+    TooLong,
+    /// Months or years where a fixed length is wanted.
+    #[error("a month or a year has no fixed length here; write days, as 30d")]
+    NotFixed,
+    /// `m` where both minutes and months are likely.
+    #[error("m may be months or minutes; write 1mo for a month, 1min for a minute")]
+    Ambiguous,
+}
+
+/// Reads a length of time that is the same on every day: no months and years. `m`
+/// is minutes.
+pub fn fixed(text: &str) -> Result<Duration, DurationError> {
+    let mut time = Duration::ZERO;
+    for part in parts(text)? {
+        time = part.add_to(time)?;
+    }
+    Ok(time)
+}
+
+/// Reads a length of time that may hold months and years. A bare `m` is refused:
+/// beside years and days it may be meant as months.
+pub fn calendar(text: &str) -> Result<CalendarSpan, DurationError> {
+    let mut span = CalendarSpan::default();
+    for part in parts(text)? {
+        match part.unit {
+            Unit::Minute if part.name == "m" => return Err(DurationError::Ambiguous),
+            Unit::Month => span.months = add_months(span.months, part.number, 1)?,
+            Unit::Year => span.months = add_months(span.months, part.number, MONTHS_OF_A_YEAR)?,
+            _ => span.time = part.add_to(span.time)?,
+        }
+    }
+    Ok(span)
+}
+
+fn add_months(months: u32, number: u64, unit: u32) -> Result<u32, DurationError> {
+    let number = u32::try_from(number).ok();
+    number
+        .and_then(|number| number.checked_mul(unit)?.checked_add(months))
+        .ok_or(DurationError::TooLong)
+}
+
+/// The units, from the largest to the smallest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Unit {
+    Year,
+    Month,
+    Week,
+    Day,
+    Hour,
+    Minute,
+    Second,
+    Millisecond,
+}
+
+/// A number and its unit.
+struct Part<'a> {
+    number: u64,
+    unit: Unit,
+    /// The unit as it was written.
+    name: &'a str,
+}
+
+impl<'a> Part<'a> {
+    fn new(digits: &str, name: &'a str) -> Result<Self, DurationError> {
+        if digits.is_empty() {
+            return Err(DurationError::Malformed);
+        }
+        let unit = match name {
+            "y" => Unit::Year,
+            "mo" => Unit::Month,
+            "w" => Unit::Week,
+            "d" => Unit::Day,
+            "h" => Unit::Hour,
+            "m" | "min" => Unit::Minute,
+            "s" => Unit::Second,
+            "ms" => Unit::Millisecond,
+            _ => return Err(DurationError::Malformed),
+        };
+        // Only digits, so what does not parse is too large.
+        let number = digits.parse().map_err(|_| DurationError::TooLong)?;
+        Ok(Self { number, unit, name })
+    }
+
+    /// `time` and this; months and years cannot be added.
+    fn add_to(&self, time: Duration) -> Result<Duration, DurationError> {
+        let seconds = match self.unit {
+            Unit::Year | Unit::Month => return Err(DurationError::NotFixed),
+            Unit::Week => WEEK,
+            Unit::Day => DAY,
+            Unit::Hour => HOUR,
+            Unit::Minute => MINUTE,
+            Unit::Second => 1,
+            Unit::Millisecond => {
+                let more = Duration::from_millis(self.number);
+                return time.checked_add(more).ok_or(DurationError::TooLong);
+            }
+        };
+        self.number
+            .checked_mul(seconds)
+            .and_then(|seconds| time.checked_add(Duration::from_secs(seconds)))
+            .ok_or(DurationError::TooLong)
+    }
+}
+
+/// The numbers and their units: each unit once, the larger ones first.
+fn parts(text: &str) -> Result<Vec<Part<'_>>, DurationError> {
+    let mut parts: Vec<Part<'_>> = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (digits, after) = split(rest, |c| !c.is_ascii_digit());
+        let (name, after) = split(after, |c| c.is_ascii_digit());
+        let part = Part::new(digits, name)?;
+        if parts.last().is_some_and(|last| last.unit >= part.unit) {
+            return Err(DurationError::Malformed);
+        }
+        parts.push(part);
+        rest = after;
+    }
+    if parts.is_empty() {
+        return Err(DurationError::Malformed);
+    }
+    Ok(parts)
+}
+
+/// In two, before the first character that is such.
+fn split(text: &str, is_end: impl Fn(char) -> bool) -> (&str, &str) {
+    text.split_at(text.find(is_end).unwrap_or(text.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{CalendarSpan, DurationError, calendar, fixed};
+
+    fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn every_fixed_unit_is_read() {
+        for (text, expected) in [
+            ("0s", seconds(0)),
+            ("90s", seconds(90)),
+            ("5m", seconds(300)),
+            ("5min", seconds(300)),
+            ("1h", seconds(3_600)),
+            ("1d", seconds(86_400)),
+            ("2w", seconds(14 * 86_400)),
+            ("250ms", Duration::from_millis(250)),
+            ("1w2d3h4min5s6ms", Duration::from_millis(788_645_006)),
+            ("1h30m", seconds(5_400)),
+        ] {
+            assert_eq!(fixed(text), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn months_and_years_are_those_of_the_calendar() {
+        let span = |months: u32, hours: u64| {
+            Ok(CalendarSpan {
+                months,
+                time: seconds(3_600 * hours),
+            })
+        };
+        assert_eq!(calendar("1y6mo"), span(18, 0));
+        assert_eq!(calendar("14d"), span(0, 336));
+        assert_eq!(calendar("2y1mo3d4h"), span(25, 76));
+        assert_eq!(calendar("1w"), span(0, 168));
+        assert_eq!(calendar("60min"), span(0, 1));
+        for text in ["1mo", "1y", "1y2d"] {
+            assert_eq!(fixed(text), Err(DurationError::NotFixed), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_bare_m_is_minutes_or_refused_but_never_months() {
+        assert_eq!(fixed("1m"), Ok(seconds(60)));
+        for text in ["1m", "1y6m", "2h30m"] {
+            assert_eq!(calendar(text), Err(DurationError::Ambiguous), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_duration_is_refused() {
+        for text in [
+            "", "7", "d", "m", "-1d", "1.5d", "1d1d", "1h1d", "1min1m", "1 d", " 1d", "5é", "1é",
+            "1M", "1months", "١d",
+        ] {
+            assert_eq!(fixed(text), Err(DurationError::Malformed), "{text}");
+            assert_eq!(calendar(text), Err(DurationError::Malformed), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_counted_is_too_long() {
+        for text in [
+            "99999999999999999999d",
+            "18446744073709551615w",
+            "18446744073709551615s1000ms",
+        ] {
+            assert_eq!(fixed(text), Err(DurationError::TooLong), "{text}");
+        }
+        for text in ["4294967295y", "4294967296mo", "1y4294967295mo"] {
+            assert_eq!(calendar(text), Err(DurationError::TooLong), "{text}");
+        }
+        assert!(calendar("4294967295mo").is_ok());
+    }
+}
