@@ -68,7 +68,12 @@ for name in $(compgen -e CTX_) XDG_STATE_HOME XDG_CONFIG_HOME; do unset "$name";
 export LC_ALL=C TZ=UTC NO_COLOR=1
 shopt -s globstar dotglob nullglob
 
-presets=$(cd "$root/presets" && printf '%s\n' *.toml | sed 's/\.toml$//')
+# The policies that the old build knows.
+presets=
+for name in "$root"/presets/*.toml; do
+    name=$(basename "$name" .toml)
+    "$old/ctx-compact" --show-preset "$name" > /dev/null 2>&1 && presets+=" $name"
+done
 
 # Today, and tomorrow for a run over midnight.
 today=$(date -u +%F)
