@@ -13,37 +13,60 @@ use std::str::FromStr;
 use sha2::{Digest, Sha256};
 
 /// A reference to a text that was taken out.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Handle {
-    hash: String,
+    /// The beginning of the original's sha256.
+    pub hash: ShortHash,
     /// Bytes of the original.
     pub bytes: u64,
     /// Its tokens.
     pub tokens: u64,
 }
 
-/// Digits of the hash in a handle.
-const DIGITS: usize = 12;
+/// The first bytes of the sha256 of a text, written as hex digits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ShortHash([u8; BYTES]);
+
+/// Bytes of a hash in a handle.
+const BYTES: usize = 6;
+
+impl ShortHash {
+    /// Of a text.
+    pub fn of(text: &str) -> Self {
+        let digest = Sha256::digest(text.as_bytes());
+        let mut hash = [0; BYTES];
+        hash.copy_from_slice(&digest[..BYTES]);
+        Self(hash)
+    }
+
+    /// Reads hex digits in lower case.
+    fn parse(digits: &str) -> Option<Self> {
+        let is_digit = |digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
+        if digits.len() != 2 * BYTES || !digits.bytes().all(is_digit) {
+            return None;
+        }
+        let mut hash = [0; BYTES];
+        for (index, byte) in hash.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&digits[2 * index..2 * index + 2], 16).ok()?;
+        }
+        Some(Self(hash))
+    }
+}
+
+impl fmt::Display for ShortHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
 
 impl Handle {
     /// The handle of a text of so many tokens.
     pub fn of(text: &str, tokens: u64) -> Self {
-        let mut hash = String::with_capacity(DIGITS);
-        for byte in &Sha256::digest(text.as_bytes())[..DIGITS / 2] {
-            for digit in [byte >> 4, byte & 15] {
-                hash.push(char::from(b"0123456789abcdef"[usize::from(digit)]));
-            }
-        }
         Self {
-            hash,
+            hash: ShortHash::of(text),
             bytes: text.len() as u64,
             tokens,
         }
-    }
-
-    /// The beginning of the original's sha256: 12 hex digits.
-    pub fn hash(&self) -> &str {
-        &self.hash
     }
 
     /// Parts a text into what stands before its handle and the handle; `None` for
@@ -89,15 +112,11 @@ fn parse(text: &str) -> Option<Handle> {
     let (hash, sizes) = inner.split_once(' ')?;
     let (bytes, tokens) = sizes.split_once(" bytes ")?;
     let handle = Handle {
-        hash: hash.to_owned(),
+        hash: ShortHash::parse(hash)?,
         bytes: bytes.parse().ok()?,
         tokens: tokens.parse().ok()?,
     };
-    let is_hash = hash.len() == DIGITS
-        && hash
-            .bytes()
-            .all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
-    (is_hash && handle.to_string() == text).then_some(handle)
+    (handle.to_string() == text).then_some(handle)
 }
 
 #[cfg(test)]
@@ -116,7 +135,7 @@ mod tests {
     fn it_is_the_last_line() {
         let handle = Handle::of("original", 2);
         let text = handle.behind("a\nb");
-        assert_eq!(Handle::split(&text), Some(("a\nb", handle.clone())));
+        assert_eq!(Handle::split(&text), Some(("a\nb", handle)));
         assert_eq!(Handle::split(&handle.to_string()), Some(("", handle)));
         assert_eq!(Handle::split(&format!("{text}\n")), None);
         assert_eq!(Handle::split("a\nb"), None);

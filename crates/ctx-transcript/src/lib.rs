@@ -35,7 +35,7 @@ mod zones;
 pub use batch::Conversation;
 pub use dialect::Dialect;
 pub use edit::{Edits, Slot};
-pub use handle::{Handle, NoHandle};
+pub use handle::{Handle, NoHandle, ShortHash};
 pub use lines::{Line, Lines, MAX_LINE, Piece};
 pub use message::{Call, Media, Message, Outline, Part, Role, SummaryRole, ToolResult};
 pub use object::{Member, Object};

@@ -29,7 +29,7 @@ impl std::str::FromStr for Wanted {
 
     fn from_str(text: &str) -> Result<Self, String> {
         if let Ok(handle) = text.parse::<Handle>() {
-            return Ok(Self::Hash(handle.hash().to_owned()));
+            return Ok(Self::Hash(handle.hash.to_string()));
         }
         if text.starts_with('/') {
             return Ok(Self::Path(text.to_owned()));

@@ -85,7 +85,9 @@ impl Stored {
             let paths = paths(after.as_str(), place.folder());
             let named = |file: &Offloaded| {
                 paths.contains(&place.path(&file.name).as_str())
-                    || handles.iter().any(|handle| file.begins_with(handle.hash()))
+                    || handles
+                        .iter()
+                        .any(|handle| file.begins_with(&handle.hash.to_string()))
             };
             let files = self.store.offloaded_files(&session).map_err(failure)?;
             for file in files.iter().filter(|file| named(file)) {

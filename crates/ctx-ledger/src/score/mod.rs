@@ -13,7 +13,7 @@ mod tally;
 
 use std::collections::HashSet;
 
-use ctx_transcript::{Handle, Message, Zone};
+use ctx_transcript::{Message, ShortHash, Zone};
 
 use crate::text::one_line;
 use crate::{Item, ItemKind, Ledger, State};
@@ -29,7 +29,7 @@ pub use tally::{Row, Score, Scored};
 #[derive(Debug)]
 pub struct Scorer {
     after: After,
-    handles: HashSet<(String, u64)>,
+    handles: HashSet<(ShortHash, u64)>,
     /// What the new session refers to, and where the old one has it.
     referred: Texts,
     referred_lines: HashSet<u64>,
@@ -52,9 +52,7 @@ impl Scorer {
     pub fn with(ledger: Ledger, after: After) -> Self {
         let handles = after.handles().into_iter();
         Self {
-            handles: handles
-                .map(|handle| (handle.hash().to_owned(), handle.bytes))
-                .collect(),
+            handles: handles.map(|handle| (handle.hash, handle.bytes)).collect(),
             after,
             referred: Texts::new(),
             referred_lines: HashSet::new(),
@@ -82,10 +80,10 @@ impl Scorer {
             return;
         }
         for text in after::originals(message) {
-            let of_length = |(_, bytes): &(String, u64)| *bytes == text.len() as u64;
+            let of_length = |(_, bytes): &(ShortHash, u64)| *bytes == text.len() as u64;
             // Hashing every text takes longer than all the rest.
             if self.handles.iter().any(of_length) {
-                let hash = Handle::of(&text, 0).hash().to_owned();
+                let hash = ShortHash::of(&text);
                 if self.handles.contains(&(hash, text.len() as u64)) {
                     self.referred.add(&text);
                     self.referred_lines.insert(line);
@@ -103,7 +101,7 @@ impl Scorer {
     pub fn add_referred(&mut self, text: &str) {
         self.referred.add(text);
         // Where the old session has it, its line is referred to as well.
-        let hash = Handle::of(text, 0).hash().to_owned();
+        let hash = ShortHash::of(text);
         self.handles.insert((hash, text.len() as u64));
     }
 

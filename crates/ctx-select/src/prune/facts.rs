@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ctx_transcript::{Call, Handle, Message, Object, Outline, Part, Role, ToolResult};
+use ctx_transcript::{Call, Message, Object, Outline, Part, Role, ShortHash, ToolResult};
 
 use super::errors::{first_chars, looks_like_error};
 use super::files::FileUse;
@@ -150,8 +150,8 @@ impl TextFacts {
     fn of(text: &str, is_error: bool, policy: &Policy) -> Self {
         let (_, original) = parted(text);
         let hash = || match &original {
-            Some(handle) => handle.hash().to_owned(),
-            None => Handle::of(text, 0).hash().to_owned(),
+            Some(handle) => handle.hash.to_string(),
+            None => ShortHash::of(text).to_string(),
         };
         let bytes = original.as_ref().map_or(text.len() as u64, |h| h.bytes);
         Self {

@@ -131,7 +131,7 @@ fn smaller(
     counter: &MessageCounter,
 ) -> Option<Replacement> {
     let before = counter.text(text);
-    let handle = earlier.map_or_else(|| Handle::of(text, before), Handle::clone);
+    let handle = earlier.map_or_else(|| Handle::of(text, before), |handle| *handle);
     let new = handle.behind(short);
     let after = counter.text(&new);
     (new.len() < text.len() && after < before).then_some(Replacement {
