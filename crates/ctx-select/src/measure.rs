@@ -1,6 +1,6 @@
 //! Measuring a session's size, message by message.
 
-use ctx_transcript::{Message, Outline, Part};
+use ctx_transcript::{Message, Outline, Part, ToolResult};
 
 use crate::count::{MessageCounter, PRIMING};
 use crate::trigger::Size;
@@ -27,8 +27,12 @@ impl Size {
 /// Bytes of the text in the tool results of a message; of a part of an unknown
 /// kind, of its JSON text.
 pub fn tool_bytes(message: &Message<'_>) -> u64 {
-    let parts = message.results().flat_map(|result| &result.parts);
-    parts.map(text_bytes).sum()
+    message.results().map(result_bytes).sum()
+}
+
+/// Bytes of the text in one tool result.
+pub(crate) fn result_bytes(result: &ToolResult<'_>) -> u64 {
+    result.parts.iter().map(text_bytes).sum()
 }
 
 fn text_bytes(part: &Part<'_>) -> u64 {

@@ -4,7 +4,7 @@
 mod items;
 
 use ctx_select::count::MessageCounter;
-use ctx_select::prune::{self, Policy, Pruner, Trim};
+use ctx_select::prune::{MessageFacts, Policy, Pruner, Questions, Trim, Verdict};
 use ctx_select::split::{self, Keep, Splitter};
 use ctx_tokens::Encoding;
 use ctx_transcript::{Dialect, Object, Zone};
@@ -64,25 +64,31 @@ fn a_long_result_is_trimmed_where_the_format_has_it() {
         ..Policy::default()
     };
     let session = session();
-    let mut pruner = Pruner::new(&policy);
+    let questions = Questions {
+        policy: &policy,
+        counter: MessageCounter::new(Encoding::O200kBase),
+        size: false,
+    };
+    let mut pruner = Pruner::new(&questions);
     for text in &session {
         let object = Object::parse(text).expect("an object");
-        let (outline, message) = (Items.outline(&object), Items.message(&object));
-        pruner.push(match (&outline, &message) {
+        match (Items.outline(&object), Items.message(&object)) {
             (Some(outline), Some(message)) => {
-                prune::Facts::of(outline, message, &object, &policy, false)
+                let facts = MessageFacts::of(&message, &object, false, &questions);
+                pruner.message(&outline, facts);
             }
-            _ => prune::Facts::Line,
-        });
+            _ => pruner.line(),
+        }
     }
     let verdicts = pruner.finish();
-    assert!(verdicts[..3].iter().all(|it| *it == prune::Verdict::Keep));
-    let prune::Verdict::Change(changes) = &verdicts[3] else {
+    assert!((0..3).all(|record| matches!(verdicts.get(record), Verdict::Keep)));
+    let Verdict::Change(changes) = verdicts.get(3) else {
         panic!("it changes");
     };
     let object = Object::parse(&session[3]).expect("an object");
-    let counter = MessageCounter::new(Encoding::O200kBase);
-    let (edits, freed) = policy.apply(changes, &Items, &object, &counter);
+    let message = Items.message(&object).expect("a message");
+    let (edits, _) = changes.carry_out(message, &object);
+    let freed = verdicts.freed(3);
     assert_eq!(freed.len(), 1);
     let text = edits.of_object(&object);
     assert!(text.starts_with(r#"{"type":"output","call_id":"b","output":"word word"#));

@@ -1,6 +1,6 @@
 //! `ctx-prune`: shortens and clears tool results, drops reasoning and old messages.
 
-mod made;
+mod decision;
 mod page;
 mod plan;
 mod report;
@@ -177,7 +177,7 @@ pub(crate) fn prune(
     io: &mut Io,
 ) -> Result<Pruned, Failure> {
     let name = session.name.clone();
-    let mut stream = Stream::new(plan, session.dialect(), &name);
+    let mut stream = Stream::new(plan, session.dialect(), &name, false);
     session.each(|record| stream.take(record))?;
     let may = stream.is_cold().unwrap_or_else(|| {
         io.warn(format_args!(
@@ -185,9 +185,9 @@ pub(crate) fn prune(
         ));
         false
     });
-    let done = stream.finish(may, io)?;
-    let dropped = done.dropped();
-    done.write(0, output)?;
+    let decision = stream.finish(may, io)?;
+    let dropped = decision.dropped();
+    decision.write(0, output)?;
     Ok(Pruned { dropped })
 }
 
@@ -204,7 +204,7 @@ fn run(args: &Args, io: &mut Io) -> Outcome {
     let name = session.name.clone();
     let plan = args.plan(session.dialect(), path)?;
     plan.counting.report(io);
-    let mut stream = Stream::new(&plan, session.dialect(), &name);
+    let mut stream = Stream::new(&plan, session.dialect(), &name, args.dry_run);
     session.each(|record| stream.take(record))?;
     session.report(io);
     let left_out = session.bad().left_out();
@@ -218,11 +218,11 @@ fn run(args: &Args, io: &mut Io) -> Outcome {
             "{name}: the last call is not older than --cache-ttl: nothing was changed"
         ));
     }
-    let done = stream.finish(is_due, io)?;
+    let decision = stream.finish(is_due, io)?;
     if args.dry_run {
-        done.report.table(io)?;
+        report::table(&decision.sums, io)?;
         return Ok(ExitStatus::Done);
     }
-    done.write(left_out, args.output.open(io)?)?;
+    decision.write(left_out, args.output.open(io)?)?;
     Ok(ExitStatus::Done)
 }

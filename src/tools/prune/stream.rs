@@ -2,10 +2,10 @@
 //! they came, changed, or not at all.
 
 use ctx_cli::{Failure, Io};
-use ctx_select::prune::{Facts, Pruner, Verdict};
+use ctx_select::prune::{MessageFacts, Pruner, Questions, Sums};
 use ctx_transcript::{Class, Dialect, Record, Spool, Zone, ZoneReader};
 
-use super::made::{Done, Item, Made};
+use super::decision::{Decision, Item};
 use super::plan::Plan;
 use super::ttl::SaidAt;
 use crate::tagged::cannot_spool;
@@ -17,8 +17,9 @@ pub(super) struct Stream<'p> {
     dialect: Option<&'static dyn Dialect>,
     name: &'p str,
     zones: ZoneReader,
-    spool: Spool,
+    spool: Option<Spool>,
     items: Vec<Item>,
+    questions: Questions<'p>,
     pruner: Pruner<'p>,
     checks: Option<Checks>,
     said_at: SaidAt,
@@ -27,19 +28,27 @@ pub(super) struct Stream<'p> {
 }
 
 impl<'p> Stream<'p> {
+    /// Nothing taken yet. The records will be written, unless this is a `dry_run`.
     pub(super) fn new(
         plan: &'p Plan,
         dialect: Option<&'static dyn Dialect>,
         name: &'p str,
+        dry_run: bool,
     ) -> Self {
+        let questions = Questions {
+            policy: &plan.policy,
+            counter: plan.counting.counter,
+            size: false,
+        };
         Self {
             plan,
             dialect,
             name,
             zones: ZoneReader::default(),
-            spool: Spool::new(std::env::temp_dir()),
+            spool: (!dry_run).then(|| Spool::new(std::env::temp_dir())),
             items: Vec::new(),
-            pruner: Pruner::new(&plan.policy),
+            pruner: Pruner::new(&questions),
+            questions,
             checks: dialect.map(|dialect| Checks::new(dialect.rules())),
             said_at: SaidAt::default(),
             tagged: false,
@@ -66,20 +75,23 @@ impl<'p> Stream<'p> {
         self.items.push(Item {
             line: record.line,
             piece: record.piece,
-            length: record.bytes.len(),
+            // Longer records come in pieces.
+            length: u32::try_from(record.bytes.len()).unwrap_or(u32::MAX),
         });
-        self.spool
-            .push(record.bytes)
-            .map_err(|error| cannot_spool(&error))
+        let Some(spool) = &mut self.spool else {
+            return Ok(());
+        };
+        let pushed = spool.push(record.bytes);
+        pushed.map_err(|error| cannot_spool(&error))
     }
 
     fn facts(&mut self, record: &Record<'_>, zone: Zone) -> Result<(), Failure> {
         if record.class == Class::Tail {
-            self.pruner.push(Facts::Tail);
+            self.pruner.tail();
             return Ok(());
         }
         let Some(object) = record.whole_object() else {
-            self.pruner.push(Facts::Line);
+            self.pruner.line();
             return Ok(());
         };
         let Some(dialect) = self.dialect else {
@@ -94,7 +106,7 @@ impl<'p> Stream<'p> {
             checks.input(record.line, outline);
         }
         let (Some(outline), Some(message)) = (outline, dialect.message(object)) else {
-            self.pruner.push(Facts::Line);
+            self.pruner.line();
             return Ok(());
         };
         self.said_at.message(outline.role, object);
@@ -107,33 +119,31 @@ impl<'p> Stream<'p> {
         };
         let fixed =
             zone == Zone::System || plan.zone.is_some_and(|only| only != zone) || is_pinned();
-        let facts = Facts::of(&outline, &message, object, &plan.policy, fixed);
-        self.pruner.push(facts);
+        let facts = MessageFacts::of(&message, object, fixed, &self.questions);
+        self.pruner.message(&outline, facts);
         Ok(())
     }
 
-    /// Decides, and makes and checks the whole output before any byte of it
-    /// leaves. Nothing changes unless it `may`.
-    pub(super) fn finish(mut self, may: bool, io: &mut Io) -> Result<Done, Failure> {
-        let (plan, name) = (self.plan, self.name);
-        if plan.zone.is_some() && !self.zones.zoned() && self.zones.records() > 0 {
+    /// Decides, tells of it and checks it. Nothing changes unless it `may`.
+    pub(super) fn finish(self, may: bool, io: &mut Io) -> Result<Decision<'p>, Failure> {
+        if self.plan.zone.is_some() && !self.zones.zoned() && self.zones.records() > 0 {
             return Err(Failure::new("--zone, and no record has a zone")
-                .at(name, None)
+                .at(self.name, None)
                 .hint("let ctx-split decide the zones"));
         }
-        let verdicts = std::mem::replace(&mut self.pruner, Pruner::new(&plan.policy)).finish();
-        let drops = |verdict: &Verdict| may && matches!(verdict, Verdict::Drop(_));
-        let drops = verdicts.iter().any(drops);
-        let mut made = Made::new(plan, self.dialect, name, self.checks, drops);
-        for (item, verdict) in self.items.into_iter().zip(verdicts) {
-            let bytes = self.spool.pop(item.length);
-            let bytes = bytes.map_err(|error| cannot_spool(&error))?;
-            let verdict = if may { verdict } else { Verdict::Keep };
-            made.record(item, &bytes, &verdict, io)?;
-        }
-        if may {
-            made.tell(io);
-        }
-        made.finish(self.tagged, self.announced, io)
+        let mut decision = Decision {
+            plan: self.plan,
+            dialect: self.dialect,
+            name: self.name,
+            items: self.items,
+            spool: self.spool,
+            verdicts: self.pruner.finish(),
+            changes: may,
+            sums: Sums::default(),
+            tagged: self.tagged,
+            announced: self.announced,
+        };
+        decision.tell(self.checks, io)?;
+        Ok(decision)
     }
 }

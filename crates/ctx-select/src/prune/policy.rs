@@ -40,12 +40,13 @@ impl Policy {
         self.drop.contains(&rule)
     }
 
-    pub(super) fn changes_results(&self) -> bool {
-        self.trim.is_some()
-            || self.clear.is_some()
-            || self.drops(Rule::Superseded)
-            || self.drops(Rule::Duplicates)
-            || self.drops(Rule::Noise)
+    fn changes_results(&self) -> bool {
+        self.leaves_notes() || self.trim.is_some() || self.drops(Rule::Noise)
+    }
+
+    /// Whether notes may take the places of results.
+    pub(super) fn leaves_notes(&self) -> bool {
+        self.clear.is_some() || self.drops(Rule::Superseded) || self.drops(Rule::Duplicates)
     }
 }
 

@@ -3,79 +3,98 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::files::{Access, FileUse};
+use ctx_transcript::ShortHash;
+
 use super::policy::Policy;
+use super::session::{AnswerKind, Session, Used};
+use super::table::Id;
 use super::verdict::{Reason, Rule};
-use super::{Answer, TextFacts};
 
 /// What the results behind the present one hold.
-#[derive(Default)]
-pub(super) struct Later<'a> {
-    files: HashMap<&'a str, LaterUse<'a>>,
+pub(super) struct Later<'s> {
+    session: &'s Session,
+    files: HashMap<Id, LaterUse>,
     /// Tools and the hashes of their results.
-    texts: HashSet<(Option<&'a str>, &'a str)>,
+    texts: HashSet<(Option<Id>, ShortHash)>,
+    superseded: bool,
+    duplicates: bool,
 }
 
 /// What happened to one file later.
 #[derive(Default)]
-struct LaterUse<'a> {
+struct LaterUse {
     written: bool,
-    /// Bytes of the largest result by the part that was read.
-    read: HashMap<&'a str, u64>,
+    /// Bytes of the largest result that shows all of it.
+    read: Option<u64>,
+    /// And by the part that was read.
+    parts: HashMap<Id, u64>,
 }
 
-impl<'a> Later<'a> {
-    /// Why later results make this one needless.
-    pub(super) fn reasons(&self, policy: &Policy, answer: &'a Answer) -> Vec<Reason> {
-        let superseded = || self.superseded(answer.file.as_ref()?, answer.text.as_ref()?);
-        let repeated = || {
-            let hash = answer.text.as_ref()?.hash.as_deref()?;
-            let key = (answer.tool.as_deref(), hash);
-            self.texts.contains(&key).then(|| Reason::Repeated {
-                tool: answer.tool.clone(),
-            })
-        };
-        let superseded = policy.drops(Rule::Superseded).then(superseded).flatten();
-        let repeated = policy.drops(Rule::Duplicates).then(repeated).flatten();
-        superseded.into_iter().chain(repeated).collect()
+impl<'s> Later<'s> {
+    /// Nothing is behind the last one.
+    pub(super) fn new(session: &'s Session, policy: &Policy) -> Self {
+        Self {
+            session,
+            files: HashMap::new(),
+            texts: HashSet::new(),
+            superseded: policy.drops(Rule::Superseded),
+            duplicates: policy.drops(Rule::Duplicates),
+        }
     }
 
-    fn superseded(&self, file: &FileUse, text: &TextFacts) -> Option<Reason> {
-        let Access::Read { part } = &file.access else {
+    /// Why later results make this one needless.
+    pub(super) fn reasons(&self, answer: usize) -> [Option<Reason>; 2] {
+        let superseded = self.superseded.then(|| self.superseded(answer)).flatten();
+        let repeated = self.duplicates && self.texts.contains(&self.key(answer));
+        [superseded, repeated.then_some(Reason::Repeated)]
+    }
+
+    fn key(&self, answer: usize) -> (Option<Id>, ShortHash) {
+        let answer = &self.session.answers[answer];
+        (answer.tool, answer.hash)
+    }
+
+    fn superseded(&self, answer: usize) -> Option<Reason> {
+        let file = self.session.files[self.session.answers[answer].file?];
+        let Used::Read(part) = file.used else {
             return None;
         };
-        let later = self.files.get(file.path.as_str())?;
-        let path = file.path.clone();
+        let later = self.files.get(&file.path)?;
         if later.written {
-            return Some(Reason::Written { path });
+            return Some(Reason::Written);
         }
         // A reader that says "unchanged", or shows little, does not show the file.
-        let shows_it = |bytes: &u64| bytes.saturating_mul(2) >= text.bytes;
-        let parts = [later.read.get(""), later.read.get(part.as_str())];
-        let again = parts.into_iter().flatten().any(shows_it);
-        again.then_some(Reason::ReadAgain { path })
+        let bytes = self.session.text(answer).handle.bytes;
+        let shows_it = |later: &u64| later.saturating_mul(2) >= bytes;
+        let same_part = part.and_then(|part| later.parts.get(&part));
+        let mut shown = later.read.iter().chain(same_part);
+        shown.any(shows_it).then_some(Reason::ReadAgain)
     }
 
     /// The result stands behind all that come now. `stays` when its text will be
     /// there; a file is written whatever becomes of the writer's result.
-    pub(super) fn add(&mut self, answer: &'a Answer, stays: bool) {
-        let Some(text) = answer.text.as_ref().filter(|text| !text.taken_out) else {
+    pub(super) fn add(&mut self, number: usize, stays: bool) {
+        let answer = &self.session.answers[number];
+        if answer.kind != AnswerKind::Text {
             return;
-        };
-        if let Some(hash) = text.hash.as_deref().filter(|_| stays) {
-            self.texts.insert((answer.tool.as_deref(), hash));
         }
-        let Some(file) = answer.file.as_ref().filter(|_| !text.failed) else {
+        if self.duplicates && stays {
+            self.texts.insert(self.key(number));
+        }
+        let Some(file) = answer.file.filter(|_| self.superseded && !answer.failed) else {
             return;
         };
-        let later = self.files.entry(&file.path).or_default();
-        match &file.access {
-            Access::Write => later.written = true,
-            Access::Read { part } if stays => {
-                let bytes = later.read.entry(part).or_default();
-                *bytes = text.bytes.max(*bytes);
+        let file = self.session.files[file];
+        let later = self.files.entry(file.path).or_default();
+        let bytes = match file.used {
+            Used::Written => {
+                later.written = true;
+                return;
             }
-            Access::Read { .. } => {}
-        }
+            Used::Read(_) if !stays => return,
+            Used::Read(None) => later.read.get_or_insert_default(),
+            Used::Read(Some(part)) => later.parts.entry(part).or_default(),
+        };
+        *bytes = self.session.text(number).handle.bytes.max(*bytes);
     }
 }

@@ -1,6 +1,5 @@
-//! What stands in the place of a text: a note or the text shortened, and the
-//! handle of the original behind it. Nothing is replaced by what is not smaller,
-//! in bytes and in tokens.
+//! A text shortened, with the handle of the original behind it. Nothing is replaced by
+//! what is not smaller, in bytes and in tokens.
 
 use std::borrow::Cow;
 
@@ -8,48 +7,152 @@ use ctx_transcript::{Handle, map_strings};
 
 use super::noise::without_noise;
 use super::policy::{Policy, Trim};
-use super::verdict::{Action, Reason, Rule};
+use super::sparse::compact;
+use super::verdict::Rule;
 use crate::count::MessageCounter;
 
-/// A new text and its gain.
+/// New arguments and their gain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replacement {
-    /// The new text.
+    /// The new ones.
     pub text: String,
-    /// Tokens of the old one.
+    /// Tokens of the old ones.
     pub before: u64,
-    /// Tokens of the new one.
+    /// Tokens of the new ones.
     pub after: u64,
+}
+
+/// A text that a shorter one may take the place of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Replaceable {
+    pub(super) bytes: u64,
+    pub(super) tokens: u64,
+    /// What will stand behind the shorter one: the handle of the original.
+    pub(super) handle: Handle,
+}
+
+/// A text with its handle, and its tokens.
+#[derive(Debug)]
+pub(super) struct Shorter {
+    pub(super) text: String,
+    pub(super) tokens: u64,
+}
+
+impl Replaceable {
+    fn of(text: &str, earlier: Option<Handle>, counter: &MessageCounter) -> Self {
+        let tokens = counter.text(text);
+        Self {
+            bytes: text.len() as u64,
+            tokens,
+            handle: earlier.unwrap_or_else(|| Handle::of(text, tokens)),
+        }
+    }
+
+    /// What takes its place when it is shortened to `short`; `None` when that would not
+    /// be smaller.
+    pub(super) fn by(&self, short: &str, counter: &MessageCounter) -> Option<Shorter> {
+        let text = self.handle.behind(short);
+        if text.len() as u64 >= self.bytes {
+            return None;
+        }
+        let tokens = counter.text(&text);
+        (tokens < self.tokens).then_some(Shorter { text, tokens })
+    }
 }
 
 /// The longest placeholder.
 pub const MAX_NOTE: usize = 500;
 
-/// What is shown of a path or of a tool's name.
-const MAX_NAME: usize = 80;
+/// What shortening a call's arguments comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ShorterArguments {
+    /// Tokens of the arguments.
+    pub(super) before: u64,
+    /// And when they are shortened.
+    pub(super) after: u64,
+    /// The strings in them that are shortened.
+    strings: Vec<ShorterString>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ShorterString {
+    /// How many strings stand before it.
+    number: u32,
+    /// Its tokens, which its handle tells.
+    tokens: u32,
+}
+
+/// A string inside arguments that is too long.
+struct LongString<'a> {
+    number: u32,
+    text: &'a str,
+    earlier: Option<Handle>,
+    trimmed: String,
+}
 
 impl Policy {
-    /// What an action makes of a result's text, and by which rule.
-    pub fn result(
+    /// Call arguments with their long strings shortened: JSON as they were.
+    pub fn arguments(&self, arguments: &str, counter: &MessageCounter) -> Option<Replacement> {
+        self.with_shorter_strings(arguments, counter, |_| ())
+    }
+
+    /// What [`Self::arguments`] comes to.
+    pub(super) fn shorter_arguments(
         &self,
-        text: &str,
-        action: &Action,
+        arguments: &str,
         counter: &MessageCounter,
-    ) -> Option<(Rule, Replacement)> {
-        let (body, earlier) = parted(text);
-        let reduced = || self.reduced(body, earlier.is_some());
-        let notes = action
-            .clear
-            .iter()
-            .map(|reason| (reason.rule(), self.note(reason)));
-        let mut texts = notes.chain(action.reduce.then(reduced).flatten());
-        texts.find_map(|(rule, short)| {
-            Some((rule, smaller(text, earlier.as_ref(), &short, counter)?))
+    ) -> Option<ShorterArguments> {
+        let mut strings = Vec::new();
+        let new = self.with_shorter_strings(arguments, counter, |string| strings.push(string))?;
+        Some(ShorterArguments {
+            before: new.before,
+            after: new.after,
+            strings,
         })
     }
 
-    /// Call arguments with their long strings shortened: JSON as they were.
-    pub fn arguments(&self, arguments: &str, counter: &MessageCounter) -> Option<Replacement> {
+    /// The same as [`Self::arguments`], by what was counted then.
+    pub(super) fn shorten_arguments(
+        &self,
+        arguments: &str,
+        shorter: &ShorterArguments,
+    ) -> Option<String> {
+        let mut strings = shorter.strings.iter().peekable();
+        self.map_long_strings(arguments, |long| {
+            let counted = strings.next_if(|string| string.number == long.number)?;
+            let handle = || Handle::of(long.text, u64::from(counted.tokens));
+            let handle = long.earlier.unwrap_or_else(handle);
+            Some(handle.behind(&long.trimmed))
+        })
+    }
+
+    fn with_shorter_strings(
+        &self,
+        arguments: &str,
+        counter: &MessageCounter,
+        mut tell: impl FnMut(ShorterString),
+    ) -> Option<Replacement> {
+        let text = self.map_long_strings(arguments, |long| {
+            let string = Replaceable::of(long.text, long.earlier, counter);
+            let shorter = string.by(&long.trimmed, counter)?;
+            tell(ShorterString {
+                number: long.number,
+                tokens: compact(string.tokens),
+            });
+            Some(shorter.text)
+        })?;
+        Some(Replacement {
+            before: counter.text(arguments),
+            after: counter.text(&text),
+            text,
+        })
+    }
+
+    fn map_long_strings(
+        &self,
+        arguments: &str,
+        mut change: impl FnMut(LongString<'_>) -> Option<String>,
+    ) -> Option<String> {
         let trim = Trim {
             max_chars: self.argument_chars?,
             rescue_lines: 0,
@@ -59,36 +162,21 @@ impl Policy {
         if !arguments.trim_start().starts_with(['{', '[']) {
             return None;
         }
-        let text = map_strings(arguments, |string| {
-            let (body, earlier) = parted(string);
-            let short = trim.apply(body, earlier.is_some())?;
-            smaller(string, earlier.as_ref(), &short, counter).map(|replacement| replacement.text)
-        })?;
-        Some(Replacement {
-            before: counter.text(arguments),
-            after: counter.text(&text),
-            text,
+        let mut strings: u32 = 0;
+        map_strings(arguments, |text| {
+            strings += 1;
+            let (body, earlier) = parted(text);
+            change(LongString {
+                number: strings - 1,
+                text,
+                trimmed: trim.apply(body, earlier.is_some())?,
+                earlier,
+            })
         })
     }
 
-    fn note(&self, reason: &Reason) -> String {
-        match reason {
-            Reason::Old => self.clear.clone().unwrap_or_default(),
-            Reason::ReadAgain { path } => {
-                format!("[Superseded: {} was read again later]", shown(path))
-            }
-            Reason::Written { path } => {
-                format!("[Superseded: {} was written later]", shown(path))
-            }
-            Reason::Repeated { tool: Some(tool) } => {
-                format!("[Repeated: a later result of {} is the same]", shown(tool))
-            }
-            Reason::Repeated { tool: None } => "[Repeated: a later result is the same]".to_owned(),
-        }
-    }
-
     /// The text with less noise, or trimmed too.
-    fn reduced(&self, body: &str, again: bool) -> Option<(Rule, String)> {
+    pub(super) fn reduced(&self, body: &str, again: bool) -> Option<(Rule, String)> {
         let quiet = if self.drops(Rule::Noise) {
             without_noise(body)
         } else {
@@ -122,32 +210,4 @@ pub(super) fn parted(text: &str) -> (&str, Option<Handle>) {
         Some((body, handle)) if handle.bytes > text.len() as u64 => (body, Some(handle)),
         _ => (text, None),
     }
-}
-
-fn smaller(
-    text: &str,
-    earlier: Option<&Handle>,
-    short: &str,
-    counter: &MessageCounter,
-) -> Option<Replacement> {
-    let before = counter.text(text);
-    let handle = earlier.map_or_else(|| Handle::of(text, before), |handle| *handle);
-    let new = handle.behind(short);
-    let after = counter.text(&new);
-    (new.len() < text.len() && after < before).then_some(Replacement {
-        text: new,
-        before,
-        after,
-    })
-}
-
-/// The end of a name, on one line: it is what tells paths apart.
-fn shown(name: &str) -> String {
-    let plain = name.replace(char::is_control, " ");
-    let more = plain.chars().count().saturating_sub(MAX_NAME);
-    if more == 0 {
-        return plain;
-    }
-    let end: String = plain.chars().skip(more + 1).collect();
-    format!("…{end}")
 }

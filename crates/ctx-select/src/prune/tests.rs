@@ -1,11 +1,14 @@
 use ctx_tokens::Encoding;
-use ctx_transcript::{Call, Dialect, Object, Outline, dialect};
+use ctx_transcript::{
+    Call, Dialect, Message, Object, Outline, Part, Role, Slot, ToolResult, dialect,
+};
 
 use super::{
-    CallFacts, Facts, Policy, Pruner, Reasoning, ResultFacts, Rule, TextFacts, ToolFilter, Trim,
-    Verdict,
+    Changes, Freed, MessageFacts, Policy, Pruner, Questions, Rule, ToolFilter, Trim, Verdict,
+    Verdicts,
 };
 use crate::count::MessageCounter;
+use crate::trigger::Size;
 
 /// A session of chat messages, made line by line.
 #[derive(Default)]
@@ -52,43 +55,109 @@ fn prune_with(
     lines: &[String],
     fixed: &[usize],
 ) -> (Vec<Option<String>>, Vec<Rule>) {
-    let mut pruner = Pruner::new(policy);
-    for (index, line) in lines.iter().enumerate() {
-        let object = Object::parse(line).expect("an object");
-        let message = dialect.message(&object);
-        let outline = dialect.outline(&object);
-        pruner.push(match (&outline, &message) {
-            (Some(outline), Some(message)) => {
-                let fixed = fixed.contains(&index);
-                Facts::of(outline, message, &object, policy, fixed)
-            }
-            _ => Facts::Line,
-        });
-    }
+    let (left, freed) = pruned(dialect, policy, lines, fixed);
+    assert!(
+        freed.iter().all(|freed| freed.after < freed.before),
+        "{freed:?}"
+    );
+    (left, freed.iter().map(|freed| freed.rule).collect())
+}
+
+/// What is left of each line, and what the changes of others freed; all numbers that
+/// were foretold are checked.
+pub(super) fn pruned(
+    dialect: &dyn Dialect,
+    policy: &Policy,
+    lines: &[String],
+    fixed: &[usize],
+) -> (Vec<Option<String>>, Vec<Freed>) {
     let counter = MessageCounter::new(Encoding::O200kBase);
-    let mut rules = Vec::new();
-    let verdicts = pruner.finish();
-    assert_eq!(verdicts.len(), lines.len());
-    let left = lines
-        .iter()
-        .zip(verdicts)
-        .map(|(line, verdict)| match verdict {
+    let verdicts = decided(dialect, policy, lines, fixed);
+    let mut changes = Vec::new();
+    let mut all_freed = Vec::new();
+    let mut size = Size::default();
+    assert_eq!(verdicts.iter().count(), lines.len());
+    let mut left = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        let freed = verdicts.freed(index);
+        all_freed.extend(&freed);
+        let line = match verdicts.get(index) {
             Verdict::Keep => Some(line.clone()),
             Verdict::Drop(_) => None,
-            Verdict::Change(changes) => {
-                let object = Object::parse(line).expect("an object");
-                let (edits, freed) = policy.apply(&changes, dialect, &object, &counter);
-                assert!(
-                    freed.iter().all(|freed| freed.after < freed.before),
-                    "{freed:?}"
-                );
-                assert_eq!(edits.is_empty(), freed.is_empty());
-                rules.extend(freed.iter().map(|freed| freed.rule));
-                Some(edits.of_object(&object))
+            Verdict::Change(carried_out) => {
+                changes.extend(&freed);
+                Some(changed(dialect, &carried_out, line))
             }
-        });
-    let left: Vec<_> = left.collect();
-    (left, rules)
+        };
+        let object = line.as_deref().map(Object::parse);
+        let object = object.map(|object| object.expect("an object"));
+        let message = object.as_ref().and_then(|object| dialect.message(object));
+        let outline = object.as_ref().and_then(|object| dialect.outline(object));
+        if let (Some(message), Some(outline)) = (&message, &outline) {
+            size.add(outline, message, &counter);
+        }
+        let tokens = message.map_or(0, |message| counter.message(&message).total());
+        assert_eq!(verdicts.tokens(index), tokens, "{line:?}");
+        left.push(line);
+    }
+    assert_eq!(verdicts.sums(), all_freed.into_iter().collect());
+    assert_eq!(verdicts.size(), size);
+    (left, changes)
+}
+
+fn questions(policy: &Policy) -> Questions<'_> {
+    Questions {
+        policy,
+        counter: MessageCounter::new(Encoding::O200kBase),
+        size: true,
+    }
+}
+
+fn decided<'p>(
+    dialect: &dyn Dialect,
+    policy: &'p Policy,
+    lines: &[String],
+    fixed: &[usize],
+) -> Verdicts<'p> {
+    let questions = questions(policy);
+    let mut pruner = Pruner::new(&questions);
+    for (index, line) in lines.iter().enumerate() {
+        let object = Object::parse(line).expect("an object");
+        match (dialect.outline(&object), dialect.message(&object)) {
+            (Some(outline), Some(message)) => {
+                let fixed = fixed.contains(&index);
+                let facts = MessageFacts::of(&message, &object, fixed, &questions);
+                pruner.message(&outline, facts);
+            }
+            _ => pruner.line(),
+        }
+    }
+    pruner.finish()
+}
+
+/// The line with the changes made; the changed message is that of the changed line.
+fn changed(dialect: &dyn Dialect, changes: &Changes<'_>, line: &str) -> String {
+    let object = Object::parse(line).expect("an object");
+    let message = dialect.message(&object).expect("a message");
+    let (edits, message) = changes.carry_out(message, &object);
+    assert!(!edits.is_empty(), "nothing changes");
+    let line = edits.of_object(&object);
+    let object = Object::parse(&line).expect("still an object");
+    let read = dialect.message(&object).expect("still a message");
+    assert_eq!(message, without_places(read));
+    line
+}
+
+fn without_places(mut message: Message<'_>) -> Message<'_> {
+    message.reasoning = Vec::new();
+    for part in &mut message.parts {
+        match part {
+            Part::Result(result) => result.slot = None,
+            Part::Call(call) => call.slot = None,
+            _ => {}
+        }
+    }
+    message
 }
 
 /// The content of each line that is left; with what is pruned twice checked to be
@@ -467,35 +536,32 @@ fn a_result_may_be_in_the_record_of_its_call() {
         },
         ..Policy::default()
     };
-    let outline = Outline::of_line();
-    let mut pruner = Pruner::new(&policy);
+    let record = format!("{{\"result\":{:?}}}", "word ".repeat(3_000));
+    let object = Object::parse(&record).expect("an object");
+    let text = object.text_of("result").expect("a text");
+    let raw = object.get("result").expect("a member");
+    let questions = questions(&policy);
+    let mut pruner = Pruner::new(&questions);
     for tool in ["read", "ls"] {
-        let call = Call {
+        let call = Part::Call(Call {
             id: Some("c".into()),
             name: tool.into(),
             arguments: "{}".into(),
             slot: None,
-        };
-        let text = Some(TextFacts {
-            hash: None,
-            bytes: 9_000,
-            taken_out: false,
-            failed: false,
         });
-        pruner.push(Facts::Message {
-            outline: &outline,
-            calls: vec![CallFacts::of(&call)],
-            results: vec![ResultFacts {
-                id: "c".to_owned(),
-                tool: None,
-                text,
-            }],
-            reasoning: Reasoning::No,
-            empty: false,
-            fixed: false,
+        let result = Part::Result(ToolResult {
+            id: Some("c".into()),
+            name: None,
+            is_error: false,
+            parts: vec![Part::Text(text.clone())],
+            slot: Some(Slot::text(&object, raw)),
         });
+        let message = Message::new(Role::Assistant, vec![call, result]);
+        let facts = MessageFacts::of(&message, &object, false, &questions);
+        pruner.message(&Outline::of_line(), facts);
     }
     let verdicts = pruner.finish();
+    let verdicts: Vec<_> = verdicts.iter().collect();
     assert!(matches!(verdicts[..], [Verdict::Keep, Verdict::Change(_)]));
 }
 
@@ -528,4 +594,58 @@ fn where_the_user_must_be_first_more_is_kept() {
     assert_eq!(kept(true, 2), [2, 3, 4, 5, 6]);
     assert_eq!(kept(true, 4), [2, 3, 4, 5, 6]);
     assert_eq!(kept(true, 6), [0, 1, 2, 3, 4, 5, 6]);
+}
+
+#[test]
+fn one_gathering_serves_a_policy_with_fewer_rules() {
+    let session = Session::default()
+        .tool("ls", "{}", &"word ".repeat(3_000))
+        .tool("ls", "{}", &long("short"));
+    let both = Policy {
+        trim: Some(Trim::default()),
+        ..clear()
+    };
+    let trims = Policy {
+        clear: None,
+        ..both.clone()
+    };
+    let counter = MessageCounter::new(Encoding::O200kBase);
+    let rules = |verdicts: &Verdicts<'_>| {
+        let rules = verdicts.sums();
+        rules
+            .by_rule()
+            .map(|(rule, sum)| (rule, sum.changes))
+            .collect::<Vec<_>>()
+    };
+    let verdicts = decided(chat(), &both, &session.0, &[]);
+    let tokens = verdicts.size().tokens;
+    assert_eq!(rules(&verdicts), [(Rule::Clear, 2)]);
+    let verdicts = verdicts.under(&trims, &counter);
+    assert_eq!(rules(&verdicts), [(Rule::Trim, 1)]);
+    assert!(verdicts.size().tokens > tokens);
+    let verdicts = verdicts.under(&both, &counter);
+    assert_eq!(verdicts.size().tokens, tokens);
+}
+
+#[test]
+fn reasoning_that_says_nothing_goes_too() {
+    let policy = Policy {
+        drop: vec![Rule::Reasoning],
+        ..Policy::default()
+    };
+    let lines = [
+        r#"{"role":"user","content":"a"}"#,
+        r#"{"role":"assistant","content":[{"type":"thinking","thinking":"","signature":"s"},{"type":"text","text":"b"}]}"#,
+        r#"{"role":"user","content":"c"}"#,
+    ]
+    .map(str::to_owned);
+    let (left, freed) = pruned(anthropic(), &policy, &lines, &[]);
+    let expected = Freed {
+        rule: Rule::Reasoning,
+        before: 0,
+        after: 0,
+    };
+    assert_eq!(freed, [expected]);
+    let without = r#"{"role":"assistant","content":[{"type":"text","text":"b"}]}"#;
+    assert_eq!(left[1].as_deref(), Some(without));
 }

@@ -1,16 +1,20 @@
 //! What was decided about a record, and why.
 
+use ctx_transcript::Handle;
 use serde::{Deserialize, Serialize};
 
+use super::policy::Policy;
+use super::replace::ShorterArguments;
+
 /// What happens to a record.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+#[derive(Clone, Debug)]
+pub enum Verdict<'v> {
     /// It stays as it is.
     Keep,
     /// It goes.
     Drop(Gone),
     /// Some of it changes.
-    Change(Changes),
+    Change(Changes<'v>),
 }
 
 /// Why a record goes.
@@ -23,30 +27,32 @@ pub enum Gone {
 }
 
 /// What changes in a message.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changes {
-    /// What happens to each of its results.
-    pub results: Vec<Action>,
+#[derive(Clone, Debug)]
+pub struct Changes<'v> {
+    pub(super) policy: &'v Policy,
+    /// What takes the place of each of its results.
+    pub(super) results: Vec<Option<NewText>>,
+    /// Which of its calls get shorter arguments.
+    pub(super) arguments: Vec<&'v CallArguments>,
     /// Whether its reasoning goes.
-    pub reasoning: bool,
-    /// Whether long strings in its calls' arguments are shortened.
-    pub arguments: bool,
+    pub(super) reasoning: bool,
 }
 
-/// What happens to a result: the first of these that makes it smaller, if any.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Action {
-    /// A note takes its place, for one of these reasons.
-    pub clear: Vec<Reason>,
-    /// Noise goes and what is long is trimmed, as far as the policy asks for it.
-    pub reduce: bool,
+/// What takes the place of a result's text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum NewText {
+    /// A note with the handle of the original.
+    Note(String),
+    /// The text without noise or trimmed, as the policy has it, with this handle.
+    Reduced(Handle),
 }
 
-impl Action {
-    /// Whether it stays as it is.
-    pub fn is_none(&self) -> bool {
-        self.clear.is_empty() && !self.reduce
-    }
+/// The arguments of one of a message's calls, made shorter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct CallArguments {
+    /// How many calls stand before it.
+    pub(super) call: u32,
+    pub(super) shorter: ShorterArguments,
 }
 
 /// The rules, as policies, flags and reports name them. Those that are skipped by
@@ -124,34 +130,25 @@ pub struct Freed {
     pub after: u64,
 }
 
-/// Why a result is cleared.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reason {
+/// Why a note takes the place of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reason {
     /// It is old.
     Old,
     /// It shows a file that was read again later.
-    ReadAgain {
-        /// The file.
-        path: String,
-    },
+    ReadAgain,
     /// It shows a file that was written later.
-    Written {
-        /// The file.
-        path: String,
-    },
+    Written,
     /// A later result is the same.
-    Repeated {
-        /// The tool of both.
-        tool: Option<String>,
-    },
+    Repeated,
 }
 
 impl Reason {
-    pub(super) fn rule(&self) -> Rule {
+    pub(super) fn rule(self) -> Rule {
         match self {
             Self::Old => Rule::Clear,
-            Self::ReadAgain { .. } | Self::Written { .. } => Rule::Superseded,
-            Self::Repeated { .. } => Rule::Duplicates,
+            Self::ReadAgain | Self::Written => Rule::Superseded,
+            Self::Repeated => Rule::Duplicates,
         }
     }
 }
