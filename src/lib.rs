@@ -9,6 +9,7 @@ pub mod parallel;
 pub mod passes;
 pub mod session;
 pub mod store;
+pub mod table;
 pub mod tagged;
 pub mod tools;
 pub mod triggers;

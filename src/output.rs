@@ -9,6 +9,7 @@ use clap::Args;
 use ctx_cli::{ExitStatus, Failure, Io};
 use ctx_store::atomic::{AtomicError, AtomicFile};
 use ctx_transcript::Spool;
+use serde::Serialize;
 
 /// The flag of every filter that may write to a file.
 #[derive(Args, Clone, Debug, Default)]
@@ -188,4 +189,10 @@ pub fn from_atomic(error: &AtomicError) -> Failure {
     } else {
         failure
     }
+}
+
+/// An object for programs: one line of JSON.
+pub fn json_line(value: &impl Serialize) -> String {
+    let line = serde_json::to_string(value).expect("keys are strings, numbers are finite");
+    line + "\n"
 }

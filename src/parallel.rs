@@ -1,8 +1,10 @@
-//! Many operands at a time.
+//! Many operands at a time, of which some may fail.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ctx_cli::{ExitStatus, Failure, Io, Outcome};
 
 /// What `--jobs` means: without it, one per core.
 pub fn jobs_of(given: Option<NonZeroUsize>) -> NonZeroUsize {
@@ -41,6 +43,24 @@ pub fn in_parallel<T: Send>(
     });
     results.sort_unstable_by_key(|(at, _)| *at);
     results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Tells in their order why some of the operands failed, and what that means for the
+/// exit status. When none is left, the last failure is the tool's own.
+pub fn report_failures(mut failures: Vec<Failure>, operands: usize, io: &mut Io) -> Outcome {
+    let last = if failures.len() == operands {
+        failures.pop()
+    } else {
+        None
+    };
+    for failure in &failures {
+        io.report(failure);
+    }
+    match last {
+        Some(failure) => Err(failure),
+        None if failures.is_empty() => Ok(ExitStatus::Done),
+        None => Ok(ExitStatus::Partial),
+    }
 }
 
 #[cfg(test)]

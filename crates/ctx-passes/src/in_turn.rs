@@ -50,6 +50,11 @@ impl<W: Work> InTurn<W> {
     /// Starts one thread a core.
     pub(crate) fn start(work: W, state: W::State) -> Self {
         let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        Self::start_on(threads, work, state)
+    }
+
+    /// Starts so many threads.
+    pub(crate) fn start_on(threads: usize, work: W, state: W::State) -> Self {
         let (sender, receiver) = sync_channel(WAITING * threads);
         let receiver = Arc::new(Mutex::new(receiver));
         let work = Arc::new(work);

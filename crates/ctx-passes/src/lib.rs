@@ -8,6 +8,7 @@
 
 mod bad;
 mod checks;
+pub mod count;
 mod error;
 mod in_turn;
 pub mod ledger;

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, HashMap};
 
 use ctx_transcript::{Message, Part, Role, ToolResult};
+use serde::Serialize;
 
 use crate::count::{ByKind, MessageCounter, PRIMING};
 
 /// How often something stands in the messages, and the tokens it has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Share {
     /// How many there are: messages, parts, or calls, as the table says.
     pub count: u64,

@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use ctx_select::tally::Tally;
+use ctx_passes::count::{Breakdown, Counts};
+use ctx_select::tally::Share;
 use serde::Serialize;
 
-use super::breakdown::By;
-use super::counted::Counted;
-use super::{Args, Plan};
+use super::{Args, File};
+use crate::counting::Counting;
+use crate::output::json_line;
 
 /// The object of a file, or of the total.
 #[derive(Serialize)]
-struct Counts<'a> {
+struct Line<'a> {
     /// `file` or `total`.
     #[serde(rename = "type")]
     kind: &'static str,
@@ -30,15 +31,13 @@ struct Counts<'a> {
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     model: Option<OfModel<'a>>,
     /// Tokens by kind of content.
-    kinds: Kinds,
+    kinds: BTreeMap<&'static str, u64>,
     /// With `--by`: by what, and the rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rows: Option<Vec<Row>>,
 }
-
-type Kinds = BTreeMap<&'static str, u64>;
 
 /// With `--model`.
 #[derive(Serialize)]
@@ -55,67 +54,52 @@ struct OfModel<'a> {
 #[derive(Serialize)]
 struct Row {
     key: String,
-    count: u64,
-    tokens: u64,
+    #[serde(flatten)]
+    share: Share,
 }
 
 /// An object for each file, then one for the total.
-pub(super) fn of(args: &Args, plan: &Plan, files: &[Counted]) -> String {
-    let mut out = String::new();
-    for file in files {
-        let counts = Counts {
+pub(super) fn of(args: &Args, counting: &Counting, files: &[File], total: &Counts) -> String {
+    let mut lines: Vec<Line<'_>> = files
+        .iter()
+        .map(|file| Line {
             name: (file.name != ctx_cli::STDIN_NAME).then_some(file.name.as_str()),
-            ..counts("file", file, args, plan)
-        };
-        push(&mut out, &counts);
-    }
-    let total = Counted::total(files);
-    let counts = Counts {
+            ..line("file", &file.counts, args, counting)
+        })
+        .collect();
+    lines.push(Line {
         files: Some(files.len()),
-        ..counts("total", &total, args, plan)
-    };
-    push(&mut out, &counts);
-    out
+        ..line("total", total, args, counting)
+    });
+    lines.iter().map(json_line).collect()
 }
 
-fn counts<'a>(kind: &'static str, file: &Counted, args: &'a Args, plan: &Plan) -> Counts<'a> {
-    let tally = &file.tally;
+fn line<'a>(kind: &'static str, counts: &Counts, args: &'a Args, counting: &Counting) -> Line<'a> {
+    let tally = &counts.tally;
     let tokens = tally.tokens().total();
-    let model = plan.counting.model.map(|model| OfModel {
-        model: args.counting.model.as_deref().unwrap_or(model.prefix),
-        window: model.window,
-        share: (kind == "file").then(|| tokens as f64 / model.window as f64),
-        exact: plan.counting.is_exact(),
-    });
-    Counts {
+    let rows = |by: Breakdown| {
+        let rows = by.rows(tally).into_iter();
+        rows.map(|(key, share)| Row { key, share }).collect()
+    };
+    Line {
         kind,
         name: None,
         files: None,
         conversations: tally.conversations(),
         messages: tally.messages(),
         tokens,
-        bytes: file.bytes,
-        records: file.records,
-        bad: file.bad.count(),
-        encoding: plan.counting.counter.encoding().name(),
-        model,
+        bytes: counts.bytes,
+        records: counts.records,
+        bad: counts.bad.count(),
+        encoding: counting.counter.encoding().name(),
+        model: counting.model.map(|model| OfModel {
+            model: args.counting.model.as_deref().unwrap_or(model.prefix),
+            window: model.window,
+            share: (kind == "file").then(|| tokens as f64 / model.window as f64),
+            exact: counting.is_exact(),
+        }),
         kinds: tally.tokens().rows().into_iter().collect(),
-        by: args.by.map(By::word),
-        rows: args.by.map(|by| rows(by, tally)),
+        by: args.by.map(Breakdown::as_str),
+        rows: args.by.map(rows),
     }
-}
-
-fn rows(by: By, tally: &Tally) -> Vec<Row> {
-    let rows = by.rows(tally).into_iter();
-    rows.map(|(key, share)| Row {
-        key,
-        count: share.count,
-        tokens: share.tokens,
-    })
-    .collect()
-}
-
-fn push(out: &mut String, counts: &Counts<'_>) {
-    out.push_str(&serde_json::to_string(counts).expect("keys are strings, numbers are finite"));
-    out.push('\n');
 }

@@ -1,25 +1,22 @@
 //! `ctx-count`: messages, tokens and bytes of sessions.
 
-mod annotate;
-mod batch;
-mod breakdown;
-mod counted;
 mod json;
 mod table;
 
+use std::io::Read;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool};
+use ctx_passes::Notes;
+use ctx_passes::count::{AnnotatePass, Breakdown, CountPass, Counts, Plan};
 
 use crate::counting::{Counting, CountingArgs};
 use crate::output::OutputArgs;
-use crate::parallel::{in_parallel, jobs_of};
+use crate::parallel::{in_parallel, jobs_of, report_failures};
+use crate::passes;
 use crate::session::ReadArgs;
-use breakdown::By;
-use counted::Counted;
-pub(crate) use table::{aligned, percent};
 
 /// Count the messages, tokens and bytes of sessions
 ///
@@ -52,7 +49,7 @@ struct Args {
     files: Vec<PathBuf>,
     /// Show where the tokens are: how many, their tokens and their share, per line
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["annotate", "text"])]
-    by: Option<By>,
+    by: Option<Breakdown>,
     /// Print JSON: an object per file, then one for the total
     #[arg(long, conflicts_with = "annotate")]
     json: bool,
@@ -107,84 +104,110 @@ pub const TOOL: Tool = Tool {
     },
 };
 
-/// What will be done.
-struct Plan {
-    inputs: Inputs,
-    /// Whether stdin was named by nobody, so that its line has no name.
-    anonymous: bool,
-    counting: Counting,
-    /// How many threads count files, and how many each of these has for the
-    /// conversations of its file.
-    jobs: NonZeroUsize,
-    jobs_per_file: usize,
-}
-
-impl Plan {
-    fn of(args: &Args) -> Result<Self, Failure> {
-        let inputs = Inputs::new(&args.files)?;
-        if args.annotate && inputs.count() > 1 {
-            return Err(Failure::new("--annotate takes one file").hint(
-                "annotate each file by itself, or pipe them in: cat … | ctx-count --annotate",
-            ));
-        }
-        let jobs = jobs_of(args.jobs);
-        Ok(Self {
-            jobs_per_file: (jobs.get() / inputs.count().max(1)).max(1),
-            inputs,
-            anonymous: args.files.is_empty(),
-            counting: args.counting.resolve()?,
-            jobs,
-        })
-    }
+/// A file, counted.
+struct File {
+    /// As the user named it.
+    name: String,
+    counts: Counts,
 }
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches).map_err(Failure::new)?;
-    let plan = Plan::of(&args)?;
-    plan.counting.report(io);
-    if args.annotate {
-        return annotate::run(&args, &plan, io);
+    let inputs = Inputs::new(&args.files)?;
+    if args.annotate && inputs.count() > 1 {
+        return Err(Failure::new("--annotate takes one file")
+            .hint("annotate each file by itself, or pipe them in: cat … | ctx-count --annotate"));
     }
-    let (counted, status) = count_all(&args, &plan, io)?;
-    let shown = if args.json {
-        json::of(&args, &plan, &counted)
-    } else if let Some(by) = args.by {
-        table::of_breakdown(by, &counted)
-    } else if args.text {
-        table::of_texts(&counted)
-    } else {
-        table::of_files(&counted, plan.counting.model)
+    let counting = args.counting.resolve()?;
+    counting.report(io);
+    let jobs = jobs_of(args.jobs);
+    let plan = Plan {
+        counter: counting.counter,
+        batch: args.read.batch,
+        // What is left of the threads when each file has one.
+        threads: jobs.get() / inputs.count(),
     };
+    if args.annotate {
+        return annotate(&args, &plan, &inputs.paths()[0], io);
+    }
+    let results = in_parallel(inputs.paths(), jobs, |path| count(&args, &plan, path));
+    let (mut files, mut failures) = (Vec::new(), Vec::new());
+    for result in results {
+        match result {
+            Ok(file) => {
+                report(&file.counts, &file.name, io);
+                files.push(file);
+            }
+            Err(failure) => failures.push(failure),
+        }
+    }
+    let status = report_failures(failures, inputs.count(), io)?;
+    let shown = shown(&args, &counting, &files);
     let mut output = args.output.open(io)?;
     output.write(shown.as_bytes())?;
     output.finish()?;
     Ok(status)
 }
 
-/// Counts the files; those that fail are reported in their order. When none is
-/// left the failure is the tool's.
-fn count_all(args: &Args, plan: &Plan, io: &mut Io) -> Result<(Vec<Counted>, ExitStatus), Failure> {
-    let results = in_parallel(plan.inputs.paths(), plan.jobs, |path| {
-        Counted::of(path, args, plan)
-    });
-    let (mut counted, mut failures) = (Vec::new(), Vec::new());
-    for result in results {
-        match result {
-            Ok(file) => {
-                file.report(io);
-                counted.push(file);
-            }
-            Err(failure) => failures.push(failure),
-        }
+fn count(args: &Args, plan: &Plan, path: &Path) -> Result<File, Failure> {
+    if args.text {
+        return count_text(plan, path);
     }
-    let nothing_left = counted.is_empty();
-    let last = if nothing_left { failures.pop() } else { None };
-    for failure in &failures {
-        io.report(failure);
+    let mut session = args.read.open(path)?;
+    let mut pass = CountPass::new(plan, session.dialect());
+    session.pass(|record| {
+        pass.push(record);
+        Ok(())
+    })?;
+    Ok(File {
+        counts: pass.finish(session.bad()),
+        name: session.name,
+    })
+}
+
+/// A text is one piece, so all of it is read before it is counted.
+fn count_text(plan: &Plan, path: &Path) -> Result<File, Failure> {
+    let mut input = Inputs::open(path)?;
+    let mut bytes = Vec::new();
+    let read = input.reader.read_to_end(&mut bytes);
+    read.map_err(|error| Failure::new(format_args!("cannot read: {error}")).at(&input.name, None))?;
+    Ok(File {
+        counts: Counts::of_text(&bytes, &plan.counter),
+        name: input.name,
+    })
+}
+
+fn annotate(args: &Args, plan: &Plan, path: &Path, io: &mut Io) -> Outcome {
+    let mut session = args.read.open(path)?;
+    session.tell_of_document(io);
+    let output = args.output.open(io)?;
+    let mut pass = AnnotatePass::new(plan, session.dialect(), output, &std::env::temp_dir());
+    session.pass(|record| pass.push(record))?;
+    let (output, counts) = pass
+        .finish(session.bad())
+        .map_err(|error| passes::failure(error, &session.name))?;
+    output.finish()?;
+    report(&counts, &session.name, io);
+    Ok(ExitStatus::Done)
+}
+
+/// Warns of what was not counted as messages.
+fn report(counts: &Counts, name: &str, io: &mut Io) {
+    let mut notes = Notes::new();
+    counts.report(&mut notes);
+    passes::tell(notes, name, io);
+}
+
+fn shown(args: &Args, counting: &Counting, files: &[File]) -> String {
+    let mut total = Counts::default();
+    for file in files {
+        total.merge(&file.counts);
     }
-    match last {
-        Some(failure) => Err(failure),
-        None if failures.is_empty() => Ok((counted, ExitStatus::Done)),
-        None => Ok((counted, ExitStatus::Partial)),
+    if args.json {
+        json::of(args, counting, files, &total)
+    } else if let Some(by) = args.by {
+        table::of_breakdown(by, &total)
+    } else {
+        table::of_files(args, counting.model, files, &total)
     }
 }

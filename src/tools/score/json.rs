@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 
 use super::Args;
 use super::table::measures;
+use crate::output::json_line;
 
 #[derive(Serialize)]
 struct Scores<'a> {
@@ -97,9 +98,7 @@ pub(super) fn of(args: &Args, score: &Score, needed: Option<Needed>) -> String {
         classes: Classes(score),
         future: needed.map(Measures),
     };
-    let mut line = serde_json::to_string(&scores).expect("keys are strings, numbers are finite");
-    line.push('\n');
-    line
+    json_line(&scores)
 }
 
 fn name(path: &Path) -> Option<String> {

@@ -6,7 +6,7 @@ use ctx_cli::printable;
 use ctx_ledger::score::{Needed, Score};
 
 use super::Listed;
-use crate::tools::count::{aligned, percent};
+use crate::table::{aligned, percent};
 
 /// The classes that have items, and the fidelity; then what was needed later.
 pub(super) fn of(score: &Score, needed: Option<Needed>) -> String {

@@ -1,0 +1,190 @@
+//! Counting: messages, tokens and bytes of a session.
+
+mod annotate;
+mod batch;
+mod breakdown;
+
+use ctx_select::count::MessageCounter;
+use ctx_select::tally::Tally;
+use ctx_transcript::{Conversation, Dialect, Object, Piece, Record};
+
+use crate::{BadLines, Notes};
+pub use annotate::AnnotatePass;
+use batch::Batch;
+pub use breakdown::Breakdown;
+
+/// What was found in a session.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// Records, whatever they hold.
+    pub records: u64,
+    /// Of the records as they stand, tags and line ends included.
+    pub bytes: u64,
+    /// The messages.
+    pub tally: Tally,
+    /// Lines that are no JSON object.
+    pub bad: BadLines,
+    /// Objects in a format we do not know, counted as text.
+    unknown: u64,
+    /// In a batch: objects that hold no list of messages.
+    no_conversation: u64,
+}
+
+impl Counts {
+    /// A text that is no session. Bytes that are not UTF-8 count as U+FFFD.
+    pub fn of_text(bytes: &[u8], counter: &MessageCounter) -> Self {
+        let mut counts = Self {
+            bytes: bytes.len() as u64,
+            ..Self::default()
+        };
+        counts.tally.text(counter, &String::from_utf8_lossy(bytes));
+        counts
+    }
+
+    /// Adds those of other conversations.
+    pub fn merge(&mut self, other: &Self) {
+        self.records += other.records;
+        self.bytes += other.bytes;
+        self.tally.merge(&other.tally);
+        self.bad.count_in(&other.bad);
+        self.unknown += other.unknown;
+        self.no_conversation += other.no_conversation;
+    }
+
+    /// Warns of what was not counted as messages.
+    pub fn report(&self, notes: &mut Notes) {
+        self.bad.report(notes);
+        if self.unknown > 0 {
+            notes.warn(
+                &[],
+                "unknown format, each line is counted as plain text; \
+                 --dialect or --batch says how to read it",
+            );
+        }
+        warn_no_conversation(self.no_conversation, notes);
+    }
+
+    fn seen(&mut self, record: &Record<'_>) {
+        self.records += u64::from(matches!(record.piece, Piece::Whole | Piece::First));
+        self.bytes += record.bytes.len() as u64;
+    }
+
+    fn conversation(
+        &mut self,
+        object: &Object<'_>,
+        dialect: &dyn Dialect,
+        counter: &MessageCounter,
+    ) -> u64 {
+        let Some(conversation) = Conversation::of(object) else {
+            self.no_conversation += 1;
+            return 0;
+        };
+        let before = self.tally.tokens().total();
+        self.tally.begin();
+        for object in &conversation.messages {
+            self.message(object, dialect, counter);
+        }
+        self.tally.tokens().total() - before
+    }
+
+    fn message(
+        &mut self,
+        object: &Object<'_>,
+        dialect: &dyn Dialect,
+        counter: &MessageCounter,
+    ) -> u64 {
+        let Some(message) = dialect.message(object) else {
+            return 0;
+        };
+        if self.tally.conversations() == 0 {
+            self.tally.begin();
+        }
+        self.tally.message(counter, &message).total()
+    }
+}
+
+/// Warns of objects of a batch that hold no list of messages.
+pub(crate) fn warn_no_conversation(count: u64, notes: &mut Notes) {
+    if count > 0 {
+        notes.warn(
+            &[],
+            format_args!("lines that hold no conversation (\"messages\"): {count}"),
+        );
+    }
+}
+
+/// How records are counted.
+#[derive(Clone, Copy)]
+pub struct Plan {
+    /// Counts the messages.
+    pub counter: MessageCounter,
+    /// Whether each record is a conversation.
+    pub batch: bool,
+    /// How many threads count the conversations of a batch.
+    pub threads: usize,
+}
+
+/// Counts the records of a session.
+pub struct CountPass {
+    plan: Plan,
+    dialect: Option<&'static dyn Dialect>,
+    counts: Counts,
+    batch: Option<Batch>,
+}
+
+impl CountPass {
+    /// Nothing counted yet.
+    pub fn new(plan: &Plan, dialect: Option<&'static dyn Dialect>) -> Self {
+        let threaded = dialect.filter(|_| plan.batch && plan.threads > 1);
+        Self {
+            plan: *plan,
+            dialect,
+            counts: Counts::default(),
+            batch: threaded.map(|dialect| Batch::start(plan, dialect)),
+        }
+    }
+
+    /// The next record.
+    pub fn push(&mut self, record: &Record<'_>) {
+        match &mut self.batch {
+            None => drop(self.count(record)),
+            Some(batch) => {
+                self.counts.seen(record);
+                if let Some(object) = record.whole_object() {
+                    batch.push(object.text());
+                }
+            }
+        }
+    }
+
+    /// Counts one record here and now; returns its tokens.
+    fn count(&mut self, record: &Record<'_>) -> u64 {
+        let counter = &self.plan.counter;
+        self.counts.seen(record);
+        let Some(object) = record.whole_object() else {
+            return 0;
+        };
+        match self.dialect {
+            None => {
+                self.counts.unknown += 1;
+                let text = record.untagged();
+                let text = String::from_utf8_lossy(text.trim_ascii_end());
+                self.counts.tally.text(counter, &text)
+            }
+            Some(dialect) if self.plan.batch => self.counts.conversation(object, dialect, counter),
+            Some(dialect) => self.counts.message(object, dialect, counter),
+        }
+    }
+
+    /// What was found; `bad` are the bad lines of the session.
+    pub fn finish(mut self, bad: &BadLines) -> Counts {
+        if let Some(batch) = self.batch {
+            self.counts.merge(&batch.finish());
+        }
+        self.counts.bad = bad.clone();
+        self.counts
+    }
+}
+
+#[cfg(test)]
+mod tests;
