@@ -15,6 +15,29 @@ pub enum Origin {
     Result,
 }
 
+impl Origin {
+    const ALL: [Self; 4] = [Self::User, Self::Said, Self::Call, Self::Result];
+}
+
+/// Several origins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Origins(u8);
+
+impl Origins {
+    pub(crate) fn add(&mut self, origin: Origin) {
+        self.0 |= 1 << origin as u8;
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    fn iter(self) -> impl Iterator<Item = Origin> {
+        let all = Origin::ALL.into_iter();
+        all.filter(move |origin| self.0 & 1 << *origin as u8 != 0)
+    }
+}
+
 /// What is known of one identifier. Messages are counted from 1; 0 is never.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
@@ -62,38 +85,33 @@ impl Facts {
         }
     }
 
-    /// It stands in the current message; whether for the first time.
-    pub(crate) fn seen(&mut self, origin: Origin, shape: Shape, now: Now) -> bool {
-        let is_first = self.last != now.messages;
-        if is_first {
-            self.count += 1;
-            self.last = now.messages;
-        }
+    /// Bytes of the name.
+    pub(crate) fn length(&self) -> usize {
+        self.length as usize
+    }
+
+    /// It stands in the current message, which has so many different ones.
+    pub(crate) fn seen(&mut self, origins: Origins, shape: Shape, crowd: usize, now: Now) {
+        self.count += 1;
+        self.last = now.messages;
         if self.shape == Shape::Argument {
             self.shape = shape;
         }
-        match origin {
-            Origin::User => {
-                self.by_user = true;
-                self.in_first_request |= now.first_request;
-            }
-            Origin::Said => self.last_said = now.messages,
-            Origin::Result => self.by_tool = true,
-            Origin::Call => {
-                if self.last_call != now.messages {
+        for origin in origins.iter() {
+            match origin {
+                Origin::User => {
+                    self.by_user = true;
+                    self.in_first_request |= now.first_request;
+                }
+                Origin::Said => self.last_said = now.messages,
+                Origin::Result => self.by_tool = true,
+                Origin::Call => {
                     self.calls += 1;
                     self.last_call = now.messages;
                 }
             }
         }
-        is_first
-    }
-
-    /// The message that holds it has so many different ones.
-    pub(crate) fn crowded(&mut self, identifiers: usize) {
-        self.crowd = self
-            .crowd
-            .min(u32::try_from(identifiers).unwrap_or(u32::MAX));
+        self.crowd = self.crowd.min(u32::try_from(crowd).unwrap_or(u32::MAX));
     }
 
     /// The chance that a later call needs it, by a logistic rule. The signals are

@@ -1,16 +1,17 @@
 //! Every identifier of a session with what is known of it, and the segments that
 //! hold one: what a summary can quote.
 
-use std::collections::{HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
-use crate::context::Words;
+use hashbrown::HashTable;
+
 use crate::facts::{Facts, Now, Origin};
-use crate::identifier::{self, Shape};
+use crate::hash::hash;
+use crate::identifier::Shape;
 use crate::item::Identifier;
+use crate::reading::{Quote, Reading};
+use crate::scan::Scan;
 use crate::segment::segments;
-use crate::term;
 
 /// Number of an identifier.
 pub type Id = u32;
@@ -18,25 +19,35 @@ pub type Id = u32;
 /// Identifiers and segments, gathered in one pass.
 #[derive(Debug, Default)]
 pub struct Index {
-    pub(crate) ids: HashMap<Box<str>, Id>,
-    pub(crate) facts: Vec<Facts>,
-    /// The line that had each last; 0 for those of the system's.
-    pub(crate) lines: Vec<u64>,
+    /// The numbers of the identifiers, found by the hash of the name.
+    pub(crate) ids: HashTable<Id>,
+    pub(crate) known: Vec<Known>,
+    /// The names of all identifiers.
+    pub(crate) names: String,
     /// How well texts that stay tell each: 0 for not at all, else one more than
     /// the words beside it.
     pub(crate) told: Vec<u8>,
-    /// Those in the system messages: always there, so never missing.
-    pub(crate) given: HashSet<Id>,
     pub(crate) segments: Vec<Segment>,
     pub(crate) marks: Vec<Mark>,
     /// The texts of all segments.
     pub(crate) arena: String,
-    pub(crate) seen: HashSet<u64>,
+    /// The hashes of all segments.
+    pub(crate) seen: HashTable<u64>,
     now: Now,
-    /// The identifiers of the current message.
-    pub(crate) current: Vec<Id>,
-    /// The line of the current message.
+    /// Of the mentions of the current message, their numbers here.
+    current: Vec<Id>,
+}
+
+/// An identifier that was seen.
+#[derive(Debug)]
+pub(crate) struct Known {
+    /// Where its name begins in the names; the facts have the length.
+    start: usize,
+    /// The line that had it last; 0 for the system's own.
     line: u64,
+    pub(crate) facts: Facts,
+    /// Whether a system message has it: always there, so never missing.
+    pub(crate) is_given: bool,
 }
 
 /// A piece of a message.
@@ -55,7 +66,7 @@ pub struct Segment {
 pub struct Mark {
     /// Which.
     pub id: Id,
-    /// How many words beside it say what it is, up to [`ENOUGH`].
+    /// How many words beside it say what it is, up to two.
     pub words: u8,
 }
 
@@ -71,109 +82,141 @@ impl Segment {
     }
 }
 
+impl Known {
+    pub(crate) fn name(&self) -> Range<usize> {
+        self.start..self.start + self.facts.length()
+    }
+
+    /// The same, with its name elsewhere.
+    pub(crate) fn moved(&self, start: usize) -> Self {
+        Self { start, ..*self }
+    }
+}
+
 impl Index {
-    /// A new message begins.
-    pub(crate) fn begin(&mut self, first_request: bool) {
+    /// The identifiers of a system message.
+    pub(crate) fn absorb_given(&mut self, reading: &Reading) {
+        for mention in reading.mentions.iter() {
+            let id = self.id(mention.hash, reading.mentions.name(mention), mention.shape);
+            self.known[id as usize].is_given = true;
+        }
+    }
+
+    /// A message, or an earlier summary; `first_request`: whether only one request of
+    /// the user came so far.
+    pub(crate) fn absorb(&mut self, line: u64, reading: &Reading, first_request: bool) {
         self.now.messages += 1;
         self.now.first_request = first_request;
-    }
-
-    /// The current message stands in this line.
-    pub(crate) fn at(&mut self, line: u64) {
-        self.line = line;
-    }
-
-    /// The message ends.
-    pub(crate) fn end(&mut self) {
-        let crowd = self.current.len();
-        for id in self.current.drain(..) {
-            self.facts[id as usize].crowded(crowd);
-            self.lines[id as usize] = self.line;
+        let now = self.now;
+        let mentions = &reading.mentions;
+        let is_seen = mentions.iter().map(|mention| !mention.origins.is_empty());
+        let crowd = is_seen.filter(|is_seen| *is_seen).count();
+        let mut current = std::mem::take(&mut self.current);
+        for mention in mentions.iter() {
+            // No mark has the number of one that is only told.
+            let mut id = Id::MAX;
+            if !mention.origins.is_empty() {
+                id = self.id(mention.hash, mentions.name(mention), mention.shape);
+                let known = &mut self.known[id as usize];
+                known.facts.seen(mention.origins, mention.shape, crowd, now);
+                known.line = line;
+            }
+            current.push(id);
         }
+        let mut first = 0;
+        for quote in &reading.quotes {
+            let marks = first..first + quote.marks;
+            first = marks.end;
+            self.add_quote(line, quote, mentions.text(&quote.text), || {
+                let marks = reading.marks[marks].iter();
+                marks.map(|mark| Mark {
+                    id: current[mark.id as usize],
+                    words: mark.words,
+                })
+            });
+        }
+        current.clear();
+        self.current = current;
         if self.is_full() {
             self.shrink();
         }
     }
 
-    /// A text of the system's.
-    pub(crate) fn add_given(&mut self, text: &str) {
-        let now = self.now;
-        let mut found = Vec::new();
-        identifier::scan(text, |range, shape| found.push((range, shape)));
-        for (range, shape) in found {
-            let id = self.id(&text[range], shape, now);
-            self.given.insert(id);
-        }
-    }
-
-    /// A text of the current message. `quotable`: its segments may be quoted.
-    pub(crate) fn add(&mut self, text: &str, line: u64, origin: Origin, quotable: bool) {
-        for range in segments(text) {
-            self.add_segment(&text[range], line, origin, quotable);
-        }
-    }
-
-    /// One segment of the current message.
-    pub(crate) fn add_segment(&mut self, text: &str, line: u64, origin: Origin, quotable: bool) {
-        let now = self.now;
-        let first_mark = self.marks.len();
-        let mut words = None;
-        scan(
-            text,
-            matches!(origin, Origin::User | Origin::Said),
-            |range, shape| {
-                let id = self.id(&text[range.clone()], shape, now);
-                self.saw(id, origin, shape, now);
-                let words = words.get_or_insert_with(|| Words::of(text)).beside(&range);
-                let known = self.marks[first_mark..]
-                    .iter_mut()
-                    .find(|mark| mark.id == id);
-                match known {
-                    Some(mark) => mark.words = mark.words.max(words),
-                    None => self.marks.push(Mark { id, words }),
-                }
-            },
-        );
-        if self.marks.len() == first_mark {
+    fn add_quote<M: Iterator<Item = Mark>>(
+        &mut self,
+        line: u64,
+        quote: &Quote,
+        text: &str,
+        marks: impl FnOnce() -> M,
+    ) {
+        let hash = quote.hash;
+        if self.seen.find(hash, |seen| *seen == hash).is_some() {
             return;
         }
-        if !quotable || !self.seen.insert(hash(text)) {
-            self.marks.truncate(first_mark);
-            return;
-        }
-        let start = self.arena.len();
+        self.seen.insert_unique(hash, hash, |seen| *seen);
+        let (start, first_mark) = (self.arena.len(), self.marks.len());
         self.arena.push_str(text);
+        self.marks.extend(marks());
         self.segments.push(Segment {
             line,
-            origin,
+            origin: quote.origin,
             text: start..self.arena.len(),
             marks: first_mark..self.marks.len(),
         });
     }
 
-    /// A short argument of a call, whatever it looks like.
-    pub(crate) fn add_argument(&mut self, text: &str) {
-        let now = self.now;
-        let id = self.id(text, Shape::Argument, now);
-        self.saw(id, Origin::Call, Shape::Argument, now);
-    }
-
-    /// An identifier stands in the current message.
-    fn saw(&mut self, id: Id, origin: Origin, shape: Shape, now: Now) {
-        if self.facts[id as usize].seen(origin, shape, now) {
-            self.current.push(id);
+    /// What a message that stays tells need not be quoted.
+    pub(crate) fn tell(&mut self, reading: &Reading) {
+        for mention in reading.mentions.iter().filter(|mention| mention.told > 0) {
+            if let Some(id) = self.find(mention.hash, reading.mentions.name(mention)) {
+                let told = &mut self.told[id as usize];
+                *told = (*told).max(mention.told);
+            }
         }
     }
 
-    fn id(&mut self, name: &str, shape: Shape, now: Now) -> Id {
-        if let Some(id) = self.ids.get(name) {
-            return *id;
+    /// What the text tells, for one use only.
+    pub fn tell_in(&self, text: &str, told: &mut [u8]) {
+        let mut scan = Scan::default();
+        for segment in segments(text) {
+            let segment = &text[segment];
+            for found in scan.read(segment, true, true) {
+                let name = &segment[found.place.clone()];
+                if let Some(id) = self.find(hash(name), name) {
+                    let known = &mut told[id as usize];
+                    *known = (*known).max(1 + found.words);
+                }
+            }
         }
-        let id = u32::try_from(self.facts.len()).unwrap_or(u32::MAX);
-        self.facts.push(Facts::new(shape, name.len(), now));
-        self.lines.push(0);
+    }
+
+    fn find(&self, hash: u64, name: &str) -> Option<Id> {
+        let is_same = |id: &Id| self.names[self.known[*id as usize].name()] == *name;
+        self.ids.find(hash, is_same).copied()
+    }
+
+    fn id(&mut self, hash: u64, name: &str, shape: Shape) -> Id {
+        if let Some(id) = self.find(hash, name) {
+            return id;
+        }
+        let known = Known {
+            start: self.names.len(),
+            line: 0,
+            facts: Facts::new(shape, name.len(), self.now),
+            is_given: false,
+        };
+        self.names.push_str(name);
         self.told.push(0);
-        self.ids.insert(name.into(), id);
+        self.insert(hash, known)
+    }
+
+    /// The number of an identifier that is not there yet.
+    pub(crate) fn insert(&mut self, of_name: u64, known: Known) -> Id {
+        let id = Id::try_from(self.known.len()).unwrap_or(Id::MAX);
+        self.known.push(known);
+        let (known, names) = (&self.known, &self.names);
+        let rehash = |id: &Id| hash(&names[known[*id as usize].name()]);
+        self.ids.insert_unique(of_name, id, rehash);
         id
     }
 
@@ -199,24 +242,26 @@ impl Index {
 
     /// For each identifier the chance that it is needed again.
     pub fn chances(&self) -> Vec<f64> {
-        let chance = |(id, facts): (usize, &Facts)| {
-            let given = u32::try_from(id).is_ok_and(|id| self.given.contains(&id));
-            if given { 0.0 } else { facts.chance(self.now) }
+        let chance = |known: &Known| {
+            if known.is_given {
+                0.0
+            } else {
+                known.facts.chance(self.now)
+            }
         };
-        self.facts.iter().enumerate().map(chance).collect()
+        self.known.iter().map(chance).collect()
     }
 
     /// Each identifier that is not the system's, with the line that had it last and
     /// the chance that it is needed again; the greatest chance first.
     pub(crate) fn identifiers(&self) -> Vec<Identifier<'_>> {
-        let chances = self.chances();
-        let all = self.ids.iter().map(|(text, id)| Identifier {
-            text: text.as_ref(),
-            line: self.lines[*id as usize],
-            chance: chances[*id as usize],
+        let all = self.known.iter().zip(self.chances());
+        let all = all.map(|(known, chance)| Identifier {
+            text: &self.names[known.name()],
+            line: known.line,
+            chance,
         });
         let mut found: Vec<_> = all.filter(|identifier| identifier.chance > 0.0).collect();
-        // The text last, so that the order of the hash table does not show.
         found.sort_by(|a, b| {
             let by_place = || a.line.cmp(&b.line).then_with(|| a.text.cmp(b.text));
             b.chance.total_cmp(&a.chance).then_with(by_place)
@@ -226,57 +271,12 @@ impl Index {
 
     /// Whether it was seen.
     pub fn knows(&self, identifier: &str) -> bool {
-        self.ids.contains_key(identifier)
-    }
-
-    /// A text that stays: what it tells need not be quoted.
-    pub(crate) fn tell(&mut self, text: &str) {
-        let mut told = std::mem::take(&mut self.told);
-        self.tell_in(text, &mut told);
-        self.told = told;
-    }
-
-    /// The same, for one use only.
-    pub fn tell_in(&self, text: &str, told: &mut [u8]) {
-        for range in segments(text) {
-            let text = &text[range];
-            let mut words = None;
-            scan(text, true, |range, _| {
-                if let Some(id) = self.ids.get(&text[range.clone()]) {
-                    let words = words.get_or_insert_with(|| Words::of(text));
-                    let known = &mut told[*id as usize];
-                    *known = (*known).max(1 + words.beside(&range));
-                }
-            });
-        }
+        self.find(hash(identifier), identifier).is_some()
     }
 
     /// How well texts that stay tell each identifier: 0 for not at all, else one
-    /// more than the words beside it, up to [`ENOUGH`] words.
+    /// more than the words beside it, up to two.
     pub fn told(&self) -> &[u8] {
         &self.told
     }
-}
-
-/// Identifiers, and in prose names and figures that are none.
-fn scan(text: &str, prose: bool, mut found: impl FnMut(Range<usize>, Shape)) {
-    let mut known: Vec<Range<usize>> = Vec::new();
-    identifier::scan(text, |range, shape| {
-        known.push(range.clone());
-        found(range, shape);
-    });
-    if prose {
-        term::scan(text, |range| {
-            if !known.contains(&range) {
-                found(range, Shape::Term);
-            }
-        });
-    }
-}
-
-/// The same in every run.
-pub(crate) fn hash(text: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    hasher.finish()
 }

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::done::Task;
 use crate::item::{Item, ItemKind, State};
-use crate::said::supersedes;
+use crate::supersede::share_a_subject;
+use crate::task::Task;
 
 /// So many items of a kind; beyond, the oldest that are done or superseded leave,
 /// then the oldest.
@@ -37,13 +37,21 @@ impl Items {
     }
 
     /// An item of an earlier summary.
-    pub(crate) fn carry(&mut self, item: Item) {
+    pub(crate) fn carry(&mut self, item: Item, takes_back: bool) {
         let is_error = item.kind == ItemKind::Error && item.state == State::Current;
         let at = self.list.len();
-        self.add(item);
+        self.say(item, takes_back);
         if is_error && self.list.len() > at {
             self.carried_errors.push(at);
         }
+    }
+
+    /// As [`Self::add`]; the item may take back an earlier decision.
+    pub(crate) fn say(&mut self, item: Item, takes_back: bool) {
+        if takes_back {
+            self.supersede(&item);
+        }
+        self.add(item);
     }
 
     /// One more, or news of a known one: its place stays the first one, its state
@@ -51,9 +59,6 @@ impl Items {
     pub(crate) fn add(&mut self, item: Item) {
         if item.text.is_empty() {
             return;
-        }
-        if item.kind == ItemKind::Decision {
-            self.supersede(&item);
         }
         let key = (item.kind, item.text.clone());
         if let Some(at) = self.places.get(&key) {
@@ -79,7 +84,7 @@ impl Items {
         for earlier in decisions.take(LOOKED_BACK) {
             if earlier.state == State::Current
                 && earlier.text != later.text
-                && supersedes(&later.text, &earlier.text)
+                && share_a_subject(&later.text, &earlier.text)
             {
                 earlier.state = State::Superseded;
             }

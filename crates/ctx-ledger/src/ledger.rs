@@ -1,32 +1,19 @@
 //! The ledger: what a session holds that must not be lost, read once.
 
-use std::borrow::Cow;
-use std::fmt::Write as _;
+use ctx_transcript::{Message, Zone};
 
-use ctx_redact::redact;
-use ctx_transcript::{Call, Message, Part, Role, Zone};
-
-use crate::arguments::leaves;
-use crate::done::Done;
-use crate::facts::Origin;
-use crate::form;
-use crate::identifier;
+use crate::calls::Calls;
 use crate::index::Index;
 use crate::item::{Identifier, Item, ItemKind, State};
 use crate::items::Items;
-use crate::said;
+use crate::reading::{Event, Reading, Source};
 
-/// Arguments up to this length stand in one line with their call.
-const SHORT_ARGUMENT: usize = 120;
-/// Longer values are no single thing.
-const LONGEST_VALUE: usize = 40;
-
-/// Reads a session once, message by message.
+/// Gathers what a session's messages say, in their order.
 #[derive(Debug, Default)]
 pub struct Ledger {
     index: Index,
     items: Items,
-    done: Done,
+    calls: Calls,
     /// Items that earlier summaries had no room for.
     left_out: Vec<(ItemKind, usize)>,
     requests: u32,
@@ -39,54 +26,57 @@ impl Ledger {
         Self::default()
     }
 
-    /// The next message, from this line of the session. One that is [`Zone::Old`]
-    /// leaves and may be quoted; one that is [`Zone::Keep`] tells what is in use.
+    /// The next message, from this line of the session: [`Self::absorb`] of
+    /// [`Reading::of`].
     pub fn push(&mut self, line: u64, message: &Message<'_>, zone: Zone) {
-        if message.role.is_system() {
-            for text in message.texts() {
-                self.index.add_given(text);
+        self.absorb(line, Reading::of(message, zone));
+    }
+
+    /// The next reading, of the record in this line of the session.
+    pub fn absorb(&mut self, line: u64, reading: Reading) {
+        self.redacted += reading.secrets;
+        match reading.source {
+            Source::System => self.index.absorb_given(&reading),
+            Source::Message { is_request } => {
+                self.requests += u32::from(is_request);
+                self.index.absorb(line, &reading, self.requests == 1);
+                self.index.tell(&reading);
             }
-            return;
+            // It stands in no line, or nobody knows in which.
+            Source::Earlier => self.index.absorb(0, &reading, false),
+            Source::Stays => self.index.tell(&reading),
         }
-        let says = |part: &Part<'_>| matches!(part, Part::Text(_));
-        let is_request = message.role == Role::User && message.parts.iter().any(says);
-        self.requests += u32::from(is_request);
-        self.index.begin(self.requests == 1);
-        self.index.at(line);
-        let quotable = zone == Zone::Old;
-        for part in &message.parts {
-            self.add_part(part, message.role, line, quotable);
-        }
-        self.index.end();
-        if zone == Zone::Keep {
-            self.stays(message);
+        for event in reading.events {
+            self.event(line, event);
         }
     }
 
-    /// A summary of what was before, as a recognizer of summaries finds it. An extractive
-    /// one is read back: its items are items again, and its details segments.
-    pub fn push_earlier(&mut self, text: &str) {
-        let clean = self.clean(text);
-        self.index.begin(false);
-        self.index.at(0);
-        match form::read(&clean) {
-            Some(lines) => {
-                for line in lines {
-                    match line {
-                        form::Line::Item(item) => {
-                            self.index.add(&item.text, item.line, Origin::Said, false);
-                            self.items.carry(item);
-                        }
-                        form::Line::Detail(origin, text) => {
-                            self.index.add(text, 0, origin, true);
-                        }
-                        form::Line::LeftOut(counts) => self.left_out.extend(counts),
-                    }
-                }
+    fn event(&mut self, line: u64, event: Event) {
+        match event {
+            Event::Statement {
+                kind,
+                text,
+                takes_back,
+            } => {
+                let item = Item {
+                    kind,
+                    text,
+                    line,
+                    state: State::Current,
+                    changed: false,
+                };
+                self.items.say(item, takes_back);
             }
-            None => self.index.add(&clean, 0, Origin::Said, true),
+            Event::Call(action) => self.calls.begin(action, line, &mut self.items),
+            Event::Result(outcome) => self.calls.end(outcome, line, &mut self.items),
+            Event::Item(item, takes_back) => self.items.carry(item, takes_back),
+            Event::LeftOut(counts) => self.left_out.extend(counts),
         }
-        self.index.end();
+    }
+
+    /// A summary of what was before: [`Self::absorb`] of [`Reading::of_earlier`].
+    pub fn push_earlier(&mut self, text: &str) {
+        self.absorb(0, Reading::of_earlier(text));
     }
 
     /// Adds to `counts` what summaries before left out, and what there were too many of.
@@ -98,18 +88,10 @@ impl Ledger {
         }
     }
 
-    /// A message that stays, perhaps with shorter results than it had: what it
-    /// tells need not be told again.
+    /// A message that was read before and stays: [`Self::absorb`] of
+    /// [`Reading::of_stay`].
     pub fn stays(&mut self, message: &Message<'_>) {
-        for text in message.texts() {
-            self.index.tell(text);
-        }
-        for call in message.calls() {
-            let leaves = leaves(&call.arguments).unwrap_or_default();
-            let values = leaves.iter().map(|leaf| leaf.value.as_str());
-            let text = std::iter::once(call.name.as_ref()).chain(values);
-            self.index.tell(&text.collect::<Vec<_>>().join(" "));
-        }
+        self.absorb(0, Reading::of_stay(message));
     }
 
     /// Every identifier with what is known of it, and the segments that hold one.
@@ -133,106 +115,5 @@ impl Ledger {
     /// How many secrets were taken out.
     pub fn redacted(&self) -> usize {
         self.redacted
-    }
-
-    fn add_part(&mut self, part: &Part<'_>, role: Role, line: u64, quotable: bool) {
-        match part {
-            Part::Text(text) | Part::Refusal(text) => {
-                let origin = match role {
-                    Role::User => Origin::User,
-                    Role::Tool | Role::Function => Origin::Result,
-                    _ => Origin::Said,
-                };
-                let clean = self.clean(text);
-                if quotable && matches!(role, Role::User | Role::Assistant) {
-                    self.add_said(&clean, role, line);
-                }
-                self.index.add(&clean, line, origin, quotable);
-            }
-            Part::Call(call) => {
-                if quotable {
-                    self.done.call(call, line, &mut self.items);
-                }
-                self.add_call(call, line, quotable);
-            }
-            Part::Result(result) => {
-                if quotable {
-                    self.done.result(result, line, &mut self.items);
-                }
-                for text in result.parts.iter().filter_map(text_of) {
-                    self.add_text(text, line, Origin::Result, quotable);
-                }
-            }
-            Part::Reasoning(_) | Part::Media(_) | Part::Opaque(_) => {}
-        }
-    }
-
-    fn add_said(&mut self, clean: &str, role: Role, line: u64) {
-        let items = &mut self.items;
-        said::read(clean, role, |kind, text| {
-            items.add(Item {
-                kind,
-                text: text.to_owned(),
-                line,
-                state: State::Current,
-                changed: false,
-            });
-        });
-    }
-
-    fn add_text(&mut self, text: &str, line: u64, origin: Origin, quotable: bool) {
-        let clean = self.clean(text);
-        self.index.add(&clean, line, origin, quotable);
-    }
-
-    /// Without secrets; they are counted.
-    fn clean<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
-        let (clean, secrets) = redact(text);
-        self.redacted += secrets;
-        clean
-    }
-
-    /// A call as a line of its own, `Read path: a.rs; limit: 20`; long arguments
-    /// behind it as texts.
-    fn add_call(&mut self, call: &Call<'_>, line: u64, quotable: bool) {
-        let Some(leaves) = leaves(&call.arguments) else {
-            let text = format!("{} {}", call.name, call.arguments);
-            self.add_text(&text, line, Origin::Call, quotable);
-            return;
-        };
-        let mut short = call.name.to_string();
-        let mut long = Vec::new();
-        for leaf in leaves {
-            let value = self.clean(&leaf.value);
-            if is_value(&value) {
-                self.index.add_argument(&value);
-            }
-            if value.len() > SHORT_ARGUMENT || value.contains('\n') {
-                long.push(value.into_owned());
-            } else if !value.is_empty() {
-                let _ = write!(short, " {}: {value};", leaf.key);
-            }
-        }
-        self.index
-            .add(short.trim_end_matches(';'), line, Origin::Call, quotable);
-        for text in long {
-            self.index.add(&text, line, Origin::Call, quotable);
-        }
-    }
-}
-
-/// Whether an argument is a thing by itself: a name, a number, an address.
-fn is_value(text: &str) -> bool {
-    let spaces = text.bytes().filter(|b| *b == b' ').count();
-    (identifier::SHORTEST..=LONGEST_VALUE).contains(&text.len())
-        && spaces < 3
-        && !text.contains('\n')
-        && !matches!(text, "true" | "false" | "null")
-}
-
-fn text_of<'m>(part: &'m Part<'_>) -> Option<&'m str> {
-    match part {
-        Part::Text(text) | Part::Refusal(text) => Some(text),
-        _ => None,
     }
 }

@@ -7,23 +7,29 @@
 //! summary, so that they are items again when the summary is old itself. [`score`]
 //! looks the ledger of one session up in another.
 
+mod action;
 mod arguments;
+mod calls;
 mod context;
-mod done;
 mod facts;
 pub mod form;
+mod hash;
 mod identifier;
 mod index;
 mod item;
 mod items;
 mod ledger;
+mod reading;
 pub mod rules;
 pub mod runtime;
 mod said;
+mod scan;
 pub mod score;
 mod segment;
 pub mod sentence;
 mod shrink;
+mod supersede;
+mod task;
 mod term;
 pub mod text;
 
@@ -31,3 +37,4 @@ pub use facts::Origin;
 pub use index::{Id, Index, Mark, Segment};
 pub use item::{Identifier, Item, ItemKind, State};
 pub use ledger::Ledger;
+pub use reading::Reading;

@@ -94,34 +94,9 @@ fn asks(text: &str, sentences: &[String], found: &mut impl FnMut(ItemKind, &str)
     }
 }
 
-/// Words by which a decision takes back an earlier one.
-static TAKES_BACK: LazyLock<Regex> = LazyLock::new(|| {
-    let words = r"(?i)\b(?:instead|no longer|rather than|switch(?:ed|ing)? (?:\w+ ){0,3}to|changed? (?:my|our) mind|not .{1,40} any ?more|replac(?:e|es|ed|ing))\b|改用|改为|不再|换成|改成";
-    Regex::new(words).expect("a constant pattern")
-});
-
-/// Whether `later` takes back `earlier`: it says that it does, and is about one of
-/// the same things.
-pub(crate) fn supersedes(later: &str, earlier: &str) -> bool {
-    TAKES_BACK.is_match(later) && subjects(later).any(|word| subjects(earlier).any(|w| w == word))
-}
-
-/// What a decision is about: longer words, less those of deciding itself.
-fn subjects(sentence: &str) -> impl Iterator<Item = String> {
-    const OF_DECIDING: [&str; 20] = [
-        "about", "chose", "choose", "decide", "decided", "decision", "going", "instead", "longer",
-        "rather", "replace", "should", "switch", "switched", "there", "these", "using", "which",
-        "will", "would",
-    ];
-    let words = sentence.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.'));
-    words
-        .map(|word| word.trim_matches('.').to_lowercase())
-        .filter(|word| word.chars().count() >= 4 && !OF_DECIDING.contains(&word.as_str()))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{read, supersedes};
+    use super::read;
     use crate::item::ItemKind;
     use ctx_transcript::Role;
 
@@ -192,13 +167,5 @@ mod tests {
         );
         assert!(kinds(Role::Assistant, "下一步：补充文档。").contains(&ItemKind::Open));
         assert_eq!(kinds(Role::Assistant, "The file has 3 lines."), []);
-    }
-
-    #[test]
-    fn a_decision_takes_back_what_is_about_the_same() {
-        let earlier = "We decided to use SQLite for the cache.";
-        assert!(supersedes("Let's use Redis instead of SQLite.", earlier));
-        assert!(!supersedes("Let's use Redis for queues.", earlier));
-        assert!(!supersedes("Let's use tabs instead of spaces.", earlier));
     }
 }

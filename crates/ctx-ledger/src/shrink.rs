@@ -1,10 +1,8 @@
 //! Bounded memory: of a session without end the better half of the segments stays,
 //! again and again.
 
-use std::collections::{HashMap, HashSet};
-
-use crate::facts::Facts;
-use crate::index::{Id, Index, Segment, hash};
+use crate::hash::hash;
+use crate::index::{Id, Index, Segment};
 
 /// Segments may take so many bytes, and so many identifiers may be known.
 pub(crate) const MOST_BYTES: usize = 16 << 20;
@@ -13,7 +11,7 @@ pub(crate) const MOST_IDENTIFIERS: usize = 1 << 18;
 impl Index {
     /// Whether it is time to [`Self::shrink`].
     pub(crate) fn is_full(&self) -> bool {
-        self.arena.len() > MOST_BYTES || self.facts.len() > MOST_IDENTIFIERS
+        self.arena.len() > MOST_BYTES || self.known.len() > MOST_IDENTIFIERS
     }
 
     /// Keeps the segments that are worth most for their length, up to half of the
@@ -48,12 +46,13 @@ impl Index {
     fn keep_segments(&mut self, keep: &[bool]) {
         let (mut arena, mut marks) = (String::new(), Vec::new());
         let mut segments = Vec::new();
-        let mut seen = HashSet::new();
+        self.seen.clear();
         for (segment, _) in self.segments.iter().zip(keep).filter(|(_, keep)| **keep) {
             let text = self.text(segment);
-            seen.insert(hash(text));
+            let hash = hash(text);
             let text_start = arena.len();
             arena.push_str(text);
+            self.seen.insert_unique(hash, hash, |seen| *seen);
             let first_mark = marks.len();
             marks.extend_from_slice(self.marks(segment));
             segments.push(segment.moved(text_start..arena.len(), first_mark..marks.len()));
@@ -61,60 +60,67 @@ impl Index {
         self.arena = arena;
         self.marks = marks;
         self.segments = segments;
-        self.seen = seen;
     }
 
     /// Keeps the identifiers of the segments, and of the system's texts.
     fn keep_identifiers(&mut self) {
-        let mut used: HashSet<Id> = self.marks.iter().map(|mark| mark.id).collect();
-        used.extend(&self.given);
-        used.extend(&self.current);
-        let mut names: Vec<(Box<str>, Id)> = std::mem::take(&mut self.ids).into_iter().collect();
-        names.retain(|(_, id)| used.contains(id));
-        names.sort_by_key(|(_, id)| *id);
-        let mut new_ids: HashMap<Id, Id> = HashMap::new();
-        let mut facts: Vec<Facts> = Vec::new();
-        let (mut told, mut lines) = (Vec::new(), Vec::new());
-        for (name, id) in names {
-            let new = u32::try_from(facts.len()).unwrap_or(u32::MAX);
-            facts.push(self.facts[id as usize]);
-            told.push(self.told[id as usize]);
-            lines.push(self.lines[id as usize]);
-            new_ids.insert(id, new);
-            self.ids.insert(name, new);
+        let mut used: Vec<bool> = self.known.iter().map(|known| known.is_given).collect();
+        for mark in &self.marks {
+            used[mark.id as usize] = true;
         }
-        self.facts = facts;
-        self.told = told;
-        self.lines = lines;
+        let known = std::mem::take(&mut self.known);
+        let names = std::mem::take(&mut self.names);
+        let told = std::mem::take(&mut self.told);
+        self.ids.clear();
+        let mut new_ids = vec![Id::MAX; known.len()];
+        for (old, known) in known.iter().enumerate().filter(|(old, _)| used[*old]) {
+            let name = &names[known.name()];
+            let moved = known.moved(self.names.len());
+            self.names.push_str(name);
+            self.told.push(told[old]);
+            new_ids[old] = self.insert(hash(name), moved);
+        }
         for mark in &mut self.marks {
-            mark.id = new_ids[&mark.id];
+            mark.id = new_ids[mark.id as usize];
         }
-        self.given = self.given.iter().map(|id| new_ids[id]).collect();
-        self.current = self.current.iter().map(|id| new_ids[id]).collect();
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::facts::Origin;
+    use ctx_transcript::{Call, Message, Part, Role, Zone};
+
+    use crate::Reading;
     use crate::index::Index;
+
+    fn answer(text: &str) -> Message<'_> {
+        Message::new(Role::Tool, vec![Part::Text(text.into())])
+    }
+
+    fn call(arguments: &str) -> Part<'_> {
+        Part::Call(Call {
+            id: None,
+            name: "look".into(),
+            arguments: arguments.into(),
+            slot: None,
+        })
+    }
 
     #[test]
     fn the_better_half_stays() {
         let mut index = Index::default();
         for number in 0..2_000 {
-            index.begin(false);
-            index.at(number);
             let text = if number % 50 == 0 {
                 format!("the order ORD{number:05} was shipped to the customer")
             } else {
                 format!("line {number:05} of a file that was listed in full")
             };
-            index.add(&text, number, Origin::Result, true);
+            let arguments = format!(r#"{{"order":"ORD{number:05}"}}"#);
+            let mut message = answer(&text);
             if number % 50 == 0 {
-                index.add_argument(&format!("ORD{number:05}"));
+                message.parts.push(call(&arguments));
             }
-            index.end();
+            index.absorb(number, &Reading::of(&message, Zone::Old), false);
         }
         let (bytes, segments) = (index.bytes(), index.segments().len());
         index.shrink();
@@ -127,10 +133,8 @@ mod tests {
         }
         assert!(index.segments().is_sorted_by_key(|segment| segment.line));
         // And it goes on.
-        index.begin(false);
-        index.at(2_001);
-        index.add("the order ORD00000 is back", 2_001, Origin::User, true);
-        index.end();
+        let back = answer("the order ORD00000 is back");
+        index.absorb(2_001, &Reading::of(&back, Zone::Old), false);
         assert_eq!(index.chances().len(), index.told().len());
         let lines = index.identifiers();
         let line = |name| lines.iter().find(|id| id.text == name).map(|id| id.line);

@@ -1,0 +1,96 @@
+//! The identifiers of one message, each once.
+
+use std::ops::Range;
+
+use hashbrown::HashTable;
+
+use crate::facts::{Origin, Origins};
+use crate::hash::hash;
+use crate::identifier::Shape;
+use crate::index::Id;
+
+/// An identifier in a message.
+#[derive(Debug)]
+pub(crate) struct Mention {
+    pub(crate) hash: u64,
+    place: Range<usize>,
+    pub(crate) shape: Shape,
+    /// Whose texts hold it; nobody's when it is only told.
+    pub(crate) origins: Origins,
+    /// How well the message tells it, when the message stays: 0 for not at all, else
+    /// one more than the words beside it.
+    pub(crate) told: u8,
+}
+
+impl Mention {
+    /// It stands in a text of this origin.
+    pub(super) fn seen(&mut self, origin: Origin, shape: Shape) {
+        self.origins.add(origin);
+        // Any other shape says more.
+        if self.shape == Shape::Argument {
+            self.shape = shape;
+        }
+    }
+}
+
+/// All identifiers of a message, in the order in which they first occur.
+#[derive(Debug, Default)]
+pub(crate) struct Mentions {
+    list: Vec<Mention>,
+    /// The quotes of the message, and identifiers that stand in none.
+    text: String,
+    numbers: HashTable<Id>,
+}
+
+impl Mentions {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Mention> {
+        self.list.iter()
+    }
+
+    pub(crate) fn name(&self, mention: &Mention) -> &str {
+        &self.text[mention.place.clone()]
+    }
+
+    pub(crate) fn text(&self, place: &Range<usize>) -> &str {
+        &self.text[place.clone()]
+    }
+
+    /// A text that may be quoted, and in which identifiers stand.
+    pub(super) fn push_text(&mut self, text: &str) -> Range<usize> {
+        let start = self.text.len();
+        self.text.push_str(text);
+        start..self.text.len()
+    }
+
+    /// The number of an identifier; `place`: where it stands in the text, if it does.
+    pub(super) fn number(&mut self, name: &str, shape: Shape, place: Option<Range<usize>>) -> Id {
+        let hash = hash(name);
+        let (list, text) = (&self.list, &self.text);
+        let is_same = |id: &Id| text[list[*id as usize].place.clone()] == *name;
+        if let Some(id) = self.numbers.find(hash, is_same) {
+            return *id;
+        }
+        let place = place.unwrap_or_else(|| self.push_text(name));
+        let id = Id::try_from(self.list.len()).unwrap_or(Id::MAX);
+        self.list.push(Mention {
+            hash,
+            place,
+            shape,
+            origins: Origins::default(),
+            told: 0,
+        });
+        let list = &self.list;
+        self.numbers
+            .insert_unique(hash, id, |id| list[*id as usize].hash);
+        id
+    }
+
+    pub(super) fn get_mut(&mut self, id: Id) -> &mut Mention {
+        &mut self.list[id as usize]
+    }
+
+    /// No more will come: the table is not needed any longer.
+    pub(super) fn close(&mut self) {
+        self.numbers = HashTable::new();
+    }
+}

@@ -1,0 +1,294 @@
+//! What a message says, read without knowing any other message.
+//!
+//! That is most of the work: secrets are taken out, sentences judged, identifiers
+//! found. A [`Reading`] can be made in any thread; [`Ledger::absorb`] then takes the
+//! readings in the order of the session.
+//!
+//! [`Ledger::absorb`]: crate::Ledger::absorb
+
+mod mentions;
+mod reader;
+
+use std::ops::Range;
+
+use ctx_transcript::{Message, Zone};
+
+use crate::action::{Action, Outcome};
+use crate::facts::Origin;
+use crate::index::Mark;
+use crate::item::{Item, ItemKind};
+use mentions::Mentions;
+use reader::Reader;
+
+/// One message, read.
+#[derive(Debug)]
+pub struct Reading {
+    pub(crate) source: Source,
+    pub(crate) events: Vec<Event>,
+    pub(crate) mentions: Mentions,
+    pub(crate) quotes: Vec<Quote>,
+    /// The identifiers of all quotes, one quote behind the other; here an id is the
+    /// number of a mention.
+    pub(crate) marks: Vec<Mark>,
+    /// Secrets that were taken out.
+    pub(crate) secrets: usize,
+}
+
+/// What a reading was made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// A message of the system's: it never leaves.
+    System,
+    /// Any other message; whether the user says something in it.
+    Message { is_request: bool },
+    /// A summary of what was before.
+    Earlier,
+    /// A message that was read before and stays.
+    Stays,
+}
+
+/// Something that was said or done.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// A sentence of a kind.
+    Statement {
+        kind: ItemKind,
+        text: String,
+        /// Of a decision: whether it may take back an earlier one.
+        takes_back: bool,
+    },
+    Call(Action),
+    Result(Outcome),
+    /// An item of an earlier summary; whether it may take back an earlier one.
+    Item(Item, bool),
+    /// What an earlier summary had no room for.
+    LeftOut(Vec<(ItemKind, usize)>),
+}
+
+/// A segment that may be quoted.
+#[derive(Debug)]
+pub(crate) struct Quote {
+    pub(crate) hash: u64,
+    /// Its place in the text of the mentions.
+    pub(crate) text: Range<usize>,
+    pub(crate) origin: Origin,
+    /// How many marks are its own.
+    pub(crate) marks: usize,
+}
+
+impl Reading {
+    /// Of a message. One that is [`Zone::Old`] leaves and may be quoted; one that is
+    /// [`Zone::Keep`] tells what need not be told again.
+    pub fn of(message: &Message<'_>, zone: Zone) -> Self {
+        Reader::read(message, zone)
+    }
+
+    /// Of a summary of what was before, as a recognizer of summaries finds it. An
+    /// extractive one is read back: its items are items again, its details segments.
+    pub fn of_earlier(text: &str) -> Self {
+        Reader::read_earlier(text)
+    }
+
+    /// Of a message that was read before and stays, perhaps with shorter results:
+    /// only what it tells.
+    pub fn of_stay(message: &Message<'_>) -> Self {
+        Reader::read_stay(message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_transcript::{Call, Message, Part, Role, ToolResult, Zone};
+
+    use super::{Event, Reading, Source};
+    use crate::facts::Origin;
+    use crate::{ItemKind, Ledger};
+
+    fn says(role: Role, text: &str) -> Message<'_> {
+        Message::new(role, vec![Part::Text(text.into())])
+    }
+
+    fn calls<'m>(name: &'m str, arguments: &'m str) -> Message<'m> {
+        let call = Call {
+            id: Some("c".into()),
+            name: name.into(),
+            arguments: arguments.into(),
+            slot: None,
+        };
+        Message::new(Role::Assistant, vec![Part::Call(call)])
+    }
+
+    fn answers(text: &str) -> Message<'_> {
+        let result = ToolResult {
+            id: Some("c".into()),
+            name: None,
+            is_error: false,
+            parts: vec![Part::Text(text.into())],
+            slot: None,
+        };
+        Message::new(Role::Tool, vec![Part::Result(result)])
+    }
+
+    fn names(reading: &Reading) -> Vec<&str> {
+        let mentions = reading.mentions.iter();
+        mentions
+            .map(|mention| reading.mentions.name(mention))
+            .collect()
+    }
+
+    fn quotes(reading: &Reading) -> Vec<(Origin, &str)> {
+        let quotes = reading.quotes.iter();
+        quotes
+            .map(|quote| (quote.origin, reading.mentions.text(&quote.text)))
+            .collect()
+    }
+
+    #[test]
+    fn readings_made_in_another_thread_give_the_same_ledger() {
+        let messages = [
+            says(Role::System, "you serve user_0001"),
+            says(
+                Role::User,
+                "Please refund order W8123. Never call user_0001.",
+            ),
+            calls("refund", r#"{"order":"W8123","note":"see src/main.rs"}"#),
+            answers("Error: order W8123 is closed"),
+        ];
+        let mut pushed = Ledger::new();
+        let mut absorbed = Ledger::new();
+        for (line, message) in (1..).zip(&messages) {
+            pushed.push(line, message, Zone::Old);
+            let reading = std::thread::scope(|scope| {
+                let reader = scope.spawn(|| Reading::of(message, Zone::Old));
+                reader.join().expect("it does not panic")
+            });
+            absorbed.absorb(line, reading);
+        }
+        assert_eq!(absorbed.items(), pushed.items());
+        assert!(
+            absorbed
+                .items()
+                .iter()
+                .any(|item| item.kind == ItemKind::Error)
+        );
+        assert_eq!(absorbed.identifiers(), pushed.identifiers());
+        assert_eq!(absorbed.identifiers().len(), 4);
+    }
+
+    #[test]
+    fn a_message_that_leaves_can_be_quoted_and_one_that_stays_tells() {
+        let message = says(Role::User, "the order W8123 was shipped\n\nnothing in here");
+        let old = Reading::of(&message, Zone::Old);
+        assert_eq!(
+            quotes(&old),
+            [(Origin::User, "the order W8123 was shipped")]
+        );
+        assert!(old.mentions.iter().all(|mention| mention.told == 0));
+        let keep = Reading::of(&message, Zone::Keep);
+        assert_eq!(quotes(&keep), []);
+        assert!(keep.events.is_empty() && keep.marks.is_empty());
+        let told: Vec<u8> = keep.mentions.iter().map(|mention| mention.told).collect();
+        assert_eq!((names(&keep), told), (vec!["W8123"], vec![3]));
+    }
+
+    #[test]
+    fn what_stays_only_tells() {
+        let stay = Reading::of_stay(&calls("refund", r#"{"order":"W8123"}"#));
+        assert_eq!(stay.source, Source::Stays);
+        assert_eq!(names(&stay), ["W8123"]);
+        assert!(
+            stay.mentions
+                .iter()
+                .all(|mention| mention.origins.is_empty())
+        );
+    }
+
+    #[test]
+    fn only_what_the_user_says_is_a_request() {
+        let source = |message| Reading::of(&message, Zone::Old).source;
+        let message = |is_request| Source::Message { is_request };
+        assert_eq!(source(says(Role::User, "go on")), message(true));
+        assert_eq!(source(says(Role::Assistant, "go on")), message(false));
+        let mut results = answers("done");
+        results.role = Role::User;
+        assert_eq!(source(results), message(false));
+        assert_eq!(source(says(Role::Developer, "go on")), Source::System);
+    }
+
+    #[test]
+    fn an_empty_message_reads_as_nothing() {
+        for message in [
+            Message::new(Role::User, vec![]),
+            says(Role::User, ""),
+            says(Role::Tool, " \n\t\n"),
+            says(Role::System, ""),
+        ] {
+            let reading = Reading::of(&message, Zone::Old);
+            assert!(reading.events.is_empty() && reading.quotes.is_empty());
+            assert_eq!(names(&reading), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn secrets_are_counted_and_stand_nowhere() {
+        let secret = ["sk-proj-", "aB3dE5gH7jK9mN1pQ2rS4tU6"].concat();
+        let text = format!("the key {secret} is for user_4711");
+        let arguments = format!(r#"{{"key":"{secret}"}}"#);
+        for message in [
+            says(Role::User, &text),
+            calls("login", &arguments),
+            answers(&text),
+        ] {
+            let reading = Reading::of(&message, Zone::Old);
+            assert_eq!(reading.secrets, 1);
+            assert!(!format!("{reading:?}").contains(&secret));
+        }
+    }
+
+    #[test]
+    fn arguments_are_a_line_and_long_ones_are_texts() {
+        let arguments = format!(
+            r#"{{"path":"src/a.rs","limit":20,"empty":"","body":"fn one_fn() {{\n{}W8123"}}"#,
+            "word ".repeat(30)
+        );
+        let message = calls("Edit", &arguments);
+        let reading = Reading::of(&message, Zone::Old);
+        let found = quotes(&reading);
+        assert_eq!(found[0], (Origin::Call, "Edit path: src/a.rs; limit: 20"));
+        assert_eq!(found[1], (Origin::Call, "fn one_fn() {"));
+        assert!(found[2].1.ends_with("W8123"));
+        // Arguments count before the line that they stand in.
+        assert_eq!(names(&reading), ["src/a.rs", "a.rs", "one_fn", "W8123"]);
+        let free = calls("Bash", "ls src/a.rs");
+        let free = Reading::of(&free, Zone::Old);
+        assert_eq!(quotes(&free), [(Origin::Call, "Bash ls src/a.rs")]);
+    }
+
+    #[test]
+    fn each_mark_belongs_to_its_quote() {
+        let message = answers("user_1, user_2 and user_1\nuser_2 alone");
+        let reading = Reading::of(&message, Zone::Old);
+        let marks: Vec<usize> = reading.quotes.iter().map(|quote| quote.marks).collect();
+        assert_eq!(marks, [2, 1]);
+        let ids: Vec<u32> = reading.marks.iter().map(|mark| mark.id).collect();
+        assert_eq!(ids, [0, 1, 1]);
+    }
+
+    #[test]
+    fn an_earlier_summary_is_read_by_its_lines() {
+        let reading = Reading::of_earlier(
+            "## Decisions\n- use order_17 instead ⟦4⟧\n## Details (> quotes tool results)\n> row W8123\n⟦left out: 2 commands⟧",
+        );
+        assert_eq!(reading.source, Source::Earlier);
+        // Its items are items, and not quoted.
+        assert_eq!(quotes(&reading), [(Origin::Result, "row W8123")]);
+        assert_eq!(names(&reading), ["order_17", "W8123"]);
+        assert!(matches!(
+            reading.events.as_slice(),
+            [Event::Item(item, true), Event::LeftOut(counts)]
+                if item.line == 4 && *counts == [(ItemKind::Command, 2)]
+        ));
+        let free = Reading::of_earlier("it was about W8123");
+        assert_eq!(quotes(&free), [(Origin::Said, "it was about W8123")]);
+    }
+}

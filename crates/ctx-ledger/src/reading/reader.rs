@@ -1,0 +1,292 @@
+//! Reads a message part by part.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use ctx_redact::redact;
+use ctx_transcript::{Call, Message, Part, Role, Zone};
+
+use super::{Event, Quote, Reading, Source};
+use crate::action::{Action, Outcome};
+use crate::arguments::{Leaf, leaves};
+use crate::facts::Origin;
+use crate::form;
+use crate::hash::hash;
+use crate::identifier::{self, Shape};
+use crate::index::Mark;
+use crate::item::ItemKind;
+use crate::said;
+use crate::scan::Scan;
+use crate::segment::segments;
+use crate::supersede::takes_back;
+
+/// Arguments up to this length, in bytes, stand in one line with their call.
+const SHORT_ARGUMENT: usize = 120;
+/// Longer values, in bytes, are no single thing.
+const LONGEST_VALUE: usize = 40;
+
+pub(super) struct Reader {
+    reading: Reading,
+    scan: Scan,
+    /// Whether the message leaves, and so may be quoted.
+    leaves: bool,
+}
+
+impl Reader {
+    pub(super) fn read(message: &Message<'_>, zone: Zone) -> Reading {
+        if message.role.is_system() {
+            return Self::read_system(message);
+        }
+        let says = |part: &Part<'_>| matches!(part, Part::Text(_));
+        let is_request = message.role == Role::User && message.parts.iter().any(says);
+        let mut reader = Self::new(Source::Message { is_request });
+        reader.leaves = zone == Zone::Old;
+        for part in &message.parts {
+            reader.part(part, message.role);
+        }
+        if zone == Zone::Keep {
+            reader.stays(message);
+        }
+        reader.finish()
+    }
+
+    pub(super) fn read_earlier(text: &str) -> Reading {
+        let mut reader = Self::new(Source::Earlier);
+        reader.leaves = true;
+        let clean = reader.clean(text);
+        match form::read(&clean) {
+            Some(lines) => lines.into_iter().for_each(|line| reader.line(line)),
+            None => reader.text(&clean, Origin::Said),
+        }
+        reader.finish()
+    }
+
+    pub(super) fn read_stay(message: &Message<'_>) -> Reading {
+        let mut reader = Self::new(Source::Stays);
+        reader.stays(message);
+        reader.finish()
+    }
+
+    fn read_system(message: &Message<'_>) -> Reading {
+        let mut reader = Self::new(Source::System);
+        for text in message.texts() {
+            identifier::scan(text, |place, shape| {
+                let mentions = &mut reader.reading.mentions;
+                mentions.number(&text[place], shape, None);
+            });
+        }
+        reader.finish()
+    }
+
+    fn new(source: Source) -> Self {
+        Self {
+            reading: Reading {
+                source,
+                events: Vec::new(),
+                mentions: super::Mentions::default(),
+                quotes: Vec::new(),
+                marks: Vec::new(),
+                secrets: 0,
+            },
+            scan: Scan::default(),
+            leaves: false,
+        }
+    }
+
+    fn finish(mut self) -> Reading {
+        self.reading.mentions.close();
+        self.reading
+    }
+
+    fn part(&mut self, part: &Part<'_>, role: Role) {
+        match part {
+            Part::Text(text) | Part::Refusal(text) => {
+                let origin = match role {
+                    Role::User => Origin::User,
+                    Role::Tool | Role::Function => Origin::Result,
+                    _ => Origin::Said,
+                };
+                let clean = self.clean(text);
+                if self.leaves && matches!(role, Role::User | Role::Assistant) {
+                    self.statements(&clean, role);
+                }
+                self.text(&clean, origin);
+            }
+            Part::Call(call) => self.call(call),
+            Part::Result(result) => {
+                if self.leaves {
+                    let outcome = Outcome::of(result);
+                    self.reading.events.push(Event::Result(outcome));
+                }
+                for text in result.parts.iter().filter_map(text_of) {
+                    let clean = self.clean(text);
+                    self.text(&clean, Origin::Result);
+                }
+            }
+            Part::Reasoning(_) | Part::Media(_) | Part::Opaque(_) => {}
+        }
+    }
+
+    fn statements(&mut self, clean: &str, role: Role) {
+        said::read(clean, role, |kind, text| {
+            self.reading.events.push(Event::Statement {
+                kind,
+                text: text.to_owned(),
+                takes_back: kind == ItemKind::Decision && takes_back(text),
+            });
+        });
+    }
+
+    fn call(&mut self, call: &Call<'_>) {
+        let leaves = leaves(&call.arguments);
+        if self.leaves {
+            let action = Action::of(call, leaves.as_deref());
+            self.reading.events.push(Event::Call(action));
+        }
+        if let Some(leaves) = leaves {
+            self.arguments(&call.name, &leaves);
+        } else {
+            let text = format!("{} {}", call.name, call.arguments);
+            let clean = self.clean(&text);
+            self.text(&clean, Origin::Call);
+        }
+    }
+
+    /// A call as a line of its own, `Read path: a.rs; limit: 20`; long arguments
+    /// behind it as texts.
+    fn arguments(&mut self, name: &str, leaves: &[Leaf]) {
+        let mut short = name.to_owned();
+        let mut long = Vec::new();
+        for leaf in leaves {
+            let value = self.clean(&leaf.value);
+            if is_value(&value) {
+                self.mention(&value, Shape::Argument, Origin::Call);
+            }
+            if value.len() > SHORT_ARGUMENT || value.contains('\n') {
+                long.push(value);
+            } else if !value.is_empty() {
+                let _ = write!(short, " {}: {value};", leaf.key);
+            }
+        }
+        self.text(short.trim_end_matches(';'), Origin::Call);
+        for text in long {
+            self.text(&text, Origin::Call);
+        }
+    }
+
+    fn line(&mut self, line: form::Line<'_>) {
+        match line {
+            form::Line::Item(item) => {
+                self.leaves = false;
+                self.text(&item.text, Origin::Said);
+                self.leaves = true;
+                let takes_back = item.kind == ItemKind::Decision && takes_back(&item.text);
+                self.reading.events.push(Event::Item(item, takes_back));
+            }
+            form::Line::Detail(origin, text) => self.text(text, origin),
+            form::Line::LeftOut(counts) => self.reading.events.push(Event::LeftOut(counts)),
+        }
+    }
+
+    /// What a message that stays tells: its texts as they are, and its calls.
+    fn stays(&mut self, message: &Message<'_>) {
+        for text in message.texts() {
+            self.told(text);
+        }
+        for call in message.calls() {
+            let leaves = leaves(&call.arguments).unwrap_or_default();
+            let values = leaves.iter().map(|leaf| leaf.value.as_str());
+            let text = std::iter::once(call.name.as_ref()).chain(values);
+            self.told(&text.collect::<Vec<_>>().join(" "));
+        }
+    }
+
+    fn told(&mut self, text: &str) {
+        for segment in segments(text) {
+            let segment = &text[segment];
+            let mentions = &mut self.reading.mentions;
+            for found in self.scan.read(segment, true, true) {
+                let number = mentions.number(&segment[found.place.clone()], found.shape, None);
+                let mention = mentions.get_mut(number);
+                mention.told = mention.told.max(1 + found.words);
+            }
+        }
+    }
+
+    /// A text of the message, without secrets.
+    fn text(&mut self, text: &str, origin: Origin) {
+        for segment in segments(text) {
+            self.segment(&text[segment], origin);
+        }
+    }
+
+    fn segment(&mut self, text: &str, origin: Origin) {
+        let prose = matches!(origin, Origin::User | Origin::Said);
+        let found = self.scan.read(text, prose, self.leaves);
+        if found.is_empty() {
+            return;
+        }
+        let Reading {
+            mentions,
+            marks,
+            quotes,
+            ..
+        } = &mut self.reading;
+        // What stays is not quoted: of it the names are enough.
+        let quoted = self.leaves.then(|| mentions.push_text(text));
+        let first = marks.len();
+        for found in found {
+            let name = &text[found.place.clone()];
+            let place = quoted
+                .as_ref()
+                .map(|text| text.start + found.place.start..text.start + found.place.end);
+            let id = mentions.number(name, found.shape, place);
+            mentions.get_mut(id).seen(origin, found.shape);
+            match marks[first..].iter_mut().find(|mark| mark.id == id) {
+                Some(mark) => mark.words = mark.words.max(found.words),
+                None => marks.push(Mark {
+                    id,
+                    words: found.words,
+                }),
+            }
+        }
+        match quoted {
+            Some(place) => quotes.push(Quote {
+                hash: hash(text),
+                text: place,
+                origin,
+                marks: marks.len() - first,
+            }),
+            None => marks.truncate(first),
+        }
+    }
+
+    fn mention(&mut self, name: &str, shape: Shape, origin: Origin) {
+        let mentions = &mut self.reading.mentions;
+        let number = mentions.number(name, shape, None);
+        mentions.get_mut(number).seen(origin, shape);
+    }
+
+    /// Without secrets; they are counted.
+    fn clean<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
+        let (clean, secrets) = redact(text);
+        self.reading.secrets += secrets;
+        clean
+    }
+}
+
+/// Whether an argument is a thing by itself: a name, a number, an address.
+fn is_value(text: &str) -> bool {
+    let spaces = text.bytes().filter(|b| *b == b' ').count();
+    (identifier::SHORTEST..=LONGEST_VALUE).contains(&text.len())
+        && spaces < 3
+        && !text.contains('\n')
+        && !matches!(text, "true" | "false" | "null")
+}
+
+fn text_of<'m>(part: &'m Part<'_>) -> Option<&'m str> {
+    match part {
+        Part::Text(text) | Part::Refusal(text) => Some(text),
+        _ => None,
+    }
+}
