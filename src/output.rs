@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use clap::Args;
 use ctx_cli::{ExitStatus, Failure, Io};
 use ctx_store::atomic::{AtomicError, AtomicFile};
-use ctx_transcript::Spool;
 use serde::Serialize;
 
 /// The flag of every filter that may write to a file.
@@ -20,28 +19,7 @@ pub struct OutputArgs {
 }
 
 /// An opened output.
-pub struct Output<'a> {
-    target: Target<'a>,
-    waiting: Option<Waiting>,
-}
-
-/// What is to be written once all of it may be.
-struct Waiting {
-    spool: Spool,
-    length: usize,
-}
-
-impl Write for Waiting {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.spool.push(bytes)?;
-        self.length += bytes.len();
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
+pub struct Output<'a>(Target<'a>);
 
 enum Target<'a> {
     Stdout(&'a mut Io),
@@ -70,34 +48,14 @@ impl OutputArgs {
                 AtomicFile::create(path).map_err(|error| from_atomic(&error))?,
             )),
         };
-        Ok(Output {
-            target,
-            waiting: None,
-        })
-    }
-
-    /// Opens it for a tool that may not write anything before [`Output::finish`]:
-    /// until then, what goes to stdout waits in memory or in a temporary file.
-    pub fn open_waiting<'a>(&self, io: &'a mut Io) -> Result<Output<'a>, Failure> {
-        let mut output = self.open(io)?;
-        if !matches!(output.target, Target::File(_)) {
-            output.waiting = Some(Waiting {
-                spool: Spool::new(std::env::temp_dir()),
-                length: 0,
-            });
-        }
-        Ok(output)
+        Ok(Output(target))
     }
 }
 
 impl Output<'_> {
     /// An output into an open file, from where it stands on.
     pub fn to_file(file: std::fs::File) -> Self {
-        let target = Target::Open(io::BufWriter::new(file));
-        Self {
-            target,
-            waiting: None,
-        }
+        Self(Target::Open(io::BufWriter::new(file)))
     }
 
     /// Writes bytes.
@@ -110,10 +68,7 @@ impl Output<'_> {
         &mut self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), Failure> {
-        if let Some(waiting) = &mut self.waiting {
-            return write(waiting).map_err(|error| cannot_spool(&error));
-        }
-        match &mut self.target {
+        match &mut self.0 {
             Target::Stdout(io) => write(io.out()).map_err(|error| Failure::stdout(&error)),
             Target::File(file) => {
                 let done = write(file.as_mut());
@@ -129,11 +84,8 @@ impl Output<'_> {
     }
 
     /// Makes a file appear; to be called when all went well.
-    pub fn finish(mut self) -> Result<(), Failure> {
-        if let Some(mut waiting) = self.waiting.take() {
-            self.with(|out| waiting.spool.pop_to(waiting.length, out))?;
-        }
-        match self.target {
+    pub fn finish(self) -> Result<(), Failure> {
+        match self.0 {
             Target::Stdout(io) => io.flush(),
             Target::File(file) => file.commit().map_err(|error| from_atomic(&error)),
             Target::Open(mut file) => file.flush().map_err(|error| Failure::stdout(&error)),

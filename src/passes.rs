@@ -75,6 +75,7 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::NoAnswer(_) => "--on-failure extractive takes a summary that needs no model",
         ErrorKind::Read(_)
         | ErrorKind::Output(_)
+        | ErrorKind::OtherRecord
         | ErrorKind::FailedCheck(_)
         | ErrorKind::Tape(TapeError::Io(..))
         | ErrorKind::Store(_) => return None,

@@ -39,6 +39,9 @@ pub enum ErrorKind {
     /// The output would be less legal than the input.
     #[error("the output would break a rule that the input keeps: {}", .0.why())]
     NewOffence(Offence),
+    /// A changed record would not be the message that it was.
+    #[error("the change would break the record; nothing was written")]
+    OtherRecord,
     /// The input is not legal, and that is not wanted.
     #[error("{}", .0.why())]
     OldOffence(Offence),

@@ -13,6 +13,7 @@ mod error;
 mod in_turn;
 pub mod ledger;
 mod note;
+pub mod offload;
 pub mod pins;
 mod session;
 pub mod split;

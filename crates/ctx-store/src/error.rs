@@ -73,6 +73,9 @@ pub enum StoreError {
         /// In which way.
         why: &'static str,
     },
+    /// The store's path cannot be written into a session.
+    #[error("{}: a path that is not UTF-8 cannot stand in a transcript", .0.display())]
+    NotUtf8(PathBuf),
     /// Without a snapshot of what is there, nothing is replaced.
     #[error("{} is as it was, because what is in it could not be saved: {source}", path.display())]
     NotSaved {

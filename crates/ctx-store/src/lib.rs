@@ -40,7 +40,7 @@ pub use error::{Severity, StoreError};
 pub use live::hash_of;
 pub use lock::SessionLock;
 pub use meta::{BadLine, Kind, Meta, Tally, Tokens};
-pub use offload::{Content, Form, OffloadName, OffloadWriter, Offloaded, Unnamed};
+pub use offload::{Content, Form, OffloadFolder, OffloadName, OffloadWriter, Offloaded, Unnamed};
 pub use removal::Removed;
 pub use replace::{NewContent, Replaced, Replacement};
 pub use retained::Swept;

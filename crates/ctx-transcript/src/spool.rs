@@ -94,12 +94,34 @@ impl Spool {
         Ok(bytes)
     }
 
+    /// Writes all that is left to `out`.
+    pub fn write_to(mut self, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+        out.write_all(&self.memory[self.taken..])?;
+        let Some(overflow) = &mut self.overflow else {
+            return Ok(());
+        };
+        overflow.write_pending()?;
+        overflow.file.seek(SeekFrom::Start(overflow.read))?;
+        io::copy(&mut overflow.file, out).map(|_| ())
+    }
+
     /// Moves what is left to the front once half of the memory is taken.
     fn make_room(&mut self) {
         if self.taken > 0 && self.taken >= self.memory.len() / 2 {
             self.memory.drain(..self.taken);
             self.taken = 0;
         }
+    }
+}
+
+impl Write for Spool {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.push(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -143,8 +165,22 @@ mod tests {
     use super::Spool;
     use proptest::prelude::*;
     use std::collections::VecDeque;
+    use std::io::Write;
 
     proptest! {
+        #[test]
+        fn all_that_is_left_is_written(bytes in proptest::collection::vec(any::<u8>(), 0..200), limit in 0usize..100, taken in 0usize..200, step in 1usize..50) {
+            let mut spool = Spool::with_limit(std::env::temp_dir(), limit);
+            for piece in bytes.chunks(step) {
+                spool.write_all(piece).expect("push");
+            }
+            let taken = taken.min(bytes.len());
+            prop_assert_eq!(&spool.pop(taken).expect("pop"), &bytes[..taken]);
+            let mut left = Vec::new();
+            spool.write_to(&mut left).expect("write");
+            prop_assert_eq!(&left, &bytes[taken..]);
+        }
+
         #[test]
         fn first_in_first_out(steps in proptest::collection::vec((any::<bool>(), 0usize..50), 0..200), limit in 0usize..100) {
             let mut spool = Spool::with_limit(std::env::temp_dir(), limit);

@@ -158,7 +158,7 @@ impl Climb<'_> {
         if written.old > 0
             && let Some(mut restorer) = self.stores.restorer(plan)?
         {
-            tagged = source.restore_old(&mut restorer, &tagged)?;
+            tagged = source.change(&mut restorer, &tagged, true)?;
         }
         Ok(Zoned {
             keep: split.keep,

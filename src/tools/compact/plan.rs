@@ -10,11 +10,11 @@ use ctx_transcript::{Dialect, dialect};
 use super::stages::Measured;
 use super::{Args, policy};
 use crate::counting::Counting;
-use crate::tools::offload::Template;
 use crate::tools::prune::Time;
 use crate::tools::summarize::LlmArgs;
 use ctx_passes::Invalid;
 use ctx_passes::Pin;
+use ctx_passes::offload::Template;
 use ctx_passes::split;
 use ctx_passes::summarize::{self, BudgetRequest, TellSizes, Writer};
 

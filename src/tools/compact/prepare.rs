@@ -5,6 +5,7 @@ use std::fs::File;
 use std::path::Path;
 
 use ctx_cli::{Failure, Io};
+use ctx_passes::offload::{self, Offloader, Restorer};
 use ctx_policy::When;
 use ctx_select::trigger::Step;
 use ctx_store::{SessionId, Store, real_path};
@@ -13,7 +14,7 @@ use super::ladder::{Candidate, Climb};
 use super::plan::Plan;
 use super::pruning::{Pruned, prune};
 use super::stages::Measured;
-use crate::tools::offload::{Limits, Restorer, Taker};
+use crate::store::failure;
 
 /// Where offloaded results lie, and whether they are written.
 #[derive(Clone, Copy)]
@@ -74,7 +75,8 @@ impl<'a> Stores<'a> {
             Self::Of(store, session, _)
                 if offload.restore_before_summary && offload.min_tokens.is_some() =>
             {
-                Restorer::new(store, session, plan.reference()?).map(Some)
+                let restorer = Restorer::new(store, session, plan.reference()?);
+                restorer.map(Some).map_err(failure)
             }
             _ => Ok(None),
         }
@@ -125,31 +127,33 @@ fn offload(climb: &Climb<'_>, input: &File) -> Result<Option<Prepared>, Failure>
     else {
         return Ok(None);
     };
-    let limits = Limits {
-        min_tokens,
-        enough: None,
-    };
-    let reference = plan.reference()?;
     let counter = plan.counting.counter;
-    let mut taker = Taker::new(store, session, reference, counter, limits, plan.dry_run)?;
-    let file = source.offload(&mut taker, input)?;
-    if taker.taken.is_empty() {
+    let wanted = offload::Plan {
+        min_tokens,
+        enough_tokens: None,
+        template: plan.reference()?,
+        counter,
+        dry_run: plan.dry_run,
+    };
+    let mut offloader = Offloader::new(store, session, wanted).map_err(failure)?;
+    let file = source.change(&mut offloader, input, false)?;
+    if offloader.results.is_empty() {
         return Ok(None);
     }
     // Known by its real name, so that gc can look into it.
     let live = real_path(path).ok();
-    taker.finish(&[live.as_deref()])?;
+    offloader.finish(&[live.as_deref()]).map_err(failure)?;
     let measured = source.measure(&file, &counter)?;
     let freed_enough = offload
         .enough_tokens
-        .is_some_and(|enough| taker.freed >= enough);
+        .is_some_and(|enough| offloader.freed >= enough);
     Ok(Some(Prepared {
         is_enough: plan.only_if_due && (freed_enough || !is_due(plan, &measured)),
         what: "offloaded",
         file,
         measured,
         taken: Taken {
-            offloaded: taker.taken.into_iter().map(|taken| taken.path).collect(),
+            offloaded: offloader.results.into_iter().map(|r| r.path).collect(),
             ..Taken::default()
         },
     }))

@@ -301,10 +301,8 @@ fn delete_unreferenced(
     let Unnamed::Files(mut files) = store.unnamed(session, now)? else {
         return Ok(Removed::default());
     };
-    files.retain(|file| {
-        let path = store.offloaded_path(file);
-        offloaded.iter().any(|taken| path == Path::new(taken))
-    });
+    let folder = store.offload_folder(session)?;
+    files.retain(|file| offloaded.contains(&folder.path_of(&file.name)));
     store.discard_offloaded(&files, now)
 }
 

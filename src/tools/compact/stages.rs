@@ -15,9 +15,9 @@ use crate::output::Output;
 use crate::passes;
 use crate::session::Session;
 use crate::tagged::{TaggedWriter, cannot_spool};
-use crate::tools::offload::{self, Restorer, Taker};
 use crate::tools::{extract, prune};
 use ctx_passes::Invalid;
+use ctx_passes::offload::{Change, Reading};
 use ctx_passes::split::{self, SplitPass, ZoneCounts};
 use ctx_passes::summarize::{self, BudgetPass, BudgetRequest, Shared, Summary, ZonePass};
 use ctx_passes::{Notes, PassError};
@@ -316,24 +316,41 @@ impl Source {
         Ok((pruned, done.dropped))
     }
 
-    /// Takes large results out.
-    pub(super) fn offload(&self, taker: &mut Taker<'_>, input: &File) -> Result<File, Failure> {
-        let rest = temporary()?;
-        let output = Output::to_file(again(&rest)?);
-        offload::change(taker, &mut self.session(input)?, output, false)?;
-        Ok(rest)
-    }
-
-    /// Puts results back into what is old.
-    pub(super) fn restore_old(
+    /// Takes large results out, or puts them back; only in the old zone when `only_old`.
+    pub(super) fn change(
         &self,
-        restorer: &mut Restorer<'_>,
-        tagged: &File,
+        change: &mut dyn Change,
+        input: &File,
+        only_old: bool,
     ) -> Result<File, Failure> {
-        let whole = temporary()?;
-        let output = Output::to_file(again(&whole)?);
-        offload::change(restorer, &mut self.session(tagged)?, output, true)?;
-        Ok(whole)
+        let reading = Reading {
+            dialect: Some(self.dialect),
+            batch: false,
+            protect_last: 0,
+        };
+        let changed = temporary()?;
+        let mut output = io::BufWriter::new(again(&changed)?);
+        let mut zones = ZoneReader::default();
+        self.session(input)?.pass(|record| {
+            let stays = zones.read(record) != Zone::Old && only_old;
+            let bytes = if stays {
+                None
+            } else {
+                reading.changed(record, change)?
+            };
+            let written = match (bytes, record.splice().zip(record.tag())) {
+                (None, _) => output.write_all(record.bytes),
+                (Some(bytes), None) => output.write_all(&bytes),
+                (Some(bytes), Some((splice, mut tag))) => {
+                    // What it said of the record is not true any more.
+                    (tag.bytes, tag.tokens, tag.encoding) = (None, None, None);
+                    splice.write(&bytes, &tag, &mut output)
+                }
+            };
+            written.map_err(PassError::temporary)
+        })?;
+        output.flush().map_err(|error| cannot_spool(&error))?;
+        Ok(changed)
     }
 
     /// What the old zone holds for memory.

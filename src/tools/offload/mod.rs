@@ -1,36 +1,24 @@
 //! `ctx-offload`: large tool results go into files of the store, a reference in
 //! their place; `--restore` puts them back.
 
-pub(crate) mod change;
-pub(crate) mod place;
-pub(crate) mod restore;
-mod show;
-mod stream;
-pub(crate) mod take;
-pub(crate) mod template;
-#[cfg(test)]
-mod tests;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool};
+use ctx_passes::offload::{
+    self, Change, ChangePass, Offloader, OriginalError, Reading, Restorer, Template, Wanted,
+    original,
+};
 use ctx_select::parse_count;
-use ctx_store::{SessionId, Store, real_path};
-use ctx_transcript::{Zone, ZoneReader};
+use ctx_store::{SessionId, Severity, Store, real_path};
+use ctx_transcript::Spool;
 
 use crate::counting::CountingArgs;
-use crate::output::{Output, OutputArgs};
+use crate::output::{self, Output, OutputArgs};
+use crate::passes;
 use crate::session::{ReadArgs, Session};
 use crate::store::{StoreArgs, failure, session_id};
-use crate::tagged::TaggedWriter;
-use change::{Change, Reading};
-pub(crate) use restore::Restorer;
-use show::Wanted;
-use stream::Stream;
-pub(crate) use take::{Limits, Taker};
-pub(crate) use template::Template;
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -150,7 +138,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches).map_err(Failure::new)?;
     let store = args.store.open(&TOOL, matches)?;
     if let Some(wanted) = &args.show {
-        return show::show(&store, args.session.as_ref(), wanted, io);
+        return show(&store, args.session.as_ref(), wanted, io);
     }
     let operands: Vec<PathBuf> = args.file.iter().cloned().collect();
     let inputs = Inputs::new(&operands)?;
@@ -160,6 +148,22 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     } else {
         offload(&args, &plan, &store, io)
     }
+}
+
+/// Prints an original, and nothing else.
+fn show(store: &Store, session: Option<&SessionId>, wanted: &Wanted, io: &mut Io) -> Outcome {
+    let text = original(store, session, wanted).map_err(|error| match (error, wanted) {
+        (OriginalError::Store(error), _) => failure(error),
+        (error @ OriginalError::NotKept(_), _) => {
+            Failure::new(error).hint("only what was offloaded, or is in a snapshot, can be shown")
+        }
+        (error, Wanted::Path(path)) => Failure::new(error)
+            .at(path, None)
+            .hint("name the store with --store"),
+        (error, Wanted::Hash(_)) => Failure::new(error).hint("give more digits"),
+    })?;
+    io.write(text.as_bytes())?;
+    Ok(ExitStatus::Done)
 }
 
 /// Which session, where from, and where to.
@@ -208,37 +212,30 @@ impl<'a> Plan<'a> {
 fn offload(args: &Args, plan: &Plan<'_>, store: &Store, io: &mut Io) -> Outcome {
     let counting = args.counting.resolve()?;
     counting.report(io);
-    let limits = Limits {
+    let wanted = offload::Plan {
         min_tokens: args.min_tokens,
-        enough: args.enough,
+        enough_tokens: args.enough,
+        template: args.template.clone(),
+        counter: counting.counter,
+        dry_run: args.dry_run,
     };
-    let mut taker = Taker::new(
-        store,
-        &plan.session,
-        args.template.clone(),
-        counting.counter,
-        limits,
-        args.dry_run,
-    )?;
+    let offloader = Offloader::new(store, &plan.session, wanted).map_err(failure)?;
     let mut session = open(args, plan, io)?;
-    let writer = writer(args, io)?;
-    let done = pass(args, &mut session, &mut taker, writer)?;
+    let output = output(args, io)?;
+    let (mut offloader, new) = pass(args, &mut session, offloader)?;
     // The files are there even when the audit log could not be told so.
-    let unaudited = match taker.finish(&plan.transcripts()) {
-        Err(failure) if failure.exit_status() == ExitStatus::Uncertain => Some(failure),
-        other => {
-            other?;
-            None
-        }
+    let unaudited = match offloader.finish(&plan.transcripts()) {
+        Err(error) if error.severity() == Severity::Uncertain => Some(failure(error)),
+        other => other.map(|()| None).map_err(failure)?,
     };
-    finish(done)?;
-    for taken in taker.taken.iter().filter(|_| args.dry_run) {
-        let take::Taken {
+    write(new, output)?;
+    for result in offloader.results.iter().filter(|_| args.dry_run) {
+        let offload::OffloadedResult {
             line,
             tokens,
             bytes,
             path,
-        } = taken;
+        } = result;
         let told = format!("would offload line {line}: {tokens} tokens, {bytes} bytes: {path}\n");
         io.write(told.as_bytes())?;
     }
@@ -247,42 +244,43 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &Store, io: &mut Io) -> Outcome 
     io.note(format_args!(
         "{}: {} results {would}offloaded, {} tokens {would}freed",
         session.name,
-        taker.taken.len(),
-        taker.freed
+        offloader.results.len(),
+        offloader.freed
     ));
-    match unaudited {
-        Some(failure) => Err(failure),
-        None => Ok(ExitStatus::Done),
-    }
+    unaudited.map_or(Ok(ExitStatus::Done), Err)
 }
 
 fn restore(args: &Args, plan: &Plan<'_>, store: &Store, io: &mut Io) -> Outcome {
-    let mut restorer = Restorer::new(store, &plan.session, args.template.clone())?;
+    let restorer = Restorer::new(store, &plan.session, args.template.clone()).map_err(failure)?;
     let mut session = open(args, plan, io)?;
-    let writer = writer(args, io)?;
-    let done = pass(args, &mut session, &mut restorer, writer)?;
-    finish(done)?;
+    let output = output(args, io)?;
+    let (restorer, new) = pass(args, &mut session, restorer)?;
+    write(new, output)?;
     let name = &session.name;
-    for (line, path) in restorer.restored.iter().filter(|_| args.dry_run) {
+    let put_back = restorer.restored.len();
+    for reference in restorer.restored.iter().filter(|_| args.dry_run) {
+        let (line, path) = (reference.line, &reference.path);
         io.write(format!("would restore line {line}: {path}\n").as_bytes())?;
     }
-    for (line, path, why) in &restorer.missing {
+    let missing = restorer.missing.len();
+    for (reference, error) in restorer.missing {
+        let (line, path, why) = (reference.line, reference.path, failure(error));
         if args.dry_run {
             io.write(format!("would miss line {line}: {path}\n").as_bytes())?;
         }
         io.warn(format_args!("{name}:{line}: content unavailable: {why}"));
     }
-    for (line, path) in &restorer.elsewhere {
+    for reference in &restorer.elsewhere {
         io.warn(format_args!(
-            "{name}:{line}: {path} is no file of {}; left as it is",
-            restorer.folder()
+            "{name}:{}: {} is no file of {}; left as it is",
+            reference.line,
+            reference.path,
+            restorer.folder.path()
         ));
     }
     session.report(io);
     io.note(format_args!(
-        "{name}: {} results restored, {} unavailable",
-        restorer.restored.len(),
-        restorer.missing.len()
+        "{name}: {put_back} results restored, {missing} unavailable"
     ));
     Ok(ExitStatus::Done)
 }
@@ -299,69 +297,35 @@ fn open(args: &Args, plan: &Plan<'_>, io: &mut Io) -> Result<Session, Failure> {
     Ok(session)
 }
 
-/// Takes large results out of one session, or puts them back; of a tagged
-/// session only in the old zone when `only_old`.
-pub(crate) fn change(
-    change: &mut dyn Change,
-    session: &mut Session,
-    mut output: Output<'_>,
-    only_old: bool,
-) -> Result<(), Failure> {
-    let reading = Reading {
-        dialect: session.dialect(),
-        batch: false,
-        protect_last: 0,
-    };
-    let mut zones = ZoneReader::default();
-    session.each(|record| {
-        if zones.read(record) != Zone::Old && only_old {
-            return output.write(record.bytes);
-        }
-        let Some(bytes) = reading.changed(record, change)? else {
-            return output.write(record.bytes);
-        };
-        let Some((splice, mut tag)) = record.splice().zip(record.tag()) else {
-            return output.write(&bytes);
-        };
-        // What it said of the record is not true any more.
-        (tag.bytes, tag.tokens, tag.encoding) = (None, None, None);
-        output.with(|out| splice.write(&bytes, &tag, out))
-    })?;
-    output.finish()
+/// Where the new session goes; `None` in a dry run.
+fn output<'a>(args: &Args, io: &'a mut Io) -> Result<Option<Output<'a>>, Failure> {
+    let wanted = (!args.dry_run).then(|| args.output.open(io));
+    wanted.transpose()
 }
 
-/// Where the records go; `None` in a dry run.
-fn writer<'a>(args: &Args, io: &'a mut Io) -> Result<Option<TaggedWriter<'a>>, Failure> {
-    if args.dry_run {
-        return Ok(None);
-    }
-    let output = args.output.open_waiting(io)?;
-    Ok(Some(TaggedWriter::new(output)))
-}
-
-/// A writer that has all records, and what it is to be told: how many there are.
-type Done<'a> = Option<(TaggedWriter<'a>, Option<u64>)>;
-
-/// All records go through; what they become waits in the writer.
-fn pass<'a>(
+/// All records go through; the new session waits.
+fn pass<C: Change>(
     args: &Args,
     session: &mut Session,
-    change: &mut dyn Change,
-    writer: Option<TaggedWriter<'a>>,
-) -> Result<Done<'a>, Failure> {
+    change: C,
+) -> Result<(C, Option<Spool>), Failure> {
     let reading = Reading {
         dialect: session.dialect(),
         batch: args.read.batch,
         protect_last: args.protect_last,
     };
-    let mut stream = Stream::new(reading, change, writer);
-    session.each(|record| stream.take(record))?;
-    stream.finish(session.bad().left_out())
+    let temp = std::env::temp_dir();
+    let temp = (!args.dry_run).then_some(temp.as_path());
+    let mut pass = ChangePass::new(reading, change, temp);
+    session.pass(|record| pass.push(record))?;
+    pass.finish(session.bad().left_out())
+        .map_err(|error| passes::failure(error, &session.name))
 }
 
-fn finish(done: Done<'_>) -> Result<(), Failure> {
-    match done {
-        Some((writer, end)) => writer.finish(end),
-        None => Ok(()),
-    }
+fn write(new: Option<Spool>, output: Option<Output<'_>>) -> Result<(), Failure> {
+    let Some((new, mut output)) = new.zip(output) else {
+        return Ok(());
+    };
+    new.write_to(&mut output).map_err(output::failure)?;
+    output.finish()
 }

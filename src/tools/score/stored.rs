@@ -8,7 +8,6 @@ use ctx_store::{Offloaded, SessionId, Store, StoreError, hash};
 use super::input::Again;
 use super::{Args, TOOL};
 use crate::store::failure;
-use crate::tools::offload::place::Place;
 
 /// An opened store, of which one session may be all that counts.
 pub(super) struct Stored {
@@ -78,16 +77,15 @@ impl Stored {
             Some(session) => vec![session.clone()],
             None => self.store.offload_sessions().map_err(failure)?,
         };
-        let handles = after.handles();
+        let handles = after.handles().into_iter();
+        let hashes: Vec<String> = handles.map(|handle| handle.hash.to_string()).collect();
         let mut texts = Vec::new();
         for session in sessions {
-            let place = Place::new(&self.store, &session)?;
-            let paths = paths(after.as_str(), place.folder());
+            let folder = self.store.offload_folder(&session).map_err(failure)?;
+            let paths = paths(after.as_str(), folder.path());
             let named = |file: &Offloaded| {
-                paths.contains(&place.path(&file.name).as_str())
-                    || handles
-                        .iter()
-                        .any(|handle| file.begins_with(&handle.hash.to_string()))
+                paths.contains(&folder.path_of(&file.name).as_str())
+                    || hashes.iter().any(|hash| file.begins_with(hash))
             };
             let files = self.store.offloaded_files(&session).map_err(failure)?;
             for file in files.iter().filter(|file| named(file)) {

@@ -6,6 +6,7 @@ mod clean;
 mod content;
 mod folder;
 mod named;
+mod place;
 mod sources;
 #[cfg(test)]
 mod store_tests;
@@ -23,6 +24,7 @@ pub(crate) use binned::remove_empty;
 pub use clean::Unnamed;
 
 pub use content::{Content, Form};
+pub use place::OffloadFolder;
 pub use write::OffloadWriter;
 
 use folder::Folder;
@@ -121,7 +123,7 @@ impl Store {
     }
 
     /// Where an offloaded file lies.
-    pub fn offloaded_path(&self, file: &Offloaded) -> PathBuf {
+    fn offloaded_path(&self, file: &Offloaded) -> PathBuf {
         self.offloaded()
             .join(file.session.as_str())
             .join(file.name.to_string())

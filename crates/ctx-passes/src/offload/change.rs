@@ -1,0 +1,145 @@
+//! Changing the contents of tool results: every other byte of a record stays.
+
+use ctx_transcript::{Conversation, Dialect, Edits, Line, Object, Record, ToolResult};
+
+use crate::{ErrorKind, PassError};
+
+/// What is done with the results of a session.
+pub trait Change {
+    /// What takes the place of the content of a result, which is the JSON `raw` now;
+    /// `None` when it stays. `line` is the record's.
+    fn result(
+        &mut self,
+        line: u64,
+        result: &ToolResult<'_>,
+        raw: &str,
+    ) -> Result<Option<Substitute>, PassError>;
+}
+
+/// What takes the place of a result's content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Substitute {
+    /// A text.
+    Text(String),
+    /// JSON, as it stood there before.
+    Json(String),
+}
+
+/// How records are read.
+#[derive(Clone, Copy)]
+pub struct Reading {
+    /// The session's dialect.
+    pub dialect: Option<&'static dyn Dialect>,
+    /// Whether each record is a whole conversation.
+    pub batch: bool,
+    /// So many messages at the end, system ones not counted, stay as they are.
+    pub protect_last: u64,
+}
+
+impl Reading {
+    /// The untagged bytes of a record with the changes made; `None` when nothing
+    /// changes. In a batch record the last messages are protected.
+    pub fn changed(
+        &self,
+        record: &Record<'_>,
+        change: &mut dyn Change,
+    ) -> Result<Option<Vec<u8>>, PassError> {
+        let (Some(dialect), Some(object)) = (self.dialect, record.whole_object()) else {
+            return Ok(None);
+        };
+        let mut messages = self.messages(object);
+        if self.batch {
+            self.protect(dialect, &mut messages);
+        }
+        let mut edits = Edits::new();
+        for message in messages {
+            let start = object.place_of(message.text()).start;
+            edits.extend_at(start, results(dialect, &message, record.line, change)?);
+        }
+        if edits.is_empty() {
+            return Ok(None);
+        }
+        let bytes = record.edited(&edits);
+        self.check(dialect, record, object, &bytes)?;
+        Ok(Some(bytes))
+    }
+
+    fn messages<'a>(&self, object: &Object<'a>) -> Vec<Object<'a>> {
+        if self.batch {
+            Conversation::of(object).map_or_else(Vec::new, |whole| whole.messages)
+        } else {
+            vec![object.clone()]
+        }
+    }
+
+    fn protect(&self, dialect: &dyn Dialect, messages: &mut Vec<Object<'_>>) {
+        let mut protected = self.protect_last;
+        while protected > 0
+            && let Some(last) = messages.pop()
+        {
+            protected -= u64::from(counts(dialect, &last));
+        }
+    }
+
+    /// Whether the record is one of the messages that `protect_last` counts.
+    pub(super) fn counts(&self, record: &Record<'_>) -> bool {
+        self.dialect
+            .zip(record.whole_object())
+            .is_some_and(|(dialect, object)| counts(dialect, object))
+    }
+
+    /// Calls and results pair as before: so the output has the offences of the
+    /// input, and no other.
+    fn check(
+        &self,
+        dialect: &dyn Dialect,
+        record: &Record<'_>,
+        before: &Object<'_>,
+        bytes: &[u8],
+    ) -> Result<(), PassError> {
+        let after = Record::classify(Line {
+            bytes,
+            number: record.line,
+            offset: record.offset,
+            piece: record.piece,
+        });
+        let is_same = after.whole_object().is_some_and(|after| {
+            let (before, after) = (self.messages(before), self.messages(after));
+            let before = before.iter().map(|message| dialect.outline(message));
+            before.eq(after.iter().map(|message| dialect.outline(message)))
+        });
+        if is_same {
+            Ok(())
+        } else {
+            Err(PassError::from(ErrorKind::OtherRecord).at(record.line))
+        }
+    }
+}
+
+fn counts(dialect: &dyn Dialect, object: &Object<'_>) -> bool {
+    let outline = dialect.outline(object);
+    outline.is_some_and(|outline| !outline.role.is_system())
+}
+
+/// Hands the results of one message to `change`.
+fn results(
+    dialect: &dyn Dialect,
+    object: &Object<'_>,
+    line: u64,
+    change: &mut dyn Change,
+) -> Result<Edits, PassError> {
+    let mut edits = Edits::new();
+    let Some(message) = dialect.message(object) else {
+        return Ok(edits);
+    };
+    for result in message.results() {
+        let Some(slot) = &result.slot else { continue };
+        let raw = &object.text()[slot.range.clone()];
+        match change.result(line, result, raw)? {
+            Some(Substitute::Text(text)) => edits.put(slot, &text),
+            Some(Substitute::Json(json)) => edits.replace(slot.range.clone(), json),
+            None => {}
+        }
+    }
+    Ok(edits)
+}

@@ -1,0 +1,18 @@
+//! Large tool results leave a session for files of the store, with a reference in
+//! their place; they can be put back, and an original can be found by its hash.
+
+mod change;
+mod original;
+mod restore;
+mod stream;
+mod take;
+mod template;
+#[cfg(test)]
+mod tests;
+
+pub use change::{Change, Reading, Substitute};
+pub use original::{OriginalError, Wanted, original};
+pub use restore::{Reference, Restorer};
+pub use stream::ChangePass;
+pub use take::{OffloadedResult, Offloader, Plan};
+pub use template::Template;

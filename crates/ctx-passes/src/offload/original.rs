@@ -1,0 +1,327 @@
+//! The original of what was taken out, by the beginning of its hash: first among the
+//! files of the store, then among the results in snapshots.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use ctx_store::{Entry, Form, OffloadName, Offloaded, SessionId, Store, StoreError};
+use ctx_transcript::{Conversation, Dialect, Handle, Message, Object, Options, Records, dialect};
+
+/// What is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// A file.
+    Path(String),
+    /// The beginning of a sha256.
+    Hash(String),
+}
+
+/// Why there is no original to show.
+#[derive(Debug, thiserror::Error)]
+pub enum OriginalError {
+    /// The store cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The path is somebody else's.
+    #[error("it is no offloaded file of this store")]
+    NoFile,
+    /// No text has such a hash.
+    #[error("nothing with sha256 {0}… was kept")]
+    NotKept(String),
+    /// Several texts have.
+    #[error("{wanted} is ambiguous: {matches}")]
+    Ambiguous {
+        /// The beginning of their hashes.
+        wanted: String,
+        /// The first of them.
+        matches: String,
+    },
+}
+
+/// So many digits name a text; with all that a handle has, the first that fits is it.
+const FEWEST: usize = 4;
+const HANDLE: usize = 12;
+/// So many matches of an ambiguous hash are named.
+const SHOWN: usize = 10;
+
+impl FromStr for Wanted {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(handle) = text.parse::<Handle>() {
+            return Ok(Self::Hash(handle.hash.to_string()));
+        }
+        if text.starts_with('/') {
+            return Ok(Self::Path(text.to_owned()));
+        }
+        let is_hash = (FEWEST..=64).contains(&text.len())
+            && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        if is_hash {
+            Ok(Self::Hash(text.to_owned()))
+        } else {
+            Err(format!(
+                "expected a path, a handle such as ⟦ctx:0123456789ab 5120 bytes 1300 tokens⟧, or {FEWEST} to 64 digits of a sha256"
+            ))
+        }
+    }
+}
+
+/// The text that is asked for, of one session or of all.
+pub fn original(
+    store: &Store,
+    session: Option<&SessionId>,
+    wanted: &Wanted,
+) -> Result<String, OriginalError> {
+    let sessions = match session {
+        Some(session) => vec![session.clone()],
+        None => store.offload_sessions()?,
+    };
+    match wanted {
+        Wanted::Hash(hash) => by_hash(store, session, &sessions, hash),
+        Wanted::Path(path) => {
+            for session in sessions {
+                if let Some(file) = store.offload_folder(&session)?.file(path) {
+                    return Ok(store.read_offloaded(&file)?.text);
+                }
+            }
+            Err(OriginalError::NoFile)
+        }
+    }
+}
+
+fn by_hash(
+    store: &Store,
+    session: Option<&SessionId>,
+    offloading: &[SessionId],
+    hash: &str,
+) -> Result<String, OriginalError> {
+    let mut files: BTreeMap<String, Offloaded> = BTreeMap::new();
+    for session in offloading {
+        let ours = store.offloaded_files(session)?;
+        // The same text in two sessions, or written in two ways, is one.
+        let found = ours.into_iter().filter(|file| file.begins_with(hash));
+        files.extend(found.map(|file| (file.name.sha256().to_owned(), file)));
+    }
+    let mut texts: BTreeMap<String, String> = BTreeMap::new();
+    if files.is_empty() {
+        in_snapshots(store, session, hash, &mut texts)?;
+    }
+    let hashes: Vec<&str> = files
+        .keys()
+        .chain(texts.keys())
+        .map(String::as_str)
+        .collect();
+    if hashes.len() > 1 {
+        let mut shown = hashes[..hashes.len().min(SHOWN)].to_vec();
+        if hashes.len() > SHOWN {
+            shown.push("and more");
+        }
+        return Err(OriginalError::Ambiguous {
+            wanted: hash.to_owned(),
+            matches: shown.join(", "),
+        });
+    }
+    match files.into_values().next() {
+        Some(file) => Ok(store.read_offloaded(&file)?.text),
+        None => texts
+            .into_values()
+            .next()
+            .ok_or_else(|| OriginalError::NotKept(hash.to_owned())),
+    }
+}
+
+/// Texts of results in snapshots, the newest snapshot first.
+fn in_snapshots(
+    store: &Store,
+    session: Option<&SessionId>,
+    hash: &str,
+    found: &mut BTreeMap<String, String>,
+) -> Result<(), StoreError> {
+    let catalog = store.catalog(session)?;
+    for entry in catalog.entries.iter().rev() {
+        match in_snapshot(store, entry, hash, found) {
+            // A damaged one does not hide the others.
+            Ok(()) | Err(StoreError::Damaged { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        if hash.len() >= HANDLE && !found.is_empty() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn in_snapshot(
+    store: &Store,
+    entry: &Entry,
+    hash: &str,
+    found: &mut BTreeMap<String, String>,
+) -> Result<(), StoreError> {
+    let (file, _) = store.open_verified(entry)?;
+    let unreadable = |source| StoreError::Io {
+        action: "read",
+        path: store.data_path(&entry.id),
+        source,
+    };
+    let mut records = Records::open(file, &Options::default()).map_err(unreadable)?;
+    let known = records.dialect();
+    while let Some(record) = records.next().map_err(unreadable)? {
+        let Some(object) = record.whole_object() else {
+            continue;
+        };
+        let batch = Conversation::of(object);
+        let messages = match &batch {
+            Some(batch) => &batch.messages[..],
+            None => std::slice::from_ref(object),
+        };
+        for dialect in known.map_or(dialect::ALL.to_vec(), |known| vec![known]) {
+            for message in messages {
+                note_results(dialect, message, hash, found);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn note_results(
+    dialect: &dyn Dialect,
+    message: &Object<'_>,
+    hash: &str,
+    found: &mut BTreeMap<String, String>,
+) {
+    for result in dialect.message(message).iter().flat_map(Message::results) {
+        let Some(text) = result.text() else { continue };
+        let name = OffloadName::of(text.as_bytes(), Form::TEXT);
+        if name.sha256().starts_with(hash) {
+            found.insert(name.sha256().to_owned(), text.into_owned());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use ctx_store::{Content, Form, Kind, OffloadName, Origin, SessionId, Store};
+    use ctx_transcript::Handle;
+
+    use super::super::tests::{result, session, store};
+    use super::{OriginalError, Wanted, original};
+
+    fn offload(store: &Store, session: &str, form: Form, text: &str) -> String {
+        let session: SessionId = session.parse().expect("an id");
+        let mut writer = store.offload(&session);
+        let content = Content {
+            form,
+            text: text.to_owned(),
+        };
+        let file = writer.put(&content).expect("written");
+        writer.finish(&[None]).expect("durable");
+        let folder = store.offload_folder(&session).expect("a path");
+        folder.path_of(&file.name)
+    }
+
+    fn snapshot(store: &Store, session: &str, bytes: &str) {
+        let mut draft = store.draft().expect("a draft");
+        draft
+            .fill(bytes.as_bytes(), Path::new("x"))
+            .expect("filled");
+        let origin = Origin {
+            kind: Kind::Snapshot,
+            source: None,
+            tokens: None,
+        };
+        let session = session.parse().expect("an id");
+        draft.commit(&session, origin).expect("committed");
+    }
+
+    fn sha256(text: &str) -> String {
+        OffloadName::of(text.as_bytes(), Form::TEXT)
+            .sha256()
+            .to_owned()
+    }
+
+    /// What there is for `wanted`, or why there is nothing.
+    fn show(store: &Store, session: Option<&str>, wanted: &str) -> Result<String, String> {
+        let session = session.map(|session| session.parse().expect("an id"));
+        let wanted = wanted.parse().expect("something to look for");
+        original(store, session.as_ref(), &wanted).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_file_is_found_by_its_path_and_by_its_hash() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let store = store(&dir);
+        let path = offload(&store, "demo", Form::TEXT, "one");
+        offload(&store, "other", Form::TEXT, "one");
+        assert_eq!(show(&store, None, &path).as_deref(), Ok("one"));
+        assert_eq!(
+            show(&store, Some("demo"), &sha256("one")[..12]).as_deref(),
+            Ok("one")
+        );
+        let no_file = Err("it is no offloaded file of this store".to_owned());
+        assert_eq!(show(&store, Some("other"), &path), no_file);
+        assert_eq!(show(&store, None, "/etc/passwd"), no_file);
+        std::fs::write(&path, "two").expect("written");
+        let damaged = show(&store, None, &path).expect_err("damaged");
+        assert!(damaged.contains("is damaged"), "{damaged}");
+    }
+
+    #[test]
+    fn a_result_is_found_in_a_snapshot() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let store = store(&dir);
+        let line = result("a", "one");
+        snapshot(&store, "demo", &line);
+        snapshot(
+            &store,
+            "batch",
+            &format!("{{\"messages\":[{}]}}\n", result("a", "two").trim_end()),
+        );
+        for text in ["one", "two"] {
+            let handle = Handle::of(text, 1).to_string();
+            assert_eq!(show(&store, None, &handle).as_deref(), Ok(text));
+        }
+        let hash = &sha256("two")[..12];
+        let not_kept = format!("nothing with sha256 {hash}… was kept");
+        assert_eq!(show(&store, Some("demo"), hash), Err(not_kept));
+    }
+
+    #[test]
+    fn a_hash_that_several_texts_have_is_ambiguous() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let store = store(&dir);
+        // So many that two of them begin with the same four digits.
+        let texts: Vec<String> = (0..700).map(|number| format!("text {number}")).collect();
+        let mut hashes: Vec<String> = texts.iter().map(|text| sha256(text)).collect();
+        hashes.sort();
+        let twins = hashes.windows(2).find(|two| two[0][..4] == two[1][..4]);
+        let [one, two] = twins.expect("two of a kind") else {
+            panic!("windows of two");
+        };
+        let results: String = texts.iter().map(|text| result("a", text)).collect();
+        snapshot(&store, session().as_str(), &results);
+        let error = original(&store, None, &Wanted::Hash(one[..4].to_owned()));
+        let Err(OriginalError::Ambiguous { wanted, matches }) = error else {
+            panic!("{error:?}");
+        };
+        assert_eq!(
+            (wanted.as_str(), matches),
+            (&one[..4], format!("{one}, {two}"))
+        );
+    }
+
+    #[test]
+    fn handles_paths_and_hashes_are_told_apart() {
+        let hash = |text: &str| Ok(Wanted::Hash(text.to_owned()));
+        assert_eq!(
+            "⟦ctx:ba7816bf8f01 3 bytes 1 tokens⟧".parse(),
+            hash("ba7816bf8f01")
+        );
+        assert_eq!("ba78".parse(), hash("ba78"));
+        assert_eq!("/s/x.txt".parse(), Ok(Wanted::Path("/s/x.txt".to_owned())));
+        for bad in ["", "ba7", "BA78", "x.txt", "⟦ctx:ba78⟧", &"a".repeat(65)] {
+            assert!(bad.parse::<Wanted>().is_err(), "{bad}");
+        }
+    }
+}

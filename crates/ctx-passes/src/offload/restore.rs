@@ -1,0 +1,80 @@
+//! What references name is put back.
+
+use ctx_store::{OffloadFolder, SessionId, Store, StoreError};
+use ctx_transcript::{Part, ToolResult};
+
+use super::change::{Change, Substitute};
+use super::template::Template;
+use crate::PassError;
+
+/// Puts results back; where a file cannot be read, that is said in its place.
+pub struct Restorer<'a> {
+    store: &'a Store,
+    /// Where the files lie.
+    pub folder: OffloadFolder,
+    template: Template,
+    /// What was put back.
+    pub restored: Vec<Reference>,
+    /// What could not be, and why not.
+    pub missing: Vec<(Reference, StoreError)>,
+    /// What names no file of the folder; it stays as it is.
+    pub elsewhere: Vec<Reference>,
+}
+
+/// A text in the place of a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// The line it stands in.
+    pub line: u64,
+    /// The path it names.
+    pub path: String,
+}
+
+impl<'a> Restorer<'a> {
+    /// `template` is what the references were made with.
+    pub fn new(
+        store: &'a Store,
+        session: &SessionId,
+        template: Template,
+    ) -> Result<Self, StoreError> {
+        Ok(Self {
+            store,
+            folder: store.offload_folder(session)?,
+            template,
+            restored: Vec::new(),
+            missing: Vec::new(),
+            elsewhere: Vec::new(),
+        })
+    }
+}
+
+impl Change for Restorer<'_> {
+    fn result(
+        &mut self,
+        line: u64,
+        result: &ToolResult<'_>,
+        _raw: &str,
+    ) -> Result<Option<Substitute>, PassError> {
+        let [Part::Text(text)] = &result.parts[..] else {
+            return Ok(None);
+        };
+        let Some(path) = self.template.path_in(text).map(str::to_owned) else {
+            return Ok(None);
+        };
+        let Some(file) = self.folder.file(&path) else {
+            self.elsewhere.push(Reference { line, path });
+            return Ok(None);
+        };
+        Ok(Some(match self.store.read_offloaded(&file) {
+            Ok(content) => {
+                self.restored.push(Reference { line, path });
+                Substitute::Json(content.into_json())
+            }
+            Err(error) => {
+                let text = format!("[Content unavailable: {path}]");
+                self.missing.push((Reference { line, path }, error));
+                Substitute::Text(text)
+            }
+        }))
+    }
+}

@@ -1,0 +1,131 @@
+//! The records of a session on their way through: the last ones wait while it is
+//! not known whether they are protected, the others are changed and go on.
+
+use std::collections::VecDeque;
+use std::path::Path;
+
+use ctx_transcript::{Line, Piece, Record, Spool};
+
+use super::change::{Change, Reading};
+use crate::{ErrorKind, PassError, TaggedWriter};
+
+/// Changes the results of a session. The new session waits, so that nothing of it
+/// leaves before the files that it names are durable.
+pub struct ChangePass<C> {
+    reading: Reading,
+    change: C,
+    /// `None` when nothing will be written.
+    writer: Option<TaggedWriter<Spool>>,
+    waiting: VecDeque<Waiting>,
+    /// How many of `waiting` are messages that count for `protect_last`.
+    counted: u64,
+    written: u64,
+    /// How many records the input said that it has.
+    announced: Option<u64>,
+}
+
+struct Waiting {
+    bytes: Vec<u8>,
+    line: u64,
+    offset: u64,
+    piece: Piece,
+    counts: bool,
+}
+
+impl<C: Change> ChangePass<C> {
+    /// A pass whose output waits in the folder `temp`; without one there is no output.
+    pub fn new(reading: Reading, change: C, temp: Option<&Path>) -> Self {
+        Self {
+            reading,
+            change,
+            writer: temp.map(|temp| TaggedWriter::new(Spool::new(temp), temp)),
+            waiting: VecDeque::new(),
+            counted: 0,
+            written: 0,
+            announced: None,
+        }
+    }
+
+    /// The next record.
+    pub fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
+        if self.reading.batch || self.reading.protect_last == 0 {
+            return self.give(record, true);
+        }
+        let counts = self.reading.counts(record);
+        self.counted += u64::from(counts);
+        self.waiting.push_back(Waiting {
+            bytes: record.bytes.to_vec(),
+            line: record.line,
+            offset: record.offset,
+            piece: record.piece,
+            counts,
+        });
+        while self.counted > self.reading.protect_last {
+            self.release(true)?;
+        }
+        Ok(())
+    }
+
+    /// The last records go on as they came; `left_out` is how many of the input did
+    /// not come here. The change comes back, and the new session, if there is one.
+    pub fn finish(mut self, left_out: u64) -> Result<(C, Option<Spool>), PassError> {
+        while !self.waiting.is_empty() {
+            self.release(false)?;
+        }
+        // A stream that came with tags keeps its end, or the lack of it: if the
+        // tool before died, the one after must see that.
+        let is_whole = self.announced == Some(self.written + left_out);
+        let end = is_whole.then_some(self.written);
+        let spool = self.writer.map(|writer| writer.finish(end)).transpose();
+        Ok((self.change, spool.map_err(cannot_wait)?))
+    }
+
+    fn release(&mut self, may_change: bool) -> Result<(), PassError> {
+        let Some(first) = self.waiting.pop_front() else {
+            return Ok(());
+        };
+        self.counted -= u64::from(first.counts);
+        let line = Line {
+            bytes: &first.bytes,
+            number: first.line,
+            offset: first.offset,
+            piece: first.piece,
+        };
+        self.give(&Record::classify(line), may_change)
+    }
+
+    fn give(&mut self, record: &Record<'_>, may_change: bool) -> Result<(), PassError> {
+        let new = if may_change {
+            self.reading.changed(record, &mut self.change)?
+        } else {
+            None
+        };
+        let Some(writer) = &mut self.writer else {
+            return Ok(());
+        };
+        self.written += u64::from(matches!(record.piece, Piece::Whole | Piece::First));
+        let Some((splice, mut tag)) = record.splice().zip(record.tag()) else {
+            let bytes = new.unwrap_or_else(|| record.bytes.to_vec());
+            return writer.write(bytes, None).map_err(cannot_wait);
+        };
+        self.announced = tag.end.or(self.announced);
+        if let Some(bytes) = &new {
+            // What it said of the record is not true any more.
+            let length = (bytes.len() - record.line_end().len()) as u64;
+            tag.bytes = tag.bytes.map(|_| length);
+            (tag.tokens, tag.encoding) = (None, None);
+        }
+        let bytes = new.unwrap_or_else(|| record.untagged().into_owned());
+        writer
+            .write(bytes, Some((splice, tag)))
+            .map_err(cannot_wait)
+    }
+}
+
+/// The output is a temporary file.
+fn cannot_wait(error: PassError) -> PassError {
+    match error.kind {
+        ErrorKind::Output(error) => PassError::temporary(error),
+        _ => error,
+    }
+}

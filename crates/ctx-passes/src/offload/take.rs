@@ -1,0 +1,131 @@
+//! Large results go into files, the oldest first, and references take their place.
+
+use std::path::Path;
+
+use ctx_select::count::MessageCounter;
+use ctx_store::{Content, OffloadFolder, OffloadName, OffloadWriter, SessionId, Store, StoreError};
+use ctx_transcript::{Part, ToolResult};
+
+use super::change::{Change, Substitute};
+use super::template::{FileFacts, Template};
+use crate::PassError;
+
+/// What is taken out, and what takes its place.
+#[derive(Clone)]
+pub struct Plan {
+    /// Results of so many tokens and more are taken out.
+    pub min_tokens: u64,
+    /// Until so many tokens are freed.
+    pub enough_tokens: Option<u64>,
+    /// What takes the place of a result.
+    pub template: Template,
+    /// Counts tokens.
+    pub counter: MessageCounter,
+    /// Whether nothing is written.
+    pub dry_run: bool,
+}
+
+/// Takes results out.
+pub struct Offloader<'a> {
+    plan: Plan,
+    /// `None` in a dry run.
+    writer: Option<OffloadWriter<'a>>,
+    folder: OffloadFolder,
+    /// What was taken out.
+    pub results: Vec<OffloadedResult>,
+    /// Tokens that the session has less for it.
+    pub freed: u64,
+}
+
+/// One result that was taken out, or would be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OffloadedResult {
+    /// The line it stands in.
+    pub line: u64,
+    /// Its tokens.
+    pub tokens: u64,
+    /// The bytes of its file.
+    pub bytes: u64,
+    /// Where the file lies.
+    pub path: String,
+}
+
+impl<'a> Offloader<'a> {
+    /// Nothing is written before the first result is taken out.
+    pub fn new(store: &'a Store, session: &SessionId, plan: Plan) -> Result<Self, StoreError> {
+        Ok(Self {
+            writer: (!plan.dry_run).then(|| store.offload(session)),
+            folder: store.offload_folder(session)?,
+            plan,
+            results: Vec::new(),
+            freed: 0,
+        })
+    }
+
+    /// Makes the files durable; to be called before anything names them.
+    /// `transcripts` are the files that will, as far as they are known.
+    pub fn finish(&mut self, transcripts: &[Option<&Path>]) -> Result<(), StoreError> {
+        let writer = self.writer.take();
+        writer.map_or(Ok(()), |writer| writer.finish(transcripts))
+    }
+
+    fn is_enough(&self) -> bool {
+        let enough = self.plan.enough_tokens;
+        enough.is_some_and(|enough| self.freed >= enough)
+    }
+
+    fn is_reference(&self, result: &ToolResult<'_>) -> bool {
+        matches!(&result.parts[..], [Part::Text(text)]
+            if self.plan.template.path_in(text).is_some_and(|path| self.folder.file(path).is_some()))
+    }
+}
+
+impl Change for Offloader<'_> {
+    fn result(
+        &mut self,
+        line: u64,
+        result: &ToolResult<'_>,
+        raw: &str,
+    ) -> Result<Option<Substitute>, PassError> {
+        let Plan {
+            min_tokens,
+            template,
+            counter,
+            ..
+        } = &self.plan;
+        // No text has more tokens than bytes: most need not be counted.
+        let is_short = raw.starts_with('"') && (raw.len() as u64) < *min_tokens;
+        if is_short || self.is_enough() || self.is_reference(result) {
+            return Ok(None);
+        }
+        let tokens = counter.parts(&result.parts).total();
+        if tokens < *min_tokens {
+            return Ok(None);
+        }
+        let content = Content::of(raw);
+        let name = OffloadName::of(content.text.as_bytes(), content.form);
+        let path = self.folder.path_of(&name);
+        let bytes = content.text.len() as u64;
+        let reference = template.fill(&FileFacts {
+            path: &path,
+            sha256: name.sha256(),
+            tokens,
+            bytes,
+        });
+        let freed = tokens.saturating_sub(counter.text(&reference));
+        if freed == 0 {
+            return Ok(None);
+        }
+        if let Some(writer) = &mut self.writer {
+            writer.put(&content)?;
+        }
+        self.freed += freed;
+        self.results.push(OffloadedResult {
+            line,
+            tokens,
+            bytes,
+            path,
+        });
+        Ok(Some(Substitute::Text(reference)))
+    }
+}
