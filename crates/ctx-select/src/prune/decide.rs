@@ -6,9 +6,9 @@ use super::facts::Reasoning;
 use super::note::note;
 use super::policy::Policy;
 use super::repeated::Later;
-use super::session::{AnswerKind, Said, Session};
+use super::session::{Said, Session};
 use super::sparse::compact;
-use super::verdict::{Gone, Reason, Rule};
+use super::verdict::{Reason, Rule};
 use super::window;
 use crate::count::MessageCounter;
 
@@ -25,7 +25,7 @@ pub(super) struct Decisions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Keep,
-    Drop(Gone),
+    Drop(Rule),
     /// Some of its answers change, or more.
     Change {
         reasoning: bool,
@@ -120,8 +120,8 @@ impl Decider<'_> {
 
     fn may_change(&self, answer: usize) -> bool {
         let answer = &self.session.answers[answer];
-        let tool = || answer.tool.map(|tool| self.session.names[tool].as_str());
-        answer.kind == AnswerKind::Text && !answer.fixed && self.policy.tools.allows(tool())
+        let tool = || answer.tool.map(|tool| self.session.tools[tool].as_str());
+        answer.is_text && !answer.fixed && self.policy.tools.allows(tool())
     }
 
     /// The first that makes it smaller.
@@ -148,7 +148,7 @@ impl Decider<'_> {
         let first = self.first_said();
         let fate = |record: usize| {
             if self.dropped[record] {
-                return Fate::Drop(Gone::Window);
+                return Fate::Drop(Rule::Window);
             }
             let Some(said) = self.free(record) else {
                 return Fate::Keep;
@@ -161,7 +161,7 @@ impl Decider<'_> {
                 return if first == Some(record) {
                     Fate::Keep
                 } else {
-                    Fate::Drop(Gone::Empty)
+                    Fate::Drop(Rule::Empty)
                 };
             }
             let arguments = self.policy.argument_chars.is_some()

@@ -80,7 +80,9 @@ pub(super) struct ResultFacts {
     pub(super) id: CallId,
     /// The tool, where the record says so.
     pub(super) tool: Option<String>,
-    pub(super) content: Content,
+    /// Its text; `None` when it holds anything else, no text can take its place, or it is
+    /// only a note or a reference to a file: all that is left of a text.
+    pub(super) text: Option<TextFacts>,
     /// What it counts in its message: several texts not quite as they count as one.
     /// No tokens where nobody asks for them.
     pub(super) amount: Amount,
@@ -91,16 +93,6 @@ pub(super) struct ResultFacts {
 pub(super) struct Amount {
     pub(super) tokens: u32,
     pub(super) bytes: u32,
-}
-
-/// What a result holds.
-#[derive(Clone, Debug)]
-pub(super) enum Content {
-    /// Anything but text, or nothing that a text could be put in the place of.
-    Other,
-    /// A note, or a reference to a file: all that is left of a text.
-    TakenOut,
-    Text(TextFacts),
 }
 
 /// The text of a result.
@@ -232,21 +224,17 @@ impl CallFacts {
 impl ResultFacts {
     fn of(result: &ToolResult<'_>, stays: bool, questions: &Questions<'_>) -> Self {
         let text = result.text().filter(|_| result.slot.is_some());
-        let content = match text {
-            None => Content::Other,
-            Some(text) if is_taken_out(&text) => Content::TakenOut,
-            Some(text) => Content::Text(TextFacts::of(&text, result.is_error, stays, questions)),
-        };
-        let is_one_text = matches!(result.parts.as_slice(), [Part::Text(_)]);
-        let tokens = match &content {
+        let text = text.filter(|text| !is_taken_out(text));
+        let text = text.map(|text| TextFacts::of(&text, result.is_error, stays, questions));
+        let tokens = match (&text, result.parts.as_slice()) {
             _ if !questions.size => 0,
-            Content::Text(text) if is_one_text => text.tokens,
+            (Some(text), [Part::Text(_)]) => text.tokens,
             _ => questions.counter.result(result).total(),
         };
         Self {
             id: CallId::of(result.id.as_deref()),
             tool: result.name.clone().map(Cow::into_owned),
-            content,
+            text,
             amount: Amount::of(tokens, result_bytes(result)),
         }
     }
@@ -328,7 +316,7 @@ mod tests {
     use ctx_tokens::Encoding;
     use ctx_transcript::{Dialect, Object, ShortHash, dialect};
 
-    use super::{Content, MessageFacts, Questions, TextFacts};
+    use super::{MessageFacts, Questions, TextFacts};
     use crate::count::MessageCounter;
     use crate::prune::{Policy, Rule, Trim};
 
@@ -348,15 +336,8 @@ mod tests {
     fn text(policy: &Policy, size: bool, text: &str) -> TextFacts {
         let line = format!(r#"{{"role":"tool","tool_call_id":"c","content":{text:?}}}"#);
         let facts = facts(policy, size, &line);
-        match facts
-            .results
-            .into_iter()
-            .next()
-            .map(|result| result.content)
-        {
-            Some(Content::Text(text)) => text,
-            other => panic!("no text: {other:?}"),
-        }
+        let result = facts.results.into_iter().next().expect("a result");
+        result.text.expect("a text")
     }
 
     #[test]
@@ -407,9 +388,7 @@ mod tests {
         let facts = facts(&Policy::default(), true, line);
         let result = &facts.results[0];
         assert_eq!((result.amount.tokens, result.amount.bytes), (2, 4));
-        let Content::Text(text) = &result.content else {
-            panic!("no text");
-        };
+        let text = result.text.as_ref().expect("a text");
         assert_eq!((text.tokens, text.bytes), (3, 5));
         assert_eq!(facts.tokens, 4 + 2);
     }

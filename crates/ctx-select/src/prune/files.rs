@@ -3,7 +3,7 @@
 use ctx_transcript::Object;
 
 /// What a call does to a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FileUse {
     /// The path as the arguments have it, without a leading `./`.
     pub path: String,
@@ -12,7 +12,7 @@ pub struct FileUse {
 }
 
 /// How a file is used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
     /// It is read.
     Read {

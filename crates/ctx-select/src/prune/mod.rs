@@ -38,13 +38,13 @@ pub use policy::{Policy, Trim};
 pub use replace::{MAX_NOTE, Replacement};
 pub use sums::{Sum, Sums};
 pub use tools::{Glob, ToolFilter};
-pub use verdict::{Changes, Freed, Gone, Rule, Verdict};
+pub use verdict::{Changes, Freed, Rule, Verdict};
 pub use verdicts::Verdicts;
 
 use crate::count::MessageCounter;
 use crate::split;
 use facts::{CallFacts, CallId, ResultFacts};
-use session::{File, Said, Session, Used};
+use session::{Said, Session};
 use sparse::compact;
 use table::Id;
 use verdict::CallArguments;
@@ -135,7 +135,7 @@ impl<'p> Pruner<'p> {
         let called = self.calls.get(&result.id);
         let named = result.tool.take();
         let tool = called.map(|call| call.tool);
-        let tool = tool.or_else(|| named.map(|name| self.session.names.id(name)));
+        let tool = tool.or_else(|| named.map(|name| self.session.tools.id(name)));
         let file = called.and_then(|call| call.file);
         let fixed = called.is_some_and(|call| call.fixed);
         self.session.add_answer(result, tool, file, fixed);
@@ -143,8 +143,8 @@ impl<'p> Pruner<'p> {
 
     fn call(&mut self, record: usize, number: u32, call: CallFacts, fixed: bool) {
         let called = Called {
-            tool: self.session.names.id(call.tool),
-            file: call.file.map(|file| self.file(file)),
+            tool: self.session.tools.id(call.tool),
+            file: call.file.map(|file| self.session.files.id(file)),
             fixed,
         };
         self.calls.insert(call.id, called);
@@ -155,16 +155,6 @@ impl<'p> Pruner<'p> {
             };
             self.session.arguments.push(record, arguments);
         }
-    }
-
-    fn file(&mut self, file: FileUse) -> Id {
-        let names = &mut self.session.names;
-        let path = names.id(file.path);
-        let used = match file.access {
-            Access::Write => Used::Written,
-            Access::Read { part } => Used::Read((!part.is_empty()).then(|| names.id(part))),
-        };
-        self.session.files.id(File { path, used })
     }
 }
 

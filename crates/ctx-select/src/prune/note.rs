@@ -11,8 +11,8 @@ const MAX_NAME: usize = 80;
 pub(super) fn note(session: &Session, policy: &Policy, answer: usize, reason: Reason) -> String {
     let answer = &session.answers[answer];
     let path = || {
-        let path = answer.file.map(|file| session.files[file].path);
-        path.map_or_else(String::new, |path| shown(&session.names[path]))
+        let file = answer.file.map(|file| &session.files[file]);
+        file.map_or_else(String::new, |file| shown(&file.path))
     };
     match reason {
         Reason::Old => policy.clear.clone().unwrap_or_default(),
@@ -20,7 +20,7 @@ pub(super) fn note(session: &Session, policy: &Policy, answer: usize, reason: Re
         Reason::Written => format!("[Superseded: {} was written later]", path()),
         Reason::Repeated => match answer.tool {
             Some(tool) => {
-                let tool = shown(&session.names[tool]);
+                let tool = shown(&session.tools[tool]);
                 format!("[Repeated: a later result of {tool} is the same]")
             }
             None => "[Repeated: a later result is the same]".to_owned(),

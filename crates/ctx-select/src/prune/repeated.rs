@@ -5,15 +5,16 @@ use std::collections::{HashMap, HashSet};
 
 use ctx_transcript::ShortHash;
 
+use super::files::Access;
 use super::policy::Policy;
-use super::session::{AnswerKind, Session, Used};
+use super::session::Session;
 use super::table::Id;
 use super::verdict::{Reason, Rule};
 
 /// What the results behind the present one hold.
 pub(super) struct Later<'s> {
     session: &'s Session,
-    files: HashMap<Id, LaterUse>,
+    files: HashMap<&'s str, LaterUse<'s>>,
     /// Tools and the hashes of their results.
     texts: HashSet<(Option<Id>, ShortHash)>,
     superseded: bool,
@@ -22,12 +23,10 @@ pub(super) struct Later<'s> {
 
 /// What happened to one file later.
 #[derive(Default)]
-struct LaterUse {
+struct LaterUse<'s> {
     written: bool,
-    /// Bytes of the largest result that shows all of it.
-    read: Option<u64>,
-    /// And by the part that was read.
-    parts: HashMap<Id, u64>,
+    /// Bytes of the largest result by the part that was read.
+    read: HashMap<&'s str, u64>,
 }
 
 impl<'s> Later<'s> {
@@ -55,27 +54,27 @@ impl<'s> Later<'s> {
     }
 
     fn superseded(&self, answer: usize) -> Option<Reason> {
-        let file = self.session.files[self.session.answers[answer].file?];
-        let Used::Read(part) = file.used else {
+        let file = &self.session.files[self.session.answers[answer].file?];
+        let Access::Read { part } = &file.access else {
             return None;
         };
-        let later = self.files.get(&file.path)?;
+        let later = self.files.get(file.path.as_str())?;
         if later.written {
             return Some(Reason::Written);
         }
         // A reader that says "unchanged", or shows little, does not show the file.
         let bytes = self.session.text(answer).handle.bytes;
         let shows_it = |later: &u64| later.saturating_mul(2) >= bytes;
-        let same_part = part.and_then(|part| later.parts.get(&part));
-        let mut shown = later.read.iter().chain(same_part);
-        shown.any(shows_it).then_some(Reason::ReadAgain)
+        let parts = [later.read.get(""), later.read.get(part.as_str())];
+        let again = parts.into_iter().flatten().any(shows_it);
+        again.then_some(Reason::ReadAgain)
     }
 
     /// The result stands behind all that come now. `stays` when its text will be
     /// there; a file is written whatever becomes of the writer's result.
     pub(super) fn add(&mut self, number: usize, stays: bool) {
         let answer = &self.session.answers[number];
-        if answer.kind != AnswerKind::Text {
+        if !answer.is_text {
             return;
         }
         if self.duplicates && stays {
@@ -84,17 +83,15 @@ impl<'s> Later<'s> {
         let Some(file) = answer.file.filter(|_| self.superseded && !answer.failed) else {
             return;
         };
-        let file = self.session.files[file];
-        let later = self.files.entry(file.path).or_default();
-        let bytes = match file.used {
-            Used::Written => {
-                later.written = true;
-                return;
+        let file = &self.session.files[file];
+        let later = self.files.entry(&file.path).or_default();
+        match &file.access {
+            Access::Write => later.written = true,
+            Access::Read { part } if stays => {
+                let bytes = later.read.entry(part).or_default();
+                *bytes = self.session.text(number).handle.bytes.max(*bytes);
             }
-            Used::Read(_) if !stays => return,
-            Used::Read(None) => later.read.get_or_insert_default(),
-            Used::Read(Some(part)) => later.parts.entry(part).or_default(),
-        };
-        *bytes = self.session.text(number).handle.bytes.max(*bytes);
+            Access::Read { .. } => {}
+        }
     }
 }

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use ctx_transcript::{Handle, Role, ShortHash};
 
-use super::facts::{Amount, Content, Reasoning, Reduced, ResultFacts};
+use super::facts::{Amount, Reasoning, Reduced, ResultFacts};
+use super::files::FileUse;
 use super::replace::Replaceable;
 use super::sparse::{Sparse, compact};
 use super::table::{Id, Table};
@@ -17,9 +18,8 @@ pub(super) struct Session {
     pub(super) records: Vec<Record>,
     /// The results of all records, one behind the other.
     pub(super) answers: Vec<Answer>,
-    /// Tools, paths, and the parts of files that are read.
-    pub(super) names: Table<String>,
-    pub(super) files: Table<File>,
+    pub(super) tools: Table<String>,
+    pub(super) files: Table<FileUse>,
     /// By the number of the record.
     pub(super) arguments: Sparse<CallArguments>,
     /// Tokens of reasoning, by the number of the record.
@@ -58,7 +58,8 @@ pub(super) struct Said {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Answer {
     pub(super) hash: ShortHash,
-    pub(super) kind: AnswerKind,
+    /// Whether it holds a text that may change, if nothing protects it.
+    pub(super) is_text: bool,
     pub(super) failed: bool,
     /// Its call must stay as it is, and so must it.
     pub(super) fixed: bool,
@@ -66,27 +67,6 @@ pub(super) struct Answer {
     pub(super) file: Option<Id>,
     bytes: u32,
     tokens: u32,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AnswerKind {
-    Other,
-    TakenOut,
-    Text,
-}
-
-/// A use of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct File {
-    pub(super) path: Id,
-    pub(super) used: Used,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Used {
-    Written,
-    /// All of it, or a part.
-    Read(Option<Id>),
 }
 
 impl Session {
@@ -111,7 +91,7 @@ impl Session {
         let in_message = facts.amount;
         let mut answer = Answer {
             hash: ShortHash::default(),
-            kind: AnswerKind::Other,
+            is_text: facts.text.is_some(),
             failed: false,
             fixed,
             tool,
@@ -119,24 +99,19 @@ impl Session {
             bytes: in_message.bytes,
             tokens: in_message.tokens,
         };
-        match facts.content {
-            Content::Other => {}
-            Content::TakenOut => answer.kind = AnswerKind::TakenOut,
-            Content::Text(text) => {
-                answer.kind = AnswerKind::Text;
-                answer.hash = text.hash;
-                answer.failed = text.failed;
-                answer.bytes = compact(text.bytes);
-                answer.tokens = compact(text.tokens);
-                if answer.bytes != in_message.bytes {
-                    self.several.push(number, in_message);
-                }
-                if let Some(handle) = text.earlier {
-                    self.earlier.push(number, handle);
-                }
-                if let Some(reduced) = text.reduced {
-                    self.reduced.push(number, reduced);
-                }
+        if let Some(text) = facts.text {
+            answer.hash = text.hash;
+            answer.failed = text.failed;
+            answer.bytes = compact(text.bytes);
+            answer.tokens = compact(text.tokens);
+            if answer.bytes != in_message.bytes {
+                self.several.push(number, in_message);
+            }
+            if let Some(handle) = text.earlier {
+                self.earlier.push(number, handle);
+            }
+            if let Some(reduced) = text.reduced {
+                self.reduced.push(number, reduced);
             }
         }
         self.answers.push(answer);

@@ -11,19 +11,10 @@ use super::replace::ShorterArguments;
 pub enum Verdict<'v> {
     /// It stays as it is.
     Keep,
-    /// It goes.
-    Drop(Gone),
+    /// It goes, by this rule: it is before the window, or says nothing.
+    Drop(Rule),
     /// Some of it changes.
     Change(Changes<'v>),
-}
-
-/// Why a record goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gone {
-    /// It is before the window of messages.
-    Window,
-    /// It says nothing, or nothing without its reasoning.
-    Empty,
 }
 
 /// What changes in a message.
@@ -115,6 +106,17 @@ impl Rule {
             Self::Arguments => "arguments",
             Self::Empty => "empty",
             Self::Window => "window",
+        }
+    }
+}
+
+impl Rule {
+    /// What it frees when so many tokens go.
+    pub(super) fn freed_all(self, tokens: u32) -> Freed {
+        Freed {
+            rule: self,
+            before: tokens.into(),
+            after: 0,
         }
     }
 }

@@ -5,7 +5,7 @@ use super::note::note;
 use super::policy::Policy;
 use super::session::Session;
 use super::sums::Sums;
-use super::verdict::{Changes, Freed, Gone, NewText, Rule, Verdict};
+use super::verdict::{Changes, Freed, NewText, Rule, Verdict};
 use crate::count::{MessageCounter, PRIMING};
 use crate::trigger::Size;
 
@@ -42,13 +42,17 @@ impl<'p> Verdicts<'p> {
     pub fn get(&self, record: usize) -> Verdict<'_> {
         match self.decisions.fates[record] {
             Fate::Keep => Verdict::Keep,
-            Fate::Drop(gone) => Verdict::Drop(gone),
+            Fate::Drop(rule) => Verdict::Drop(rule),
             Fate::Change {
                 reasoning,
                 arguments,
             } => Verdict::Change(Changes {
                 policy: self.policy,
-                results: self.new_texts(record).collect(),
+                results: self
+                    .session
+                    .answers_of(record)
+                    .map(|answer| self.new_text(answer))
+                    .collect(),
                 arguments: if arguments {
                     self.session.arguments.all(record).collect()
                 } else {
@@ -78,17 +82,9 @@ impl<'p> Verdicts<'p> {
     pub fn freed(&self, record: usize) -> Vec<Freed> {
         match self.decisions.fates[record] {
             Fate::Keep => Vec::new(),
-            Fate::Drop(gone) => {
-                let freed = |tokens| Freed {
-                    rule: match gone {
-                        Gone::Window => Rule::Window,
-                        Gone::Empty => Rule::Empty,
-                    },
-                    before: tokens,
-                    after: 0,
-                };
+            Fate::Drop(rule) => {
                 let said = self.session.said(record).into_iter();
-                said.map(|said| freed(said.tokens.into())).collect()
+                said.map(|said| rule.freed_all(said.tokens)).collect()
             }
             Fate::Change {
                 reasoning,
@@ -105,16 +101,8 @@ impl<'p> Verdicts<'p> {
                     }));
                 }
                 if reasoning {
-                    freed.push(Freed {
-                        rule: Rule::Reasoning,
-                        before: self
-                            .session
-                            .reasoning
-                            .get(record)
-                            .copied()
-                            .map_or(0, u64::from),
-                        after: 0,
-                    });
+                    let tokens = self.session.reasoning.get(record);
+                    freed.push(Rule::Reasoning.freed_all(tokens.copied().unwrap_or(0)));
                 }
                 freed
             }
@@ -194,11 +182,6 @@ impl<'p> Verdicts<'p> {
             Some(NewText::Note(text)) => text.len() as u64,
             Some(NewText::Reduced(_)) => reduced().map_or(0, |amount| amount.bytes.into()),
         }
-    }
-
-    fn new_texts(&self, record: usize) -> impl Iterator<Item = Option<NewText>> {
-        let answers = self.session.answers_of(record);
-        answers.map(|answer| self.new_text(answer))
     }
 
     fn new_text(&self, answer: usize) -> Option<NewText> {
