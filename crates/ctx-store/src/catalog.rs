@@ -31,8 +31,6 @@ pub struct Entry {
 
 /// No meta.json is longer: bad lines are capped.
 const LONGEST_META: u64 = 1 << 20;
-/// So many matches of an ambiguous id are named.
-const SHOWN_MATCHES: usize = 5;
 
 impl Store {
     /// Lists the snapshots of one session, or of all.
@@ -188,10 +186,10 @@ impl Catalog {
         match found[..] {
             [] => Err(StoreError::NoSnapshot(wanted.to_owned())),
             [entry] => Ok(entry),
-            _ => Err(StoreError::Ambiguous {
-                wanted: wanted.to_owned(),
-                matches: shown(&found),
-            }),
+            _ => Err(StoreError::ambiguous(
+                wanted,
+                found.iter().map(|entry| &entry.id),
+            )),
         }
     }
 
@@ -227,13 +225,4 @@ impl Entry {
             || self.id.stamp.to_string().starts_with(wanted)
             || (wanted.len() >= 6 && hash.is_ok_and(|hash| hash.starts_with(wanted)))
     }
-}
-
-fn shown(found: &[&Entry]) -> Vec<String> {
-    let ids = found.iter().map(|entry| entry.id.to_string());
-    let mut shown: Vec<String> = ids.take(SHOWN_MATCHES).collect();
-    if found.len() > SHOWN_MATCHES {
-        shown.push(format!("and {} more", found.len() - SHOWN_MATCHES));
-    }
-    shown
 }

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::atomic::AtomicError;
+use crate::retention::PolicyError;
 
 /// A failure of the store or of the replacement of a session file.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +58,9 @@ pub enum StoreError {
         /// Some of those that answer to it.
         matches: Vec<String>,
     },
+    /// The rules of retention.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
     /// Bytes or meta.json of a snapshot are not what was committed.
     #[error("snapshot {id} is damaged: {why}")]
     Damaged {
@@ -128,7 +132,24 @@ pub enum Severity {
     Uncertain,
 }
 
+/// So many matches of an ambiguous id are named.
+const SHOWN_MATCHES: usize = 5;
+
 impl StoreError {
+    /// Several things answer to what was asked for.
+    pub(crate) fn ambiguous<T: ToString>(wanted: &str, found: impl IntoIterator<Item = T>) -> Self {
+        let mut matches: Vec<String> = found.into_iter().map(|item| item.to_string()).collect();
+        let more = matches.len().saturating_sub(SHOWN_MATCHES);
+        if more > 0 {
+            matches.truncate(SHOWN_MATCHES);
+            matches.push(format!("and {more} more"));
+        }
+        Self::Ambiguous {
+            wanted: wanted.to_owned(),
+            matches,
+        }
+    }
+
     /// What it means for the caller.
     pub fn severity(&self) -> Severity {
         match self {

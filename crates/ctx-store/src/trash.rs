@@ -1,5 +1,7 @@
-//! The trash: what retention removed, for a time of grace.
+//! The trash: what retention removed, for a time of grace. Each removal has a folder,
+//! named by its time, with snapshots and, in `offloaded/{session}/`, offloaded files.
 
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -10,17 +12,22 @@ use chrono::{DateTime, Utc};
 use crate::atomic::sync_dir;
 use crate::catalog::names_in;
 use crate::error::{Naming, StoreError};
-use crate::offload::remove_empty;
-use crate::removal::{Removal, Removed};
+use crate::removal::{Item, Removal, Removed};
 use crate::store::{data_name, make_dirs, meta_name};
-use crate::{Facts, SessionId, SnapshotId, Stamp, Store};
+use crate::{Facts, OffloadName, Offloaded, SessionId, SnapshotId, Stamp, Store};
 
-/// A snapshot in the trash, or a part of one.
+/// The folder of offloaded files in a folder of the trash.
+const OFFLOADED: &str = "offloaded";
+
+/// A thing in the trash.
 #[derive(Debug)]
-struct Binned {
-    id: SnapshotId,
-    is_meta: bool,
-    dir: PathBuf,
+pub(crate) struct Trashed {
+    pub(crate) item: Item,
+    /// The bytes of a snapshot, or an offloaded file: in several folders when it was
+    /// removed several times.
+    data: Vec<PathBuf>,
+    /// The commit record of a snapshot.
+    meta: Vec<PathBuf>,
 }
 
 impl Store {
@@ -31,25 +38,49 @@ impl Store {
         committed: &[SnapshotId],
         uncommitted: &[SnapshotId],
     ) -> Result<Removed, StoreError> {
-        let ids = [committed, uncommitted].concat();
-        if ids.is_empty() {
+        let ids = committed.iter().chain(uncommitted).cloned();
+        self.move_to_trash(ids.map(Item::Snapshot).collect(), |item| match item {
+            Item::Snapshot(id) if uncommitted.contains(id) => {
+                self.meta_path(id).symlink_metadata().is_ok()
+            }
+            Item::Snapshot(id) => self.read_meta(id).is_ok_and(|meta| meta.held),
+            Item::Offloaded(_) => false,
+        })
+    }
+
+    /// Moves things into a new folder of the trash, except those that are spared, which
+    /// is asked under the store's lock.
+    pub(crate) fn move_to_trash(
+        &self,
+        items: Vec<Item>,
+        is_spared: impl Fn(&Item) -> bool,
+    ) -> Result<Removed, StoreError> {
+        if items.is_empty() {
             return Ok(Removed::default());
         }
-        let mut removal = Removal::begin(self, "gc", None, &ids, 0)?;
+        let mut removal = Removal::begin(self, "gc", None, &items)?;
         let bin = self.new_bin()?;
-        for (at, id) in ids.into_iter().enumerate() {
-            let spared = if at < committed.len() {
-                self.read_meta(&id).is_ok_and(|meta| meta.held)
-            } else {
-                self.meta_path(&id).symlink_metadata().is_ok()
-            };
-            if !spared {
-                let moved = self.bin(&id, &bin);
-                removal.note(id, moved);
+        let mut changed = BTreeSet::new();
+        for item in items {
+            if is_spared(&item) {
+                continue;
             }
+            let moved = match &item {
+                Item::Snapshot(id) => {
+                    changed.extend([self.snapshots(), bin.clone()]);
+                    self.move_snapshot(id, &bin)
+                }
+                Item::Offloaded(file) => {
+                    let to = bin.join(OFFLOADED).join(file.session.as_str());
+                    changed.extend([self.offloaded().join(file.session.as_str()), to.clone()]);
+                    make_dirs(&to).and_then(|()| self.move_offloaded(file, &to))
+                }
+            };
+            removal.note(item, moved);
         }
-        sync_removal(&bin)?;
-        sync_removal(&self.snapshots())?;
+        for folder in changed {
+            sync_removal(&folder)?;
+        }
         // Stays unless all was spared.
         let _ = fs::remove_dir(&bin);
         removal.done()
@@ -57,7 +88,7 @@ impl Store {
 
     /// Moves both files, if they are there; the commit record first, so that
     /// nothing ever claims bytes that are elsewhere.
-    fn bin(&self, id: &SnapshotId, bin: &Path) -> Result<(), StoreError> {
+    fn move_snapshot(&self, id: &SnapshotId, bin: &Path) -> Result<(), StoreError> {
         for (from, name) in [
             (self.meta_path(id), meta_name(id)),
             (self.data_path(id), data_name(id)),
@@ -71,7 +102,7 @@ impl Store {
     }
 
     /// A new folder, named by the time that the grace counts from.
-    pub(crate) fn new_bin(&self) -> Result<PathBuf, StoreError> {
+    fn new_bin(&self) -> Result<PathBuf, StoreError> {
         make_dirs(&self.trash())?;
         let time = self.now();
         for sequence in 0.. {
@@ -88,165 +119,134 @@ impl Store {
         unreachable!("numbers do not end")
     }
 
-    /// Whose grace was over at `deadline`, or all.
-    pub fn expired(&self, deadline: Option<DateTime<Utc>>) -> Result<Vec<SnapshotId>, StoreError> {
-        let mut ids: Vec<SnapshotId> = Vec::new();
-        for binned in self.binned(deadline)? {
-            if !ids.contains(&binned.id) {
-                ids.push(binned.id);
-            }
-        }
-        Ok(ids)
-    }
-
-    /// Deletes what [`Store::expired`] lists, for good.
-    pub fn purge(&self, deadline: Option<DateTime<Utc>>) -> Result<Removed, StoreError> {
-        let ids = self.expired(deadline)?;
-        let offloaded = self.binned_offloads(deadline)?;
-        if ids.is_empty() && offloaded.is_empty() {
-            return Ok(Removed::default());
-        }
-        let mut removal = Removal::begin(self, "purge", None, &ids, offloaded.len())?;
-        let parts = self.binned(deadline)?;
-        for id in ids {
-            let mut parts = parts.iter().filter(|part| part.id == id).peekable();
-            // Unless somebody brought it back meanwhile.
-            if parts.peek().is_some() {
-                let deleted = parts.try_for_each(Binned::delete);
-                removal.note(id, deleted);
-            }
-        }
-        for (file, path) in offloaded {
-            if path.symlink_metadata().is_ok() {
-                removal.note_offloaded(file, remove(&path));
-                remove_empty(&path);
-            }
-        }
-        removal.done()
-    }
-
-    /// The snapshot in the trash that `wanted` names.
+    /// The thing in the trash that `wanted` names: a snapshot by its number or the
+    /// beginning of its id, an offloaded file by the beginning of its hash.
     pub fn find_deleted(
         &self,
         session: Option<&SessionId>,
         wanted: &str,
-    ) -> Result<SnapshotId, StoreError> {
-        let parts = self.binned(None)?;
-        let ours = |binned: &&Binned| session.is_none_or(|session| *session == binned.id.session);
-        let metas = parts.iter().filter(ours).filter(|binned| binned.is_meta);
-        pick(metas.map(|binned| &binned.id), wanted)
-    }
-
-    /// Brings a snapshot back from the trash.
-    pub fn undelete(
-        &self,
-        session: Option<&SessionId>,
-        wanted: &str,
-    ) -> Result<SnapshotId, StoreError> {
-        let mut locked = self.lock()?;
-        let id = self.find_deleted(session, wanted)?;
-        let parts = self.binned(None)?;
-        let facts = Facts {
-            session: Some(id.session.to_string()),
-            snapshots: vec![id.to_string()],
-            ..Facts::default()
-        };
-        let operation = locked.begin("undelete", &facts)?;
-        // The commit record last, as when it was made.
-        for is_meta in [false, true] {
-            let wanted = |part: &&Binned| part.id == id && part.is_meta == is_meta;
-            for part in parts.iter().filter(wanted) {
-                self.bring_back(part)?;
+    ) -> Result<Item, StoreError> {
+        let mut trashed = self.trashed(None)?;
+        trashed.retain(|trashed| session.is_none_or(|session| session == trashed.item.session()));
+        let number = wanted.parse::<u64>().ok();
+        let (mut snapshots, mut files) = (Vec::new(), Vec::new());
+        for Trashed { item, meta, .. } in &trashed {
+            match item {
+                Item::Snapshot(id) => {
+                    let named = Some(id.stamp.sequence) == number;
+                    if !meta.is_empty() && (named || id.to_string().starts_with(wanted)) {
+                        snapshots.push(item);
+                    }
+                }
+                Item::Offloaded(file) if file.begins_with(wanted) => files.push(item),
+                Item::Offloaded(_) => {}
             }
         }
-        locked.done(&operation, &facts)?;
-        Ok(id)
+        let found = if snapshots.is_empty() {
+            files
+        } else {
+            snapshots
+        };
+        match found[..] {
+            [] => Err(StoreError::NotInTrash(wanted.to_owned())),
+            [item] => Ok(item.clone()),
+            _ => Err(StoreError::ambiguous(wanted, found)),
+        }
     }
 
-    fn bring_back(&self, part: &Binned) -> Result<(), StoreError> {
-        let to = self.snapshots().join(part.name());
-        fs::rename(part.path(), &to).naming("bring back", &to)?;
-        if let Err(error) = sync_dir(&self.snapshots()).naming("sync", &self.snapshots()) {
-            // With its meta.json, the snapshot is there again.
-            return Err(if part.is_meta {
-                error.after("undelete")
-            } else {
-                error
-            });
+    /// Brings a thing back from the trash.
+    pub fn undelete(&self, item: &Item) -> Result<(), StoreError> {
+        let mut locked = self.lock()?;
+        let trashed = self.trashed(None)?;
+        let Some(trashed) = trashed.iter().find(|trashed| trashed.item == *item) else {
+            return Err(StoreError::NotInTrash(item.to_string()));
+        };
+        let mut facts = Facts {
+            session: Some(item.session().to_string()),
+            ..Facts::default()
+        };
+        match item {
+            Item::Snapshot(id) => facts.snapshots = vec![id.to_string()],
+            Item::Offloaded(file) => facts.sha256 = Some(file.name.sha256().to_owned()),
         }
-        // Stays as long as something is in it.
-        let _ = fs::remove_dir(&part.dir);
+        let operation = locked.begin("undelete", &facts)?;
+        match item {
+            Item::Snapshot(_) => self.bring_back(trashed)?,
+            Item::Offloaded(file) => self.bring_back_offloaded(file, &trashed.data)?,
+        }
+        for path in trashed.data.iter().chain(&trashed.meta) {
+            self.remove_empty_above(path);
+        }
+        locked.done(&operation, &facts)
+    }
+
+    /// The commit record comes last, as when it was made.
+    fn bring_back(&self, trashed: &Trashed) -> Result<(), StoreError> {
+        let folder = self.snapshots();
+        for path in trashed.data.iter().chain(&trashed.meta) {
+            let to = folder.join(path.file_name().unwrap_or_default());
+            fs::rename(path, &to).naming("bring back", &to)?;
+            let synced = sync_dir(&folder).naming("sync", &folder);
+            // With its meta.json, the snapshot is there again.
+            let is_back = trashed.meta.contains(path);
+            synced.map_err(|error| {
+                if is_back {
+                    error.after("undelete")
+                } else {
+                    error
+                }
+            })?;
+        }
         Ok(())
     }
 
-    /// Deletes all snapshots, trash and offloaded files of a session, for good;
-    /// what remains is a record in the audit log.
-    pub fn forget(&self, session: &SessionId) -> Result<Removed, StoreError> {
-        let _session = self.lock_session(session)?;
-        let catalog = self.catalog(Some(session))?;
-        let held = |meta: &crate::Meta| meta.held;
-        if let Some(entry) = catalog
-            .entries
-            .iter()
-            .find(|entry| entry.meta.as_ref().is_ok_and(held))
-        {
-            return Err(StoreError::Held(entry.id.to_string()));
-        }
-        let mut ids: Vec<SnapshotId> = catalog.entries.into_iter().map(|entry| entry.id).collect();
-        ids.extend(catalog.uncommitted);
-        let binned = |binned: &Binned| binned.id.session == *session;
-        let trashed: Vec<Binned> = self.binned(None)?.into_iter().filter(binned).collect();
-        // A run that was killed may have left one of the two files of a snapshot.
-        ids.extend(trashed.iter().map(|part| part.id.clone()));
-        ids.sort_by_key(|id| id.stamp.sequence);
-        ids.dedup();
-
-        let mut offloaded = self.binned_offloads(None)?;
-        offloaded.retain(|(file, _)| file.session == *session);
-        // What is no folder holds no files of ours, and goes all the same.
-        let kept = self.offloaded_files(session).unwrap_or_default();
-        let files = offloaded.len() + kept.len();
-
-        let mut removal = Removal::begin(self, "forget", Some(session), &ids, files)?;
-        for id in ids {
-            let mut parts = trashed.iter().filter(|part| part.id == id);
-            let deleted = remove(&self.meta_path(&id))
-                .and_then(|()| remove(&self.data_path(&id)))
-                .and_then(|()| parts.try_for_each(Binned::delete));
-            removal.note(id, deleted);
-        }
-        for (file, path) in offloaded {
-            removal.note_offloaded(file, remove(&path));
-            remove_empty(&path);
-        }
-        let folder = self.offloaded().join(session.as_str());
-        match fs::remove_dir_all(&folder).naming("remove", &folder) {
-            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => removal.fail(error),
-            Ok(()) => {
-                for file in kept {
-                    removal.note_offloaded(file, Ok(()));
-                }
+    /// What is in the trash since `deadline` or longer, or all of it. Files that we
+    /// did not put there are not listed.
+    pub(crate) fn trashed(
+        &self,
+        deadline: Option<DateTime<Utc>>,
+    ) -> Result<Vec<Trashed>, StoreError> {
+        let mut found: Vec<Trashed> = Vec::new();
+        let mut known: HashMap<Item, usize> = HashMap::new();
+        for (item, is_meta, path) in files_in(&bins(&self.trash(), deadline)?)? {
+            let at = *known.entry(item.clone()).or_insert(found.len());
+            if at == found.len() {
+                let (data, meta) = (Vec::new(), Vec::new());
+                found.push(Trashed { item, data, meta });
             }
+            let trashed = &mut found[at];
+            if is_meta {
+                &mut trashed.meta
+            } else {
+                &mut trashed.data
+            }
+            .push(path);
         }
-        sync_removal(&self.snapshots())?;
-        removal.done()
+        Ok(found)
     }
 
-    /// What lies in the trash, deleted at `deadline` or before. Files that we
-    /// did not put there are not ours to delete.
-    fn binned(&self, deadline: Option<DateTime<Utc>>) -> Result<Vec<Binned>, StoreError> {
-        let mut binned = Vec::new();
-        for dir in bins(&self.trash(), deadline)? {
-            for (id, is_meta) in names_in(&dir)? {
-                binned.push(Binned {
-                    id,
-                    is_meta,
-                    dir: dir.clone(),
-                });
+    /// Deletes its files for good, the commit record first.
+    pub(crate) fn delete(&self, trashed: &Trashed) -> Result<(), StoreError> {
+        for path in trashed.meta.iter().chain(&trashed.data) {
+            remove(path)?;
+            self.remove_empty_above(path);
+        }
+        Ok(())
+    }
+
+    /// Removes the folders of the trash that a file has left empty.
+    fn remove_empty_above(&self, path: &Path) {
+        let trash = self.trash();
+        for folder in path
+            .ancestors()
+            .skip(1)
+            .take_while(|folder| **folder != trash)
+        {
+            // Stays as long as something is in it.
+            if fs::remove_dir(folder).is_err() {
+                break;
             }
         }
-        Ok(binned)
     }
 }
 
@@ -255,72 +255,136 @@ pub(crate) fn bins(
     trash: &Path,
     deadline: Option<DateTime<Utc>>,
 ) -> Result<Vec<PathBuf>, StoreError> {
-    let entries = match fs::read_dir(trash) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.naming("read", trash)?,
-    };
-    let mut bins = Vec::new();
-    for entry in entries {
-        let entry = entry.naming("read", trash)?;
-        let stamp = entry.file_name().to_str().and_then(Stamp::parse);
-        let due = |stamp: Stamp| deadline.is_none_or(|deadline| stamp.time <= deadline);
-        if stamp.is_some_and(due) {
-            bins.push(entry.path());
-        }
-    }
-    bins.sort();
-    Ok(bins)
+    let due = |stamp: Stamp| deadline.is_none_or(|deadline| stamp.time <= deadline);
+    let mut names = names(trash)?;
+    names.retain(|name| Stamp::parse(name).is_some_and(due));
+    names.sort();
+    Ok(names.iter().map(|name| trash.join(name)).collect())
 }
 
-impl Binned {
-    fn name(&self) -> String {
-        if self.is_meta {
-            meta_name(&self.id)
-        } else {
-            data_name(&self.id)
+/// All files of ours in these folders, and whether they are commit records: first
+/// those of snapshots.
+fn files_in(bins: &[PathBuf]) -> Result<Vec<(Item, bool, PathBuf)>, StoreError> {
+    let mut files = Vec::new();
+    for bin in bins {
+        for (id, is_meta) in names_in(bin)? {
+            let name = if is_meta {
+                meta_name(&id)
+            } else {
+                data_name(&id)
+            };
+            files.push((Item::Snapshot(id), is_meta, bin.join(name)));
         }
     }
-
-    fn path(&self) -> PathBuf {
-        self.dir.join(self.name())
+    for bin in bins {
+        let folder = bin.join(OFFLOADED);
+        for name in names(&folder)? {
+            let Ok(session) = name.parse::<SessionId>() else {
+                continue;
+            };
+            let folder = folder.join(name);
+            for name in names(&folder)? {
+                let path = folder.join(&name);
+                let session = session.clone();
+                if let Some(name) = OffloadName::parse(&name) {
+                    files.push((Item::Offloaded(Offloaded { session, name }), false, path));
+                }
+            }
+        }
     }
+    Ok(files)
+}
 
-    fn delete(&self) -> Result<(), StoreError> {
-        remove(&self.path())?;
-        // Stays as long as something is in it.
-        let _ = fs::remove_dir(&self.dir);
-        Ok(())
+/// The names in a folder that are text; none when it is no folder.
+fn names(folder: &Path) -> Result<Vec<String>, StoreError> {
+    if !fs::symlink_metadata(folder).is_ok_and(|meta| meta.is_dir()) {
+        return Ok(Vec::new());
     }
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).naming("read", folder)? {
+        names.extend(entry.naming("read", folder)?.file_name().into_string());
+    }
+    Ok(names)
 }
 
 /// What was removed stays so.
 pub(crate) fn sync_removal(dir: &Path) -> Result<(), StoreError> {
-    sync_dir(dir)
-        .naming("sync", dir)
-        .map_err(|error| error.after("the removal"))
+    let synced = sync_dir(dir).naming("sync", dir);
+    synced.map_err(|error| error.after("the removal"))
 }
 
-fn remove(path: &Path) -> Result<(), StoreError> {
+/// Deletes a file, if it is there.
+pub(crate) fn remove(path: &Path) -> Result<(), StoreError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other.naming("remove", path),
     }
 }
 
-fn pick<'a>(
-    ids: impl Iterator<Item = &'a SnapshotId>,
-    wanted: &str,
-) -> Result<SnapshotId, StoreError> {
-    let number = wanted.parse::<u64>().ok();
-    let found: Vec<&SnapshotId> = ids
-        .filter(|id| Some(id.stamp.sequence) == number || id.to_string().starts_with(wanted))
-        .collect();
-    match found[..] {
-        [] => Err(StoreError::NotInTrash(wanted.to_owned())),
-        [id] => Ok(id.clone()),
-        _ => Err(StoreError::Ambiguous {
-            wanted: wanted.to_owned(),
-            matches: found.iter().take(5).map(ToString::to_string).collect(),
-        }),
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use crate::testing::Bench;
+    use crate::{Item, StoreError};
+
+    #[test]
+    fn what_was_removed_twice_is_one_thing() {
+        let bench = Bench::new();
+        let live = bench.file("s.jsonl", "");
+        let deadline = bench.store.now() + chrono::TimeDelta::days(1);
+        for _ in 0..2 {
+            let file = bench.offload("demo", "a result", &live);
+            let removed = bench.store.discard_offloaded(&[file], deadline);
+            assert_eq!(removed.expect("removed").items.len(), 1);
+        }
+        let expired = bench.store.expired(None).expect("listed");
+        let [item] = &expired[..] else {
+            panic!("one thing: {expired:?}");
+        };
+        bench.store.undelete(item).expect("brought back");
+        assert!(bench.store.expired(None).expect("listed").is_empty());
+        assert_eq!(
+            fs::read_dir(bench.store.trash()).expect("a folder").count(),
+            0
+        );
+        let gone = bench.store.undelete(item);
+        assert!(matches!(gone, Err(StoreError::NotInTrash(_))), "{gone:?}");
+    }
+
+    #[test]
+    fn a_name_that_fits_several_things_names_none() {
+        let bench = Bench::new();
+        let ids: Vec<_> = (0..7).map(|_| bench.take("demo", b"1\n")).collect();
+        bench.store.discard(&ids, &[]).expect("removed");
+        let find = |wanted| bench.store.find_deleted(None, wanted);
+        assert_eq!(find("7").expect("one"), Item::Snapshot(ids[6].clone()));
+        let Err(StoreError::Ambiguous { matches, .. }) = find("demo-") else {
+            panic!("ambiguous");
+        };
+        assert_eq!(matches.len(), 6);
+        assert_eq!(matches[5], "and 2 more");
+        assert!(matches!(find("8"), Err(StoreError::NotInTrash(_))));
+        let other = crate::testing::id("other");
+        let found = bench.store.find_deleted(Some(&other), "7");
+        assert!(matches!(found, Err(StoreError::NotInTrash(_))));
+    }
+
+    #[test]
+    fn a_commit_record_alone_or_bytes_alone_can_be_purged() {
+        let bench = Bench::new();
+        for half in [1, 2] {
+            let id = bench.take("demo", b"1\n");
+            if half == 1 {
+                fs::remove_file(bench.store.meta_path(&id)).expect("removed");
+                bench.store.discard(&[], std::slice::from_ref(&id))
+            } else {
+                fs::remove_file(bench.store.data_path(&id)).expect("removed");
+                bench.store.discard(std::slice::from_ref(&id), &[])
+            }
+            .expect("removed");
+            let purged = bench.store.purge(None).expect("purged");
+            assert_eq!(purged.items, [Item::Snapshot(id)]);
+        }
     }
 }

@@ -276,7 +276,7 @@ fn replace(
     if job.plan.policy.offload.delete_unreferenced {
         let deleted = delete_unreferenced(store, session, &candidate.taken.offloaded);
         let (deleted, failed) = match deleted {
-            Ok(removed) => (removed.offloaded.len(), removed.failed),
+            Ok(removed) => (removed.items.len(), removed.failed),
             Err(error) => (0, vec![error]),
         };
         for error in failed {

@@ -1,17 +1,17 @@
 //! `ctx-gc`: decides which snapshots stay, moves the others, and offloaded files
 //! that nothing names, into the trash, and empties that after a time of grace.
 
-mod offloaded;
 mod report;
-mod run;
 
+use chrono::TimeDelta;
 use clap::{ArgGroup, ArgMatches, Args, Command, FromArgMatches};
-use ctx_cli::{Failure, Io, Outcome, Page, Tool};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool};
 use ctx_select::duration::{CalendarSpan, calendar};
-use ctx_store::SessionId;
 use ctx_store::retention::{Period, Policy, Span};
+use ctx_store::{CollectPlan, Collector, SessionId, Store};
 
-use crate::store::{StoreArgs, session_id};
+use crate::store::{StoreArgs, failure, session_id};
+use report::Report;
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -140,14 +140,43 @@ pub(super) struct GcArgs {
 fn main(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = GcArgs::from_arg_matches(matches).map_err(Failure::new)?;
     let store = args.store.open(&TOOL, matches)?;
+    let session = args.session.as_ref();
     if let Some(wanted) = &args.undelete {
-        return run::undelete(&store, args.session.as_ref(), wanted, args.dry_run, io);
+        return undelete(&store, session, wanted, args.dry_run, io);
     }
-    match &args.session {
-        Some(session) if args.forget => run::forget(&store, session, &args, io),
-        _ if args.purge => run::purge(&store, &args, io),
-        _ => run::gc(&store, &args, io),
+    let mut collector = Collector::new(&store, args.dry_run);
+    let done = match session {
+        Some(session) if args.forget => collector.forget(session),
+        _ if args.purge => collector.purge(None),
+        _ => collector.collect(&CollectPlan {
+            session,
+            policy: &args.policy(),
+            deadline: store.now() - TimeDelta::days(i64::from(args.grace_days)),
+        }),
+    };
+    let mut report = Report::new(&args, io);
+    for event in collector.events {
+        report.event(event)?;
     }
+    done.map_err(failure)?;
+    Ok(report.end(collector.unaudited))
+}
+
+/// `--undelete ID`
+fn undelete(
+    store: &Store,
+    session: Option<&SessionId>,
+    wanted: &str,
+    dry_run: bool,
+    io: &mut Io,
+) -> Outcome {
+    let item = store.find_deleted(session, wanted).map_err(failure)?;
+    let would = if dry_run { "would bring back " } else { "" };
+    if !dry_run {
+        store.undelete(&item).map_err(failure)?;
+    }
+    io.write(format!("{would}{item}\n").as_bytes())?;
+    Ok(ExitStatus::Done)
 }
 
 fn span(text: &str) -> Result<Span, String> {

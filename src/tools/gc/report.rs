@@ -1,31 +1,19 @@
 //! What `ctx-gc` did, or would do: a line for people, or a JSON object.
 
-use std::fmt;
-
-use ctx_cli::{Failure, Io};
-use ctx_store::{Offloaded, Removed, SnapshotId};
+use ctx_cli::{ExitStatus, Failure, Io};
+use ctx_store::retention::Reason;
+use ctx_store::{Action, Event, Item};
 use serde::Serialize;
 
 use super::GcArgs;
+use crate::output::json_line;
+use crate::store::failure;
 
-/// What happens to a snapshot or an offloaded file.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Action {
-    Keep,
-    /// Into the trash.
-    Remove,
-    /// Out of the trash, for good.
-    Purge,
-    /// For good, without the trash.
-    Delete,
-}
-
-/// What it happens to.
-#[derive(Clone, Copy)]
-pub(super) enum Subject<'a> {
-    Snapshot(&'a SnapshotId),
-    Offloaded(&'a Offloaded),
+/// Tells of a collection.
+pub(super) struct Report<'a> {
+    args: &'a GcArgs,
+    io: &'a mut Io,
+    status: ExitStatus,
 }
 
 #[derive(Serialize)]
@@ -34,80 +22,111 @@ struct Line {
     keep: bool,
     reasons: Vec<String>,
     kind: &'static str,
-    action: Action,
+    action: &'static str,
 }
 
-/// Says what is done with one thing, and why.
-pub(super) fn say(
-    action: Action,
-    subject: Subject<'_>,
-    reasons: &[String],
-    args: &GcArgs,
-    io: &mut Io,
-) -> Result<(), Failure> {
-    let line = if args.json {
-        let keep = action == Action::Keep;
-        let line = Line {
-            id: subject.to_string(),
-            keep,
-            reasons: if keep { reasons.to_vec() } else { Vec::new() },
-            kind: subject.kind(),
-            action,
+impl<'a> Report<'a> {
+    pub(super) fn new(args: &'a GcArgs, io: &'a mut Io) -> Self {
+        Self {
+            args,
+            io,
+            status: ExitStatus::Done,
+        }
+    }
+
+    /// Tells of one thing.
+    pub(super) fn event(&mut self, event: Event) -> Result<(), Failure> {
+        match event {
+            Event::Done(action, item) => self.done(&action, &item)?,
+            Event::Locked(id) => {
+                let note = format_args!("skip {id}: its session is in use");
+                self.io.note(note);
+            }
+            Event::Late(id) => self.io.warn(format_args!(
+                "another process wrote to a file after it had been replaced; saved as {id}"
+            )),
+            Event::StillOpen(path) => {
+                let note = format_args!("{} is still in use", path.display());
+                self.io.note(note);
+            }
+            Event::Unknown(session, why) => self.io.note(format_args!(
+                "the offloaded files of {session} stay: not every transcript that may name them can be looked into: {why}"
+            )),
+            Event::Failed(error) => {
+                self.io.report(&failure(error));
+                self.status = ExitStatus::Partial;
+            }
+        }
+        Ok(())
+    }
+
+    /// The exit status, when all was told.
+    pub(super) fn end(self, unaudited: bool) -> ExitStatus {
+        if unaudited {
+            self.io
+                .warn("the audit log was not written: the disk is full");
+            return ExitStatus::Uncertain;
+        }
+        self.status
+    }
+
+    fn done(&mut self, action: &Action, item: &Item) -> Result<(), Failure> {
+        let words = Words::of(action);
+        let dry_run = self.args.dry_run;
+        let verb = if dry_run { words.would } else { words.did };
+        let colon = if words.why.is_empty() { "" } else { ": " };
+        let text = format!("{verb} {item}{colon}{}", words.why.join(", "));
+        let keep = matches!(action, Action::Keep(_));
+        if keep && !dry_run {
+            // A night on which nothing goes is silent.
+            self.io.note(text);
+            return Ok(());
+        }
+        let line = if self.args.json {
+            json_line(&Line {
+                id: item.to_string(),
+                keep,
+                reasons: if keep { words.why } else { Vec::new() },
+                kind: match item {
+                    Item::Snapshot(_) => "snapshot",
+                    Item::Offloaded(_) => "offloaded",
+                },
+                action: words.name,
+            })
+        } else {
+            text + "\n"
         };
-        serde_json::to_string(&line).map_err(Failure::new)?
-    } else {
-        let verb = action.verb(args.dry_run);
-        let colon = if reasons.is_empty() { "" } else { ": " };
-        format!("{verb} {subject}{colon}{}", reasons.join(", "))
-    };
-    io.write(line.as_bytes())?;
-    io.write(b"\n")
-}
-
-/// Says of all that is gone what was done with it.
-pub(super) fn say_removed(
-    action: Action,
-    removed: &Removed,
-    args: &GcArgs,
-    io: &mut Io,
-) -> Result<(), Failure> {
-    for id in &removed.snapshots {
-        say(action, Subject::Snapshot(id), &[], args, io)?;
-    }
-    for file in &removed.offloaded {
-        say(action, Subject::Offloaded(file), &[], args, io)?;
-    }
-    Ok(())
-}
-
-impl Action {
-    fn verb(self, dry_run: bool) -> &'static str {
-        match (self, dry_run) {
-            (Self::Keep, _) => "keep",
-            (Self::Remove, true) => "would remove",
-            (Self::Remove, false) => "removed",
-            (Self::Purge, true) => "would purge",
-            (Self::Purge, false) => "purged",
-            (Self::Delete, true) => "would delete",
-            (Self::Delete, false) => "deleted",
-        }
+        self.io.write(line.as_bytes())
     }
 }
 
-impl Subject<'_> {
-    fn kind(self) -> &'static str {
-        match self {
-            Self::Snapshot(_) => "snapshot",
-            Self::Offloaded(_) => "offloaded",
-        }
-    }
+/// How an action is told.
+struct Words {
+    /// For programs.
+    name: &'static str,
+    did: &'static str,
+    would: &'static str,
+    why: Vec<String>,
 }
 
-impl fmt::Display for Subject<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Snapshot(id) => id.fmt(f),
-            Self::Offloaded(file) => file.fmt(f),
+impl Words {
+    fn of(action: &Action) -> Self {
+        let (name, did, would, why) = match action {
+            Action::Keep(reasons) => {
+                let why = reasons.iter().map(Reason::to_string).collect();
+                ("keep", "keep", "keep", why)
+            }
+            Action::Discard(cause) => {
+                ("remove", "removed", "would remove", vec![cause.to_string()])
+            }
+            Action::Purge => ("purge", "purged", "would purge", Vec::new()),
+            Action::Delete => ("delete", "deleted", "would delete", Vec::new()),
+        };
+        Self {
+            name,
+            did,
+            would,
+            why,
         }
     }
 }

@@ -1,23 +1,21 @@
 //! Which offloaded files may go: those that no transcript of their session names,
 //! live or in a snapshot. When one of them cannot be looked into, all stay.
 
-use std::fs;
 use std::io;
 use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
 use rustix::fs::OFlags;
 
-use super::binned::IN_TRASH;
 use super::folder::Folder;
 use super::named::Search;
 use super::{Offloaded, sources};
 use crate::catalog::{names_in, open_plain};
 use crate::error::{Naming, StoreError};
 use crate::live::Live;
-use crate::removal::{Removal, Removed};
-use crate::store::{data_name, make_dirs};
-use crate::trash::{bins, sync_removal};
+use crate::removal::{Item, Removed};
+use crate::store::data_name;
+use crate::trash::bins;
 use crate::{SessionId, Store};
 
 /// What of a session's offloaded files nothing names.
@@ -117,26 +115,13 @@ impl Store {
         files: &[Offloaded],
         deadline: DateTime<Utc>,
     ) -> Result<Removed, StoreError> {
-        if files.is_empty() {
-            return Ok(Removed::default());
-        }
-        let mut removal = Removal::begin(self, "gc", None, &[], files.len())?;
-        let bin = self.new_bin()?;
-        for file in files {
-            let Some(folder) = Folder::of_session(self, &file.session)? else {
-                continue;
-            };
-            if is_unused(&folder, file, deadline) {
-                let to = bin.join(IN_TRASH).join(file.session.as_str());
-                let moved = make_dirs(&to).and_then(|()| folder.give(&file.name, &to));
-                removal.note_offloaded(file.clone(), moved);
-                sync_removal(&to)?;
-                folder.sync().map_err(|error| error.after("the removal"))?;
-            }
-        }
-        // Stays unless all was spared.
-        let _ = fs::remove_dir(&bin);
-        removal.done()
+        let items = files.iter().cloned().map(Item::Offloaded).collect();
+        self.move_to_trash(items, |item| match item {
+            Item::Snapshot(_) => false,
+            Item::Offloaded(file) => !Folder::of_session(self, &file.session).is_ok_and(|folder| {
+                folder.is_some_and(|folder| is_unused(&folder, file, deadline))
+            }),
+        })
     }
 }
 

@@ -1,7 +1,6 @@
 //! Large tool results that were taken out of sessions: a file each, named by
 //! the hash of what it holds, so that the same content is one file.
 
-mod binned;
 mod clean;
 mod content;
 mod folder;
@@ -13,14 +12,13 @@ mod store_tests;
 mod write;
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
 use crate::error::{Naming, StoreError};
 use crate::{SessionId, Store, hex};
 
-pub(crate) use binned::remove_empty;
 pub use clean::Unnamed;
 
 pub use content::{Content, Form};
@@ -123,7 +121,7 @@ impl Store {
     }
 
     /// Where an offloaded file lies.
-    fn offloaded_path(&self, file: &Offloaded) -> PathBuf {
+    pub(crate) fn offloaded_path(&self, file: &Offloaded) -> PathBuf {
         self.offloaded()
             .join(file.session.as_str())
             .join(file.name.to_string())
@@ -137,6 +135,29 @@ impl Store {
             return Err(missing).naming("read", &self.offloaded_path(file));
         };
         folder.read(&file.name)
+    }
+
+    /// Moves an offloaded file, if it is there, into a folder of the trash.
+    pub(crate) fn move_offloaded(&self, file: &Offloaded, to: &Path) -> Result<(), StoreError> {
+        match Folder::of_session(self, &file.session)? {
+            Some(folder) => folder.give(&file.name, to),
+            None => Ok(()),
+        }
+    }
+
+    /// Brings an offloaded file back from where it lies in the trash; it counts as used
+    /// now.
+    pub(crate) fn bring_back_offloaded(
+        &self,
+        file: &Offloaded,
+        paths: &[PathBuf],
+    ) -> Result<(), StoreError> {
+        let folder = Folder::create(self, &file.session)?;
+        for path in paths {
+            folder.take_back(path, &file.name)?;
+        }
+        folder.freshen(&file.name);
+        folder.sync().map_err(|error| error.after("undelete"))
     }
 }
 

@@ -9,7 +9,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use tempfile::TempDir;
 
 use super::{Content, Form, Offloaded, Unnamed};
-use crate::{Actor, Removed, SessionId, Store, StoreError};
+use crate::{Actor, Item, Removed, SessionId, Store, StoreError};
 
 struct Place {
     dir: TempDir,
@@ -251,17 +251,14 @@ fn what_nothing_names_goes_and_can_be_had_back() {
     assert_eq!(place.unnamed(), std::slice::from_ref(&loose));
 
     assert_eq!(
-        place.discard(std::slice::from_ref(&loose)).offloaded,
-        std::slice::from_ref(&loose)
+        place.discard(std::slice::from_ref(&loose)).items,
+        [Item::Offloaded(loose.clone())]
     );
     assert!(!place.path(&loose).exists());
     let prefix = &loose.name.sha256()[..8];
-    let found = place
-        .store
-        .find_deleted_offload(None, prefix)
-        .expect("there");
-    assert_eq!(found, loose);
-    place.store.undelete_offload(&found).expect("brought back");
+    let found = place.store.find_deleted(None, prefix).expect("there");
+    assert_eq!(found, Item::Offloaded(loose.clone()));
+    place.store.undelete(&found).expect("brought back");
     assert_eq!(place.store.read_offloaded(&loose).expect("read").text, "d");
     let trash = place.store.root().join("trash");
     assert_eq!(fs::read_dir(&trash).expect("a folder").count(), 0);
@@ -269,11 +266,11 @@ fn what_nothing_names_goes_and_can_be_had_back() {
     place.age(&loose);
     place.discard(std::slice::from_ref(&loose));
     let early = place.store.purge(Some(a_week_ago())).expect("purged");
-    assert_eq!(early.offloaded, []);
+    assert_eq!(early.items, []);
     let purged = place.store.purge(None).expect("purged");
-    assert_eq!(purged.offloaded, std::slice::from_ref(&loose));
+    assert_eq!(purged.items, [Item::Offloaded(loose.clone())]);
     assert!(matches!(
-        place.store.find_deleted_offload(None, prefix),
+        place.store.find_deleted(None, prefix),
         Err(StoreError::NotInTrash(_))
     ));
     assert_eq!(fs::read_dir(&trash).expect("a folder").count(), 0);
@@ -306,7 +303,7 @@ fn what_was_used_meanwhile_is_spared() {
     let doomed = place.unnamed();
     assert_eq!(doomed, std::slice::from_ref(&file));
     place.put("x", &[Some(&live)]);
-    assert_eq!(place.discard(&doomed).offloaded, []);
+    assert_eq!(place.discard(&doomed).items, []);
     assert!(place.path(&file).exists());
 }
 
@@ -351,7 +348,7 @@ fn forgetting_takes_the_folder_and_the_trash() {
     place.age(&binned);
     place.discard(std::slice::from_ref(&binned));
     let removed = place.store.forget(&place.demo).expect("forgotten");
-    assert_eq!(removed.offloaded, [binned, kept]);
+    assert_eq!(removed.items, [binned, kept].map(Item::Offloaded));
     assert_eq!(place.store.offload_sessions().expect("none"), []);
-    assert_eq!(place.store.binned_offloads(None).expect("none"), []);
+    assert_eq!(place.store.expired(None).expect("none"), []);
 }

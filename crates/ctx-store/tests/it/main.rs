@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use chrono::DateTime;
 use ctx_store::{
-    Actor, Kind, NewContent, Origin, Replaced, SessionId, Snapshot, Store, StoreError, Survived,
+    Actor, Item, Kind, NewContent, Origin, Replaced, SessionId, Snapshot, Store, StoreError,
+    Survived,
 };
 use tempfile::TempDir;
 
@@ -50,6 +51,12 @@ impl Bench {
     /// A snapshot of bytes that come from nowhere.
     fn take(&self, bytes: &[u8]) -> Snapshot {
         take(&self.store, bytes)
+    }
+
+    /// Brings back what `wanted` names in the trash.
+    fn undelete(&self, wanted: &str) -> Result<Item, StoreError> {
+        let item = self.store.find_deleted(None, wanted)?;
+        self.store.undelete(&item).map(|()| item)
     }
 
     /// Rolls `path` back to `snapshot`.

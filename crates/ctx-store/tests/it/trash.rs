@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::{Bench, session, show};
 use chrono::TimeDelta;
-use ctx_store::StoreError;
+use ctx_store::{Item, StoreError};
 
 #[test]
 fn what_was_discarded_comes_back_byte_for_byte() {
@@ -14,16 +14,14 @@ fn what_was_discarded_comes_back_byte_for_byte() {
         .store
         .discard(std::slice::from_ref(&snapshot.id), &[])
         .expect("discards");
-    assert_eq!(removed.snapshots, std::slice::from_ref(&snapshot.id));
+    assert_eq!(removed.items, [Item::Snapshot(snapshot.id.clone())]);
     assert!(bench.store.catalog(None).expect("lists").entries.is_empty());
-    assert_eq!(
-        bench.store.undelete(None, "1").expect("brings back"),
-        snapshot.id
-    );
+    let item = bench.undelete("1").expect("brings back");
+    assert_eq!(item, Item::Snapshot(snapshot.id));
     assert_eq!(show(&bench.store, "1"), b"bytes\n");
     assert!(bench.names("store/trash").is_empty());
     assert!(matches!(
-        bench.store.undelete(None, "1"),
+        bench.undelete("1"),
         Err(StoreError::NotInTrash(_))
     ));
 }
@@ -39,7 +37,7 @@ fn a_snapshot_whose_move_was_interrupted_comes_back_too() {
     fs::rename(&meta, bin.join(meta.file_name().expect("a name"))).expect("renames");
     let uncommitted = bench.store.catalog(None).expect("lists").uncommitted;
     bench.store.discard(&[], &uncommitted).expect("discards");
-    bench.store.undelete(None, "1").expect("brings back");
+    bench.undelete("1").expect("brings back");
     assert_eq!(show(&bench.store, "1"), b"bytes\n");
 }
 
@@ -57,7 +55,7 @@ fn grace_ends_and_foreign_files_stay() {
             .store
             .purge(deadline(&bench))
             .expect("purges")
-            .snapshots
+            .items
             .is_empty()
     );
     bench.wait_days(1);
@@ -66,7 +64,7 @@ fn grace_ends_and_foreign_files_stay() {
             .store
             .purge(deadline(&bench))
             .expect("purges")
-            .snapshots
+            .items
             .len(),
         1
     );
@@ -84,7 +82,7 @@ fn what_changed_since_the_plan_is_spared() {
         .store
         .discard(&[held.id], &[committed.id])
         .expect("discards");
-    assert!(removed.snapshots.is_empty());
+    assert!(removed.items.is_empty());
     assert_eq!(bench.store.catalog(None).expect("lists").entries.len(), 2);
     assert!(bench.names("store/trash").is_empty());
 }
@@ -115,7 +113,7 @@ fn forgetting_leaves_nothing_of_a_session_and_all_of_the_others() {
     ));
     bench.store.hold(None, "2", false).expect("releases");
     let removed = bench.store.forget(&session()).expect("forgets");
-    assert_eq!(removed.snapshots.len(), 3);
+    assert_eq!(removed.items.len(), 3);
     assert_eq!(show(&bench.store, "3"), b"other\n");
     assert_eq!(bench.names("store/offloaded"), ["other"]);
     let left = walkdir::WalkDir::new(bench.path("store"))

@@ -1,0 +1,405 @@
+//! Garbage collection: what is due in the trash is deleted, what no rule keeps goes into
+//! the trash, and so does what nothing names; what became of each thing is told.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use chrono::{DateTime, Utc};
+
+use crate::retention::{Candidate, Policy, Protection, Reason, decide};
+use crate::{Entry, Item, Removed, SessionId, SessionLock, SnapshotId, Store, StoreError, Unnamed};
+
+/// What is collected, and by which rules.
+#[derive(Clone, Copy, Debug)]
+pub struct CollectPlan<'a> {
+    /// Only this session is looked at; the trash is everybody's.
+    pub session: Option<&'a SessionId>,
+    /// Which snapshots stay.
+    pub policy: &'a Policy,
+    /// What went into the trash then or before is deleted; offloaded files that were
+    /// used after it stay.
+    pub deadline: DateTime<Utc>,
+}
+
+/// What is done with a thing, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// It stays, for these reasons.
+    Keep(Vec<Reason>),
+    /// It goes into the trash.
+    Discard(Cause),
+    /// It leaves the trash for good.
+    Purge,
+    /// It goes for good, without the trash: its session is to be forgotten.
+    Delete,
+}
+
+/// Why a thing goes into the trash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// No rule of retention keeps it.
+    NoRule,
+    /// The run that wrote it was killed before the commit.
+    NeverCommitted,
+    /// No transcript names it.
+    Unnamed,
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoRule => "no rule keeps it",
+            Self::NeverCommitted => "never committed",
+            Self::Unnamed => "nothing names it",
+        })
+    }
+}
+
+/// What a collection has to tell.
+#[derive(Debug)]
+pub enum Event {
+    /// What was done with a thing, or in a dry run would be.
+    Done(Action, Item),
+    /// A snapshot that no rule keeps stays: its session is being changed.
+    Locked(SnapshotId),
+    /// Somebody wrote to a file after it had been replaced; what he wrote was saved.
+    Late(SnapshotId),
+    /// A replaced file is still open.
+    StillOpen(PathBuf),
+    /// The offloaded files of a session stay: not every place where they may be named can
+    /// be looked into.
+    Unknown(SessionId, String),
+    /// Something failed, and the rest went on.
+    Failed(StoreError),
+}
+
+/// Removes what is not to be kept, or says what it would remove.
+pub struct Collector<'a> {
+    store: &'a Store,
+    dry_run: bool,
+    /// What there is to tell, also of a collection that failed.
+    pub events: Vec<Event>,
+    /// The disk was too full for the audit log.
+    pub unaudited: bool,
+}
+
+impl<'a> Collector<'a> {
+    /// Nothing was done yet. In a dry run nothing will be.
+    pub fn new(store: &'a Store, dry_run: bool) -> Self {
+        Self {
+            store,
+            dry_run,
+            events: Vec::new(),
+            unaudited: false,
+        }
+    }
+
+    /// Collects, first what makes room.
+    pub fn collect(&mut self, plan: &CollectPlan<'_>) -> Result<(), StoreError> {
+        self.purge(Some(plan.deadline))?;
+        let open = self.sweep(plan.session);
+        self.discard_snapshots(plan, &open)?;
+        self.discard_offloaded(plan)
+    }
+
+    /// Empties the trash: of that whose grace was over at `deadline`, or of all.
+    pub fn purge(&mut self, deadline: Option<DateTime<Utc>>) -> Result<(), StoreError> {
+        if self.dry_run {
+            let expired = self.store.expired(deadline)?;
+            self.tell(&Action::Purge, expired);
+        } else {
+            let purged = self.store.purge(deadline)?;
+            self.tell_removed(&Action::Purge, purged);
+        }
+        Ok(())
+    }
+
+    /// Deletes all that the store has of a session.
+    pub fn forget(&mut self, session: &SessionId) -> Result<(), StoreError> {
+        if self.dry_run {
+            let entries = self.store.catalog(Some(session))?.entries.into_iter();
+            self.tell(
+                &Action::Delete,
+                entries.map(|entry| Item::Snapshot(entry.id)),
+            );
+            let files = self.store.offloaded_files(session)?.into_iter();
+            self.tell(&Action::Delete, files.map(Item::Offloaded));
+        } else {
+            let deleted = self.store.forget(session)?;
+            self.tell_removed(&Action::Delete, deleted);
+        }
+        Ok(())
+    }
+
+    /// Removes replaced files that are quiet; returns the snapshots of the others.
+    fn sweep(&mut self, session: Option<&SessionId>) -> Vec<SnapshotId> {
+        if self.dry_run {
+            return Vec::new();
+        }
+        match self.store.sweep_retained(session) {
+            Ok(swept) => {
+                self.events.extend(swept.late.into_iter().map(Event::Late));
+                let (open, paths): (Vec<_>, Vec<_>) = swept.busy.into_iter().unzip();
+                self.events.extend(paths.into_iter().map(Event::StillOpen));
+                open
+            }
+            Err(error) => {
+                self.events.push(Event::Failed(error));
+                Vec::new()
+            }
+        }
+    }
+
+    /// Decides which snapshots stay; `open` are those whose replaced files are still open.
+    fn discard_snapshots(
+        &mut self,
+        plan: &CollectPlan<'_>,
+        open: &[SnapshotId],
+    ) -> Result<(), StoreError> {
+        let catalog = self.store.catalog(plan.session)?;
+        let candidates = catalog.entries.iter().map(|entry| candidate(entry, open));
+        let candidates: Vec<Candidate> = candidates.collect();
+        let verdicts = decide(&candidates, plan.policy, self.store.now())?;
+        let mut locks: BTreeMap<SessionId, Option<SessionLock>> = BTreeMap::new();
+        let mut discarded = Vec::new();
+        for (Entry { id, .. }, verdict) in catalog.entries.into_iter().zip(verdicts) {
+            if verdict.keeps() {
+                self.tell(&Action::Keep(verdict.reasons), [Item::Snapshot(id)]);
+            } else if self.dry_run {
+                self.tell(&Action::Discard(Cause::NoRule), [Item::Snapshot(id)]);
+            } else {
+                if !locks.contains_key(&id.session) {
+                    locks.insert(id.session.clone(), self.lock(&id.session)?);
+                }
+                // Somebody rolls this session back at the moment: its turn comes next time.
+                match locks[&id.session] {
+                    Some(_) => discarded.push(id),
+                    None => self.events.push(Event::Locked(id)),
+                }
+            }
+        }
+        if self.dry_run {
+            let items = catalog.uncommitted.into_iter().map(Item::Snapshot);
+            self.tell(&Action::Discard(Cause::NeverCommitted), items);
+        } else {
+            let removed = self.store.discard(&discarded, &catalog.uncommitted)?;
+            self.tell_removed(&Action::Discard(Cause::NoRule), removed);
+        }
+        Ok(())
+    }
+
+    /// `None` while something else has the lock.
+    fn lock(&self, session: &SessionId) -> Result<Option<SessionLock>, StoreError> {
+        match self.store.lock_session(session) {
+            Err(StoreError::Busy(_)) => Ok(None),
+            other => other.map(Some),
+        }
+    }
+
+    fn discard_offloaded(&mut self, plan: &CollectPlan<'_>) -> Result<(), StoreError> {
+        let action = Action::Discard(Cause::Unnamed);
+        for session in self.store.offload_sessions()? {
+            if plan.session.is_some_and(|wanted| *wanted != session) {
+                continue;
+            }
+            match self.store.unnamed(&session, plan.deadline) {
+                Ok(Unnamed::Files(files)) if self.dry_run => {
+                    self.tell(&action, files.into_iter().map(Item::Offloaded));
+                }
+                Ok(Unnamed::Files(files)) => {
+                    let removed = self.store.discard_offloaded(&files, plan.deadline)?;
+                    self.tell_removed(&action, removed);
+                }
+                Ok(Unnamed::Unknown(why)) => self.events.push(Event::Unknown(session, why)),
+                Err(error) => self.events.push(Event::Failed(error)),
+            }
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, action: &Action, items: impl IntoIterator<Item = Item>) {
+        let done = |item| Event::Done(action.clone(), item);
+        self.events.extend(items.into_iter().map(done));
+    }
+
+    fn tell_removed(&mut self, action: &Action, removed: Removed) {
+        self.unaudited |= removed.unaudited;
+        self.events
+            .extend(removed.failed.into_iter().map(Event::Failed));
+        self.tell(action, removed.items);
+    }
+}
+
+fn candidate(entry: &Entry, open: &[SnapshotId]) -> Candidate {
+    let protected = match &entry.meta {
+        Err(_) => Some(Protection::Unreadable),
+        Ok(meta) if meta.held => Some(Protection::Held),
+        Ok(_) => open.contains(&entry.id).then_some(Protection::InUse),
+    };
+    Candidate {
+        session: entry.id.session.to_string(),
+        sequence: entry.id.stamp.sequence,
+        taken: entry.id.stamp.time,
+        protected,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use chrono::TimeDelta;
+
+    use super::{CollectPlan, Collector, Event};
+    use crate::retention::Policy;
+    use crate::testing::{Bench, id};
+    use crate::{SessionId, Store};
+
+    const LAST: Policy = Policy {
+        last: Some(1),
+        periods: Vec::new(),
+        within: None,
+        days: None,
+        no_floor: false,
+    };
+
+    /// What a collection tells, in short.
+    fn collect(store: &Store, session: Option<&SessionId>, dry_run: bool) -> Vec<String> {
+        let mut collector = Collector::new(store, dry_run);
+        let plan = CollectPlan {
+            session,
+            policy: &LAST,
+            deadline: store.now() - TimeDelta::days(7),
+        };
+        collector.collect(&plan).expect("collects");
+        assert!(!collector.unaudited);
+        told(&collector)
+    }
+
+    fn told(collector: &Collector<'_>) -> Vec<String> {
+        let event = |event: &Event| match event {
+            Event::Done(action, item) => format!("{action:?} {item}"),
+            Event::Locked(id) => format!("Locked {id}"),
+            Event::Late(id) => format!("Late {id}"),
+            Event::StillOpen(_) => "StillOpen".to_owned(),
+            Event::Unknown(session, why) => format!("Unknown {session}: {why}"),
+            Event::Failed(error) => format!("Failed: {error}"),
+        };
+        collector.events.iter().map(event).collect()
+    }
+
+    #[test]
+    fn a_dry_run_tells_what_a_run_then_does() {
+        let bench = Bench::new();
+        let [old, new] = [b"1\n", b"2\n"].map(|bytes| bench.take("demo", bytes));
+        let [discard, keep] = [
+            format!("Discard(NoRule) {old}"),
+            format!("Keep([Newest, Last]) {new}"),
+        ];
+        let expected = [discard.clone(), keep.clone()];
+        for _ in 0..2 {
+            assert_eq!(collect(&bench.store, None, true), expected);
+        }
+        assert_eq!(collect(&bench.store, None, false), [keep.clone(), discard]);
+        let kept = collect(&bench.store, None, false);
+        assert_eq!(kept, std::slice::from_ref(&keep));
+        bench.wait_days(7);
+        let purge = format!("Purge {old}");
+        for dry_run in [true, false] {
+            assert_eq!(
+                collect(&bench.store, None, dry_run),
+                [purge.as_str(), keep.as_str()]
+            );
+        }
+        assert_eq!(collect(&bench.store, None, false), [keep]);
+    }
+
+    #[test]
+    fn bytes_without_a_commit_record_go() {
+        let bench = Bench::new();
+        let id = bench.take("demo", b"1\n");
+        fs::remove_file(bench.store.meta_path(&id)).expect("removed");
+        let expected = [format!("Discard(NeverCommitted) {id}")];
+        assert_eq!(collect(&bench.store, None, true), expected);
+        collect(&bench.store, None, false);
+        assert!(!bench.store.data_path(&id).exists());
+    }
+
+    #[test]
+    fn a_session_in_use_and_other_sessions_are_left_alone() {
+        let bench = Bench::new();
+        let old = bench.take("demo", b"1\n");
+        let new = bench.take("demo", b"2\n");
+        let other = bench.take("other", b"1\n");
+        bench.take("other", b"2\n");
+        let lock = bench.store.lock_session(&id("demo")).expect("a lock");
+        let demo = id("demo");
+        assert_eq!(
+            collect(&bench.store, Some(&demo), false),
+            [
+                format!("Locked {old}"),
+                format!("Keep([Newest, Last]) {new}")
+            ]
+        );
+        drop(lock);
+        collect(&bench.store, Some(&demo), false);
+        assert!(!bench.store.data_path(&old).exists());
+        assert!(bench.store.data_path(&other).exists());
+    }
+
+    #[test]
+    fn offloaded_files_go_when_nothing_names_them() {
+        let bench = Bench::new();
+        let live = bench.file("s.jsonl", "");
+        let file = bench.offload("demo", "a result", &live);
+        assert!(collect(&bench.store, None, false).is_empty(), "just used");
+        bench.wait_days(8);
+        fs::write(&live, file.name.to_string()).expect("written");
+        assert!(collect(&bench.store, None, false).is_empty(), "named");
+        fs::write(&live, "").expect("written");
+        let expected = [format!("Discard(Unnamed) {file}")];
+        for dry_run in [true, false] {
+            assert_eq!(collect(&bench.store, None, dry_run), expected);
+        }
+        assert!(!bench.store.offloaded_path(&file).exists());
+
+        let file = bench.offload("demo", "another", &live);
+        fs::remove_file(&live).expect("removed");
+        // Its time of use is that of the machine's clock.
+        bench.wait_days(8);
+        let told = collect(&bench.store, None, false);
+        let unknown = told.last().expect("an event");
+        assert!(unknown.starts_with("Unknown demo: "), "{unknown}");
+        assert!(bench.store.offloaded_path(&file).exists());
+    }
+
+    #[test]
+    fn trash_and_sessions_are_deleted_on_request() {
+        let bench = Bench::new();
+        let old = bench.take("demo", b"1\n");
+        let new = bench.take("demo", b"2\n");
+        let file = bench.offload("demo", "a result", &bench.file("s.jsonl", ""));
+        let gone = |dry_run: bool, forget: bool| {
+            let mut collector = Collector::new(&bench.store, dry_run);
+            let done = if forget {
+                collector.forget(&id("demo"))
+            } else {
+                collector.purge(None)
+            };
+            done.expect("deleted");
+            told(&collector)
+        };
+        let all = [&old, &new].map(|id| format!("Delete {id}"));
+        assert_eq!(gone(true, true)[..2], all);
+        collect(&bench.store, None, false);
+        for dry_run in [true, false] {
+            assert_eq!(gone(dry_run, false), [format!("Purge {old}")]);
+        }
+        let rest = [format!("Delete {new}"), format!("Delete {file}")];
+        for dry_run in [true, false] {
+            assert_eq!(gone(dry_run, true), rest);
+        }
+        assert!(gone(false, true).is_empty());
+    }
+}

@@ -1,0 +1,83 @@
+//! A store for unit tests.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use chrono::DateTime;
+use tempfile::TempDir;
+
+use crate::{Actor, Content, Form, Kind, Offloaded, Origin, SessionId, SnapshotId, Store};
+
+/// A store in a folder of its own, whose clock stands still until it is told.
+pub(crate) struct Bench {
+    pub(crate) dir: TempDir,
+    pub(crate) store: Store,
+    micros: Arc<AtomicI64>,
+}
+
+const MICROS_OF_A_DAY: i64 = 86_400_000_000;
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        let now = chrono::Utc::now().timestamp_micros();
+        let micros = Arc::new(AtomicI64::new(now));
+        let clock = {
+            let micros = Arc::clone(&micros);
+            move || DateTime::from_timestamp_micros(micros.load(Ordering::SeqCst)).expect("a time")
+        };
+        let actor = Actor {
+            tool: "test".into(),
+            flags: Vec::new(),
+        };
+        let store = Store::open(&dir.path().join("store"), actor, Box::new(clock));
+        Self {
+            dir,
+            store: store.expect("opens"),
+            micros,
+        }
+    }
+
+    /// The clock is that many days on.
+    pub(crate) fn wait_days(&self, days: i64) {
+        self.micros
+            .fetch_add(days * MICROS_OF_A_DAY, Ordering::SeqCst);
+    }
+
+    /// A snapshot of bytes that come from nowhere.
+    pub(crate) fn take(&self, session: &str, bytes: &[u8]) -> SnapshotId {
+        let mut draft = self.store.draft().expect("a draft");
+        draft.fill(bytes, Path::new("memory")).expect("from memory");
+        let origin = Origin {
+            kind: Kind::Snapshot,
+            source: None,
+            tokens: None,
+        };
+        draft.commit(&id(session), origin).expect("commits").id
+    }
+
+    /// A session file.
+    pub(crate) fn file(&self, name: &str, bytes: &str) -> PathBuf {
+        let path = self.dir.path().join(name);
+        std::fs::write(&path, bytes).expect("writes");
+        path
+    }
+
+    /// An offloaded file that one transcript may name.
+    pub(crate) fn offload(&self, session: &str, text: &str, transcript: &Path) -> Offloaded {
+        let session = id(session);
+        let mut writer = self.store.offload(&session);
+        let content = Content {
+            form: Form::TEXT,
+            text: text.to_owned(),
+        };
+        let file = writer.put(&content).expect("writes");
+        writer.finish(&[Some(transcript)]).expect("syncs");
+        file
+    }
+}
+
+pub(crate) fn id(session: &str) -> SessionId {
+    session.parse().expect("an id")
+}
