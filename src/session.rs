@@ -63,6 +63,7 @@ impl ReadArgs {
             dialect: self.dialect.as_deref().and_then(dialect::by_name),
             batch: self.batch,
             raw: false,
+            temp: Some(std::env::temp_dir()),
         };
         Session::open(path, &options, self.invalid)
     }

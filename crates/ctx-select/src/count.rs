@@ -131,8 +131,11 @@ impl MessageCounter {
         self.frame(message) + self.parts(&message.parts)
     }
 
-    /// The frame of a message: its role and its name.
+    /// The frame of a message: its role and its name. What continues a message has none.
     pub fn frame(&self, message: &Message<'_>) -> ByKind {
+        if message.continues {
+            return ByKind::default();
+        }
         let name = message.name.as_deref();
         let name = name.map_or(0, |name| PER_NAME + self.text(name));
         ByKind {

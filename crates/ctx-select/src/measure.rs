@@ -6,9 +6,9 @@ use crate::count::{MessageCounter, PRIMING};
 use crate::trigger::Size;
 
 impl Size {
-    /// Adds a message of which only the number matters.
+    /// Adds a message, or a further fragment of one, of which only the number matters.
     pub fn add_outline(&mut self, outline: &Outline<'_>) {
-        self.messages += u64::from(!outline.role.is_system());
+        self.messages += u64::from(!outline.role.is_system() && outline.begins_message());
         self.turns += u64::from(outline.begins_turn);
     }
 

@@ -63,7 +63,7 @@ impl Tally {
         self.open.clear();
     }
 
-    /// Counts one message.
+    /// Counts one message, or what continues one.
     pub fn message(&mut self, counter: &MessageCounter, message: &Message<'_>) -> ByKind {
         let mut tokens = counter.frame(message);
         for part in &message.parts {
@@ -71,11 +71,12 @@ impl Tally {
             self.part(part, of_part, message.name.as_deref());
             tokens += of_part;
         }
-        self.messages += 1;
-        self.parts.overhead += 1;
+        let begun = u64::from(!message.continues);
+        self.messages += begun;
+        self.parts.overhead += begun;
         self.tokens += tokens;
         let role = self.roles.entry(message.role).or_default();
-        role.add(1, tokens.total());
+        role.add(begun, tokens.total());
         tokens
     }
 

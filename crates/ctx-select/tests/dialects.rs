@@ -2,13 +2,18 @@
 
 #[path = "../../ctx-transcript/tests/dialects/items.rs"]
 mod items;
+#[path = "../../ctx-transcript/tests/dialects/tree.rs"]
+mod tree;
 
-use ctx_select::count::MessageCounter;
+use ctx_select::count::{MessageCounter, PER_MESSAGE};
 use ctx_select::prune::{MessageFacts, Policy, Pruner, Questions, Trim, Verdict};
 use ctx_select::split::{self, Keep, Splitter};
+use ctx_select::tally::Tally;
+use ctx_select::trigger::Size;
 use ctx_tokens::Encoding;
-use ctx_transcript::{Dialect, Object, Zone};
+use ctx_transcript::{Dialect, Object, Options, Record, Records, Zone};
 use items::Items;
+use tree::Tree;
 
 fn session() -> Vec<String> {
     let long = "word ".repeat(4_000);
@@ -93,4 +98,107 @@ fn a_long_result_is_trimmed_where_the_format_has_it() {
     let text = edits.of_object(&object);
     assert!(text.starts_with(r#"{"type":"output","call_id":"b","output":"word word"#));
     assert!(text.ends_with("⟧\"}"), "{text}");
+}
+
+/// A reply of three lines, with a result between them, and a branch that was left.
+const TREE: [&str; 7] = [
+    r#"{"type":"user","id":"1","text":"one"}"#,
+    r#"{"type":"reply","id":"2","parent":"1","reply":"r","text":"first"}"#,
+    r#"{"type":"user","id":"x","parent":"1","text":"on a dead branch"}"#,
+    r#"{"type":"reply","id":"3","parent":"2","reply":"r","call":"a"}"#,
+    r#"{"type":"result","id":"4","parent":"3","of":"a","text":"LONG"}"#,
+    r#"{"type":"reply","id":"5","parent":"4","reply":"r","text":"last"}"#,
+    r#"{"type":"user","id":"6","parent":"5","text":"two"}"#,
+];
+
+fn each_of_tree(mut take: impl FnMut(&Record<'_>)) {
+    let options = Options {
+        dialect: Some(&Tree),
+        ..Options::default()
+    };
+    let input = TREE.join("\n").replace("LONG", &"word ".repeat(4_000));
+    let mut records = Records::open(input.as_bytes(), &options).expect("from memory");
+    while let Some(record) = records.next().expect("from memory") {
+        take(&record);
+    }
+}
+
+#[test]
+fn the_lines_of_a_reply_are_never_parted() {
+    let zones = |messages| {
+        let mut splitter = Splitter::new(Keep {
+            messages: Some(messages),
+            ..Keep::default()
+        });
+        each_of_tree(|record| {
+            let outline = record.outline(Some(&Tree));
+            splitter.push(match &outline {
+                Some(outline) => split::Facts::Message {
+                    outline,
+                    tokens: 0,
+                    pinned: false,
+                },
+                None => split::Facts::Line,
+            });
+        });
+        splitter.finish();
+        let verdicts = std::iter::from_fn(|| splitter.next());
+        verdicts
+            .map(|verdict| if verdict.zone == Zone::Keep { 'k' } else { 'o' })
+            .collect::<String>()
+    };
+    assert_eq!(zones(1), "ooooook");
+    // The result is the last message but one, and the whole reply comes with it.
+    assert_eq!(zones(2), "okkkkkk");
+    assert_eq!(zones(3), "okkkkkk");
+    assert_eq!(zones(4), "kkkkkkk");
+}
+
+#[test]
+fn the_lines_of_a_reply_count_as_one_message() {
+    let counter = MessageCounter::new(Encoding::O200kBase);
+    let (mut tally, mut size, mut frames) = (Tally::default(), Size::default(), 0);
+    tally.begin();
+    each_of_tree(|record| {
+        let (outline, message) = (record.outline(Some(&Tree)), record.message(Some(&Tree)));
+        if let (Some(outline), Some(message)) = (outline, message) {
+            tally.message(&counter, &message);
+            size.add(&outline, &message, &counter);
+            frames += counter.frame(&message).total();
+        }
+    });
+    assert_eq!((tally.messages(), size.messages, size.turns), (4, 4, 2));
+    assert_eq!(size.tokens, tally.tokens().total());
+    assert_eq!(frames, 4 * PER_MESSAGE);
+}
+
+#[test]
+fn a_reply_of_several_lines_is_protected_as_one() {
+    let changes = |protect_last| {
+        let policy = Policy {
+            trim: Some(Trim::default()),
+            protect_last,
+            ..Policy::default()
+        };
+        let questions = Questions {
+            policy: &policy,
+            counter: MessageCounter::new(Encoding::O200kBase),
+            size: false,
+        };
+        let mut pruner = Pruner::new(&questions);
+        each_of_tree(|record| {
+            let (outline, message) = (record.outline(Some(&Tree)), record.message(Some(&Tree)));
+            match (&outline, &message, record.object()) {
+                (Some(outline), Some(message), Some(object)) => {
+                    let facts = MessageFacts::of(message, object, false, &questions);
+                    pruner.message(outline, facts);
+                }
+                _ => pruner.line(),
+            }
+        });
+        let verdicts = pruner.finish();
+        (0..TREE.len()).find(|at| !matches!(verdicts.get(*at), Verdict::Keep))
+    };
+    assert_eq!(changes(0), Some(4));
+    assert_eq!(changes(1), None);
 }

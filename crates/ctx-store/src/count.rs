@@ -20,8 +20,9 @@ pub(crate) fn tally(mut reader: impl Read) -> io::Result<Tally> {
     while let Some(record) = records.next()? {
         if record.class.is_bad() {
             tally.add_bad(&record);
-        } else if dialect.is_some() && record.outline(dialect).is_some() {
-            tally.messages += 1;
+        } else if dialect.is_some() {
+            let outline = record.outline(dialect);
+            tally.messages += u64::from(outline.is_some_and(|it| it.begins_message()));
         }
     }
     drop(records);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::json;
-use crate::{Class, Line, Object, Record};
+use crate::{Class, Object, Record};
 
 /// A place in a record that a text can be put in: the content of a tool result, the
 /// arguments of a call.
@@ -143,12 +143,7 @@ impl Record<'_> {
             return self.untagged().into_owned();
         }
         let bytes = edits.apply(self.bytes, self.skipped);
-        let edited = Record::classify(Line {
-            bytes: &bytes,
-            number: self.line,
-            offset: self.offset,
-            piece: self.piece,
-        });
+        let edited = self.origin().record(&bytes);
         debug_assert_eq!(edited.class, Class::Object, "an edit broke the record");
         edited.untagged().into_owned()
     }

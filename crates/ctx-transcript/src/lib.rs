@@ -30,6 +30,8 @@ mod spool;
 mod strings;
 mod tag;
 mod validity;
+pub mod view;
+mod viewed;
 mod zones;
 
 pub use batch::Conversation;
@@ -39,7 +41,7 @@ pub use handle::{Handle, NoHandle, ShortHash};
 pub use lines::{Line, Lines, MAX_LINE, Piece};
 pub use message::{Call, Media, Message, Outline, Part, Role, SummaryRole, ToolResult};
 pub use object::{Member, Object};
-pub use record::{Class, Record};
+pub use record::{Class, Origin, Record};
 pub use records::{Options, Records};
 pub use rules::Rules;
 pub use splice::{Splice, untagged};

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::view::Fragment;
 use crate::{Object, Slot};
 
 use serde::{Deserialize, Serialize};
@@ -105,6 +106,9 @@ pub struct Outline<'a> {
     /// Whether it is a summary that we wrote: whatever its role, it is old once
     /// other messages of its age are.
     pub is_summary: bool,
+    /// Which message this is part of, where the view of the session says so.
+    /// [`crate::Record::outline`] puts it in; a dialect leaves it empty.
+    pub fragment: Option<Fragment>,
 }
 
 impl Outline<'_> {
@@ -118,7 +122,13 @@ impl Outline<'_> {
             results_late: false,
             has_content: true,
             is_summary: false,
+            fragment: None,
         }
+    }
+
+    /// Whether a message begins here; else the record continues one.
+    pub fn begins_message(&self) -> bool {
+        self.fragment.is_none_or(|fragment| fragment.begins)
     }
 }
 
@@ -134,6 +144,9 @@ pub struct Message<'a> {
     /// What to cut out of the text of the object so that the message is without
     /// its reasoning: in order, not overlapping.
     pub reasoning: Vec<Range<usize>>,
+    /// Whether it continues a message that another record begins.
+    /// [`crate::Record::message`] sets it.
+    pub continues: bool,
 }
 
 /// One part of a message.
@@ -201,6 +214,7 @@ impl<'a> Message<'a> {
             name: None,
             parts,
             reasoning: Vec::new(),
+            continues: false,
         }
     }
 

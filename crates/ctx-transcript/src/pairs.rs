@@ -80,7 +80,8 @@ impl<T: Copy> Pairs<T> {
         self.messages += 1;
         self.turns += u64::from(outline.begins_turn);
         let is_reply = outline.role == Role::Assistant;
-        let continues = self.rules.merges_roles && self.last_role == Some(outline.role);
+        let is_same_role = self.rules.merges_roles && self.last_role == Some(outline.role);
+        let continues = is_same_role || !outline.begins_message();
         step.ends_exchange = match self.rules.results {
             Results::BehindReply => outline.results.is_empty() && !(is_reply && continues),
             Results::NextUserMessage => is_reply && !continues,

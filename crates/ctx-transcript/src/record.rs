@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::{Line, Object, Piece, Splice, Tag, splice};
+use crate::view::Standing;
+use crate::{Dialect, Line, Message, Object, Outline, Piece, Splice, Tag, splice};
 
 /// What a line is. Only [`Class::Object`] and [`Class::Concatenated`] can carry
 /// a tag; everything but an object and a blank line counts as a bad line.
@@ -50,6 +51,33 @@ impl Class {
     }
 }
 
+/// What is known of a record beside its bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin {
+    /// Its line in the source, from 1.
+    pub line: u64,
+    /// Its offset in the source.
+    pub offset: u64,
+    /// Whether it is all of a line.
+    pub piece: Piece,
+    /// Where it stands in the view of the session, if that is not linear.
+    pub standing: Option<Standing>,
+}
+
+impl Origin {
+    /// The record with these bytes: its own again, or those that take their place.
+    pub fn record(self, bytes: &[u8]) -> Record<'_> {
+        let mut record = Record::classify(Line {
+            bytes,
+            number: self.line,
+            offset: self.offset,
+            piece: self.piece,
+        });
+        record.standing = self.standing;
+        record
+    }
+}
+
 /// A record and where it stands.
 #[derive(Clone, Debug)]
 pub struct Record<'a> {
@@ -63,6 +91,9 @@ pub struct Record<'a> {
     pub class: Class,
     /// Whether `bytes` is all of it; else more pieces follow or came before.
     pub piece: Piece,
+    /// Where it stands in the view of the session; `None` in a linear one, where each
+    /// message is a record and is sent.
+    pub standing: Option<Standing>,
     object: Option<Object<'a>>,
     /// Where the object's text begins in `bytes`: behind a byte order mark.
     pub(crate) skipped: usize,
@@ -79,6 +110,7 @@ impl<'a> Record<'a> {
             offset: line.offset,
             class: Class::TooLong,
             piece: line.piece,
+            standing: None,
             object: None,
             skipped: 0,
         };
@@ -97,6 +129,52 @@ impl<'a> Record<'a> {
         };
         record.object = object.filter(|_| record.class != Class::Tail);
         record
+    }
+
+    /// What is known of it beside its bytes.
+    pub fn origin(&self) -> Origin {
+        Origin {
+            line: self.line,
+            offset: self.offset,
+            piece: self.piece,
+            standing: self.standing,
+        }
+    }
+
+    /// Its outline in `dialect`; of a format we do not know each object is a line.
+    /// `None` when the record is no message, or not in the context.
+    pub fn outline(&self, dialect: Option<&dyn Dialect>) -> Option<Outline<'a>> {
+        let object = self.whole_object()?;
+        let Some(dialect) = dialect else {
+            return Some(Outline::of_line());
+        };
+        let fragment = match self.standing {
+            None => None,
+            Some(Standing::Inside(fragment)) => Some(fragment),
+            Some(Standing::Outside(_)) => return None,
+        };
+        let mut outline = dialect.outline(object)?;
+        outline.fragment = fragment;
+        Some(outline)
+    }
+
+    /// Its message, or the fragment of one that it holds. `None` as in [`Self::outline`],
+    /// or when the format is not known.
+    pub fn message(&self, dialect: Option<&dyn Dialect>) -> Option<Message<'a>> {
+        let object = self.whole_object()?;
+        let continues = match self.standing {
+            None => false,
+            Some(Standing::Inside(fragment)) => !fragment.begins,
+            Some(Standing::Outside(_)) => return None,
+        };
+        let mut message = dialect?.message(object)?;
+        message.continues = continues;
+        Some(message)
+    }
+
+    /// Whether the session's view says that the record is not in the context.
+    pub fn is_outside(&self) -> bool {
+        matches!(self.standing, Some(Standing::Outside(_)))
     }
 
     /// Its object; the first one of several.

@@ -1,13 +1,16 @@
 //! A session file as records: documents unwrapped, the dialect found.
 
 use std::io::{self, Read};
+use std::path::PathBuf;
 
 use crate::dialect::{Detector, Dialect};
 use crate::document::Document;
-use crate::{Conversation, Lines, MAX_LINE, Outline, Record};
+use crate::view::ViewBuilder;
+use crate::viewed::Viewed;
+use crate::{Conversation, Line, Lines, MAX_LINE, Record, Spool};
 
 /// How to read a session.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub struct Options {
     /// The dialect, when it need not be detected.
     pub dialect: Option<&'static dyn Dialect>,
@@ -15,39 +18,54 @@ pub struct Options {
     pub batch: bool,
     /// Take lines as they are: no documents, no dialect.
     pub raw: bool,
+    /// Where records wait, beyond what is held in memory, when the whole session must be
+    /// read before it is known where they stand; all in memory when it is empty.
+    pub temp: Option<PathBuf>,
 }
 
 /// Reads records; lends each until the next is asked for.
 pub struct Records<R> {
-    lines: Lines<R>,
-    document: Option<Document>,
+    source: Source<R>,
     dialect: Option<&'static dyn Dialect>,
+    /// Everything that `source` gave, where its dialect is not linear.
+    viewed: Option<Viewed>,
+}
+
+enum Source<R> {
+    Lines(Lines<R>),
+    Document(Document),
 }
 
 /// How many records the dialect is looked for in.
 const DETECT_IN: usize = 64;
 
 impl<R: Read> Records<R> {
-    /// Reads as much of the beginning as it takes to know the dialect.
+    /// Reads as much of the beginning as it takes to know the dialect; of a session that
+    /// is not linear, all.
     pub fn open(source: R, options: &Options) -> io::Result<Self> {
-        let mut records = Self {
-            lines: Lines::new(source),
-            document: None,
-            dialect: options.dialect,
+        let mut lines = Lines::new(source);
+        let may_be_document = !options.raw && !options.batch;
+        let document = if may_be_document {
+            find_document(&mut lines)?
+        } else {
+            None
         };
-        if options.raw {
-            return Ok(records);
+        let mut source = document.map_or(Source::Lines(lines), Source::Document);
+        let mut dialect = options.dialect;
+        if dialect.is_none() && !options.raw {
+            dialect = source.detect(options.batch)?;
         }
-        if !options.batch {
-            records.document = find_document(&mut records.lines)?;
-        }
-        if records.dialect.is_none() {
-            records.dialect = match &mut records.document {
-                Some(document) => detect_in_document(document),
-                None => detect(&mut records.lines, options.batch)?,
-            };
-        }
-        Ok(records)
+        // Lines of a batch are sessions of their own, and each is linear.
+        let view = dialect.filter(|_| may_be_document).and_then(Dialect::view);
+        let viewed = match view {
+            Some(view) => Some(source.view(view, options.spool())?),
+            None => None,
+        };
+        Ok(Self {
+            source,
+            dialect,
+            viewed,
+        })
     }
 
     /// The dialect; `None` when the records are of a format we do not know.
@@ -58,31 +76,53 @@ impl<R: Read> Records<R> {
     /// When the input is one document: how many members stand beside its
     /// messages, which the records do not carry.
     pub fn document_members_beside(&self) -> Option<usize> {
-        self.document
-            .as_ref()
-            .map(|document| document.members_beside)
+        match &self.source {
+            Source::Lines(_) => None,
+            Source::Document(document) => Some(document.members_beside),
+        }
     }
 
     /// The next record, or piece of one that is too long.
     #[allow(clippy::should_implement_trait)] // It lends, which `Iterator` cannot.
     pub fn next(&mut self) -> io::Result<Option<Record<'_>>> {
-        let line = match &mut self.document {
-            Some(document) => document.next(),
-            None => self.lines.next()?,
-        };
-        Ok(line.map(Record::classify))
+        match &mut self.viewed {
+            Some(viewed) => viewed.next(),
+            None => Ok(self.source.next()?.map(Record::classify)),
+        }
     }
 }
 
-impl<'a> Record<'a> {
-    /// Its outline in `dialect`; of a format we do not know each object is a line.
-    /// `None` when the record is no message.
-    pub fn outline(&self, dialect: Option<&dyn Dialect>) -> Option<Outline<'a>> {
-        let object = self.whole_object()?;
-        match dialect {
-            Some(dialect) => dialect.outline(object),
-            None => Some(Outline::of_line()),
+impl Options {
+    fn spool(&self) -> Spool {
+        match &self.temp {
+            Some(dir) => Spool::new(dir),
+            None => Spool::with_limit("", usize::MAX),
         }
+    }
+}
+
+impl<R: Read> Source<R> {
+    fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+        match self {
+            Self::Lines(lines) => lines.next(),
+            Self::Document(document) => Ok(document.next()),
+        }
+    }
+
+    fn detect(&mut self, batch: bool) -> io::Result<Option<&'static dyn Dialect>> {
+        match self {
+            Self::Lines(lines) => detect(lines, batch),
+            Self::Document(document) => Ok(detect_in_document(document)),
+        }
+    }
+
+    /// The first reading of a session that is not linear: all of it.
+    fn view(&mut self, mut view: Box<dyn ViewBuilder>, spool: Spool) -> io::Result<Viewed> {
+        let mut viewed = Viewed::new(spool);
+        while let Some(line) = self.next()? {
+            viewed.push(line, view.as_mut())?;
+        }
+        Ok(viewed.finish(view))
     }
 }
 
@@ -147,7 +187,7 @@ fn detect<R: Read>(lines: &mut Lines<R>, batch: bool) -> io::Result<Option<&'sta
 }
 
 fn look_at(line: &[u8], batch: bool, detector: &mut Detector) -> bool {
-    let line = crate::Line {
+    let line = Line {
         bytes: line,
         number: 1,
         offset: 0,

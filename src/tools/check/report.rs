@@ -4,7 +4,9 @@ use std::path::Path;
 
 use ctx_cli::{Failure, Io};
 use ctx_select::trigger::Size;
-use ctx_transcript::{Class, Conversation, Dialect, Object, Outline, Piece, Record, Validator};
+use ctx_transcript::{
+    Class, Conversation, Dialect, Message, Object, Outline, Piece, Record, Validator,
+};
 
 use super::finding::{Finding, Kind};
 use super::{Args, Plan};
@@ -148,10 +150,10 @@ impl<'a> Reading<'a> {
         if self.args.read.batch {
             self.batch(record.line, object, dialect);
         } else if let (Some((validator, size)), Some(outline)) =
-            (&mut self.conversation, dialect.outline(object))
+            (&mut self.conversation, record.outline(self.dialect))
         {
             validator.push(record.line, &outline);
-            measure(size, object, &outline, dialect, self.plan);
+            measure(size, &outline, self.plan, || record.message(self.dialect));
         }
         Ok(())
     }
@@ -179,7 +181,7 @@ impl<'a> Reading<'a> {
         for object in &conversation.messages {
             if let Some(outline) = dialect.outline(object) {
                 validator.push(line, &outline);
-                measure(&mut size, object, &outline, dialect, self.plan);
+                measure(&mut size, &outline, self.plan, || dialect.message(object));
             }
         }
         self.close(validator, &size, Some(line));
@@ -216,15 +218,13 @@ impl<'a> Reading<'a> {
     }
 }
 
-fn measure(
+fn measure<'m>(
     size: &mut Size,
-    object: &Object<'_>,
     outline: &Outline<'_>,
-    dialect: &dyn Dialect,
     plan: &Plan,
+    message: impl FnOnce() -> Option<Message<'m>>,
 ) {
-    let message = plan.measure.then(|| dialect.message(object)).flatten();
-    match message {
+    match plan.measure.then(message).flatten() {
         Some(message) => size.add(outline, &message, &plan.counting.counter),
         None => size.add_outline(outline),
     }

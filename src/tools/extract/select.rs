@@ -35,7 +35,7 @@ impl Selector {
         extractor: &mut Extractor,
     ) -> Result<Vec<Item>, Failure> {
         let zone = self.zones.read(record);
-        let Some(object) = record.whole_object() else {
+        let Some(object) = record.whole_object().filter(|_| !record.is_outside()) else {
             return Ok(Vec::new());
         };
         let dialect = self.dialect.ok_or_else(|| {

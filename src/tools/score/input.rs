@@ -53,7 +53,7 @@ impl<'a> Reader<'a> {
     ) -> Result<(), Failure> {
         let (name, dialect) = (session.name.clone(), session.dialect());
         session.each(|record| {
-            let Some(object) = record.whole_object() else {
+            let Some(object) = record.whole_object().filter(|_| !record.is_outside()) else {
                 return Ok(());
             };
             let Some(dialect) = dialect else {

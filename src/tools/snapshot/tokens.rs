@@ -12,13 +12,13 @@ use ctx_transcript::{Options, Records};
 pub(super) fn count(mut file: &File, counter: &MessageCounter) -> io::Result<Option<Tokens>> {
     file.rewind()?;
     let mut records = Records::open(file, &Options::default())?;
-    let Some(dialect) = records.dialect() else {
+    let dialect = records.dialect();
+    if dialect.is_none() {
         return Ok(None);
-    };
+    }
     let mut tally = Tally::default();
     while let Some(record) = records.next()? {
-        let object = record.whole_object();
-        let Some(message) = object.and_then(|object| dialect.message(object)) else {
+        let Some(message) = record.message(dialect) else {
             continue;
         };
         if tally.conversations() == 0 {

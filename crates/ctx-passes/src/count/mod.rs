@@ -6,7 +6,7 @@ mod breakdown;
 
 use ctx_select::count::MessageCounter;
 use ctx_select::tally::Tally;
-use ctx_transcript::{Conversation, Dialect, Object, Piece, Record};
+use ctx_transcript::{Conversation, Dialect, Message, Object, Piece, Record};
 
 use crate::{BadLines, Notes};
 pub use annotate::AnnotatePass;
@@ -82,18 +82,13 @@ impl Counts {
         let before = self.tally.tokens().total();
         self.tally.begin();
         for object in &conversation.messages {
-            self.message(object, dialect, counter);
+            self.message(dialect.message(object), counter);
         }
         self.tally.tokens().total() - before
     }
 
-    fn message(
-        &mut self,
-        object: &Object<'_>,
-        dialect: &dyn Dialect,
-        counter: &MessageCounter,
-    ) -> u64 {
-        let Some(message) = dialect.message(object) else {
+    fn message(&mut self, message: Option<Message<'_>>, counter: &MessageCounter) -> u64 {
+        let Some(message) = message else {
             return 0;
         };
         if self.tally.conversations() == 0 {
@@ -172,7 +167,7 @@ impl CountPass {
                 self.counts.tally.text(counter, &text)
             }
             Some(dialect) if self.plan.batch => self.counts.conversation(object, dialect, counter),
-            Some(dialect) => self.counts.message(object, dialect, counter),
+            Some(_) => self.counts.message(record.message(self.dialect), counter),
         }
     }
 

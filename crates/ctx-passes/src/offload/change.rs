@@ -1,6 +1,6 @@
 //! Changing the contents of tool results: every other byte of a record stays.
 
-use ctx_transcript::{Conversation, Dialect, Edits, Line, Object, Record, ToolResult};
+use ctx_transcript::{Conversation, Dialect, Edits, Object, Outline, Record, ToolResult};
 
 use crate::{ErrorKind, PassError};
 
@@ -47,6 +47,9 @@ impl Reading {
         let (Some(dialect), Some(object)) = (self.dialect, record.whole_object()) else {
             return Ok(None);
         };
+        if record.is_outside() {
+            return Ok(None);
+        }
         let mut messages = self.messages(object);
         if self.batch {
             self.protect(dialect, &mut messages);
@@ -77,15 +80,15 @@ impl Reading {
         while protected > 0
             && let Some(last) = messages.pop()
         {
-            protected -= u64::from(counts(dialect, &last));
+            let outline = dialect.outline(&last);
+            protected -= u64::from(outline.is_some_and(|outline| counts(&outline)));
         }
     }
 
     /// Whether the record is one of the messages that `protect_last` counts.
     pub(super) fn counts(&self, record: &Record<'_>) -> bool {
-        self.dialect
-            .zip(record.whole_object())
-            .is_some_and(|(dialect, object)| counts(dialect, object))
+        let outline = self.dialect.and_then(|it| record.outline(Some(it)));
+        outline.is_some_and(|outline| counts(&outline))
     }
 
     /// Calls and results pair as before: so the output has the offences of the
@@ -97,12 +100,7 @@ impl Reading {
         before: &Object<'_>,
         bytes: &[u8],
     ) -> Result<(), PassError> {
-        let after = Record::classify(Line {
-            bytes,
-            number: record.line,
-            offset: record.offset,
-            piece: record.piece,
-        });
+        let after = record.origin().record(bytes);
         let is_same = after.whole_object().is_some_and(|after| {
             let (before, after) = (self.messages(before), self.messages(after));
             let before = before.iter().map(|message| dialect.outline(message));
@@ -116,9 +114,8 @@ impl Reading {
     }
 }
 
-fn counts(dialect: &dyn Dialect, object: &Object<'_>) -> bool {
-    let outline = dialect.outline(object);
-    outline.is_some_and(|outline| !outline.role.is_system())
+fn counts(outline: &Outline<'_>) -> bool {
+    !outline.role.is_system() && outline.begins_message()
 }
 
 /// Hands the results of one message to `change`.

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
-use ctx_transcript::{Line, Piece, Record, Spool};
+use ctx_transcript::{Origin, Piece, Record, Spool};
 
 use super::change::{Change, Reading};
 use crate::{ErrorKind, PassError, TaggedWriter};
@@ -26,9 +26,7 @@ pub struct ChangePass<C> {
 
 struct Waiting {
     bytes: Vec<u8>,
-    line: u64,
-    offset: u64,
-    piece: Piece,
+    origin: Origin,
     counts: bool,
 }
 
@@ -55,9 +53,7 @@ impl<C: Change> ChangePass<C> {
         self.counted += u64::from(counts);
         self.waiting.push_back(Waiting {
             bytes: record.bytes.to_vec(),
-            line: record.line,
-            offset: record.offset,
-            piece: record.piece,
+            origin: record.origin(),
             counts,
         });
         while self.counted > self.reading.protect_last {
@@ -85,13 +81,7 @@ impl<C: Change> ChangePass<C> {
             return Ok(());
         };
         self.counted -= u64::from(first.counts);
-        let line = Line {
-            bytes: &first.bytes,
-            number: first.line,
-            offset: first.offset,
-            piece: first.piece,
-        };
-        self.give(&Record::classify(line), may_change)
+        self.give(&first.origin.record(&first.bytes), may_change)
     }
 
     fn give(&mut self, record: &Record<'_>, may_change: bool) -> Result<(), PassError> {

@@ -71,7 +71,7 @@ fn options(name: &str, batch: bool) -> Options {
     Options {
         dialect: dialect::by_name(name),
         batch,
-        raw: false,
+        ..Options::default()
     }
 }
 

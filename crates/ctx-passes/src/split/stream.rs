@@ -70,11 +70,7 @@ impl<'a> Stream<'a> {
             self.splitter.push(Facts::Line);
             return None;
         };
-        let message = || {
-            record
-                .whole_object()
-                .and_then(|object| self.dialect?.message(object))
-        };
+        let message = || record.message(self.dialect);
         let pin = self
             .plan
             .pins

@@ -97,7 +97,7 @@ impl<'p> Assembly<'p> {
         self.place_summary(record);
         if let Some(dialect) = self.dialect
             && let Some(object) = record.whole_object()
-            && let Some(message) = dialect.message(object)
+            && let Some(message) = record.message(self.dialect)
         {
             let found = Found {
                 line: record.line,

@@ -7,8 +7,9 @@ use ctx_select::count::PRIMING;
 use ctx_select::share::Share;
 use ctx_select::split::{self, Keep, Reason, Splitter};
 use ctx_summary::{RECORD_HEADING, compose, needed_tokens};
+use ctx_transcript::view::Standings;
 use ctx_transcript::{
-    Class, Dialect, Line, Message, Object, Outline, Part, Piece, Record, Role, Spool, Zone,
+    Class, Dialect, Message, Object, Origin, Outline, Part, Piece, Record, Role, Spool, Zone,
     ZoneReader,
 };
 
@@ -63,6 +64,7 @@ pub struct BudgetPass<'p> {
     zones: ZoneReader,
     spool: Spool,
     items: Vec<Item>,
+    standings: Standings,
     entries: Vec<Entry>,
     splitter: Splitter,
     /// How many entries have their exchange.
@@ -84,6 +86,7 @@ impl<'p> BudgetPass<'p> {
             zones: ZoneReader::default(),
             spool: Spool::new(&plan.temp),
             items: Vec::new(),
+            standings: Standings::default(),
             entries: Vec::new(),
             splitter: Splitter::new(request.keep),
             grouped: 0,
@@ -109,6 +112,7 @@ impl<'p> BudgetPass<'p> {
             piece: record.piece,
             length: bytes.len(),
         });
+        self.standings.push(record);
         self.spool.push(&bytes).map_err(PassError::temporary)?;
         self.group();
         Ok(())
@@ -131,8 +135,8 @@ impl<'p> BudgetPass<'p> {
             let error = PassError::from(ErrorKind::UnknownFormat("summed up"));
             return Err(error.at(record.line));
         };
-        let (Some(outline), Some(message)) = (dialect.outline(object), dialect.message(object))
-        else {
+        let (outline, message) = (record.outline(self.dialect), record.message(self.dialect));
+        let (Some(outline), Some(message)) = (outline, message) else {
             self.splitter.push(split::Facts::Line);
             return Ok(Entry::default());
         };
@@ -252,10 +256,17 @@ impl<'p> BudgetPass<'p> {
             used: PRIMING,
         };
         let verdicts = decision.verdicts.iter();
-        for ((item, entry), verdict) in self.items.iter().zip(&self.entries).zip(verdicts) {
+        let entries = self.items.iter().zip(&self.entries);
+        for (at, ((item, entry), verdict)) in entries.zip(verdicts).enumerate() {
             let bytes = self.spool.pop(item.length);
             let bytes = bytes.map_err(PassError::temporary)?;
-            output.record(&record_of(*item, &bytes), entry.tokens, *verdict)?;
+            let origin = Origin {
+                line: item.line,
+                offset: 0,
+                piece: item.piece,
+                standing: self.standings.of(at),
+            };
+            output.record(&origin.record(&bytes), entry.tokens, *verdict)?;
         }
         Ok(Shared {
             session: output.finish(budget.tokens, notes)?,
@@ -333,7 +344,7 @@ impl Output<'_> {
             return self.assembly.stay(record.line, outline, record.bytes);
         };
         let before = self.used;
-        self.count(&record_again(record, &short));
+        self.count(&record.origin().record(&short));
         let freed = tokens.saturating_sub(self.used - before);
         self.assembly.old.shortened += freed;
         self.assembly.stay(record.line, outline, &short)
@@ -341,9 +352,7 @@ impl Output<'_> {
 
     /// A record stays: its tokens, and what it tells.
     fn count(&mut self, record: &Record<'_>) {
-        let dialect = self.assembly.dialect;
-        let object = record.whole_object();
-        if let Some(message) = object.and_then(|object| dialect?.message(object)) {
+        if let Some(message) = record.message(self.assembly.dialect) {
             self.used += self.assembly.plan.counter.message(&message).total();
             if let Some(ledger) = &mut self.ledger {
                 ledger.stays(&message);
@@ -423,24 +432,4 @@ impl Output<'_> {
         let summary = compose(header, &format!("{RECORD_HEADING}\n"));
         summary.replace(RECORD_HEADING, "").trim_end().to_owned()
     }
-}
-
-/// A record of the spool, as it was.
-fn record_of(item: Item, bytes: &[u8]) -> Record<'_> {
-    Record::classify(Line {
-        bytes,
-        number: item.line,
-        offset: 0,
-        piece: item.piece,
-    })
-}
-
-/// The record with other bytes.
-fn record_again<'a>(record: &Record<'_>, bytes: &'a [u8]) -> Record<'a> {
-    Record::classify(Line {
-        bytes,
-        number: record.line,
-        offset: record.offset,
-        piece: record.piece,
-    })
 }

@@ -108,7 +108,7 @@ impl OldZone {
         found: Found<'_>,
     ) {
         let message = found.message;
-        self.messages += 1;
+        self.messages += u64::from(!message.continues);
         for text in message.texts() {
             self.bytes += text.len();
             if self.bytes <= COMPARED {

@@ -24,8 +24,7 @@ pub(super) fn shorten(
     tokens: u64,
     arguments: bool,
 ) -> Option<Vec<u8>> {
-    let object = record.whole_object()?;
-    let message = dialect.message(object)?;
+    let message = record.message(Some(dialect))?;
     let mut edits = Edits::new();
     for result in message.results() {
         let (Some(slot), Some(text)) = (&result.slot, result.text()) else {

@@ -45,8 +45,7 @@ impl<'p> ZonePass<'p> {
         }
         let bytes = record.untagged();
         if assembly.old.reads_ledger()
-            && let Some(dialect) = assembly.dialect
-            && let Some(message) = record.whole_object().and_then(|o| dialect.message(o))
+            && let Some(message) = record.message(assembly.dialect)
         {
             assembly.old.push_kept(Found {
                 line: record.line,

@@ -78,7 +78,10 @@ fn protected_from(session: &Session, replies: usize) -> usize {
     let Some(before) = replies.checked_sub(1) else {
         return session.records.len();
     };
-    let is_reply = |index: &usize| session.records[*index].role() == Some(Role::Assistant);
+    let is_reply = |index: &usize| {
+        let said = session.said(*index);
+        said.is_some_and(|said| said.role == Role::Assistant && said.begins_message)
+    };
     let last_first = (0..session.records.len()).rev();
     last_first.filter(is_reply).nth(before).unwrap_or(0)
 }

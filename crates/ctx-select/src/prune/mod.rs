@@ -99,6 +99,7 @@ impl<'p> Pruner<'p> {
         }
         self.session.add_record(Some(Said {
             role: outline.role,
+            begins_message: outline.begins_message(),
             begins_turn: outline.begins_turn,
             is_summary: outline.is_summary,
             fixed: facts.fixed,

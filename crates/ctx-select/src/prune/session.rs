@@ -46,6 +46,7 @@ pub(super) struct Record {
 #[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
 pub(super) struct Said {
     pub(super) role: Role,
+    pub(super) begins_message: bool,
     pub(super) begins_turn: bool,
     pub(super) is_summary: bool,
     pub(super) fixed: bool,

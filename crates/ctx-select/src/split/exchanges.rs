@@ -2,10 +2,12 @@
 //! answer them. A result belongs to the nearest earlier call with its id, so ids
 //! may repeat, and a result may be far from its call. Adjacent replies are one
 //! message to some APIs: a reply right behind one whose calls wait joins it, and
-//! so does a result there that answers nothing.
+//! so does a result there that answers nothing. The records of one message are in
+//! one exchange, with whatever stands between them.
 
 use std::collections::HashMap;
 
+use ctx_transcript::view::Fragment;
 use ctx_transcript::{Outline, Role};
 
 /// One exchange; identified by the number of its first record.
@@ -19,14 +21,14 @@ pub(super) struct Exchange {
     pub(super) last_user: Option<u64>,
     /// Whether a record of it is pinned.
     pub(super) pinned: bool,
-    /// Calls that may still be answered.
+    /// Calls that may still be answered, and messages of which records are to come.
     open: u64,
     /// Records without a verdict.
     undecided: u64,
 }
 
 impl Exchange {
-    /// Whether a result may still join it.
+    /// Whether a record may still join it.
     pub(super) fn is_open(&self) -> bool {
         self.open > 0
     }
@@ -41,6 +43,8 @@ pub(super) struct Exchanges {
     /// Calls that wait, by id: the latest exchange with such a call, and how
     /// many there are in it.
     calls: HashMap<String, (u64, u64)>,
+    /// The exchanges of messages of which records are to come.
+    messages: HashMap<u64, u64>,
     /// The exchange of the message before.
     before: Option<u64>,
 }
@@ -69,12 +73,17 @@ impl Exchanges {
         for call in &outline.calls {
             self.await_result(call, id);
         }
+        if let Some(fragment) = outline.fragment {
+            self.await_rest(fragment, id);
+        }
         Some(id)
     }
 
     /// The exchange the message joins or begins.
     fn find(&mut self, number: u64, outline: &Outline<'_>) -> Option<u64> {
-        let mut id = None;
+        let message = outline.fragment.map(|fragment| fragment.message);
+        let begun = message.and_then(|message| self.messages.get(&message));
+        let mut id = begun.map(|id| self.resolve(*id));
         for result in &outline.results {
             if let Some(answered) = self.answer(result) {
                 id = Some(id.map_or(answered, |id| self.join(id, answered)));
@@ -83,7 +92,8 @@ impl Exchanges {
         let joins = outline.role == Role::Assistant || !outline.results.is_empty();
         let before = self.before.map(|id| self.resolve(id));
         let before = before.filter(|id| joins && self.is_open(*id));
-        let own = (!outline.calls.is_empty()).then_some(number);
+        let goes_on = outline.fragment.is_some_and(|fragment| !fragment.ends);
+        let own = (!outline.calls.is_empty() || goes_on).then_some(number);
         id.or(before).or(own)
     }
 
@@ -120,6 +130,18 @@ impl Exchanges {
             None => 1,
         };
         self.calls.insert(call.to_owned(), (exchange, waiting));
+    }
+
+    /// The exchange stays open from the first record of a message to its last.
+    fn await_rest(&mut self, fragment: Fragment, exchange: u64) {
+        let waited = self.messages.remove(&fragment.message).is_some();
+        if !fragment.ends {
+            self.messages.insert(fragment.message, exchange);
+        }
+        if let Some(exchange) = self.by_id.get_mut(&exchange) {
+            exchange.open -= u64::from(waited);
+            exchange.open += u64::from(!fragment.ends);
+        }
     }
 
     /// The exchange whose call `id` is answered now.

@@ -123,7 +123,7 @@ impl Splitter {
                 tokens,
                 pinned,
             } => {
-                self.window.push(number, outline.begins_turn, tokens);
+                self.window.push(number, outline, tokens);
                 if outline.begins_turn {
                     self.latest_user = Some(number);
                 }

@@ -24,9 +24,7 @@ fn outline(text: &str) -> Option<Outline<'_>> {
         begins_turn: role == Role::User,
         calls,
         results,
-        results_late: false,
-        has_content: true,
-        is_summary: false,
+        ..Outline::of_line()
     })
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use ctx_transcript::Outline;
+
 /// How much of the end is kept at least. Several are ORed: what one of them
 /// keeps is kept. None at all keeps nothing but pins and the latest user message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,12 +49,12 @@ impl Window {
         }
     }
 
-    /// The next message that is no system message.
-    pub(super) fn push(&mut self, number: u64, begins_turn: bool, tokens: u64) {
-        if let Some(keep) = self.keep.messages {
+    /// The next record of a message that is no system message.
+    pub(super) fn push(&mut self, number: u64, outline: &Outline<'_>, tokens: u64) {
+        if let Some(keep) = self.keep.messages.filter(|_| outline.begins_message()) {
             push_bounded(&mut self.messages, number, keep);
         }
-        if let Some(keep) = self.keep.turns.filter(|_| begins_turn) {
+        if let Some(keep) = self.keep.turns.filter(|_| outline.begins_turn) {
             push_bounded(&mut self.turns, number, keep);
         }
         if let Some(keep) = self.keep.tokens {

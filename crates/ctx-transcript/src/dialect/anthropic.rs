@@ -47,12 +47,9 @@ impl Dialect for Anthropic {
         let content = object.get("content")?;
         let mut outline = Outline {
             role,
-            begins_turn: false,
-            calls: Vec::new(),
-            results: Vec::new(),
-            results_late: false,
             has_content: !content.starts_with('['),
             is_summary: self.summary_text(object).is_some(),
+            ..Outline::of_line()
         };
         for block in blocks(object) {
             match (role, kind_of(&block).as_ref()) {
@@ -76,10 +73,8 @@ impl Dialect for Anthropic {
         let role = role_of(object)?;
         let parts = parts(object, object.get("content")?);
         Some(Message {
-            role,
-            name: None,
             reasoning: reasoning(object, role, &parts),
-            parts,
+            ..Message::new(role, parts)
         })
     }
 

@@ -52,17 +52,15 @@ impl Dialect for Chat {
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
         let role = role_of(object)?;
+        let is_summary = is_summary(object);
         let mut outline = Outline {
             role,
-            begins_turn: false,
-            calls: Vec::new(),
-            results: Vec::new(),
-            results_late: false,
+            begins_turn: role == Role::User && !is_summary,
             // A tool's message is its result and nothing else.
             has_content: !matches!(role, Role::Tool | Role::Function),
-            is_summary: is_summary(object),
+            is_summary,
+            ..Outline::of_line()
         };
-        outline.begins_turn = role == Role::User && !outline.is_summary;
         match role {
             Role::Assistant => {
                 if let Some(calls) = object.elements_of("tool_calls") {
@@ -108,10 +106,9 @@ impl Dialect for Chat {
         parts.extend(object.text_of("refusal").map(Part::Refusal));
         parts.extend(calls_of(object).into_iter().map(Part::Call));
         Some(Message {
-            role,
             name,
-            parts,
             reasoning: reasoning(object, role),
+            ..Message::new(role, parts)
         })
     }
 

@@ -1,5 +1,28 @@
 //! Dialects: the file formats of transcripts. A new one is a type that
 //! implements [`Dialect`] and a line in [`ALL`]; no tool changes.
+//!
+//! # How an agent's own file plugs in
+//!
+//! Three things tell such a file from a list of messages, and a dialect says each of
+//! them in one place:
+//!
+//! - **Records wrap messages** (`{"type":"assistant","message":{…}}`) and hold more
+//!   than the model sees. [`Dialect::outline`] and [`Dialect::message`] read the object
+//!   within; slots and cuts are places in the text of the whole record, so
+//!   [`Slot::text`] is given the object of the record. A second copy of a result, for
+//!   the agent's screen, is no part of the message. A record that takes the place of
+//!   all before it and holds several messages is one message with all their parts.
+//! - **Not all of the file is in the context**: there are branches, compactions that
+//!   leave old records where they are, records that are written anew, replies of which
+//!   each block is a line. [`Dialect::view`] gives a builder that sees each record once
+//!   and says at the end where each stands. `outline` and `message` need no thought of
+//!   it: [`crate::Record::outline`] and [`crate::Record::message`] give nothing for what
+//!   stands outside, and tell what continues a message.
+//! - **Calls and results pair in their own way**: [`Dialect::rules`]. A call and its
+//!   result in one record are in no outline, since nothing can part them.
+//!
+//! A reply's records are one exchange to all that select, whatever stands between them.
+//! An agent that mends its file itself as it loads it needs no [`Dialect::mend`].
 
 mod anthropic;
 mod chat;
@@ -10,6 +33,7 @@ pub use chat::Chat;
 use std::borrow::Cow;
 
 use crate::repair::Mend;
+use crate::view::ViewBuilder;
 use crate::{Edits, Message, Object, Outline, Role, Rules, Slot, json};
 
 /// How sure a dialect is that a record is one of its own.
@@ -40,6 +64,12 @@ pub trait Dialect: Sync {
 
     /// What the format's API demands of a sequence of messages.
     fn rules(&self) -> Rules;
+
+    /// What finds out where the records of a session stand; `None` when the format is
+    /// linear: each record that is a message is sent, in the order of the file.
+    fn view(&self) -> Option<Box<dyn ViewBuilder>> {
+        None
+    }
 
     /// How its records are mended; `None` where the agent mends its own files as it
     /// loads them, and nothing else can write their records.

@@ -1,0 +1,165 @@
+//! The view of a session: which of its records are in the context that the agent would
+//! send, in which order, and which of them make one message.
+//!
+//! Of a linear dialect, such as chat, each record that is a message is sent, in the
+//! order of the file, and there is nothing to find out. The files of agents are logs:
+//! branches are left, compactions leave old records where they are, a reply takes
+//! several lines. Their dialects give a [`ViewBuilder`], which sees the whole session
+//! once, before any record of it is handed out.
+
+use crate::Record;
+
+/// Looks at the records of a session, in their order, and says at the end where each
+/// of them stands.
+pub trait ViewBuilder {
+    /// The next record.
+    fn push(&mut self, record: &Record<'_>);
+
+    /// What the agent would send now.
+    fn finish(self: Box<Self>) -> View;
+}
+
+/// Where each record of a session stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
+    records: Vec<Standing>,
+    messages: u64,
+}
+
+/// Where a record stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// In the context, as a message or as a fragment of one.
+    Inside(Fragment),
+    /// Not in the context.
+    Outside(Outside),
+}
+
+/// What a record holds of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fragment {
+    /// The number of the message in the context, from 0.
+    pub message: u64,
+    /// Whether the message begins with this record; else it continues it.
+    pub begins: bool,
+    /// Whether the message ends with this record; else others of the file follow.
+    pub ends: bool,
+}
+
+/// Why a record is not in the context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Outside {
+    /// No model is ever sent it: progress, settings, a header.
+    NeverSent,
+    /// It is on a branch that was left.
+    DeadBranch,
+    /// A compaction stands for it.
+    BeforeCompaction,
+    /// A later record says it anew.
+    Superseded,
+}
+
+impl Outside {
+    /// The word for it in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NeverSent => "never-sent",
+            Self::DeadBranch => "dead-branch",
+            Self::BeforeCompaction => "before-compaction",
+            Self::Superseded => "superseded",
+        }
+    }
+}
+
+impl View {
+    /// The view of an empty context: why each record is outside it.
+    pub fn outside(reasons: impl IntoIterator<Item = Outside>) -> Self {
+        Self {
+            records: reasons.into_iter().map(Standing::Outside).collect(),
+            messages: 0,
+        }
+    }
+
+    /// The next message of the context: the numbers of its records, from 0, in the
+    /// order of the file.
+    ///
+    /// # Panics
+    ///
+    /// When there is no record of such a number.
+    pub fn add_message(&mut self, records: &[usize]) {
+        for (at, number) in records.iter().enumerate() {
+            self.records[*number] = Standing::Inside(Fragment {
+                message: self.messages,
+                begins: at == 0,
+                ends: at + 1 == records.len(),
+            });
+        }
+        self.messages += 1;
+    }
+
+    /// Where the record of that number stands, from 0. One that the view does not know
+    /// is no part of the context.
+    pub fn of(&self, number: usize) -> Standing {
+        let unknown = Standing::Outside(Outside::NeverSent);
+        self.records.get(number).copied().unwrap_or(unknown)
+    }
+}
+
+/// Standings of records that wait elsewhere, by their order there. It takes no room
+/// where the session is linear.
+#[derive(Clone, Debug, Default)]
+pub struct Standings(Vec<Standing>);
+
+impl Standings {
+    /// The next record waits.
+    pub fn push(&mut self, record: &Record<'_>) {
+        self.0.extend(record.standing);
+    }
+
+    /// The standing of the record that was the `number`th to wait, from 0.
+    pub fn of(&self, number: usize) -> Option<Standing> {
+        self.0.get(number).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Fragment, Outside, Standing, View};
+
+    #[test]
+    fn messages_may_take_several_records_and_change_their_order() {
+        let reasons = [Outside::Superseded, Outside::DeadBranch];
+        let mut view = View::outside([reasons, reasons].concat());
+        view.add_message(&[3]);
+        view.add_message(&[0, 2]);
+        let inside = |message, begins, ends| {
+            Standing::Inside(Fragment {
+                message,
+                begins,
+                ends,
+            })
+        };
+        assert_eq!(view.of(0), inside(1, true, false));
+        assert_eq!(view.of(1), Standing::Outside(Outside::DeadBranch));
+        assert_eq!(view.of(2), inside(1, false, true));
+        assert_eq!(view.of(3), inside(0, true, true));
+        assert_eq!(view.of(4), Standing::Outside(Outside::NeverSent));
+    }
+
+    #[test]
+    fn reasons_have_words() {
+        let reasons = [
+            Outside::NeverSent,
+            Outside::DeadBranch,
+            Outside::BeforeCompaction,
+            Outside::Superseded,
+        ];
+        let words = [
+            "never-sent",
+            "dead-branch",
+            "before-compaction",
+            "superseded",
+        ];
+        assert_eq!(reasons.map(Outside::as_str), words);
+    }
+}

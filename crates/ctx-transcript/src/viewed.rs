@@ -1,0 +1,65 @@
+//! A session that was read once already, to know where its records stand.
+
+use std::collections::VecDeque;
+use std::io;
+
+use crate::view::ViewBuilder;
+use crate::{Line, Origin, Piece, Record, Spool};
+
+/// Records with their standings, waiting in a spool.
+pub(crate) struct Viewed {
+    spool: Spool,
+    /// Each record with its length.
+    waiting: VecDeque<(Origin, usize)>,
+    /// The bytes of the record that was handed out last.
+    bytes: Vec<u8>,
+}
+
+impl Viewed {
+    /// Nothing read yet; the records will wait in `spool`.
+    pub(crate) fn new(spool: Spool) -> Self {
+        Self {
+            spool,
+            waiting: VecDeque::new(),
+            bytes: Vec::new(),
+        }
+    }
+
+    /// The next line of the first reading.
+    pub(crate) fn push(&mut self, line: Line<'_>, view: &mut dyn ViewBuilder) -> io::Result<()> {
+        self.spool.push(line.bytes)?;
+        let length = line.bytes.len();
+        let record = Record::classify(line);
+        if is_begin(record.piece) {
+            view.push(&record);
+        }
+        self.waiting.push_back((record.origin(), length));
+        Ok(())
+    }
+
+    /// Nothing more comes: the view says where the records stand.
+    pub(crate) fn finish(mut self, view: Box<dyn ViewBuilder>) -> Self {
+        let view = view.finish();
+        let mut records = 0;
+        for (origin, _) in &mut self.waiting {
+            records += usize::from(is_begin(origin.piece));
+            origin.standing = Some(view.of(records - 1));
+        }
+        self
+    }
+
+    /// The next record of the second reading.
+    pub(crate) fn next(&mut self) -> io::Result<Option<Record<'_>>> {
+        let Some((origin, length)) = self.waiting.pop_front() else {
+            return Ok(None);
+        };
+        self.bytes.clear();
+        self.spool.pop_to(length, &mut self.bytes)?;
+        Ok(Some(origin.record(&self.bytes)))
+    }
+}
+
+/// A line that is too long comes in pieces, and is one record.
+fn is_begin(piece: Piece) -> bool {
+    matches!(piece, Piece::Whole | Piece::First)
+}
