@@ -7,6 +7,7 @@ pub mod counting;
 pub mod output;
 pub mod parallel;
 pub mod passes;
+pub mod policy;
 pub mod session;
 pub mod store;
 pub mod table;

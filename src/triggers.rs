@@ -1,6 +1,7 @@
 //! The flags that say when a compaction is due, the same in every tool.
 
 use clap::Args;
+use ctx_policy::Policy;
 use ctx_select::trigger::{DEFAULT_SHARE, Triggers};
 
 use crate::counting::Counting;
@@ -22,14 +23,21 @@ impl TriggerArgs {
         *self != Self::default()
     }
 
-    /// What the flags mean; without a limit it is a share of the window.
-    pub fn resolve(&self, counting: &Counting) -> Triggers {
+    /// What the flags mean, and for what they leave out the policy, if there is one;
+    /// without a limit it is a share of the window.
+    pub fn resolve(&self, policy: Option<&Policy>, counting: &Counting) -> Triggers {
+        if policy.is_some_and(|policy| !policy.enabled) {
+            return Triggers::default();
+        }
+        let below = policy.map(|policy| policy.trigger).unwrap_or_default();
         let window = counting.model.map(|model| model.window);
-        let mut triggers = self.triggers.with_model(window);
-        if triggers.is_empty() {
+        let mut triggers = self.triggers.or(below).with_model(window);
+        if policy.is_none() && triggers.is_empty() {
             triggers.share = Some(DEFAULT_SHARE);
         }
-        triggers.on_overflow = self.overflow;
+        // Where the model refused nothing there is nothing to tell of it.
+        triggers.on_overflow =
+            self.overflow && policy.is_none_or(|policy| policy.trigger.on_overflow);
         triggers
     }
 }

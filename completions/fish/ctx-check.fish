@@ -15,6 +15,8 @@ complete -c ctx-check -l reserve -d 'Due when the context leaves fewer than N to
 complete -c ctx-check -l window -d 'Tokens of the window [default: the model\'s, else 128k]' -r
 complete -c ctx-check -l min-messages -d 'With fewer than N messages nothing but an overflow is due' -r
 complete -c ctx-check -l flush-share -d 'Above this share of a limit a flush is due, to save what is needed' -r
+complete -c ctx-check -l preset -d 'Go by this policy; ctx-compact --show-preset NAME prints it' -r
+complete -c ctx-check -l config -d 'Read a policy from FILE: TOML, or the JSON of a system it comes from' -r -F
 complete -c ctx-check -l encoding -d 'Count tokens with this encoding [default: the model\'s, else `o200k_base`]' -r -f -a "o200k_base\t''
 o200k_harmony\t''
 cl100k_base\t''

@@ -1,6 +1,6 @@
 complete -c ctx-compact -l score -d 'Score what survives, or do not [default: sessions of up to 64 MiB]' -r -f -a "true\t''
 false\t''"
-complete -c ctx-compact -l preset -d 'Compact by this policy; --show-preset prints it [default: default]' -r
+complete -c ctx-compact -l preset -d 'Go by this policy; ctx-compact --show-preset NAME prints it' -r
 complete -c ctx-compact -l config -d 'Read a policy from FILE: TOML, or the JSON of a system it comes from' -r -F
 complete -c ctx-compact -l mode -d 'What may be done [default: the policy\'s]' -r -f -a "summary_only\t'Sums up the old part, prunes nothing'
 summary_plus_prune\t'Sums up the old part and prunes as `prune.when` says'
@@ -53,7 +53,7 @@ complete -c ctx-compact -l template -d 'Prompt: sanbot (four sections), synapse 
 complete -c ctx-compact -l instructions -d 'What the summary shall stress' -r
 complete -c ctx-compact -l record -d 'Save each question and its answer in this directory, without the key' -r -F
 complete -c ctx-compact -l replay -d 'Take the answers from this directory and ask no server' -r -F
-complete -c ctx-compact -l on-failure -d 'What to do when no model answers' -r -f -a "extractive\t'Take the extractive summary, and say so'
+complete -c ctx-compact -l on-failure -d 'What to do when no model answers [default: extractive, or the policy\'s]' -r -f -a "extractive\t'Take the extractive summary, and say so'
 rule\t'Take the rule summary, and say so'
 fail\t'Fail, and write nothing'"
 complete -c ctx-compact -l dialect -d 'Read the records as this dialect instead of detecting it' -r -f -a "chat\t''

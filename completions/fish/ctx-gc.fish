@@ -1,5 +1,5 @@
 complete -c ctx-gc -s s -l session -d 'Look at one session only' -r
-complete -c ctx-gc -l keep-days -d 'Keep those of the last N days, from now [default: 7 when there is no other rule]' -r
+complete -c ctx-gc -l keep-days -d 'Keep those of the last N days, from now [default: the policy\'s, else 7, when there is no other rule]' -r
 complete -c ctx-gc -l keep-last -d 'Keep the newest N' -r
 complete -c ctx-gc -l keep-hourly -d 'Keep the newest of each of the last N hours that have one' -r
 complete -c ctx-gc -l keep-daily -d 'Keep the newest of each of the last N days that have one' -r
@@ -9,6 +9,8 @@ complete -c ctx-gc -l keep-yearly -d 'Keep the newest of each of the last N year
 complete -c ctx-gc -l keep-within -d 'Keep those not older than SPAN, seen from the newest: 1y6mo, 14d, 36h' -r
 complete -c ctx-gc -l undelete -d 'Bring a snapshot, or an offloaded file by its hash, back from the trash' -r
 complete -c ctx-gc -l grace-days -d 'Keep what is in the trash, and unnamed offloaded files, for N days' -r
+complete -c ctx-gc -l preset -d 'Go by this policy; ctx-compact --show-preset NAME prints it' -r
+complete -c ctx-gc -l config -d 'Read a policy from FILE: TOML, or the JSON of a system it comes from' -r -F
 complete -c ctx-gc -l store -d 'Keep snapshots, memory and the audit log in DIR [default: `$XDG_STATE_HOME/ctx`, else ~/.local/state/ctx]' -r -F
 complete -c ctx-gc -l color -d 'When to colour what is shown on a terminal' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'

@@ -24,7 +24,7 @@ complete -c ctx-summarize -l template -d 'Prompt: sanbot (four sections), synaps
 complete -c ctx-summarize -l instructions -d 'What the summary shall stress' -r
 complete -c ctx-summarize -l record -d 'Save each question and its answer in this directory, without the key' -r -F
 complete -c ctx-summarize -l replay -d 'Take the answers from this directory and ask no server' -r -F
-complete -c ctx-summarize -l on-failure -d 'What to do when no model answers' -r -f -a "extractive\t'Take the extractive summary, and say so'
+complete -c ctx-summarize -l on-failure -d 'What to do when no model answers [default: extractive, or the policy\'s]' -r -f -a "extractive\t'Take the extractive summary, and say so'
 rule\t'Take the rule summary, and say so'
 fail\t'Fail, and write nothing'"
 complete -c ctx-summarize -l dialect -d 'Read the records as this dialect instead of detecting it' -r -f -a "chat\t''

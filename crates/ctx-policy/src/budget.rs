@@ -3,6 +3,7 @@
 use ctx_select::share::Share;
 
 use crate::policy::{Keep, Policy, Summary, Target};
+use crate::words::{Fallback, Method};
 
 /// pomelobot's budget of a history: its share of the window, and no more than
 /// the window without what is reserved.
@@ -60,6 +61,27 @@ impl Summary {
     }
 }
 
+impl Summary {
+    /// How it is written where no model writes it.
+    pub fn offline(&self) -> Method {
+        match self.method {
+            Method::Rule => Method::Rule,
+            Method::Llm => self.offline,
+            Method::Extractive | Method::None => Method::Extractive,
+        }
+    }
+
+    /// What is done when a model gives no answer that can be used.
+    pub fn on_failure(&self) -> Fallback {
+        let instead = [Fallback::Extractive, Fallback::Rule, Fallback::Fail];
+        let said = self.fallback.iter().find(|step| instead.contains(step));
+        said.copied().unwrap_or(match self.offline() {
+            Method::Rule => Fallback::Rule,
+            _ => Fallback::Extractive,
+        })
+    }
+}
+
 impl Policy {
     /// The tokens that the recent part may have, for a window and the tokens of
     /// the system messages.
@@ -77,6 +99,7 @@ mod tests {
 
     use super::{available, max_history};
     use crate::presets::preset;
+    use crate::words::{Fallback, Method};
 
     const HALF: Share = Share::of_percent(50);
 
@@ -160,6 +183,22 @@ mod tests {
         assert_eq!(summary("default").length(49_999), Some(9_999));
         assert_eq!(summary("default").length(0), Some(1));
         assert_eq!(summary("turns").length(9), None);
+    }
+
+    #[test]
+    fn a_model_that_fails_is_replaced_as_its_policy_says() {
+        let mut summary = preset("sanbot").expect("a preset").summary;
+        assert_eq!(summary.offline(), Method::Rule);
+        assert_eq!(summary.on_failure(), Fallback::Rule);
+        summary.fallback = vec![Fallback::Smaller, Fallback::Extractive, Fallback::Fail];
+        assert_eq!(summary.on_failure(), Fallback::Extractive);
+        summary.fallback = vec![Fallback::Smaller];
+        assert_eq!(summary.on_failure(), Fallback::Rule);
+        summary.method = Method::None;
+        assert_eq!(summary.offline(), Method::Extractive);
+        assert_eq!(summary.on_failure(), Fallback::Extractive);
+        let synapse = preset("synapse").expect("a preset").summary;
+        assert_eq!(synapse.on_failure(), Fallback::Fail);
     }
 
     proptest! {

@@ -12,6 +12,7 @@ mod text;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool, Verbosity};
 use ctx_select::trigger::Triggers;
@@ -19,6 +20,7 @@ use ctx_select::trigger::Triggers;
 use crate::counting::{Counting, CountingArgs};
 use crate::output::OutputArgs;
 use crate::parallel::{in_parallel, jobs_of};
+use crate::policy::PolicyArgs;
 use crate::session::ReadArgs;
 use crate::triggers::TriggerArgs;
 use limits::LimitArgs;
@@ -39,8 +41,9 @@ use report::Report;
 ///
 /// --due asks another question: does a trigger say that the session is to be
 /// compacted? Each trigger is shown with the value, the limit and how far it is; a
-/// trigger fires above its limit, not at it. Without triggers it is 0.8 of the
-/// window. --flush-share adds a step before: above that share of a limit a flush
+/// trigger fires above its limit, not at it. --preset and --config ask by the triggers
+/// and the encoding of a policy, of which flags replace single ones. Without any it is
+/// 0.8 of the window. --flush-share adds a step before: above that share of a limit a flush
 /// is due, which is told and not counted as due.
 ///
 /// --repair writes a copy that is legal, of one file, and tells on stderr what was
@@ -89,6 +92,8 @@ struct Args {
     #[command(flatten)]
     triggers: TriggerArgs,
     #[command(flatten)]
+    policy: PolicyArgs,
+    #[command(flatten)]
     counting: CountingArgs,
     #[command(flatten)]
     read: ReadArgs,
@@ -128,7 +133,10 @@ pub const TOOL: Tool = Tool {
             (2, "could not tell, or not mend"),
             (3, "some files could not be read; the others were checked"),
         ],
-        environment: &[],
+        environment: &[
+            ("CTX_PRESET", "as --preset, with --due"),
+            ("CTX_CONFIG", "as --config, with --due"),
+        ],
         files: &[],
         examples: &[
             (
@@ -146,6 +154,10 @@ pub const TOOL: Tool = Tool {
             (
                 "ctx-check --due -q s.jsonl && ctx-split --only old s.jsonl",
                 "Go on only when a compaction is due",
+            ),
+            (
+                "ctx-check --due --preset sanbot s.jsonl",
+                "Whether ctx-compact would find it due by that policy",
             ),
             (
                 "ctx-check --due --model gpt-4o --trigger-messages 80 s.jsonl",
@@ -168,19 +180,32 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(args: &Args) -> Result<Self, Failure> {
-        let counting = args.counting.resolve()?;
+    fn of(args: &Args, named: bool, io: &mut Io) -> Result<Self, Failure> {
+        let policy = (args.due && args.policy.is_named()).then(|| args.policy.policy(io));
+        let policy = policy.transpose()?;
+        if let Some(policy) = &policy {
+            policy.check().map_err(Failure::new)?;
+        }
+        let mut counting = args.counting.clone();
+        let encoding = policy.as_ref().and_then(|policy| policy.encoding);
+        counting.encoding = counting.encoding.or(encoding);
+        let counting = counting.resolve()?;
         let format = if args.json { Format::Json } else { args.format };
         if args.due && matches!(format, Format::Github | Format::Junit) {
             return Err(Failure::new("--due is printed as text or JSON only")
                 .hint("--max-tokens and the other limits are for CI"));
+        }
+        if named && !args.due {
+            return Err(Failure::new("a policy without --due").hint("add --due"));
         }
         if args.triggers.any() && !args.due {
             return Err(Failure::new("triggers without --due").hint("add --due"));
         }
         Ok(Self {
             inputs: Inputs::new(&args.files)?,
-            triggers: args.due.then(|| args.triggers.resolve(&counting)),
+            triggers: args
+                .due
+                .then(|| args.triggers.resolve(policy.as_ref(), &counting)),
             measure: args.due || format == Format::Json || args.limits.need_content(),
             counting,
             jobs: jobs_of(args.jobs),
@@ -191,7 +216,9 @@ impl Plan {
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches).map_err(Failure::new)?;
-    let plan = Plan::of(&args)?;
+    let by_flag = |name| matches.value_source(name) == Some(ValueSource::CommandLine);
+    let names_a_policy = by_flag("preset") || by_flag("config");
+    let plan = Plan::of(&args, names_a_policy, io)?;
     if args.repair {
         return repair::run(&args, &plan.inputs, io);
     }

@@ -27,6 +27,7 @@ use ctx_transcript::SummaryRole;
 
 use crate::counting::CountingArgs;
 use crate::output::OutputArgs;
+use crate::policy::{PolicyArgs, unknown};
 use crate::session::ReadArgs;
 use crate::store::{StoreArgs, session_id};
 use crate::tools::prune::{Time, Ttl};
@@ -38,6 +39,8 @@ use outcome::Report;
 use plan::Plan;
 
 /// Compact session files in place: split, extract, summarize, check, replace
+///
+/// What is done, and when, a policy says: the preset `default` where none is named.
 ///
 /// Each file is locked, its exact bytes are saved as a snapshot, and the new
 /// content takes its place only when it has fewer tokens and breaks no rule that
@@ -91,17 +94,8 @@ struct Args {
     #[arg(long)]
     json: bool,
 
-    /// Compact by this policy; --show-preset prints it [default: default]
-    #[arg(long, value_name = "NAME", help_heading = "The policy")]
-    preset: Option<String>,
-    /// Read a policy from FILE: TOML, or the JSON of a system it comes from
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "CTX_CONFIG",
-        help_heading = "The policy"
-    )]
-    config: Option<PathBuf>,
+    #[command(flatten)]
+    policy: PolicyArgs,
     /// What may be done [default: the policy's]
     #[arg(long, value_enum, value_name = "MODE", help_heading = "The policy")]
     mode: Option<Mode>,
@@ -207,7 +201,7 @@ pub const TOOL: Tool = Tool {
 fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
     let args = Args::from_arg_matches(matches).map_err(Failure::new)?;
     if let Some(name) = &args.show_preset {
-        let text = ctx_policy::source(name).ok_or_else(|| policy::unknown(name))?;
+        let text = ctx_policy::source(name).ok_or_else(|| unknown(name))?;
         io.write(text.as_bytes())?;
         return Ok(ExitStatus::Done);
     }

@@ -27,6 +27,12 @@ pub(super) const PAGE: Page = Page {
         ),
     ],
     environment: &[
+        ("CTX_PRESET", "as --preset"),
+        ("CTX_CONFIG", "as --config"),
+        (
+            "CTX_TRIGGER_MESSAGES",
+            "and the like, one for each setting of a policy: docs/policies.md lists them",
+        ),
         ("CTX_LLM_URL", "as --llm-url"),
         ("CTX_LLM_MODEL", "as --llm-model"),
         (

@@ -1,14 +1,14 @@
 //! What policy and flags mean for one run.
 
 use ctx_cli::{Failure, Io};
-use ctx_policy::{Fallback, Method, Mode, Policy, Summary};
+use ctx_policy::{Fallback, Method, Mode, Policy};
 use ctx_select::split::Keep;
 use ctx_select::trigger::Triggers;
 use ctx_summary::Recognizer;
 use ctx_transcript::{Dialect, dialect};
 
+use super::Args;
 use super::stages::Measured;
-use super::{Args, policy};
 use crate::counting::Counting;
 use crate::tools::prune::Time;
 use crate::tools::summarize::LlmArgs;
@@ -93,7 +93,7 @@ const SUMMARY_TOKENS: u64 = 2_000;
 
 impl Plan {
     pub(super) fn of(args: &Args, io: &mut Io) -> Result<Self, Failure> {
-        let mut policy = policy::of(args, io)?;
+        let mut policy = args.policy.policy(io)?;
         args.override_policy(&mut policy);
         policy.check().map_err(Failure::new)?;
         let mut counting = args.counting.clone();
@@ -251,7 +251,7 @@ impl Plan {
     }
 
     fn offline(&self, tokens: Option<u64>) -> Writer {
-        let offline = offline(&self.policy.summary);
+        let offline = self.policy.summary.offline();
         Writer::offline(offline, self.counting.counter.encoding(), tokens)
     }
 
@@ -298,18 +298,6 @@ impl Plan {
     }
 }
 
-/// How a summary is written where no model writes it.
-fn offline(summary: &Summary) -> Method {
-    let method = match summary.method {
-        Method::Llm => summary.offline,
-        method => method,
-    };
-    match method {
-        Method::Rule => Method::Rule,
-        _ => Method::Extractive,
-    }
-}
-
 /// The model as flags and policy name it.
 fn llm(args: &Args, policy: &Policy) -> LlmArgs {
     let mut llm = args.llm.clone();
@@ -319,11 +307,6 @@ fn llm(args: &Args, policy: &Policy) -> LlmArgs {
     llm.llm_backoff = llm.llm_backoff.or(Some(summary.backoff_seconds));
     llm.llm_model = llm.llm_model.or_else(|| summary.model.clone());
     llm.instructions = llm.instructions.or_else(|| summary.instructions.clone());
-    if llm.on_failure == Fallback::Extractive && offline(summary) == Method::Rule {
-        llm.on_failure = Fallback::Rule;
-    }
-    if summary.fallback.contains(&Fallback::Fail) {
-        llm.on_failure = Fallback::Fail;
-    }
+    llm.on_failure = llm.on_failure.or(Some(summary.on_failure()));
     llm
 }

@@ -75,7 +75,8 @@ impl<'a> Stores<'a> {
             Self::Of(store, session, _)
                 if offload.restore_before_summary && offload.min_tokens.is_some() =>
             {
-                let restorer = Restorer::new(store, session, plan.reference()?);
+                let unavailable = &offload.unavailable;
+                let restorer = Restorer::new(store, session, plan.reference()?, unavailable);
                 restorer.map(Some).map_err(failure)
             }
             _ => Ok(None),

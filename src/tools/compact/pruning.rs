@@ -91,7 +91,14 @@ impl Plan {
             last_call: self.last_call,
             path: path.to_owned(),
         });
-        prune::Plan::of_policy(policy, clears, dialect, &self.pins, self.counting, cache)
+        prune::Plan::of_policy(
+            &self.policy,
+            clears,
+            dialect,
+            &self.pins,
+            self.counting,
+            cache,
+        )
     }
 
     /// Whether a context is above its target, or above a limit of tokens.

@@ -10,8 +10,12 @@ use ctx_select::duration::{CalendarSpan, calendar};
 use ctx_store::retention::{Period, Policy, Span};
 use ctx_store::{CollectPlan, Collector, SessionId, Store};
 
+use crate::policy::PolicyArgs;
 use crate::store::{StoreArgs, failure, session_id};
 use report::Report;
+
+/// How many days snapshots are kept where nobody says.
+const DEFAULT_DAYS: u32 = 7;
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -29,7 +33,15 @@ pub const TOOL: Tool = Tool {
                 "removed, but the audit log could not be written: the disk is full",
             ),
         ],
-        environment: &[("CTX_HOME", "where the store lies; --store goes before it")],
+        environment: &[
+            ("CTX_PRESET", "as --preset"),
+            ("CTX_CONFIG", "as --config"),
+            (
+                "CTX_RETENTION_KEEP_DAYS",
+                "goes before what the policy says",
+            ),
+            ("CTX_HOME", "where the store lies; --store goes before it"),
+        ],
         files: &[
             ("STORE/trash/", "what was removed, until its grace is over"),
             (
@@ -50,6 +62,7 @@ pub const TOOL: Tool = Tool {
                 "ctx-gc --keep-last 5 --keep-daily 14",
                 "Keep the last 5, and the newest of each of 14 days",
             ),
+            ("ctx-gc --preset sanbot", "Keep as long as a policy says"),
             (
                 "ctx-gc --undelete 7",
                 "Bring snapshot 7 back from the trash",
@@ -64,8 +77,8 @@ pub const TOOL: Tool = Tool {
 
 /// Remove old snapshots, with reasons, into a trash with a grace period
 ///
-/// A snapshot stays when any rule keeps it. Without a rule, those of the last 7
-/// days stay. The newest of each session, held ones, ones dated in the future
+/// A snapshot stays when any rule keeps it. Without a rule, those of the days that the
+/// policy says (`retention.keep_days`) stay, and where it says none, of the last 7. The newest of each session, held ones, ones dated in the future
 /// and unreadable ones always stay. Memory and summaries are never touched.
 /// Offloaded files go when no snapshot and no live file of their session names
 /// them, and they were not used for as long as the grace is.
@@ -91,7 +104,8 @@ pub(super) struct GcArgs {
     /// done. New keys may come, none goes.
     #[arg(long, conflicts_with = "undelete")]
     json: bool,
-    /// Keep those of the last N days, from now [default: 7 when there is no other rule]
+    /// Keep those of the last N days, from now [default: the policy's, else 7, when there
+    /// is no other rule]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rules")]
     keep_days: Option<u32>,
     /// Keep the newest N
@@ -134,6 +148,8 @@ pub(super) struct GcArgs {
     #[arg(long, requires = "session", help_heading = "Trash")]
     forget: bool,
     #[command(flatten)]
+    policy: PolicyArgs,
+    #[command(flatten)]
     store: StoreArgs,
 }
 
@@ -150,7 +166,7 @@ fn main(matches: &ArgMatches, io: &mut Io) -> Outcome {
         _ if args.purge => collector.purge(None),
         _ => collector.collect(&CollectPlan {
             session,
-            policy: &args.policy(),
+            policy: &args.rules(io)?,
             deadline: store.now() - TimeDelta::days(i64::from(args.grace_days)),
         }),
     };
@@ -191,7 +207,7 @@ fn span(text: &str) -> Result<Span, String> {
 impl GcArgs {
     /// The default stands only where nothing else is said: who asks for the last
     /// 3 does not ask for a week.
-    fn policy(&self) -> Policy {
+    fn rules(&self, io: &mut Io) -> Result<Policy, Failure> {
         let counts = [
             (Period::Hour, self.keep_hourly),
             (Period::Day, self.keep_daily),
@@ -210,8 +226,10 @@ impl GcArgs {
             no_floor: self.no_floor,
         };
         if policy.check().is_err() {
-            policy.days = Some(7);
+            let days = self.policy.policy(io)?.retention.keep_days;
+            let days = days.map(|days| u32::try_from(days).unwrap_or(u32::MAX));
+            policy.days = Some(days.unwrap_or(DEFAULT_DAYS));
         }
-        policy
+        Ok(policy)
     }
 }

@@ -251,7 +251,9 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &Store, io: &mut Io) -> Outcome 
 }
 
 fn restore(args: &Args, plan: &Plan<'_>, store: &Store, io: &mut Io) -> Outcome {
-    let restorer = Restorer::new(store, &plan.session, args.template.clone()).map_err(failure)?;
+    let unavailable = ctx_policy::Policy::default().offload.unavailable;
+    let template = args.template.clone();
+    let restorer = Restorer::new(store, &plan.session, template, &unavailable).map_err(failure)?;
     let mut session = open(args, plan, io)?;
     let output = output(args, io)?;
     let (restorer, new) = pass(args, &mut session, restorer)?;

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use ctx_cli::Failure;
-use ctx_policy::Prune;
-use ctx_select::prune::{MAX_NOTE, Policy, ToolFilter, Trim};
+use ctx_policy::Offload;
+use ctx_select::prune::{MAX_NOTE, Policy, ReferencePattern, ToolFilter, Trim};
 use ctx_transcript::{Dialect, Zone};
 
 use super::Args;
@@ -30,6 +30,7 @@ impl Args {
             trim: self.trimming()?,
             clear: self.clear.then(|| self.placeholder.clone()),
             drop: self.drop.clone(),
+            references: references(&ctx_policy::Policy::default().offload),
             argument_chars: self.max_argument_chars.map(size),
             window_messages: self.window_messages,
             protect_last: size(self.protect_last),
@@ -76,6 +77,7 @@ impl Args {
             head_share: self.head_share.unwrap_or(default.head_share),
             tail_share: self.tail_share.unwrap_or(default.tail_share),
             rescue_lines: self.rescue_lines.map_or(default.rescue_lines, size),
+            cut: default.cut,
         };
         if trim.head_share.of(WHOLE) + trim.tail_share.of(WHOLE) > WHOLE {
             return Err(
@@ -91,24 +93,26 @@ impl Plan {
     /// What a compaction's policy says of pruning; `None` when it says nothing.
     /// Whether old results are cleared, its caller decides.
     pub(crate) fn of_policy(
-        prune: &Prune,
+        whole: &ctx_policy::Policy,
         clears: bool,
         dialect: &dyn Dialect,
         pins: &[Pin],
         counting: Counting,
         cache: Option<Cache>,
     ) -> Option<Self> {
-        let default = Trim::default();
+        let prune = &whole.prune;
         let trim = prune.max_chars.map(|chars| Trim {
             max_chars: size(chars),
             head_share: prune.head_share,
             tail_share: prune.tail_share,
-            ..default
+            cut: prune.cut.clone().into(),
+            ..Trim::default()
         });
         let policy = Policy {
             trim,
             clear: clears.then(|| prune.placeholder.clone()),
             drop: prune.drop.clone(),
+            references: references(&whole.offload),
             argument_chars: None,
             window_messages: prune.window_messages,
             protect_last: size(prune.protect_last),
@@ -128,6 +132,17 @@ impl Plan {
             cache,
         })
     }
+}
+
+/// What the session may hold in the place of results: as this policy writes it, or as
+/// `ctx-offload` does by itself.
+fn references(offload: &Offload) -> Vec<ReferencePattern> {
+    let built_in = ctx_policy::Policy::default().offload;
+    let templates = [offload, &built_in].map(|offload| [&offload.reference, &offload.unavailable]);
+    let templates = templates.iter().flatten();
+    templates
+        .filter_map(|template| ReferencePattern::of(template))
+        .collect()
 }
 
 /// Shares have six decimals.

@@ -73,9 +73,9 @@ pub(crate) struct LlmArgs {
     /// must be those of the recording
     #[arg(long, value_name = "DIR")]
     replay: Option<PathBuf>,
-    /// What to do when no model answers
-    #[arg(long, value_enum, value_name = "HOW", default_value_t = Fallback::Extractive)]
-    pub(crate) on_failure: Fallback,
+    /// What to do when no model answers [default: extractive, or the policy's]
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) on_failure: Option<Fallback>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -128,15 +128,16 @@ impl LlmArgs {
     ) -> Result<Writer, Failure> {
         // A slip in the template is told even when it would not be used.
         let template = self.template()?;
+        let must_answer = self.on_failure == Some(Fallback::Fail);
         let offline = match self.on_failure {
-            Fallback::Rule => Method::Rule,
+            Some(Fallback::Rule) => Method::Rule,
             _ => Method::Extractive,
         };
         let writer = Writer::offline(offline, encoding, target);
         let Some(source) = self.source()? else {
             let failure =
                 Failure::new("no LLM server is named").hint("set --llm-url or CTX_LLM_URL");
-            if self.on_failure == Fallback::Fail {
+            if must_answer {
                 return Err(failure);
             }
             io.warn(format_args!("{failure}; the {offline} summary is taken"));
@@ -159,7 +160,7 @@ impl LlmArgs {
                 .or(known.map(|model| model.window))
                 .unwrap_or(DEFAULT_WINDOW),
             headings: None,
-            must_answer: self.on_failure == Fallback::Fail,
+            must_answer,
             source,
             now: chrono::Utc::now,
         };

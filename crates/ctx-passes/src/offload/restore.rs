@@ -13,6 +13,8 @@ pub struct Restorer<'a> {
     /// Where the files lie.
     pub folder: OffloadFolder,
     template: Template,
+    /// What stands in the place of a result that cannot be read; `{path}` is its file.
+    unavailable: String,
     /// What was put back.
     pub restored: Vec<Reference>,
     /// What could not be, and why not.
@@ -31,16 +33,19 @@ pub struct Reference {
 }
 
 impl<'a> Restorer<'a> {
-    /// `template` is what the references were made with.
+    /// `template` is what the references were made with, `unavailable` what stands in the
+    /// place of a result whose file cannot be read.
     pub fn new(
         store: &'a Store,
         session: &SessionId,
         template: Template,
+        unavailable: &str,
     ) -> Result<Self, StoreError> {
         Ok(Self {
             store,
             folder: store.offload_folder(session)?,
             template,
+            unavailable: unavailable.to_owned(),
             restored: Vec::new(),
             missing: Vec::new(),
             elsewhere: Vec::new(),
@@ -71,7 +76,7 @@ impl Change for Restorer<'_> {
                 Substitute::Json(content.into_json())
             }
             Err(error) => {
-                let text = format!("[Content unavailable: {path}]");
+                let text = self.unavailable.replace("{path}", &path);
                 self.missing.push((Reference { line, path }, error));
                 Substitute::Text(text)
             }

@@ -44,7 +44,7 @@ fn offloader(store: &Store, plan: Plan) -> Offloader<'_> {
 }
 
 fn restorer(store: &Store) -> Restorer<'_> {
-    Restorer::new(store, &session(), template()).expect("a path")
+    Restorer::new(store, &session(), template(), "[gone: {path}]").expect("a path")
 }
 
 fn reading(name: &str, batch: bool) -> Reading {
@@ -350,7 +350,7 @@ fn a_file_that_is_gone_is_told_and_another_folder_is_left_alone() {
     let mut restorer = restorer(&store);
     let session = [out, elsewhere.clone().into_bytes()].concat();
     let back = pass("chat", false, &session, &mut restorer);
-    let told = result("a", &format!("[Content unavailable: {path}]"));
+    let told = result("a", &format!("[gone: {path}]"));
     assert_eq!(String::from_utf8_lossy(&back), told + &elsewhere);
     let (missing, error) = &restorer.missing[0];
     assert_eq!((missing.line, &missing.path), (1, path));

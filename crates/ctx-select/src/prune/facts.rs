@@ -224,7 +224,7 @@ impl CallFacts {
 impl ResultFacts {
     fn of(result: &ToolResult<'_>, stays: bool, questions: &Questions<'_>) -> Self {
         let text = result.text().filter(|_| result.slot.is_some());
-        let text = text.filter(|text| !is_taken_out(text));
+        let text = text.filter(|text| !is_taken_out(text, &questions.policy.references));
         let text = text.map(|text| TextFacts::of(&text, result.is_error, stays, questions));
         let tokens = match (&text, result.parts.as_slice()) {
             _ if !questions.size => 0,
@@ -302,6 +302,7 @@ impl TextFacts {
 fn longest_error(policy: &Policy) -> u64 {
     policy
         .trim
+        .as_ref()
         .map_or(1_000, |trim| trim.max_chars.min(1_000) as u64)
 }
 

@@ -34,7 +34,7 @@ use ctx_transcript::Outline;
 
 pub use facts::{MessageFacts, Questions};
 pub use files::{Access, FileUse};
-pub use policy::{Policy, Trim};
+pub use policy::{Policy, ReferencePattern, Trim};
 pub use replace::{MAX_NOTE, Replacement};
 pub use sums::{Sum, Sums};
 pub use tools::{Glob, ToolFilter};

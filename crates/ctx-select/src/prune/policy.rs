@@ -1,5 +1,7 @@
 //! What is to be pruned: every rule is off unless asked for.
 
+use std::borrow::Cow;
+
 use super::tools::ToolFilter;
 use super::verdict::Rule;
 use crate::share::Share;
@@ -19,6 +21,8 @@ pub struct Policy {
     pub window_messages: Option<u64>,
     /// The last assistant messages, and all behind the first of them, stay as they are.
     pub protect_last: usize,
+    /// What stands in the place of results that lie elsewhere: they stay as they are.
+    pub references: Vec<ReferencePattern>,
     /// The tools whose results may be changed.
     pub tools: ToolFilter,
     /// Whether the API wants the user's message first.
@@ -51,7 +55,7 @@ impl Policy {
 }
 
 /// How a long text is shortened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trim {
     /// Texts with more characters are shortened.
     pub max_chars: usize,
@@ -61,6 +65,8 @@ pub struct Trim {
     pub tail_share: Share,
     /// How many lines that look like errors are kept of what is between.
     pub rescue_lines: usize,
+    /// What stands between the two; `{chars}` in it is how many are left out.
+    pub cut: Cow<'static, str>,
 }
 
 impl Default for Trim {
@@ -70,6 +76,32 @@ impl Default for Trim {
             head_share: Share::of_percent(30),
             tail_share: Share::of_percent(30),
             rescue_lines: 10,
+            cut: Cow::Borrowed("... ({chars} chars truncated) ..."),
         }
+    }
+}
+
+/// A text of one line that only says where a result lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReferencePattern {
+    before: String,
+    after: String,
+}
+
+impl ReferencePattern {
+    /// Of a template such as `Tool result is at: {path}`: known by what stands before
+    /// its first and behind its last slot. `None` where nothing does.
+    pub fn of(template: &str) -> Option<Self> {
+        let (before, rest) = template.split_once('{').unwrap_or((template, ""));
+        let after = rest.rsplit_once('}').map_or("", |(_, after)| after);
+        let is_known = !before.is_empty() || !after.is_empty();
+        is_known.then(|| Self {
+            before: before.to_owned(),
+            after: after.to_owned(),
+        })
+    }
+
+    pub(super) fn is(&self, text: &str) -> bool {
+        text.starts_with(&self.before) && text.ends_with(&self.after)
     }
 }

@@ -140,6 +140,7 @@ fn policy() -> impl Strategy<Value = Policy> {
             drop,
             argument_chars,
             window_messages: None,
+            references: Vec::new(),
             protect_last,
             tools: ToolFilter::default(),
             user_first: false,

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use ctx_transcript::{Handle, map_strings};
 
 use super::noise::without_noise;
-use super::policy::{Policy, Trim};
+use super::policy::{Policy, ReferencePattern, Trim};
 use super::sparse::compact;
 use super::verdict::Rule;
 use crate::count::MessageCounter;
@@ -182,7 +182,10 @@ impl Policy {
         } else {
             Cow::Borrowed(body)
         };
-        let trimmed = self.trim.and_then(|trim| trim.apply(&quiet, again));
+        let trimmed = self
+            .trim
+            .as_ref()
+            .and_then(|trim| trim.apply(&quiet, again));
         match (trimmed, quiet) {
             (Some(trimmed), _) => Some((Rule::Trim, trimmed)),
             (None, Cow::Owned(quiet)) if quiet != body => Some((Rule::Noise, quiet)),
@@ -193,14 +196,10 @@ impl Policy {
 
 /// Whether only a note with a handle is left of a result, or a reference to the
 /// file that it was written to.
-pub(super) fn is_taken_out(text: &str) -> bool {
-    const ELSEWHERE: [&str; 2] = ["Tool result is at: ", "[Content unavailable: "];
-    let is_note = |text: &str| !text.contains('\n') && text.len() <= MAX_NOTE;
-    let is_reference = |text: &str| is_note(text) && ELSEWHERE.iter().any(|r| text.starts_with(r));
-    match parted(text) {
-        (body, Some(_)) => is_note(body),
-        (body, None) => is_reference(body),
-    }
+pub(super) fn is_taken_out(text: &str, references: &[ReferencePattern]) -> bool {
+    let (body, handle) = parted(text);
+    let is_note = !body.contains('\n') && body.len() <= MAX_NOTE;
+    is_note && (handle.is_some() || references.iter().any(|reference| reference.is(body)))
 }
 
 /// A text, and the handle it got when it was shortened before: one that names

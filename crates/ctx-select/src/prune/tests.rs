@@ -4,8 +4,8 @@ use ctx_transcript::{
 };
 
 use super::{
-    Changes, Freed, MessageFacts, Policy, Pruner, Questions, Rule, ToolFilter, Trim, Verdict,
-    Verdicts,
+    Changes, Freed, MessageFacts, Policy, Pruner, Questions, ReferencePattern, Rule, ToolFilter,
+    Trim, Verdict, Verdicts,
 };
 use crate::count::MessageCounter;
 use crate::trigger::Size;
@@ -366,9 +366,29 @@ fn the_latest_of_identical_results_stays() {
 
 #[test]
 fn a_reference_to_a_file_is_never_cleared() {
-    let text = format!("Tool result is at: /{}", "long/".repeat(40));
-    let session = Session::default().tool("ls", "{}", &text);
-    assert_eq!(prune(&clear(), &session)[1], text);
+    let path = "long/".repeat(40);
+    for (template, text, stays) in [
+        (
+            "Tool result is at: {path}",
+            format!("Tool result is at: /{path}"),
+            true,
+        ),
+        ("<{tokens} in {path}>", format!("<9 in /{path}>"), true),
+        ("<{path}>", format!("</{path}> and more of it"), false),
+        ("{path}", format!("/{path}"), false),
+        (
+            "see {path}",
+            format!("see /{path}\nand what it says"),
+            false,
+        ),
+    ] {
+        let policy = Policy {
+            references: ReferencePattern::of(template).into_iter().collect(),
+            ..clear()
+        };
+        let session = Session::default().tool("ls", "{}", &text);
+        assert_eq!(prune(&policy, &session)[1] == text, stays, "{template}");
+    }
 }
 
 #[test]

@@ -5,9 +5,9 @@ use super::errors::{errors_in, first_chars};
 use super::policy::Trim;
 use crate::share::Share;
 
-/// What a trimmed text may have beside head, tail and rescued lines: the lines
-/// that tell of the cut, with numbers of any length.
-const NOTES: usize = 160;
+/// What a trimmed text may have beside head, tail, the cut and rescued lines: the line
+/// that tells of these, and numbers of any length.
+const NOTES: usize = 127;
 
 impl Trim {
     /// Trims a text of more characters than the limit. `again` when it was trimmed
@@ -32,7 +32,8 @@ impl Trim {
         let start = first_chars(text, head).len();
         let end = start + first_chars(&text[start..], middle).len();
         let errors = errors_in(&text[start..end], self.rescue_lines, self.rescue_chars());
-        let mut trimmed = format!("{}\n... ({middle} chars truncated) ...\n", &text[..start]);
+        let cut = self.cut.replace("{chars}", &middle.to_string());
+        let mut trimmed = format!("{}\n{cut}\n", &text[..start]);
         if !errors.is_empty() {
             let lines = match errors.len() {
                 1 => "a line of them looks like an error".to_owned(),
@@ -60,7 +61,7 @@ impl Trim {
     }
 
     fn longest(&self) -> usize {
-        self.head() + self.tail() + self.rescue_chars() + NOTES
+        self.head() + self.tail() + self.rescue_chars() + self.cut.len() + NOTES
     }
 }
 
@@ -71,6 +72,8 @@ fn share(limit: usize, share: Share) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use super::{Share, Trim};
 
     const TEN: Trim = Trim {
@@ -78,6 +81,7 @@ mod tests {
         head_share: Share::of_percent(30),
         tail_share: Share::of_percent(30),
         rescue_lines: 10,
+        cut: Cow::Borrowed("... ({chars} chars truncated) ..."),
     };
 
     #[test]
@@ -97,6 +101,19 @@ mod tests {
         assert_eq!(
             TEN.apply("日本語日本語日本語日本", false).as_deref(),
             Some("日本語\n... (5 chars truncated) ...\n語日本")
+        );
+    }
+
+    #[test]
+    fn the_cut_is_told_as_wanted() {
+        let told = |cut: &'static str| {
+            let cut = Cow::Borrowed(cut);
+            Trim { cut, ..TEN }.apply("0123456789a", false)
+        };
+        assert_eq!(told("[…]").as_deref(), Some("012\n[…]\n89a"));
+        assert_eq!(
+            told("<{chars}/{chars}>").as_deref(),
+            Some("012\n<5/5>\n89a")
         );
     }
 
@@ -131,7 +148,7 @@ mod tests {
         assert_eq!(trim.apply(&text, false).as_deref(), Some(expected));
         let none = Trim {
             rescue_lines: 0,
-            ..trim
+            ..trim.clone()
         };
         assert!(!none.apply(&text, false).expect("too long").contains("two"));
     }

@@ -1,0 +1,73 @@
+//! The policy that applies: what is built in, a preset, a configuration file, the
+//! environment; the later one wins. Flags come last, and each tool has its own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use ctx_cli::{Failure, Io};
+use ctx_policy::{Config, Policy, names, preset};
+
+const DEFAULT: &str = "default";
+
+/// Flags of every tool that goes by a policy.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "The policy")]
+pub struct PolicyArgs {
+    /// Go by this policy; ctx-compact --show-preset NAME prints it
+    #[arg(long, value_name = "NAME", env = "CTX_PRESET", hide_env_values = true)]
+    preset: Option<String>,
+    /// Read a policy from FILE: TOML, or the JSON of a system it comes from
+    #[arg(long, value_name = "FILE", env = "CTX_CONFIG", hide_env_values = true)]
+    config: Option<PathBuf>,
+}
+
+impl PolicyArgs {
+    /// The policy, before flags override it; the preset `default` where none is named.
+    pub fn policy(&self, io: &mut Io) -> Result<Policy, Failure> {
+        let config = self.config().map(|path| read(path, io)).transpose()?;
+        let said = config.as_ref().and_then(|config| config.preset.as_deref());
+        let name = self.preset().or(said).unwrap_or(DEFAULT);
+        let mut policy = preset(name).ok_or_else(|| unknown(name))?;
+        if let Some(config) = &config {
+            policy = policy.layer(&config.layer);
+        }
+        let variable = |name: &str| std::env::var(name).ok();
+        let environment = ctx_policy::environment(&policy, variable).map_err(Failure::new)?;
+        Ok(policy.layer(&environment))
+    }
+
+    /// Whether one is named, by a flag or a variable.
+    pub fn is_named(&self) -> bool {
+        self.preset().is_some() || self.config().is_some()
+    }
+
+    // An empty variable is none.
+    fn preset(&self) -> Option<&str> {
+        self.preset.as_deref().filter(|name| !name.is_empty())
+    }
+
+    fn config(&self) -> Option<&Path> {
+        let path = self.config.as_deref();
+        path.filter(|path| !path.as_os_str().is_empty())
+    }
+}
+
+fn read(path: &Path, io: &mut Io) -> Result<Config, Failure> {
+    let name = path.display().to_string();
+    let text = fs::read_to_string(path)
+        .map_err(|error| Failure::new(format_args!("cannot read: {error}")).at(&name, None))?;
+    let config = ctx_policy::read_config(&text, Some(&name))
+        .map_err(|error| Failure::new(error).at(&name, None))?;
+    for warning in &config.warnings {
+        io.warn(format_args!("{name}: {warning}"));
+    }
+    Ok(config)
+}
+
+/// There is no such preset.
+pub fn unknown(name: &str) -> Failure {
+    let known: Vec<&str> = names().collect();
+    Failure::new(format_args!("unknown preset {name:?}"))
+        .hint(format!("one of {}", known.join(", ")))
+}
