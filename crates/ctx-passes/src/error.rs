@@ -36,6 +36,21 @@ pub enum ErrorKind {
     /// Nobody knows which records are messages.
     #[error("the format is not known, so nothing can be {0}")]
     UnknownFormat(&'static str),
+    /// A record is no message, or in a batch no conversation, of a known format.
+    #[error("no message of a known format")]
+    NoMessage {
+        /// Whether it may be one of a batch.
+        batch: bool,
+    },
+    /// The records have tags, and those would become wrong.
+    #[error("the records are tagged")]
+    Tagged,
+    /// Nobody but the agents that write sessions of this dialect mends them.
+    #[error("sessions of {0} cannot be mended")]
+    NoMend(&'static str),
+    /// A session cannot be mended: this would still be wrong with it.
+    #[error("cannot be mended: in the copy, line {}, {}", .0.line, .0.why())]
+    Unmendable(Offence),
     /// The output would be less legal than the input.
     #[error("the output would break a rule that the input keeps: {}", .0.why())]
     NewOffence(Offence),

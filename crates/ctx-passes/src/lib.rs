@@ -7,6 +7,7 @@
 //! a list of them.
 
 mod bad;
+pub mod check;
 mod checks;
 pub mod count;
 mod error;

@@ -18,7 +18,7 @@ pub const DEFAULT_WINDOW: u64 = 128_000;
 pub const DEFAULT_SHARE: Share = Share::of_percent(80);
 
 /// How large a session is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Size {
     /// Messages, system ones left out.
     pub messages: u64,
@@ -29,8 +29,10 @@ pub struct Size {
     /// Bytes of the text of all tool results.
     pub tool_bytes: u64,
     /// Tokens of the context as the provider reported them, where the records say.
+    #[serde(skip)]
     pub reported_tokens: Option<u64>,
     /// Whether the model refused the session because its window was full.
+    #[serde(skip)]
     pub overflow: bool,
 }
 

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::finding::Finding;
-use super::report::Report;
+use ctx_passes::check::Report;
+
 use super::{Args, Results, text};
 
 /// One `::error` command for each finding, as GitHub's documentation describes
@@ -82,7 +82,7 @@ pub(super) fn junit(args: &Args, results: &Results) -> String {
 
 /// The first finding as the message, all that are shown as the text.
 fn failure(name: &str, report: &Report, all: bool) -> Option<String> {
-    let first: &Finding = report.findings.first()?;
+    let first = report.findings.first()?;
     let lines: Vec<String> = report
         .shown(all)
         .map(|finding| xml(&format!("{name}{}", text::line(finding))))

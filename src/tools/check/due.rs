@@ -5,10 +5,10 @@ use std::fmt::Write;
 use ctx_cli::printable;
 use ctx_select::trigger::{Due, Reading, Step, Trigger, Triggers};
 
-use super::{Format, Plan, Results, json};
+use super::{Format, Results, json};
 
 /// What is printed, and whether a compaction is due for any of the files.
-pub(super) fn shown(triggers: &Triggers, plan: &Plan, results: &Results) -> (String, bool) {
+pub(super) fn shown(triggers: &Triggers, format: Format, results: &Results) -> (String, bool) {
     let (mut out, mut any) = (String::new(), false);
     for (name, result) in results {
         match result {
@@ -16,13 +16,13 @@ pub(super) fn shown(triggers: &Triggers, plan: &Plan, results: &Results) -> (Str
                 let due = triggers.check(&report.size);
                 let yes = due.step == Step::Compact;
                 any |= yes;
-                if plan.format == Format::Json {
+                if format == Format::Json {
                     out.push_str(&json::due(name, &report.size, &due, yes));
                 } else {
                     text(&mut out, &printable(name), &due);
                 }
             }
-            Err(failure) if plan.format == Format::Json => {
+            Err(failure) if format == Format::Json => {
                 out.push_str(&json::failed(name, failure));
             }
             Err(_) => {}

@@ -1,12 +1,12 @@
 //! What programs read. The keys are a contract: new ones may come, none goes.
 
 use ctx_cli::Failure;
+use ctx_passes::check::{Finding, Report};
 use ctx_select::trigger::{Due, Size};
 use serde::Serialize;
 
-use super::finding::Kind;
-use super::report::Report;
 use super::{Args, Results};
+use crate::output::json_line;
 
 /// A file that was checked.
 #[derive(Serialize)]
@@ -16,29 +16,13 @@ struct Checked<'a> {
     legal: bool,
     within_limits: bool,
     #[serde(flatten)]
-    sizes: Sizes,
+    size: &'a Size,
     records: u64,
     bad: u64,
     tail: Option<u64>,
     offences: usize,
     open: usize,
-    findings: Vec<Found<'a>>,
-}
-
-#[derive(Serialize)]
-struct Found<'a> {
-    line: Option<u64>,
-    rule: &'static str,
-    id: Option<&'a str>,
-    message: &'a str,
-}
-
-#[derive(Serialize)]
-struct Sizes {
-    messages: u64,
-    turns: u64,
-    tokens: u64,
-    tool_bytes: u64,
+    findings: Vec<&'a Finding>,
 }
 
 /// The answer to `--due`.
@@ -50,12 +34,12 @@ struct Answer<'a> {
     /// The `--min-messages` that are not reached.
     held_back: Option<u64>,
     #[serde(flatten)]
-    sizes: Sizes,
-    triggers: Vec<Read>,
+    size: &'a Size,
+    triggers: Vec<Reading>,
 }
 
 #[derive(Serialize)]
-struct Read {
+struct Reading {
     trigger: &'static str,
     value: u64,
     limit: u64,
@@ -72,66 +56,42 @@ struct Failed<'a> {
     error: String,
 }
 
-impl From<&Size> for Sizes {
-    fn from(size: &Size) -> Self {
-        Self {
-            messages: size.messages,
-            turns: size.turns,
-            tokens: size.tokens,
-            tool_bytes: size.tool_bytes,
-        }
-    }
-}
-
 /// An object for each file.
 pub(super) fn of(args: &Args, results: &Results) -> String {
-    let mut out = String::new();
-    for (name, result) in results {
-        out.push_str(&match result {
-            Ok(report) => checked(name, report, args.all),
-            Err(failure) => failed(name, failure),
-        });
-    }
-    out
+    let line = |(name, result): &(String, Result<Report, Failure>)| match result {
+        Ok(report) => checked(name, report, args.all),
+        Err(failure) => failed(name, failure),
+    };
+    results.iter().map(line).collect()
 }
 
 fn checked(name: &str, report: &Report, all: bool) -> String {
-    let limits = |kind| kind == Kind::Limit;
-    line(&Checked {
+    json_line(&Checked {
         name: named(name),
         dialect: report.dialect,
-        legal: report.is_legal(),
-        within_limits: !report.findings.iter().any(|finding| limits(finding.kind)),
-        sizes: Sizes::from(&report.size),
+        legal: report.offences() == 0,
+        within_limits: report.exceeded() == 0,
+        size: &report.size,
         records: report.records,
         bad: report.bad.count(),
         tail: report.tail,
         offences: report.offences(),
         open: report.open,
-        findings: report
-            .shown(all)
-            .map(|finding| Found {
-                line: finding.line,
-                rule: finding.rule,
-                id: finding.id.as_deref(),
-                message: &finding.message,
-            })
-            .collect(),
+        findings: report.shown(all).collect(),
     })
 }
 
 /// The answer to `--due` of one file.
 pub(super) fn due(name: &str, size: &Size, due: &Due, yes: bool) -> String {
-    line(&Answer {
+    let readings = due.readings.iter();
+    json_line(&Answer {
         name: named(name),
         due: yes,
         step: due.step.as_str(),
         held_back: due.held_back,
-        sizes: Sizes::from(size),
-        triggers: due
-            .readings
-            .iter()
-            .map(|reading| Read {
+        size,
+        triggers: readings
+            .map(|reading| Reading {
                 trigger: reading.trigger.as_str(),
                 value: reading.value,
                 limit: reading.limit,
@@ -145,18 +105,13 @@ pub(super) fn due(name: &str, size: &Size, due: &Due, yes: bool) -> String {
 
 /// A file that could not be read.
 pub(super) fn failed(name: &str, failure: &Failure) -> String {
-    line(&Failed {
+    json_line(&Failed {
         name: named(name),
         error: failure.to_string(),
     })
 }
 
-fn named(name: &str) -> Option<&str> {
+/// The name for programs, which for stdin is none.
+pub(super) fn named(name: &str) -> Option<&str> {
     Some(name).filter(|name| *name != ctx_cli::STDIN_NAME)
-}
-
-fn line(value: &impl Serialize) -> String {
-    let mut text = serde_json::to_string(value).expect("keys are strings, numbers are finite");
-    text.push('\n');
-    text
 }

@@ -2,29 +2,27 @@
 
 mod ci;
 mod due;
-mod finding;
 mod json;
-mod limits;
 mod repair;
-mod report;
 mod text;
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool, Verbosity};
-use ctx_select::trigger::Triggers;
+use ctx_passes::check::{CheckPass, Limits, Plan, Report};
+use ctx_passes::{Invalid, Notes};
+use ctx_policy::Policy;
 
-use crate::counting::{Counting, CountingArgs};
+use crate::counting::CountingArgs;
 use crate::output::OutputArgs;
-use crate::parallel::{in_parallel, jobs_of};
+use crate::parallel::{in_parallel, jobs_of, report_failures};
+use crate::passes;
 use crate::policy::PolicyArgs;
 use crate::session::ReadArgs;
 use crate::triggers::TriggerArgs;
-use limits::LimitArgs;
-use report::Report;
 
 /// Check that sessions are legal and within limits, or whether a compaction is due
 ///
@@ -88,7 +86,7 @@ struct Args {
     #[arg(short, long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
     #[command(flatten)]
-    limits: LimitArgs,
+    limits: Limits,
     #[command(flatten)]
     triggers: TriggerArgs,
     #[command(flatten)]
@@ -167,95 +165,120 @@ pub const TOOL: Tool = Tool {
     },
 };
 
-/// What will be done.
-struct Plan {
-    inputs: Inputs,
-    counting: Counting,
-    jobs: NonZeroUsize,
-    format: Format,
-    /// With `--due`.
-    triggers: Option<Triggers>,
-    /// Whether tokens and bytes of results are asked for: the messages must be decoded.
-    measure: bool,
-}
-
-impl Plan {
-    fn of(args: &Args, named: bool, io: &mut Io) -> Result<Self, Failure> {
-        let policy = (args.due && args.policy.is_named()).then(|| args.policy.policy(io));
-        let policy = policy.transpose()?;
-        if let Some(policy) = &policy {
-            policy.check().map_err(Failure::new)?;
-        }
-        let mut counting = args.counting.clone();
-        let encoding = policy.as_ref().and_then(|policy| policy.encoding);
-        counting.encoding = counting.encoding.or(encoding);
-        let counting = counting.resolve()?;
-        let format = if args.json { Format::Json } else { args.format };
-        if args.due && matches!(format, Format::Github | Format::Junit) {
-            return Err(Failure::new("--due is printed as text or JSON only")
-                .hint("--max-tokens and the other limits are for CI"));
-        }
-        if named && !args.due {
-            return Err(Failure::new("a policy without --due").hint("add --due"));
-        }
-        if args.triggers.any() && !args.due {
-            return Err(Failure::new("triggers without --due").hint("add --due"));
-        }
-        Ok(Self {
-            inputs: Inputs::new(&args.files)?,
-            triggers: args
-                .due
-                .then(|| args.triggers.resolve(policy.as_ref(), &counting)),
-            measure: args.due || format == Format::Json || args.limits.need_content(),
-            counting,
-            jobs: jobs_of(args.jobs),
-            format,
-        })
-    }
-}
+/// What came of each operand, with its name.
+type Results = [(String, Result<Report, Failure>)];
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches).map_err(Failure::new)?;
-    let by_flag = |name| matches.value_source(name) == Some(ValueSource::CommandLine);
-    let names_a_policy = by_flag("preset") || by_flag("config");
-    let plan = Plan::of(&args, names_a_policy, io)?;
+    let policy = args.asked_policy(io)?;
+    let counting = CountingArgs {
+        encoding: args
+            .counting
+            .encoding
+            .or(policy.as_ref().and_then(|policy| policy.encoding)),
+        ..args.counting.clone()
+    };
+    let counting = counting.resolve()?;
+    let format = if args.json { Format::Json } else { args.format };
+    args.refuse_without_due(matches, format)?;
+    let inputs = Inputs::new(&args.files)?;
     if args.repair {
-        return repair::run(&args, &plan.inputs, io);
+        return repair::run(&args, &inputs, io);
     }
-    if plan.measure {
-        plan.counting.report(io);
+    // Only for these the messages must be decoded.
+    let measure = args.due || format == Format::Json || args.limits.need_content();
+    if measure {
+        counting.report(io);
     }
-    let results = in_parallel(plan.inputs.paths(), plan.jobs, |path| {
-        Report::of(path, &args, &plan)
+    let plan = Plan {
+        limits: args.limits,
+        strict: args.strict,
+        bad_lines: args.read.invalid == Invalid::Fail,
+        batch: args.read.batch,
+        counter: measure.then_some(counting.counter),
+    };
+    let results = in_parallel(inputs.paths(), jobs_of(args.jobs), |path| {
+        (name_of(path), check(path, &args, &plan))
     });
-    for report in results
-        .iter()
-        .filter_map(|(_, result)| result.as_ref().ok())
-    {
-        report.warn(args.read.invalid, io);
+    for (name, result) in &results {
+        if let Ok(report) = result {
+            let mut notes = Notes::new();
+            report.warn(plan.bad_lines, &mut notes);
+            passes::tell(notes, name, io);
+        }
     }
-    let (shown, yes) = match &plan.triggers {
-        Some(triggers) => due::shown(triggers, &plan, &results),
-        None => (shown(&args, &plan, &results), all_good(&results)),
+    let (shown, yes) = if args.due {
+        let triggers = args.triggers.resolve(policy.as_ref(), &counting);
+        due::shown(&triggers, format, &results)
+    } else {
+        (shown(&args, format, &results), all_good(&results))
     };
     if io.verbosity() > Verbosity::Quiet || args.output.output.is_some() {
         let mut output = args.output.open(io)?;
         output.write(shown.as_bytes())?;
         output.finish()?;
     }
-    let answer = if yes {
-        ExitStatus::Done
-    } else {
-        ExitStatus::No
-    };
-    status(results, answer, io)
+    let failures = results.into_iter().filter_map(|(_, result)| result.err());
+    match report_failures(failures.collect(), inputs.count(), io)? {
+        ExitStatus::Done if !yes => Ok(ExitStatus::No),
+        status => Ok(status),
+    }
 }
 
-/// What came of each operand, with its name.
-type Results = [(String, Result<Report, Failure>)];
+impl Args {
+    /// The policy whose triggers are asked about.
+    fn asked_policy(&self, io: &mut Io) -> Result<Option<Policy>, Failure> {
+        if !self.due || !self.policy.is_named() {
+            return Ok(None);
+        }
+        let policy = self.policy.policy(io)?;
+        policy.check().map_err(Failure::new)?;
+        Ok(Some(policy))
+    }
 
-fn shown(args: &Args, plan: &Plan, results: &Results) -> String {
-    match plan.format {
+    /// Flags that say nothing without the others.
+    fn refuse_without_due(&self, matches: &ArgMatches, format: Format) -> Result<(), Failure> {
+        let by_flag = |name| matches.value_source(name) == Some(ValueSource::CommandLine);
+        let what = if self.due {
+            if matches!(format, Format::Github | Format::Junit) {
+                return Err(Failure::new("--due is printed as text or JSON only")
+                    .hint("--max-tokens and the other limits are for CI"));
+            }
+            return Ok(());
+        } else if by_flag("preset") || by_flag("config") {
+            "a policy without --due"
+        } else if self.triggers.any() {
+            "triggers without --due"
+        } else {
+            return Ok(());
+        };
+        Err(Failure::new(what).hint("add --due"))
+    }
+}
+
+fn name_of(path: &Path) -> String {
+    match path.to_str() {
+        Some("-") => ctx_cli::STDIN_NAME.to_owned(),
+        _ => path.display().to_string(),
+    }
+}
+
+fn check(path: &Path, args: &Args, plan: &Plan) -> Result<Report, Failure> {
+    // Bad lines are findings here, not failures.
+    let lenient = ReadArgs {
+        invalid: Invalid::Keep,
+        ..args.read.clone()
+    };
+    let mut session = lenient.open(path)?;
+    let mut pass = CheckPass::new(plan, session.dialect());
+    session.pass(|record| pass.push(record))?;
+    let mut report = pass.finish(session.bad());
+    report.size.overflow = args.triggers.overflow;
+    Ok(report)
+}
+
+fn shown(args: &Args, format: Format, results: &Results) -> String {
+    match format {
         Format::Text => text::of(args, results),
         Format::Json => json::of(args, results),
         Format::Github => ci::github(args, results),
@@ -264,34 +287,6 @@ fn shown(args: &Args, plan: &Plan, results: &Results) -> String {
 }
 
 fn all_good(results: &Results) -> bool {
-    let mut reports = results
-        .iter()
-        .filter_map(|(_, result)| result.as_ref().ok());
+    let mut reports = results.iter().flat_map(|(_, result)| result);
     reports.all(|report| report.findings.is_empty())
-}
-
-/// Failures are told in their order. When nothing else came, the failure is the tool's.
-fn status(
-    results: Vec<(String, Result<Report, Failure>)>,
-    answer: ExitStatus,
-    io: &mut Io,
-) -> Outcome {
-    let count = results.len();
-    let mut failures: Vec<Failure> = results
-        .into_iter()
-        .filter_map(|(_, result)| result.err())
-        .collect();
-    let last = if failures.len() == count {
-        failures.pop()
-    } else {
-        None
-    };
-    for failure in &failures {
-        io.report(failure);
-    }
-    match last {
-        Some(failure) => Err(failure),
-        None if failures.is_empty() => Ok(answer),
-        None => Ok(ExitStatus::Partial),
-    }
 }

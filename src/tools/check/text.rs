@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use ctx_cli::printable;
 
-use super::finding::{Finding, Kind};
-use super::report::Report;
+use ctx_passes::check::{Fault, Finding, Report};
+
 use super::{Args, Results};
 
 pub(super) fn of(args: &Args, results: &Results) -> String {
@@ -25,7 +25,7 @@ fn file(out: &mut String, name: &str, report: &Report, all: bool) {
     }
     let offences = report.offences();
     for finding in report.shown(all) {
-        let first = !all && offences > 1 && finding.kind == Kind::Offence;
+        let first = !all && offences > 1 && finding.fault == Fault::Offence;
         let of = if first {
             format!(" (the first of {offences} offences; --all shows each)")
         } else {

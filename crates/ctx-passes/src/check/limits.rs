@@ -1,0 +1,107 @@
+//! Limits of a session's size, for CI.
+
+use ctx_select::trigger::Size;
+
+use super::{Fault, Finding};
+
+/// The last values that are allowed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+pub struct Limits {
+    /// Not within limits with more tokens than N
+    #[cfg_attr(feature = "clap", arg(id = "max_tokens", long = "max-tokens", value_name = "N", value_parser = ctx_select::parse_count, help_heading = "Limits"))]
+    pub tokens: Option<u64>,
+    /// Not within limits with more messages than N, system ones left out
+    #[cfg_attr(feature = "clap", arg(id = "max_messages", long = "max-messages", value_name = "N", value_parser = ctx_select::parse_count, help_heading = "Limits"))]
+    pub messages: Option<u64>,
+    /// Not within limits with more bytes of tool results than N
+    #[cfg_attr(feature = "clap", arg(id = "max_tool_bytes", long = "max-tool-bytes", value_name = "N", value_parser = ctx_select::parse_count, help_heading = "Limits"))]
+    pub tool_bytes: Option<u64>,
+}
+
+impl Limits {
+    /// Whether messages must be decoded to hold them against the limits.
+    pub fn need_content(&self) -> bool {
+        self.tokens.is_some() || self.tool_bytes.is_some()
+    }
+
+    /// The limits that `size` exceeds; `line` is that of a conversation.
+    pub fn exceeded(self, size: &Size, line: Option<u64>) -> impl Iterator<Item = Finding> {
+        let (tokens, messages, tool_bytes) = (self.tokens, self.messages, self.tool_bytes);
+        let limits = [
+            ("max-tokens", "tokens", size.tokens, tokens),
+            ("max-messages", "messages", size.messages, messages),
+            (
+                "max-tool-bytes",
+                "bytes of tool results",
+                size.tool_bytes,
+                tool_bytes,
+            ),
+        ];
+        limits
+            .into_iter()
+            .filter_map(move |(rule, what, value, limit)| {
+                let limit = limit.filter(|limit| value > *limit)?;
+                Some(Finding {
+                    fault: Fault::Limit,
+                    line,
+                    rule,
+                    id: None,
+                    message: format!("{value} {what}, {limit} allowed"),
+                })
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_select::trigger::Size;
+
+    use super::Limits;
+
+    #[test]
+    fn a_limit_is_the_last_value_that_is_allowed() {
+        let size = Size {
+            tokens: 100,
+            messages: 5,
+            tool_bytes: 7,
+            ..Size::default()
+        };
+        let found = |limits: Limits| -> Vec<String> {
+            let found = limits.exceeded(&size, Some(3));
+            found.map(|finding| finding.message).collect()
+        };
+        assert!(found(Limits::default()).is_empty());
+        let exact = Limits {
+            tokens: Some(100),
+            messages: Some(5),
+            tool_bytes: Some(7),
+        };
+        assert!(found(exact).is_empty());
+        let less = Limits {
+            tokens: Some(99),
+            messages: Some(0),
+            tool_bytes: Some(6),
+        };
+        assert_eq!(
+            found(less),
+            [
+                "100 tokens, 99 allowed",
+                "5 messages, 0 allowed",
+                "7 bytes of tool results, 6 allowed"
+            ]
+        );
+    }
+
+    #[test]
+    fn the_number_of_messages_needs_no_content() {
+        let limits = |tokens, messages, tool_bytes| Limits {
+            tokens,
+            messages,
+            tool_bytes,
+        };
+        assert!(!limits(None, Some(1), None).need_content());
+        assert!(limits(Some(1), None, None).need_content());
+        assert!(limits(None, None, Some(1)).need_content());
+    }
+}

@@ -1,0 +1,179 @@
+//! Checking: is a session legal, is it within limits, how large is it.
+
+mod finding;
+mod limits;
+mod repair;
+mod report;
+
+use ctx_select::count::MessageCounter;
+use ctx_select::trigger::Size;
+use ctx_transcript::{
+    Class, Conversation, Dialect, Message, Object, Outline, Piece, Record, Validator,
+};
+
+use crate::{BadLines, ErrorKind, PassError};
+pub use finding::{Fault, Finding};
+pub use limits::Limits;
+pub use repair::{RepairPass, Repaired};
+pub use report::Report;
+
+/// What is asked of a session.
+#[derive(Clone, Copy, Default)]
+pub struct Plan {
+    /// How large it may be.
+    pub limits: Limits,
+    /// Whether calls that wait for their results at the end are offences.
+    pub strict: bool,
+    /// Whether bad lines are offences.
+    pub bad_lines: bool,
+    /// Whether each record is a conversation.
+    pub batch: bool,
+    /// There when tokens and bytes of results are asked for.
+    pub counter: Option<MessageCounter>,
+}
+
+/// Checks the records of a session.
+pub struct CheckPass<'p> {
+    plan: &'p Plan,
+    dialect: Option<&'static dyn Dialect>,
+    /// The session; a batch has one for each record.
+    conversation: Option<Checked>,
+    report: Report,
+}
+
+/// A conversation, as far as it was checked.
+struct Checked {
+    validator: Validator,
+    size: Size,
+}
+
+impl Checked {
+    fn new(dialect: &dyn Dialect) -> Self {
+        Self {
+            validator: Validator::new(dialect.rules()),
+            size: Size::default(),
+        }
+    }
+
+    fn push<'m>(
+        &mut self,
+        line: u64,
+        outline: &Outline<'_>,
+        plan: &Plan,
+        message: impl FnOnce() -> Option<Message<'m>>,
+    ) {
+        self.validator.push(line, outline);
+        let counter = plan.counter.as_ref();
+        match counter.and_then(|counter| Some((counter, message()?))) {
+            Some((counter, message)) => self.size.add(outline, &message, counter),
+            None => self.size.add_outline(outline),
+        }
+    }
+}
+
+impl<'p> CheckPass<'p> {
+    /// Nothing checked yet.
+    pub fn new(plan: &'p Plan, dialect: Option<&'static dyn Dialect>) -> Self {
+        Self {
+            plan,
+            dialect,
+            conversation: dialect.filter(|_| !plan.batch).map(Checked::new),
+            report: Report {
+                dialect: dialect.map(Dialect::name),
+                ..Report::default()
+            },
+        }
+    }
+
+    /// The next record.
+    pub fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
+        if matches!(record.piece, Piece::Whole | Piece::First) {
+            self.report.records += 1;
+            self.damage(record);
+        }
+        let Some(object) = record.whole_object() else {
+            return Ok(());
+        };
+        let Some(dialect) = self.dialect else {
+            let no_message = ErrorKind::NoMessage { batch: true };
+            return Err(PassError::from(no_message).at(record.line));
+        };
+        if let Some(session) = &mut self.conversation {
+            if let Some(outline) = record.outline(self.dialect) {
+                let message = || record.message(self.dialect);
+                session.push(record.line, &outline, self.plan, message);
+            }
+        } else {
+            self.batch(record.line, object, dialect);
+        }
+        Ok(())
+    }
+
+    fn damage(&mut self, record: &Record<'_>) {
+        let rule = match record.class {
+            Class::Tail => {
+                self.report.tail = Some(record.line);
+                "torn-tail"
+            }
+            class if class.is_bad() => "bad-line",
+            _ => return,
+        };
+        if self.plan.bad_lines {
+            self.report.findings.push(Finding {
+                fault: Fault::Offence,
+                line: Some(record.line),
+                rule,
+                id: None,
+                message: record.why_bad(),
+            });
+        }
+    }
+
+    fn batch(&mut self, line: u64, object: &Object<'_>, dialect: &dyn Dialect) {
+        let Some(conversation) = Conversation::of(object) else {
+            self.report.no_conversation += 1;
+            return;
+        };
+        let mut checked = Checked::new(dialect);
+        for object in &conversation.messages {
+            if let Some(outline) = dialect.outline(object) {
+                checked.push(line, &outline, self.plan, || dialect.message(object));
+            }
+        }
+        self.close(checked, Some(line));
+    }
+
+    /// The end of a conversation; `line` is its line in a batch.
+    fn close(&mut self, checked: Checked, line: Option<u64>) {
+        let Checked { validator, size } = checked;
+        let (offences, open) = validator.finish_with_open();
+        let report = &mut self.report;
+        let findings = offences.into_iter().map(Finding::from);
+        report.findings.extend(findings);
+        if self.plan.strict {
+            report.findings.extend(open.into_iter().map(Finding::from));
+        } else {
+            report.open += open.len();
+        }
+        report
+            .findings
+            .extend(self.plan.limits.exceeded(&size, line));
+        report.size.messages += size.messages;
+        report.size.turns += size.turns;
+        report.size.tokens += size.tokens;
+        report.size.tool_bytes += size.tool_bytes;
+    }
+
+    /// What was found; `bad` are the bad lines of the session.
+    pub fn finish(mut self, bad: &BadLines) -> Report {
+        if let Some(session) = self.conversation.take() {
+            self.close(session, None);
+        }
+        self.report.findings.sort();
+        self.report.bad = bad.clone();
+        self.report
+    }
+}
+
+#[cfg(test)]
+mod tests;

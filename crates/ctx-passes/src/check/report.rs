@@ -1,0 +1,64 @@
+//! What a check found.
+
+use ctx_select::trigger::Size;
+
+use super::{Fault, Finding};
+use crate::count::warn_no_conversation;
+use crate::{BadLines, Notes};
+
+/// What was found in a session.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// `None` for an empty one.
+    pub dialect: Option<&'static str>,
+    /// Offences by line, then exceeded limits.
+    pub findings: Vec<Finding>,
+    /// Calls at the end that wait for their results.
+    pub open: usize,
+    /// How large it is.
+    pub size: Size,
+    /// Records, whatever they hold.
+    pub records: u64,
+    /// Lines that are no JSON object.
+    pub bad: BadLines,
+    /// The line of a tail that is still being written.
+    pub tail: Option<u64>,
+    /// In a batch: objects that hold no list of messages.
+    pub(super) no_conversation: u64,
+}
+
+impl Report {
+    /// How many of the findings are offences.
+    pub fn offences(&self) -> usize {
+        self.count(Fault::Offence)
+    }
+
+    /// How many limits are exceeded.
+    pub fn exceeded(&self) -> usize {
+        self.count(Fault::Limit)
+    }
+
+    fn count(&self, fault: Fault) -> usize {
+        let findings = self.findings.iter();
+        findings.filter(|finding| finding.fault == fault).count()
+    }
+
+    /// The findings that are shown: of the offences the first, unless `all`.
+    pub fn shown(&self, all: bool) -> impl Iterator<Item = &Finding> {
+        let offences = self.offences();
+        let shown = move |at: usize| all || at == 0 || at >= offences;
+        let findings = self.findings.iter().enumerate();
+        findings.filter_map(move |(at, finding)| shown(at).then_some(finding))
+    }
+
+    /// Warns of what is odd and was not asked for as an offence.
+    pub fn warn(&self, bad_lines: bool, notes: &mut Notes) {
+        if !bad_lines {
+            self.bad.report(notes);
+            if let Some(line) = self.tail {
+                notes.warn(&[line], "the last line is not complete and is left out");
+            }
+        }
+        warn_no_conversation(self.no_conversation, notes);
+    }
+}
