@@ -109,7 +109,7 @@ impl Write for Output<'_> {
 
 /// A failure on its way through a pass.
 #[derive(Debug)]
-struct Carried(Failure);
+pub struct Carried(pub Failure);
 
 impl fmt::Display for Carried {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

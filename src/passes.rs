@@ -4,7 +4,7 @@ use ctx_cli::{Failure, Io};
 use ctx_llm::TapeError;
 use ctx_passes::{ErrorKind, Level, Notes, PassError};
 
-use crate::output;
+use crate::output::{self, Carried};
 use crate::store;
 
 /// Says the notes of a session.
@@ -26,6 +26,12 @@ pub fn failure(error: PassError, name: &str) -> Failure {
         ErrorKind::Output(error) => return output::failure(error),
         ErrorKind::Temporary(_) => Failure::new(&error.kind),
         ErrorKind::Store(error) => return store::failure(error),
+        ErrorKind::Caller(error) => {
+            return match error.downcast::<Carried>() {
+                Ok(carried) => carried.0,
+                Err(error) => Failure::new(error),
+            };
+        }
         kind => {
             let (name, line) = place(name, &error.lines);
             Failure::new(kind).at(name, line)
@@ -35,6 +41,11 @@ pub fn failure(error: PassError, name: &str) -> Failure {
         Some(hint) => failure.hint(hint),
         None => failure,
     }
+}
+
+/// A failure of the tool on its way through a pass.
+pub fn of_tool(failure: Failure) -> PassError {
+    PassError::caller(Carried(failure))
 }
 
 /// The last line, and the name with those before it.
@@ -83,6 +94,7 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         | ErrorKind::OtherRecord
         | ErrorKind::FailedCheck(_)
         | ErrorKind::Tape(TapeError::Io(..))
-        | ErrorKind::Store(_) => return None,
+        | ErrorKind::Store(_)
+        | ErrorKind::Caller(_) => return None,
     })
 }

@@ -81,6 +81,9 @@ pub enum ErrorKind {
     /// What a model wrote failed its check, and nothing else may take its place.
     #[error("{0}")]
     FailedCheck(String),
+    /// Whoever runs the pass has failed in what it does for it.
+    #[error("{0}")]
+    Caller(Box<dyn std::error::Error + Send + Sync>),
     /// The store cannot be used.
     #[error(transparent)]
     Store(StoreError),
@@ -97,6 +100,11 @@ impl PassError {
     /// A temporary file failed.
     pub fn temporary(error: io::Error) -> Self {
         ErrorKind::Temporary(error).into()
+    }
+
+    /// Whoever runs the pass has failed.
+    pub fn caller(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        ErrorKind::Caller(error.into()).into()
     }
 
     /// The output failed.

@@ -1,7 +1,7 @@
 //! The ledger of a session, read while the session passes: in threads of its own once
 //! there is much of it, since that takes longer than all else that is done with a record.
 
-use ctx_ledger::Ledger;
+use ctx_ledger::{Ledger, Reading};
 use ctx_transcript::{Dialect, Message, Object, Zone};
 
 use crate::in_turn::{InTurn, Work};
@@ -16,7 +16,7 @@ enum State {
     /// Few bytes so far: threads would cost more than they save.
     Short { ledger: Box<Ledger>, bytes: usize },
     Long {
-        threads: InTurn<Reading>,
+        threads: InTurn<Reader>,
         batch: Vec<Entry>,
         bytes: usize,
     },
@@ -30,31 +30,32 @@ enum Entry {
     Earlier(String),
 }
 
-struct Reading {
+/// Reads a batch of entries.
+struct Reader {
     dialect: &'static dyn Dialect,
 }
 
-impl Work for Reading {
+impl Work for Reader {
     type Job = Vec<Entry>;
-    type Done = Vec<Entry>;
+    type Done = Vec<(u64, Reading)>;
     type State = Ledger;
 
-    fn work(&self, job: Vec<Entry>) -> Vec<Entry> {
-        job
+    fn work(&self, job: Vec<Entry>) -> Vec<(u64, Reading)> {
+        let read = |entry| match entry {
+            Entry::Earlier(text) => Some((0, Reading::of_earlier(&text))),
+            Entry::Message(line, record, zone) => {
+                let text = std::str::from_utf8(&record).ok()?;
+                let object = Object::parse(text).ok()?;
+                let message = self.dialect.message(&object)?;
+                Some((line, Reading::of(&message, zone)))
+            }
+        };
+        job.into_iter().filter_map(read).collect()
     }
 
-    fn absorb(&self, ledger: &mut Ledger, done: Vec<Entry>) {
-        for entry in done {
-            match entry {
-                Entry::Message(line, record, zone) => {
-                    let text = std::str::from_utf8(&record).ok();
-                    let object = text.and_then(|text| Object::parse(text).ok());
-                    if let Some(message) = object.as_ref().and_then(|o| self.dialect.message(o)) {
-                        ledger.push(line, &message, zone);
-                    }
-                }
-                Entry::Earlier(text) => ledger.push_earlier(&text),
-            }
+    fn absorb(&self, ledger: &mut Ledger, done: Vec<(u64, Reading)>) {
+        for (line, reading) in done {
+            ledger.absorb(line, reading);
         }
     }
 }
@@ -118,7 +119,7 @@ impl LedgerReader {
         {
             self.state = State::Long {
                 threads: InTurn::start(
-                    Reading {
+                    Reader {
                         dialect: self.dialect,
                     },
                     std::mem::take(ledger.as_mut()),

@@ -9,6 +9,7 @@
 mod bad;
 pub mod check;
 mod checks;
+pub mod compact;
 pub mod count;
 mod error;
 mod in_turn;
@@ -16,6 +17,7 @@ pub mod ledger;
 mod note;
 pub mod offload;
 pub mod pins;
+pub mod prune;
 mod session;
 pub mod split;
 pub mod summarize;

@@ -87,6 +87,26 @@ impl Spool {
         Ok(())
     }
 
+    /// Writes `length` bytes to `out`, from `start` bytes behind what comes next, and
+    /// leaves them where they are.
+    pub fn copy_to(
+        &mut self,
+        start: usize,
+        length: usize,
+        out: &mut (impl Write + ?Sized),
+    ) -> io::Result<()> {
+        let memory = &self.memory[self.taken..];
+        let here = memory.get(start..).unwrap_or_default();
+        let here = &here[..length.min(here.len())];
+        out.write_all(here)?;
+        let (left, start) = (length - here.len(), start.max(memory.len()) - memory.len());
+        match &mut self.overflow {
+            _ if left == 0 => Ok(()),
+            Some(overflow) => overflow.copy_to(start, left, out),
+            None => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+
     /// Takes the next `length` bytes.
     pub fn pop(&mut self, length: usize) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::with_capacity(length);
@@ -144,15 +164,25 @@ impl Overflow {
     }
 
     fn pop_to(&mut self, length: usize, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+        self.copy_to(0, length, out)?;
+        self.read += length as u64;
+        Ok(())
+    }
+
+    fn copy_to(
+        &mut self,
+        start: usize,
+        length: usize,
+        out: &mut (impl Write + ?Sized),
+    ) -> io::Result<()> {
         self.write_pending()?;
-        self.file.seek(SeekFrom::Start(self.read))?;
+        let start = self.read + start as u64;
+        self.file.seek(SeekFrom::Start(start))?;
         let copied = io::copy(&mut (&self.file).take(length as u64), out)?;
-        self.read += copied;
         if copied < length as u64 {
-            Err(io::ErrorKind::UnexpectedEof.into())
-        } else {
-            Ok(())
+            return Err(io::ErrorKind::UnexpectedEof.into());
         }
+        Ok(())
     }
 
     fn is_drained(&self) -> bool {
@@ -196,6 +226,14 @@ mod tests {
                     prop_assert_eq!(spool.pop(bytes.len()).expect("pop"), bytes);
                 }
             }
+            let mut start = 0;
+            for bytes in &waiting {
+                let mut copy = Vec::new();
+                spool.copy_to(start, bytes.len(), &mut copy).expect("copy");
+                prop_assert_eq!(&copy, bytes);
+                start += bytes.len();
+            }
+            prop_assert!(spool.copy_to(start, 1, &mut Vec::new()).is_err());
             for bytes in waiting {
                 prop_assert_eq!(spool.pop(bytes.len()).expect("pop"), bytes);
             }

@@ -1,75 +1,82 @@
 //! From stdin to stdout: the same steps, without a session file and its store.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io;
+use std::path::Path;
 
 use ctx_cli::{Failure, Inputs, Io, STDIN_NAME};
-use ctx_policy::When;
+use ctx_passes::compact::{Content, First, Job, Outcome, Plan, prune_sent};
+use ctx_passes::{Notes, PassError};
 use ctx_select::trigger::Step;
+use ctx_transcript::dialect;
 
-use super::outcome::Outcome;
-use super::plan::Plan;
-use super::prepare::Stores;
-use super::pruning::prune;
-use super::session_file::Job;
-use super::stages::{again, temporary};
-use super::{Args, tell};
-use crate::tagged::cannot_spool;
+use super::{Args, tell, text};
+use crate::output::cannot_spool;
+use crate::passes;
+use crate::tools::prune::last_change;
 
 /// Writes the compacted session, or, where nothing is to be done or nothing
 /// helps, the session as it came.
 pub(super) fn run(args: &Args, plan: &Plan, io: &mut Io) -> ctx_cli::Outcome {
-    let mut input = Inputs::open(&Inputs::new(&args.files)?.paths()[0])?;
-    let mut file = temporary()?;
-    copy(&mut input.reader, &mut file)?;
-    let mut job = Job::of(plan, STDIN_NAME, &file)?;
-    let mut result = file;
-    if !plan.policy.enabled {
-        job.report.end(Outcome::Disabled);
-    } else if job.step() != Step::Compact {
-        job.report.end(Outcome::NotDue);
-    } else if let Some(candidate) = job.build(&result, Stores::None, io)? {
-        result = candidate.file;
+    let mut content = content(args)?;
+    let first = First::of(plan, &content);
+    let mut notes = Notes::new();
+    let done = compact(plan, &content, &first, &mut notes);
+    passes::tell(notes, STDIN_NAME, io);
+    let failed = |error: PassError| passes::failure(error, STDIN_NAME);
+    let (mut report, compacted) = done.map_err(failed)?;
+    if let Some(compacted) = compacted {
+        content = compacted;
     }
-    if let Some(file) = prune_sent(&mut job, &result, io)? {
-        result = file;
+    let mut notes = Notes::new();
+    let pruned = prune_sent(plan, &content, &mut report, &mut notes);
+    passes::tell(notes, STDIN_NAME, io);
+    if let Some(pruned) = pruned.map_err(failed)? {
+        content = pruned;
     }
-    let status = job.report.outcome.status();
+    let status = text::status(report.outcome);
     if plan.dry_run {
-        tell(&job.report, args.json, io)?;
+        tell(&report, args.json, io)?;
         return Ok(status);
     }
     let mut output = args.output.open(io)?;
-    let mut reader = again(&result)?;
+    let mut reader = content.file().map_err(failed)?;
     output.with(|out| io::copy(&mut reader, out).map(|_| ()))?;
     output.finish()?;
-    let line = job.report.line();
-    io.note(format_args!("{STDIN_NAME}: {line}"));
+    io.note(format_args!("{STDIN_NAME}: {}", text::line(&report)));
     Ok(status)
 }
 
-/// Prunes what is pruned only on its way to the model. It is as it was where that
-/// frees nothing, or the target stays out of reach.
-fn prune_sent(job: &mut Job<'_>, input: &File, io: &mut Io) -> Result<Option<File>, Failure> {
-    let plan = job.plan;
+fn compact(
+    plan: &Plan,
+    content: &Content,
+    first: &First,
+    notes: &mut Notes,
+) -> Result<(ctx_passes::compact::Report, Option<Content>), PassError> {
+    let mut job = Job::of(plan, content, first, STDIN_NAME, false)?;
     if !plan.policy.enabled {
-        return Ok(None);
+        job.end(Outcome::Disabled);
+    } else if job.step() != Step::Compact {
+        job.end(Outcome::NotDue);
+    } else if let Some(new) = job.build(None, notes)? {
+        return Ok((job.report, Some(new.content)));
     }
-    let stdin = Stores::None.path();
-    let Some(pruned) = prune(plan, &job.source, When::Sent, stdin, input, io)? else {
-        return Ok(None);
-    };
-    let size = &pruned.measured.size;
-    if size.tokens >= job.report.current_tokens || !plan.fits(size.tokens) {
-        return Ok(None);
-    }
-    job.source
-        .refuse_new_offence(&pruned.measured, &job.before)?;
-    job.report.pruned(size);
-    Ok(Some(pruned.file))
+    Ok((job.report, None))
 }
 
-fn copy(input: &mut dyn Read, file: &mut impl Write) -> Result<(), Failure> {
+/// What comes from stdin, in a temporary file.
+fn content(args: &Args) -> Result<Content, Failure> {
+    let mut input = Inputs::open(&Inputs::new(&args.files)?.paths()[0])?;
+    let file = tempfile::tempfile().map_err(|error| cannot_spool(&error))?;
+    copy(&mut input.reader, &file)?;
+    let dialect = args.read.dialect.as_deref().and_then(dialect::by_name);
+    let content = Content::open(file, dialect, args.read.invalid);
+    let mut content = content.map_err(|error| passes::failure(error, STDIN_NAME))?;
+    content.last_change = last_change(Path::new("-"));
+    Ok(content)
+}
+
+fn copy(input: &mut dyn io::Read, mut file: &File) -> Result<(), Failure> {
     let mut buffer = vec![0; 128 * 1024];
     loop {
         let n = match input.read(&mut buffer) {
@@ -79,7 +86,6 @@ fn copy(input: &mut dyn Read, file: &mut impl Write) -> Result<(), Failure> {
                 Failure::new(format_args!("cannot read: {error}")).at(STDIN_NAME, None)
             })?,
         };
-        file.write_all(&buffer[..n])
-            .map_err(|error| cannot_spool(&error))?;
+        io::Write::write_all(&mut file, &buffer[..n]).map_err(|error| cannot_spool(&error))?;
     }
 }

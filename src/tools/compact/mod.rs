@@ -1,19 +1,12 @@
 //! `ctx-compact`: the whole flow on a session, with one commit point.
 
-mod budget;
 mod filter;
-mod forecast;
-mod ladder;
-mod outcome;
 mod page;
 mod plan;
 mod policy;
-mod prepare;
-mod pruning;
-mod score;
 mod session_file;
-mod stages;
 mod strikes;
+mod text;
 
 use std::path::{Path, PathBuf};
 
@@ -30,13 +23,14 @@ use crate::output::OutputArgs;
 use crate::policy::{PolicyArgs, unknown};
 use crate::session::ReadArgs;
 use crate::store::{StoreArgs, session_id};
-use crate::tools::prune::{Time, Ttl};
+use crate::tools::prune::Ttl;
 use crate::tools::summarize::LlmArgs;
 use crate::triggers::TriggerArgs;
 use ctx_passes::Pin;
-use forecast::Forecast;
-use outcome::Report;
-use plan::Plan;
+use ctx_passes::compact::Report;
+use ctx_passes::prune::Time;
+use ctx_transcript::dialect;
+use session_file::SessionFile;
 
 /// Compact session files in place: split, extract, summarize, check, replace
 ///
@@ -206,19 +200,26 @@ fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
         return Ok(ExitStatus::Done);
     }
     args.refuse_what_does_not_fit()?;
-    let plan = Plan::of(&args, io)?;
+    let plan = args.plan(io)?;
     if args.is_filter() {
         return filter::run(&args, &plan, io);
     }
     let open_store = || args.store.open(&TOOL, matches);
     let mut statuses = Vec::new();
     for path in &args.files {
-        let done = session_file::compact(&plan, path, args.session.as_ref(), &open_store, io);
-        match done {
+        let file = SessionFile {
+            plan: &plan,
+            path,
+            name: path.display().to_string(),
+            dialect: args.read.dialect.as_deref().and_then(dialect::by_name),
+            invalid: args.read.invalid,
+            open_store: &open_store,
+        };
+        match file.compact(args.session.as_ref(), io) {
             Ok(report) => {
                 let told = tell(&report, args.json, io).and_then(|()| io.flush());
-                told.map_err(|failure| report.untold(failure))?;
-                statuses.push(report.outcome.status());
+                told.map_err(|failure| text::untold(&report, failure))?;
+                statuses.push(text::status(report.outcome));
             }
             Err(failure) if args.files.len() > 1 => {
                 io.report(&failure);
@@ -266,11 +267,11 @@ fn tell(report: &Report, json: bool, io: &mut Io) -> Result<(), Failure> {
         line.push(b'\n');
         return io.write(&line);
     }
-    let line = report.line();
-    if report.outcome.status() == ExitStatus::No {
+    let line = text::line(report);
+    if text::status(report.outcome) == ExitStatus::No {
         io.warn(format_args!("{}: {line}", report.file));
     } else if io.verbosity() != Verbosity::Quiet {
-        let table = report.plan.as_ref().map(Forecast::table);
+        let table = report.plan.as_ref().map(text::table);
         let text = format!("{}: {line}\n{}", report.file, table.unwrap_or_default());
         io.write(text.as_bytes())?;
     }

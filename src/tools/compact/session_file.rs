@@ -4,287 +4,249 @@ use std::fs::File;
 use std::path::Path;
 
 use ctx_cli::{ExitStatus, Failure, Io};
+use ctx_ledger::score::Score;
+use ctx_passes::compact::{
+    Compacted, Content, First, Job, Offloading, Outcome, Plan, Report, Stores, score,
+};
+use ctx_passes::{Notes, PassError};
 use ctx_select::trigger::Step;
 use ctx_store::{
-    Kind, NewContent, Removed, Replaced, Replacement, SessionId, Store, StoreError, Survived,
-    Unnamed, hash,
+    Kind, NewContent, Removed, Replaced, Replacement, SessionId, Standing, Store, StoreError,
+    Survived, Unnamed, hash,
 };
 
-use super::forecast::Forecast;
-use super::ladder::{Candidate, Climb, Climbed};
-use super::outcome::{Outcome, Report};
-use super::plan::{Plan, Rung};
-use super::prepare::Stores;
-use super::score::{Scoring, survived};
-use super::stages::{Measured, Source, again};
 use super::strikes;
 use crate::store::{failure, warn_retained};
-use crate::tagged::cannot_spool;
 use crate::tools::extract;
+use crate::tools::prune::last_change;
 use crate::tools::score::rounded;
+use crate::{output, passes};
 
-/// One session and what is to become of it.
-pub(super) struct Job<'a> {
+/// A longer session is not scored unasked, and a longer result not at all: its text is
+/// searched in memory.
+const MOST_SCORED: u64 = 64 << 20;
+
+/// One session file.
+pub(super) struct SessionFile<'a> {
     pub(super) plan: &'a Plan,
-    pub(super) source: Source,
-    pub(super) before: Measured,
-    pub(super) report: Report,
+    pub(super) path: &'a Path,
+    pub(super) name: String,
+    pub(super) dialect: Option<&'static dyn ctx_transcript::Dialect>,
+    pub(super) invalid: ctx_passes::Invalid,
+    pub(super) open_store: &'a dyn Fn() -> Result<Store, Failure>,
 }
 
-impl<'a> Job<'a> {
-    /// Measures a session, whose bytes are `input`.
-    pub(super) fn of(plan: &'a Plan, name: &str, input: &File) -> Result<Self, Failure> {
-        let source = Source::of(name, input, plan.dialect, plan.invalid)?;
-        let mut before = source.measure(input, &plan.counting.counter)?;
-        before.size.overflow = plan.overflow;
-        let report = Report {
-            file: name.to_owned(),
-            session: None,
-            preset: plan.policy.name.clone(),
-            outcome: Outcome::NothingToDo,
-            success: true,
-            dry_run: plan.dry_run,
-            due: Vec::new(),
-            previous_tokens: before.size.tokens,
-            current_tokens: before.size.tokens,
-            freed_tokens: 0,
-            target_tokens: plan.target,
-            previous_messages: before.size.messages,
-            current_messages: before.size.messages,
-            preserved_count: None,
-            first_kept_index: None,
-            summary: None,
-            summary_mends: None,
-            plan: None,
-            attempts: Vec::new(),
-            snapshot: None,
-            fidelity: None,
-            survived: Survived::new(),
-            late_bytes: 0,
-            deleted_files: None,
+impl SessionFile<'_> {
+    /// Compacts it in place.
+    pub(super) fn compact(
+        &self,
+        session: Option<&SessionId>,
+        io: &mut Io,
+    ) -> Result<Report, Failure> {
+        let plan = self.plan;
+        let store = (self.open_store)()?;
+        let session = match session {
+            Some(session) => session.clone(),
+            None => SessionId::of_file(self.path).map_err(failure)?,
         };
-        Ok(Self {
-            plan,
-            source,
-            before,
-            report,
-        })
+        if plan.dry_run || !plan.policy.enabled {
+            return self.preview(
+                Stores {
+                    store: &store,
+                    session: &session,
+                    path: self.path,
+                },
+                io,
+            );
+        }
+        let claimed = store.begin_replacement(self.path, &session);
+        let replacement = claimed.map_err(|error| unchanged(failure(error)))?;
+        let content = self.content(replacement.bytes().map_err(failure)?)?;
+        let scored = plan
+            .score
+            .map_or_else(|| Ok(content.length()? <= MOST_SCORED), Ok);
+        let scored = scored.map_err(|error| self.failed(error))?;
+        let first = First::of(plan, &content);
+        let offloading;
+        // Where it may not be due, its ledger is only read once it is.
+        let reads = scored && !plan.only_if_due;
+        let job = Job::of(plan, &content, &first, &self.name, reads);
+        let mut job = job.map_err(|error| self.failed(error))?;
+        job.report.session = Some(session.to_string());
+        match job.step() {
+            Step::None => job.end(Outcome::NotDue),
+            Step::Flush => {
+                let items = job.flushed(session.as_str());
+                let items = items.map_err(|error| self.failed(error))?;
+                extract::into_memory((self.open_store)()?, &items)?;
+                job.end(Outcome::Flushed);
+            }
+            Step::Compact if !plan.force && self.is_given_up(&job, &store, &session)? => {
+                job.end(Outcome::GivenUp);
+            }
+            Step::Compact => {
+                let stores = Stores {
+                    store: &store,
+                    session: &session,
+                    path: self.path,
+                };
+                offloading = Offloading::of(plan, &content, stores).map_err(|e| self.failed(e))?;
+                let ledger = job.take_ledger();
+                if let Some(offloading) = &offloading {
+                    let told = job.offloaded(offloading);
+                    told.map_err(|error| self.failed(error))?;
+                }
+                let new = self.build(&mut job, Some(&session), io)?;
+                let Some(new) = new else {
+                    if job.report.outcome != Outcome::NothingToDo {
+                        strikes::add(replacement, job.size(), plan.target)?;
+                    }
+                    return Ok(job.report);
+                };
+                let report = &mut job.report;
+                if scored && new.content.length().is_ok_and(|bytes| bytes <= MOST_SCORED) {
+                    // A score that cannot be had hinders nothing.
+                    if let Ok(score) = score(&content, ledger, &new.content) {
+                        report.fidelity = Some(rounded(score.fidelity()));
+                        report.survived = survived(&score);
+                    }
+                }
+                let offloaded = offloading
+                    .as_ref()
+                    .map(|offloading| offloading.paths.as_slice())
+                    .unwrap_or_default();
+                self.replace(report, &new, offloaded, (&store, &session), replacement, io)?;
+            }
+        }
+        Ok(job.report)
     }
 
-    /// Whether anything is to be done, by the triggers.
-    pub(super) fn step(&mut self) -> Step {
-        let due = self.plan.triggers.check(&self.before.size);
-        self.report.due = due
-            .fired()
-            .map(|reading| reading.trigger.to_string())
-            .collect();
-        if let Some(asked) = &self.plan.budget {
-            if self.before.size.tokens > asked.tokens {
-                self.report.due.push("budget".to_owned());
-                return Step::Compact;
-            }
-            if !self.plan.only_if_due && !self.plan.force {
-                return Step::None;
+    /// What would be done; the store is not touched.
+    fn preview(&self, stores: Stores<'_>, io: &mut Io) -> Result<Report, Failure> {
+        let plan = self.plan;
+        let file = File::open(self.path).map_err(|error| {
+            Failure::new(format_args!("cannot read: {error}"))
+                .at(&self.name, None)
+                .hint("check the path")
+        })?;
+        let content = self.content(file)?;
+        let first = First::of(plan, &content);
+        let offloading;
+        let job = Job::of(plan, &content, &first, &self.name, false);
+        let mut job = job.map_err(|error| self.failed(error))?;
+        if !plan.policy.enabled {
+            job.end(Outcome::Disabled);
+            return Ok(job.report);
+        }
+        match job.step() {
+            Step::None => job.end(Outcome::NotDue),
+            Step::Flush => job.end(Outcome::Flushed),
+            Step::Compact => {
+                offloading = Offloading::of(plan, &content, stores).map_err(|e| self.failed(e))?;
+                if let Some(offloading) = &offloading {
+                    let told = job.offloaded(offloading);
+                    told.map_err(|error| self.failed(error))?;
+                }
+                self.build(&mut job, Some(stores.session), io)?;
             }
         }
-        if self.plan.only_if_due {
-            due.step
-        } else {
-            Step::Compact
+        Ok(job.report)
+    }
+
+    fn content(&self, file: File) -> Result<Content, Failure> {
+        let content = Content::open(file, self.dialect, self.invalid);
+        let mut content = content.map_err(|error| self.failed(error))?;
+        if content.is_document() {
+            return Err(Failure::new(
+                "one JSON document, not lines: an agent could not read it any more",
+            )
+            .at(&self.name, None)
+            .hint("as a filter it becomes lines: ctx-compact < FILE > session.jsonl"));
         }
+        content.last_change = last_change(self.path);
+        Ok(content)
+    }
+
+    fn failed(&self, error: PassError) -> Failure {
+        passes::failure(error, &self.name)
+    }
+
+    fn build(
+        &self,
+        job: &mut Job<'_>,
+        session: Option<&SessionId>,
+        io: &mut Io,
+    ) -> Result<Option<Compacted>, Failure> {
+        let mut notes = Notes::new();
+        let new = job.build(session.map(SessionId::as_str), &mut notes);
+        passes::tell(notes, &self.name, io);
+        new.map_err(|error| self.failed(error))
     }
 
     /// Whether as many attempts as the policy allows were in vain.
-    fn is_given_up(&self, store: &Store, session: &SessionId) -> Result<bool, Failure> {
+    fn is_given_up(
+        &self,
+        job: &Job<'_>,
+        store: &Store,
+        session: &SessionId,
+    ) -> Result<bool, Failure> {
         let most = self.plan.policy.target.max_attempts;
-        strikes::given_up(store, session, &self.before, self.plan.target, most)
+        strikes::given_up(store, session, job.size(), self.plan.target, most)
     }
 
-    /// Makes the new content and tells of it in the report.
-    pub(super) fn build(
-        &mut self,
-        input: &File,
-        stores: Stores<'_>,
+    fn replace(
+        &self,
+        report: &mut Report,
+        new: &Compacted,
+        offloaded: &[String],
+        (store, session): (&Store, &SessionId),
+        replacement: Replacement<'_>,
         io: &mut Io,
-    ) -> Result<Option<Candidate>, Failure> {
-        let climb = Climb {
-            plan: self.plan,
-            source: &self.source,
-            before: &self.before,
-            stores,
-            due: !self.report.due.is_empty(),
+    ) -> Result<(), Failure> {
+        let policy = &self.plan.policy;
+        if policy.summary.extract && report.preserved_count.is_some() {
+            extract::into_memory((self.open_store)()?, &new.items).map_err(unchanged)?;
+        }
+        let file = || new.content.file().map_err(|error| self.failed(error));
+        let sha256 = hash(&mut file()?).map_err(|error| output::cannot_spool(&error))?;
+        let mut reader = file()?;
+        let mut content = NewContent {
+            reader: &mut reader,
+            sha256: &sha256,
+            operation: "compact",
+            kind: Kind::PreCompact,
+            survived: report.survived.clone(),
         };
-        let Climbed { result, attempts } = climb.climb(input, io)?;
-        let report = &mut self.report;
-        report.attempts = attempts;
-        match result {
-            Err(outcome) => {
-                report.end(outcome);
-                Ok(None)
-            }
-            Ok(candidate) => {
-                let size = &candidate.measured.size;
-                report.end(Outcome::Compacted);
-                if let (true, Some(tagged)) = (self.plan.dry_run, &candidate.tagged) {
-                    let source = &self.source;
-                    report.plan =
-                        Some(Forecast::of(self.plan, source, &candidate, tagged, stores)?);
-                }
-                report.current_tokens = size.tokens;
-                report.freed_tokens = report.previous_tokens - size.tokens;
-                report.current_messages = size.messages;
-                report.preserved_count = candidate.kept;
-                report.first_kept_index = candidate.first_kept;
-                if let Some(said) = &candidate.said {
-                    report.summary = Some(said.text.clone());
-                    report.summary_mends = (said.mends > 0).then_some(said.mends);
-                }
-                Ok(Some(candidate))
+        if let Replaced::New {
+            before,
+            late_bytes,
+            retained,
+        } = replacement.commit(&mut content).map_err(failure)?
+        {
+            report.snapshot = Some(before.id.to_string());
+            report.late_bytes = late_bytes;
+            if let Some(retained) = retained {
+                warn_retained(&retained, io);
             }
         }
-    }
-}
-
-/// Compacts a session file in place.
-pub(super) fn compact(
-    plan: &Plan,
-    path: &Path,
-    session: Option<&SessionId>,
-    open_store: &dyn Fn() -> Result<Store, Failure>,
-    io: &mut Io,
-) -> Result<Report, Failure> {
-    let name = path.display().to_string();
-    let store = open_store()?;
-    let session = match session {
-        Some(session) => session.clone(),
-        None => SessionId::of_file(path).map_err(failure)?,
-    };
-    if plan.dry_run || !plan.policy.enabled {
-        return preview(plan, path, &name, Stores::Of(&store, &session, path), io);
-    }
-    let claimed = store.begin_replacement(path, &session);
-    let replacement = claimed.map_err(|error| unchanged(failure(error)))?;
-    let input = replacement.bytes().map_err(failure)?;
-    let mut job = Job::of(plan, &name, &input)?;
-    job.source.refuse_document()?;
-    job.report.session = Some(session.to_string());
-    match job.step() {
-        Step::None => job.report.end(Outcome::NotDue),
-        Step::Flush => {
-            flush(&job, &input, &session, open_store)?;
-            job.report.end(Outcome::Flushed);
+        if let (true, Some(summary)) = (policy.summary.cumulative, &new.summary) {
+            store
+                .append_summary(session, summary.messages, &summary.text)
+                .map_err(|error| failure(error).status(ExitStatus::Uncertain))?;
         }
-        Step::Compact if !plan.force && job.is_given_up(&store, &session)? => {
-            job.report.end(Outcome::GivenUp);
+        if policy.offload.delete_unreferenced {
+            let deleted = delete_unreferenced(store, session, offloaded);
+            let (deleted, failed) = match deleted {
+                Ok(removed) => (removed.items.len(), removed.failed),
+                Err(error) => (0, vec![error]),
+            };
+            for error in failed {
+                io.warn(format_args!("{}: not deleted: {error}", self.name));
+            }
+            report.deleted_files = Some(deleted);
         }
-        Step::Compact => replace(
-            &mut job,
-            path,
-            &store,
-            replacement,
-            &session,
-            open_store,
-            io,
-        )?,
+        Ok(())
     }
-    Ok(job.report)
-}
-
-/// What would be done; the store is not touched.
-fn preview(
-    plan: &Plan,
-    path: &Path,
-    name: &str,
-    stores: Stores<'_>,
-    io: &mut Io,
-) -> Result<Report, Failure> {
-    let file = File::open(path).map_err(|error| {
-        Failure::new(format_args!("cannot read: {error}"))
-            .at(name, None)
-            .hint("check the path")
-    })?;
-    let mut job = Job::of(plan, name, &file)?;
-    job.source.refuse_document()?;
-    if !plan.policy.enabled {
-        job.report.end(Outcome::Disabled);
-        return Ok(job.report);
-    }
-    match job.step() {
-        Step::None => job.report.end(Outcome::NotDue),
-        Step::Flush => job.report.end(Outcome::Flushed),
-        Step::Compact => {
-            job.build(&file, stores, io)?;
-        }
-    }
-    Ok(job.report)
-}
-
-fn replace(
-    job: &mut Job<'_>,
-    path: &Path,
-    store: &Store,
-    replacement: Replacement<'_>,
-    session: &SessionId,
-    open_store: &dyn Fn() -> Result<Store, Failure>,
-    io: &mut Io,
-) -> Result<(), Failure> {
-    let input = replacement.bytes().map_err(failure)?;
-    let stores = Stores::Of(store, session, path);
-    let scoring = Scoring::of(&job.source, &input, job.plan.score);
-    let (candidate, ledger) = scoring.beside(|| job.build(&input, stores, io));
-    let Some(candidate) = candidate? else {
-        if job.report.outcome != Outcome::NothingToDo {
-            strikes::add(replacement, &job.before, job.plan.target)?;
-        }
-        return Ok(());
-    };
-    if let (true, Some(tagged)) = (job.plan.policy.summary.extract, &candidate.tagged) {
-        let items = job.source.extract(tagged, session)?;
-        extract::into_memory(open_store()?, &items).map_err(unchanged)?;
-    }
-    if let Some(score) = ledger.and_then(|ledger| scoring.score(ledger, &candidate.file)) {
-        job.report.fidelity = Some(rounded(score.fidelity()));
-        job.report.survived = survived(&score);
-    }
-    let sha256 = hash(&mut again(&candidate.file)?).map_err(|error| cannot_spool(&error))?;
-    let mut reader = again(&candidate.file)?;
-    let mut new = NewContent {
-        reader: &mut reader,
-        sha256: &sha256,
-        operation: "compact",
-        kind: Kind::PreCompact,
-        survived: job.report.survived.clone(),
-    };
-    let replaced = replacement.commit(&mut new).map_err(failure)?;
-    if let Replaced::New {
-        before,
-        late_bytes,
-        retained,
-    } = replaced
-    {
-        job.report.snapshot = Some(before.id.to_string());
-        job.report.late_bytes = late_bytes;
-        if let Some(retained) = retained {
-            warn_retained(&retained, io);
-        }
-    }
-    if let (true, Some(said)) = (job.plan.policy.summary.cumulative, &candidate.said) {
-        store
-            .append_summary(session, said.messages, &said.text)
-            .map_err(|error| failure(error).status(ExitStatus::Uncertain))?;
-    }
-    if job.plan.policy.offload.delete_unreferenced {
-        let deleted = delete_unreferenced(store, session, &candidate.taken.offloaded);
-        let (deleted, failed) = match deleted {
-            Ok(removed) => (removed.items.len(), removed.failed),
-            Err(error) => (0, vec![error]),
-        };
-        for error in failed {
-            io.warn(format_args!("{}: not deleted: {error}", path.display()));
-        }
-        job.report.deleted_files = Some(deleted);
-    }
-    Ok(())
 }
 
 /// Moves those of these files to the trash that no transcript of the session names:
@@ -314,15 +276,16 @@ fn unchanged(failure: Failure) -> Failure {
     }
 }
 
-/// Saves what the part that a compaction would take away holds for memory.
-fn flush(
-    job: &Job<'_>,
-    input: &File,
-    session: &SessionId,
-    open_store: &dyn Fn() -> Result<Store, Failure>,
-) -> Result<(), Failure> {
-    let keep = job.plan.split(Rung::Policy, &job.before);
-    let (tagged, _) = job.source.split(&keep, input)?;
-    let items = job.source.extract(&tagged, session)?;
-    extract::into_memory(open_store()?, &items)
+/// The figures for the audit log: how many, never what.
+fn survived(score: &Score) -> Survived {
+    let rows = score.rows().into_iter().filter(|row| row.total > 0);
+    rows.map(|row| {
+        let standing = Standing {
+            retained: row.retained,
+            recoverable: row.recoverable,
+            lost: row.lost,
+        };
+        (row.class.as_str(), standing)
+    })
+    .collect()
 }

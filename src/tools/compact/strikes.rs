@@ -6,10 +6,10 @@
 //! not counted.
 
 use ctx_cli::Failure;
+use ctx_select::trigger::Size;
 use ctx_store::{Replacement, SessionId, Store};
 use serde::{Deserialize, Serialize};
 
-use super::stages::Measured;
 use crate::store::failure;
 
 /// The member of meta.json.
@@ -41,21 +41,21 @@ impl Strikes {
 pub(super) fn given_up(
     store: &Store,
     session: &SessionId,
-    now: &Measured,
+    now: &Size,
     target: Option<u64>,
     most: u64,
 ) -> Result<bool, Failure> {
     let strikes = of(store.note(session, KEY).map_err(failure)?);
-    Ok(strikes.count >= most && !strikes.is_another(now.size.tokens, target))
+    Ok(strikes.count >= most && !strikes.is_another(now.tokens, target))
 }
 
 /// One more attempt was in vain.
 pub(super) fn add(
     replacement: Replacement<'_>,
-    now: &Measured,
+    now: &Size,
     target: Option<u64>,
 ) -> Result<(), Failure> {
-    let tokens = now.size.tokens;
+    let tokens = now.tokens;
     let change = |old: Option<&serde_json::Value>| {
         let strikes = of(old.cloned());
         // One that has grown begins anew.

@@ -12,16 +12,15 @@ use clap::builder::PossibleValue;
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool};
 use ctx_ledger::rules::MemoryKind;
-use ctx_memory::{Extractor, Item};
+use ctx_memory::Item;
 use ctx_store::{SessionId, Store};
 use ctx_transcript::Zone;
 
 use self::into::Target;
 use self::pass::Pass;
 use self::read::Read;
-use self::select::Selector;
 use crate::output::OutputArgs;
-use crate::session::{ReadArgs, Session};
+use crate::session::ReadArgs;
 use crate::store::{StoreArgs, failure, session_id};
 
 /// The tool.
@@ -194,18 +193,6 @@ impl ExtractArgs {
             .map(|id| id.to_string())
             .map_err(failure)
     }
-}
-
-/// What the old zone of a tagged session holds, which is known to be whole.
-pub(crate) fn of_old_zone(session: &mut Session, id: &SessionId) -> Result<Vec<Item>, Failure> {
-    let mut extractor = Extractor::new(id.to_string(), &MemoryKind::ALL);
-    let mut selector = Selector::new(session.dialect(), Some(Wanted::Zone(Zone::Old)), false);
-    let mut items = Vec::new();
-    session.each(|record| {
-        items.extend(selector.items(record, &mut extractor)?);
-        Ok(())
-    })?;
-    Ok(items)
 }
 
 /// Merges items into the memory of a store.

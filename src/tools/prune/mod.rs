@@ -1,10 +1,8 @@
 //! `ctx-prune`: shortens and clears tool results, drops reasoning and old messages.
 
-mod decision;
 mod page;
 mod plan;
 mod report;
-mod stream;
 mod ttl;
 
 use std::path::PathBuf;
@@ -18,12 +16,12 @@ use ctx_select::share::Share;
 use ctx_transcript::Zone;
 
 use crate::counting::CountingArgs;
-use crate::output::{Output, OutputArgs};
-use crate::session::{ReadArgs, Session};
-use ctx_passes::Pin;
-pub(crate) use plan::Plan;
-use stream::Stream;
-pub(crate) use ttl::{Cache, Time, Ttl};
+use crate::output::OutputArgs;
+use crate::passes;
+use crate::session::ReadArgs;
+use ctx_passes::prune::{PrunePass, Time};
+use ctx_passes::{ErrorKind, Notes, PassError, Pin};
+pub(crate) use ttl::{Ttl, last_change};
 
 /// Shorten and clear tool results, drop reasoning and old messages
 ///
@@ -162,35 +160,6 @@ fn parse(matches: &ArgMatches) -> Result<Args, Failure> {
     Args::from_arg_matches(matches).map_err(Failure::new)
 }
 
-/// What came of a plan.
-pub(crate) struct Pruned {
-    /// The lines whose records were left out.
-    pub(crate) dropped: Vec<u64>,
-}
-
-/// Prunes one session by a plan. Where nothing tells how old the last call is,
-/// the cache may be warm, and nothing changes.
-pub(crate) fn prune(
-    plan: &Plan,
-    session: &mut Session,
-    output: Output<'_>,
-    io: &mut Io,
-) -> Result<Pruned, Failure> {
-    let name = session.name.clone();
-    let mut stream = Stream::new(plan, session.dialect(), &name, false);
-    session.each(|record| stream.take(record))?;
-    let may = stream.is_cold().unwrap_or_else(|| {
-        io.warn(format_args!(
-            "{name}: nothing tells when the last call was: nothing is pruned; --last-call TIME tells"
-        ));
-        false
-    });
-    let decision = stream.finish(may, io)?;
-    let dropped = decision.dropped();
-    decision.write(0, output)?;
-    Ok(Pruned { dropped })
-}
-
 fn run(args: &Args, io: &mut Io) -> Outcome {
     let operands: Vec<PathBuf> = args.file.iter().cloned().collect();
     let inputs = Inputs::new(&operands)?;
@@ -202,13 +171,13 @@ fn run(args: &Args, io: &mut Io) -> Outcome {
     let mut session = args.read.open(path)?;
     session.tell_of_document(io);
     let name = session.name.clone();
-    let plan = args.plan(session.dialect(), path)?;
-    plan.counting.report(io);
-    let mut stream = Stream::new(&plan, session.dialect(), &name, args.dry_run);
-    session.each(|record| stream.take(record))?;
+    let plan = args.plan(session.dialect(), path, io.verbosity())?;
+    args.counting.resolve()?.report(io);
+    let mut pass = PrunePass::new(&plan, session.dialect(), args.dry_run);
+    session.pass(|record| pass.push(record))?;
     session.report(io);
     let left_out = session.bad().left_out();
-    let is_due = stream.is_cold().ok_or_else(|| {
+    let is_due = pass.is_cold().ok_or_else(|| {
         Failure::new("nothing tells when the last call was")
             .at(&name, None)
             .hint("add --last-call TIME")
@@ -218,11 +187,28 @@ fn run(args: &Args, io: &mut Io) -> Outcome {
             "{name}: the last call is not older than --cache-ttl: nothing was changed"
         ));
     }
-    let decision = stream.finish(is_due, io)?;
+    let mut notes = Notes::new();
+    let decision = pass.finish(is_due, &mut notes);
+    passes::tell(notes, &name, io);
+    let mut decision = decision.map_err(|error| failure(error, &name))?;
     if args.dry_run {
         report::table(&decision.sums, io)?;
         return Ok(ExitStatus::Done);
     }
-    decision.write(left_out, args.output.open(io)?)?;
+    let output = args.output.open(io)?;
+    let written = decision.write(left_out, output);
+    written.map_err(|error| failure(error, &name))?.finish()?;
     Ok(ExitStatus::Done)
+}
+
+fn failure(error: PassError, name: &str) -> Failure {
+    match error.kind {
+        ErrorKind::NoZones => Failure::new("--zone, and no record has a zone")
+            .at(name, None)
+            .hint("let ctx-split decide the zones"),
+        ErrorKind::NewOffence(_) => {
+            passes::failure(error, name).hint("this is a fault of ctx-prune: please report it")
+        }
+        _ => passes::failure(error, name),
+    }
 }

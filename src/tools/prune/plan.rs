@@ -2,30 +2,21 @@
 
 use std::path::Path;
 
-use ctx_cli::Failure;
-use ctx_policy::Offload;
-use ctx_select::prune::{MAX_NOTE, Policy, ReferencePattern, ToolFilter, Trim};
-use ctx_transcript::{Dialect, Zone};
+use ctx_cli::{Failure, Verbosity};
+use ctx_passes::prune::{Cache, Plan, references};
+use ctx_select::prune::{MAX_NOTE, Policy, ToolFilter, Trim};
+use ctx_transcript::Dialect;
 
 use super::Args;
-use super::ttl::Cache;
-use crate::counting::Counting;
-use ctx_passes::Pin;
-
-/// What the flags mean.
-pub(crate) struct Plan {
-    pub(super) policy: Policy,
-    pub(super) pins: Vec<Pin>,
-    pub(super) zone: Option<Zone>,
-    pub(super) min_gain: u64,
-    pub(super) counting: Counting,
-    pub(super) strict: bool,
-    /// What must be cold before anything changes.
-    pub(super) cache: Option<Cache>,
-}
+use super::ttl::last_change;
 
 impl Args {
-    pub(super) fn plan(&self, dialect: Option<&dyn Dialect>, path: &Path) -> Result<Plan, Failure> {
+    pub(super) fn plan(
+        &self,
+        dialect: Option<&dyn Dialect>,
+        path: &Path,
+        verbosity: Verbosity,
+    ) -> Result<Plan, Failure> {
         let policy = Policy {
             trim: self.trimming()?,
             clear: self.clear.then(|| self.placeholder.clone()),
@@ -54,13 +45,16 @@ impl Args {
             pins: self.pin.clone(),
             zone: self.zone,
             min_gain: self.min_gain,
-            counting: self.counting.resolve()?,
+            counter: self.counting.resolve()?.counter,
+            tell_changes: verbosity >= Verbosity::Debug,
+            size: false,
             strict: self.strict,
             cache: self.cache_ttl.map(|ttl| Cache {
-                ttl,
-                last_call: self.last_call,
-                path: path.to_owned(),
+                ttl: ttl.duration(),
+                last_call: self.last_call.or_else(|| last_change(path)),
+                now: chrono::Utc::now(),
             }),
+            temp: std::env::temp_dir(),
         })
     }
 
@@ -87,62 +81,6 @@ impl Args {
         }
         Ok(asked.then_some(trim))
     }
-}
-
-impl Plan {
-    /// What a compaction's policy says of pruning; `None` when it says nothing.
-    /// Whether old results are cleared, its caller decides.
-    pub(crate) fn of_policy(
-        whole: &ctx_policy::Policy,
-        clears: bool,
-        dialect: &dyn Dialect,
-        pins: &[Pin],
-        counting: Counting,
-        cache: Option<Cache>,
-    ) -> Option<Self> {
-        let prune = &whole.prune;
-        let trim = prune.max_chars.map(|chars| Trim {
-            max_chars: size(chars),
-            head_share: prune.head_share,
-            tail_share: prune.tail_share,
-            cut: prune.cut.clone().into(),
-            ..Trim::default()
-        });
-        let policy = Policy {
-            trim,
-            clear: clears.then(|| prune.placeholder.clone()),
-            drop: prune.drop.clone(),
-            references: references(&whole.offload),
-            argument_chars: None,
-            window_messages: prune.window_messages,
-            protect_last: size(prune.protect_last),
-            tools: ToolFilter {
-                allow: prune.allow.clone(),
-                deny: prune.deny.clone(),
-            },
-            user_first: dialect.rules().user_first,
-        };
-        policy.does_anything().then(|| Self {
-            policy,
-            pins: pins.to_vec(),
-            zone: None,
-            min_gain: prune.min_gain.unwrap_or(0),
-            counting,
-            strict: false,
-            cache,
-        })
-    }
-}
-
-/// What the session may hold in the place of results: as this policy writes it, or as
-/// `ctx-offload` does by itself.
-fn references(offload: &Offload) -> Vec<ReferencePattern> {
-    let built_in = ctx_policy::Policy::default().offload;
-    let templates = [offload, &built_in].map(|offload| [&offload.reference, &offload.unavailable]);
-    let templates = templates.iter().flatten();
-    templates
-        .filter_map(|template| ReferencePattern::of(template))
-        .collect()
 }
 
 /// Shares have six decimals.

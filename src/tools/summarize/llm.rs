@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use ctx_cli::{Failure, Io};
+use ctx_cli::Failure;
 use ctx_llm::{Api, Client, Endpoint, Key, Proxy, Retries, Settings, Tape};
 use ctx_policy::{Fallback, Method};
 use ctx_redact::redact;
@@ -124,7 +124,7 @@ impl LlmArgs {
         &self,
         encoding: Encoding,
         target: Option<u64>,
-        io: &mut Io,
+        warn: &mut dyn FnMut(&str),
     ) -> Result<Writer, Failure> {
         // A slip in the template is told even when it would not be used.
         let template = self.template()?;
@@ -140,7 +140,7 @@ impl LlmArgs {
             if must_answer {
                 return Err(failure);
             }
-            io.warn(format_args!("{failure}; the {offline} summary is taken"));
+            warn(&format!("{failure}; the {offline} summary is taken"));
             return Ok(writer);
         };
         let known = self.llm_model.as_deref().and_then(ctx_tokens::model);

@@ -144,17 +144,22 @@ fn parse(matches: &ArgMatches) -> Result<Args, Failure> {
 }
 
 impl Args {
-    fn plan(&self, io: &mut Io) -> Result<Plan, Failure> {
-        let writer = match self.method {
+    fn writer(&self, io: &mut Io) -> Result<Writer, Failure> {
+        Ok(match self.method {
             offline @ (Method::Extractive | Method::Rule | Method::None) => {
                 Writer::offline(offline, self.encoding, self.summary_tokens)
             }
             Method::Llm => self
                 .llm
-                .writer(self.encoding, self.summary_tokens, io)?
+                .writer(self.encoding, self.summary_tokens, &mut |text| {
+                    io.warn(text);
+                })?
                 .completing(),
-        };
-        Ok(Plan {
+        })
+    }
+
+    fn plan(&self, io: &Io) -> Plan {
+        Plan {
             recognizer: Recognizer::new(self.header.as_deref()),
             header: self.header.clone(),
             role: self.role.into(),
@@ -166,9 +171,8 @@ impl Args {
                 Verbosity::Normal => TellSizes::WhenLonger,
                 Verbosity::Verbose | Verbosity::Debug => TellSizes::Always,
             },
-            writer,
             temp: std::env::temp_dir(),
-        })
+        }
     }
 
     fn budget(&self) -> Option<BudgetRequest> {
@@ -212,26 +216,27 @@ impl Args {
 }
 
 fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
-    let plan = args.plan(io)?;
+    let writer = args.writer(io)?;
+    let plan = args.plan(io);
     let mut session = args.open()?;
     let mut notes = Notes::new();
     let new = if args.read.batch {
-        batch(args, &plan, &mut session, io).map(Ok)?
+        batch(args, &plan, &writer, &mut session, io).map(Ok)?
     } else if let Some(request) = args.budget() {
-        let mut pass = BudgetPass::new(&plan, &request, session.dialect());
+        let mut pass = BudgetPass::new(&plan, &writer, &request, session.dialect());
         session.pass(|record| pass.push(record))?;
         if pass.zones().zoned() {
             check_end(args, &session.name, pass.zones())?;
         }
         pass.finish(&mut notes).map(|shared| shared.session)
     } else {
-        let mut pass = ZonePass::new(&plan, session.dialect());
+        let mut pass = ZonePass::new(&plan, writer.needs(), session.dialect());
         session.pass(|record| pass.push(record))?;
         check_end(args, &session.name, pass.zones())?;
-        pass.finish(&mut notes)
+        pass.finish(&writer, &mut notes)
     };
     passes::tell(notes, &session.name, io);
-    let new = new.map_err(|error| passes::failure(error, &session.name))?;
+    let mut new = new.map_err(|error| passes::failure(error, &session.name))?;
     let status = args.remember(&new, matches, io)?;
     let mut output = args.output.open(io)?;
     new.write(&mut output)
@@ -244,11 +249,12 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
 fn batch(
     args: &Args,
     plan: &Plan,
+    writer: &Writer,
     session: &mut Session,
     io: &mut Io,
 ) -> Result<NewSession, Failure> {
     let name = session.name.clone();
-    let mut pass = Batch::new(plan, session.dialect());
+    let mut pass = Batch::new(plan, writer, session.dialect());
     session.pass(|record| {
         let mut notes = Notes::new();
         let done = pass.push(record, &mut notes);

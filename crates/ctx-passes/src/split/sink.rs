@@ -125,7 +125,7 @@ impl<W: Write> Sink<W> {
 }
 
 impl ZoneCounts {
-    fn add(&mut self, zone: Zone) {
+    pub(crate) fn add(&mut self, zone: Zone) {
         match zone {
             Zone::System => self.system += 1,
             Zone::Old => self.old += 1,

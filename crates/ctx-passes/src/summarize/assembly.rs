@@ -9,7 +9,7 @@ use ctx_summary::compose;
 use ctx_transcript::{Dialect, Message, Outline, Record, Role, Spool};
 
 use super::old::{OldZone, Sizes};
-use super::writer::SummaryText;
+use super::writer::{SummaryText, Writer};
 use super::{Plan, Summary, TellSizes};
 use crate::checks::Checks;
 use crate::{BadLines, Fate, Notes, PassError};
@@ -92,18 +92,13 @@ impl<'p> Assembly<'p> {
         });
     }
 
-    /// A record leaves, and the summary stands where the first of them stood.
-    pub(super) fn leave(&mut self, record: &Record<'_>, bytes: &[u8]) {
+    /// A record leaves, and the summary stands where the first of them stood; `found` is
+    /// the message in it.
+    pub(super) fn leave(&mut self, record: &Record<'_>, found: Option<Found<'_>>) {
         self.place_summary(record);
-        if let Some(dialect) = self.dialect
-            && let Some(object) = record.whole_object()
-            && let Some(message) = record.message(self.dialect)
+        if let (Some(dialect), Some(object), Some(found)) =
+            (self.dialect, record.whole_object(), found)
         {
-            let found = Found {
-                line: record.line,
-                message: &message,
-                record: bytes,
-            };
             self.old.push(self.plan, dialect, object, found);
         }
     }
@@ -137,36 +132,48 @@ impl<'p> Assembly<'p> {
 
     /// The output without any summary.
     pub(super) fn without_summary(self) -> NewSession {
-        NewSession {
-            spool: self.spool,
-            before: self.before + self.behind,
-            record: Vec::new(),
-            behind: 0,
-            summary: None,
+        NewSession::plain(self.spool, self.before + self.behind)
+    }
+
+    /// Writes what stays, with this record in the place of the summary.
+    pub(super) fn write(&mut self, record: &[u8], out: &mut impl Write) -> Result<(), PassError> {
+        let (before, behind) = (self.before, self.behind);
+        let mut write = || -> io::Result<()> {
+            self.spool.copy_to(0, before, out)?;
+            out.write_all(record)?;
+            self.spool.copy_to(before, behind, out)
+        };
+        write().map_err(PassError::output)
+    }
+
+    /// A summary with this text, in this record.
+    pub(super) fn draft(&self, text: SummaryText, record: String, place: &Place) -> Draft {
+        let mut record = record.into_bytes();
+        record.extend_from_slice(&place.line_end);
+        Draft {
+            summary: self.old.summary(text),
+            record,
         }
     }
 
-    /// The output with a summary: its text, and the record that has it.
-    pub(super) fn with_summary(
-        self,
-        text: SummaryText,
-        mut record: Vec<u8>,
-        place: &Place,
-    ) -> NewSession {
-        record.extend_from_slice(&place.line_end);
+    /// The output with a summary.
+    pub(super) fn with_summary(self, draft: Draft) -> NewSession {
         NewSession {
             spool: self.spool,
             before: self.before,
-            record,
+            record: draft.record,
             behind: self.behind,
-            summary: Some(self.old.summary(text)),
+            summary: Some(draft.summary),
         }
     }
+}
 
-    /// The text of the message, written and told of.
-    pub(super) fn text(&self, notes: &mut Notes) -> Result<SummaryText, PassError> {
-        text(self.plan, &self.old, notes)
-    }
+/// A summary that could stand in the session.
+pub struct Draft {
+    /// What it says, and for what.
+    pub summary: Summary,
+    /// The record that has it, with its line end.
+    pub record: Vec<u8>,
 }
 
 /// A message and the record it was found in.
@@ -181,10 +188,11 @@ pub(super) struct Found<'m> {
 /// The text of the message that takes the place of `old`, told of in `notes`.
 pub(super) fn text(
     plan: &Plan,
+    writer: &Writer,
     old: &OldZone,
     notes: &mut Notes,
 ) -> Result<SummaryText, PassError> {
-    let text = clean(plan, plan.writer.write(old, None, notes)?);
+    let text = clean(plan, writer.write(old, None, notes)?);
     tell(plan, old, &text, notes);
     Ok(text)
 }
@@ -248,12 +256,12 @@ impl NewSession {
         }
     }
 
-    /// Writes it.
-    pub fn write(mut self, out: &mut (impl Write + ?Sized)) -> Result<(), PassError> {
+    /// Writes it; it can be written again.
+    pub fn write(&mut self, out: &mut (impl Write + ?Sized)) -> Result<(), PassError> {
         let mut write = || -> io::Result<()> {
-            self.spool.pop_to(self.before, out)?;
+            self.spool.copy_to(0, self.before, out)?;
             out.write_all(&self.record)?;
-            self.spool.pop_to(self.behind, out)
+            self.spool.copy_to(self.before, self.behind, out)
         };
         write().map_err(PassError::output)
     }

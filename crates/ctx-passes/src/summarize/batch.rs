@@ -6,13 +6,14 @@ use ctx_transcript::{
 
 use super::assembly::{Found, text};
 use super::old::OldZone;
-use super::{NewSession, Plan};
+use super::{NewSession, Plan, Writer};
 use crate::checks::Checks;
 use crate::{BadLines, ErrorKind, Fate, Notes, PassError};
 
 /// Takes batch records; they wait in a spool for the end of the input.
 pub struct Batch<'p> {
     plan: &'p Plan,
+    writer: &'p Writer,
     dialect: Option<&'static dyn Dialect>,
     zones: ZoneReader,
     spool: Spool,
@@ -22,9 +23,10 @@ pub struct Batch<'p> {
 
 impl<'p> Batch<'p> {
     /// Nothing seen yet.
-    pub fn new(plan: &'p Plan, dialect: Option<&'static dyn Dialect>) -> Self {
+    pub fn new(plan: &'p Plan, writer: &'p Writer, dialect: Option<&'static dyn Dialect>) -> Self {
         Self {
             plan,
+            writer,
             dialect,
             zones: ZoneReader::default(),
             spool: Spool::new(&plan.temp),
@@ -106,7 +108,7 @@ impl<'p> Batch<'p> {
         zones: &[Zone],
         notes: &mut Notes,
     ) -> Result<String, PassError> {
-        let mut old = OldZone::new(self.plan, Some(dialect));
+        let mut old = OldZone::new(self.plan, self.writer.needs(), Some(dialect));
         let mut checks = Checks::new(dialect.rules());
         let mut role = None;
         for (line, (object, zone)) in (1..).zip(conversation.messages.iter().zip(zones)) {
@@ -132,7 +134,7 @@ impl<'p> Batch<'p> {
         }
         checks.finish(self.plan.strict, notes)?;
         old.finish_reading();
-        let text = text(self.plan, &old, notes)?.text;
+        let text = text(self.plan, self.writer, &old, notes)?.text;
         let summary = dialect.summary_record(role.unwrap_or(self.plan.role), &text);
         Ok(replaced(conversation, zones, &summary))
     }

@@ -13,10 +13,10 @@ use ctx_transcript::{
     ZoneReader,
 };
 
-use super::assembly::{Assembly, clean, tell};
+use super::assembly::{Assembly, Draft, Found, Place, clean, tell};
 use super::old::OldZone;
 use super::shorten::shorten;
-use super::writer::SummaryText;
+use super::writer::Writer;
 use super::{NewSession, Plan};
 use crate::ledger::LedgerReader;
 use crate::pins::Pin;
@@ -59,6 +59,7 @@ struct Item {
 /// Takes a session's records; all of them wait for the decision.
 pub struct BudgetPass<'p> {
     plan: &'p Plan,
+    writer: &'p Writer,
     request: &'p BudgetRequest,
     dialect: Option<&'static dyn Dialect>,
     zones: ZoneReader,
@@ -76,11 +77,13 @@ impl<'p> BudgetPass<'p> {
     /// Nothing seen yet.
     pub fn new(
         plan: &'p Plan,
+        writer: &'p Writer,
         request: &'p BudgetRequest,
         dialect: Option<&'static dyn Dialect>,
     ) -> Self {
         Self {
             plan,
+            writer,
             request,
             dialect,
             zones: ZoneReader::default(),
@@ -91,7 +94,7 @@ impl<'p> BudgetPass<'p> {
             splitter: Splitter::new(request.keep),
             grouped: 0,
             reader: dialect
-                .filter(|_| plan.writer.reads_ledger())
+                .filter(|_| writer.reads_ledger())
                 .map(LedgerReader::new),
         }
     }
@@ -250,9 +253,14 @@ impl<'p> BudgetPass<'p> {
             );
         }
         let mut output = Output {
-            assembly: Assembly::new(self.plan, self.dialect, OldZone::without_ledger(self.plan)),
+            assembly: Assembly::new(
+                self.plan,
+                self.dialect,
+                OldZone::without_ledger(self.plan, self.writer.needs()),
+            ),
+            writer: self.writer,
             ledger,
-            cut_only: self.plan.writer.reads_ledger() && cut_only(&self.entries, &decision),
+            cut_only: self.writer.reads_ledger() && cut_only(&self.entries, &decision),
             used: PRIMING,
         };
         let verdicts = decision.verdicts.iter();
@@ -303,6 +311,7 @@ fn zones(entries: &[Entry], verdicts: &[Verdict]) -> Vec<Zone> {
 /// The output within a budget: what stays, and the summary in what that leaves.
 struct Output<'p> {
     assembly: Assembly<'p>,
+    writer: &'p Writer,
     ledger: Option<Ledger>,
     /// No message leaves: a summary tells what results lose, before the first message
     /// and if there is room.
@@ -326,7 +335,14 @@ impl Output<'_> {
             return Ok(());
         }
         if is_old {
-            assembly.leave(record, record.bytes);
+            let object = record.whole_object();
+            let message = object.and_then(|object| assembly.dialect?.message(object));
+            let found = message.as_ref().map(|message| Found {
+                line: record.line,
+                message,
+                record: record.bytes,
+            });
+            assembly.leave(record, found);
             return Ok(());
         }
         let outline = outline.as_ref();
@@ -371,13 +387,11 @@ impl Output<'_> {
         if self.cut_only && least > budget {
             return Ok(self.assembly.without_summary());
         }
-        let (text, record) = self.summary(dialect, place.role, budget, notes)?;
-        if self.cut_only && text.text.trim() == RECORD_HEADING {
+        let draft = self.summary(dialect, &place, budget, notes)?;
+        if self.cut_only && draft.summary.text.trim() == RECORD_HEADING {
             return Ok(self.assembly.without_summary());
         }
-        Ok(self
-            .assembly
-            .with_summary(text, record.into_bytes(), &place))
+        Ok(self.assembly.with_summary(draft))
     }
 
     /// Tokens of a summary without words.
@@ -396,20 +410,20 @@ impl Output<'_> {
     fn summary(
         &self,
         dialect: &dyn Dialect,
-        role: Role,
+        place: &Place,
         budget: u64,
         notes: &mut Notes,
-    ) -> Result<(SummaryText, String), PassError> {
+    ) -> Result<Draft, PassError> {
         let (plan, old) = (self.assembly.plan, &self.assembly.old);
-        let frame = self.frame(dialect, role);
+        let frame = self.frame(dialect, place.role);
         let mut room = budget.saturating_sub(self.used + frame);
-        let mut text = clean(plan, plan.writer.write(old, Some(room), notes)?);
+        let mut text = clean(plan, self.writer.write(old, Some(room), notes)?);
         loop {
-            let record = dialect.summary_record(role, &text.text);
+            let record = dialect.summary_record(place.role, &text.text);
             let over = (self.used + self.tokens_of(dialect, &record)).saturating_sub(budget);
             if over == 0 {
                 tell(plan, old, &text, notes);
-                return Ok((text, record));
+                return Ok(self.assembly.draft(text, record, place));
             }
             if room == 0 {
                 return Err(ErrorKind::TooSmall(TooSmall {
@@ -421,7 +435,7 @@ impl Output<'_> {
             // A few tokens too many, or no text is short enough: no model is asked
             // again for that.
             room = room.saturating_sub(over);
-            text = clean(plan, plan.writer.by_code(old, Some(room)));
+            text = clean(plan, self.writer.by_code(old, Some(room)));
         }
     }
 

@@ -15,14 +15,14 @@ use ctx_select::count::MessageCounter;
 use ctx_summary::Recognizer;
 use ctx_transcript::Role;
 
-pub use assembly::NewSession;
+pub use assembly::{Draft, NewSession};
 pub use batch::Batch;
 pub use budget::{BudgetPass, BudgetRequest, Shared};
 pub use model::{Model, ModelSource};
-pub use writer::Writer;
-pub use zones::ZonePass;
+pub use writer::{Needs, Writer};
+pub use zones::{Edited, Gathered, ZonePass};
 
-/// How a session is summed up.
+/// How a session is summed up, whoever writes the summary.
 pub struct Plan {
     /// Knows the summaries of earlier compactions.
     pub recognizer: Recognizer,
@@ -38,8 +38,6 @@ pub struct Plan {
     pub drop_bad: bool,
     /// When it is told how long the summary is beside what it replaces.
     pub tell_sizes: TellSizes,
-    /// Writes the summary.
-    pub writer: Writer,
     /// Where temporary files lie.
     pub temp: PathBuf,
 }

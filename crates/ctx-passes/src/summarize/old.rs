@@ -8,7 +8,7 @@ use ctx_summary::{RuleSummary, Transcript};
 use ctx_transcript::{Dialect, Object, Zone};
 
 use super::assembly::Found;
-use super::writer::SummaryText;
+use super::writer::{Needs, SummaryText};
 use super::{Plan, Summary, TellSizes};
 use crate::ledger::LedgerReader;
 
@@ -59,23 +59,21 @@ pub(super) struct Sizes {
 }
 
 impl OldZone {
-    pub(super) fn new(plan: &Plan, dialect: Option<&'static dyn Dialect>) -> Self {
+    pub(super) fn new(plan: &Plan, needs: Needs, dialect: Option<&'static dyn Dialect>) -> Self {
         Self {
-            reader: dialect
-                .filter(|_| plan.writer.reads_ledger())
-                .map(LedgerReader::new),
-            ..Self::without_ledger(plan)
+            reader: dialect.filter(|_| needs.ledger).map(LedgerReader::new),
+            ..Self::without_ledger(plan, needs)
         }
     }
 
     /// One whose ledger is read by someone else.
-    pub(super) fn without_ledger(plan: &Plan) -> Self {
+    pub(super) fn without_ledger(plan: &Plan, needs: Needs) -> Self {
         Self {
-            rule: (!plan.writer.reads_ledger()).then(RuleSummary::new),
+            rule: (!needs.ledger).then(RuleSummary::new),
             reader: None,
             ledger: None,
-            transcript: plan.writer.asks_a_model().then(Transcript::default),
-            source: plan.writer.asks_a_model().then(Source::default),
+            transcript: needs.model.then(Transcript::default),
+            source: needs.model.then(Source::default),
             earlier: Vec::new(),
             messages: 0,
             earlier_messages: 0,

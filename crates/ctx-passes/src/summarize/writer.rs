@@ -30,6 +30,22 @@ const LEAST_TARGET: u64 = 64;
 /// Tokens of the items that a model is told to keep.
 const MUST_KEEP: u64 = 1_200;
 
+/// What has to be gathered of an old zone before its summary can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// Its ledger; else what is counted for a rule summary.
+    pub ledger: bool,
+    /// What a model is sent, and what its answer is held against.
+    pub model: bool,
+}
+
+impl Needs {
+    /// Whether what was gathered for these is enough for others, too.
+    pub fn cover(self, others: Self) -> bool {
+        self.ledger == others.ledger && (self.model || !others.model)
+    }
+}
+
 /// The text of a summary.
 #[derive(Debug, Default)]
 pub(super) struct SummaryText {
@@ -89,13 +105,16 @@ impl Writer {
         self
     }
 
-    /// Whether the ledger of the session is needed.
-    pub(super) fn reads_ledger(&self) -> bool {
-        self.offline == Method::Extractive
+    /// What it writes from.
+    pub fn needs(&self) -> Needs {
+        Needs {
+            ledger: self.reads_ledger(),
+            model: self.model.is_some(),
+        }
     }
 
-    pub(super) fn asks_a_model(&self) -> bool {
-        self.model.is_some()
+    pub(super) fn reads_ledger(&self) -> bool {
+        self.offline == Method::Extractive
     }
 
     /// The summary of an old zone; `room` is what the context has left for it.

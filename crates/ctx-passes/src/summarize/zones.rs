@@ -1,13 +1,16 @@
 //! A session whose records have zones: the old ones become a summary.
 
-use ctx_transcript::{Class, Dialect, Piece, Record, Zone, ZoneReader};
+use std::borrow::Cow;
+use std::io::Write;
 
-use super::assembly::{Assembly, Found};
+use ctx_transcript::{Class, Dialect, Message, Piece, Record, Zone, ZoneReader};
+
+use super::assembly::{Assembly, Draft, Found, Place, text};
 use super::old::OldZone;
-use super::{NewSession, Plan};
+use super::{Needs, NewSession, Plan, Writer};
 use crate::{ErrorKind, Notes, PassError};
 
-/// Takes the records of a tagged session.
+/// Takes the records of a session with their zones.
 pub struct ZonePass<'p> {
     assembly: Assembly<'p>,
     zones: ZoneReader,
@@ -15,11 +18,28 @@ pub struct ZonePass<'p> {
     other_lines: u64,
 }
 
+/// A record that changes on its way.
+pub struct Edited<'m> {
+    /// Its new bytes, without a tag.
+    pub bytes: Vec<u8>,
+    /// The message in them.
+    pub message: Message<'m>,
+}
+
+/// A session that was read to its end: what stays of it, and what a summary of the rest
+/// is written from.
+pub struct Gathered<'p> {
+    assembly: Assembly<'p>,
+    /// Where the summary stands; nowhere where nothing is old.
+    place: Option<(Place, &'static dyn Dialect)>,
+    other_lines: u64,
+}
+
 impl<'p> ZonePass<'p> {
-    /// Nothing seen yet.
-    pub fn new(plan: &'p Plan, dialect: Option<&'static dyn Dialect>) -> Self {
+    /// Nothing seen yet. What a writer `needs` is gathered.
+    pub fn new(plan: &'p Plan, needs: Needs, dialect: Option<&'static dyn Dialect>) -> Self {
         Self {
-            assembly: Assembly::new(plan, dialect, OldZone::new(plan, dialect)),
+            assembly: Assembly::new(plan, dialect, OldZone::new(plan, needs, dialect)),
             zones: ZoneReader::default(),
             other_lines: 0,
         }
@@ -30,51 +50,90 @@ impl<'p> ZonePass<'p> {
         &self.zones
     }
 
-    /// The next record.
+    /// The next record, whose tag has its zone.
     pub fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
         let zone = self.zones.read(record);
-        let assembly = &mut self.assembly;
-        let outline = record.outline(assembly.dialect);
-        let is_old = zone == Zone::Old;
-        let left_out = assembly.input(record, outline.as_ref(), is_old);
-        if is_old {
-            return self.leave(record, outline.is_some());
-        }
-        if left_out {
-            return Ok(());
-        }
-        let bytes = record.untagged();
-        if assembly.old.reads_ledger()
-            && let Some(message) = record.message(assembly.dialect)
-        {
-            assembly.old.push_kept(Found {
-                line: record.line,
-                message: &message,
-                record: &bytes,
-            });
-        }
-        assembly.stay(record.line, outline.as_ref(), &bytes)
+        self.push_in(zone, record, None)
     }
 
-    fn leave(&mut self, record: &Record<'_>, is_message: bool) -> Result<(), PassError> {
-        if self.assembly.dialect.is_none() {
+    /// The next record, which is in this zone, and may change before it stays or leaves.
+    pub fn push_in(
+        &mut self,
+        zone: Zone,
+        record: &Record<'_>,
+        edited: Option<Edited<'_>>,
+    ) -> Result<(), PassError> {
+        let assembly = &mut self.assembly;
+        let is_old = zone == Zone::Old;
+        if is_old && assembly.dialect.is_none() {
             let error = PassError::from(ErrorKind::UnknownFormat("summed up"));
             return Err(error.at(record.line));
         }
+        let outline = record.outline(assembly.dialect);
+        let left_out = assembly.input(record, outline.as_ref(), is_old);
+        if left_out {
+            return Ok(());
+        }
+        let wanted = is_old || assembly.old.reads_ledger();
+        let (bytes, message) = if let Some(edited) = edited {
+            (Cow::Owned(edited.bytes), Some(edited.message))
+        } else {
+            let message = record.message(assembly.dialect.filter(|_| wanted));
+            (record.untagged(), message)
+        };
+        let found = message.as_ref().map(|message| Found {
+            line: record.line,
+            message,
+            record: &bytes,
+        });
+        if !is_old {
+            if let Some(found) = found {
+                assembly.old.push_kept(found);
+            }
+            return assembly.stay(record.line, outline.as_ref(), &bytes);
+        }
         let begins = matches!(record.piece, Piece::Whole | Piece::First);
-        if !is_message && record.class != Class::Blank {
+        if found.is_none() && record.class != Class::Blank {
             self.other_lines += u64::from(begins);
         }
-        self.assembly.leave(record, &record.untagged());
+        assembly.leave(record, found);
         Ok(())
     }
 
-    /// Writes the summary and checks the whole output, before any byte of it leaves.
-    pub fn finish(mut self, notes: &mut Notes) -> Result<NewSession, PassError> {
+    /// A record that is left out for another reason than its zone.
+    pub fn drop(&mut self, record: &Record<'_>) {
+        let outline = record.outline(self.assembly.dialect);
+        self.assembly.input(record, outline.as_ref(), false);
+    }
+
+    /// All records came: the output is checked.
+    pub fn gather(mut self, notes: &mut Notes) -> Result<Gathered<'p>, PassError> {
         let place = self.assembly.check(notes)?;
-        let (Some(place), Some(dialect)) = (place, self.assembly.dialect) else {
+        self.assembly.old.finish_reading();
+        Ok(Gathered {
+            place: place.zip(self.assembly.dialect),
+            assembly: self.assembly,
+            other_lines: self.other_lines,
+        })
+    }
+
+    /// Checks the whole output and writes the summary, before any byte of it leaves.
+    pub fn finish(self, writer: &Writer, notes: &mut Notes) -> Result<NewSession, PassError> {
+        let gathered = self.gather(notes)?;
+        match gathered.draft(writer, notes)? {
+            Some(draft) => Ok(gathered.with_summary(draft)),
+            None => Ok(gathered.without_summary()),
+        }
+    }
+}
+
+impl Gathered<'_> {
+    /// A summary of what is old; `None` where nothing is.
+    pub fn draft(&self, writer: &Writer, notes: &mut Notes) -> Result<Option<Draft>, PassError> {
+        let assembly = &self.assembly;
+        let Some((place, dialect)) = &self.place else {
             notes.info("nothing is old, nothing was changed");
-            return Ok(self.assembly.without_summary());
+            return Ok(None);
         };
         if self.other_lines > 0 {
             notes.info(format_args!(
@@ -82,7 +141,7 @@ impl<'p> ZonePass<'p> {
                 self.other_lines
             ));
         }
-        let wanted = self.assembly.plan.role;
+        let wanted = assembly.plan.role;
         if place.role != wanted {
             notes.info(format_args!(
                 "the summary has the role {}: {} does not allow {} there",
@@ -91,9 +150,24 @@ impl<'p> ZonePass<'p> {
                 wanted.as_str()
             ));
         }
-        self.assembly.old.finish_reading();
-        let text = self.assembly.text(notes)?;
-        let record = dialect.summary_record(place.role, &text.text).into_bytes();
-        Ok(self.assembly.with_summary(text, record, &place))
+        let text = text(assembly.plan, writer, &assembly.old, notes)?;
+        let record = dialect.summary_record(place.role, &text.text);
+        Ok(Some(assembly.draft(text, record, place)))
+    }
+
+    /// Writes what stays, with a summary if there is one; it can be written again.
+    pub fn write(&mut self, draft: Option<&Draft>, out: &mut impl Write) -> Result<(), PassError> {
+        let record = draft.map(|draft| draft.record.as_slice());
+        self.assembly.write(record.unwrap_or_default(), out)
+    }
+
+    /// What stays, with a summary.
+    pub fn with_summary(self, draft: Draft) -> NewSession {
+        self.assembly.with_summary(draft)
+    }
+
+    /// What stays, without any summary.
+    pub fn without_summary(self) -> NewSession {
+        self.assembly.without_summary()
     }
 }

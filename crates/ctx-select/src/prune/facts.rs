@@ -120,6 +120,11 @@ pub(super) struct Reduced {
 }
 
 impl MessageFacts {
+    /// Its tokens, where the size was asked for.
+    pub fn tokens(&self) -> u64 {
+        self.tokens
+    }
+
     /// Of a message and the object it was read from. `fixed` when it must stay as it is:
     /// a selector pins it, or its zone is not the one to be pruned.
     pub fn of(

@@ -10,6 +10,8 @@ use std::collections::HashMap;
 use ctx_transcript::view::Fragment;
 use ctx_transcript::{Outline, Role};
 
+use super::Known;
+
 /// One exchange; identified by the number of its first record.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Exchange {
@@ -77,6 +79,25 @@ impl Exchanges {
             self.await_rest(fragment, id);
         }
         Some(id)
+    }
+
+    /// The next message of a session whose exchanges are known: none is open.
+    pub(super) fn push_known(&mut self, number: u64, known: &Known) {
+        let Some(id) = known.exchange else { return };
+        let exchange = self.by_id.entry(id).or_insert(Exchange {
+            first: id,
+            last: number,
+            last_user: None,
+            pinned: false,
+            open: 0,
+            undecided: 0,
+        });
+        exchange.last = number;
+        exchange.pinned |= known.pinned;
+        exchange.undecided += 1;
+        if known.begins_turn {
+            exchange.last_user = Some(number);
+        }
     }
 
     /// The exchange the message joins or begins.

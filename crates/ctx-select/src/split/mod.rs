@@ -28,10 +28,31 @@ pub enum Facts<'a> {
         /// Whether a selector pins it.
         pinned: bool,
     },
+    /// A message of which only this is known any more: all that decides, once a splitter
+    /// has found its exchange.
+    Known(Known),
     /// A line that is no message: goes with the record before it.
     Line,
     /// A last line in the writing: always kept.
     Tail,
+}
+
+/// What decides about a message whose exchange is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
+pub struct Known {
+    /// Instructions of the operator.
+    pub is_system: bool,
+    /// Whether a message begins here, and not only a further fragment of one.
+    pub begins_message: bool,
+    /// Whether a turn begins here.
+    pub begins_turn: bool,
+    /// Its tokens; only asked for when [`Keep::tokens`] is set.
+    pub tokens: u64,
+    /// Whether a selector pins it.
+    pub pinned: bool,
+    /// Its exchange, as the [`Verdict`] of an earlier splitter had it.
+    pub exchange: Option<u64>,
 }
 
 /// Why a record is in its zone.
@@ -115,6 +136,16 @@ impl Splitter {
         let (kind, exchange) = match facts {
             Facts::Line => (Kind::Line, None),
             Facts::Tail => (Kind::Tail, None),
+            Facts::Known(known) if known.is_system => (Kind::System, None),
+            Facts::Known(known) => {
+                self.window.push(number, &known);
+                if known.begins_turn {
+                    self.latest_user = Some(number);
+                }
+                self.exchanges.push_known(number, &known);
+                let pinned = known.pinned;
+                (Kind::Message { pinned }, known.exchange)
+            }
             Facts::Message { outline, .. } if outline.role.is_system() && !outline.is_summary => {
                 (Kind::System, None)
             }
@@ -123,7 +154,13 @@ impl Splitter {
                 tokens,
                 pinned,
             } => {
-                self.window.push(number, outline, tokens);
+                let known = Known {
+                    begins_message: outline.begins_message(),
+                    begins_turn: outline.begins_turn,
+                    tokens,
+                    ..Known::default()
+                };
+                self.window.push(number, &known);
                 if outline.begins_turn {
                     self.latest_user = Some(number);
                 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use ctx_transcript::Outline;
+use super::Known;
 
 /// How much of the end is kept at least. Several are ORed: what one of them
 /// keeps is kept. None at all keeps nothing but pins and the latest user message.
@@ -50,11 +50,12 @@ impl Window {
     }
 
     /// The next record of a message that is no system message.
-    pub(super) fn push(&mut self, number: u64, outline: &Outline<'_>, tokens: u64) {
-        if let Some(keep) = self.keep.messages.filter(|_| outline.begins_message()) {
+    pub(super) fn push(&mut self, number: u64, known: &Known) {
+        let tokens = known.tokens;
+        if let Some(keep) = self.keep.messages.filter(|_| known.begins_message) {
             push_bounded(&mut self.messages, number, keep);
         }
-        if let Some(keep) = self.keep.turns.filter(|_| outline.begins_turn) {
+        if let Some(keep) = self.keep.turns.filter(|_| known.begins_turn) {
             push_bounded(&mut self.turns, number, keep);
         }
         if let Some(keep) = self.keep.tokens {

@@ -1,71 +1,68 @@
 //! One session: records wait in a spool until all facts are known, then leave as
 //! they came, changed, or not at all.
 
-use ctx_cli::{Failure, Io};
 use ctx_select::prune::{MessageFacts, Pruner, Questions, Sums};
 use ctx_transcript::{Class, Dialect, Record, Spool, Zone, ZoneReader};
 
 use super::decision::{Decision, Item};
-use super::plan::Plan;
-use super::ttl::SaidAt;
-use crate::tagged::cannot_spool;
-use ctx_passes::Checks;
+use super::{LastCall, Plan};
+use crate::checks::Checks;
+use crate::{ErrorKind, Notes, PassError};
 
 /// Takes a session's records.
-pub(super) struct Stream<'p> {
+pub struct PrunePass<'p> {
     plan: &'p Plan,
     dialect: Option<&'static dyn Dialect>,
-    name: &'p str,
     zones: ZoneReader,
     spool: Option<Spool>,
     items: Vec<Item>,
     questions: Questions<'p>,
     pruner: Pruner<'p>,
     checks: Option<Checks>,
-    said_at: SaidAt,
+    last_call: LastCall,
     tagged: bool,
     announced: Option<u64>,
 }
 
-impl<'p> Stream<'p> {
+impl<'p> PrunePass<'p> {
     /// Nothing taken yet. The records will be written, unless this is a `dry_run`.
-    pub(super) fn new(
-        plan: &'p Plan,
-        dialect: Option<&'static dyn Dialect>,
-        name: &'p str,
-        dry_run: bool,
-    ) -> Self {
+    pub fn new(plan: &'p Plan, dialect: Option<&'static dyn Dialect>, dry_run: bool) -> Self {
         let questions = Questions {
             policy: &plan.policy,
-            counter: plan.counting.counter,
-            size: false,
+            counter: plan.counter,
+            size: plan.size,
         };
         Self {
             plan,
             dialect,
-            name,
             zones: ZoneReader::default(),
-            spool: (!dry_run).then(|| Spool::new(std::env::temp_dir())),
+            spool: (!dry_run).then(|| Spool::new(&plan.temp)),
             items: Vec::new(),
             pruner: Pruner::new(&questions),
             questions,
             checks: dialect.map(|dialect| Checks::new(dialect.rules())),
-            said_at: SaidAt::default(),
+            last_call: LastCall::default(),
             tagged: false,
             announced: None,
         }
     }
 
+    /// What the records so far say of the last call.
+    pub fn last_call(&self) -> LastCall {
+        self.last_call
+    }
+
     /// Whether there is no cache that must not be lost, by what the records so far
     /// say of time; `None` where nothing tells.
-    pub(super) fn is_cold(&self) -> Option<bool> {
+    pub fn is_cold(&self) -> Option<bool> {
         let Some(cache) = &self.plan.cache else {
             return Some(true);
         };
-        cache.is_cold(self.said_at, chrono::Utc::now())
+        cache.is_cold(self.last_call)
     }
 
-    pub(super) fn take(&mut self, record: &Record<'_>) -> Result<(), Failure> {
+    /// The next record.
+    pub fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
         let zone = self.zones.read(record);
         if let Some(tag) = record.tag() {
             self.tagged = true;
@@ -82,10 +79,10 @@ impl<'p> Stream<'p> {
             return Ok(());
         };
         let pushed = spool.push(record.bytes);
-        pushed.map_err(|error| cannot_spool(&error))
+        pushed.map_err(PassError::temporary)
     }
 
-    fn facts(&mut self, record: &Record<'_>, zone: Zone) -> Result<(), Failure> {
+    fn facts(&mut self, record: &Record<'_>, zone: Zone) -> Result<(), PassError> {
         if record.class == Class::Tail {
             self.pruner.tail();
             return Ok(());
@@ -94,22 +91,19 @@ impl<'p> Stream<'p> {
             self.pruner.line();
             return Ok(());
         };
-        let Some(dialect) = self.dialect else {
-            return Err(
-                Failure::new("the format is not known, so nothing can be pruned")
-                    .at(self.name, Some(record.line))
-                    .hint("--dialect names it"),
-            );
-        };
-        let outline = dialect.outline(object);
+        if self.dialect.is_none() {
+            let error = PassError::from(ErrorKind::UnknownFormat("pruned"));
+            return Err(error.at(record.line));
+        }
+        let outline = record.outline(self.dialect);
         if let (Some(checks), Some(outline)) = (&mut self.checks, &outline) {
             checks.input(record.line, outline);
         }
-        let (Some(outline), Some(message)) = (outline, dialect.message(object)) else {
+        let (Some(outline), Some(message)) = (outline, record.message(self.dialect)) else {
             self.pruner.line();
             return Ok(());
         };
-        self.said_at.message(outline.role, object);
+        self.last_call.message(outline.role, object);
         let plan = self.plan;
         let is_pinned = || {
             let message = || Some(message.clone());
@@ -125,16 +119,13 @@ impl<'p> Stream<'p> {
     }
 
     /// Decides, tells of it and checks it. Nothing changes unless it `may`.
-    pub(super) fn finish(self, may: bool, io: &mut Io) -> Result<Decision<'p>, Failure> {
+    pub fn finish(self, may: bool, notes: &mut Notes) -> Result<Decision<'p>, PassError> {
         if self.plan.zone.is_some() && !self.zones.zoned() && self.zones.records() > 0 {
-            return Err(Failure::new("--zone, and no record has a zone")
-                .at(self.name, None)
-                .hint("let ctx-split decide the zones"));
+            return Err(ErrorKind::NoZones.into());
         }
         let mut decision = Decision {
             plan: self.plan,
             dialect: self.dialect,
-            name: self.name,
             items: self.items,
             spool: self.spool,
             verdicts: self.pruner.finish(),
@@ -143,7 +134,7 @@ impl<'p> Stream<'p> {
             tagged: self.tagged,
             announced: self.announced,
         };
-        decision.tell(self.checks, io)?;
+        decision.tell(self.checks, notes)?;
         Ok(decision)
     }
 }

@@ -1,0 +1,129 @@
+//! The bytes of a session that is compacted: read again and again, by several threads.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Seek, Write};
+use std::os::unix::fs::FileExt;
+
+use ctx_transcript::{Dialect, Options, Record, dialect};
+
+use crate::prune::Time;
+use crate::{ErrorKind, Invalid, PassError, Session};
+
+/// A session in a file, whose format is known.
+pub struct Content {
+    file: File,
+    /// Its dialect, and that of all that is made of it.
+    pub dialect: &'static dyn Dialect,
+    invalid: Invalid,
+    is_document: bool,
+    /// When its file changed last, where that tells anything.
+    pub last_change: Option<Time>,
+}
+
+/// A file read from its start, wherever others stand who read it at the same time.
+struct FromStart {
+    file: File,
+    at: u64,
+}
+
+impl Read for FromStart {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read_at(buffer, self.at)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+impl Content {
+    /// The bytes of a session file.
+    pub fn open(
+        file: File,
+        dialect: Option<&'static dyn Dialect>,
+        invalid: Invalid,
+    ) -> Result<Self, PassError> {
+        let session = session(&file, dialect, invalid)?;
+        // In an empty session there is nothing to know it by, and nothing to do.
+        let is_empty = file.metadata().is_ok_and(|meta| meta.len() == 0);
+        let empty = || dialect::by_name("chat").filter(|_| is_empty);
+        let known = session.dialect().or_else(empty);
+        Ok(Self {
+            dialect: known.ok_or(ErrorKind::UnknownFormat("compacted"))?,
+            is_document: session.is_document(),
+            invalid,
+            last_change: None,
+            file,
+        })
+    }
+
+    /// Another handle on the same bytes.
+    pub(super) fn again(&self) -> Result<Self, PassError> {
+        Ok(Self {
+            file: self.file()?,
+            ..*self
+        })
+    }
+
+    /// The same session with other bytes.
+    #[must_use]
+    pub fn with(&self, file: File) -> Self {
+        Self {
+            file,
+            is_document: false,
+            ..*self
+        }
+    }
+
+    /// Whether it is one JSON document, which a compaction makes lines of.
+    pub fn is_document(&self) -> bool {
+        self.is_document
+    }
+
+    /// Its length in bytes.
+    pub fn length(&self) -> Result<u64, PassError> {
+        let meta = self.file.metadata().map_err(ErrorKind::Read)?;
+        Ok(meta.len())
+    }
+
+    /// Another handle on its file, which stands at its start.
+    pub fn file(&self) -> Result<File, PassError> {
+        let mut file = self.file.try_clone().map_err(ErrorKind::Read)?;
+        file.rewind().map_err(ErrorKind::Read)?;
+        Ok(file)
+    }
+
+    /// Its records, each to `handle`.
+    pub fn each(
+        &self,
+        handle: impl FnMut(&Record<'_>) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        session(&self.file, Some(self.dialect), self.invalid)?.each(handle)
+    }
+}
+
+fn session(
+    file: &File,
+    dialect: Option<&'static dyn Dialect>,
+    invalid: Invalid,
+) -> Result<Session, PassError> {
+    let options = Options {
+        dialect,
+        ..Options::default()
+    };
+    let file = file.try_clone().map_err(ErrorKind::Read)?;
+    Session::open(Box::new(FromStart { file, at: 0 }), &options, invalid)
+}
+
+/// A temporary file without a name: what is in it is nobody else's business. `write`
+/// fills it.
+pub(super) fn temporary(
+    write: impl FnOnce(&mut BufWriter<&File>) -> Result<(), PassError>,
+) -> Result<File, PassError> {
+    let file = tempfile::tempfile().map_err(PassError::temporary)?;
+    let mut output = BufWriter::with_capacity(BUFFER, &file);
+    write(&mut output)?;
+    output.flush().map_err(PassError::temporary)?;
+    drop(output);
+    Ok(file)
+}
+
+const BUFFER: usize = 256 << 10;

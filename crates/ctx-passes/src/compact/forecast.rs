@@ -1,0 +1,177 @@
+//! What a compaction would do: the zones, and what leaves the session.
+
+use ctx_transcript::{Role, Zone};
+use serde::Serialize;
+
+use super::survey::{Entry, EntryKind, Survey, Zones};
+
+/// What a compaction would do to the records of a session.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Forecast {
+    /// System, old, keep.
+    pub zones: Vec<ZoneCount>,
+    /// What would not be there any more.
+    pub leaving: Leaving,
+}
+
+/// One zone.
+#[derive(Debug, Serialize)]
+pub struct ZoneCount {
+    /// Its name.
+    pub zone: &'static str,
+    /// Its records.
+    pub records: u64,
+    /// Those of them that are messages.
+    pub messages: u64,
+    /// Their tokens.
+    pub tokens: u64,
+    /// First and last line of each run of its records.
+    pub lines: Vec<(u64, u64)>,
+}
+
+/// What would not be in the session any more. A record of several kinds counts as
+/// each of them.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Leaving {
+    /// What the user said.
+    pub user_messages: u64,
+    /// What the model said.
+    pub model_messages: u64,
+    /// What tools answered.
+    pub tool_results: u64,
+    /// Lines that are no messages, and needless ones that pruning drops before.
+    pub other_lines: u64,
+    /// Earlier summaries, whose text goes into the new one.
+    pub carried_over: u64,
+    /// Records that the snapshot would have.
+    pub recoverable: u64,
+}
+
+/// Zones in the order in which they are told.
+const ZONES: [Zone; 3] = [Zone::System, Zone::Old, Zone::Keep];
+
+impl Forecast {
+    /// Of a session whose records have zones; `prunes`: pruning comes first. `earlier`
+    /// is how many earlier summaries the new one holds, `saved` whether there would be a
+    /// snapshot.
+    pub(super) fn of(
+        survey: &Survey<'_>,
+        zones: &Zones,
+        prunes: bool,
+        earlier: u64,
+        saved: bool,
+    ) -> Self {
+        let mut forecast = Self {
+            zones: ZONES.map(ZoneCount::new).into(),
+            leaving: Leaving::default(),
+        };
+        let mut dropped = 0;
+        for (record, entry) in survey.entries.iter().enumerate() {
+            if survey.is_dropped(record, prunes) {
+                dropped += u64::from(entry.begins);
+                continue;
+            }
+            if !entry.begins {
+                continue;
+            }
+            let zone = zones.of[record];
+            let tokens = survey.tokens(record, prunes);
+            let counts = forecast.zones.iter_mut();
+            for count in counts.filter(|count| count.zone == zone.as_str()) {
+                count.add(entry.line.into(), entry.is_message().then_some(tokens));
+            }
+            if zone == Zone::Old {
+                forecast.leaving.add(entry);
+            }
+        }
+        let leaving = &mut forecast.leaving;
+        leaving.carried_over = earlier;
+        leaving.other_lines += dropped;
+        if saved {
+            leaving.recoverable = forecast.zones[1].records + dropped;
+        }
+        forecast
+    }
+}
+
+impl ZoneCount {
+    fn new(zone: Zone) -> Self {
+        Self {
+            zone: zone.as_str(),
+            records: 0,
+            messages: 0,
+            tokens: 0,
+            lines: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, line: u64, tokens: Option<u64>) {
+        self.records += 1;
+        self.messages += u64::from(tokens.is_some());
+        self.tokens += tokens.unwrap_or(0);
+        match self.lines.last_mut() {
+            Some((_, last)) if line <= *last + 1 => *last = line,
+            _ => self.lines.push((line, line)),
+        }
+    }
+
+    /// As people write pages; not all where there are many.
+    pub fn ranges(&self) -> String {
+        const SHOWN: usize = 8;
+        let mut ranges: Vec<String> = self
+            .lines
+            .iter()
+            .take(SHOWN)
+            .map(|(first, last)| match last - first {
+                0 => first.to_string(),
+                _ => format!("{first}-{last}"),
+            })
+            .collect();
+        if self.lines.len() > SHOWN {
+            ranges.push("…".to_owned());
+        }
+        if ranges.is_empty() {
+            ranges.push("none".to_owned());
+        }
+        ranges.join(",")
+    }
+}
+
+impl Leaving {
+    fn add(&mut self, entry: &Entry) {
+        if !entry.is_message() {
+            self.other_lines += u64::from(entry.kind != EntryKind::Blank);
+            return;
+        }
+        self.tool_results += u64::from(entry.results);
+        match entry.role {
+            Role::Assistant => self.model_messages += 1,
+            Role::User if !entry.is_summary && entry.results == 0 => self.user_messages += 1,
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ZoneCount;
+    use ctx_transcript::Zone;
+
+    #[test]
+    fn runs_of_lines_are_ranges() {
+        let mut zone = ZoneCount::new(Zone::Keep);
+        assert_eq!(zone.ranges(), "none");
+        for line in [1, 2, 3, 5, 7, 8] {
+            zone.add(line, Some(2));
+        }
+        assert_eq!(zone.ranges(), "1-3,5,7-8");
+        assert_eq!((zone.records, zone.messages, zone.tokens), (6, 6, 12));
+        for line in (10..40).step_by(2) {
+            zone.add(line, None);
+        }
+        assert_eq!(zone.ranges(), "1-3,5,7-8,10,12,14,16,18,…");
+        assert_eq!((zone.records, zone.messages), (21, 6));
+    }
+}

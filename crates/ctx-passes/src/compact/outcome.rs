@@ -1,0 +1,143 @@
+//! How the compaction of one session ended.
+
+use ctx_select::trigger::Size;
+use ctx_store::Survived;
+use serde::Serialize;
+
+use super::forecast::Forecast;
+
+/// What became of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// It is smaller now.
+    Compacted,
+    /// Nothing was summed up; what is sent to the model is smaller.
+    Pruned,
+    /// Nothing in it is old.
+    NothingToDo,
+    /// No trigger fired.
+    NotDue,
+    /// What is worth keeping was saved; the session is as it was.
+    Flushed,
+    /// The policy is switched off.
+    Disabled,
+    /// The result would not be smaller.
+    NoGain,
+    /// Even the last turn with the shortest summary is above the target.
+    Unreachable,
+    /// It could not be made smaller before, and has not grown since.
+    GivenUp,
+}
+
+impl Outcome {
+    /// Whether the session is as it should be; a target out of reach is none.
+    pub fn is_good(self) -> bool {
+        !matches!(self, Self::NoGain | Self::Unreachable | Self::GivenUp)
+    }
+}
+
+/// One thing that was tried.
+#[derive(Clone, Debug, Serialize)]
+pub struct Attempt {
+    /// What it was.
+    pub what: &'static str,
+    /// The tokens that it came to.
+    pub tokens: u64,
+}
+
+/// All that is said of one session; the names are those of the systems whose policies
+/// can be run.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// As the user named it.
+    pub file: String,
+    /// Its id in the store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The policy.
+    pub preset: String,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// [`Outcome::is_good`].
+    pub success: bool,
+    /// Whether nothing was written.
+    pub dry_run: bool,
+    /// The triggers that fired.
+    pub due: Vec<String>,
+    /// Tokens before.
+    pub previous_tokens: u64,
+    /// Tokens now.
+    pub current_tokens: u64,
+    /// The difference.
+    pub freed_tokens: u64,
+    /// What the whole context may have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_tokens: Option<u64>,
+    /// Messages before, system ones left out.
+    pub previous_messages: u64,
+    /// Messages now.
+    pub current_messages: u64,
+    /// Records that are kept, system messages not counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preserved_count: Option<u64>,
+    /// Number of the first kept record, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_kept_index: Option<u64>,
+    /// The summary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// How much of a model's answer had to be mended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary_mends: Option<usize>,
+    /// What would be done, of a preview.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Forecast>,
+    /// What was tried, in order.
+    pub attempts: Vec<Attempt>,
+    /// The snapshot of what was replaced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<String>,
+    /// Files of offloaded results that nothing names any more, moved to the trash.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deleted_files: Option<usize>,
+    /// What of the session survived, as ctx-score has it: one number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fidelity: Option<f64>,
+    /// The same by class; lost is what only the snapshot has.
+    #[serde(skip_serializing_if = "Survived::is_empty")]
+    pub survived: Survived,
+    /// Bytes that arrived while it ran, carried over.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub late_bytes: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // As serde calls it.
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Report {
+    /// How it ended.
+    pub(super) fn end(&mut self, outcome: Outcome) {
+        self.outcome = outcome;
+        self.success = outcome.is_good();
+    }
+
+    /// What is sent to the model was pruned, too.
+    pub(super) fn pruned(&mut self, size: &Size) {
+        if self.outcome != Outcome::Compacted {
+            self.end(Outcome::Pruned);
+        }
+        self.current_tokens = size.tokens;
+        self.freed_tokens = self.previous_tokens - size.tokens;
+        self.current_messages = size.messages;
+    }
+
+    /// The least that any attempt came to.
+    pub fn best(&self) -> u64 {
+        let tokens = self.attempts.iter().map(|attempt| attempt.tokens);
+        tokens.min().unwrap_or(self.previous_tokens)
+    }
+}

@@ -1,0 +1,290 @@
+//! What policy and flags mean for one run.
+
+use std::path::PathBuf;
+
+use chrono::{DateTime, Utc};
+use ctx_policy::{Fallback, Method, Mode, Policy, When};
+use ctx_select::count::MessageCounter;
+use ctx_select::split::Keep;
+use ctx_select::trigger::{Size, Step, Trigger, Triggers};
+use ctx_summary::Recognizer;
+
+use crate::prune::{Cache, Time};
+use crate::summarize::{self, BudgetRequest, TellSizes, Writer};
+use crate::{Notes, PassError, Pin};
+
+/// One policy, and how it is applied.
+#[allow(clippy::struct_excessive_bools)] // Switches that do not depend on each other.
+pub struct Plan {
+    /// The policy, with what flags say instead.
+    pub policy: Policy,
+    /// When a session is due.
+    pub triggers: Triggers,
+    /// The model refused the session.
+    pub overflow: bool,
+    /// Only what is due is compacted.
+    pub only_if_due: bool,
+    /// Whatever triggers and earlier attempts say.
+    pub force: bool,
+    /// Nothing is written, and no model is asked.
+    pub dry_run: bool,
+    /// Whether what survives is scored; by its size when nobody says.
+    pub score: Option<bool>,
+    /// Counts tokens.
+    pub counter: MessageCounter,
+    /// What the whole context may have afterwards; without it, smaller is enough.
+    pub target: Option<u64>,
+    /// What the whole context may have, shared out between summary and tail.
+    pub budget: Option<BudgetRequest>,
+    /// How long a flag says that the summary is to be.
+    pub summary_tokens: Option<u64>,
+    /// The window of the named model.
+    pub model_window: Option<u64>,
+    /// Records that are kept.
+    pub pins: Vec<Pin>,
+    /// When the model was called last, where the records do not tell.
+    pub last_call: Option<Time>,
+    /// What makes the writer that asks a model for so many tokens; `None` where no model
+    /// is to be asked.
+    pub model: Option<Box<MakeWriter>>,
+    /// The headings that a model's summary must have, as far as they are known.
+    pub headings: Vec<String>,
+    /// Knows the summaries of earlier compactions.
+    pub recognizer: Recognizer,
+    /// The time.
+    pub now: fn() -> DateTime<Utc>,
+    /// Where temporary files lie.
+    pub temp: PathBuf,
+}
+
+/// Makes the writer that asks a model for a summary of so many tokens.
+pub type MakeWriter = dyn Fn(u64, &mut Notes) -> Result<Writer, PassError>;
+
+/// What is tried, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rung {
+    /// As the policy says.
+    Policy,
+    /// With half of what the policy keeps, where a model's summary failed its check.
+    LessKept,
+    /// With a summary half as long, written by code.
+    Smaller,
+    /// That, with the tool results that are kept pruned.
+    Pruned,
+    /// That, with only the last turns kept.
+    LastTurns,
+    /// The last turns, with what summary there is room for.
+    LastTurnsAlone,
+}
+
+impl Rung {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Policy => "policy",
+            Self::LessKept => "less-kept",
+            Self::Smaller => "smaller-summary",
+            Self::Pruned => "pruned",
+            Self::LastTurns => "last-turns",
+            Self::LastTurnsAlone => "last-turns-alone",
+        }
+    }
+
+    /// Whether tool results that are kept are pruned.
+    pub(super) fn prunes(self) -> bool {
+        matches!(self, Self::Pruned) || self.keeps_less()
+    }
+
+    /// Whether less is kept than the policy says.
+    pub(super) fn keeps_less(self) -> bool {
+        matches!(self, Self::LastTurns | Self::LastTurnsAlone)
+    }
+}
+
+/// What is known of a session before anything changes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Before {
+    pub(super) size: Size,
+    /// Tokens of the system messages.
+    pub(super) system_tokens: u64,
+}
+
+/// Where a policy does not say how many tokens a summary may have.
+const SUMMARY_TOKENS: u64 = 2_000;
+
+impl Plan {
+    /// Whether a context of so many tokens is small enough.
+    pub(super) fn fits(&self, tokens: u64) -> bool {
+        self.target.is_none_or(|target| tokens <= target)
+    }
+
+    /// What is tried, in order.
+    pub(super) fn rungs(&self) -> Vec<Rung> {
+        let fallbacks = self.policy.summary.fallback.iter();
+        let more = fallbacks.flat_map(|fallback| match fallback {
+            Fallback::Smaller => vec![Rung::Smaller],
+            Fallback::LastTurns => vec![Rung::LastTurns, Rung::LastTurnsAlone],
+            // Taken by the writer itself, or not at all.
+            Fallback::Rule | Fallback::Extractive | Fallback::Fail => Vec::new(),
+            Fallback::Prune => vec![Rung::Pruned],
+        });
+        let less = self.policy.summary.safeguard.then_some(Rung::LessKept);
+        std::iter::once(Rung::Policy)
+            .chain(less)
+            .chain(more)
+            .collect()
+    }
+
+    /// What is kept on a rung.
+    pub(super) fn keep(&self, rung: Rung, before: &Before) -> Keep {
+        let keep = &self.policy.keep;
+        if rung.keeps_less() {
+            return Keep {
+                messages: None,
+                turns: Some(keep.turns.unwrap_or(1).min(1)),
+                tokens: None,
+            };
+        }
+        let part = |n: u64| match rung {
+            Rung::LessKept => n.div_ceil(2),
+            _ => n,
+        };
+        Keep {
+            messages: keep.messages.map(part),
+            turns: keep.turns.map(part),
+            tokens: self.recent(before).map(part),
+        }
+    }
+
+    /// How many tokens the latest messages may have: as the policy says, and no
+    /// more than the target leaves for them.
+    fn recent(&self, before: &Before) -> Option<u64> {
+        let system = before.system_tokens;
+        let recent = self.policy.recent_tokens(self.model_window, system)?;
+        let summary = self.summary_length(before);
+        let room = self
+            .target
+            .map(|target| target.saturating_sub(system + summary));
+        Some(recent.min(room.unwrap_or(u64::MAX)))
+    }
+
+    /// How long a summary is to be.
+    fn summary_length(&self, before: &Before) -> u64 {
+        let length = self.policy.summary.length(before.size.tokens);
+        length.unwrap_or(SUMMARY_TOKENS).max(1)
+    }
+
+    /// Who sums up on a rung. A preview asks no model.
+    pub(super) fn writer(
+        &self,
+        rung: Rung,
+        before: &Before,
+        notes: &mut Notes,
+    ) -> Result<Writer, PassError> {
+        let tokens = self.summary_length(before);
+        Ok(match rung {
+            Rung::Policy => match self.by_model(tokens, notes)? {
+                Some(writer) => writer,
+                None => self.by_code(Some(tokens)),
+            },
+            Rung::LessKept => self.by_code(Some(tokens)),
+            _ => self.by_code(Some((tokens / 2).max(1))),
+        })
+    }
+
+    /// Who sums up within a budget: as long as there is room, unless a flag says how
+    /// long.
+    pub(super) fn writer_within(
+        &self,
+        before: &Before,
+        notes: &mut Notes,
+    ) -> Result<Writer, PassError> {
+        let writer = self.by_model(self.summary_length(before), notes)?;
+        Ok(writer.unwrap_or_else(|| self.by_code(self.summary_tokens)))
+    }
+
+    fn by_model(&self, tokens: u64, notes: &mut Notes) -> Result<Option<Writer>, PassError> {
+        let Some(make) = &self.model else {
+            return Ok(None);
+        };
+        let mut writer = make(tokens, notes)?;
+        let summary = &self.policy.summary;
+        if let Some(percent) = summary.max_output(100) {
+            writer = writer.at_most(percent);
+        }
+        if summary.complete {
+            writer = writer.completing();
+        }
+        if summary.safeguard {
+            writer = writer.checked(self.headings.clone());
+        }
+        Ok(Some(writer))
+    }
+
+    /// A summary by code, of no more than so many tokens.
+    pub(super) fn by_code(&self, tokens: Option<u64>) -> Writer {
+        let method = self.policy.summary.offline();
+        Writer::offline(method, self.counter.encoding(), tokens)
+    }
+
+    /// How a session is summed up, whoever writes.
+    pub(super) fn summary(&self) -> summarize::Plan {
+        let summary = &self.policy.summary;
+        summarize::Plan {
+            recognizer: self.recognizer.clone(),
+            header: summary.header.clone(),
+            role: summary.role.into(),
+            counter: self.counter,
+            strict: false,
+            // Who reads the session has left them out already.
+            drop_bad: false,
+            tell_sizes: TellSizes::Never,
+            temp: self.temp.clone(),
+        }
+    }
+
+    /// Whether anything leaves the session as old.
+    pub(super) fn sums_up_or_drops(&self) -> bool {
+        self.policy.mode != Mode::PruneOnly
+    }
+
+    /// Whether what leaves is summed up.
+    pub(super) fn sums_up(&self) -> bool {
+        self.policy.summary.method != Method::None
+    }
+
+    /// Whether the policy prunes at that time. Where nothing is summed up, there is
+    /// no summary whose failure it could wait for.
+    pub(super) fn prunes(&self, when: When) -> bool {
+        match (self.policy.mode, self.policy.prune.when) {
+            (Mode::SummaryOnly, _) => false,
+            (Mode::PruneOnly, When::Fallback) => when == When::Before,
+            (_, policy) => policy == when,
+        }
+    }
+
+    /// The cache that must be cold before anything is pruned; `last_change` of the
+    /// session's file tells where nothing else does.
+    pub(super) fn cache(&self, last_change: Option<Time>) -> Option<Cache> {
+        Some(Cache {
+            ttl: self.policy.prune.cache_ttl?,
+            last_call: self.last_call.or(last_change),
+            now: (self.now)(),
+        })
+    }
+
+    /// Whether a context is above its target, or above a limit of tokens.
+    pub(super) fn is_over_its_limit(&self, size: &Size) -> bool {
+        let of_tokens = [Trigger::Tokens, Trigger::Share, Trigger::Reserve];
+        let readings = self.triggers.check(size).readings;
+        let mut readings = readings.iter();
+        !self.fits(size.tokens)
+            || readings.any(|reading| {
+                of_tokens.contains(&reading.trigger) && reading.value > reading.limit
+            })
+    }
+
+    /// Whether a compaction is due at that size.
+    pub(super) fn is_due(&self, size: &Size) -> bool {
+        self.triggers.check(size).step == Step::Compact
+    }
+}

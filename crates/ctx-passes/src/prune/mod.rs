@@ -1,0 +1,158 @@
+//! Pruning: tool results get shorter by rules, reasoning and old messages go.
+
+pub(crate) mod decision;
+mod last_call;
+mod pass;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use ctx_select::count::MessageCounter;
+use ctx_select::prune::Policy;
+use ctx_transcript::Zone;
+
+use ctx_policy::Offload;
+use ctx_select::prune::{ReferencePattern, ToolFilter, Trim};
+use ctx_transcript::Dialect;
+
+use crate::Pin;
+pub use decision::{Decision, Outlet};
+pub use last_call::{LastCall, Time};
+pub use pass::PrunePass;
+
+/// What is pruned.
+pub struct Plan {
+    /// The rules.
+    pub policy: Policy,
+    /// Records that stay as they are.
+    pub pins: Vec<Pin>,
+    /// Only records of this zone change.
+    pub zone: Option<Zone>,
+    /// Nothing changes where it would free fewer tokens.
+    pub min_gain: u64,
+    /// Counts tokens.
+    pub counter: MessageCounter,
+    /// Whether each change is told.
+    pub tell_changes: bool,
+    /// Whether the size of the session is asked for: then all of it is counted.
+    pub size: bool,
+    /// Whether an input that breaks a rule of its dialect is refused.
+    pub strict: bool,
+    /// What must be cold before anything changes.
+    pub cache: Option<Cache>,
+    /// Where temporary files lie.
+    pub temp: PathBuf,
+}
+
+/// A provider's cache of the prompt: it is lost when the beginning of the session
+/// changes.
+#[derive(Clone, Copy, Debug)]
+pub struct Cache {
+    /// How long it lives.
+    pub ttl: Duration,
+    /// When the model was called last, where the records do not tell.
+    pub last_call: Option<Time>,
+    /// The time.
+    pub now: DateTime<Utc>,
+}
+
+impl Cache {
+    /// Whether nothing is lost when the beginning of the session changes; `None`
+    /// where nothing tells when the last call was.
+    pub fn is_cold(&self, last_call: LastCall) -> Option<bool> {
+        let last = last_call.time().or(self.last_call)?;
+        // A call in the future is not old.
+        let age = (self.now - last.0).to_std();
+        Some(age.is_ok_and(|age| age > self.ttl))
+    }
+}
+
+/// The rules of a compaction's policy; `None` where it prunes nothing. Whether old
+/// results are cleared, its caller decides.
+pub fn rules(whole: &ctx_policy::Policy, clears: bool, dialect: &dyn Dialect) -> Option<Policy> {
+    let prune = &whole.prune;
+    let trim = prune.max_chars.map(|chars| Trim {
+        max_chars: size(chars),
+        head_share: prune.head_share,
+        tail_share: prune.tail_share,
+        cut: prune.cut.clone().into(),
+        ..Trim::default()
+    });
+    let policy = Policy {
+        trim,
+        clear: clears.then(|| prune.placeholder.clone()),
+        drop: prune.drop.clone(),
+        references: references(&whole.offload),
+        argument_chars: None,
+        window_messages: prune.window_messages,
+        protect_last: size(prune.protect_last),
+        tools: ToolFilter {
+            allow: prune.allow.clone(),
+            deny: prune.deny.clone(),
+        },
+        user_first: dialect.rules().user_first,
+    };
+    policy.does_anything().then_some(policy)
+}
+
+/// What the session may hold in the place of results: as this policy writes it, or as
+/// `ctx-offload` does by itself.
+pub fn references(offload: &Offload) -> Vec<ReferencePattern> {
+    let built_in = ctx_policy::Policy::default().offload;
+    let templates = [offload, &built_in].map(|offload| [&offload.reference, &offload.unavailable]);
+    let templates = templates.iter().flatten();
+    templates
+        .filter_map(|template| ReferencePattern::of(template))
+        .collect()
+}
+
+/// No text is longer than memory.
+fn size(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use ctx_transcript::{Object, Role};
+
+    use super::{Cache, LastCall, Time};
+
+    fn time(text: &str) -> Time {
+        text.parse().expect("a time")
+    }
+
+    #[test]
+    fn only_older_is_cold() {
+        let is_cold = |now: &str| {
+            let cache = Cache {
+                ttl: Duration::from_secs(300),
+                last_call: Some(time("2025-01-01T00:00:00Z")),
+                now: time(now).0,
+            };
+            cache.is_cold(LastCall::default())
+        };
+        assert_eq!(is_cold("2024-12-31T00:00:00Z"), Some(false));
+        assert_eq!(is_cold("2025-01-01T00:04:59.999Z"), Some(false));
+        assert_eq!(is_cold("2025-01-01T00:05:00Z"), Some(false));
+        assert_eq!(is_cold("2025-01-01T00:05:00.001Z"), Some(true));
+    }
+
+    #[test]
+    fn records_tell_before_anything_else_and_somebody_has_to() {
+        let mut cache = Cache {
+            ttl: Duration::from_secs(60),
+            last_call: None,
+            now: time("2025-01-01T01:00:00Z").0,
+        };
+        assert_eq!(cache.is_cold(LastCall::default()), None);
+        cache.last_call = Some(time("2025-01-01T01:00:00Z"));
+        let object = Object::parse(r#"{"timestamp":"2025-01-01T00:00:00Z"}"#).expect("an object");
+        let mut said = LastCall::default();
+        said.message(Role::Assistant, &object);
+        assert_eq!(cache.is_cold(said), Some(true));
+        assert_eq!(cache.is_cold(LastCall::default()), Some(false));
+    }
+}

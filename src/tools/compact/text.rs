@@ -1,0 +1,89 @@
+//! What is told of a compaction, to people.
+
+use ctx_cli::{ExitStatus, Failure};
+use ctx_passes::compact::{Forecast, Leaving, Outcome, Report};
+
+pub(super) fn status(outcome: Outcome) -> ExitStatus {
+    if outcome.is_good() {
+        ExitStatus::Done
+    } else {
+        ExitStatus::No
+    }
+}
+
+/// Nobody could be told of it: when the session has changed, the exit status must not
+/// say that it has not.
+pub(super) fn untold(report: &Report, failure: Failure) -> Failure {
+    if report.snapshot.is_some() && !failure.is_silent() {
+        let file = &report.file;
+        return failure
+            .status(ExitStatus::Uncertain)
+            .hint(format!("{file} is compacted"));
+    }
+    failure
+}
+
+/// How it ended, on one line.
+pub(super) fn line(report: &Report) -> String {
+    let Report {
+        previous_tokens: before,
+        current_tokens: after,
+        freed_tokens: freed,
+        ..
+    } = report;
+    let would = if report.dry_run { "would be " } else { "" };
+    match report.outcome {
+        Outcome::Compacted | Outcome::Pruned => {
+            let percent = 100 * freed / (*before).max(1);
+            let done = if report.outcome == Outcome::Pruned {
+                "pruned"
+            } else {
+                "compacted"
+            };
+            format!("{would}{done}: {before} → {after} tokens, {freed} freed ({percent} %)")
+        }
+        Outcome::NothingToDo => format!("nothing to do: nothing is old in {before} tokens"),
+        Outcome::NotDue => format!("not due at {before} tokens"),
+        Outcome::Flushed => format!("{would}flushed: memory is saved, {before} tokens stay"),
+        Outcome::Disabled => "disabled".to_owned(),
+        Outcome::NoGain => format!(
+            "no gain: {before} tokens would be {}; unchanged",
+            report.best()
+        ),
+        Outcome::Unreachable => format!(
+            "the target of {} tokens is out of reach: {before} tokens would be {}; unchanged",
+            report.target_tokens.unwrap_or_default(),
+            report.best()
+        ),
+        Outcome::GivenUp => format!(
+            "not tried again at {before} tokens: it was no smaller before, and has not grown since; --force tries"
+        ),
+    }
+}
+
+/// What would be done, below that line.
+pub(super) fn table(forecast: &Forecast) -> String {
+    let row = |cells: [&str; 4], lines: &str| {
+        let [zone, records, messages, tokens] = cells;
+        format!("  {zone:<6} {records:>9} {messages:>9} {tokens:>9}  {lines}\n")
+    };
+    let mut table = row(["zone", "records", "messages", "tokens"], "lines");
+    for zone in &forecast.zones {
+        let numbers = [zone.records, zone.messages, zone.tokens].map(|n| n.to_string());
+        let [records, messages, tokens] = numbers.each_ref().map(String::as_str);
+        table += &row([zone.zone, records, messages, tokens], &zone.ranges());
+    }
+    let Leaving {
+        user_messages: user,
+        model_messages: model,
+        tool_results: results,
+        other_lines: others,
+        carried_over: earlier,
+        recoverable,
+    } = forecast.leaving;
+    let leaving = format!(
+        "  leaving: user messages {user}, model messages {model}, tool results {results}, other lines {others}\n  \
+         carried over: earlier summaries {earlier}; in the snapshot: records {recoverable}\n"
+    );
+    table + &leaving
+}
