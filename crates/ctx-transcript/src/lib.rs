@@ -5,7 +5,8 @@
 //! classified ([`Class`]) and never refused. A [`Dialect`] reads an [`Object`]
 //! as an [`Outline`] (role, calls, results: cheap) or as a whole [`Message`]
 //! (all parts: decoded only when asked for). What a tool decided about a record
-//! travels in its [`Tag`]; [`offences`] says which offences a sequence holds.
+//! travels in its [`Tag`]; [`offences`] says which offences a sequence holds. Where a
+//! file is a log that holds more than the model is sent, its [`view`] says what that is.
 //!
 //! Nothing here is ever re-serialised: views borrow from the record, and what is
 //! written is the record's own bytes with a tag spliced in or cut out.
@@ -25,13 +26,13 @@ mod record;
 mod records;
 pub mod repair;
 pub mod rules;
+mod second_reading;
 mod splice;
 mod spool;
 mod strings;
 mod tag;
 mod validity;
 pub mod view;
-mod viewed;
 mod zones;
 
 pub use batch::Conversation;

@@ -9,7 +9,7 @@ pub(crate) struct Pairs<T> {
     /// Whether results that stand behind other content of their message answer.
     late_results: bool,
     /// Calls without a result, in order.
-    waiting: Vec<Waiting<T>>,
+    waiting: Vec<OpenCall<T>>,
     /// Whether results may still come for them.
     results_may_come: bool,
     messages: u64,
@@ -18,7 +18,7 @@ pub(crate) struct Pairs<T> {
 }
 
 /// A call that has no result yet.
-pub(crate) struct Waiting<T> {
+pub(crate) struct OpenCall<T> {
     pub(crate) id: String,
     pub(crate) call: T,
     /// Its message, and the turn that it is in.
@@ -31,7 +31,7 @@ pub(crate) struct Step<T> {
     /// Whether it ends the exchange before it.
     pub(crate) ends_exchange: bool,
     /// The calls of that exchange that got no result.
-    pub(crate) unanswered: Vec<Waiting<T>>,
+    pub(crate) unanswered: Vec<OpenCall<T>>,
     /// For each result of the message the call that it answers.
     pub(crate) answers: Vec<Option<T>>,
 }
@@ -39,9 +39,9 @@ pub(crate) struct Step<T> {
 /// What is left at the end.
 pub(crate) struct End<T> {
     /// Calls that can get no result any more.
-    pub(crate) unanswered: Vec<Waiting<T>>,
+    pub(crate) unanswered: Vec<OpenCall<T>>,
     /// Calls whose results may still come, if more messages do.
-    pub(crate) open: Vec<Waiting<T>>,
+    pub(crate) open: Vec<OpenCall<T>>,
 }
 
 impl<T: Copy> Pairs<T> {
@@ -105,14 +105,14 @@ impl<T: Copy> Pairs<T> {
     /// What is left. A call of an earlier turn waits for nothing: the agent that made
     /// it went on without.
     pub(crate) fn finish(self) -> End<T> {
-        let may_come = |waiting: &Waiting<T>| self.results_may_come && waiting.turn == self.turns;
+        let may_come = |waiting: &OpenCall<T>| self.results_may_come && waiting.turn == self.turns;
         let (open, unanswered) = self.waiting.into_iter().partition(may_come);
         End { unanswered, open }
     }
 
     fn open(&mut self, outline: &Outline<'_>, call: impl Fn(usize) -> T) {
         let calls = outline.calls.iter().enumerate();
-        self.waiting.extend(calls.map(|(place, id)| Waiting {
+        self.waiting.extend(calls.map(|(place, id)| OpenCall {
             id: id.clone().into_owned(),
             call: call(place),
             message: self.messages,
@@ -147,7 +147,7 @@ impl<T: Copy> Pairs<T> {
             PairBy::Id => {
                 let last = self.waiting.iter().rfind(|waiting| waiting.id == id)?;
                 let message = last.message;
-                let is_it = |waiting: &Waiting<T>| waiting.message == message && waiting.id == id;
+                let is_it = |waiting: &OpenCall<T>| waiting.message == message && waiting.id == id;
                 self.waiting.iter().position(is_it)?
             }
         };

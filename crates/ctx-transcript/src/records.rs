@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use crate::dialect::{Detector, Dialect};
 use crate::document::Document;
+use crate::second_reading::SecondReading;
 use crate::view::ViewBuilder;
-use crate::viewed::Viewed;
 use crate::{Conversation, Line, Lines, MAX_LINE, Record, Spool};
 
 /// How to read a session.
@@ -28,7 +28,7 @@ pub struct Records<R> {
     source: Source<R>,
     dialect: Option<&'static dyn Dialect>,
     /// Everything that `source` gave, where its dialect is not linear.
-    viewed: Option<Viewed>,
+    second: Option<SecondReading>,
 }
 
 enum Source<R> {
@@ -44,8 +44,8 @@ impl<R: Read> Records<R> {
     /// is not linear, all.
     pub fn open(source: R, options: &Options) -> io::Result<Self> {
         let mut lines = Lines::new(source);
-        let may_be_document = !options.raw && !options.batch;
-        let document = if may_be_document {
+        let is_one_session = !options.raw && !options.batch;
+        let document = if is_one_session {
             find_document(&mut lines)?
         } else {
             None
@@ -55,16 +55,16 @@ impl<R: Read> Records<R> {
         if dialect.is_none() && !options.raw {
             dialect = source.detect(options.batch)?;
         }
-        // Lines of a batch are sessions of their own, and each is linear.
-        let view = dialect.filter(|_| may_be_document).and_then(Dialect::view);
-        let viewed = match view {
+        // A line of a batch is a conversation, which is linear whatever agent had it.
+        let view = dialect.filter(|_| is_one_session).and_then(Dialect::view);
+        let second = match view {
             Some(view) => Some(source.view(view, options.spool())?),
             None => None,
         };
         Ok(Self {
             source,
             dialect,
-            viewed,
+            second,
         })
     }
 
@@ -85,8 +85,8 @@ impl<R: Read> Records<R> {
     /// The next record, or piece of one that is too long.
     #[allow(clippy::should_implement_trait)] // It lends, which `Iterator` cannot.
     pub fn next(&mut self) -> io::Result<Option<Record<'_>>> {
-        match &mut self.viewed {
-            Some(viewed) => viewed.next(),
+        match &mut self.second {
+            Some(second) => second.next(),
             None => Ok(self.source.next()?.map(Record::classify)),
         }
     }
@@ -117,12 +117,12 @@ impl<R: Read> Source<R> {
     }
 
     /// The first reading of a session that is not linear: all of it.
-    fn view(&mut self, mut view: Box<dyn ViewBuilder>, spool: Spool) -> io::Result<Viewed> {
-        let mut viewed = Viewed::new(spool);
+    fn view(&mut self, mut view: Box<dyn ViewBuilder>, spool: Spool) -> io::Result<SecondReading> {
+        let mut second = SecondReading::new(spool);
         while let Some(line) = self.next()? {
-            viewed.push(line, view.as_mut())?;
+            second.push(line, view.as_mut())?;
         }
-        Ok(viewed.finish(view))
+        Ok(second.finish(view))
     }
 }
 

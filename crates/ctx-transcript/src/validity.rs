@@ -4,7 +4,7 @@
 //! leaves a call unanswered). A tool that removes or changes records compares
 //! the offences of what it writes with those of what it read, and adds none.
 
-use crate::pairs::{Pairs, Waiting};
+use crate::pairs::{OpenCall, Pairs};
 use crate::rules::{PairBy, Rules};
 use crate::{Dialect, Outline};
 
@@ -143,7 +143,7 @@ impl Validator {
     }
 }
 
-fn unanswered(waiting: &Waiting<u64>) -> Offence {
+fn unanswered(waiting: &OpenCall<u64>) -> Offence {
     Offence {
         line: waiting.call,
         rule: Rule::UnansweredCall,

@@ -39,12 +39,12 @@ pub struct Answer<'a> {
     pub call: Object<'a>,
     /// Where the result stands now; `None` when there is none, and
     /// [`super::MISSING_RESULT`] takes its place.
-    pub found: Option<Found<'a>>,
+    pub found: Option<ResultSource<'a>>,
 }
 
 /// A result in another record.
 #[derive(Debug)]
-pub struct Found<'a> {
+pub struct ResultSource<'a> {
     /// The record.
     pub record: Object<'a>,
     /// Its place among the results of the record.

@@ -12,7 +12,7 @@ mod write;
 
 use std::collections::BTreeMap;
 
-pub use mend::{Answer, Change, Found, Mend};
+pub use mend::{Answer, Change, Mend, ResultSource};
 pub use plan::Planner;
 
 /// What a result says that stands for a missing one.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Action, Edit, PlannedAnswer, Repair, ResultAt, What};
-use crate::pairs::{Pairs, Waiting};
+use crate::pairs::{OpenCall, Pairs};
 use crate::rules::{Results, Rules};
 use crate::{Outline, Role};
 
@@ -18,7 +18,7 @@ pub struct Planner {
     /// How many of them are of exchanges that are over.
     over: usize,
     /// Those of them that got no result there.
-    left: Vec<Left>,
+    left: Vec<ClosedCall>,
     /// The exchange that goes on.
     exchange: Exchange,
     /// Messages that are not system ones: record, line, role.
@@ -39,7 +39,7 @@ struct Exchange {
 }
 
 /// A call whose exchange is over.
-struct Left {
+struct ClosedCall {
     call: usize,
     exchange: Exchange,
 }
@@ -110,15 +110,15 @@ impl Planner {
         self.open(record, line, outline);
     }
 
-    fn end_exchange(&mut self, unanswered: Vec<Waiting<usize>>) {
+    fn end_exchange(&mut self, unanswered: Vec<OpenCall<usize>>) {
         let exchange = std::mem::take(&mut self.exchange);
         self.leave(unanswered, |_| exchange);
     }
 
-    fn leave(&mut self, unanswered: Vec<Waiting<usize>>, exchange: impl Fn(&Call) -> Exchange) {
-        for Waiting { call, .. } in unanswered {
+    fn leave(&mut self, unanswered: Vec<OpenCall<usize>>, exchange: impl Fn(&Call) -> Exchange) {
+        for OpenCall { call, .. } in unanswered {
             let exchange = exchange(&self.calls[call]);
-            self.left.push(Left { call, exchange });
+            self.left.push(ClosedCall { call, exchange });
         }
     }
 
@@ -205,7 +205,7 @@ impl Planner {
         if strict {
             self.leave(end.open, belongs);
         }
-        for Left { call, exchange } in std::mem::take(&mut self.left) {
+        for ClosedCall { call, exchange } in std::mem::take(&mut self.left) {
             self.give_result(call, exchange);
         }
         self.drop_emptied();

@@ -229,6 +229,17 @@ fn blocks_that_stand_elsewhere_move_to_their_call() {
 }
 
 #[test]
+fn of_adjacent_replies_with_one_id_the_nearer_has_the_result() {
+    let answered = format!(r#"{{"role":"user","content":[{NO_T},{}]}}"#, block("t"));
+    assert_mended(
+        &Anthropic,
+        &[USER, USE, USE, &results(&["t"])],
+        &[USER, USE, USE, &answered],
+        &["2: call t answered: its result is missing"],
+    );
+}
+
+#[test]
 fn a_session_that_begins_with_a_reply_gets_a_beginning() {
     let begin = r#"{"role":"user","content":"The beginning of this session is missing."}"#;
     let results = results(&["t"]);

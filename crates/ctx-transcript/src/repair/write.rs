@@ -1,7 +1,7 @@
 //! The mended records. In a record that is changed only the values change that
 //! must: an id, or the list of blocks, whose blocks keep their bytes.
 
-use super::{Answer, Edit, Found, MISSING_BEGINNING, Mend, PlannedAnswer, Repair};
+use super::{Answer, Edit, MISSING_BEGINNING, Mend, PlannedAnswer, Repair, ResultSource};
 use crate::record::line_end;
 use crate::{Line, Object, Piece, Record};
 
@@ -65,7 +65,7 @@ impl<'a, B: AsRef<[u8]>> Writer<'a, B> {
     /// Only objects hold calls and results.
     fn answer(&self, planned: &'a PlannedAnswer) -> Option<Answer<'a>> {
         let found = match planned.found {
-            Some(at) => Some(Found {
+            Some(at) => Some(ResultSource {
                 record: object(self.line(at.record))?,
                 place: at.place,
             }),

@@ -7,7 +7,7 @@ use crate::view::ViewBuilder;
 use crate::{Line, Origin, Piece, Record, Spool};
 
 /// Records with their standings, waiting in a spool.
-pub(crate) struct Viewed {
+pub(crate) struct SecondReading {
     spool: Spool,
     /// Each record with its length.
     waiting: VecDeque<(Origin, usize)>,
@@ -15,7 +15,7 @@ pub(crate) struct Viewed {
     bytes: Vec<u8>,
 }
 
-impl Viewed {
+impl SecondReading {
     /// Nothing read yet; the records will wait in `spool`.
     pub(crate) fn new(spool: Spool) -> Self {
         Self {
