@@ -2,6 +2,7 @@
 
 use ctx_cli::{Failure, Io};
 use ctx_llm::TapeError;
+use ctx_passes::score::ScoreError;
 use ctx_passes::{ErrorKind, Level, Notes, PassError};
 
 use crate::output::{self, Carried};
@@ -68,7 +69,12 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::BadLine(_) => {
             "--invalid keep carries such lines along, --invalid drop leaves them out"
         }
-        ErrorKind::UnknownFormat(_) => "--dialect names it",
+        ErrorKind::UnknownFormat(_) | ErrorKind::Score(ScoreError::UnknownFormat) => {
+            "--dialect names it"
+        }
+        ErrorKind::Score(ScoreError::OtherBeginning) => {
+            "FULL is the session that BEFORE was cut from, before any compaction"
+        }
         ErrorKind::NoMessage { batch: true } => "--dialect or --batch says how to read it",
         ErrorKind::NoMessage { batch: false } => "--dialect says how to read it",
         ErrorKind::Tagged => "ctx-split --strip removes the tags",

@@ -59,13 +59,19 @@ impl From<PassError> for Stop {
 impl ReadArgs {
     /// Opens one operand.
     pub fn open(&self, path: &Path) -> Result<Session, Failure> {
+        let input = Inputs::open(path)?;
+        self.session(input.name, input.reader)
+    }
+
+    /// A session that `reader` gives.
+    pub fn session(&self, name: String, reader: Box<dyn Read + Send>) -> Result<Session, Failure> {
         let options = Options {
             dialect: self.dialect.as_deref().and_then(dialect::by_name),
             batch: self.batch,
             raw: false,
             temp: Some(std::env::temp_dir()),
         };
-        Session::open(path, &options, self.invalid)
+        Session::of(name, reader, &options, self.invalid)
     }
 }
 
@@ -116,8 +122,15 @@ impl Session {
         &mut self,
         handle: impl FnMut(&Record<'_>) -> Result<(), PassError>,
     ) -> Result<(), Failure> {
-        let done = self.inner.each(handle);
-        done.map_err(|error| passes::failure(error, &self.name))
+        self.read(|session| session.each(handle))
+    }
+
+    /// Hands the session to a function that reads its records.
+    pub fn read<T>(
+        &mut self,
+        read: impl FnOnce(&mut ctx_passes::Session) -> Result<T, PassError>,
+    ) -> Result<T, Failure> {
+        read(&mut self.inner).map_err(|error| passes::failure(error, &self.name))
     }
 
     /// What was bad so far.

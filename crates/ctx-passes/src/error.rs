@@ -8,6 +8,8 @@ use ctx_select::budget::TooSmall;
 use ctx_store::StoreError;
 use ctx_transcript::{EarlyEnd, Offence};
 
+use crate::score::ScoreError;
+
 /// Why a pass gives up, and where.
 #[derive(Debug)]
 pub struct PassError {
@@ -84,6 +86,9 @@ pub enum ErrorKind {
     /// Whoever runs the pass has failed in what it does for it.
     #[error("{0}")]
     Caller(Box<dyn std::error::Error + Send + Sync>),
+    /// Sessions cannot be compared.
+    #[error(transparent)]
+    Score(ScoreError),
     /// The store cannot be used.
     #[error(transparent)]
     Store(StoreError),
@@ -119,6 +124,12 @@ impl From<ErrorKind> for PassError {
             lines: Vec::new(),
             kind,
         }
+    }
+}
+
+impl From<ScoreError> for PassError {
+    fn from(error: ScoreError) -> Self {
+        ErrorKind::Score(error).into()
     }
 }
 

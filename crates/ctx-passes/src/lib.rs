@@ -18,6 +18,7 @@ mod note;
 pub mod offload;
 pub mod pins;
 pub mod prune;
+pub mod score;
 mod session;
 pub mod split;
 pub mod summarize;

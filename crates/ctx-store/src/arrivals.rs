@@ -6,8 +6,8 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::time::{Duration, Instant};
 
 use crate::Snapshot;
-use crate::catalog::hash;
 use crate::error::{Naming, StoreError};
+use crate::hash;
 use crate::live::Live;
 use crate::writers::nobody_writes;
 

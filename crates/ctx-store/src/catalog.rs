@@ -5,11 +5,10 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use sha2::{Digest, Sha256};
-
 use crate::error::{Naming, StoreError};
+use crate::hash::hash;
 use crate::store::meta_name;
-use crate::{Kind, Meta, SessionId, SnapshotId, Store, hex};
+use crate::{Kind, Meta, SessionId, SnapshotId, Store};
 
 /// What a store holds, in its own order.
 #[derive(Debug, Default)]
@@ -114,6 +113,25 @@ impl Store {
         io::Seek::rewind(&mut file).naming("read", &path)?;
         Ok((file, meta))
     }
+
+    /// Whether a snapshot that is not damaged, of one session or of any, has the bytes
+    /// with this sha256.
+    pub fn has_snapshot_of(
+        &self,
+        session: Option<&SessionId>,
+        sha256: &str,
+    ) -> Result<bool, StoreError> {
+        let entries = self.catalog(session)?.entries.into_iter();
+        let is_of = |entry: &Entry| matches!(&entry.meta, Ok(meta) if meta.sha256 == sha256);
+        for entry in entries.filter(is_of) {
+            match self.open_verified(&entry) {
+                Ok(_) => return Ok(true),
+                Err(StoreError::Damaged { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(false)
+    }
 }
 
 /// Ids that files in `dir` are named by, and whether the file is a meta.json.
@@ -135,20 +153,6 @@ pub(crate) fn names_in(dir: &Path) -> Result<Vec<(SnapshotId, bool)>, StoreError
         }
     }
     Ok(names)
-}
-
-/// sha256 of what is left of `reader`.
-pub fn hash(reader: &mut impl Read) -> io::Result<String> {
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 128 * 1024];
-    loop {
-        match reader.read(&mut buffer) {
-            Ok(0) => return Ok(hex(&hasher.finalize())),
-            Ok(n) => hasher.update(&buffer[..n]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
 }
 
 /// Opens a regular file for reading; no link, and no FIFO that would hang.

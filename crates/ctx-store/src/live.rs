@@ -5,8 +5,8 @@ use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::catalog::hash;
 use crate::error::{Naming, StoreError};
+use crate::hash;
 use crate::session::real_path;
 use crate::{Draft, Kind, Origin, SessionId, Snapshot, Store, Tokens};
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use ctx_cli::{ExitStatus, Failure, Io};
-use ctx_ledger::score::Score;
+use ctx_ledger::score::{Score, rounded};
 use ctx_passes::compact::{
     Compacted, Content, First, Job, Offloading, Outcome, Plan, Report, Stores, score,
 };
@@ -19,7 +19,6 @@ use super::strikes;
 use crate::store::{failure, warn_retained};
 use crate::tools::extract;
 use crate::tools::prune::last_change;
-use crate::tools::score::rounded;
 use crate::{output, passes};
 
 /// A longer session is not scored unasked, and a longer result not at all: its text is

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ctx_ledger::score::{Needed, Row, Score};
+use ctx_ledger::score::{Needed, Row, Score, rounded};
 use serde::{Serialize, Serializer};
 
 use super::Args;
@@ -82,11 +82,6 @@ impl From<Row> for Figures {
             score: row.score.map(rounded),
         }
     }
-}
-
-/// Four decimals: more would be noise.
-pub(crate) fn rounded(share: f64) -> f64 {
-    (share * 1e4).round() / 1e4
 }
 
 /// One object on one line.

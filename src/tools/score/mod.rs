@@ -1,24 +1,20 @@
 //! `ctx-score`: what of a session survived.
 
-mod input;
 mod json;
 mod page;
-mod stored;
 mod table;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Tool};
-use ctx_ledger::score::{After, Future, Needed, Score, Scorer, Standing};
-use ctx_store::SessionId;
+use ctx_ledger::score::{Needed, Score, Scorer, Standing};
+use ctx_passes::score::{Later, read_after, read_before, referred};
+use ctx_store::{HashingReader, SessionId, Store};
 
 use crate::output::OutputArgs;
 use crate::session::ReadArgs;
-use crate::store::{StoreArgs, session_id};
-use input::{Again, Reader};
-pub(crate) use json::rounded;
-use stored::Stored;
+use crate::store::{StoreArgs, failure, session_id};
 
 /// Tell what of a session survived: what is retained, recoverable and lost
 ///
@@ -138,8 +134,8 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         .cloned()
         .collect();
     Inputs::new(&operands)?;
-    let stored = Stored::open(&args, matches, io)?;
-    let (score, needed) = score(&args, stored.as_ref(), io)?;
+    let opened = store(&args, matches, io)?;
+    let (score, needed) = score(&args, opened.as_ref(), io)?;
     let shown = match args.list {
         Some(listed) => table::list(&score, listed),
         None if args.json => json::of(&args, &score, needed),
@@ -162,86 +158,77 @@ fn verdict(args: &Args, score: &Score, io: &mut Io) -> ExitStatus {
     }
 }
 
+/// Opens the store that was asked for, or the default one where there is one.
+fn store(args: &Args, matches: &ArgMatches, io: &mut Io) -> Result<Option<Store>, Failure> {
+    let is_asked_for = args.store.store.is_some() || args.session.is_some();
+    if !is_asked_for && !args.store.exists() {
+        return Ok(None);
+    }
+    match args.store.open(&TOOL, matches) {
+        Ok(store) => Ok(Some(store)),
+        Err(failure) if is_asked_for => Err(failure),
+        // Nobody named it, and most of a score needs none.
+        Err(failure) => {
+            io.report(&failure);
+            Ok(None)
+        }
+    }
+}
+
 /// Reads AFTER, BEFORE and FULL, in this order: what AFTER refers to must be known
 /// before BEFORE is read.
 fn score(
     args: &Args,
-    stored: Option<&Stored>,
+    store: Option<&Store>,
     io: &mut Io,
 ) -> Result<(Score, Option<Needed>), Failure> {
-    let reader = Reader::new(&args.read);
-    let mut future = args.future.as_deref().map(|_| Future::new());
-    let mut after = After::new();
-    reader.file(&args.after, io, |read| {
-        after.push(read.message);
-        if let Some(future) = &mut future {
-            future.push_after(read.message);
-        }
-        Ok(())
-    })?;
-    let referred = match stored {
-        Some(stored) => stored.referred(&after, io)?,
-        None => Vec::new(),
-    };
-    let mut scorer = Scorer::new(after);
-    for text in &referred {
-        scorer.add_referred(text);
+    let mut later = args.future.as_ref().map(|_| Later::default());
+    let mut after = args.read.open(&args.after)?;
+    let mut scorer = Scorer::new(after.read(|session| read_after(session, later.as_mut()))?);
+    after.report(io);
+    if let Some(store) = store {
+        refer(args, store, &mut scorer, io)?;
     }
-
-    let before = Again::open(&args.before, stored.is_some())?;
-    if let Some(stored) = stored
-        && stored.has(&before)?
+    let mut before = Inputs::open(&args.before)?;
+    let hashing = HashingReader::new(before.reader);
+    before.reader = Box::new(hashing.clone());
+    let mut before = args.read.session(before.name, before.reader)?;
+    let ledger = before.read(|session| read_before(session, Some(&mut scorer), later.as_mut()))?;
+    before.report(io);
+    if let Some(store) = store
+        && is_saved(args, store, hashing)?
     {
         scorer.saved();
     }
-    let mut begins = Vec::new();
-    reader.session(before.session(&args.read)?, io, |read| {
-        match &read.earlier {
-            Some(text) => scorer.push_earlier(text),
-            None => scorer.push(read.line, read.message),
-        }
-        if let Some(future) = &mut future {
-            future.push_before(read.message);
-            begins.push(input::digest(read.message));
-        }
-        Ok(())
-    })?;
-    let needed = match (&args.future, future) {
-        (Some(path), Some(mut future)) => {
-            later(&reader, path, &begins, &mut future, io)?;
-            Some(future.finish(args.budget))
+    let needed = match (&args.future, later) {
+        (Some(path), Some(mut later)) => {
+            let mut full = args.read.open(path)?;
+            full.read(|session| later.read_full(session))?;
+            full.report(io);
+            Some(later.finish(args.budget))
         }
         _ => None,
     };
-    Ok((scorer.finish(), needed))
+    Ok((scorer.finish(&ledger), needed))
 }
 
-/// Reads what comes in FULL behind BEFORE's messages.
-fn later(
-    reader: &Reader<'_>,
-    path: &Path,
-    begins: &[u64],
-    future: &mut Future,
-    io: &mut Io,
-) -> Result<(), Failure> {
-    let mut at = 0;
-    let name = path.display().to_string();
-    let differs = |line| {
-        Failure::new("the session does not begin with the messages of BEFORE")
-            .at(&name, line)
-            .hint("FULL is the session that BEFORE was cut from, before any compaction")
-    };
-    reader.file(path, io, |read| {
-        match begins.get(at) {
-            None => future.push_later(read.message),
-            Some(digest) if *digest == input::digest(read.message) => {}
-            Some(_) => return Err(differs(Some(read.line))),
-        }
-        at += 1;
-        Ok(())
-    })?;
-    if at < begins.len() {
-        return Err(differs(None));
+/// Adds what AFTER refers to and the store has.
+fn refer(args: &Args, store: &Store, scorer: &mut Scorer, io: &mut Io) -> Result<(), Failure> {
+    let referred = referred(store, args.session.as_ref(), scorer.after()).map_err(failure)?;
+    for error in referred.failed {
+        io.report(&failure(error));
+    }
+    for text in &referred.texts {
+        scorer.add_referred(text);
     }
     Ok(())
+}
+
+/// Whether BEFORE's exact bytes are in a snapshot.
+fn is_saved(args: &Args, store: &Store, before: HashingReader) -> Result<bool, Failure> {
+    let sha256 = before
+        .finish()
+        .map_err(|error| Failure::new(format_args!("cannot read BEFORE: {error}")))?;
+    let session = args.session.as_ref();
+    store.has_snapshot_of(session, &sha256).map_err(failure)
 }

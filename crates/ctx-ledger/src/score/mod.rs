@@ -13,7 +13,7 @@ mod tally;
 
 use std::collections::HashSet;
 
-use ctx_transcript::{Message, ShortHash, Zone};
+use ctx_transcript::{Message, ShortHash};
 
 use crate::text::one_line;
 use crate::{Item, ItemKind, Ledger, State};
@@ -23,9 +23,9 @@ use after::Texts;
 pub use class::{Class, Standing};
 pub use future::{Future, Needed};
 use hay::Hay;
-pub use tally::{Row, Score, Scored};
+pub use tally::{Row, Score, Scored, rounded};
 
-/// Reads the old session and scores it against the new one.
+/// Looks the old session up in the new one.
 #[derive(Debug)]
 pub struct Scorer {
     after: After,
@@ -33,7 +33,6 @@ pub struct Scorer {
     /// What the new session refers to, and where the old one has it.
     referred: Texts,
     referred_lines: HashSet<u64>,
-    ledger: Ledger,
     saved: bool,
 }
 
@@ -43,28 +42,21 @@ const CUT: char = '…';
 const MAY_BE_CUT: usize = 100;
 
 impl Scorer {
-    /// A scorer against `after`.
+    /// A scorer against the new session.
     pub fn new(after: After) -> Self {
-        Self::with(Ledger::new(), after)
-    }
-
-    /// The same, for an old session whose ledger was read before.
-    pub fn with(ledger: Ledger, after: After) -> Self {
         let handles = after.handles().into_iter();
         Self {
             handles: handles.map(|handle| (handle.hash, handle.bytes)).collect(),
             after,
             referred: Texts::new(),
             referred_lines: HashSet::new(),
-            ledger,
             saved: false,
         }
     }
 
-    /// The next message of the old session, from this line.
-    pub fn push(&mut self, line: u64, message: &Message<'_>) {
-        self.ledger.push(line, message, Zone::Old);
-        self.look_for_originals(line, message);
+    /// The new session.
+    pub fn after(&self) -> &After {
+        &self.after
     }
 
     /// Whether the new session refers to anything: if not, there are no originals to
@@ -73,8 +65,7 @@ impl Scorer {
         !self.handles.is_empty()
     }
 
-    /// Of a message of the old session, what the new one refers to. [`Self::push`]
-    /// does it, too.
+    /// Of a message of the old session, what the new one refers to.
     pub fn look_for_originals(&mut self, line: u64, message: &Message<'_>) {
         if self.handles.is_empty() {
             return;
@@ -92,11 +83,6 @@ impl Scorer {
         }
     }
 
-    /// The text of a summary in the old session, as [`crate::Recognizer`] finds it.
-    pub fn push_earlier(&mut self, text: &str) {
-        self.ledger.push_earlier(text);
-    }
-
     /// A text that the new session refers to, and that lies elsewhere.
     pub fn add_referred(&mut self, text: &str) {
         self.referred.add(text);
@@ -110,8 +96,8 @@ impl Scorer {
         self.saved = true;
     }
 
-    /// The score, once the whole of the old session was read.
-    pub fn finish(self) -> Score {
+    /// The score of the old session, whose ledger this is.
+    pub fn finish(self, ledger: &Ledger) -> Score {
         let search = Search {
             new: Hay::of(&self.after.texts.text),
             items: self.after.items(),
@@ -120,7 +106,7 @@ impl Scorer {
             saved: self.saved,
         };
         let mut score = Score::default();
-        for item in self.ledger.items() {
+        for item in ledger.items() {
             let class = Class::from(item.kind);
             if item.state == State::Current {
                 score.items.push(Scored {
@@ -134,7 +120,7 @@ impl Scorer {
                 score.retired.push(class);
             }
         }
-        let identifiers = self.ledger.identifiers().into_iter();
+        let identifiers = ledger.identifiers().into_iter();
         score.items.extend(identifiers.map(|identifier| Scored {
             class: Class::Identifiers,
             standing: if self.after.knows(identifier.text) {

@@ -39,6 +39,11 @@ pub struct Row {
     pub score: Option<f64>,
 }
 
+/// A share with four decimals, as it is shown: more would be noise.
+pub fn rounded(share: f64) -> f64 {
+    (share * 1e4).round() / 1e4
+}
+
 /// What became of all that a session held.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Score {

@@ -1,7 +1,9 @@
 //! Scores of whole sessions.
 
-use ctx_transcript::{Call, Handle, Message, Part, Role, ToolResult};
+use ctx_transcript::{Call, Handle, Message, Part, Role, ToolResult, Zone};
 use proptest::prelude::*;
+
+use crate::Ledger;
 
 use super::{After, Class, Future, Needed, Score, Scored, Scorer, Standing};
 
@@ -44,10 +46,18 @@ fn session(messages: &[Message<'_>]) -> After {
 
 fn score(before: &[Message<'_>], after: &[Message<'_>]) -> Score {
     let mut scorer = Scorer::new(session(after));
+    let ledger = ledger(before, &mut scorer);
+    scorer.finish(&ledger)
+}
+
+/// The ledger of the old session, in which originals are looked for.
+fn ledger(before: &[Message<'_>], scorer: &mut Scorer) -> Ledger {
+    let mut ledger = Ledger::new();
     for (line, message) in (1..).zip(before) {
-        scorer.push(line, message);
+        ledger.push(line, message, Zone::Old);
+        scorer.look_for_originals(line, message);
     }
-    scorer.finish()
+    ledger
 }
 
 fn standing(score: &Score, text: &str) -> Option<(u64, Standing)> {
@@ -115,10 +125,10 @@ fn what_a_handle_names_can_be_had_back() {
 fn a_snapshot_saves_what_nothing_else_has() {
     let before = says(Role::User, "user_4711 and user_4712 and user_4713");
     let mut scorer = Scorer::new(session(&[says(Role::User, "user_4711")]));
-    scorer.push(1, &before);
+    let ledger = ledger(&[before], &mut scorer);
     scorer.add_referred("… user_4712");
     scorer.saved();
-    let score = scorer.finish();
+    let score = scorer.finish(&ledger);
     assert_eq!(standing(&score, "user_4711"), Some((1, Standing::Retained)));
     assert_eq!(
         standing(&score, "user_4712"),

@@ -96,7 +96,12 @@ impl Content {
         &self,
         handle: impl FnMut(&Record<'_>) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
-        session(&self.file, Some(self.dialect), self.invalid)?.each(handle)
+        self.session()?.each(handle)
+    }
+
+    /// Opened from its beginning.
+    pub(super) fn session(&self) -> Result<Session, PassError> {
+        session(&self.file, Some(self.dialect), self.invalid)
     }
 }
 

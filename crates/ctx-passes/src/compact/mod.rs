@@ -11,10 +11,10 @@ mod offloading;
 mod outcome;
 mod plan;
 mod pruning;
-mod score;
 mod survey;
 
 use ctx_ledger::Ledger;
+use ctx_ledger::score::Score;
 use ctx_memory::Item;
 use ctx_policy::When;
 use ctx_select::trigger::{Size, Step};
@@ -28,11 +28,10 @@ pub use outcome::{Attempt, Outcome, Report};
 use plan::Before;
 pub use plan::{MakeWriter, Plan};
 use pruning::Rules;
-pub use score::score;
 use survey::{Inquiry, Survey};
 
 use crate::summarize::Summary;
-use crate::{Notes, PassError};
+use crate::{Notes, PassError, score};
 
 /// What pruning comes before the rest; made of a plan for one session.
 pub struct First(Option<Rules>);
@@ -358,6 +357,15 @@ fn report(plan: &Plan, name: &str, size: &Size) -> Report {
         late_bytes: 0,
         deleted_files: None,
     }
+}
+
+/// Scores `new` against the session that it was made of, whose ledger may be known.
+pub fn score(before: &Content, ledger: Option<Ledger>, new: &Content) -> Result<Score, PassError> {
+    let ledger = match ledger {
+        Some(ledger) => ledger,
+        None => score::read_before(&mut before.session()?, None, None)?,
+    };
+    score::score(&ledger, &mut new.session()?, || before.session())
 }
 
 /// Prunes what is pruned only on its way to the model. `None` where that frees nothing,

@@ -1,5 +1,6 @@
 //! How a transcript names offloaded files.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -49,6 +50,24 @@ impl OffloadFolder {
             name: OffloadName::parse(name)?,
         })
     }
+
+    /// The files of this folder that a text names by their paths.
+    pub fn files_in(&self, text: &str) -> HashSet<Offloaded> {
+        let starts = text.match_indices(&self.path);
+        let file = |(at, _): (usize, &str)| {
+            let folder_end = at + self.path.len();
+            self.file(&text[at..folder_end + name_length(&text[folder_end..])])
+        };
+        starts.filter_map(file).collect()
+    }
+}
+
+/// How long the name of a file is that a text begins with; the full stop of a sentence
+/// is no part of it.
+fn name_length(text: &str) -> usize {
+    let belongs = |c: char| matches!(c, '/' | '.') || c.is_ascii_alphanumeric();
+    let length = text.find(|c| !belongs(c)).unwrap_or(text.len());
+    text[..length].trim_end_matches('.').len()
 }
 
 /// The real path of a folder that need not exist yet.
@@ -99,6 +118,29 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let error = folder(&dir.path().join(OsStr::from_bytes(b"\xff"))).expect_err("no text");
         assert!(matches!(error, StoreError::NotUtf8(_)), "{error}");
+    }
+
+    #[test]
+    fn paths_in_a_text_end_where_names_do() {
+        let folder = OffloadFolder {
+            session: "demo".parse().expect("an id"),
+            path: "/s/offloaded/demo".to_owned(),
+        };
+        let [one, two] = ["1", "2"].map(|digit| digit.repeat(64));
+        let path = "/s/offloaded/demo";
+        let text = format!(
+            "see {path}/{one}.txt. Or \"{path}/{two}.part.ascii.txt\" ({path}), {path}/{one}.json2"
+        );
+        let mut names: Vec<_> = folder
+            .files_in(&text)
+            .into_iter()
+            .map(|file| file.name.to_string())
+            .collect();
+        names.sort();
+        assert_eq!(
+            names,
+            [format!("{one}.txt"), format!("{two}.part.ascii.txt")]
+        );
     }
 
     #[test]

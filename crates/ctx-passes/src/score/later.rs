@@ -1,0 +1,74 @@
+//! What was needed later, when the whole session is known that BEFORE begins.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use ctx_ledger::score::{Future, Needed};
+use ctx_transcript::{Message, Part};
+
+use super::{ScoreError, each_message};
+use crate::{PassError, Session};
+
+/// Gathers what the old session, the new one and the continuation say.
+#[derive(Default)]
+pub struct Later {
+    future: Future,
+    /// Digests of the messages of the old session, in their order.
+    begins: Vec<u64>,
+}
+
+impl Later {
+    pub(super) fn after(&mut self, message: &Message<'_>) {
+        self.future.push_after(message);
+    }
+
+    pub(super) fn before(&mut self, message: &Message<'_>) {
+        self.future.push_before(message);
+        self.begins.push(digest(message));
+    }
+
+    /// Reads the whole session; it must begin with the messages of the old one.
+    pub fn read_full(&mut self, session: &mut Session) -> Result<(), PassError> {
+        let mut begins = self.begins.iter();
+        each_message(session, |found| {
+            match begins.next() {
+                None => self.future.push_later(&found.message),
+                Some(expected) if *expected == digest(&found.message) => {}
+                Some(_) => {
+                    let error = PassError::from(ScoreError::OtherBeginning);
+                    return Err(error.at(found.record.line));
+                }
+            }
+            Ok(())
+        })?;
+        match begins.next() {
+            None => Ok(()),
+            Some(_) => Err(ScoreError::OtherBeginning.into()),
+        }
+    }
+
+    /// What was needed; `budget` are the tokens that a window might have instead of
+    /// the new session.
+    pub fn finish(self, budget: Option<u64>) -> Needed {
+        self.future.finish(budget)
+    }
+}
+
+/// What is said in a message, as a number: the same in both sessions, however its JSON
+/// is written.
+fn digest(message: &Message<'_>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    message.role.hash(&mut hasher);
+    hash_parts(&message.parts, &mut hasher);
+    hasher.finish()
+}
+
+fn hash_parts(parts: &[Part<'_>], hasher: &mut DefaultHasher) {
+    for part in parts {
+        match part {
+            Part::Text(text) => text.hash(hasher),
+            Part::Call(call) => call.name.hash(hasher),
+            Part::Result(result) => hash_parts(&result.parts, hasher),
+            _ => {}
+        }
+    }
+}

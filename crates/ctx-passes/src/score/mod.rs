@@ -1,0 +1,117 @@
+//! What of a session survived in another one, read from the records of both.
+
+mod later;
+mod stored;
+#[cfg(test)]
+mod tests;
+
+use ctx_ledger::Ledger;
+use ctx_ledger::score::{After, Score, Scorer};
+use ctx_summary::Recognizer;
+use ctx_transcript::{Dialect, Message, Object, Record, Zone};
+
+use crate::ledger::LedgerReader;
+use crate::{PassError, Session};
+pub use later::Later;
+pub use stored::{Referred, referred};
+
+/// Why there is no score.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ScoreError {
+    /// Nobody knows which records are messages.
+    #[error("the format is not known")]
+    UnknownFormat,
+    /// The continuation is one of another session.
+    #[error("the session does not begin with the messages of BEFORE")]
+    OtherBeginning,
+}
+
+/// What `after` has of a session whose ledger this is. The session is opened again only
+/// when `after` refers to texts that may be in it.
+pub fn score(
+    ledger: &Ledger,
+    after: &mut Session,
+    open_before: impl FnOnce() -> Result<Session, PassError>,
+) -> Result<Score, PassError> {
+    let mut scorer = Scorer::new(read_after(after, None)?);
+    if scorer.refers() {
+        each_message(&mut open_before()?, |found| {
+            scorer.look_for_originals(found.record.line, &found.message);
+            Ok(())
+        })?;
+    }
+    Ok(scorer.finish(ledger))
+}
+
+/// Reads the session as it is now; for what was needed `later`, too.
+pub fn read_after(
+    session: &mut Session,
+    mut later: Option<&mut Later>,
+) -> Result<After, PassError> {
+    let mut after = After::new();
+    each_message(session, |found| {
+        after.push(&found.message);
+        if let Some(later) = &mut later {
+            later.after(&found.message);
+        }
+        Ok(())
+    })?;
+    Ok(after)
+}
+
+/// Reads the session as it was; for what the new one refers to, and for what was needed
+/// `later`, too.
+pub fn read_before(
+    session: &mut Session,
+    mut scorer: Option<&mut Scorer>,
+    mut later: Option<&mut Later>,
+) -> Result<Ledger, PassError> {
+    let recognizer = Recognizer::default();
+    let mut reader = session.dialect().map(LedgerReader::new);
+    each_message(session, |found| {
+        let (record, message) = (found.record, &found.message);
+        if let Some(reader) = &mut reader {
+            match recognizer.summary_in(found.dialect, found.object, message) {
+                Some(text) => reader.push_earlier(&text),
+                None => reader.push(record.line, message, &record.untagged(), Zone::Old),
+            }
+        }
+        if let Some(scorer) = &mut scorer {
+            scorer.look_for_originals(record.line, message);
+        }
+        if let Some(later) = &mut later {
+            later.before(message);
+        }
+        Ok(())
+    })?;
+    Ok(reader.map_or_else(Ledger::new, LedgerReader::finish))
+}
+
+/// A message of a session, and where it was found.
+struct Found<'m> {
+    record: &'m Record<'m>,
+    object: &'m Object<'m>,
+    dialect: &'static dyn Dialect,
+    message: Message<'m>,
+}
+
+fn each_message(
+    session: &mut Session,
+    mut visit: impl FnMut(&Found<'_>) -> Result<(), PassError>,
+) -> Result<(), PassError> {
+    let dialect = session.dialect();
+    session.each(|record| {
+        let Some(object) = record.whole_object() else {
+            return Ok(());
+        };
+        let unknown = || PassError::from(ScoreError::UnknownFormat).at(record.line);
+        let dialect = dialect.ok_or_else(unknown)?;
+        let found = record.message(Some(dialect)).map(|message| Found {
+            record,
+            object,
+            dialect,
+            message,
+        });
+        found.map_or(Ok(()), |found| visit(&found))
+    })
+}

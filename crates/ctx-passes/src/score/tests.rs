@@ -1,0 +1,205 @@
+//! Scores of whole sessions, read from their records.
+
+use ctx_ledger::score::{Score, Scorer, Standing};
+use ctx_store::{Actor, Content, Form, Store};
+use ctx_transcript::{Handle, Options};
+
+use super::{Later, ScoreError, read_after, read_before, referred, score};
+use crate::{ErrorKind, Invalid, PassError, Session};
+
+const ASK: &str = r#"{"role":"user","content":"Refund order W8123, never W9999."}"#;
+const CALL: &str = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"Bash","arguments":"{\"command\":\"refund W8123\"}"}}]}"#;
+const ERROR: &str = "error: payment_7755 is closed";
+
+fn result(content: &str) -> String {
+    format!("{{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"{content}\"}}\n")
+}
+
+fn before() -> String {
+    format!("{ASK}\n{CALL}\n{}", result(ERROR))
+}
+
+fn open(text: &str) -> Result<Session, PassError> {
+    let reader = std::io::Cursor::new(text.to_owned());
+    Session::open(Box::new(reader), &Options::default(), Invalid::Keep)
+}
+
+fn session(text: &str) -> Session {
+    open(text).expect("from memory")
+}
+
+/// As a compaction has it: the ledger first.
+fn ledger_first(before: &str, after: &str) -> Score {
+    let ledger = read_before(&mut session(before), None, None).expect("a ledger");
+    score(&ledger, &mut session(after), || open(before)).expect("a score")
+}
+
+/// As ctx-score has it: what came of the session first.
+fn after_first(before: &str, after: &str) -> Score {
+    let mut scorer = Scorer::new(read_after(&mut session(after), None).expect("read"));
+    let ledger = read_before(&mut session(before), Some(&mut scorer), None).expect("a ledger");
+    scorer.finish(&ledger)
+}
+
+fn standing(score: &Score, text: &str) -> Option<Standing> {
+    let mut items = score.items.iter();
+    Some(items.find(|item| item.text == text)?.standing)
+}
+
+#[test]
+fn the_order_of_reading_does_not_matter() {
+    let handle = Handle::of(ERROR, 9).to_string();
+    let summary =
+        r#"{"role":"user","name":"ctx_summary","content":"[Compressed History]\n\nOrder W8123"}"#;
+    for after in [
+        String::new(),
+        format!("{ASK}\n"),
+        before(),
+        format!("{ASK}\n{CALL}\n{}", result(&handle)),
+        format!("{summary}\n"),
+    ] {
+        for before in [before(), format!("{summary}\n{}", before())] {
+            assert_eq!(
+                ledger_first(&before, &after),
+                after_first(&before, &after),
+                "{after}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_a_handle_names_is_looked_for_in_the_old_session() {
+    let cut = format!(
+        "{ASK}\n{CALL}\n{}",
+        result(&Handle::of(ERROR, 9).to_string())
+    );
+    let score = ledger_first(&before(), &cut);
+    assert_eq!(standing(&score, "W8123"), Some(Standing::Retained));
+    assert_eq!(
+        standing(&score, "payment_7755"),
+        Some(Standing::Recoverable)
+    );
+}
+
+#[test]
+fn a_session_that_nothing_refers_to_is_not_opened_again() {
+    let ledger = read_before(&mut session(&before()), None, None).expect("a ledger");
+    let mut after = session(ASK);
+    let score = score(&ledger, &mut after, || panic!("opened")).expect("a score");
+    assert_eq!(standing(&score, "payment_7755"), Some(Standing::Lost));
+}
+
+#[test]
+fn an_earlier_summary_is_read_as_one() {
+    let text = "[Compressed History]\\n\\n## Decisions\\n- We keep order W8123 open.";
+    let summary = format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n");
+    let score = ledger_first(&summary, "");
+    let lines: Vec<u64> = score.items.iter().map(|item| item.line).collect();
+    // What it tells of stands in no line.
+    assert_eq!(lines, [0, 0], "{:?}", score.items);
+}
+
+#[test]
+fn a_record_of_an_unknown_format_is_named() {
+    let odd = "\n{\"a\":1}\n";
+    for error in [
+        read_after(&mut session(odd), None).map(drop),
+        read_before(&mut session(odd), None, None).map(drop),
+        Later::default().read_full(&mut session(odd)),
+    ] {
+        let error = error.expect_err("unknown");
+        assert_eq!(error.lines, [2]);
+        let kind = error.kind;
+        assert!(
+            matches!(kind, ErrorKind::Score(ScoreError::UnknownFormat)),
+            "{kind}"
+        );
+    }
+    // Without any object there is nothing to know.
+    let ledger = read_before(&mut session("\nnot JSON\n"), None, None).expect("a ledger");
+    assert!(ledger.items().is_empty());
+}
+
+/// What the whole session tells of what was needed later, or the line at which it is
+/// another one.
+fn later(before: &str, after: &str, full: &str) -> Result<(u64, u64), Vec<u64>> {
+    let mut later = Later::default();
+    read_after(&mut session(after), Some(&mut later)).expect("read");
+    read_before(&mut session(before), None, Some(&mut later)).expect("read");
+    later.read_full(&mut session(full)).map_err(|error| {
+        let kind = error.kind;
+        assert!(
+            matches!(kind, ErrorKind::Score(ScoreError::OtherBeginning)),
+            "{kind}"
+        );
+        error.lines
+    })?;
+    let needed = later.finish(None);
+    Ok((needed.total, needed.kept))
+}
+
+#[test]
+fn the_continuation_tells_what_was_needed() {
+    let before = before();
+    let next = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"d","type":"function","function":{"name":"close","arguments":"{\"order\":\"W8123\"}"}}]}"#;
+    let full = format!("{before}{next}\n");
+    assert_eq!(later(&before, ASK, &full), Ok((1, 1)));
+    assert_eq!(later(&before, &result("x"), &full), Ok((1, 0)));
+    assert_eq!(later(&before, ASK, &before), Ok((0, 0)));
+    // However its JSON is written.
+    let spaced = full.replace("\"role\":\"tool\"", "\"role\" : \"tool\"");
+    assert_eq!(later(&before, ASK, &spaced), Ok((1, 1)));
+}
+
+#[test]
+fn the_whole_session_begins_with_the_old_one() {
+    let before = before();
+    assert_eq!(
+        later(&before, ASK, &before.replace("7755", "7756")),
+        Err(vec![3])
+    );
+    assert_eq!(later(&before, ASK, &format!("{ASK}\n")), Err(vec![]));
+}
+
+#[test]
+fn offloaded_texts_are_found_by_their_paths_and_by_handles() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let actor = Actor {
+        tool: "test".into(),
+        flags: Vec::new(),
+    };
+    let clock = Box::new(chrono::Utc::now);
+    let store = Store::open(&dir.path().join("store"), actor, clock).expect("a store");
+    let offload = |session: &str, text: &str| {
+        let session = session.parse().expect("an id");
+        let mut writer = store.offload(&session);
+        let content = Content {
+            form: Form::TEXT,
+            text: text.to_owned(),
+        };
+        let file = writer.put(&content).expect("written");
+        writer.finish(&[None]).expect("durable");
+        store
+            .offload_folder(&session)
+            .expect("a path")
+            .path_of(&file.name)
+    };
+    let path = offload("demo", "by path");
+    offload("other", "by handle");
+    offload("demo", "not named");
+    let handle = Handle::of("by handle", 2);
+    let after = result(&format!("see {path}")) + &result(&handle.to_string());
+    let after = read_after(&mut session(&after), None).expect("read");
+    let texts = |id: Option<&str>| {
+        let id = id.map(|id| id.parse().expect("an id"));
+        let found = referred(&store, id.as_ref(), &after).expect("a store");
+        (found.texts, found.failed.len())
+    };
+    let named = |texts: &[&str]| (texts.iter().map(|text| (*text).to_owned()).collect(), 0);
+    assert_eq!(texts(None), named(&["by path", "by handle"]));
+    assert_eq!(texts(Some("other")), named(&["by handle"]));
+    assert_eq!(texts(Some("nobody")), named(&[]));
+    std::fs::write(&path, "damaged").expect("written");
+    assert_eq!(texts(Some("demo")), (Vec::new(), 1));
+}
