@@ -83,6 +83,9 @@ pub fn failure(error: StoreError) -> Failure {
             source,
         } => Failure::new(format_args!("cannot {action}: {source}"))
             .at(path.display().to_string(), None),
+        StoreError::OtherFile { path, .. } => {
+            Failure::new(&error).at(path.display().to_string(), None)
+        }
         _ => Failure::new(&error),
     };
     let failure = failure.status(match error.severity() {
@@ -98,6 +101,7 @@ pub fn failure(error: StoreError) -> Failure {
         } if source.kind() == io::ErrorKind::NotFound => failure.hint("check the path"),
         StoreError::Insecure { .. } => failure.hint("only its owner may write there: chmod 700"),
         StoreError::NotAStore(_) => failure.hint("name an empty or a new directory with --store"),
+        StoreError::OtherFile { .. } => failure.hint("to restore it here nevertheless: --to FILE"),
         StoreError::NoSnapshot(_) => failure.hint("ctx-snapshot --list shows what there is"),
         StoreError::Busy(_) | StoreError::Changed(_) => failure.hint("try again"),
         StoreError::Held(_) => failure.hint("ctx-snapshot --release lets it go"),

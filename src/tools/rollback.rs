@@ -1,11 +1,10 @@
 //! `ctx-rollback`: puts the exact bytes of a snapshot back.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, ArgMatches, Args, Command, FromArgMatches};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool};
-use ctx_store::{Kind, Meta, NewContent, Replaced, SessionId, Store, Survived, hash_of, real_path};
+use ctx_store::{Meta, Replaced, SessionId, Wanted};
 
 use crate::store::{StoreArgs, copy_out, failure, session_id, warn_retained};
 
@@ -90,33 +89,9 @@ struct RollbackArgs {
     store: StoreArgs,
 }
 
-/// What is asked for: which snapshot, and where to.
-struct Plan {
-    session: SessionId,
-    content: File,
-    meta: Meta,
-    /// `None` is stdout.
-    target: Option<PathBuf>,
-}
-
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = RollbackArgs::from_arg_matches(matches).map_err(Failure::new)?;
     let store = args.store.open(&TOOL, matches)?;
-    let mut plan = plan(&args, &store)?;
-    let Some(target) = plan.target.take() else {
-        if args.dry_run {
-            return show(&plan.meta, "-", io);
-        }
-        copy_out(&mut plan.content, io)?;
-        return Ok(ExitStatus::Done);
-    };
-    if args.dry_run {
-        return show(&plan.meta, &target.display().to_string(), io);
-    }
-    restore(&store, plan, &target, io)
-}
-
-fn plan(args: &RollbackArgs, store: &Store) -> Result<Plan, Failure> {
     let session = match (&args.session, &args.file) {
         (Some(session), _) => session.clone(),
         (None, Some(file)) => SessionId::of_file(file).map_err(failure)?,
@@ -124,49 +99,30 @@ fn plan(args: &RollbackArgs, store: &Store) -> Result<Plan, Failure> {
             return Err(Failure::new("which session is not known").hint("name it: -s ID"));
         }
     };
-    let catalog = store.catalog(Some(&session)).map_err(failure)?;
-    let found = if let Some(wanted) = &args.snapshot {
-        catalog.find(wanted)
-    } else {
-        let path = args.file.as_ref().or(args.to.as_ref());
-        let path = path.filter(|path| path.as_os_str() != "-");
-        let current = path.map_or(Ok(None), |path| hash_of(path));
-        catalog.undo(current.map_err(failure)?.as_deref())
+    // None is stdout.
+    let to = args.to.as_ref().filter(|to| to.as_os_str() != "-");
+    let target = args.file.as_ref().or(to);
+    let wanted = match &args.snapshot {
+        Some(wanted) => Wanted::Named(wanted),
+        None => Wanted::Undo(target.map(PathBuf::as_path)),
     };
-    let (content, meta) = found
-        .and_then(|entry| store.open_verified(entry))
-        .map_err(failure)?;
-    let target = match (&args.file, &args.to) {
-        (Some(file), _) => {
-            refuse_other_path(file, &meta)?;
-            Some(file.clone())
-        }
-        (None, to) => to.clone().filter(|to| to.as_os_str() != "-"),
-    };
-    Ok(Plan {
-        session,
-        content,
-        meta,
-        target,
-    })
-}
-
-/// A mistyped name must not cost another session's file.
-fn refuse_other_path(file: &Path, meta: &Meta) -> Result<(), Failure> {
-    let name = file.display().to_string();
-    let real = real_path(file).map_err(|error| Failure::new(error).at(&name, None))?;
-    match &meta.source {
-        Some(source) if *source != real.to_string_lossy() => Err(Failure::new(format_args!(
-            "{} was taken of {source}",
-            meta.id
-        ))
-        .at(&name, None)
-        .hint("to restore it here nevertheless: --to FILE")),
-        _ => Ok(()),
+    let mut restore = store.find_restore(&session, wanted).map_err(failure)?;
+    if let Some(file) = &args.file {
+        restore.refuse_other_file(file).map_err(failure)?;
     }
+    match target {
+        _ if args.dry_run => show(&restore.meta, target, io)?,
+        None => copy_out(&mut restore.content, io)?,
+        Some(target) => {
+            let replaced = restore.restore(target).map_err(failure)?;
+            tell(&replaced, &restore.meta.id, target, io);
+        }
+    }
+    Ok(ExitStatus::Done)
 }
 
-fn show(meta: &Meta, target: &str, io: &mut Io) -> Outcome {
+fn show(meta: &Meta, target: Option<&PathBuf>, io: &mut Io) -> Result<(), Failure> {
+    let target = target.map_or("-".to_owned(), |target| target.display().to_string());
     let line = format!(
         "would restore {} onto {}: {} messages, {} lines, {} bytes\n",
         meta.id,
@@ -175,43 +131,31 @@ fn show(meta: &Meta, target: &str, io: &mut Io) -> Outcome {
         meta.lines,
         meta.bytes
     );
-    io.write(line.as_bytes())?;
-    Ok(ExitStatus::Done)
+    io.write(line.as_bytes())
 }
 
-fn restore(store: &Store, mut plan: Plan, target: &Path, io: &mut Io) -> Outcome {
-    let mut new = NewContent {
-        reader: &mut plan.content,
-        sha256: &plan.meta.sha256,
-        operation: "rollback",
-        kind: Kind::PreRollback,
-        survived: Survived::new(),
-    };
-    let replaced = store
-        .replace(target, &plan.session, &mut new)
-        .map_err(failure)?;
+fn tell(replaced: &Replaced, id: &str, target: &Path, io: &mut Io) {
     let name = target.display();
     match replaced {
         Replaced::Same => io.note(format_args!("{name} has these bytes already")),
-        Replaced::Created => io.note(format_args!("{name} created from {}", plan.meta.id)),
+        Replaced::Created => io.note(format_args!("{name} created from {id}")),
         Replaced::New {
             before,
             late_bytes,
             retained,
         } => {
+            let before = &before.id;
             io.note(format_args!(
-                "{name} restored from {}; what was there is {}",
-                plan.meta.id, before.id
+                "{name} restored from {id}; what was there is {before}"
             ));
-            if late_bytes > 0 {
+            if *late_bytes > 0 {
                 io.warn(format_args!(
                     "{name} grew meanwhile: {late_bytes} bytes were carried over behind the restored ones"
                 ));
             }
             if let Some(retained) = retained {
-                warn_retained(&retained, io);
+                warn_retained(retained, io);
             }
         }
     }
-    Ok(ExitStatus::Done)
 }

@@ -1,7 +1,7 @@
 //! A snapshot in the making: spooled, flushed to the disk, then committed.
 
 use std::fs::{self, File, Permissions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -11,8 +11,7 @@ use crate::atomic::persist;
 use crate::count::tally;
 use crate::error::{Naming, StoreError};
 use crate::lock::Locked;
-use crate::meta::META_FORMAT;
-use crate::retained::retained_name;
+use crate::meta::{META_FORMAT, retained_name};
 use crate::temp::TempFile;
 use crate::{Facts, Kind, Meta, SessionId, SnapshotId, Stamp, Store, Tally, Tokens, hex};
 
@@ -22,16 +21,9 @@ pub struct Draft<'a> {
     temp: TempFile,
     sums: Sums,
     tally: Tally,
-}
-
-/// Why a snapshot is taken, and of what.
-#[derive(Clone, Debug)]
-pub struct Origin {
-    /// Why.
-    pub kind: Kind,
     /// Real path of the session file; `None` for stdin.
-    pub source: Option<String>,
-    /// Tokens, where they were asked for.
+    pub(crate) source: Option<String>,
+    /// Its tokens, where they were asked for.
     pub tokens: Option<Tokens>,
 }
 
@@ -75,6 +67,8 @@ impl Store {
             temp,
             sums: Sums::default(),
             tally: Tally::default(),
+            source: None,
+            tokens: None,
         })
     }
 }
@@ -117,9 +111,12 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// The bytes so far, to be read from its start.
-    pub fn file(&self) -> &File {
-        self.temp.file()
+    /// The bytes so far.
+    pub fn reader(&self) -> Result<File, StoreError> {
+        let path = self.temp.path();
+        let mut file = self.temp.file().try_clone().naming("read", path)?;
+        file.rewind().naming("read", path)?;
+        Ok(file)
     }
 
     /// Hash of the bytes so far.
@@ -134,7 +131,7 @@ impl Draft<'_> {
 
     /// Makes it a snapshot: data first, meta.json last. Without the latter,
     /// nothing of it counts.
-    pub fn commit(self, session: &SessionId, origin: Origin) -> Result<Snapshot, StoreError> {
+    pub fn commit(self, session: &SessionId, kind: Kind) -> Result<Snapshot, StoreError> {
         let store = self.store;
         let path = self.temp.path().to_owned();
         self.temp
@@ -153,7 +150,7 @@ impl Draft<'_> {
             session: session.clone(),
             stamp,
         };
-        let meta = self.describe(&id, origin);
+        let meta = self.describe(&id, kind);
         let facts = Facts {
             session: Some(session.to_string()),
             snapshots: vec![id.to_string()],
@@ -180,21 +177,22 @@ impl Draft<'_> {
         Ok(Snapshot { id, meta })
     }
 
-    fn describe(&self, id: &SnapshotId, origin: Origin) -> Meta {
+    fn describe(&self, id: &SnapshotId, kind: Kind) -> Meta {
+        let replaced = self.source.as_deref().filter(|_| kind.is_of_replacement());
         Meta {
             format: META_FORMAT,
             id: id.to_string(),
             session: id.session.to_string(),
             sequence: id.stamp.sequence,
             created: id.stamp.time,
-            kind: origin.kind,
-            retained: retained_name(&origin, id.stamp.sequence),
-            source: origin.source,
+            kind,
+            retained: replaced.and_then(|source| retained_name(source, id.stamp.sequence)),
+            source: self.source.clone(),
             bytes: self.sums.bytes,
             lines: self.sums.newlines + u64::from(self.sums.tail > 0),
             tail_bytes: self.sums.tail,
             tally: self.tally.clone(),
-            tokens: origin.tokens,
+            tokens: self.tokens.clone(),
             sha256: self.sha256(),
             held: false,
             others: serde_json::Map::new(),

@@ -99,6 +99,16 @@ pub enum StoreError {
         /// "is a FIFO".
         why: &'static str,
     },
+    /// A snapshot of another file.
+    #[error("{id} was taken of {taken_of}")]
+    OtherFile {
+        /// The file that it was to be restored to.
+        path: PathBuf,
+        /// Its id.
+        id: String,
+        /// The file that it was taken of.
+        taken_of: String,
+    },
     /// Somebody else works on it.
     #[error("{0}")]
     Busy(String),

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use crate::error::{Naming, StoreError};
 use crate::hash;
 use crate::session::real_path;
-use crate::{Draft, Kind, Origin, SessionId, Snapshot, Store, Tokens};
+use crate::writers::{Writers, writers};
+use crate::{Draft, Store};
 
 /// A session file that an agent may be writing.
 #[derive(Debug)]
@@ -74,14 +75,21 @@ impl Live {
         Ok(now)
     }
 
+    /// Refuses a file that another process has open for writing.
+    pub(crate) fn refuse_writers(&self) -> Result<(), StoreError> {
+        match writers(&self.file) {
+            Writers::Somebody(who) => {
+                let name = self.path.display();
+                let why = format!("{name} is open for writing by {who}");
+                Err(StoreError::Busy(why))
+            }
+            Writers::Nobody | Writers::NobodySeen => Ok(()),
+        }
+    }
+
     /// Whether that is this file.
     pub(crate) fn is(&self, found: &Metadata) -> bool {
         (found.dev(), found.ino()) == (self.meta.dev(), self.meta.ino())
-    }
-
-    /// The path as meta.json has it.
-    pub(crate) fn source(&self) -> String {
-        self.path.to_string_lossy().into_owned()
     }
 
     /// Takes the bytes it had when it was opened. An agent may append
@@ -89,6 +97,7 @@ impl Live {
     pub(crate) fn draft<'a>(&self, store: &'a Store) -> Result<Draft<'a>, StoreError> {
         let mut draft = store.draft()?;
         draft.fill((&self.file).take(self.meta.len()), &self.path)?;
+        draft.source = Some(self.path.to_string_lossy().into_owned());
         self.again()?;
         if draft.bytes() == self.meta.len() {
             Ok(draft)
@@ -110,20 +119,8 @@ pub fn hash_of(path: &Path) -> Result<Option<String>, StoreError> {
 }
 
 impl Store {
-    /// Takes a snapshot of a session file.
-    pub fn snapshot_file(
-        &self,
-        path: &Path,
-        session: &SessionId,
-        tokens: impl FnOnce(&File) -> Result<Option<Tokens>, StoreError>,
-    ) -> Result<Snapshot, StoreError> {
-        let live = Live::open(path)?;
-        let draft = live.draft(self)?;
-        let origin = Origin {
-            kind: Kind::Snapshot,
-            source: Some(live.source()),
-            tokens: tokens(draft.file())?,
-        };
-        draft.commit(session, origin)
+    /// Begins a snapshot of a session file, with its bytes as they are now.
+    pub fn draft_of(&self, path: &Path) -> Result<Draft<'_>, StoreError> {
+        Live::open(path)?.draft(self)
     }
 }

@@ -1,5 +1,7 @@
 //! `{id}.meta.json`: the commit record of a snapshot.
 
+use std::path::{Path, PathBuf};
+
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -68,6 +70,11 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Whether a file was replaced after it.
+    pub(crate) fn is_of_replacement(self) -> bool {
+        matches!(self, Self::PreRollback | Self::PreCompact)
+    }
+
     /// As meta.json has it.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -114,6 +121,17 @@ pub struct Tokens {
     pub encoding: String,
 }
 
+/// Names of links have so many bytes of the file's: a name has 255 at most.
+const LONGEST_NAME: usize = 220;
+
+/// `.NAME.ctx-old-SEQUENCE`: hidden, so that no agent takes it for a session.
+pub(crate) fn retained_name(source: &str, sequence: u64) -> Option<String> {
+    let name = Path::new(source).file_name()?.to_str()?;
+    let mut ends = (0..=name.len().min(LONGEST_NAME)).rev();
+    let end = ends.find(|end| name.is_char_boundary(*end))?;
+    Some(format!(".{}.ctx-old-{sequence}", &name[..end]))
+}
+
 /// The last member: sha256 of all before it.
 const SEAL: &str = ",\"meta_sha256\":\"";
 
@@ -136,6 +154,16 @@ pub(crate) enum MetaError {
 }
 
 impl Meta {
+    /// The live file and the link to what it replaced; `None` where the names are not of
+    /// our making.
+    pub(crate) fn retained_paths(&self) -> Option<(PathBuf, PathBuf)> {
+        let (source, retained) = (self.source.as_deref()?, self.retained.as_deref()?);
+        let live = PathBuf::from(source);
+        let is_ours = retained_name(source, self.sequence).as_deref() == Some(retained);
+        let link = live.with_file_name(retained);
+        (is_ours && live.is_absolute()).then_some((live, link))
+    }
+
     /// The bytes of meta.json, sealed by their own hash.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut body = serde_json::to_string(self).expect("a map with text keys");
@@ -173,7 +201,7 @@ impl Meta {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, Meta, MetaError, Tally};
+    use super::{Kind, Meta, MetaError, Tally, retained_name};
     use proptest::prelude::*;
 
     fn meta() -> Meta {
@@ -196,6 +224,36 @@ mod tests {
             held: false,
             others: serde_json::Map::new(),
         }
+    }
+
+    #[test]
+    fn a_retained_file_lies_beside_its_source_under_a_name_of_ours() {
+        let paths = |source: &str, retained: Option<String>| {
+            let source = Some(source.to_owned());
+            let meta = Meta {
+                source,
+                retained,
+                ..meta()
+            };
+            meta.retained_paths()
+        };
+        let link = retained_name("/a/s.jsonl", 7);
+        assert_eq!(link.as_deref(), Some(".s.jsonl.ctx-old-7"));
+        let (live, retained) = paths("/a/s.jsonl", link).expect("ours");
+        assert_eq!(live, std::path::Path::new("/a/s.jsonl"));
+        assert_eq!(retained, std::path::Path::new("/a/.s.jsonl.ctx-old-7"));
+        for (source, retained) in [
+            ("/a/s.jsonl", None),
+            ("/a/s.jsonl", Some("../etc/passwd")),
+            ("/a/s.jsonl", Some(".s.jsonl.ctx-old-8")),
+            ("a/s.jsonl", Some(".s.jsonl.ctx-old-7")),
+            ("/", Some(".ctx-old-7")),
+        ] {
+            let retained = retained.map(str::to_owned);
+            assert_eq!(paths(source, retained), None, "{source}");
+        }
+        let long = retained_name(&"é".repeat(127), u64::MAX).expect("a name");
+        assert!(long.len() <= 255, "{}", long.len());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{Entry, Kind, Origin, Replacement, SessionId, Store, StoreError};
+use crate::{Entry, Kind, Replacement, SessionId, Store, StoreError};
 
 impl Store {
     /// The member `key` of the session's newest meta.json, if it has one.
@@ -42,12 +42,7 @@ impl Replacement<'_> {
         if let Some(entry) = catalog.entries.last().filter(|entry| is_this(entry)) {
             return store.annotate(entry, key, value);
         }
-        let origin = Origin {
-            kind: Kind::Snapshot,
-            source: Some(self.live.source()),
-            tokens: None,
-        };
-        let taken = self.draft.commit(&session, origin)?;
+        let taken = self.draft.commit(&session, Kind::Snapshot)?;
         let entry = Entry {
             id: taken.id,
             meta: Ok(taken.meta),

@@ -2,37 +2,21 @@
 //! was in it, and nothing that arrives meanwhile, is lost.
 //!
 //! lock → is it open for writing? → its bytes are taken → (new content is made of
-//! them) → snapshot → new file beside it → link to the old one → what arrived since is carried over → rename (the one commit point)
-//! → what arrived through an old handle is carried over.
+//! them) → snapshot → new file beside it → link to the old one → what arrived since is
+//! carried over → rename (the one commit point) → what arrived through an old handle is
+//! carried over.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Read, Seek, Write};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-
-use sha2::{Digest, Sha256};
 
 use crate::atomic::{AtomicError, parent, sync_dir};
 use crate::error::{Naming, StoreError};
 use crate::live::Live;
 use crate::swap::Swap;
 use crate::temp::{self, TempFile};
-use crate::writers::{Writers, writers};
-use crate::{Draft, Facts, Kind, Origin, SessionId, SessionLock, Snapshot, Store, Survived, hex};
-
-/// What is to stand in a session file.
-pub struct NewContent<'a> {
-    /// All its bytes.
-    pub reader: &'a mut dyn Read,
-    /// Their hash, which what is read and what is written must have.
-    pub sha256: &'a str,
-    /// What the audit log calls the operation: `rollback`.
-    pub operation: &'static str,
-    /// The kind of the snapshot that is taken of what is replaced.
-    pub kind: Kind,
-    /// What of the old content survives in it, for the audit log.
-    pub survived: Survived,
-}
+use crate::{Draft, Facts, NewContent, SessionId, SessionLock, Snapshot, Store};
 
 /// How a replacement ended.
 #[derive(Debug)]
@@ -118,7 +102,7 @@ impl Store {
                 "{name} is locked by another process"
             )));
         }
-        refuse_writers(&live)?;
+        live.refuse_writers()?;
         Ok(live)
     }
 
@@ -139,7 +123,7 @@ impl Store {
         temp::reap(dir, Some(name));
         // For its owner alone: what mode the lost file had is not known.
         let mut temp = TempFile::create(dir, name, 0o600).naming("create a file in", dir)?;
-        copy_checked(new.reader, &mut temp, new.sha256, path)?;
+        new.copy_to(&mut temp, path)?;
         persist_new(temp, path)?;
         self.done(&operation, &facts)?;
         Ok(Replaced::Created)
@@ -147,12 +131,9 @@ impl Store {
 }
 
 impl Replacement<'_> {
-    /// The bytes of the file, to be read from their start.
+    /// The bytes of the file.
     pub fn bytes(&self) -> Result<File, StoreError> {
-        let path = &self.live.path;
-        let mut file = self.draft.file().try_clone().naming("read", path)?;
-        file.rewind().naming("read", path)?;
-        Ok(file)
+        self.draft.reader()
     }
 
     /// Their hash.
@@ -166,14 +147,9 @@ impl Replacement<'_> {
         if self.draft.sha256() == new.sha256 {
             return Ok(Replaced::Same);
         }
-        let origin = Origin {
-            kind: new.kind,
-            source: Some(self.live.source()),
-            tokens: None,
-        };
         let before = self
             .draft
-            .commit(&self.session, origin)
+            .commit(&self.session, new.kind)
             .map_err(|error| not_saved(&self.live.path, error))?;
         let mut facts = Facts {
             session: Some(self.session.to_string()),
@@ -217,46 +193,5 @@ fn not_saved(path: &Path, error: StoreError) -> StoreError {
     StoreError::NotSaved {
         path: path.to_owned(),
         source: Box::new(error),
-    }
-}
-
-pub(crate) fn refuse_writers(live: &Live) -> Result<(), StoreError> {
-    match writers(&live.file) {
-        Writers::Somebody(who) => Err(StoreError::Busy(format!(
-            "{} is open for writing by {who}",
-            live.path.display()
-        ))),
-        Writers::Nobody | Writers::NobodySeen => Ok(()),
-    }
-}
-
-/// Copies all of `reader`, which must have that hash.
-pub(crate) fn copy_checked(
-    reader: &mut dyn Read,
-    writer: &mut dyn Write,
-    sha256: &str,
-    path: &Path,
-) -> Result<u64, StoreError> {
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 128 * 1024];
-    let mut bytes = 0;
-    loop {
-        let n = match reader.read(&mut buffer) {
-            Ok(0) => break,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            other => other.naming("read the new content of", path)?,
-        };
-        hasher.update(&buffer[..n]);
-        writer.write_all(&buffer[..n]).naming("write", path)?;
-        bytes += n as u64;
-    }
-    let found = hex(&hasher.finalize());
-    if found == sha256 {
-        Ok(bytes)
-    } else {
-        Err(StoreError::Damaged {
-            id: path.display().to_string(),
-            why: format!("the new content has sha256 {found} instead of {sha256}"),
-        })
     }
 }

@@ -14,7 +14,7 @@ use crate::error::{Naming, StoreError};
 use crate::hash;
 use crate::temp;
 use crate::writers::{Writers, writers};
-use crate::{Kind, Meta, Origin, SessionId, SnapshotId, Store};
+use crate::{Kind, Meta, SessionId, SnapshotId, Store};
 
 /// Where the kernel cannot tell whether somebody writes, so long a silence will do.
 const SILENCE: Duration = Duration::from_secs(600);
@@ -28,21 +28,6 @@ pub struct Swept {
     pub busy: Vec<(SnapshotId, PathBuf)>,
     /// Snapshots of what was written to them after they had been replaced.
     pub late: Vec<SnapshotId>,
-}
-
-/// `.NAME.ctx-old-SEQUENCE`: hidden, so that no agent takes it for a session.
-pub(crate) fn retained_name(origin: &Origin, sequence: u64) -> Option<String> {
-    let replaces = matches!(origin.kind, Kind::PreRollback | Kind::PreCompact);
-    name_for(origin.source.as_deref().filter(|_| replaces)?, sequence)
-}
-
-fn name_for(source: &str, sequence: u64) -> Option<String> {
-    let name = Path::new(source).file_name()?.to_str()?;
-    // Names have 255 bytes at most.
-    let cut = (0..=name.len().min(220))
-        .rev()
-        .find(|at| name.is_char_boundary(*at))?;
-    Some(format!(".{}.ctx-old-{sequence}", &name[..cut]))
 }
 
 impl Store {
@@ -59,7 +44,7 @@ impl Store {
         let mut swept = Swept::default();
         for entry in self.catalog(session)?.entries {
             let Ok(meta) = &entry.meta else { continue };
-            let Some((live, retained)) = places(meta) else {
+            let Some((live, retained)) = meta.retained_paths() else {
                 continue;
             };
             if let Some(name) = live.file_name() {
@@ -118,22 +103,7 @@ impl Store {
         std::io::Seek::rewind(&mut file).naming("read", retained)?;
         let mut draft = self.draft()?;
         draft.fill(file, retained)?;
-        let origin = Origin {
-            kind: Kind::Late,
-            source: Some(live.to_string_lossy().into_owned()),
-            tokens: None,
-        };
-        Ok(draft.commit(&id.session, origin)?.id)
+        draft.source = Some(live.to_string_lossy().into_owned());
+        Ok(draft.commit(&id.session, Kind::Late)?.id)
     }
-}
-
-/// The live file and the link to what it replaced.
-fn places(meta: &Meta) -> Option<(PathBuf, PathBuf)> {
-    let (source, retained) = (meta.source.as_deref()?, meta.retained.as_deref()?);
-    if Some(retained) != name_for(source, meta.sequence).as_deref() {
-        return None;
-    }
-    let live = PathBuf::from(source);
-    let link = live.with_file_name(OsStr::new(retained));
-    live.is_absolute().then_some((live, link))
 }

@@ -5,14 +5,13 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::Snapshot;
 use crate::arrivals::Arrivals;
 use crate::atomic::{inherit, parent, sync_dir};
 use crate::error::{Naming, Severity, StoreError};
 use crate::hash;
 use crate::live::Live;
-use crate::replace::{NewContent, copy_checked, refuse_writers};
 use crate::temp::{self, TempFile};
+use crate::{NewContent, Snapshot};
 
 /// So often the file may grow under our eyes before we give up.
 const ROUNDS: usize = 5;
@@ -54,7 +53,7 @@ impl<'a> Swap<'a> {
         let name = path.file_name().unwrap_or_default();
         temp::reap(dir, Some(name));
         let mut temp = TempFile::create(dir, name, 0o600).naming("create a file beside", path)?;
-        let length = copy_checked(new.reader, &mut temp, new.sha256, path)?;
+        let length = new.copy_to(&mut temp, path)?;
         inherit(temp.file(), &live.meta).naming("keep the mode of", path)?;
         temp.file().sync_all().naming("sync", temp.path())?;
 
@@ -80,7 +79,7 @@ impl<'a> Swap<'a> {
             let now = self.live.again()?;
             let modified = (now.mtime(), now.mtime_nsec());
             if now.len() == self.arrivals.covered && modified == self.arrivals.modified {
-                return refuse_writers(self.live);
+                return self.live.refuse_writers();
             }
             if !self.arrivals.are_all()? {
                 return Err(StoreError::Changed(self.live.path.clone()));

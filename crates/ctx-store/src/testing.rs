@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use chrono::DateTime;
 use tempfile::TempDir;
 
-use crate::{Actor, Content, Form, Kind, Offloaded, Origin, SessionId, SnapshotId, Store};
+use crate::{Actor, Content, Form, Kind, Offloaded, SessionId, SnapshotId, Store};
 
 /// A store in a folder of its own, whose clock stands still until it is told.
 pub(crate) struct Bench {
@@ -49,12 +49,8 @@ impl Bench {
     pub(crate) fn take(&self, session: &str, bytes: &[u8]) -> SnapshotId {
         let mut draft = self.store.draft().expect("a draft");
         draft.fill(bytes, Path::new("memory")).expect("from memory");
-        let origin = Origin {
-            kind: Kind::Snapshot,
-            source: None,
-            tokens: None,
-        };
-        draft.commit(&id(session), origin).expect("commits").id
+        let snapshot = draft.commit(&id(session), Kind::Snapshot);
+        snapshot.expect("commits").id
     }
 
     /// A session file.

@@ -2,18 +2,18 @@
 
 mod diff;
 mod list;
-mod tokens;
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, STDIN_NAME, Tool};
+use ctx_passes::count::tokens;
 use ctx_select::count::MessageCounter;
-use ctx_store::{Kind, Origin, SessionId, Snapshot, Store, StoreError, Tokens};
+use ctx_store::{Draft, Kind, SessionId, Snapshot, Store, Tokens};
 
 use crate::counting::CountingArgs;
+use crate::passes;
 use crate::store::{StoreArgs, failure, session_id};
 
 /// The tool.
@@ -127,11 +127,11 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
             return hold(&store, session, id, held, io);
         }
     }
-    let counter = args.count.then(|| args.counting.resolve()).transpose()?;
+    let counting = args.count.then(|| args.counting.resolve()).transpose()?;
     let taker = Taker {
         store,
         session: args.session.clone(),
-        counter: counter.map(|counting| counting.counter),
+        counter: counting.map(|counting| counting.counter),
     };
     taker.take_all(&args.files, io)
 }
@@ -173,61 +173,52 @@ impl Taker {
     }
 
     fn take(&self, path: &Path, alone: bool, io: &mut Io) -> Result<(), Failure> {
-        if path.as_os_str() != "-" {
-            return self.take_file(path, io);
-        }
-        let snapshot = self.take_stdin()?;
-        tell(&snapshot, STDIN_NAME, io);
-        if alone {
-            return list::copy(&self.store.data_path(&snapshot.id), io);
-        }
-        print(&snapshot, io)
-    }
-
-    /// Spools, commits, and only then passes on.
-    fn take_stdin(&self) -> Result<Snapshot, Failure> {
-        let session = self.session.as_ref().ok_or_else(|| {
-            Failure::new("a session from stdin has no name").hint("give it one: -s ID")
-        })?;
-        let mut draft = self.store.draft().map_err(failure)?;
-        draft
-            .fill(io::stdin().lock(), Path::new(STDIN_NAME))
-            .map_err(failure)?;
-        let origin = Origin {
-            kind: Kind::Snapshot,
-            source: None,
-            tokens: self.tokens(draft.file()).map_err(failure)?,
-        };
-        draft.commit(session, origin).map_err(failure)
-    }
-
-    fn take_file(&self, path: &Path, io: &mut Io) -> Result<(), Failure> {
+        let is_stdin = path.as_os_str() == "-";
         let session = match &self.session {
             Some(session) => session.clone(),
+            None if is_stdin => {
+                return Err(
+                    Failure::new("a session from stdin has no name").hint("give it one: -s ID")
+                );
+            }
             None => SessionId::of_file(path).map_err(failure)?,
         };
-        let snapshot = self
-            .store
-            .snapshot_file(path, &session, |file| self.tokens(file))
-            .map_err(failure)?;
-        tell(&snapshot, &path.display().to_string(), io);
-        print(&snapshot, io)
+        let name = if is_stdin {
+            STDIN_NAME.to_owned()
+        } else {
+            path.display().to_string()
+        };
+        let draft = if is_stdin {
+            self.store.draft().and_then(|mut draft| {
+                draft.fill(io::stdin().lock(), Path::new(STDIN_NAME))?;
+                Ok(draft)
+            })
+        } else {
+            self.store.draft_of(path)
+        };
+        let mut draft = draft.map_err(failure)?;
+        draft.tokens = self.tokens(&draft, &name)?;
+        let snapshot = draft.commit(&session, Kind::Snapshot).map_err(failure)?;
+        tell(&snapshot, &name, io);
+        // What came through a pipe goes on, once it is safe.
+        if is_stdin && alone {
+            return list::copy(&self.store.data_path(&snapshot.id), io);
+        }
+        io.write(format!("{}\n", snapshot.id).as_bytes())
     }
 
-    fn tokens(&self, file: &File) -> Result<Option<Tokens>, StoreError> {
+    fn tokens(&self, draft: &Draft<'_>, name: &str) -> Result<Option<Tokens>, Failure> {
         let Some(counter) = &self.counter else {
             return Ok(None);
         };
-        tokens::count(file, counter).map_err(|source| StoreError::Io {
-            action: "read",
-            path: self.store.root().to_owned(),
-            source,
-        })
+        let bytes = draft.reader().map_err(failure)?;
+        let count = tokens(Box::new(bytes), counter);
+        let count = count.map_err(|error| passes::failure(error, name))?;
+        Ok(count.map(|count| Tokens {
+            count,
+            encoding: counter.encoding().name().to_owned(),
+        }))
     }
-}
-
-fn print(snapshot: &Snapshot, io: &mut Io) -> Result<(), Failure> {
-    io.write(format!("{}\n", snapshot.id).as_bytes())
 }
 
 fn tell(snapshot: &Snapshot, name: &str, io: &mut Io) {

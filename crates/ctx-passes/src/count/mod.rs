@@ -4,11 +4,13 @@ mod annotate;
 mod batch;
 mod breakdown;
 
+use std::io::Read;
+
 use ctx_select::count::MessageCounter;
 use ctx_select::tally::Tally;
-use ctx_transcript::{Conversation, Dialect, Message, Object, Piece, Record};
+use ctx_transcript::{Conversation, Dialect, Message, Object, Options, Piece, Record};
 
-use crate::{BadLines, Notes};
+use crate::{BadLines, Invalid, Notes, PassError, Session};
 pub use annotate::AnnotatePass;
 use batch::Batch;
 pub use breakdown::Breakdown;
@@ -106,6 +108,29 @@ pub(crate) fn warn_no_conversation(count: u64, notes: &mut Notes) {
             format_args!("lines that hold no conversation (\"messages\"): {count}"),
         );
     }
+}
+
+/// The tokens of a session; `None` where its dialect is not known.
+pub fn tokens(
+    session: Box<dyn Read + Send>,
+    counter: &MessageCounter,
+) -> Result<Option<u64>, PassError> {
+    let mut session = Session::open(session, &Options::default(), Invalid::Keep)?;
+    if session.dialect().is_none() {
+        return Ok(None);
+    }
+    let plan = Plan {
+        counter: *counter,
+        batch: false,
+        threads: 1,
+    };
+    let mut pass = CountPass::new(&plan, session.dialect());
+    session.each(|record| -> Result<(), PassError> {
+        pass.push(record);
+        Ok(())
+    })?;
+    let counts = pass.finish(session.bad());
+    Ok(Some(counts.tally.tokens().total()))
 }
 
 /// How records are counted.

@@ -4,7 +4,7 @@ use ctx_select::count::MessageCounter;
 use ctx_tokens::Encoding;
 use ctx_transcript::Options;
 
-use super::{AnnotatePass, CountPass, Counts, Plan};
+use super::{AnnotatePass, CountPass, Counts, Plan, tokens};
 use crate::{Invalid, Notes, PassError, Session};
 
 const CHAT: &str = r#"{"role":"user","content":"one two three"}
@@ -98,6 +98,14 @@ fn an_unknown_format_is_counted_as_text() {
     assert_eq!((counts.records, counts.tally.messages()), (2, 0));
     assert_eq!(counts.tally.tokens().total(), 6);
     assert!(warnings(&counts)[0].starts_with("unknown format"));
+}
+
+#[test]
+fn only_a_known_dialect_has_tokens() {
+    let counter = plan(false, 1).counter;
+    let tokens = |input: &'static str| tokens(Box::new(input.as_bytes()), &counter);
+    assert_eq!(tokens(CHAT).expect("from memory"), Some(16));
+    assert_eq!(tokens("{\"what\":1}\n").expect("from memory"), None);
 }
 
 #[test]

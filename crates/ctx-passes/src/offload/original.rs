@@ -202,7 +202,7 @@ fn note_results(
 mod tests {
     use std::path::Path;
 
-    use ctx_store::{Content, Form, Kind, OffloadName, Origin, SessionId, Store};
+    use ctx_store::{Content, Form, Kind, OffloadName, SessionId, Store};
     use ctx_transcript::Handle;
 
     use super::super::tests::{result, session, store};
@@ -226,13 +226,9 @@ mod tests {
         draft
             .fill(bytes.as_bytes(), Path::new("x"))
             .expect("filled");
-        let origin = Origin {
-            kind: Kind::Snapshot,
-            source: None,
-            tokens: None,
-        };
         let session = session.parse().expect("an id");
-        draft.commit(&session, origin).expect("committed");
+        let snapshot = draft.commit(&session, Kind::Snapshot);
+        snapshot.expect("committed");
     }
 
     fn sha256(text: &str) -> String {

@@ -9,7 +9,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use tempfile::TempDir;
 
 use super::{Content, Form, Offloaded, Unnamed};
-use crate::{Actor, Item, Removed, SessionId, Store, StoreError};
+use crate::{Actor, Item, Kind, Removed, SessionId, Snapshot, Store, StoreError};
 
 struct Place {
     dir: TempDir,
@@ -64,6 +64,12 @@ impl Place {
         let file = File::open(self.path(file)).expect("a file");
         let then = SystemTime::now() - Duration::from_secs(30 * 86_400);
         file.set_modified(then).expect("a time");
+    }
+
+    fn save(&self, live: &Path) -> Snapshot {
+        let draft = self.store.draft_of(live).expect("reads");
+        let snapshot = draft.commit(&self.demo, Kind::Snapshot);
+        snapshot.expect("a snapshot")
     }
 
     fn transcript(&self, name: &str, bytes: &str) -> PathBuf {
@@ -234,10 +240,7 @@ fn what_nothing_names_goes_and_can_be_had_back() {
     let [named, handle, saved, loose] = ["a", "b", "c", "d"].map(|c| place.put(c, &sources));
     let snapshot = format!("{}\n", saved.name);
     fs::write(&live, snapshot).expect("written");
-    place
-        .store
-        .snapshot_file(&live, &place.demo, |_| Ok(None))
-        .expect("a snapshot");
+    place.save(&live);
     let text = format!(
         "{} ⟦ctx:{} …⟧",
         place.path(&named).display(),
@@ -282,10 +285,7 @@ fn what_a_snapshot_in_the_trash_names_stays_until_that_is_purged() {
     let live = place.transcript("s.jsonl", "");
     let file = place.put("x", &[Some(&live)]);
     fs::write(&live, file.to_string()).expect("written");
-    let snapshot = place
-        .store
-        .snapshot_file(&live, &place.demo, |_| Ok(None))
-        .expect("a snapshot");
+    let snapshot = place.save(&live);
     fs::write(&live, "").expect("written");
     place.age(&file);
     place.store.discard(&[snapshot.id], &[]).expect("removed");
@@ -329,10 +329,7 @@ fn without_a_known_transcript_all_stay() {
     place.age(&file);
     assert_eq!(place.why_unknown(), "no file of the session is known");
     let live = place.transcript("s.jsonl", "");
-    let snapshot = place
-        .store
-        .snapshot_file(&live, &place.demo, |_| Ok(None))
-        .expect("a snapshot");
+    let snapshot = place.save(&live);
     assert_eq!(place.unnamed(), std::slice::from_ref(&file));
     let meta = place.store.meta_path(&snapshot.id);
     let bytes = fs::read_to_string(&meta).expect("a meta.json");

@@ -13,8 +13,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use chrono::DateTime;
 use ctx_store::{
-    Actor, Item, Kind, NewContent, Origin, Replaced, SessionId, Snapshot, Store, StoreError,
-    Survived,
+    Actor, Item, Kind, NewContent, Replaced, SessionId, Snapshot, Store, StoreError, Survived,
 };
 use tempfile::TempDir;
 
@@ -51,6 +50,12 @@ impl Bench {
     /// A snapshot of bytes that come from nowhere.
     fn take(&self, bytes: &[u8]) -> Snapshot {
         take(&self.store, bytes)
+    }
+
+    /// A snapshot of a session file.
+    fn save(&self, path: &Path, session: &SessionId) -> Snapshot {
+        let draft = self.store.draft_of(path).expect("reads");
+        draft.commit(session, Kind::Snapshot).expect("commits")
     }
 
     /// Brings back what `wanted` names in the trash.
@@ -117,12 +122,7 @@ fn session() -> SessionId {
 fn take(store: &Store, bytes: &[u8]) -> Snapshot {
     let mut draft = store.draft().expect("a draft");
     draft.fill(bytes, Path::new("memory")).expect("from memory");
-    let origin = Origin {
-        kind: Kind::Snapshot,
-        source: None,
-        tokens: None,
-    };
-    draft.commit(&session(), origin).expect("commits")
+    draft.commit(&session(), Kind::Snapshot).expect("commits")
 }
 
 fn show(store: &Store, wanted: &str) -> Vec<u8> {

@@ -197,7 +197,7 @@ proptest! {
     fn rollback_gives_back_every_byte(before in any_bytes(), after in any_bytes()) {
         let bench = Bench::new();
         let live: PathBuf = bench.file("s.jsonl", &before);
-        let snapshot = bench.store.snapshot_file(&live, &session(), |_| Ok(None)).expect("saves");
+        let snapshot = bench.save(&live, &session());
         prop_assert_eq!(snapshot.meta.bytes, before.len() as u64);
         fs::write(&live, &after).expect("writes");
         let replaced = bench.restore(&live, &snapshot).expect("restores");

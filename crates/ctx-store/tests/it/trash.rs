@@ -95,10 +95,7 @@ fn forgetting_leaves_nothing_of_a_session_and_all_of_the_others() {
     bench.take(b"2\n");
     let live = bench.file("s.jsonl", b"other\n");
     let other = "other".parse().expect("an id");
-    bench
-        .store
-        .snapshot_file(&live, &other, |_| Ok(None))
-        .expect("saves");
+    bench.save(&live, &other);
     for session in ["demo", "other"] {
         fs::create_dir_all(bench.path(&format!("store/offloaded/{session}"))).expect("mkdir");
     }

@@ -1,0 +1,126 @@
+//! Which lines two sessions do not share.
+
+use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::ops::Range;
+
+use similar::{Algorithm, DiffOp};
+
+use crate::error::{Naming, StoreError};
+use crate::{Entry, Store};
+
+/// Lines of one session that stand in the place of lines of the other; counted from 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hunk {
+    /// Those that are gone.
+    pub old: Range<usize>,
+    /// Those that are new.
+    pub new: Range<usize>,
+}
+
+/// Two sessions, compared line by line.
+pub struct Diff {
+    /// The one that is there before.
+    pub old: Lines,
+    /// The one that is compared with it.
+    pub new: Lines,
+    /// What they do not share, in order.
+    pub hunks: Vec<Hunk>,
+}
+
+/// The lines of a file, known by their hashes: sessions do not fit in memory twice.
+pub struct Lines {
+    file: File,
+    /// Offset and hash of each line.
+    index: Vec<(u64, u64)>,
+    end: u64,
+}
+
+impl Store {
+    /// Compares two snapshots, whose bytes are checked before.
+    pub fn diff(&self, old: &Entry, new: &Entry) -> Result<Diff, StoreError> {
+        let hasher = RandomState::new();
+        let lines = |entry: &Entry| {
+            let (file, _) = self.open_verified(entry)?;
+            Lines::of(file, &hasher).naming("read", &self.data_path(&entry.id))
+        };
+        Ok(Diff::of(lines(old)?, lines(new)?))
+    }
+}
+
+impl Diff {
+    fn of(old: Lines, new: Lines) -> Self {
+        let ops = similar::capture_diff_slices(Algorithm::Myers, &old.hashes(), &new.hashes());
+        let differs = |op: &DiffOp| !matches!(op, DiffOp::Equal { .. });
+        let hunks = ops.into_iter().filter(differs).map(|op| Hunk {
+            old: op.old_range(),
+            new: op.new_range(),
+        });
+        let hunks = hunks.collect();
+        Self { old, new, hunks }
+    }
+}
+
+impl Lines {
+    fn of(file: File, hasher: &RandomState) -> io::Result<Self> {
+        let mut reader = BufReader::with_capacity(128 * 1024, file);
+        let (mut index, mut line, mut end) = (Vec::new(), Vec::new(), 0);
+        while reader.read_until(b'\n', &mut line)? > 0 {
+            index.push((end, hasher.hash_one(&line)));
+            end += line.len() as u64;
+            line.clear();
+        }
+        Ok(Self {
+            file: reader.into_inner(),
+            index,
+            end,
+        })
+    }
+
+    fn hashes(&self) -> Vec<u64> {
+        self.index.iter().map(|line| line.1).collect()
+    }
+
+    /// The bytes of a line, with its end.
+    pub fn read(&mut self, line: usize) -> io::Result<Vec<u8>> {
+        let from = self.index[line].0;
+        let to = self.index.get(line + 1).map_or(self.end, |next| next.0);
+        self.file.seek(SeekFrom::Start(from))?;
+        let mut bytes = Vec::new();
+        (&self.file).take(to - from).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Diff, Hunk};
+    use crate::testing::Bench;
+
+    fn diff(old: &str, new: &str) -> Diff {
+        let bench = Bench::new();
+        bench.take("demo", old.as_bytes());
+        bench.take("demo", new.as_bytes());
+        let entries = bench.store.catalog(None).expect("lists").entries;
+        bench.store.diff(&entries[0], &entries[1]).expect("read")
+    }
+
+    #[test]
+    fn only_lines_that_are_not_shared_are_in_hunks() {
+        let mut diff = diff("a\nb\nc\nd", "a\nc\nx\ny\n");
+        let hunk = |old, new| Hunk { old, new };
+        assert_eq!(diff.hunks, [hunk(1..2, 1..1), hunk(3..4, 2..4)]);
+        assert_eq!(diff.old.read(1).expect("read"), b"b\n");
+        assert_eq!(diff.old.read(3).expect("read"), b"d");
+        assert_eq!(diff.new.read(3).expect("read"), b"y\n");
+    }
+
+    #[test]
+    fn equal_sessions_have_no_hunks() {
+        for text in ["", "a\n", "a\nb"] {
+            assert_eq!(diff(text, text).hunks, []);
+        }
+        assert_eq!(diff("", "a\n").hunks.len(), 1);
+    }
+}
