@@ -81,6 +81,15 @@ fn the_old_part_becomes_a_summary_and_the_rest_keeps_its_bytes() {
 }
 
 #[test]
+fn where_nothing_is_old_no_model_is_missed() {
+    compact(&session(4))
+        .args(["--keep-messages", "20", "--method", "llm", "s.jsonl"])
+        .stdout_has("nothing to do: nothing is old")
+        .stderr("")
+        .run();
+}
+
+#[test]
 fn a_second_compaction_has_nothing_to_do_and_a_later_one_carries_the_summary_over() {
     let done = compact(&session(30))
         .args(["-q", "--keep-messages", "20", "--method", "rule", "s.jsonl"])

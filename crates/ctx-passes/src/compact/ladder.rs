@@ -100,21 +100,23 @@ impl Ladder<'_, '_> {
                 continue;
             }
             let keep = plan.keep(rung, self.before);
-            let writer = plan.writer(rung, self.before, notes)?;
-            let same = |read: &Read<'_>| read.keep == keep && read.needs.cover(writer.needs());
             let is_last = rung == Rung::LastTurnsAlone && plan.sums_up();
-            let mut same = read.take().filter(same);
-            if same.is_none() {
-                let zones = self.survey.zones(keep, self.prunes);
-                // Where nothing is old there is nothing to read again.
-                if zones.counts.old > 0 || is_last {
-                    same = Some(self.read(keep, zones, writer.needs(), &summary, notes)?);
+            let known = read.take().filter(|read| read.keep == keep);
+            let zones = self.survey.zones(keep, self.prunes);
+            // Where nothing is old there is nothing to write, and nobody is asked to.
+            let built = if zones.counts.old == 0 && known.is_none() && !is_last {
+                None
+            } else {
+                let writer = plan.writer(rung, self.before, notes)?;
+                let same = match known.filter(|read| read.needs.cover(writer.needs())) {
+                    Some(same) => same,
+                    None => self.read(keep, zones, writer.needs(), &summary, notes)?,
+                };
+                if is_last {
+                    self.last_turns(read.insert(same), notes)?
+                } else {
+                    self.build(rung, read.insert(same), &writer, notes)?
                 }
-            }
-            let built = match same {
-                None => None,
-                Some(same) if is_last => self.last_turns(read.insert(same), notes)?,
-                Some(same) => self.build(rung, read.insert(same), &writer, notes)?,
             };
             let Some(built) = built else {
                 if !in_need {
