@@ -125,13 +125,15 @@ pub(crate) fn persist(temp: TempFile, target: &Path) -> Result<File, AtomicError
     temp.file().sync_all().map_err(before)?;
     fs::rename(temp.path(), target).map_err(before)?;
     let file = temp.into_file();
-    match sync_dir(parent(target)) {
-        Ok(()) => Ok(file),
-        Err(source) => Err(AtomicError::Uncertain {
-            path: target.to_owned(),
-            source,
-        }),
-    }
+    sync_names(target).map(|()| file)
+}
+
+/// Makes the new name of a file durable.
+pub(crate) fn sync_names(path: &Path) -> Result<(), AtomicError> {
+    sync_dir(parent(path)).map_err(|source| AtomicError::Uncertain {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 /// Mode and owner of the file that is replaced; never readable for more users than it.

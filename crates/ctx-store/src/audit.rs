@@ -2,7 +2,6 @@
 //! operation has two records, before and after; each record is one write.
 
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,9 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::Serialize;
 
-use crate::Store;
 use crate::error::{Naming, StoreError};
 use crate::lock::Locked;
+use crate::open::careful;
+use crate::{SessionId, Store};
 
 /// What may be told of an operation: ids, hashes and sizes, never values, never text.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -41,6 +41,16 @@ pub struct Facts {
     /// What of the session survived, by class.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub survived: Survived,
+}
+
+impl Facts {
+    /// What is done to a session.
+    pub(crate) fn of(session: &SessionId) -> Self {
+        Self {
+            session: Some(session.to_string()),
+            ..Self::default()
+        }
+    }
 }
 
 /// How many things of each class survived a compaction.
@@ -126,14 +136,8 @@ impl Locked<'_> {
             facts,
         };
         let path = store.audit_log();
-        let mut file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
-            .open(&path)
-            .naming("open", &path)?;
+        let opened = careful().append(true).create(true).mode(0o600).open(&path);
+        let mut file = opened.naming("open", &path)?;
         let mut record = Vec::new();
         if has_torn_tail(&mut file).naming("read", &path)? {
             record.push(b'\n');

@@ -1,12 +1,12 @@
 //! The snapshots of a store: listed, found by what people type, checked.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use crate::error::{Naming, StoreError};
 use crate::hash::hash;
+use crate::open::{names, open_plain};
 use crate::store::meta_name;
 use crate::{Kind, Meta, SessionId, SnapshotId, Store};
 
@@ -96,19 +96,13 @@ impl Store {
 
     /// Opens the bytes of a snapshot after checking them against their hash.
     pub fn open_verified(&self, entry: &Entry) -> Result<(File, Meta), StoreError> {
-        let damaged = |why| StoreError::Damaged {
-            id: entry.id.to_string(),
-            why,
-        };
-        let meta = entry.meta.clone().map_err(damaged)?;
+        let meta = entry.trusted_meta()?;
         let path = self.data_path(&entry.id);
         let mut file = open_plain(&path).naming("read", &path)?;
         let found = hash(&mut file).naming("read", &path)?;
         if found != meta.sha256 {
-            return Err(damaged(format!(
-                "its sha256 is {found} instead of {}",
-                meta.sha256
-            )));
+            let why = format!("its sha256 is {found} instead of {}", meta.sha256);
+            return Err(entry.damaged(why));
         }
         io::Seek::rewind(&mut file).naming("read", &path)?;
         Ok((file, meta))
@@ -136,37 +130,17 @@ impl Store {
 
 /// Ids that files in `dir` are named by, and whether the file is a meta.json.
 pub(crate) fn names_in(dir: &Path) -> Result<Vec<(SnapshotId, bool)>, StoreError> {
-    let entries = match fs::read_dir(dir) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.naming("read", dir)?,
-    };
-    let mut names = Vec::new();
-    for entry in entries {
-        let name = entry.naming("read", dir)?.file_name();
-        let Some(name) = name.to_str() else { continue };
+    let mut found = Vec::new();
+    for name in names(dir)? {
         let (stem, is_meta) = match name.strip_suffix(".meta.json") {
             Some(stem) => (Some(stem), true),
             None => (name.strip_suffix(".jsonl"), false),
         };
         if let Some(id) = stem.and_then(SnapshotId::parse) {
-            names.push((id, is_meta));
+            found.push((id, is_meta));
         }
     }
-    Ok(names)
-}
-
-/// Opens a regular file for reading; no link, and no FIFO that would hang.
-pub(crate) fn open_plain(path: &Path) -> io::Result<File> {
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags.bits().cast_signed())
-        .open(path)?;
-    if file.metadata()?.is_file() {
-        Ok(file)
-    } else {
-        Err(io::Error::other("it is not a regular file"))
-    }
+    Ok(found)
 }
 
 impl Catalog {
@@ -223,6 +197,18 @@ impl Catalog {
 }
 
 impl Entry {
+    /// The commit record; without one that is believed, the snapshot is damaged.
+    pub(crate) fn trusted_meta(&self) -> Result<Meta, StoreError> {
+        self.meta.clone().map_err(|why| self.damaged(why))
+    }
+
+    fn damaged(&self, why: String) -> StoreError {
+        StoreError::Damaged {
+            id: self.id.to_string(),
+            why,
+        }
+    }
+
     fn begins_with(&self, wanted: &str) -> bool {
         let hash = self.meta.as_ref().map(|meta| meta.sha256.as_str());
         self.id.to_string().starts_with(wanted)

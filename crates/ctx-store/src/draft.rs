@@ -152,11 +152,10 @@ impl Draft<'_> {
         };
         let meta = self.describe(&id, kind);
         let facts = Facts {
-            session: Some(session.to_string()),
             snapshots: vec![id.to_string()],
             sha256: Some(meta.sha256.clone()),
             bytes: Some(meta.bytes),
-            ..Facts::default()
+            ..Facts::of(session)
         };
         let operation = locked.begin("snapshot", &facts)?;
         let data = store.data_path(&id);

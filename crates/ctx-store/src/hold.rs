@@ -13,18 +13,14 @@ impl Store {
         let mut locked = self.lock()?;
         let catalog = self.catalog(session)?;
         let entry = catalog.find(wanted)?;
-        let mut meta = entry.meta.clone().map_err(|why| StoreError::Damaged {
-            id: entry.id.to_string(),
-            why,
-        })?;
+        let mut meta = entry.trusted_meta()?;
         if meta.held == held {
             return Ok(entry.id.clone());
         }
         meta.held = held;
         let facts = Facts {
-            session: Some(meta.session.clone()),
             snapshots: vec![meta.id.clone()],
-            ..Facts::default()
+            ..Facts::of(&entry.id.session)
         };
         let operation = locked.begin(if held { "hold" } else { "release" }, &facts)?;
         locked.write_meta(&entry.id, &meta)?;

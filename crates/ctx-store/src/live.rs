@@ -1,12 +1,13 @@
 //! Session files: opened without following a link and without hanging on a FIFO.
 
-use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, Read};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::fs::{self, File, Metadata};
+use std::io::Read;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Naming, StoreError};
 use crate::hash;
+use crate::open::{careful, if_there};
 use crate::session::real_path;
 use crate::writers::{Writers, writers};
 use crate::{Draft, Store};
@@ -44,12 +45,7 @@ impl Live {
         if !kind.is_file() {
             return Err(refused("is a device or a socket"));
         }
-        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-        let file = OpenOptions::new()
-            .read(true)
-            .custom_flags(flags.bits().cast_signed())
-            .open(&real)
-            .naming("read", path)?;
+        let file = careful().open(&real).naming("read", path)?;
         let meta = file.metadata().naming("read", path)?;
         if !meta.is_file() {
             return Err(refused("is not a regular file"));
@@ -64,10 +60,8 @@ impl Live {
     /// As it is now; an error when its path leads to another file or it shrank.
     pub(crate) fn again(&self) -> Result<Metadata, StoreError> {
         let changed = || StoreError::Changed(self.path.clone());
-        let named = match fs::symlink_metadata(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(changed()),
-            other => other.naming("read", &self.path)?,
-        };
+        let named = if_there(fs::symlink_metadata(&self.path)).naming("read", &self.path)?;
+        let named = named.ok_or_else(changed)?;
         let now = self.file.metadata().naming("read", &self.path)?;
         if !self.is(&named) || now.len() < self.meta.len() {
             return Err(changed());
@@ -109,13 +103,11 @@ impl Live {
 
 /// sha256 of a session file as it is now; `None` where there is none.
 pub fn hash_of(path: &Path) -> Result<Option<String>, StoreError> {
-    match fs::symlink_metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        _ => {
-            let live = Live::open(path)?;
-            hash(&mut &live.file).naming("read", path).map(Some)
-        }
+    if let Ok(None) = if_there(fs::symlink_metadata(path)) {
+        return Ok(None);
     }
+    let live = Live::open(path)?;
+    hash(&mut &live.file).naming("read", path).map(Some)
 }
 
 impl Store {

@@ -1,19 +1,16 @@
 //! The kernel's locks on the store and on a session: free as soon as their
 //! holder dies, so there is no stale lock and nothing to unlock by hand.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Naming, StoreError};
+use crate::open::{careful, wait_for_lock};
 use crate::{SessionId, Store};
-
-/// How long a run waits for the store's lock, which others hold for milliseconds.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The store's lock: sequence numbers, commit renames, gc, audit records.
 /// Never held while stdin is read, stdout is written or the network is waited for.
@@ -47,22 +44,9 @@ impl Store {
         self.prepare()?;
         let path = self.root().join("lock");
         let file = open_lock(&path)?;
-        let begun = Instant::now();
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(Locked { store: self, file }),
-                Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => {
-                    std::thread::sleep(Duration::from_millis(2));
-                }
-                Err(TryLockError::WouldBlock) => {
-                    return Err(StoreError::Busy(format!(
-                        "the store {} is locked",
-                        self.root().display()
-                    )));
-                }
-                Err(TryLockError::Error(error)) => return Err(error).naming("lock", &path),
-            }
-        }
+        let busy = || format!("the store {} is locked", self.root().display());
+        wait_for_lock(&file, &path, busy)?;
+        Ok(Locked { store: self, file })
     }
 
     /// Takes a session's lock, or says who has it.
@@ -106,15 +90,8 @@ impl Locked<'_> {
 }
 
 fn open_lock(path: &Path) -> Result<File, StoreError> {
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
-        .open(path)
-        .naming("open", path)
+    let opened = careful().write(true).create(true).mode(0o600).open(path);
+    opened.naming("open", path)
 }
 
 fn read_json<T: serde::de::DeserializeOwned>(file: &mut File) -> Option<T> {

@@ -15,10 +15,7 @@ impl Store {
     /// Writes the member `key` of an entry's meta.json anew.
     fn annotate(&self, entry: &Entry, key: &str, value: Value) -> Result<(), StoreError> {
         let mut locked = self.lock()?;
-        let mut meta = entry.meta.clone().map_err(|why| StoreError::Damaged {
-            id: entry.id.to_string(),
-            why,
-        })?;
+        let mut meta = entry.trusted_meta()?;
         meta.others.insert(key.to_owned(), value);
         locked.write_meta(&entry.id, &meta)
     }

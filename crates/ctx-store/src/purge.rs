@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io;
 
 use chrono::{DateTime, Utc};
 
 use crate::error::{Naming, StoreError};
+use crate::open::if_there;
 use crate::removal::{Item, Removal, Removed};
 use crate::trash::{Trashed, remove, sync_removal};
 use crate::{Entry, SessionId, SnapshotId, Store};
@@ -79,10 +79,10 @@ impl Store {
             removal.note(item, deleted);
         }
         let folder = self.offloaded().join(session.as_str());
-        match fs::remove_dir_all(&folder).naming("remove", &folder) {
-            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
+        match if_there(fs::remove_dir_all(&folder)).naming("remove", &folder) {
+            Ok(None) => {}
             Err(error) => removal.fail(error),
-            Ok(()) => kept.into_iter().for_each(|item| removal.note(item, Ok(()))),
+            Ok(Some(())) => kept.into_iter().for_each(|item| removal.note(item, Ok(()))),
         }
         sync_removal(&self.snapshots())?;
         removal.done()

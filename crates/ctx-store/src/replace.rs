@@ -7,13 +7,14 @@
 //! carried over.
 
 use std::fs::{self, File, TryLockError};
-use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::atomic::{AtomicError, parent, sync_dir};
+use crate::atomic::{parent, sync_names};
 use crate::error::{Naming, StoreError};
 use crate::live::Live;
+use crate::open::if_there;
+use crate::rename;
 use crate::swap::Swap;
 use crate::temp::{self, TempFile};
 use crate::{Draft, Facts, NewContent, SessionId, SessionLock, Snapshot, Store};
@@ -54,8 +55,8 @@ impl Store {
         session: &SessionId,
         new: &mut NewContent<'_>,
     ) -> Result<Replaced, StoreError> {
-        if matches!(fs::symlink_metadata(path), Err(error) if error.kind() == io::ErrorKind::NotFound)
-        {
+        let there = if_there(fs::symlink_metadata(path));
+        if there.is_ok_and(|there| there.is_none()) {
             let _lock = self.lock_session(session)?;
             return self.create(path, session, new);
         }
@@ -113,9 +114,8 @@ impl Store {
         new: &mut NewContent<'_>,
     ) -> Result<Replaced, StoreError> {
         let facts = Facts {
-            session: Some(session.to_string()),
             sha256: Some(new.sha256.to_owned()),
-            ..Facts::default()
+            ..Facts::of(session)
         };
         let operation = self.begin(new.operation, &facts)?;
         let dir = parent(path);
@@ -152,11 +152,10 @@ impl Replacement<'_> {
             .commit(&self.session, new.kind)
             .map_err(|error| not_saved(&self.live.path, error))?;
         let mut facts = Facts {
-            session: Some(self.session.to_string()),
             snapshots: vec![before.id.to_string()],
             sha256_before: Some(before.meta.sha256.clone()),
             sha256: Some(new.sha256.to_owned()),
-            ..Facts::default()
+            ..Facts::of(&self.session)
         };
         let operation = store.begin(new.operation, &facts)?;
         let mut swap = Swap::prepare(&self.live, &before, new)?;
@@ -173,20 +172,11 @@ impl Replacement<'_> {
     }
 }
 
-/// fsync, rename to a name that is still free, fsync of the directory.
+/// fsync, a name that is still free, fsync of the directory.
 fn persist_new(temp: TempFile, path: &Path) -> Result<(), StoreError> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
     temp.file().sync_all().naming("sync", temp.path())?;
-    match renameat_with(CWD, temp.path(), CWD, path, RenameFlags::NOREPLACE) {
-        // Somebody made a file there meanwhile.
-        Err(rustix::io::Errno::EXIST) => return Err(StoreError::Changed(path.to_owned())),
-        other => other.map_err(io::Error::from).naming("create", path)?,
-    }
-    temp.into_file();
-    sync_dir(parent(path)).map_err(|source| {
-        let path = path.to_owned();
-        StoreError::Write(AtomicError::Uncertain { path, source })
-    })
+    rename::create(temp, path)?;
+    Ok(sync_names(path)?)
 }
 
 fn not_saved(path: &Path, error: StoreError) -> StoreError {

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::atomic::parent;
-use crate::catalog::open_plain;
 use crate::error::{Naming, StoreError};
 use crate::hash;
+use crate::open::open_plain;
 use crate::temp;
 use crate::writers::{Writers, writers};
 use crate::{Kind, Meta, SessionId, SnapshotId, Store};

@@ -5,22 +5,19 @@
 //! looked at what was there: when it is not what was read, they change back.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
-use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use crate::atomic::{AtomicError, inherit, sync_dir};
+use crate::atomic::{AtomicError, inherit, sync_names};
 use crate::error::{Naming, StoreError};
+use crate::open::{careful, wait_for_lock};
+use crate::rename::{create, exchange, put_back};
 use crate::store::make_dirs;
 use crate::temp::{self, TempFile};
-
-/// How long a run waits for another one, which holds the folder for milliseconds.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A folder of such files, locked against other runs of the tools.
 #[derive(Debug)]
@@ -50,20 +47,8 @@ impl SharedFolder {
         make_dirs(dir)?;
         // The folder itself carries the lock: no file of ours lies among the user's.
         let lock = File::open(dir).naming("open", dir)?;
-        let begun = Instant::now();
-        loop {
-            match lock.try_lock() {
-                Ok(()) => break,
-                Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => {
-                    std::thread::sleep(Duration::from_millis(2));
-                }
-                Err(TryLockError::WouldBlock) => {
-                    let why = format!("{} is being changed by another run", dir.display());
-                    return Err(StoreError::Busy(why));
-                }
-                Err(TryLockError::Error(error)) => return Err(error).naming("lock", dir),
-            }
-        }
+        let busy = || format!("{} is being changed by another run", dir.display());
+        wait_for_lock(&lock, dir, busy)?;
         Ok(Self {
             dir: dir.to_owned(),
             _lock: lock,
@@ -75,21 +60,14 @@ impl SharedFolder {
     pub fn read(&self, name: &str) -> Result<SharedFile, StoreError> {
         temp::reap(&self.dir, Some(OsStr::new(name)));
         let path = self.dir.join(name);
-        match read(&path) {
-            Ok((old, meta)) => Ok(SharedFile {
-                path,
-                old,
-                meta: Some(meta),
-            }),
+        let (old, meta) = match read(&path) {
+            Ok((old, meta)) => (old, Some(meta)),
             Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-                Ok(SharedFile {
-                    path,
-                    old: Vec::new(),
-                    meta: None,
-                })
+                (Vec::new(), None)
             }
-            Err(error) => Err(error),
-        }
+            Err(error) => return Err(error),
+        };
+        Ok(SharedFile { path, old, meta })
     }
 }
 
@@ -98,12 +76,7 @@ fn read(path: &Path) -> Result<(Vec<u8>, fs::Metadata), StoreError> {
         path: path.to_owned(),
         why,
     };
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let opened = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags.bits().cast_signed())
-        .open(path);
-    let mut file = match opened {
+    let mut file = match careful().open(path) {
         Err(error) if Errno::from_io_error(&error) == Some(Errno::LOOP) => {
             return Err(refused("is a symbolic link"));
         }
@@ -169,57 +142,30 @@ impl StagedFile {
         let Self { file, temp } = self;
         let path = &file.path;
         match &file.meta {
-            None => create(path, temp)?,
-            Some(meta) => exchange(&file, &temp, meta)?,
+            None => create(temp, path)?,
+            Some(meta) => replace(&file, &temp, meta)?,
         }
-        sync_dir(crate::atomic::parent(path)).map_err(|source| {
-            StoreError::from(AtomicError::Uncertain {
-                path: path.clone(),
-                source,
-            })
-        })
+        Ok(sync_names(path)?)
     }
-}
-
-fn create(path: &Path, temp: TempFile) -> Result<(), StoreError> {
-    match renameat_with(CWD, temp.path(), CWD, path, RenameFlags::NOREPLACE) {
-        Ok(()) => {}
-        Err(Errno::EXIST) => return Err(changed(path)),
-        Err(Errno::INVAL | Errno::NOSYS) if !path.exists() => {
-            fs::rename(temp.path(), path).naming("create", path)?;
-        }
-        Err(error) => return Err(io::Error::from(error)).naming("create", path),
-    }
-    drop(temp.into_file());
-    Ok(())
 }
 
 /// After the exchange the old version lies under the temporary name, and goes
 /// with it.
-fn exchange(file: &SharedFile, temp: &TempFile, meta: &fs::Metadata) -> Result<(), StoreError> {
+fn replace(file: &SharedFile, temp: &TempFile, meta: &fs::Metadata) -> Result<(), StoreError> {
     let path = &file.path;
-    let swap = || renameat_with(CWD, temp.path(), CWD, path, RenameFlags::EXCHANGE);
-    match swap() {
-        Ok(()) if file.is_as_read(temp.path(), meta) => Ok(()),
-        Ok(()) => {
-            swap().map_err(io::Error::from).naming("put back", path)?;
-            Err(changed(path))
+    let changed = || StoreError::Changed(path.clone());
+    if exchange(temp, path)? {
+        if file.is_as_read(temp.path(), meta) {
+            return Ok(());
         }
-        // It was removed meanwhile.
-        Err(Errno::NOENT) => Err(changed(path)),
-        // A file system that cannot exchange: look first, then replace.
-        Err(Errno::INVAL | Errno::NOSYS) => {
-            if !file.is_as_read(path, meta) {
-                return Err(changed(path));
-            }
-            fs::rename(temp.path(), path).naming("replace", path)
-        }
-        Err(error) => Err(io::Error::from(error)).naming("replace", path),
+        put_back(temp, path)?;
+        return Err(changed());
     }
-}
-
-fn changed(path: &Path) -> StoreError {
-    StoreError::Changed(path.to_owned())
+    // A file system that cannot exchange: look first, then replace.
+    if !file.is_as_read(path, meta) {
+        return Err(changed());
+    }
+    fs::rename(temp.path(), path).naming("replace", path)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use crate::SnapshotId;
 use crate::atomic::{parent, persist, sync_dir};
 use crate::error::{Naming, StoreError};
+use crate::open::if_there;
 use crate::temp::{self, TempFile};
 
 /// Tells the time: the system's, or a test's.
@@ -58,9 +59,8 @@ impl Store {
     }
 
     fn check(&self) -> Result<(), StoreError> {
-        let meta = match fs::metadata(&self.root) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            other => other.naming("open", &self.root)?,
+        let Some(meta) = if_there(fs::metadata(&self.root)).naming("open", &self.root)? else {
+            return Ok(());
         };
         let insecure = |why| StoreError::Insecure {
             path: self.root.clone(),
@@ -84,28 +84,21 @@ impl Store {
             format: u64,
         }
         let path = self.root.join("FORMAT");
-        match fs::read_to_string(&path) {
-            Ok(text) => match serde_json::from_str(&text) {
+        if let Some(text) = if_there(fs::read_to_string(&path)).naming("read", &path)? {
+            return match serde_json::from_str(&text) {
                 Ok(Format { format: 1 }) => Ok(()),
                 _ => Err(StoreError::UnknownFormat(path)),
-            },
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                for entry in fs::read_dir(&self.root).naming("read", &self.root)? {
-                    let name = entry.naming("read", &self.root)?.file_name();
-                    let known = OURS.iter().any(|ours| name == *ours)
-                        || name.as_encoded_bytes().starts_with(b".FORMAT.");
-                    if !known {
-                        return Err(StoreError::NotAStore(self.root.clone()));
-                    }
-                }
-                Ok(())
-            }
-            Err(source) => Err(StoreError::Io {
-                action: "read",
-                path,
-                source,
-            }),
+            };
         }
+        for entry in fs::read_dir(&self.root).naming("read", &self.root)? {
+            let name = entry.naming("read", &self.root)?.file_name();
+            let known = OURS.iter().any(|ours| name == *ours)
+                || name.as_encoded_bytes().starts_with(b".FORMAT.");
+            if !known {
+                return Err(StoreError::NotAStore(self.root.clone()));
+            }
+        }
+        Ok(())
     }
 
     /// Creates the store if it is not there; for everything that writes.

@@ -37,10 +37,9 @@ impl Store {
         let time = self.now().to_rfc3339_opts(SecondsFormat::Micros, true);
         let entry = format!("{heading}\n# {time}: {messages}{said}");
         let facts = Facts {
-            session: Some(session.to_string()),
             bytes: Some(entry.len() as u64),
             count: Some(messages),
-            ..Facts::default()
+            ..Facts::of(session)
         };
         let operation = self.begin("summary", &facts)?;
         file.append(entry.as_bytes())?;

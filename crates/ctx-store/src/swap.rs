@@ -1,7 +1,7 @@
 //! The new file beside the live one, the rename, and what comes right after it.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,7 @@ use crate::atomic::{inherit, parent, sync_dir};
 use crate::error::{Naming, Severity, StoreError};
 use crate::hash;
 use crate::live::Live;
+use crate::rename::{exchange, put_back};
 use crate::temp::{self, TempFile};
 use crate::{NewContent, Snapshot};
 
@@ -123,24 +124,15 @@ impl<'a> Swap<'a> {
 /// what stood there is looked at afterwards, and a file that an agent put there
 /// since the last look is put back.
 fn put_in_place(temp: TempFile, live: &Live) -> Result<File, StoreError> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    use rustix::io::Errno;
     let path = &live.path;
     temp.file().sync_all().naming("sync", temp.path())?;
-    let exchange = || renameat_with(CWD, temp.path(), CWD, path, RenameFlags::EXCHANGE);
-    match exchange() {
-        // A file system that cannot do that.
-        Err(Errno::INVAL | Errno::NOSYS) => {
-            fs::rename(temp.path(), path).naming("replace", path)?;
-            return Ok(temp.into_file());
-        }
-        Err(Errno::NOENT) => return Err(StoreError::Changed(path.clone())),
-        other => other.map_err(io::Error::from).naming("replace", path)?,
+    if !exchange(&temp, path)? {
+        fs::rename(temp.path(), path).naming("replace", path)?;
+        return Ok(temp.into_file());
     }
     let displaced = fs::symlink_metadata(temp.path());
     if displaced.is_ok_and(|displaced| !live.is(&displaced)) {
-        let put_back = exchange().map_err(io::Error::from).naming("put back", path);
-        return Err(match put_back {
+        return Err(match put_back(&temp, path) {
             Ok(()) => StoreError::Changed(path.clone()),
             Err(error) => {
                 // Not ours to remove.

@@ -1,13 +1,15 @@
 //! Files in the making: named so that a dead writer's can be told and removed.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::open::{careful, open_plain};
 
 /// What the names of unfinished files contain, after a dot and their target's name.
 const MARK: &str = ".ctx-tmp-";
@@ -26,12 +28,10 @@ impl TempFile {
     pub(crate) fn create(dir: &Path, stem: &OsStr, mode: u32) -> io::Result<Self> {
         loop {
             let path = dir.join(unique_name(stem));
-            let opened = OpenOptions::new()
-                .read(true)
+            let opened = careful()
                 .write(true)
                 .create_new(true)
                 .mode(mode)
-                .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
                 .open(&path);
             let file = match opened {
                 Ok(file) => file,
@@ -136,14 +136,8 @@ fn is_unfinished(name: &OsStr, stem: Option<&OsStr>) -> bool {
 /// the removal: a writer waiting for it in [`TempFile::create`] then sees that
 /// its file is gone and starts anew.
 fn abandoned(path: &Path) -> Option<File> {
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags.bits().cast_signed())
-        .open(path)
-        .ok()?;
-    let regular = file.metadata().is_ok_and(|meta| meta.is_file());
-    (regular && file.try_lock().is_ok()).then_some(file)
+    let file = open_plain(path).ok()?;
+    file.try_lock().is_ok().then_some(file)
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use chrono::{DateTime, Utc};
 use crate::atomic::sync_dir;
 use crate::catalog::names_in;
 use crate::error::{Naming, StoreError};
+use crate::open::{if_there, names};
 use crate::removal::{Item, Removal, Removed};
 use crate::store::{data_name, make_dirs, meta_name};
 use crate::{Facts, OffloadName, Offloaded, SessionId, SnapshotId, Stamp, Store};
@@ -93,10 +94,7 @@ impl Store {
             (self.meta_path(id), meta_name(id)),
             (self.data_path(id), data_name(id)),
         ] {
-            match fs::rename(&from, bin.join(name)) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                other => other.naming("move to the trash", &from)?,
-            }
+            if_there(fs::rename(&from, bin.join(name))).naming("move to the trash", &from)?;
         }
         Ok(())
     }
@@ -161,10 +159,7 @@ impl Store {
         let Some(trashed) = trashed.iter().find(|trashed| trashed.item == *item) else {
             return Err(StoreError::NotInTrash(item.to_string()));
         };
-        let mut facts = Facts {
-            session: Some(item.session().to_string()),
-            ..Facts::default()
-        };
+        let mut facts = Facts::of(item.session());
         match item {
             Item::Snapshot(id) => facts.snapshots = vec![id.to_string()],
             Item::Offloaded(file) => facts.sha256 = Some(file.name.sha256().to_owned()),
@@ -278,12 +273,12 @@ fn files_in(bins: &[PathBuf]) -> Result<Vec<(Item, bool, PathBuf)>, StoreError> 
     }
     for bin in bins {
         let folder = bin.join(OFFLOADED);
-        for name in names(&folder)? {
+        for name in names_of_folder(&folder)? {
             let Ok(session) = name.parse::<SessionId>() else {
                 continue;
             };
             let folder = folder.join(name);
-            for name in names(&folder)? {
+            for name in names_of_folder(&folder)? {
                 let path = folder.join(&name);
                 let session = session.clone();
                 if let Some(name) = OffloadName::parse(&name) {
@@ -295,16 +290,12 @@ fn files_in(bins: &[PathBuf]) -> Result<Vec<(Item, bool, PathBuf)>, StoreError> 
     Ok(files)
 }
 
-/// The names in a folder that are text; none when it is no folder.
-fn names(folder: &Path) -> Result<Vec<String>, StoreError> {
-    if !fs::symlink_metadata(folder).is_ok_and(|meta| meta.is_dir()) {
-        return Ok(Vec::new());
+/// The names in a folder of ours; none when somebody put something else there.
+fn names_of_folder(path: &Path) -> Result<Vec<String>, StoreError> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_dir() => names(path),
+        _ => Ok(Vec::new()),
     }
-    let mut names = Vec::new();
-    for entry in fs::read_dir(folder).naming("read", folder)? {
-        names.extend(entry.naming("read", folder)?.file_name().into_string());
-    }
-    Ok(names)
 }
 
 /// What was removed stays so.
@@ -315,10 +306,8 @@ pub(crate) fn sync_removal(dir: &Path) -> Result<(), StoreError> {
 
 /// Deletes a file, if it is there.
 pub(crate) fn remove(path: &Path) -> Result<(), StoreError> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other.naming("remove", path),
-    }
+    if_there(fs::remove_file(path)).naming("remove", path)?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Which offloaded files may go: those that no transcript of their session names,
 //! live or in a snapshot. When one of them cannot be looked into, all stay.
 
-use std::io;
 use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
@@ -10,9 +9,10 @@ use rustix::fs::OFlags;
 use super::folder::Folder;
 use super::named::Search;
 use super::{Offloaded, sources};
-use crate::catalog::{names_in, open_plain};
+use crate::catalog::names_in;
 use crate::error::{Naming, StoreError};
 use crate::live::Live;
+use crate::open::{if_there, open_plain};
 use crate::removal::{Item, Removed};
 use crate::store::data_name;
 use crate::trash::bins;
@@ -45,12 +45,9 @@ impl Store {
             return Ok(Unnamed::Files(Vec::new()));
         }
         for path in self.snapshot_files(session)? {
-            match open_plain(&path) {
-                // gc moved it, and what it moved is listed too.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                file => search
-                    .look_through(&mut file.naming("read", &path)?)
-                    .naming("read", &path)?,
+            // One that is not there was moved by gc, and what it moved is listed too.
+            if let Some(mut file) = if_there(open_plain(&path)).naming("read", &path)? {
+                search.look_through(&mut file).naming("read", &path)?;
             }
         }
         let live = match self.transcripts(session, &folder)? {

@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use super::{Content, OffloadName};
 use crate::atomic::AtomicError;
 use crate::error::{Naming, StoreError};
+use crate::open::if_there;
 use crate::store::make_dirs;
 use crate::temp::TempFile;
 use crate::{SessionId, Store};
@@ -31,15 +32,10 @@ const FOLDER: OFlags = OFlags::RDONLY
 impl Folder {
     /// `offloaded/`; `None` when it is not there.
     pub(super) fn of_all(store: &Store) -> Result<Option<Self>, StoreError> {
-        match File::open(store.root()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            root => {
-                let root = Self {
-                    handle: root.naming("open", store.root())?,
-                    path: store.root().to_owned(),
-                };
-                root.folder("offloaded")
-            }
+        let path = store.root().to_owned();
+        match if_there(File::open(&path)).naming("open", &path)? {
+            None => Ok(None),
+            Some(handle) => Self { handle, path }.folder("offloaded"),
         }
     }
 

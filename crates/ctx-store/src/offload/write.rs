@@ -86,9 +86,8 @@ impl OffloadWriter<'_> {
 
 fn facts(session: &SessionId, written: Option<(u64, u64)>) -> Facts {
     Facts {
-        session: Some(session.to_string()),
         count: written.map(|(files, _)| files),
         bytes: written.map(|(_, bytes)| bytes),
-        ..Facts::default()
+        ..Facts::of(session)
     }
 }
