@@ -5,7 +5,7 @@
 //! classified ([`Class`]) and never refused. A [`Dialect`] reads an [`Object`]
 //! as an [`Outline`] (role, calls, results: cheap) or as a whole [`Message`]
 //! (all parts: decoded only when asked for). What a tool decided about a record
-//! travels in its [`Tag`]; [`offences`] says which offences a sequence holds. Where a
+//! travels in its [`Tag`]; [`Validator`] says which offences a sequence holds. Where a
 //! file is a log that holds more than the model is sent, its [`view`] says what that is.
 //!
 //! Nothing here is ever re-serialised: views borrow from the record, and what is
@@ -49,5 +49,5 @@ pub use splice::{Splice, untagged};
 pub use spool::Spool;
 pub use strings::map_strings;
 pub use tag::{Tag, Zone};
-pub use validity::{Offence, Rule, Validator, offences};
+pub use validity::{Offence, Rule, Validator};
 pub use zones::{EarlyEnd, ZoneReader};

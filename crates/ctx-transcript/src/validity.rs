@@ -4,9 +4,9 @@
 //! leaves a call unanswered). A tool that removes or changes records compares
 //! the offences of what it writes with those of what it read, and adds none.
 
+use crate::Outline;
 use crate::pairs::{OpenCall, Pairs};
 use crate::rules::{PairBy, Rules};
-use crate::{Dialect, Outline};
 
 /// Which demand is not met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -58,20 +58,8 @@ impl Offence {
     }
 }
 
-/// Which offences the sequence holds against the API of `dialect`: messages with
-/// their lines in the source, in order.
-pub fn offences<'a>(
-    dialect: &dyn Dialect,
-    messages: impl IntoIterator<Item = (u64, Outline<'a>)>,
-) -> Vec<Offence> {
-    let mut validator = Validator::new(dialect.rules());
-    for (line, outline) in messages {
-        validator.push(line, &outline);
-    }
-    validator.finish()
-}
-
-/// [`offences`] for messages that come one at a time.
+/// Finds the offences that a sequence holds against the API of its dialect: messages
+/// come one at a time, in order.
 pub struct Validator {
     rules: Rules,
     /// Calls are known by the lines of their messages.
@@ -149,6 +137,20 @@ fn unanswered(waiting: &OpenCall<u64>) -> Offence {
         rule: Rule::UnansweredCall,
         id: waiting.id.clone(),
     }
+}
+
+#[cfg(test)]
+/// Which offences the sequence holds against the API of `dialect`: messages with
+/// their lines in the source, in order.
+pub(crate) fn offences<'a>(
+    dialect: &dyn crate::Dialect,
+    messages: impl IntoIterator<Item = (u64, Outline<'a>)>,
+) -> Vec<Offence> {
+    let mut validator = Validator::new(dialect.rules());
+    for (line, outline) in messages {
+        validator.push(line, &outline);
+    }
+    validator.finish()
 }
 
 #[cfg(test)]

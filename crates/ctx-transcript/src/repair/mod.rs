@@ -135,17 +135,5 @@ struct ResultAt {
     place: usize,
 }
 
-impl Repair {
-    /// Whether nothing has to be done.
-    pub fn is_empty(&self) -> bool {
-        self.actions.is_empty()
-    }
-
-    /// Whether a record leaves as it came.
-    pub fn leaves(&self, record: usize) -> bool {
-        !self.edits.contains_key(&record)
-    }
-}
-
 #[cfg(test)]
 mod tests;

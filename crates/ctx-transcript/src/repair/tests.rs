@@ -2,7 +2,8 @@ use proptest::prelude::*;
 
 use super::{Planner, Repair};
 use crate::dialect::{Anthropic, Chat};
-use crate::{Dialect, Object, offences};
+use crate::validity::offences;
+use crate::{Dialect, Object};
 
 fn plan(dialect: &dyn Dialect, records: &[String], strict: bool) -> Repair {
     let mut planner = Planner::new(dialect.rules());
@@ -87,7 +88,7 @@ fn results_that_answer_nothing_go() {
 #[test]
 fn calls_at_the_end_may_wait() {
     let records = [USER, AB, A].map(str::to_owned);
-    assert!(plan(&Chat, &records, false).is_empty());
+    assert!(plan(&Chat, &records, false).actions.is_empty());
     assert_eq!(
         mend(&Chat, &records, true).0.last().map(String::as_str),
         Some(NO_B)
@@ -301,7 +302,7 @@ fn check(dialect: &dyn Dialect, records: &[String]) -> Result<(), TestCaseError>
     prop_assert_eq!(&mend(dialect, &mended, true), &(mended.clone(), vec![]));
     // What is left alone is still there, in its order.
     let repair = plan(dialect, records, true);
-    let left = (0..records.len()).filter(|at| repair.leaves(*at));
+    let left = (0..records.len()).filter(|at| !repair.edits.contains_key(at));
     let mut rest = mended.iter();
     for at in left {
         prop_assert!(rest.any(|text| *text == records[at]), "{}", records[at]);
