@@ -1,8 +1,8 @@
 //! What is decided about records needs no word about a new dialect.
 
-#[path = "../../ctx-transcript/tests/dialects/items.rs"]
+#[path = "../../../ctx-transcript/tests/dialects/items.rs"]
 mod items;
-#[path = "../../ctx-transcript/tests/dialects/tree.rs"]
+#[path = "../../../ctx-transcript/tests/dialects/tree.rs"]
 mod tree;
 
 use ctx_select::count::{MessageCounter, PER_MESSAGE};

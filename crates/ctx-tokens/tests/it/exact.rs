@@ -2,12 +2,12 @@
 //!
 //! `fuzz/` compares with a third implementation and on as many records as one likes.
 
-mod random;
-
 use std::path::{Path, PathBuf};
 
 use ctx_tokens::{TokenCounter, Tokenizer};
 use tiktoken_rs::CoreBPE;
+
+use crate::random;
 
 fn engines() -> [(&'static str, Tokenizer, &'static CoreBPE); 2] {
     [

@@ -1,8 +1,8 @@
 //! The tokenizer's own promises; that its tokens are the right ones is tested in `exact.rs`.
 
-mod random;
-
 use ctx_tokens::{TokenCounter, Tokenizer, UnknownToken};
+
+use crate::random;
 
 const BOTH: [fn() -> Tokenizer; 2] = [Tokenizer::o200k_base, Tokenizer::cl100k_base];
 

@@ -1,0 +1,4 @@
+//! Whole summaries: by rules, and of earlier summaries.
+
+mod generations;
+mod rule;
