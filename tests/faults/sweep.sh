@@ -65,6 +65,7 @@ attempt() { # FAULT CALL NUMBER
 
 sweep() { # OPERATION
     local operation=$1 fault number call done=0 bad=0
+    points >"$tmp/points"
     for fault in signal=KILL error=EIO error=ENOSPC; do
         while read -r number call; do
             done=$((done + 1))
@@ -72,7 +73,7 @@ sweep() { # OPERATION
                 bad=$((bad + 1))
                 [ "${expect_bad:-}" ] || echo "BAD $operation $fault $call $number: $why"
             fi
-        done < <(points | choose "$operation$fault")
+        done < <(choose "$operation$fault" <"$tmp/points")
     done
     echo "$operation: $done points, $bad bad"
     total=$((total + done))
