@@ -77,3 +77,80 @@ fn is_shell(tool: &str) -> bool {
         .iter()
         .any(|word| tool.contains(word))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Action, ERROR_CHARS, Outcome, Target};
+    use crate::arguments::leaves;
+    use crate::fixtures::{call, result};
+
+    fn target(tool: &str, arguments: &str) -> Target {
+        let leaves = leaves(arguments);
+        Action::of(&call(Some("c"), tool, arguments), leaves.as_deref()).target
+    }
+
+    fn error(text: &str) -> Option<String> {
+        Outcome::of(&result(text)).error
+    }
+
+    #[test]
+    fn what_a_call_works_on_is_known_by_tool_and_arguments() {
+        let file = |is_changed| Target::File {
+            path: "src/甲.rs".to_owned(),
+            is_changed,
+        };
+        let path = r#"{"file_path":"./src/甲.rs"}"#;
+        assert_eq!(target("Read", path), file(false));
+        assert_eq!(target("Write", path), file(true));
+        assert_eq!(target("Bash", r#"{"command":"ls"}"#), Target::Command);
+        assert_eq!(target("run_in_TERMINAL", "{}"), Target::Command);
+        assert_eq!(target("get_weather", r#"{"city":"Oslo"}"#), Target::Other);
+        assert_eq!(target("", ""), Target::Other);
+    }
+
+    #[test]
+    fn arguments_that_are_no_json_are_quoted_and_hold_no_tasks() {
+        let call = call(None, "todo_bash", "ls -l");
+        let action = Action::of(&call, None);
+        assert_eq!(
+            (action.id, action.digest.as_str()),
+            (None, "todo_bash: ls -l")
+        );
+        assert_eq!((action.target, action.tasks), (Target::Command, None));
+    }
+
+    #[test]
+    fn a_list_of_tasks_is_read() {
+        let list = r#"{"todos":[{"content":"one","status":"done"}]}"#;
+        let leaves = leaves(list);
+        let action = Action::of(&call(Some("c"), "TodoWrite", list), leaves.as_deref());
+        assert_eq!(action.id.as_deref(), Some("c"));
+        let tasks = action.tasks.expect("a list");
+        assert!(tasks.len() == 1 && tasks[0].done && tasks[0].text == "one");
+    }
+
+    #[test]
+    fn an_error_is_on_one_line_and_not_too_long() {
+        assert_eq!(error("all is well"), None);
+        assert_eq!(error(""), None);
+        assert_eq!(
+            error("Error: no\tsuch   file").as_deref(),
+            Some("Error: no such file")
+        );
+        for word in ["x", "错", "错 误 "] {
+            let text = format!("Error: {}", word.repeat(2 * ERROR_CHARS));
+            let error = error(&text).expect("an error");
+            assert!(error.chars().count() <= ERROR_CHARS, "{error}");
+            assert!(error.starts_with("Error: "), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_failure_without_a_text_is_one_all_the_same() {
+        let mut failed = result("");
+        failed.is_error = true;
+        let outcome = Outcome::of(&failed);
+        assert_eq!(outcome.id.as_deref(), Some("c"));
+        assert!(outcome.error.is_some_and(|error| !error.is_empty()));
+    }
+}

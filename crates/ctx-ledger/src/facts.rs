@@ -144,3 +144,151 @@ impl Facts {
         1.0 / (1.0 + (-z).exp())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Facts, Now, Origin, Origins};
+    use crate::identifier::Shape;
+
+    fn now(messages: u32) -> Now {
+        Now {
+            messages,
+            first_request: false,
+        }
+    }
+
+    fn origins(list: &[Origin]) -> Origins {
+        let mut origins = Origins::default();
+        for origin in list {
+            origins.add(*origin);
+        }
+        origins
+    }
+
+    /// The chance of a name that is seen in these messages, each with the origins and
+    /// the number of identifiers of that message; asked in message 20.
+    fn chance(shape: Shape, length: usize, seen: &[(u32, &[Origin], usize)]) -> f64 {
+        let first = seen.first().map_or(1, |(message, ..)| *message);
+        let mut facts = Facts::new(shape, length, now(first));
+        for (message, by, crowd) in seen {
+            facts.seen(origins(by), shape, *crowd, now(*message));
+        }
+        facts.chance(now(20))
+    }
+
+    #[test]
+    fn several_origins_are_kept_once_each() {
+        let mut some = Origins::default();
+        assert!(some.is_empty());
+        for origin in [Origin::Result, Origin::User, Origin::Result] {
+            some.add(origin);
+        }
+        assert!(!some.is_empty());
+        let listed: Vec<Origin> = some.iter().collect();
+        assert_eq!(listed, [Origin::User, Origin::Result]);
+        assert_eq!(origins(&Origin::ALL).iter().count(), Origin::ALL.len());
+    }
+
+    #[test]
+    fn what_a_call_used_often_and_lately_is_likely_to_be_needed() {
+        let by_call: &[Origin] = &[Origin::Call];
+        let once = chance(Shape::Name, 8, &[(5, by_call, 3)]);
+        let lately = chance(Shape::Name, 8, &[(5, &[Origin::Said], 3), (19, by_call, 3)]);
+        let often = chance(
+            Shape::Name,
+            8,
+            &[(5, by_call, 3), (12, by_call, 3), (19, by_call, 3)],
+        );
+        let said = chance(Shape::Name, 8, &[(5, &[Origin::Said], 3)]);
+        assert!(
+            said < once && once < lately && lately < often,
+            "{said} {once} {lately} {often}"
+        );
+        // More than three calls say no more than three.
+        let seen = |calls: u32| -> Vec<(u32, &[Origin], usize)> {
+            let early = (1..=calls).map(|message| (message, by_call, 3));
+            early.chain([(19, by_call, 3)]).collect()
+        };
+        let (three, nine) = (
+            chance(Shape::Name, 8, &seen(2)),
+            chance(Shape::Name, 8, &seen(8)),
+        );
+        assert!((three - nine).abs() < 1e-12, "{three} {nine}");
+    }
+
+    #[test]
+    fn ids_come_before_names_and_names_before_terms() {
+        let of = |shape| chance(shape, 8, &[(5, &[Origin::Result], 3)]);
+        let order = [
+            Shape::Keyed,
+            Shape::Code,
+            Shape::Name,
+            Shape::Path,
+            Shape::Term,
+        ]
+        .map(of);
+        assert!(order.is_sorted_by(|a, b| a > b), "{order:?}");
+        assert!((of(Shape::Code) - of(Shape::Date)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn long_names_and_those_in_a_crowd_count_less() {
+        let of = |length, crowd| chance(Shape::Path, length, &[(5, &[Origin::Result], crowd)]);
+        assert!(of(8, 2) > of(40, 2));
+        assert!(of(8, 2) > of(8, 200));
+        // The smallest crowd counts.
+        let seen: [(u32, &[Origin], usize); 2] =
+            [(5, &[Origin::Result], 200), (6, &[Origin::Result], 2)];
+        let turned = [seen[1], seen[0]].map(|(_, by, crowd)| (5, by, crowd));
+        let straight = seen.map(|(_, by, crowd)| (5, by, crowd));
+        let (one, other) = (
+            chance(Shape::Path, 8, &straight),
+            chance(Shape::Path, 8, &turned),
+        );
+        assert!((one - other).abs() < 1e-12, "{one} {other}");
+        // Three times the usual length, and more, is all the same.
+        assert!((of(60, 2) - of(100_000, 2)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_the_first_request_names_is_more_likely() {
+        let of = |first_request| {
+            let mut facts = Facts::new(Shape::Name, 8, now(1));
+            let at = Now {
+                messages: 1,
+                first_request,
+            };
+            facts.seen(origins(&[Origin::User]), Shape::Name, 1, at);
+            facts.chance(now(20))
+        };
+        assert!(of(true) > of(false));
+    }
+
+    #[test]
+    fn an_argument_takes_the_shape_that_says_more() {
+        let seen = |first, then| {
+            let mut facts = Facts::new(first, 8, now(1));
+            facts.seen(origins(&[Origin::Call]), then, 1, now(1));
+            facts.chance(now(1))
+        };
+        let code = seen(Shape::Code, Shape::Code);
+        assert!((seen(Shape::Argument, Shape::Code) - code).abs() < 1e-12);
+        assert!((seen(Shape::Code, Shape::Argument) - code).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_chance_is_one_at_the_limits_too() {
+        for length in [0, 1, usize::MAX] {
+            let mut facts = Facts::new(Shape::Argument, length, Now::default());
+            for at in [Now::default(), now(u32::MAX)] {
+                for crowd in [0, usize::MAX] {
+                    let before = facts.chance(at);
+                    assert!(before > 0.0 && before < 1.0, "{length} {before}");
+                    facts.seen(origins(&Origin::ALL), Shape::Number, crowd, at);
+                    let after = facts.chance(at);
+                    assert!(after > 0.0 && after < 1.0, "{length} {crowd} {after}");
+                }
+            }
+        }
+    }
+}

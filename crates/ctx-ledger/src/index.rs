@@ -280,3 +280,135 @@ impl Index {
         &self.told
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ctx_transcript::{Role, Zone};
+
+    use super::Index;
+    use crate::fixtures::{answers, calls, says};
+    use crate::reading::Reading;
+
+    fn read(role: Role, text: &str) -> Reading {
+        Reading::of(&says(role, text), Zone::Old)
+    }
+
+    fn names(index: &Index) -> Vec<&str> {
+        let found = index.identifiers();
+        found.iter().map(|identifier| identifier.text).collect()
+    }
+
+    #[test]
+    fn an_empty_index_knows_nothing() {
+        let mut index = Index::default();
+        for text in ["", " \n", "nothing in here"] {
+            index.absorb(1, &read(Role::User, text), true);
+        }
+        assert_eq!(index.bytes(), 0);
+        assert!(index.segments().is_empty() && index.chances().is_empty());
+        assert!(names(&index).is_empty() && !index.knows(""));
+        index.tell_in("user_1 is not known", &mut []);
+    }
+
+    #[test]
+    fn a_segment_is_kept_once_with_its_first_line() {
+        let mut index = Index::default();
+        index.absorb(3, &read(Role::User, "订单 W8123 已发货"), true);
+        index.absorb(7, &read(Role::User, "订单 W8123 已发货"), false);
+        let [segment] = index.segments() else {
+            panic!("{:?}", index.segments());
+        };
+        assert_eq!(segment.line, 3);
+        assert_eq!(index.text(segment), "订单 W8123 已发货");
+        assert_eq!(index.marks(segment).len(), 1);
+        assert_eq!(index.bytes(), "订单 W8123 已发货".len() as u64);
+        // The identifier was seen again, though.
+        assert_eq!(index.identifiers()[0].line, 7);
+    }
+
+    #[test]
+    fn marks_name_the_identifiers_of_the_whole_session() {
+        let mut index = Index::default();
+        index.absorb(1, &read(Role::User, "call user_1"), true);
+        index.absorb(
+            2,
+            &read(Role::Assistant, "user_2 and user_1 are called"),
+            false,
+        );
+        let of = |number: usize| -> Vec<u32> {
+            let marks = index.marks(&index.segments()[number]).iter();
+            marks.map(|mark| mark.id).collect()
+        };
+        assert_eq!(of(0), [0]);
+        assert_eq!(of(1), [1, 0]);
+    }
+
+    #[test]
+    fn what_the_system_gives_is_never_missing() {
+        let mut index = Index::default();
+        let system = Reading::of(&says(Role::System, "you serve user_1"), Zone::Old);
+        index.absorb_given(&system);
+        index.absorb(2, &read(Role::User, "user_1 asks for user_2"), true);
+        assert!(index.knows("user_1"));
+        assert_eq!(names(&index), ["user_2"]);
+        let chances = index.chances();
+        assert!(chances[0].abs() < 1e-12 && chances[1] > 0.0, "{chances:?}");
+    }
+
+    #[test]
+    fn the_likeliest_comes_first_and_equals_by_their_place() {
+        let mut index = Index::default();
+        index.absorb(1, &answers_of("name_of_b name_of_a"), false);
+        index.absorb(
+            2,
+            &Reading::of(&calls("get", r#"{"id":"user_9"}"#), Zone::Old),
+            false,
+        );
+        assert_eq!(names(&index), ["user_9", "name_of_a", "name_of_b"]);
+        assert!(
+            index
+                .identifiers()
+                .is_sorted_by(|a, b| a.chance >= b.chance)
+        );
+    }
+
+    fn answers_of(text: &str) -> Reading {
+        Reading::of(&answers(text), Zone::Old)
+    }
+
+    #[test]
+    fn what_stays_tells_what_is_known_and_nothing_else() {
+        let mut index = Index::default();
+        index.absorb(1, &read(Role::User, "the order W8123 for user_1"), true);
+        index.tell(&Reading::of_stay(&says(
+            Role::User,
+            "the order W8123 was shipped by user_7",
+        )));
+        // One more than the words beside it.
+        assert_eq!(index.told(), [3, 0]);
+        assert!(!index.knows("user_7"));
+        // Less does not take back what was told better.
+        index.tell(&Reading::of_stay(&says(Role::User, "W8123")));
+        assert_eq!(index.told(), [3, 0]);
+    }
+
+    #[test]
+    fn a_text_may_be_looked_at_for_one_use() {
+        let mut index = Index::default();
+        index.absorb(1, &read(Role::User, "the order W8123 for user_1"), true);
+        let mut told = index.told().to_vec();
+        index.tell_in("W8123\n\nand user_7", &mut told);
+        assert_eq!(told, [1, 0]);
+        assert_eq!(index.told(), [0, 0]);
+    }
+
+    #[test]
+    fn very_long_words_are_cut_and_hide_no_names() {
+        let mut index = Index::default();
+        let data = "aB3".repeat(2_000);
+        index.absorb(1, &answers_of(&format!("id_17 {data}")), false);
+        let names = names(&index);
+        assert_eq!(names[0], "id_17");
+        assert!(names.iter().all(|name| name.len() < 300), "{names:?}");
+    }
+}

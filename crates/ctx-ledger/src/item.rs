@@ -83,3 +83,25 @@ pub struct Identifier<'l> {
     /// The chance that a later call needs it, from 0 to 1.
     pub chance: f64,
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::ItemKind;
+
+    #[test]
+    fn all_kinds_stand_in_their_order_and_have_words_of_their_own() {
+        // Counts by kind are kept in arrays of this length.
+        for (place, kind) in ItemKind::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, place);
+        }
+        let words: HashSet<&str> = ItemKind::ALL.map(ItemKind::as_str).into();
+        assert_eq!(words.len(), ItemKind::ALL.len());
+        assert!(
+            words
+                .iter()
+                .all(|word| !word.is_empty() && !word.contains([' ', ',']))
+        );
+    }
+}

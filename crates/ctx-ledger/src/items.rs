@@ -177,3 +177,209 @@ impl Items {
         self.carried_errors.clear();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Items, LOOKED_BACK, MOST};
+    use crate::item::{Item, ItemKind, State};
+    use crate::task::Task;
+
+    fn item(kind: ItemKind, text: &str, line: u64) -> Item {
+        Item {
+            kind,
+            text: text.to_owned(),
+            line,
+            state: State::Current,
+            changed: false,
+        }
+    }
+
+    fn texts(items: &Items) -> Vec<&str> {
+        items.all().iter().map(|item| item.text.as_str()).collect()
+    }
+
+    fn states(items: &Items) -> Vec<State> {
+        items.all().iter().map(|item| item.state).collect()
+    }
+
+    fn decide(items: &mut Items, text: &str, takes_back: bool) {
+        items.say(item(ItemKind::Decision, text, 1), takes_back);
+    }
+
+    fn task(text: &str, done: bool) -> Task {
+        Task {
+            text: text.to_owned(),
+            done,
+        }
+    }
+
+    #[test]
+    fn nothing_and_empty_texts_are_no_items() {
+        let mut items = Items::default();
+        items.add(item(ItemKind::Ask, "", 1));
+        assert!(items.all().is_empty());
+        for kind in ItemKind::ALL {
+            assert_eq!(items.crowded_out(kind), 0);
+        }
+    }
+
+    #[test]
+    fn news_of_a_known_item_change_its_state_and_not_its_place() {
+        let mut items = Items::default();
+        items.add(item(ItemKind::Ask, "做完它", 1));
+        items.add(item(ItemKind::Open, "做完它", 2));
+        let done = State::Done;
+        items.add(Item {
+            state: done,
+            ..item(ItemKind::Ask, "做完它", 9)
+        });
+        assert_eq!(texts(&items), ["做完它", "做完它"]);
+        assert_eq!(states(&items), [State::Done, State::Current]);
+        assert_eq!(items.all()[0].line, 1);
+    }
+
+    #[test]
+    fn a_changed_file_stays_changed_and_a_command_is_as_it_ended_last() {
+        let mut items = Items::default();
+        for kind in [ItemKind::File, ItemKind::Command] {
+            for changed in [true, false] {
+                items.add(Item {
+                    changed,
+                    ..item(kind, "a", 1)
+                });
+            }
+        }
+        let changed: Vec<bool> = items.all().iter().map(|item| item.changed).collect();
+        assert_eq!(changed, [true, false]);
+    }
+
+    #[test]
+    fn a_later_decision_takes_back_those_about_the_same() {
+        let mut items = Items::default();
+        decide(&mut items, "use sqlite for the cache", false);
+        decide(&mut items, "use tabs", false);
+        items.add(item(ItemKind::Open, "try sqlite", 1));
+        decide(&mut items, "use redis instead of sqlite", true);
+        assert_eq!(
+            states(&items),
+            [
+                State::Superseded,
+                State::Current,
+                State::Current,
+                State::Current
+            ]
+        );
+        // Said again, it holds again, and does not take itself back.
+        decide(&mut items, "use redis instead of sqlite", true);
+        assert_eq!(states(&items)[3], State::Current);
+    }
+
+    #[test]
+    fn a_decision_looks_back_only_so_far() {
+        for (between, state) in [
+            (LOOKED_BACK - 1, State::Superseded),
+            (LOOKED_BACK, State::Current),
+        ] {
+            let mut items = Items::default();
+            decide(&mut items, "use sqlite", false);
+            for number in 0..between {
+                decide(&mut items, &format!("number {number}"), false);
+            }
+            decide(&mut items, "no longer sqlite", true);
+            assert_eq!(states(&items)[0], state, "{between}");
+        }
+    }
+
+    #[test]
+    fn a_new_list_of_tasks_takes_the_place_of_the_old_one() {
+        let mut items = Items::default();
+        items.add(item(ItemKind::Open, "of no list", 1));
+        items.tasks(
+            vec![task("one", false), task("two", false), task("three", true)],
+            2,
+        );
+        items.tasks(vec![task("two", true), task("four", false)], 3);
+        assert_eq!(texts(&items), ["of no list", "one", "two", "three", "four"]);
+        assert_eq!(
+            states(&items),
+            [
+                State::Current,
+                State::Superseded,
+                State::Done,
+                State::Done,
+                State::Current
+            ]
+        );
+        items.tasks(vec![], 4);
+        assert_eq!(states(&items)[4], State::Superseded);
+    }
+
+    #[test]
+    fn of_one_subject_only_the_last_error_holds() {
+        let mut items = Items::default();
+        items.failed("a.rs", "Read: a.rs", "no such file", 1);
+        items.failed("b.rs", "Read: b.rs", "no such file", 2);
+        items.failed("a.rs", "Edit: a.rs", "no match", 3);
+        items.failed("a.rs", "Edit: a.rs", "no match", 4);
+        assert_eq!(
+            states(&items),
+            [State::Superseded, State::Current, State::Current]
+        );
+        items.succeeded("a.rs");
+        items.succeeded("a.rs");
+        assert_eq!(
+            states(&items),
+            [State::Superseded, State::Current, State::Done]
+        );
+        // It fails again.
+        items.failed("a.rs", "Edit: a.rs", "no match", 5);
+        assert_eq!(states(&items)[2], State::Current);
+    }
+
+    #[test]
+    fn an_error_of_an_earlier_summary_is_mended_by_its_beginning() {
+        let mut items = Items::default();
+        items.carry(item(ItemKind::Error, "Bash: make: exit code 2", 1), false);
+        items.carry(
+            item(ItemKind::Error, "Bash: make all: exit code 1", 2),
+            false,
+        );
+        items.succeeded("Bash: mak");
+        items.succeeded("Bash: make: exit code 2");
+        assert_eq!(states(&items), [State::Current, State::Current]);
+        items.succeeded("Bash: make");
+        assert_eq!(states(&items), [State::Done, State::Current]);
+    }
+
+    #[test]
+    fn where_there_are_too_many_what_is_settled_leaves_first() {
+        let mut items = Items::default();
+        items.add(item(ItemKind::Ask, "of another kind", 0));
+        for number in 0..MOST {
+            // The last hundred are settled.
+            let state = if number >= MOST - 100 {
+                State::Done
+            } else {
+                State::Current
+            };
+            items.add(Item {
+                state,
+                ..item(ItemKind::Open, &format!("task {number}"), 1)
+            });
+        }
+        assert_eq!(items.crowded_out(ItemKind::Open), 0);
+        items.add(item(ItemKind::Open, "one more", 2));
+        assert_eq!(items.crowded_out(ItemKind::Open), MOST / 2);
+        assert_eq!(items.crowded_out(ItemKind::Ask), 0);
+        let left = texts(&items);
+        assert_eq!(left.len(), 1 + MOST / 2 + 1);
+        let oldest = format!("task {}", MOST / 2 - 100);
+        let newest = format!("task {}", MOST - 101);
+        assert_eq!((left[0], left[1]), ("of another kind", oldest.as_str()));
+        assert_eq!(left[left.len() - 2..], [newest.as_str(), "one more"]);
+        // What stayed is still known.
+        let count = left.len();
+        items.add(item(ItemKind::Open, &newest, 3));
+        assert_eq!(items.all().len(), count);
+    }
+}

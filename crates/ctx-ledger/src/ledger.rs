@@ -117,3 +117,118 @@ impl Ledger {
         self.redacted
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ctx_transcript::{Message, Role, Zone};
+
+    use super::Ledger;
+    use crate::fixtures::{answers, calls, says};
+    use crate::{ItemKind, State};
+
+    fn ledger(messages: &[Message<'_>]) -> Ledger {
+        let mut ledger = Ledger::new();
+        for (line, message) in (1..).zip(messages) {
+            ledger.push(line, message, Zone::Old);
+        }
+        ledger
+    }
+
+    fn found(ledger: &Ledger, kind: ItemKind) -> Vec<(&str, u64, State)> {
+        let items = ledger.items().iter().filter(|item| item.kind == kind);
+        items
+            .map(|item| (item.text.as_str(), item.line, item.state))
+            .collect()
+    }
+
+    #[test]
+    fn a_session_without_words_holds_nothing() {
+        let ledger = ledger(&[
+            Message::new(Role::User, vec![]),
+            says(Role::Assistant, ""),
+            answers("\n\n"),
+        ]);
+        assert!(ledger.items().is_empty() && ledger.identifiers().is_empty());
+        assert_eq!((ledger.index().bytes(), ledger.redacted()), (0, 0));
+        let mut counts = [(ItemKind::Ask, 0), (ItemKind::File, 2)];
+        ledger.add_left_out(&mut counts);
+        assert_eq!(counts, [(ItemKind::Ask, 0), (ItemKind::File, 2)]);
+    }
+
+    #[test]
+    fn items_have_the_lines_of_their_records() {
+        let ledger = ledger(&[
+            says(Role::User, "Please fix the login of user_0017."),
+            calls("Read", r#"{"path":"src/login.rs"}"#),
+            answers("Error: no such file"),
+            calls("Read", r#"{"path":"src/login.rs"}"#),
+            answers("fn login() {}"),
+        ]);
+        let asks = found(&ledger, ItemKind::Ask);
+        assert_eq!(asks.len(), 1);
+        assert_eq!(asks[0].1, 1);
+        assert_eq!(
+            found(&ledger, ItemKind::File),
+            [("src/login.rs", 2, State::Current)]
+        );
+        let errors = found(&ledger, ItemKind::Error);
+        assert_eq!((errors[0].1, errors[0].2), (3, State::Done));
+        let user = ledger
+            .identifiers()
+            .into_iter()
+            .find(|id| id.text == "user_0017");
+        assert_eq!(user.map(|user| user.line), Some(1));
+    }
+
+    #[test]
+    fn a_message_that_is_kept_gives_no_items() {
+        let mut ledger = Ledger::new();
+        ledger.push(1, &says(Role::User, "Please fix user_0017."), Zone::Keep);
+        assert!(ledger.items().is_empty() && ledger.index().segments().is_empty());
+        // It is known, though, and told.
+        assert!(ledger.index().knows("user_0017"));
+        assert!(ledger.index().told()[0] > 0);
+    }
+
+    #[test]
+    fn an_earlier_summary_is_read_back() {
+        let mut ledger = Ledger::new();
+        ledger.push_earlier(
+            "## Asks\n- 修好登录 ⟦12⟧\n## Errors\n- Bash: make: exit code 2\n⟦left out: 2 asks, 1 files⟧",
+        );
+        assert_eq!(
+            found(&ledger, ItemKind::Ask),
+            [("修好登录", 12, State::Current)]
+        );
+        // What it left out is left out still, also by the next one.
+        ledger.push_earlier("## Asks\n- more\n⟦left out: 3 asks⟧");
+        let mut counts = [(ItemKind::Ask, 1), (ItemKind::File, 0), (ItemKind::Open, 0)];
+        ledger.add_left_out(&mut counts);
+        assert_eq!(
+            counts,
+            [(ItemKind::Ask, 6), (ItemKind::File, 1), (ItemKind::Open, 0)]
+        );
+        // A call that goes well mends an error that the summary tells of.
+        ledger.push(20, &calls("Bash", r#"{"command":"make"}"#), Zone::Old);
+        ledger.push(21, &answers("done"), Zone::Old);
+        assert_eq!(found(&ledger, ItemKind::Error)[0].2, State::Done);
+    }
+
+    #[test]
+    fn what_stays_is_told_and_no_news() {
+        let mut ledger = ledger(&[says(Role::User, "the order W8123 was shipped")]);
+        let before = ledger.identifiers().len();
+        ledger.stays(&says(Role::User, "the order W8123 and W9999"));
+        assert_eq!(ledger.identifiers().len(), before);
+        assert!(ledger.index().told()[0] > 0);
+    }
+
+    #[test]
+    fn secrets_are_counted_over_all_messages() {
+        let secret = ["sk-proj-", "aB3dE5gH7jK9mN1pQ2rS4tU6"].concat();
+        let text = format!("the key is {secret}");
+        let ledger = ledger(&[says(Role::User, &text), says(Role::Assistant, &text)]);
+        assert_eq!(ledger.redacted(), 2);
+        assert!(!format!("{ledger:?}").contains(&secret));
+    }
+}

@@ -12,6 +12,8 @@ mod arguments;
 mod calls;
 mod context;
 mod facts;
+#[cfg(test)]
+mod fixtures;
 pub mod form;
 mod hash;
 mod identifier;

@@ -94,3 +94,70 @@ impl Mentions {
         self.numbers = HashTable::new();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Mentions;
+    use crate::facts::Origin;
+    use crate::identifier::Shape;
+
+    fn names(mentions: &Mentions) -> Vec<&str> {
+        mentions
+            .iter()
+            .map(|mention| mentions.name(mention))
+            .collect()
+    }
+
+    #[test]
+    fn a_name_has_one_number_wherever_it_stands() {
+        let mut mentions = Mentions::default();
+        let quote = mentions.push_text("see user_1 and user_2");
+        let first = mentions.number("user_1", Shape::Keyed, Some(4..10));
+        let second = mentions.number("user_2", Shape::Keyed, Some(15..21));
+        assert_eq!((first, second), (0, 1));
+        assert_eq!(mentions.number("user_1", Shape::Keyed, None), first);
+        // It stands in no quote.
+        let third = mentions.number("订单17", Shape::Mixed, None);
+        assert_eq!(third, 2);
+        assert_eq!(names(&mentions), ["user_1", "user_2", "订单17"]);
+        assert_eq!(mentions.text(&quote), "see user_1 and user_2");
+        mentions.close();
+        assert_eq!(names(&mentions).len(), 3);
+    }
+
+    #[test]
+    fn many_names_are_told_apart() {
+        let mut mentions = Mentions::default();
+        let names: Vec<String> = (0..2_000).map(|n| format!("name_{n}")).collect();
+        for _ in 0..2 {
+            for (number, name) in (0..).zip(&names) {
+                assert_eq!(mentions.number(name, Shape::Keyed, None), number);
+            }
+        }
+        assert_eq!(mentions.iter().count(), names.len());
+    }
+
+    #[test]
+    fn only_an_argument_takes_another_shape() {
+        let mut mentions = Mentions::default();
+        let id = mentions.number("W812", Shape::Argument, None);
+        assert!(mentions.get_mut(id).origins.is_empty());
+        for (shape, expected) in [
+            (Shape::Argument, Shape::Argument),
+            (Shape::Code, Shape::Code),
+            (Shape::Number, Shape::Code),
+        ] {
+            mentions.get_mut(id).seen(Origin::Call, shape);
+            assert_eq!(mentions.get_mut(id).shape, expected);
+        }
+        assert!(!mentions.get_mut(id).origins.is_empty());
+    }
+
+    #[test]
+    fn there_may_be_none() {
+        let mut mentions = Mentions::default();
+        assert_eq!(mentions.push_text(""), 0..0);
+        mentions.close();
+        assert_eq!(names(&mentions), [""; 0]);
+    }
+}

@@ -290,3 +290,98 @@ fn text_of<'m>(part: &'m Part<'_>) -> Option<&'m str> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ctx_transcript::{Message, Part, Role, Zone};
+
+    use super::{LONGEST_VALUE, SHORT_ARGUMENT, is_value};
+    use crate::facts::Origin;
+    use crate::fixtures::{calls, result, says};
+    use crate::identifier::SHORTEST;
+    use crate::item::ItemKind;
+    use crate::reading::{Event, Reading};
+
+    fn quotes(reading: &Reading) -> Vec<&str> {
+        let quotes = reading.quotes.iter();
+        quotes
+            .map(|quote| reading.mentions.text(&quote.text))
+            .collect()
+    }
+
+    #[test]
+    fn a_value_is_one_thing_of_a_few_words() {
+        for text in ["W812", "src/main.rs", "New York City", "订单十七"] {
+            assert!(is_value(text), "{text}");
+        }
+        assert!(is_value(&"x".repeat(SHORTEST)));
+        assert!(is_value(&"x".repeat(LONGEST_VALUE)));
+        for text in ["", "abc", "true", "null", "a b c d", "two\nlines", "订"] {
+            assert!(!is_value(text), "{text}");
+        }
+        assert!(!is_value(&"x".repeat(LONGEST_VALUE + 1)));
+    }
+
+    #[test]
+    fn an_argument_stands_with_its_call_up_to_its_limit() {
+        for length in [1, SHORT_ARGUMENT, SHORT_ARGUMENT + 1] {
+            let value = &"word ".repeat(length)[..length];
+            let arguments = format!(r#"{{"path":"a.rs","text":"{value}"}}"#);
+            let reading = Reading::of(&calls("Write", &arguments), Zone::Old);
+            let first = quotes(&reading)[0];
+            if length > SHORT_ARGUMENT {
+                assert_eq!(first, "Write path: a.rs");
+            } else {
+                assert!(first.starts_with("Write path: a.rs; text: w"), "{first}");
+            }
+        }
+    }
+
+    #[test]
+    fn reasoning_is_not_read_and_a_refusal_is_what_the_model_says() {
+        let message = Message::new(
+            Role::Assistant,
+            vec![
+                Part::Reasoning("secretly user_1".into()),
+                Part::Refusal("I will not call user_2".into()),
+            ],
+        );
+        let reading = Reading::of(&message, Zone::Old);
+        assert_eq!(quotes(&reading), ["I will not call user_2"]);
+        assert_eq!(reading.quotes[0].origin, Origin::Said);
+    }
+
+    #[test]
+    fn what_was_asked_is_read_from_what_leaves_only() {
+        let message = says(
+            Role::User,
+            "Please fix the login. Never touch the database.",
+        );
+        let kinds = |zone| -> Vec<ItemKind> {
+            let events = Reading::of(&message, zone).events;
+            let kinds = events.iter().filter_map(|event| match event {
+                Event::Statement { kind, .. } => Some(*kind),
+                _ => None,
+            });
+            kinds.collect()
+        };
+        assert!(kinds(Zone::Old).contains(&ItemKind::Constraint));
+        assert_eq!(kinds(Zone::Keep), []);
+    }
+
+    #[test]
+    fn a_result_of_a_user_message_is_the_tools() {
+        // As the Anthropic API has it.
+        let message = Message::new(Role::User, vec![Part::Result(result("row W8123"))]);
+        let reading = Reading::of(&message, Zone::Old);
+        assert!(matches!(reading.events.as_slice(), [Event::Result(_)]));
+        assert_eq!(reading.quotes[0].origin, Origin::Result);
+    }
+
+    #[test]
+    fn what_a_system_message_names_is_listed_and_never_quoted() {
+        let reading = Reading::of(&says(Role::System, "serve user_1 at 10:30"), Zone::Old);
+        assert_eq!(reading.mentions.iter().count(), 2);
+        assert!(reading.quotes.is_empty() && reading.events.is_empty());
+    }
+}

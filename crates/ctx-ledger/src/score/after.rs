@@ -120,3 +120,72 @@ pub(super) fn originals<'m>(message: &'m Message<'_>) -> Vec<Cow<'m, str>> {
     found.extend(texts);
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use ctx_transcript::{Message, Part, Role, ShortHash};
+
+    use super::{After, originals};
+    use crate::ItemKind;
+    use crate::fixtures::{answers, calls, result, says};
+
+    fn after(messages: &[Message<'_>]) -> After {
+        let mut after = After::new();
+        for message in messages {
+            after.push(message);
+        }
+        after
+    }
+
+    #[test]
+    fn texts_arguments_and_results_are_lines() {
+        let after = after(&[
+            says(Role::User, "one\n  two\t三"),
+            calls("Read", r#"{"path":"a.rs","range":{"from":3}}"#),
+            answers("fn  a()"),
+            calls("Bash", "not JSON"),
+        ]);
+        assert_eq!(
+            after.as_str(),
+            "one two 三\nRead\npath\nrange\nfrom\na.rs\n3\nfn a()\nBash\nnot JSON\n"
+        );
+        assert!(after.items().contains(&(ItemKind::File, "a.rs")));
+        assert!(after.knows("a.rs") && !after.knows("b.rs"));
+    }
+
+    #[test]
+    fn what_nobody_reads_is_not_searched() {
+        let hidden = Message::new(Role::Assistant, vec![Part::Reasoning("hidden".into())]);
+        let after = after(&[hidden, Message::new(Role::User, vec![])]);
+        assert_eq!(after.as_str(), "");
+        assert!(after.handles().is_empty() && after.items().is_empty());
+    }
+
+    #[test]
+    fn handles_are_found_where_they_are_whole() {
+        let hash = ShortHash::of("the original");
+        let text =
+            format!("⟦ctx:{hash} 12 bytes 2 tokens⟧ and ⟦ctx:no handle⟧ and ⟦ctx:{hash} 12 bytes");
+        let after = after(&[says(Role::User, &text)]);
+        let handles = after.handles();
+        assert_eq!(handles.len(), 1);
+        assert_eq!((handles[0].hash, handles[0].bytes), (hash, 12));
+    }
+
+    #[test]
+    fn secrets_are_not_searched() {
+        let secret = ["sk-proj-", "aB3dE5gH7jK9mN1pQ2rS4tU6"].concat();
+        let after = after(&[says(Role::User, &format!("the key {secret} is new"))]);
+        assert!(!after.as_str().contains(&secret));
+        assert!(after.as_str().ends_with("is new\n"));
+    }
+
+    #[test]
+    fn a_handle_may_stand_for_a_result_or_a_text() {
+        let mut message = says(Role::User, "a text");
+        message.parts.push(Part::Result(result("a result")));
+        message.parts.push(Part::Reasoning("not this".into()));
+        assert_eq!(originals(&message), ["a result", "a text"]);
+        assert!(originals(&Message::new(Role::User, vec![])).is_empty());
+    }
+}

@@ -99,3 +99,50 @@ impl Standing {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::{Class, Standing};
+    use crate::ItemKind;
+
+    #[test]
+    fn every_kind_of_item_has_a_class_by_its_own_word() {
+        for kind in ItemKind::ALL {
+            assert_eq!(Class::from(kind).as_str(), kind.as_str());
+        }
+        // Identifiers are no items.
+        assert_eq!(Class::ALL.len(), ItemKind::ALL.len() + 1);
+        let words: HashSet<&str> = Class::ALL.map(Class::as_str).into();
+        assert_eq!(words.len(), Class::ALL.len());
+    }
+
+    #[test]
+    fn a_report_has_them_in_their_order() {
+        assert!(Class::ALL.is_sorted());
+    }
+
+    #[test]
+    fn the_users_words_count_most_and_every_class_counts() {
+        let heaviest = Class::Asks.weight();
+        for class in Class::ALL {
+            assert!(class.weight() > 0.0 && class.weight() <= heaviest);
+        }
+        assert!(Class::Decisions.weight() > Class::Commands.weight());
+    }
+
+    #[test]
+    fn only_what_the_model_can_have_is_credited() {
+        let credits = [
+            Standing::Retained,
+            Standing::Recoverable,
+            Standing::Saved,
+            Standing::Lost,
+        ]
+        .map(Standing::credit);
+        assert!(credits[0] > credits[1] && credits[1] > credits[2]);
+        assert!((credits[0] - 1.0).abs() < 1e-12);
+        assert!(credits[2].abs() < 1e-12 && credits[3].abs() < 1e-12);
+    }
+}

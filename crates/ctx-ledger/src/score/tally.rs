@@ -91,3 +91,95 @@ impl Score {
         if all > 0.0 { kept / all } else { 1.0 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Class, Row, Score, Scored, Standing};
+
+    fn scored(class: Class, weight: f64, standing: Standing) -> Scored {
+        Scored {
+            class,
+            text: "words".to_owned(),
+            line: 1,
+            weight,
+            standing,
+        }
+    }
+
+    fn row(score: &Score, class: Class) -> Row {
+        let rows = score.rows();
+        *rows.iter().find(|row| row.class == class).expect("a row")
+    }
+
+    fn is_about(found: f64, expected: f64) -> bool {
+        (found - expected).abs() < 1e-12
+    }
+
+    #[test]
+    fn where_there_was_nothing_nothing_is_lost() {
+        let score = Score::default();
+        assert!(is_about(score.fidelity(), 1.0));
+        for (row, class) in score.rows().iter().zip(Class::ALL) {
+            assert_eq!((row.class, row.total, row.score), (class, 0, None));
+        }
+    }
+
+    #[test]
+    fn a_row_counts_each_standing() {
+        let score = Score {
+            items: vec![
+                scored(Class::Asks, 1.0, Standing::Retained),
+                scored(Class::Asks, 1.0, Standing::Recoverable),
+                scored(Class::Asks, 1.0, Standing::Saved),
+                scored(Class::Asks, 1.0, Standing::Lost),
+                scored(Class::Files, 1.0, Standing::Lost),
+            ],
+            retired: vec![Class::Asks, Class::Errors, Class::Asks],
+        };
+        let asks = row(&score, Class::Asks);
+        assert_eq!(
+            (asks.total, asks.retained, asks.lost, asks.retired),
+            (4, 1, 1, 2)
+        );
+        // What is in a snapshot only can be had back, too.
+        assert_eq!((asks.recoverable, asks.saved), (2, 1));
+        assert!(is_about(asks.score.expect("a score"), 1.5 / 4.0));
+        let errors = row(&score, Class::Errors);
+        assert_eq!((errors.total, errors.retired, errors.score), (0, 1, None));
+    }
+
+    #[test]
+    fn within_a_class_items_count_by_their_weight() {
+        let score = Score {
+            items: vec![
+                scored(Class::Identifiers, 0.75, Standing::Retained),
+                scored(Class::Identifiers, 0.25, Standing::Lost),
+            ],
+            retired: vec![],
+        };
+        assert!(is_about(score.fidelity(), 0.75));
+    }
+
+    #[test]
+    fn items_of_no_weight_make_no_score() {
+        let score = Score {
+            items: vec![scored(Class::Identifiers, 0.0, Standing::Lost)],
+            retired: vec![],
+        };
+        let row = row(&score, Class::Identifiers);
+        assert_eq!((row.total, row.lost, row.score), (1, 1, None));
+        assert!(is_about(score.fidelity(), 1.0));
+    }
+
+    #[test]
+    fn classes_count_by_their_weight_however_many_items_they_have() {
+        let mut items = vec![scored(Class::Asks, 1.0, Standing::Retained)];
+        items.extend(vec![scored(Class::Files, 1.0, Standing::Lost); 9]);
+        let score = Score {
+            items,
+            retired: vec![],
+        };
+        let (asks, files) = (Class::Asks.weight(), Class::Files.weight());
+        assert!(is_about(score.fidelity(), asks / (asks + files)));
+    }
+}

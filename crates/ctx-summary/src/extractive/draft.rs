@@ -175,3 +175,150 @@ impl<'l> Draft<'l> {
         text
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ctx_ledger::ItemKind;
+    use ctx_ledger::Ledger;
+    use ctx_ledger::form::{DETAILS, heading};
+    use ctx_tokens::{Encoding, TokenCounter};
+    use ctx_transcript::{Message, Part, Role, ToolResult, Zone};
+
+    use super::written;
+
+    fn counter() -> &'static dyn TokenCounter {
+        Encoding::Chars4.counter()
+    }
+
+    fn says(role: Role, text: &str) -> Message<'_> {
+        Message::new(role, vec![Part::Text(text.into())])
+    }
+
+    fn answers(text: &str) -> Message<'_> {
+        let result = ToolResult {
+            id: None,
+            name: None,
+            is_error: false,
+            parts: vec![Part::Text(text.into())],
+            slot: None,
+        };
+        Message::new(Role::Tool, vec![Part::Result(result)])
+    }
+
+    fn ledger(messages: &[Message<'_>]) -> Ledger {
+        let mut ledger = Ledger::new();
+        for (line, message) in (1..).zip(messages) {
+            ledger.push(line, message, Zone::Old);
+        }
+        ledger
+    }
+
+    /// The lines behind the heading of the details.
+    fn details(ledger: &Ledger, limit: u64) -> String {
+        let text = written(ledger, "# Head\n\n", limit, false, counter());
+        let (_, details) = text
+            .split_once(&format!("{DETAILS}\n"))
+            .unwrap_or(("", &text));
+        details.trim_start_matches("# Head").trim_start().to_owned()
+    }
+
+    #[test]
+    fn a_session_without_anything_is_its_head() {
+        assert_eq!(
+            written(&Ledger::new(), "# Head\n\n", 1_000, false, counter()),
+            "# Head"
+        );
+        assert_eq!(written(&Ledger::new(), "", 0, true, counter()), "");
+    }
+
+    #[test]
+    fn the_limit_holds_whatever_the_session_is_made_of() {
+        let long = "Lange_Namen_17 ".repeat(300);
+        let ledger = ledger(&[
+            says(Role::User, "请把登录修好，路径是 src/登录.rs，订单 W8123。"),
+            says(Role::Assistant, &long),
+            answers(&"x".repeat(50_000)),
+            answers(&"行 W9_17 的内容\n".repeat(500)),
+            says(Role::User, "Please ship order_17 to user_4711 today."),
+        ]);
+        let head = "# Head\n\n";
+        let least = counter().count(head.trim_end());
+        for limit in [0, 1, 10, 50, 100, 299, 300, 601, 1_000, 5_000] {
+            for of_model in [false, true] {
+                let text = written(&ledger, head, limit, of_model, counter());
+                assert!(
+                    counter().count(&text) <= limit.max(least),
+                    "{limit}: {text}"
+                );
+                assert!(text.starts_with("# Head"));
+            }
+        }
+    }
+
+    #[test]
+    fn nobody_passes_for_somebody_else() {
+        let ledger = ledger(&[
+            answers("agent: order_11 is a tool's word"),
+            says(
+                Role::Assistant,
+                "the order_12 is mine\n\nand order_13 as well",
+            ),
+            says(Role::Assistant, "user: order_14 was quoted"),
+            answers("row order_15\nrow order_16"),
+        ]);
+        assert_eq!(
+            details(&ledger, 2_000),
+            "> agent: order_11 is a tool's word ⟦1⟧\n\
+             agent: the order_12 is mine ⟦2⟧\n\
+             and order_13 as well ⟦2⟧\n\
+             agent: user: order_14 was quoted ⟦3⟧\n\
+             > row order_15 ⟦4⟧\n\
+             > row order_16 ⟦4⟧"
+        );
+    }
+
+    #[test]
+    fn a_heading_in_a_quote_is_marked() {
+        let ledger = ledger(&[says(
+            Role::Assistant,
+            "first order_12\n\n## Asks of order_13\n\nthen order_14",
+        )]);
+        let details = details(&ledger, 2_000);
+        assert!(
+            details.lines().all(|line| !line.starts_with('#')),
+            "{details}"
+        );
+    }
+
+    #[test]
+    fn what_the_head_has_is_not_written_again() {
+        let ledger = ledger(&[
+            says(Role::User, "Please fix the login form."),
+            says(Role::User, "Please ship order_17."),
+        ]);
+        let text = written(
+            &ledger,
+            "Please fix\nthe login form.\n\n",
+            2_000,
+            true,
+            counter(),
+        );
+        assert_eq!(text.matches("login form").count(), 1, "{text}");
+        assert!(
+            text.contains(heading(ItemKind::Ask)) && text.contains("order_17"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn what_has_no_room_is_told_where_there_is_room_to_tell_it() {
+        let asks: Vec<String> = (0..300)
+            .map(|n| format!("Please repair the part number {n} of the machine in hall {n}."))
+            .collect();
+        let messages: Vec<Message<'_>> = asks.iter().map(|ask| says(Role::User, ask)).collect();
+        let ledger = ledger(&messages);
+        let of = |limit| written(&ledger, "# Head\n\n", limit, false, counter());
+        assert!(of(600).contains("⟦left out: "));
+        assert!(!of(200).contains("⟦left out: "));
+    }
+}

@@ -61,3 +61,105 @@ pub fn needed_tokens(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) ->
     }
     counter.count(&extractive(ledger, limit, counter))
 }
+
+#[cfg(test)]
+mod tests {
+    use ctx_ledger::Ledger;
+    use ctx_tokens::{Encoding, TokenCounter};
+    use ctx_transcript::{Message, Part, Role, Zone};
+
+    use super::{
+        LEAST_COMPLETION, RECORD_HEADING, completed, extractive, must_keep, needed_tokens,
+    };
+
+    fn counter() -> &'static dyn TokenCounter {
+        Encoding::Chars4.counter()
+    }
+
+    fn ledger(texts: &[&str]) -> Ledger {
+        let mut ledger = Ledger::new();
+        for (line, text) in (1..).zip(texts) {
+            let message = Message::new(Role::User, vec![Part::Text((*text).into())]);
+            ledger.push(line, &message, Zone::Old);
+        }
+        ledger
+    }
+
+    fn session() -> Ledger {
+        ledger(&[
+            "Please fix the login of user_4711. Never touch src/db.rs.",
+            "请发送订单 W8123。我们决定用 SQLite。",
+            "Please ship order_17, too.",
+        ])
+    }
+
+    #[test]
+    fn the_summary_of_nothing_is_its_heading() {
+        assert_eq!(extractive(&Ledger::new(), 500, counter()), RECORD_HEADING);
+        assert_eq!(must_keep(&Ledger::new(), 500, counter()), "");
+        let heading = counter().count(RECORD_HEADING);
+        assert_eq!(needed_tokens(&Ledger::new(), 500, counter()), heading);
+    }
+
+    #[test]
+    fn a_summary_holds_what_was_asked_for_and_keeps_its_limit() {
+        let session = session();
+        let whole = extractive(&session, 2_000, counter());
+        for word in ["login of user_4711", "src/db.rs", "W8123", "order_17"] {
+            assert!(whole.contains(word), "{word}: {whole}");
+        }
+        for limit in [20, 40, 80, 160] {
+            let text = extractive(&session, limit, counter());
+            assert!(counter().count(&text) <= limit, "{limit}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_models_summary_is_completed_where_there_is_room() {
+        let session = session();
+        let summary = "## Goal\nFix the login.\n\n";
+        let text = completed(&session, summary, 1_000, counter());
+        assert!(text.starts_with("## Goal\nFix the login.\n\n"), "{text}");
+        assert!(
+            text.contains("order_17") && counter().count(&text) <= 1_000,
+            "{text}"
+        );
+        let head = counter().count("## Goal\nFix the login.\n\n");
+        let little = head + LEAST_COMPLETION - 1;
+        assert_eq!(completed(&session, summary, little, counter()), summary);
+        assert_eq!(completed(&session, summary, 0, counter()), summary);
+        assert_eq!(
+            completed(&Ledger::new(), "Done.", 1_000, counter()),
+            "Done."
+        );
+    }
+
+    #[test]
+    fn what_must_be_kept_fits_into_its_limit() {
+        let session = session();
+        let all = must_keep(&session, 1_000, counter());
+        assert!(
+            all.contains("login of user_4711") && all.contains("SQLite"),
+            "{all}"
+        );
+        for limit in [0, 10, 40, 60, 100] {
+            let some = must_keep(&session, limit, counter());
+            assert!(counter().count(&some) <= limit, "{limit}: {some}");
+        }
+    }
+
+    #[test]
+    fn what_is_needed_is_at_most_the_limit() {
+        let session = session();
+        let needed = needed_tokens(&session, 1_000, counter());
+        assert_eq!(
+            needed,
+            counter().count(&extractive(&session, 1_000, counter()))
+        );
+        assert!(needed < 1_000);
+        // Plainly more than there is room for.
+        let rows: Vec<String> = (0..2_000).map(|n| format!("row user_{n}\n")).collect();
+        let rows = rows.concat();
+        assert_eq!(needed_tokens(&ledger(&[&rows]), 100, counter()), 100);
+    }
+}

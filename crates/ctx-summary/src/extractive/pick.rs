@@ -166,3 +166,115 @@ impl PartialEq for Candidate {
 }
 
 impl Eq for Candidate {}
+
+#[cfg(test)]
+mod tests {
+    use ctx_ledger::Ledger;
+    use ctx_tokens::{Encoding, TokenCounter};
+    use ctx_transcript::{Message, Part, Role, Zone};
+
+    use super::{Candidate, PER_LINE, Picker};
+
+    fn counter() -> &'static dyn TokenCounter {
+        Encoding::Chars4.counter()
+    }
+
+    /// A session in which the user says one segment a message.
+    fn ledger(segments: &[&str]) -> Ledger {
+        let mut ledger = Ledger::new();
+        for (line, text) in (1..).zip(segments) {
+            let message = Message::new(Role::User, vec![Part::Text((*text).into())]);
+            ledger.push(line, &message, Zone::Old);
+        }
+        ledger
+    }
+
+    fn picker<'l>(ledger: &'l Ledger, written: &str) -> Picker<'l> {
+        Picker::new(ledger.index(), written, counter())
+    }
+
+    fn picked(picker: &Picker<'_>) -> Vec<usize> {
+        picker.picked().collect()
+    }
+
+    #[test]
+    fn from_nothing_nothing_is_picked() {
+        let ledger = ledger(&["", "no names in here"]);
+        let mut picker = picker(&ledger, "");
+        assert!(!picker.pick(1_000) && !picker.drop_last(1_000));
+        assert_eq!(picked(&picker), [0; 0]);
+    }
+
+    #[test]
+    fn every_segment_is_picked_once_where_there_is_room() {
+        let ledger = ledger(&[
+            "the order W8123",
+            "订单 W9999 已发货",
+            "see src/main.rs for it",
+        ]);
+        let mut picker = picker(&ledger, "");
+        assert!(picker.pick(1_000));
+        let mut all = picked(&picker);
+        all.sort_unstable();
+        assert_eq!(all, [0, 1, 2]);
+        assert!(!picker.pick(1_000));
+    }
+
+    #[test]
+    fn what_is_written_already_is_not_picked() {
+        let ledger = ledger(&["the order W8123 was shipped", "see src/main.rs for it"]);
+        let mut picker = picker(&ledger, "the order W8123 was shipped");
+        picker.pick(1_000);
+        assert_eq!(picked(&picker), [1]);
+    }
+
+    #[test]
+    fn of_two_that_tell_the_same_one_is_enough() {
+        let ledger = ledger(&[
+            "the order W8123 was shipped",
+            "so the order W8123 was shipped",
+        ]);
+        let mut picker = picker(&ledger, "");
+        picker.pick(1_000);
+        assert_eq!(picked(&picker).len(), 1);
+    }
+
+    #[test]
+    fn what_is_too_long_waits_for_more_room() {
+        let long = format!("order W8123 {}", "and words ".repeat(20));
+        let ledger = ledger(&[&long, "see user_4711 there"]);
+        let mut picker = picker(&ledger, "");
+        let room = counter().count("see user_4711 there") + PER_LINE;
+        assert!(!picker.pick(room - 1));
+        assert!(picker.pick(room));
+        assert_eq!(picked(&picker), [1]);
+        assert!(picker.pick(1_000));
+        assert_eq!(picked(&picker), [1, 0]);
+    }
+
+    #[test]
+    fn the_last_ones_are_given_back_first() {
+        let ledger = ledger(&["the order W8123", "the order W8124", "the order W8125"]);
+        let mut picker = picker(&ledger, "");
+        picker.pick(1_000);
+        let all = picked(&picker);
+        assert!(!picker.drop_last(0));
+        assert!(picker.drop_last(1));
+        assert_eq!(picked(&picker), all[..2]);
+        assert!(picker.drop_last(u64::MAX));
+        assert_eq!(picked(&picker), [0; 0]);
+        assert!(!picker.drop_last(1));
+    }
+
+    #[test]
+    fn of_equals_the_earlier_one_is_greater() {
+        let candidate = |gain, number| Candidate {
+            gain,
+            number,
+            tokens: 1,
+        };
+        assert!(candidate(0.2, 5) > candidate(0.1, 1));
+        assert!(candidate(0.1, 1) > candidate(0.1, 2));
+        assert!(candidate(0.1, 1) == candidate(0.1, 1));
+    }
+}

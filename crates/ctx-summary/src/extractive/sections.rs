@@ -149,3 +149,178 @@ fn shortened(line: &str, tokens: u64, counter: &dyn TokenCounter) -> String {
         chars = chars * 4 / 5;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ctx_ledger::form::heading;
+    use ctx_ledger::{Item, ItemKind, State};
+    use ctx_tokens::{Encoding, TokenCounter};
+
+    use super::{CITES, LEAST, LITTLE, Sections, ranked, share, shortened};
+
+    fn counter() -> &'static dyn TokenCounter {
+        Encoding::Chars4.counter()
+    }
+
+    fn item(kind: ItemKind, text: &str, line: u64) -> Item {
+        Item {
+            kind,
+            text: text.to_owned(),
+            line,
+            state: State::Current,
+            changed: false,
+        }
+    }
+
+    fn sections(items: &[Item], limit: u64, most: u64) -> Sections {
+        let items: Vec<&Item> = items.iter().collect();
+        Sections::of(&items, limit, most, counter())
+    }
+
+    fn order(items: &[Item], kind: ItemKind) -> Vec<u64> {
+        let items: Vec<&Item> = items.iter().collect();
+        let ranked = ranked(&items, kind);
+        ranked.iter().map(|(_, item)| item.line).collect()
+    }
+
+    #[test]
+    fn no_items_make_no_sections() {
+        let none = sections(&[], 10_000, 10_000);
+        assert_eq!(none.text, "");
+        assert!(none.left_out.iter().all(|(_, count)| *count == 0));
+        assert_eq!(none.left_out.len(), ItemKind::ALL.len());
+    }
+
+    #[test]
+    fn the_shares_leave_room_for_details() {
+        for limit in [0, LITTLE - 1, LITTLE, 100_000] {
+            let all: u64 = ItemKind::ALL.map(|kind| share(kind, limit)).iter().sum();
+            assert!(all <= super::super::SECTIONS_SHARE, "{limit}: {all}");
+        }
+        assert!(share(ItemKind::Ask, LITTLE - 1) < share(ItemKind::Ask, LITTLE));
+    }
+
+    #[test]
+    fn items_stand_under_their_headings_in_the_order_of_the_session() {
+        let items = [
+            item(ItemKind::Decision, "use redis", 3),
+            item(ItemKind::Ask, "build it", 1),
+            item(ItemKind::Ask, "测试它", 9),
+        ];
+        let found = sections(&items, 10_000, 10_000);
+        let expected = format!(
+            "{}\n- build it ⟦1⟧\n- 测试它 ⟦9⟧\n{}\n- use redis ⟦3⟧\n",
+            heading(ItemKind::Ask),
+            heading(ItemKind::Decision)
+        );
+        assert_eq!(found.text, expected);
+    }
+
+    #[test]
+    fn short_summaries_cite_nothing() {
+        let items = [item(ItemKind::Ask, "build it", 1)];
+        assert!(sections(&items, CITES, CITES).text.contains('⟦'));
+        let text = sections(&items, CITES - 1, CITES).text;
+        assert!(text.contains("build it") && !text.contains('⟦'), "{text}");
+    }
+
+    #[test]
+    fn what_has_no_room_is_counted() {
+        let items: Vec<Item> = (1..=500)
+            .map(|n| item(ItemKind::Ask, &format!("request number {n}"), n))
+            .collect();
+        let limit = 2_000;
+        let found = sections(&items, limit, limit);
+        let written = found.text.lines().count() - 1;
+        assert_eq!(found.left_out[0], (ItemKind::Ask, items.len() - written));
+        assert!(written > 10);
+        assert!(counter().count(&found.text) <= limit * share(ItemKind::Ask, limit) / 100);
+        // The first one, and the latest.
+        let has = |n: usize| found.text.contains(&format!("number {n} ⟦{n}⟧\n"));
+        assert!(has(1) && has(500), "{}", found.text);
+    }
+
+    #[test]
+    fn without_room_nothing_is_written() {
+        let items = [
+            item(ItemKind::Ask, "build it", 1),
+            item(ItemKind::Open, "test it", 2),
+        ];
+        for (limit, most) in [(0, 0), (10_000, 0), (10_000, LEAST - 1), (LEAST, 10_000)] {
+            let found = sections(&items, limit, most);
+            assert_eq!(found.text, "", "{limit} {most}");
+            let left_out: usize = found.left_out.iter().map(|(_, count)| count).sum();
+            assert_eq!(left_out, 2);
+        }
+    }
+
+    #[test]
+    fn the_most_counts_for_all_sections_together() {
+        let items: Vec<Item> = ItemKind::ALL
+            .into_iter()
+            .flat_map(|kind| (0..50).map(move |n| item(kind, &format!("事项 {n} of {kind:?}"), n)))
+            .collect();
+        for most in [40, 100, 300, 1_000] {
+            let found = sections(&items, 100_000, most);
+            assert!(
+                counter().count(&found.text) <= most,
+                "{most}: {}",
+                found.text
+            );
+        }
+    }
+
+    #[test]
+    fn what_matters_most_comes_first() {
+        let with = |line, state, changed| Item {
+            state,
+            changed,
+            ..item(ItemKind::Ask, &format!("item {line}"), line)
+        };
+        let mut items = vec![
+            with(1, State::Current, false),
+            with(2, State::Superseded, true),
+            with(3, State::Done, true),
+            with(4, State::Current, true),
+            with(5, State::Current, false),
+        ];
+        // The first request is what the session is about; but the latest is due.
+        assert_eq!(order(&items, ItemKind::Ask), [5, 1, 4]);
+        let mut of = |kind| {
+            for item in &mut items {
+                item.kind = kind;
+            }
+            order(&items, kind)
+        };
+        assert_eq!(of(ItemKind::Decision), [5, 4, 1]);
+        // A mended error may come again.
+        assert_eq!(of(ItemKind::Error), [5, 4, 1, 3]);
+        // Changed files, and commands that failed.
+        assert_eq!(of(ItemKind::File), [4, 5, 1]);
+        assert_eq!(of(ItemKind::Command), [5, 1, 4]);
+        assert_eq!(order(&[], ItemKind::Ask), [0; 0]);
+    }
+
+    #[test]
+    fn a_request_that_is_too_long_is_shortened_and_other_items_are_not() {
+        for words in ["words and more ", "没有空格的很长的一句话", "x"] {
+            let long = words.repeat(2_000);
+            let ask = sections(&[item(ItemKind::Ask, &long, 1)], 1_500, 1_500);
+            assert!(ask.text.trim_end().ends_with('…'), "{}", ask.text);
+            assert_eq!(ask.left_out[0].1, 0);
+            let open = sections(&[item(ItemKind::Open, &long, 1)], 1_500, 1_500);
+            assert_eq!(open.text, "");
+        }
+    }
+
+    #[test]
+    fn a_line_is_shortened_at_the_end_of_a_word() {
+        let line = format!("- {}", "word ".repeat(100));
+        let short = shortened(&line, 20, counter());
+        assert!(counter().count(&short) < 20);
+        let words = short.strip_suffix(" …").expect("a mark");
+        assert!(words.ends_with("word"), "{short}");
+        // There may be room for nothing.
+        assert!(shortened("- 很长的一句话没有空格", 0, counter()).ends_with('…'));
+    }
+}

@@ -235,3 +235,85 @@ fn tokens(message: &Message<'_>) -> u64 {
         .sum();
     FRAME + said + called
 }
+
+#[cfg(test)]
+mod tests {
+    use ctx_transcript::Role;
+
+    use super::{Future, Hay, Needed, known, text, tokens};
+    use crate::fixtures::{answers, calls, says};
+
+    /// A session, what is left of it, and a call that comes later.
+    fn needed(before: &[&str], after: &str, later: &str, budget: Option<u64>) -> Needed {
+        let mut future = Future::new();
+        future.push_before(&says(Role::System, "You serve the harbour of Bergen."));
+        for text in before {
+            future.push_before(&says(Role::User, text));
+        }
+        future.push_after(&says(Role::System, "You serve the harbour of Bergen."));
+        future.push_after(&says(Role::User, after));
+        let arguments = serde_json::json!({ "id": later }).to_string();
+        future.push_later(&calls("get", &arguments));
+        future.finish(budget)
+    }
+
+    #[test]
+    fn without_a_future_nothing_is_needed() {
+        assert_eq!(Future::new().finish(None), Needed::default());
+        assert_eq!(needed(&[], "", "order_17", None), Needed::default());
+    }
+
+    #[test]
+    fn a_value_that_only_the_past_has_is_needed() {
+        let before = ["ship order_17 today", "and then rest"];
+        let lost = needed(&before, "rest", "order_17", Some(0));
+        assert_eq!((lost.total, lost.kept, lost.far), (1, 0, 1));
+        let kept = needed(&before, "ship order_17 today", "order_17", Some(0));
+        assert_eq!((kept.total, kept.kept, kept.in_context), (1, 1, 1));
+        assert_eq!(kept.far_in_context, 1);
+        let bare = needed(&before, "order_17", "order_17", Some(0));
+        assert_eq!((bare.kept, bare.in_context), (1, 0));
+        // A window with room for all of it would have held it.
+        assert_eq!(needed(&before, "rest", "order_17", Some(10_000)).far, 0);
+    }
+
+    #[test]
+    fn what_the_system_says_and_what_nobody_said_is_not_needed() {
+        assert_eq!(needed(&["to Bergen"], "", "Bergen", None).total, 0);
+        assert_eq!(needed(&["to Oslo"], "", "order_99", None).total, 0);
+    }
+
+    #[test]
+    fn what_was_told_again_is_not_needed() {
+        let mut future = Future::new();
+        future.push_before(&says(Role::User, "ship order_17 and order_18"));
+        future.push_later(&answers("order_17 is ready"));
+        future.push_later(&calls("ship", r#"{"id":"order_17"}"#));
+        future.push_later(&calls("ship", r#"{"id":"order_18"}"#));
+        // Too late: the call was made.
+        future.push_later(&answers("order_18 is shipped"));
+        assert_eq!(future.finish(None).total, 1);
+    }
+
+    #[test]
+    fn a_path_is_known_by_its_longest_end() {
+        let old = Hay::of("see src/main.rs and lib.rs, https://a.example/b.rs");
+        assert_eq!(known(&old, "/work/src/main.rs"), Some("src/main.rs"));
+        assert_eq!(known(&old, "lib.rs"), Some("lib.rs"));
+        assert_eq!(known(&old, "/x/y.rs"), None);
+        // Of an address nothing but the whole is the same.
+        assert_eq!(known(&old, "https://other.example/lib.rs"), None);
+        assert_eq!(known(&old, ""), None);
+    }
+
+    #[test]
+    fn a_message_says_its_texts_and_the_values_of_its_calls() {
+        let call = calls("get", r#"{"订单":"十七","all":true,"none":null}"#);
+        assert_eq!(text(&call), "get\n订单\nall\nnone\n十七\n\n");
+        assert_eq!(text(&calls("run", "no JSON")), "run\nno JSON");
+        assert_eq!(text(&answers("done")), "done");
+        // The frame counts even where nothing is said.
+        assert!(tokens(&says(Role::User, "")) > 0);
+        assert!(tokens(&call) > tokens(&answers("done")));
+    }
+}

@@ -1,0 +1,40 @@
+//! Messages for the tests of this crate.
+
+use ctx_transcript::{Call, Message, Part, Role, ToolResult};
+
+/// A message of one text.
+pub(crate) fn says(role: Role, text: &str) -> Message<'_> {
+    Message::new(role, vec![Part::Text(text.into())])
+}
+
+/// A call, with the id `c` unless another one is wanted.
+pub(crate) fn call<'m>(id: Option<&'m str>, name: &'m str, arguments: &'m str) -> Call<'m> {
+    Call {
+        id: id.map(Into::into),
+        name: name.into(),
+        arguments: arguments.into(),
+        slot: None,
+    }
+}
+
+/// A reply that makes one call.
+pub(crate) fn calls<'m>(name: &'m str, arguments: &'m str) -> Message<'m> {
+    let call = call(Some("c"), name, arguments);
+    Message::new(Role::Assistant, vec![Part::Call(call)])
+}
+
+/// The result of that call.
+pub(crate) fn result(text: &str) -> ToolResult<'_> {
+    ToolResult {
+        id: Some("c".into()),
+        name: None,
+        is_error: false,
+        parts: vec![Part::Text(text.into())],
+        slot: None,
+    }
+}
+
+/// A message with that result.
+pub(crate) fn answers(text: &str) -> Message<'_> {
+    Message::new(Role::Tool, vec![Part::Result(result(text))])
+}
