@@ -4,7 +4,8 @@ use std::io::Write;
 use std::path::Path;
 
 use ctx_select::prune::{Sums, Verdict, Verdicts};
-use ctx_transcript::{Dialect, Line, Message, Piece, Record, Spool};
+use ctx_transcript::view::Standings;
+use ctx_transcript::{Dialect, Message, Origin, Piece, Record, Spool};
 
 use super::Plan;
 use crate::checks::Checks;
@@ -24,6 +25,7 @@ pub struct Decision<'p> {
     pub(super) plan: &'p Plan,
     pub(super) dialect: Option<&'static dyn Dialect>,
     pub(super) items: Vec<Item>,
+    pub(super) standings: Standings,
     /// The bytes of the records; `None` when they will not be written.
     pub(super) spool: Option<Spool>,
     pub(super) verdicts: Verdicts<'p>,
@@ -98,7 +100,8 @@ impl<'p> Decision<'p> {
             if self.verdicts.is_dropped(record) {
                 continue;
             }
-            if let Some(outline) = record_of(*item, &bytes).outline(self.dialect) {
+            let outline = self.record(record, *item, &bytes).outline(self.dialect);
+            if let Some(outline) = outline {
                 checks.output(item.line, &outline);
             }
             rest.push(&bytes).map_err(PassError::temporary)?;
@@ -130,11 +133,22 @@ impl<'p> Decision<'p> {
                 continue;
             };
             let bytes = pop(spool, item.length)?;
-            let record_of = record_of(*item, &bytes);
-            let new = self.changes.then(|| self.changed(record, &record_of));
-            outlet.write(&record_of, new.flatten())?;
+            let waiting = self.record(record, *item, &bytes);
+            let new = self.changes.then(|| self.changed(record, &waiting));
+            outlet.write(&waiting, new.flatten())?;
         }
         outlet.finish()
+    }
+
+    /// The record of that number, which waited with these bytes.
+    fn record<'r>(&self, number: usize, item: Item, bytes: &'r [u8]) -> Record<'r> {
+        let origin = Origin {
+            line: item.line,
+            offset: 0,
+            piece: item.piece,
+            standing: self.standings.of(number),
+        };
+        origin.record(bytes)
     }
 
     /// What takes the place of a record.
@@ -264,15 +278,6 @@ impl<W: Write> Outlet<W> {
         let whole = !self.tagged || self.announced == Some(self.came);
         self.writer.finish(whole.then_some(self.written))
     }
-}
-
-fn record_of(item: Item, bytes: &[u8]) -> Record<'_> {
-    Record::classify(Line {
-        bytes,
-        number: item.line,
-        offset: 0,
-        piece: item.piece,
-    })
 }
 
 fn is_begin(piece: Piece) -> bool {

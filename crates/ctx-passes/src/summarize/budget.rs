@@ -335,8 +335,7 @@ impl Output<'_> {
             return Ok(());
         }
         if is_old {
-            let object = record.whole_object();
-            let message = object.and_then(|object| assembly.dialect?.message(object));
+            let message = record.message(assembly.dialect);
             let found = message.as_ref().map(|message| Found {
                 line: record.line,
                 message,

@@ -1,0 +1,184 @@
+//! The passes need no word about a dialect whose file is a tree.
+
+#[path = "../../ctx-transcript/tests/dialects/tree.rs"]
+mod tree;
+
+use std::path::Path;
+
+use ctx_passes::count::{CountPass, Plan as CountPlan};
+use ctx_passes::offload::{Change, ChangePass, Reading, Substitute};
+use ctx_passes::prune::{Plan as PrunePlan, PrunePass};
+use ctx_passes::summarize::{BudgetPass, BudgetRequest, Plan, TellSizes, Writer};
+use ctx_passes::{BadLines, Invalid, Notes, PassError, Session};
+use ctx_policy::Method;
+use ctx_select::count::MessageCounter;
+use ctx_select::prune::Policy;
+use ctx_summary::Recognizer;
+use ctx_tokens::Encoding;
+use ctx_transcript::{Dialect, Options, Record, Role, ToolResult};
+use tree::Tree;
+
+/// A branch that was left, and a reply of three calls whose results stand between its
+/// lines: legal only if the lines are known to be one message.
+const TREE: [&str; 12] = [
+    r#"{"type":"header"}"#,
+    r#"{"type":"user","id":"1","text":"TEXT"}"#,
+    r#"{"type":"reply","id":"2","parent":"1","reply":"r","text":"TEXT"}"#,
+    r#"{"type":"reply","id":"x","parent":"2","reply":"left","call":"none"}"#,
+    r#"{"type":"result","id":"y","parent":"x","of":"none","text":"z"}"#,
+    r#"{"type":"user","id":"3","parent":"2","text":"two"}"#,
+    r#"{"type":"reply","id":"4","parent":"3","reply":"s","call":"a"}"#,
+    r#"{"type":"reply","id":"5","parent":"4","reply":"s","call":"b"}"#,
+    r#"{"type":"result","id":"6","parent":"5","of":"b","text":"TEXT"}"#,
+    r#"{"type":"reply","id":"7","parent":"6","reply":"s","call":"c"}"#,
+    r#"{"type":"result","id":"8","parent":"7","of":"a","text":"x"}"#,
+    r#"{"type":"result","id":"9","parent":"8","of":"c","text":"y"}"#,
+];
+
+fn input() -> String {
+    let text = "many words ".repeat(300);
+    TREE.map(|line| line.replace("TEXT", &text) + "\n").concat()
+}
+
+fn each(mut handle: impl FnMut(&Record<'_>) -> Result<(), PassError>) {
+    let options = Options {
+        dialect: Some(&Tree),
+        ..Options::default()
+    };
+    let reader = Box::new(std::io::Cursor::new(input()));
+    let mut session = Session::open(reader, &options, Invalid::Keep).expect("from memory");
+    session.each(|record| handle(record)).expect("no failure");
+}
+
+fn counter() -> MessageCounter {
+    MessageCounter::new(Encoding::default())
+}
+
+/// The lines of the output that were lines of the input.
+fn lines_left(output: &[u8]) -> Vec<usize> {
+    let output = std::str::from_utf8(output).expect("UTF-8");
+    let input = input();
+    let left = input.lines().enumerate();
+    left.filter(|(_, line)| output.lines().any(|it| it == *line))
+        .map(|(at, _)| at + 1)
+        .collect()
+}
+
+#[test]
+fn messages_are_counted_once_and_only_in_the_context() {
+    let plan = CountPlan {
+        counter: counter(),
+        batch: false,
+        threads: 1,
+    };
+    let mut pass = CountPass::new(&plan, Some(&Tree));
+    each(|record| {
+        pass.push(record);
+        Ok(())
+    });
+    let counts = pass.finish(&BadLines::default());
+    assert_eq!((counts.records, counts.tally.messages()), (12, 7));
+}
+
+#[test]
+fn a_window_parts_no_reply() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let plan = PrunePlan {
+        policy: Policy {
+            window_messages: Some(1),
+            ..Policy::default()
+        },
+        pins: Vec::new(),
+        zone: None,
+        min_gain: 0,
+        counter: counter(),
+        tell_changes: false,
+        size: false,
+        strict: true,
+        cache: None,
+        temp: dir.path().to_owned(),
+    };
+    let mut pass = PrunePass::new(&plan, Some(&Tree), false);
+    each(|record| pass.push(record));
+    let mut notes = Notes::new();
+    let mut decision = pass.finish(true, &mut notes).expect("nothing is illegal");
+    let output = decision.write(0, Vec::new()).expect("to memory");
+    // The header is before all messages, and what stands on a branch that was left goes
+    // with the message before it.
+    assert_eq!(lines_left(&output), [1, 6, 7, 8, 9, 10, 11, 12]);
+}
+
+fn within(tokens: u64, temp: &Path) -> Vec<u8> {
+    let plan = Plan {
+        recognizer: Recognizer::default(),
+        header: None,
+        role: Role::User,
+        counter: counter(),
+        strict: true,
+        drop_bad: false,
+        tell_sizes: TellSizes::Never,
+        temp: temp.to_owned(),
+    };
+    let writer = Writer::offline(Method::Extractive, Encoding::default(), None);
+    let request = BudgetRequest {
+        tokens,
+        ..BudgetRequest::default()
+    };
+    let mut pass = BudgetPass::new(&plan, &writer, &request, Some(&Tree));
+    each(|record| pass.push(record));
+    let mut shared = pass.finish(&mut Notes::new()).expect("nothing is illegal");
+    let mut output = Vec::new();
+    shared.session.write(&mut output).expect("to memory");
+    output
+}
+
+#[test]
+fn a_budget_parts_no_reply() {
+    let dir = tempfile::tempdir().expect("a folder");
+    assert_eq!(within(100_000, dir.path()), input().into_bytes());
+    let output = within(400, dir.path());
+    assert_eq!(lines_left(&output), [1, 6, 7, 8, 10, 11, 12]);
+    let output = String::from_utf8(output).expect("UTF-8");
+    // The long result stays, shortened, with its call.
+    assert!(output.contains(r#""of":"b","text":"many words"#));
+    assert!(output.contains(r#"{"type":"compaction","text":"#));
+}
+
+struct Blank;
+
+impl Change for Blank {
+    fn result(
+        &mut self,
+        _: u64,
+        _: &ToolResult<'_>,
+        _: &str,
+    ) -> Result<Option<Substitute>, PassError> {
+        Ok(Some(Substitute::Text(String::new())))
+    }
+}
+
+#[test]
+fn the_last_messages_are_protected_whole() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let changed = |protect_last| {
+        let reading = Reading {
+            dialect: Some(&Tree as &dyn Dialect),
+            batch: false,
+            protect_last,
+        };
+        let mut pass = ChangePass::new(reading, Blank, Some(dir.path()));
+        each(|record| pass.push(record));
+        let (_, spool) = pass.finish(0).expect("no failure");
+        let mut output = Vec::new();
+        let spool = spool.expect("it is written");
+        spool.write_to(&mut output).expect("to memory");
+        let left = lines_left(&output);
+        (1..=TREE.len())
+            .filter(|line| !left.contains(line))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(changed(0), [9, 11, 12]);
+    assert_eq!(changed(2), [9]);
+    // Between the last results stands a line of the reply, which begins before them.
+    assert!(changed(3).is_empty());
+}
