@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::view::Standing;
+use crate::view::Presence;
 use crate::{Dialect, Line, Message, Object, Outline, Piece, Splice, Tag, splice};
 
 /// What a line is. Only [`Class::Object`] and [`Class::Concatenated`] can carry
@@ -60,8 +60,8 @@ pub struct Origin {
     pub offset: u64,
     /// Whether it is all of a line.
     pub piece: Piece,
-    /// Where it stands in the view of the session, if that is not linear.
-    pub standing: Option<Standing>,
+    /// Whether it is in the context; `None` in a linear session.
+    pub presence: Option<Presence>,
 }
 
 impl Origin {
@@ -73,7 +73,7 @@ impl Origin {
             offset: self.offset,
             piece: self.piece,
         });
-        record.standing = self.standing;
+        record.presence = self.presence;
         record
     }
 }
@@ -91,9 +91,9 @@ pub struct Record<'a> {
     pub class: Class,
     /// Whether `bytes` is all of it; else more pieces follow or came before.
     pub piece: Piece,
-    /// Where it stands in the view of the session; `None` in a linear one, where each
+    /// Whether it is in the context; `None` in a linear session, where each
     /// message is a record and is sent.
-    pub standing: Option<Standing>,
+    pub presence: Option<Presence>,
     object: Option<Object<'a>>,
     /// Where the object's text begins in `bytes`: behind a byte order mark.
     pub(crate) skipped: usize,
@@ -110,7 +110,7 @@ impl<'a> Record<'a> {
             offset: line.offset,
             class: Class::TooLong,
             piece: line.piece,
-            standing: None,
+            presence: None,
             object: None,
             skipped: 0,
         };
@@ -137,7 +137,7 @@ impl<'a> Record<'a> {
             line: self.line,
             offset: self.offset,
             piece: self.piece,
-            standing: self.standing,
+            presence: self.presence,
         }
     }
 
@@ -148,10 +148,10 @@ impl<'a> Record<'a> {
         let Some(dialect) = dialect else {
             return Some(Outline::of_line());
         };
-        let fragment = match self.standing {
+        let fragment = match self.presence {
             None => None,
-            Some(Standing::Inside(fragment)) => Some(fragment),
-            Some(Standing::Outside(_)) => return None,
+            Some(Presence::Inside(fragment)) => Some(fragment),
+            Some(Presence::Outside(_)) => return None,
         };
         let mut outline = dialect.outline(object)?;
         outline.fragment = fragment;
@@ -162,10 +162,10 @@ impl<'a> Record<'a> {
     /// or when the format is not known.
     pub fn message(&self, dialect: Option<&dyn Dialect>) -> Option<Message<'a>> {
         let object = self.whole_object()?;
-        let continues = match self.standing {
+        let continues = match self.presence {
             None => false,
-            Some(Standing::Inside(fragment)) => !fragment.begins,
-            Some(Standing::Outside(_)) => return None,
+            Some(Presence::Inside(fragment)) => !fragment.begins,
+            Some(Presence::Outside(_)) => return None,
         };
         let mut message = dialect?.message(object)?;
         message.continues = continues;
@@ -174,7 +174,7 @@ impl<'a> Record<'a> {
 
     /// Whether the session's view says that the record is not in the context.
     pub fn is_outside(&self) -> bool {
-        matches!(self.standing, Some(Standing::Outside(_)))
+        matches!(self.presence, Some(Presence::Outside(_)))
     }
 
     /// Its object; the first one of several.

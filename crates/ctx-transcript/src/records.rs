@@ -19,7 +19,7 @@ pub struct Options {
     /// Take lines as they are: no documents, no dialect.
     pub raw: bool,
     /// Where records wait, beyond what is held in memory, when the whole session must be
-    /// read before it is known where they stand; all in memory when it is empty.
+    /// read before it is known which of them are in the context; all in memory without.
     pub temp: Option<PathBuf>,
 }
 

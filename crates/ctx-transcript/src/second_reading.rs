@@ -1,4 +1,4 @@
-//! A session that was read once already, to know where its records stand.
+//! A session that was read once already, to know which of its records are in the context.
 
 use std::collections::VecDeque;
 use std::io;
@@ -6,7 +6,7 @@ use std::io;
 use crate::view::ViewBuilder;
 use crate::{Line, Origin, Piece, Record, Spool};
 
-/// Records with their standings, waiting in a spool.
+/// Records that wait in a spool, with their presence in the context.
 pub(crate) struct SecondReading {
     spool: Spool,
     /// Each record with its length.
@@ -37,13 +37,13 @@ impl SecondReading {
         Ok(())
     }
 
-    /// Nothing more comes: the view says where the records stand.
+    /// Nothing more comes: the view says which records are in the context.
     pub(crate) fn finish(mut self, view: Box<dyn ViewBuilder>) -> Self {
         let view = view.finish();
         let mut records = 0;
         for (origin, _) in &mut self.waiting {
             records += usize::from(is_begin(origin.piece));
-            origin.standing = Some(view.of(records - 1));
+            origin.presence = Some(view.of(records - 1));
         }
         self
     }

@@ -9,8 +9,8 @@
 
 use crate::Record;
 
-/// Looks at the records of a session, in their order, and says at the end where each
-/// of them stands.
+/// Looks at the records of a session, in their order, and says at the end which of
+/// them are in the context.
 pub trait ViewBuilder {
     /// The next record.
     fn push(&mut self, record: &Record<'_>);
@@ -19,16 +19,16 @@ pub trait ViewBuilder {
     fn finish(self: Box<Self>) -> View;
 }
 
-/// Where each record of a session stands.
+/// Which records of a session are in the context, and as what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
-    records: Vec<Standing>,
+    records: Vec<Presence>,
     messages: u64,
 }
 
-/// Where a record stands.
+/// Whether a record is in the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum Presence {
     /// In the context, as a message or as a fragment of one.
     Inside(Fragment),
     /// Not in the context.
@@ -75,7 +75,7 @@ impl View {
     /// The view of an empty context: why each record is outside it.
     pub fn outside(reasons: impl IntoIterator<Item = Outside>) -> Self {
         Self {
-            records: reasons.into_iter().map(Standing::Outside).collect(),
+            records: reasons.into_iter().map(Presence::Outside).collect(),
             messages: 0,
         }
     }
@@ -88,7 +88,7 @@ impl View {
     /// When there is no record of such a number.
     pub fn add_message(&mut self, records: &[usize]) {
         for (at, number) in records.iter().enumerate() {
-            self.records[*number] = Standing::Inside(Fragment {
+            self.records[*number] = Presence::Inside(Fragment {
                 message: self.messages,
                 begins: at == 0,
                 ends: at + 1 == records.len(),
@@ -97,34 +97,34 @@ impl View {
         self.messages += 1;
     }
 
-    /// Where the record of that number stands, from 0. One that the view does not know
-    /// is no part of the context.
-    pub fn of(&self, number: usize) -> Standing {
-        let unknown = Standing::Outside(Outside::NeverSent);
+    /// Whether the record of that number, from 0, is in the context. One that the view
+    /// does not know is not.
+    pub fn of(&self, number: usize) -> Presence {
+        let unknown = Presence::Outside(Outside::NeverSent);
         self.records.get(number).copied().unwrap_or(unknown)
     }
 }
 
-/// Standings of records that wait elsewhere, by their order there. It takes no room
+/// Presences of records that wait elsewhere, by their order there. It takes no room
 /// where the session is linear.
 #[derive(Clone, Debug, Default)]
-pub struct Standings(Vec<Standing>);
+pub struct Presences(Vec<Presence>);
 
-impl Standings {
+impl Presences {
     /// The next record waits.
     pub fn push(&mut self, record: &Record<'_>) {
-        self.0.extend(record.standing);
+        self.0.extend(record.presence);
     }
 
-    /// The standing of the record that was the `number`th to wait, from 0.
-    pub fn of(&self, number: usize) -> Option<Standing> {
+    /// The presence of the record that was the `number`th to wait, from 0.
+    pub fn of(&self, number: usize) -> Option<Presence> {
         self.0.get(number).copied()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Fragment, Outside, Standing, View};
+    use super::{Fragment, Outside, Presence, View};
 
     #[test]
     fn messages_may_take_several_records_and_change_their_order() {
@@ -133,17 +133,17 @@ mod tests {
         view.add_message(&[3]);
         view.add_message(&[0, 2]);
         let inside = |message, begins, ends| {
-            Standing::Inside(Fragment {
+            Presence::Inside(Fragment {
                 message,
                 begins,
                 ends,
             })
         };
         assert_eq!(view.of(0), inside(1, true, false));
-        assert_eq!(view.of(1), Standing::Outside(Outside::DeadBranch));
+        assert_eq!(view.of(1), Presence::Outside(Outside::DeadBranch));
         assert_eq!(view.of(2), inside(1, false, true));
         assert_eq!(view.of(3), inside(0, true, true));
-        assert_eq!(view.of(4), Standing::Outside(Outside::NeverSent));
+        assert_eq!(view.of(4), Presence::Outside(Outside::NeverSent));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use ctx_select::prune::{Sums, Verdict, Verdicts};
-use ctx_transcript::view::Standings;
+use ctx_transcript::view::Presences;
 use ctx_transcript::{Dialect, Message, Origin, Piece, Record, Spool};
 
 use super::Plan;
@@ -25,7 +25,7 @@ pub struct Decision<'p> {
     pub(super) plan: &'p Plan,
     pub(super) dialect: Option<&'static dyn Dialect>,
     pub(super) items: Vec<Item>,
-    pub(super) standings: Standings,
+    pub(super) presences: Presences,
     /// The bytes of the records; `None` when they will not be written.
     pub(super) spool: Option<Spool>,
     pub(super) verdicts: Verdicts<'p>,
@@ -146,7 +146,7 @@ impl<'p> Decision<'p> {
             line: item.line,
             offset: 0,
             piece: item.piece,
-            standing: self.standings.of(number),
+            presence: self.presences.of(number),
         };
         origin.record(bytes)
     }

@@ -2,7 +2,7 @@
 //! they came, changed, or not at all.
 
 use ctx_select::prune::{MessageFacts, Pruner, Questions, Sums};
-use ctx_transcript::view::Standings;
+use ctx_transcript::view::Presences;
 use ctx_transcript::{Class, Dialect, Record, Spool, Zone, ZoneReader};
 
 use super::decision::{Decision, Item};
@@ -17,7 +17,7 @@ pub struct PrunePass<'p> {
     zones: ZoneReader,
     spool: Option<Spool>,
     items: Vec<Item>,
-    standings: Standings,
+    presences: Presences,
     questions: Questions<'p>,
     pruner: Pruner<'p>,
     checks: Option<Checks>,
@@ -40,7 +40,7 @@ impl<'p> PrunePass<'p> {
             zones: ZoneReader::default(),
             spool: (!dry_run).then(|| Spool::new(&plan.temp)),
             items: Vec::new(),
-            standings: Standings::default(),
+            presences: Presences::default(),
             pruner: Pruner::new(&questions),
             questions,
             checks: dialect.map(|dialect| Checks::new(dialect.rules())),
@@ -78,7 +78,7 @@ impl<'p> PrunePass<'p> {
             // Longer records come in pieces.
             length: u32::try_from(record.bytes.len()).unwrap_or(u32::MAX),
         });
-        self.standings.push(record);
+        self.presences.push(record);
         let Some(spool) = &mut self.spool else {
             return Ok(());
         };
@@ -131,7 +131,7 @@ impl<'p> PrunePass<'p> {
             plan: self.plan,
             dialect: self.dialect,
             items: self.items,
-            standings: self.standings,
+            presences: self.presences,
             spool: self.spool,
             verdicts: self.pruner.finish(),
             changes: may,

@@ -7,7 +7,7 @@ use ctx_select::count::PRIMING;
 use ctx_select::share::Share;
 use ctx_select::split::{self, Keep, Reason, Splitter};
 use ctx_summary::{RECORD_HEADING, compose, needed_tokens};
-use ctx_transcript::view::Standings;
+use ctx_transcript::view::Presences;
 use ctx_transcript::{
     Class, Dialect, Message, Object, Origin, Outline, Part, Piece, Record, Role, Spool, Zone,
     ZoneReader,
@@ -65,7 +65,7 @@ pub struct BudgetPass<'p> {
     zones: ZoneReader,
     spool: Spool,
     items: Vec<Item>,
-    standings: Standings,
+    presences: Presences,
     entries: Vec<Entry>,
     splitter: Splitter,
     /// How many entries have their exchange.
@@ -89,7 +89,7 @@ impl<'p> BudgetPass<'p> {
             zones: ZoneReader::default(),
             spool: Spool::new(&plan.temp),
             items: Vec::new(),
-            standings: Standings::default(),
+            presences: Presences::default(),
             entries: Vec::new(),
             splitter: Splitter::new(request.keep),
             grouped: 0,
@@ -115,7 +115,7 @@ impl<'p> BudgetPass<'p> {
             piece: record.piece,
             length: bytes.len(),
         });
-        self.standings.push(record);
+        self.presences.push(record);
         self.spool.push(&bytes).map_err(PassError::temporary)?;
         self.group();
         Ok(())
@@ -272,7 +272,7 @@ impl<'p> BudgetPass<'p> {
                 line: item.line,
                 offset: 0,
                 piece: item.piece,
-                standing: self.standings.of(at),
+                presence: self.presences.of(at),
             };
             output.record(&origin.record(&bytes), entry.tokens, *verdict)?;
         }

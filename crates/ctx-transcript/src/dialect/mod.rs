@@ -15,9 +15,10 @@
 //! - **Not all of the file is in the context**: there are branches, compactions that
 //!   leave old records where they are, records that are written anew, replies of which
 //!   each block is a line. [`Dialect::view`] gives a builder that sees each record once
-//!   and says at the end where each stands. `outline` and `message` need no thought of
-//!   it: [`crate::Record::outline`] and [`crate::Record::message`] give nothing for what
-//!   stands outside, and tell what continues a message.
+//!   and says at the end which of them are sent. The dialect's own `outline` and
+//!   `message` take no notice of that: [`crate::Record::outline`] and
+//!   [`crate::Record::message`] give nothing for a record that is not in the context,
+//!   and tell when it continues a message.
 //! - **Calls and results pair in their own way**: [`Dialect::rules`]. A call and its
 //!   result in one record are in no outline, since nothing can part them.
 //!
@@ -65,8 +66,8 @@ pub trait Dialect: Sync {
     /// What the format's API demands of a sequence of messages.
     fn rules(&self) -> Rules;
 
-    /// What finds out where the records of a session stand; `None` when the format is
-    /// linear: each record that is a message is sent, in the order of the file.
+    /// What finds out which records of a session are in the context; `None` when the
+    /// format is linear: each record that is a message is sent, in the order of the file.
     fn view(&self) -> Option<Box<dyn ViewBuilder>> {
         None
     }

@@ -7,10 +7,11 @@ use crate::Object;
 /// How a dialect writes what a [`super::Repair`] does.
 pub trait Mend {
     /// The text of a record's object with `change` made to it.
-    fn changed(&self, object: &Object<'_>, change: &Change, into: &[Answer<'_>]) -> String;
+    fn changed(&self, object: &Object<'_>, change: &RecordChange, into: &[NewResult<'_>])
+    -> String;
 
     /// Records, without line ends, that hold these results and nothing else.
-    fn records_of(&self, results: &[Answer<'_>]) -> Vec<String>;
+    fn records_of(&self, results: &[NewResult<'_>]) -> Vec<String>;
 
     /// A record, without line end, in which the user says `text`.
     fn said_by_user(&self, text: &str) -> String;
@@ -19,7 +20,7 @@ pub trait Mend {
 /// What changes in a record. Calls and results are known by their place among the
 /// calls or the results of the record, from 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Change {
+pub struct RecordChange {
     /// Results that go.
     pub without: Vec<usize>,
     /// Results go before all other content.
@@ -32,7 +33,7 @@ pub struct Change {
 
 /// A result that comes to its call.
 #[derive(Debug)]
-pub struct Answer<'a> {
+pub struct NewResult<'a> {
     /// The id of the call, which the result has to name.
     pub id: &'a str,
     /// The record of the call.

@@ -12,7 +12,7 @@ mod write;
 
 use std::collections::BTreeMap;
 
-pub use mend::{Answer, Change, Mend, ResultSource};
+pub use mend::{Mend, NewResult, RecordChange, ResultSource};
 pub use plan::Planner;
 
 /// What a result says that stands for a missing one.
@@ -110,16 +110,16 @@ struct Edit {
     begin: bool,
     /// It goes.
     drop: bool,
-    change: Change,
+    change: RecordChange,
     /// Results that come into it, before its own.
-    into: Vec<PlannedAnswer>,
+    into: Vec<PlannedResult>,
     /// Results that come behind it, as records of their own.
-    behind: Vec<PlannedAnswer>,
+    behind: Vec<PlannedResult>,
 }
 
-/// An [`Answer`] of which only the numbers of the records are known.
+/// A [`NewResult`] of which only the numbers of the records are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct PlannedAnswer {
+struct PlannedResult {
     /// The call's id.
     id: String,
     /// The record of the call.

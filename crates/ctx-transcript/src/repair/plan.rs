@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Action, Edit, PlannedAnswer, Repair, ResultAt, What};
+use super::{Action, Edit, PlannedResult, Repair, ResultAt, What};
 use crate::pairs::{OpenCall, Pairs};
 use crate::rules::{Results, Rules};
 use crate::{Outline, Role};
@@ -223,7 +223,7 @@ impl Planner {
             found,
             ..
         } = &self.calls[call];
-        let answer = PlannedAnswer {
+        let answer = PlannedResult {
             id: id.clone(),
             call: *record,
             found: *found,

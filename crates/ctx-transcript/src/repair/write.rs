@@ -1,7 +1,7 @@
 //! The mended records. In a record that is changed only the values change that
 //! must: an id, or the list of blocks, whose blocks keep their bytes.
 
-use super::{Answer, Edit, MISSING_BEGINNING, Mend, PlannedAnswer, Repair, ResultSource};
+use super::{Edit, MISSING_BEGINNING, Mend, NewResult, PlannedResult, Repair, ResultSource};
 use crate::record::line_end;
 use crate::{Line, Object, Piece, Record};
 
@@ -58,12 +58,12 @@ impl<'a, B: AsRef<[u8]>> Writer<'a, B> {
         [mark, text.as_bytes()].concat()
     }
 
-    fn answers(&self, planned: &'a [PlannedAnswer]) -> Vec<Answer<'a>> {
+    fn answers(&self, planned: &'a [PlannedResult]) -> Vec<NewResult<'a>> {
         planned.iter().filter_map(|it| self.answer(it)).collect()
     }
 
     /// Only objects hold calls and results.
-    fn answer(&self, planned: &'a PlannedAnswer) -> Option<Answer<'a>> {
+    fn answer(&self, planned: &'a PlannedResult) -> Option<NewResult<'a>> {
         let found = match planned.found {
             Some(at) => Some(ResultSource {
                 record: object(self.line(at.record))?,
@@ -71,7 +71,7 @@ impl<'a, B: AsRef<[u8]>> Writer<'a, B> {
             }),
             None => None,
         };
-        Some(Answer {
+        Some(NewResult {
             id: &planned.id,
             call: object(self.line(planned.call))?,
             found,

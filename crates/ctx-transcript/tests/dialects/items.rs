@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use ctx_transcript::dialect::{Dialect, Sniff};
-use ctx_transcript::repair::{Answer, Change, MISSING_RESULT, Mend};
+use ctx_transcript::repair::{MISSING_RESULT, Mend, NewResult, RecordChange};
 use ctx_transcript::rules::{PairBy, Results, Rules};
 use ctx_transcript::{Call, Edits, Message, Object, Outline, Part, Role, Slot, ToolResult};
 
@@ -104,12 +104,12 @@ impl Dialect for Items {
 
 /// Each record holds one call or one result, so nothing in a record is out of place.
 impl Mend for Items {
-    fn changed(&self, object: &Object<'_>, _: &Change, _: &[Answer<'_>]) -> String {
+    fn changed(&self, object: &Object<'_>, _: &RecordChange, _: &[NewResult<'_>]) -> String {
         Edits::new().of_object(object)
     }
 
-    fn records_of(&self, results: &[Answer<'_>]) -> Vec<String> {
-        let record = |answer: &Answer<'_>| {
+    fn records_of(&self, results: &[NewResult<'_>]) -> Vec<String> {
+        let record = |answer: &NewResult<'_>| {
             if let Some(found) = &answer.found {
                 return found.record.text().to_owned();
             }

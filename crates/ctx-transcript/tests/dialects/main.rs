@@ -5,7 +5,7 @@ mod items;
 mod tree;
 
 use ctx_transcript::repair::Planner;
-use ctx_transcript::view::{Fragment, Outside, Standing};
+use ctx_transcript::view::{Fragment, Outside, Presence};
 use ctx_transcript::{Dialect, Object, Options, Outline, Records, Role, Rule, Validator};
 use items::Items;
 use tree::Tree;
@@ -109,32 +109,32 @@ fn tree() -> Options {
 #[test]
 fn the_view_is_the_path_after_the_last_compaction() {
     let inside = |message, begins, ends| {
-        Standing::Inside(Fragment {
+        Presence::Inside(Fragment {
             message,
             begins,
             ends,
         })
     };
     let expected = [
-        Standing::Outside(Outside::NeverSent),
-        Standing::Outside(Outside::BeforeCompaction),
+        Presence::Outside(Outside::NeverSent),
+        Presence::Outside(Outside::BeforeCompaction),
         inside(1, true, true),
-        Standing::Outside(Outside::DeadBranch),
+        Presence::Outside(Outside::DeadBranch),
         inside(0, true, true),
-        Standing::Outside(Outside::NeverSent),
-        Standing::Outside(Outside::NeverSent),
+        Presence::Outside(Outside::NeverSent),
+        Presence::Outside(Outside::NeverSent),
         inside(2, true, false),
         inside(3, true, true),
         inside(2, false, true),
         inside(4, true, true),
     ];
     let mut records = Records::open(TREE.as_bytes(), &tree()).expect("from memory");
-    let (mut standings, mut bytes) = (Vec::new(), Vec::new());
+    let (mut presences, mut bytes) = (Vec::new(), Vec::new());
     while let Some(record) = records.next().expect("from memory") {
-        standings.push(record.standing.expect("not linear"));
+        presences.push(record.presence.expect("not linear"));
         bytes.extend_from_slice(record.bytes);
     }
-    assert_eq!(standings, expected);
+    assert_eq!(presences, expected);
     assert_eq!(bytes, TREE.as_bytes());
 }
 
@@ -220,5 +220,5 @@ fn a_batch_is_linear() {
     };
     let mut records = Records::open(TREE.as_bytes(), &options).expect("from memory");
     let first = records.next().expect("from memory").expect("a record");
-    assert_eq!(first.standing, None);
+    assert_eq!(first.presence, None);
 }

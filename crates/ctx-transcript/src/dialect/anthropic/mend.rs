@@ -1,13 +1,18 @@
 //! How Anthropic records are mended: results are blocks, and come first.
 
 use crate::dialect::with_text;
-use crate::repair::{Answer, Change, MISSING_RESULT, Mend};
+use crate::repair::{MISSING_RESULT, Mend, NewResult, RecordChange};
 use crate::{Edits, Object, Slot, json};
 
 use super::{Anthropic, kind_of};
 
 impl Mend for Anthropic {
-    fn changed(&self, object: &Object<'_>, change: &Change, into: &[Answer<'_>]) -> String {
+    fn changed(
+        &self,
+        object: &Object<'_>,
+        change: &RecordChange,
+        into: &[NewResult<'_>],
+    ) -> String {
         let mut edits = Edits::new();
         if let Some(raw) = object.get("content") {
             if changes_results(change) || !into.is_empty() {
@@ -19,7 +24,7 @@ impl Mend for Anthropic {
         edits.of_object(object)
     }
 
-    fn records_of(&self, results: &[Answer<'_>]) -> Vec<String> {
+    fn records_of(&self, results: &[NewResult<'_>]) -> Vec<String> {
         let blocks: Vec<String> = results.iter().map(block_of).collect();
         let blocks = blocks.join(",");
         vec![format!("{{\"role\":\"user\",\"content\":[{blocks}]}}")]
@@ -31,11 +36,11 @@ impl Mend for Anthropic {
 }
 
 /// Only a user message holds results, and only a reply holds calls.
-fn changes_results(change: &Change) -> bool {
+fn changes_results(change: &RecordChange) -> bool {
     !change.without.is_empty() || !change.rename_results.is_empty() || change.results_first
 }
 
-fn rename_calls(object: &Object<'_>, change: &Change, edits: &mut Edits) {
+fn rename_calls(object: &Object<'_>, change: &RecordChange, edits: &mut Edits) {
     let blocks = super::blocks(object);
     let mut calls = blocks.iter().filter(|block| kind_of(block) == "tool_use");
     let mut next = 0;
@@ -49,7 +54,7 @@ fn rename_calls(object: &Object<'_>, change: &Change, edits: &mut Edits) {
 }
 
 /// The blocks of a user message: results that come into it, its own, the rest.
-fn content(raw: &str, change: &Change, into: &[Answer<'_>]) -> String {
+fn content(raw: &str, change: &RecordChange, into: &[NewResult<'_>]) -> String {
     let mut results: Vec<String> = into.iter().map(block_of).collect();
     let mut others: Vec<String> = Vec::new();
     let mut own = 0;
@@ -71,7 +76,7 @@ fn content(raw: &str, change: &Change, into: &[Answer<'_>]) -> String {
 }
 
 /// A result as a block.
-fn block_of(answer: &Answer<'_>) -> String {
+fn block_of(answer: &NewResult<'_>) -> String {
     if let Some(found) = &answer.found {
         let blocks = blocks(found.record.get("content").unwrap_or_default());
         let mut results = blocks.iter().filter_map(|raw| result(raw));

@@ -1,13 +1,18 @@
 //! How chat records are mended: a result is a record of its own.
 
 use crate::dialect::with_text;
-use crate::repair::{Answer, Change, MISSING_RESULT, Mend};
+use crate::repair::{MISSING_RESULT, Mend, NewResult, RecordChange};
 use crate::{Edits, Object, Slot, json};
 
 use super::Chat;
 
 impl Mend for Chat {
-    fn changed(&self, object: &Object<'_>, change: &Change, _into: &[Answer<'_>]) -> String {
+    fn changed(
+        &self,
+        object: &Object<'_>,
+        change: &RecordChange,
+        _into: &[NewResult<'_>],
+    ) -> String {
         let mut edits = Edits::new();
         let calls = object.elements_of("tool_calls").unwrap_or_default();
         for (place, to) in &change.rename_calls {
@@ -23,7 +28,7 @@ impl Mend for Chat {
         edits.of_object(object)
     }
 
-    fn records_of(&self, results: &[Answer<'_>]) -> Vec<String> {
+    fn records_of(&self, results: &[NewResult<'_>]) -> Vec<String> {
         results.iter().map(record_of).collect()
     }
 
@@ -32,7 +37,7 @@ impl Mend for Chat {
     }
 }
 
-fn record_of(answer: &Answer<'_>) -> String {
+fn record_of(answer: &NewResult<'_>) -> String {
     if let Some(found) = &answer.found {
         return with_text(&found.record, "tool_call_id", answer.id);
     }
