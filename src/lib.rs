@@ -11,7 +11,6 @@ pub mod policy;
 pub mod session;
 pub mod store;
 pub mod table;
-pub mod tagged;
 pub mod tools;
 pub mod triggers;
 

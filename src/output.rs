@@ -24,7 +24,7 @@ pub struct Output<'a>(Target<'a>);
 enum Target<'a> {
     Stdout(&'a mut Io),
     File(Box<AtomicFile>),
-    /// A device or a pipe: there is nothing to replace. Or a temporary file.
+    /// A device or a pipe: there is nothing to replace.
     Open(io::BufWriter<std::fs::File>),
 }
 
@@ -53,11 +53,6 @@ impl OutputArgs {
 }
 
 impl Output<'_> {
-    /// An output into an open file, from where it stands on.
-    pub fn to_file(file: std::fs::File) -> Self {
-        Self(Target::Open(io::BufWriter::new(file)))
-    }
-
     /// Writes bytes.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.with(|out| out.write_all(bytes))
@@ -96,15 +91,23 @@ impl Output<'_> {
 /// So that a pass can write to it; [`failure`] says what went wrong.
 impl Write for Output<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match Output::write(self, bytes) {
-            Ok(()) => Ok(bytes.len()),
-            Err(failure) => Err(io::Error::other(Carried(failure))),
-        }
+        let written = Output::write(self, bytes);
+        written.map(|()| bytes.len()).map_err(carry)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        self.with(|out| out.flush()).map_err(carry)
     }
+}
+
+/// An error that a pass can tell from one of a reader that went away.
+fn carry(failure: Failure) -> io::Error {
+    let kind = if failure.is_silent() {
+        io::ErrorKind::BrokenPipe
+    } else {
+        io::ErrorKind::Other
+    };
+    io::Error::new(kind, Carried(failure))
 }
 
 /// A failure on its way through a pass.

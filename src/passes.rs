@@ -2,6 +2,7 @@
 
 use ctx_cli::{Failure, Io};
 use ctx_llm::TapeError;
+use ctx_passes::extract::ExtractError;
 use ctx_passes::score::ScoreError;
 use ctx_passes::{ErrorKind, Level, Notes, PassError};
 
@@ -72,6 +73,11 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::UnknownFormat(_) | ErrorKind::Score(ScoreError::UnknownFormat) => {
             "--dialect names it"
         }
+        ErrorKind::Extract(ExtractError::UnknownFormat) => {
+            "name it with --dialect, or convert the session"
+        }
+        ErrorKind::Extract(ExtractError::NoZones) => "ctx-split sets zones",
+        ErrorKind::Extract(ExtractError::EarlyEnd(_)) => "--partial takes what came",
         ErrorKind::Score(ScoreError::OtherBeginning) => {
             "FULL is the session that BEFORE was cut from, before any compaction"
         }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
 use ctx_cli::{ExitStatus, Failure, Io, Tool};
+use ctx_memory::MergeError;
 use ctx_store::{Actor, SessionId, Severity, Store, StoreError};
 
 /// The flag of every tool that uses the store.
@@ -107,6 +108,18 @@ pub fn failure(error: StoreError) -> Failure {
         StoreError::Held(_) => failure.hint("ctx-snapshot --release lets it go"),
         StoreError::Damaged { .. } => failure.hint("ctx-snapshot --verify checks the others"),
         _ => failure,
+    }
+}
+
+/// A failed merge into memory files as the user sees it.
+pub fn merge_failure(error: MergeError) -> Failure {
+    let failure = failure(error.source);
+    if error.is_partial {
+        failure
+            .status(ExitStatus::Partial)
+            .hint("other memory files are merged; run it again")
+    } else {
+        failure
     }
 }
 

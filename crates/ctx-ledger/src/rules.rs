@@ -21,14 +21,15 @@ mod preference;
 /// its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum MemoryKind {
-    /// Something was settled.
+    /// What was settled
     Decision,
-    /// A statement that names a project, a path or a setting.
+    /// Statements that name a project, a path or a setting
     Fact,
-    /// How the user wants things.
+    /// How the user wants things
     Preference,
-    /// A tool call in short, or the error it ended with.
+    /// Tool calls in short, and their errors
     Runtime,
 }
 

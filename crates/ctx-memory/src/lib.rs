@@ -2,13 +2,15 @@
 //!
 //! [`Extractor`] reads messages and gives [`Item`]s: sentences that tell a
 //! decision, a fact or a preference, quoted as they were written, and digests of
-//! tool calls and errors. [`merge`] puts items into a memory file and keeps what
+//! tool calls and errors. [`MemoryFolder`] puts items into memory files and keeps what
 //! people wrote there.
 
 mod extract;
+mod folder;
 mod item;
 mod merge;
 
 pub use extract::Extractor;
+pub use folder::{MemoryFolder, MergeCounts, MergeError};
 pub use item::Item;
-pub use merge::{Merged, file_name, merge};
+use merge::{Merged, file_name, merge};

@@ -22,17 +22,17 @@ use ctx_ledger::text::key;
 
 /// What a merge did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Merged {
+pub(crate) struct Merged {
     /// What is to be appended to the file; empty when there is nothing new.
-    pub appended: Vec<u8>,
+    pub(crate) appended: Vec<u8>,
     /// How many items are new.
-    pub added: usize,
+    pub(crate) added: usize,
     /// How many stood there already, or came twice.
-    pub known: usize,
+    pub(crate) known: usize,
 }
 
 /// Merges those `items` that are of `kind` into its file, which holds `old` now.
-pub fn merge<'i>(
+pub(crate) fn merge<'i>(
     old: &[u8],
     kind: MemoryKind,
     items: impl IntoIterator<Item = &'i Item>,
@@ -117,7 +117,7 @@ fn without_place(entry: &str) -> Option<&str> {
 }
 
 /// The name of the memory file of a kind.
-pub fn file_name(kind: MemoryKind) -> &'static str {
+pub(crate) fn file_name(kind: MemoryKind) -> &'static str {
     match kind {
         MemoryKind::Decision => "decisions.md",
         MemoryKind::Fact => "facts.md",

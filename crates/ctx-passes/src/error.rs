@@ -8,6 +8,7 @@ use ctx_select::budget::TooSmall;
 use ctx_store::StoreError;
 use ctx_transcript::{EarlyEnd, Offence};
 
+use crate::extract::ExtractError;
 use crate::score::ScoreError;
 
 /// Why a pass gives up, and where.
@@ -86,6 +87,9 @@ pub enum ErrorKind {
     /// Whoever runs the pass has failed in what it does for it.
     #[error("{0}")]
     Caller(Box<dyn std::error::Error + Send + Sync>),
+    /// Items for memory cannot be found.
+    #[error(transparent)]
+    Extract(ExtractError),
     /// Sessions cannot be compared.
     #[error(transparent)]
     Score(ScoreError),
@@ -124,6 +128,12 @@ impl From<ErrorKind> for PassError {
             lines: Vec::new(),
             kind,
         }
+    }
+}
+
+impl From<ExtractError> for PassError {
+    fn from(error: ExtractError) -> Self {
+        ErrorKind::Extract(error).into()
     }
 }
 

@@ -12,6 +12,7 @@ mod checks;
 pub mod compact;
 pub mod count;
 mod error;
+pub mod extract;
 mod in_turn;
 pub mod ledger;
 mod note;

@@ -58,6 +58,17 @@ impl Store {
         Ok(store)
     }
 
+    /// The directory of the store that `path` lies in; the path need not exist.
+    pub fn around(path: &Path) -> Option<PathBuf> {
+        let real = path.ancestors().find_map(|above| {
+            let is_bare = above.as_os_str().is_empty();
+            let above = if is_bare { Path::new(".") } else { above };
+            above.canonicalize().ok()
+        })?;
+        let is_store = |dir: &&Path| dir.join("FORMAT").is_file() && dir.join("context").is_dir();
+        real.ancestors().find(is_store).map(Path::to_owned)
+    }
+
     fn check(&self) -> Result<(), StoreError> {
         let Some(meta) = if_there(fs::metadata(&self.root)).naming("open", &self.root)? else {
             return Ok(());
@@ -224,6 +235,19 @@ mod tests {
             flags: Vec::new(),
         };
         Store::open(root, actor, Box::new(chrono::Utc::now))
+    }
+
+    #[test]
+    fn a_path_knows_the_store_that_it_lies_in() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let root = dir.path().canonicalize().expect("a path").join("store");
+        assert_eq!(Store::around(&root.join("memory")), None);
+        open(&root).and_then(|store| store.prepare()).expect("made");
+        for inside in ["", "memory", "memory/no/such"] {
+            let found = Store::around(&root.join(inside));
+            assert_eq!(found.as_ref(), Some(&root), "{inside}");
+        }
+        assert_eq!(Store::around(dir.path()), None);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use ctx_cli::{ExitStatus, Failure, Io};
 use ctx_ledger::score::{Score, rounded};
+use ctx_memory::{Item, MemoryFolder};
 use ctx_passes::compact::{
     Compacted, Content, First, Job, Offloading, Outcome, Plan, Report, Stores, score,
 };
@@ -16,8 +17,7 @@ use ctx_store::{
 };
 
 use super::strikes;
-use crate::store::{failure, warn_retained};
-use crate::tools::extract;
+use crate::store::{failure, merge_failure, warn_retained};
 use crate::tools::prune::last_change;
 use crate::{output, passes};
 
@@ -77,7 +77,7 @@ impl SessionFile<'_> {
             Step::Flush => {
                 let items = job.flushed(session.as_str());
                 let items = items.map_err(|error| self.failed(error))?;
-                extract::into_memory((self.open_store)()?, &items)?;
+                self.remember(&items)?;
                 job.end(Outcome::Flushed);
             }
             Step::Compact if !plan.force && self.is_given_up(&job, &store, &session)? => {
@@ -166,6 +166,12 @@ impl SessionFile<'_> {
         Ok(content)
     }
 
+    /// Merges items into the memory of the store.
+    fn remember(&self, items: &[Item]) -> Result<(), Failure> {
+        let folder = MemoryFolder::of_store((self.open_store)()?);
+        folder.merge(items).map(|_| ()).map_err(merge_failure)
+    }
+
     fn failed(&self, error: PassError) -> Failure {
         passes::failure(error, &self.name)
     }
@@ -204,7 +210,7 @@ impl SessionFile<'_> {
     ) -> Result<(), Failure> {
         let policy = &self.plan.policy;
         if policy.summary.extract && report.preserved_count.is_some() {
-            extract::into_memory((self.open_store)()?, &new.items).map_err(unchanged)?;
+            self.remember(&new.items).map_err(unchanged)?;
         }
         let file = || new.content.file().map_err(|error| self.failed(error));
         let sha256 = hash(&mut file()?).map_err(|error| output::cannot_spool(&error))?;

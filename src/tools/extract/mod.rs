@@ -1,27 +1,22 @@
 //! `ctx-extract`: what a session decided, stated, prefers and ran, as items or
 //! merged into memory files.
 
-mod into;
-mod pass;
-mod read;
-mod select;
-
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use clap::builder::PossibleValue;
-use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool};
 use ctx_ledger::rules::MemoryKind;
-use ctx_memory::Item;
+use ctx_memory::{Item, MemoryFolder, MergeCounts};
+use ctx_passes::PassError;
+use ctx_passes::extract::{ExtractPass, HoldingWriter, Plan, Scope};
 use ctx_store::{SessionId, Store};
-use ctx_transcript::Zone;
+use ctx_transcript::Record;
 
-use self::into::Target;
-use self::pass::Pass;
-use self::read::Read;
-use crate::output::OutputArgs;
-use crate::session::ReadArgs;
-use crate::store::{StoreArgs, failure, session_id};
+use crate::output::{Output, OutputArgs, json_line};
+use crate::passes;
+use crate::session::{ReadArgs, Session};
+use crate::store::{StoreArgs, failure, merge_failure, session_id};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -92,10 +87,10 @@ struct ExtractArgs {
     files: Vec<PathBuf>,
     /// Extract only this kind; can be repeated
     #[arg(long, value_enum, value_name = "KIND")]
-    kind: Vec<KindArg>,
+    kind: Vec<MemoryKind>,
     /// Read this zone [default: old; without tags all but system messages]
     #[arg(long, value_enum, value_name = "ZONE")]
-    zone: Option<Wanted>,
+    zone: Option<Scope>,
     /// Name the session [default: made of the file's name and path; "stdin" for stdin]
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
@@ -116,70 +111,33 @@ struct ExtractArgs {
     store: StoreArgs,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum KindArg {
-    /// What was settled
-    Decision,
-    /// Statements that name a project, a path or a setting
-    Fact,
-    /// How the user wants things
-    Preference,
-    /// Tool calls in short, and their errors
-    Runtime,
-}
-
-/// Which part of a tagged stream is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wanted {
-    Zone(Zone),
-    All,
-}
-
-impl ValueEnum for Wanted {
-    fn value_variants<'a>() -> &'a [Self] {
-        &[
-            Self::Zone(Zone::Old),
-            Self::Zone(Zone::Keep),
-            Self::Zone(Zone::System),
-            Self::All,
-        ]
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        match self {
-            Self::Zone(zone) => zone.to_possible_value(),
-            Self::All => Some(PossibleValue::new("all").help("Everything")),
-        }
-    }
-}
-
-impl KindArg {
-    fn kind(self) -> MemoryKind {
-        match self {
-            Self::Decision => MemoryKind::Decision,
-            Self::Fact => MemoryKind::Fact,
-            Self::Preference => MemoryKind::Preference,
-            Self::Runtime => MemoryKind::Runtime,
-        }
-    }
-}
-
 impl ExtractArgs {
-    fn kinds(&self) -> Vec<MemoryKind> {
-        if self.kind.is_empty() {
-            return MemoryKind::ALL.to_vec();
-        }
-        self.kind.iter().map(|kind| kind.kind()).collect()
-    }
-
     /// Where to merge; `None` to print.
-    fn target(&self, matches: &ArgMatches) -> Result<Option<Target>, Failure> {
+    fn folder(&self, matches: &ArgMatches) -> Result<Option<MemoryFolder>, Failure> {
         if self.into_store {
             let store = self.store.open(&TOOL, matches)?;
-            return Ok(Some(Target::store(store)));
+            return Ok(Some(MemoryFolder::of_store(store)));
         }
-        let into = self.into.as_ref();
-        into.map(|dir| Target::dir(dir, matches)).transpose()
+        let Some(dir) = &self.into else {
+            return Ok(None);
+        };
+        let args = Store::around(dir).map(|root| StoreArgs { store: Some(root) });
+        let store = args.map(|args| args.open(&TOOL, matches)).transpose()?;
+        Ok(Some(MemoryFolder::within(dir, store)))
+    }
+
+    fn plan(&self, path: &Path) -> Result<Plan, Failure> {
+        let kinds = if self.kind.is_empty() {
+            &MemoryKind::ALL[..]
+        } else {
+            &self.kind
+        };
+        Ok(Plan {
+            session: self.session_of(path)?,
+            kinds: kinds.to_vec(),
+            scope: self.zone,
+            batch: self.read.batch,
+        })
     }
 
     fn session_of(&self, path: &Path) -> Result<String, Failure> {
@@ -195,9 +153,49 @@ impl ExtractArgs {
     }
 }
 
-/// Merges items into the memory of a store.
-pub(crate) fn into_memory(store: Store, items: &[Item]) -> Result<(), Failure> {
-    Target::store(store).merge(items).map(|_| ())
+/// What was found in the sessions.
+#[derive(Default)]
+struct Found {
+    /// How many items.
+    count: usize,
+    /// How many secrets were taken out of them.
+    redacted: usize,
+    /// The sessions that hold bad lines.
+    bad: Vec<Session>,
+}
+
+impl Found {
+    /// Reads a session; each record and its items go to `handle`.
+    fn read(
+        &mut self,
+        args: &ExtractArgs,
+        path: &Path,
+        mut handle: impl FnMut(&Record<'_>, Vec<Item>) -> Result<(), PassError>,
+    ) -> Result<(), Failure> {
+        let mut session = args.read.open(path)?;
+        let mut pass = ExtractPass::new(args.plan(path)?, session.dialect());
+        session.pass(|record| {
+            let items = pass.push(record)?;
+            self.count += items.len();
+            handle(record, items)
+        })?;
+        let redacted = pass.finish(args.partial);
+        self.redacted += redacted.map_err(|error| passes::failure(error, &session.name))?;
+        if session.bad().count() > 0 {
+            self.bad.push(session);
+        }
+        Ok(())
+    }
+
+    fn report(&self, io: &mut Io) {
+        self.bad.iter().for_each(|session| session.report(io));
+        if self.redacted > 0 {
+            let (count, secrets) = (self.redacted, plural(self.redacted, "secret"));
+            io.note(format_args!("{count} {secrets} taken out"));
+        }
+        let (count, items) = (self.count, plural(self.count, "item"));
+        io.note(format_args!("{count} {items} found"));
+    }
 }
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
@@ -208,19 +206,69 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
             "-s names one session, but there are several files",
         ));
     }
-    let target = args.target(matches)?;
-    let mut read = Read::new(&args, target.is_some());
-    let mut pass = Pass::new(args.output.open(io)?, target.is_some());
-    for path in inputs.paths() {
-        read.session(path, &mut pass)?;
-    }
-    pass.before_merge()?;
-    let merged = target.as_ref().map(|target| target.merge(read.items()));
-    let merged = merged.transpose()?;
-    pass.finish()?;
-    read.report(io);
-    if let Some(merged) = merged {
-        merged.report(io);
+    let folder = args.folder(matches)?;
+    let output = args.output.open(io)?;
+    match folder {
+        None => print(&args, inputs.paths(), output)?.report(io),
+        Some(folder) => {
+            let (found, merged) = merge(&args, inputs.paths(), output, &folder)?;
+            found.report(io);
+            let MergeCounts { added, known, .. } = merged;
+            let (items, dir) = (plural(added, "item"), folder.path().display());
+            io.note(format_args!("{added} new {items} in {dir}, {known} known"));
+        }
     }
     Ok(ExitStatus::Done)
+}
+
+/// Prints the items, one a line.
+fn print(args: &ExtractArgs, paths: &[PathBuf], mut output: Output<'_>) -> Result<Found, Failure> {
+    let mut found = Found::default();
+    for path in paths {
+        found.read(args, path, |_, items| {
+            let mut lines = items.iter().map(json_line);
+            lines
+                .try_for_each(|line| output.write_all(line.as_bytes()))
+                .map_err(PassError::output)
+        })?;
+    }
+    output.finish()?;
+    Ok(found)
+}
+
+/// Merges the items, and hands the records on.
+fn merge(
+    args: &ExtractArgs,
+    paths: &[PathBuf],
+    output: Output<'_>,
+    folder: &MemoryFolder,
+) -> Result<(Found, MergeCounts), Failure> {
+    let mut found = Found::default();
+    let mut all = Vec::new();
+    let mut output = HoldingWriter::new(output);
+    for path in paths {
+        found.read(args, path, |record, items| {
+            all.extend(items);
+            output.push(record.bytes)
+        })?;
+    }
+    let failure = |error| passes::failure(error, "");
+    output.flush().map_err(failure)?;
+    let merged = folder.merge(&all).map_err(merge_failure)?;
+    let written = output.finish().map_err(failure);
+    match written.and_then(|output| output.map_or(Ok(()), Output::finish)) {
+        Err(failure) if !failure.is_silent() => Err(failure
+            .status(ExitStatus::Uncertain)
+            .hint("the items are merged")),
+        _ => Ok((found, merged)),
+    }
+}
+
+/// The word, with an s for any count but one.
+fn plural(count: usize, word: &str) -> String {
+    if count == 1 {
+        word.to_owned()
+    } else {
+        format!("{word}s")
+    }
 }
