@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, ArgMatches, Args, Command, FromArgMatches};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool};
-use ctx_store::{Meta, Replaced, SessionId, Wanted};
+use ctx_store::restore::Wanted;
+use ctx_store::{Meta, ReplaceOutcome, SessionId};
 
 use crate::store::{StoreArgs, copy_out, failure, session_id, warn_retained};
 
@@ -134,12 +135,12 @@ fn show(meta: &Meta, target: Option<&PathBuf>, io: &mut Io) -> Result<(), Failur
     io.write(line.as_bytes())
 }
 
-fn tell(replaced: &Replaced, id: &str, target: &Path, io: &mut Io) {
+fn tell(replaced: &ReplaceOutcome, id: &str, target: &Path, io: &mut Io) {
     let name = target.display();
     match replaced {
-        Replaced::Same => io.note(format_args!("{name} has these bytes already")),
-        Replaced::Created => io.note(format_args!("{name} created from {id}")),
-        Replaced::New {
+        ReplaceOutcome::Same => io.note(format_args!("{name} has these bytes already")),
+        ReplaceOutcome::Created => io.note(format_args!("{name} created from {id}")),
+        ReplaceOutcome::New {
             before,
             late_bytes,
             retained,

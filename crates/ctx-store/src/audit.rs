@@ -10,7 +10,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use serde::Serialize;
 
 use crate::error::{Naming, StoreError};
-use crate::lock::Locked;
+use crate::lock::StoreLock;
 use crate::open::careful;
 use crate::{SessionId, Store};
 
@@ -102,7 +102,7 @@ impl Store {
     }
 }
 
-impl Locked<'_> {
+impl StoreLock<'_> {
     pub(crate) fn begin(
         &mut self,
         op: &'static str,

@@ -8,7 +8,7 @@ use crate::error::{Naming, StoreError};
 use crate::hash::hash;
 use crate::open::{names, open_plain};
 use crate::store::meta_name;
-use crate::{Kind, Meta, SessionId, SnapshotId, Store};
+use crate::{Meta, SessionId, SnapshotId, SnapshotKind, Store};
 
 /// What a store holds, in its own order.
 #[derive(Debug, Default)]
@@ -173,7 +173,7 @@ impl Catalog {
 
     /// The newest one that somebody wanted, which no tool took for its own undo.
     fn latest(&self) -> Result<&Entry, StoreError> {
-        let wanted = |entry: &&Entry| !matches!(&entry.meta, Ok(meta) if matches!(meta.kind, Kind::PreRollback | Kind::Late));
+        let wanted = |entry: &&Entry| !matches!(&entry.meta, Ok(meta) if matches!(meta.kind, SnapshotKind::PreRollback | SnapshotKind::Late));
         self.newest(wanted)
             .ok_or_else(|| StoreError::NoSnapshot("latest".to_owned()))
     }
@@ -182,7 +182,7 @@ impl Catalog {
     /// now. A replacement that failed, or was killed, has saved that state only.
     pub fn undo(&self, current: Option<&str>) -> Result<&Entry, StoreError> {
         let taken = |entry: &&Entry| {
-            matches!(&entry.meta, Ok(meta) if matches!(meta.kind, Kind::PreRollback | Kind::PreCompact)
+            matches!(&entry.meta, Ok(meta) if matches!(meta.kind, SnapshotKind::PreRollback | SnapshotKind::PreCompact)
                 && Some(meta.sha256.as_str()) != current)
         };
         self.newest(taken).ok_or(StoreError::NothingToUndo)

@@ -8,7 +8,10 @@ use std::path::PathBuf;
 use chrono::{DateTime, Utc};
 
 use crate::retention::{Candidate, Policy, Protection, Reason, decide};
-use crate::{Entry, Item, Removed, SessionId, SessionLock, SnapshotId, Store, StoreError, Unnamed};
+use crate::{
+    Entry, RemovalReport, SessionId, SessionLock, SnapshotId, Store, StoreError, StoreItem,
+    Unreferenced,
+};
 
 /// What is collected, and by which rules.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +46,7 @@ pub enum Cause {
     /// The run that wrote it was killed before the commit.
     NeverCommitted,
     /// No transcript names it.
-    Unnamed,
+    Unreferenced,
 }
 
 impl fmt::Display for Cause {
@@ -51,7 +54,7 @@ impl fmt::Display for Cause {
         f.write_str(match self {
             Self::NoRule => "no rule keeps it",
             Self::NeverCommitted => "never committed",
-            Self::Unnamed => "nothing names it",
+            Self::Unreferenced => "nothing names it",
         })
     }
 }
@@ -60,7 +63,7 @@ impl fmt::Display for Cause {
 #[derive(Debug)]
 pub enum Event {
     /// What was done with a thing, or in a dry run would be.
-    Done(Action, Item),
+    Done(Action, StoreItem),
     /// A snapshot that no rule keeps stays: its session is being changed.
     Locked(SnapshotId),
     /// Somebody wrote to a file after it had been replaced; what he wrote was saved.
@@ -121,10 +124,10 @@ impl<'a> Collector<'a> {
             let entries = self.store.catalog(Some(session))?.entries.into_iter();
             self.tell(
                 &Action::Delete,
-                entries.map(|entry| Item::Snapshot(entry.id)),
+                entries.map(|entry| StoreItem::Snapshot(entry.id)),
             );
             let files = self.store.offloaded_files(session)?.into_iter();
-            self.tell(&Action::Delete, files.map(Item::Offloaded));
+            self.tell(&Action::Delete, files.map(StoreItem::Offloaded));
         } else {
             let deleted = self.store.forget(session)?;
             self.tell_removed(&Action::Delete, deleted);
@@ -165,9 +168,9 @@ impl<'a> Collector<'a> {
         let mut discarded = Vec::new();
         for (Entry { id, .. }, verdict) in catalog.entries.into_iter().zip(verdicts) {
             if verdict.keeps() {
-                self.tell(&Action::Keep(verdict.reasons), [Item::Snapshot(id)]);
+                self.tell(&Action::Keep(verdict.reasons), [StoreItem::Snapshot(id)]);
             } else if self.dry_run {
-                self.tell(&Action::Discard(Cause::NoRule), [Item::Snapshot(id)]);
+                self.tell(&Action::Discard(Cause::NoRule), [StoreItem::Snapshot(id)]);
             } else {
                 if !locks.contains_key(&id.session) {
                     locks.insert(id.session.clone(), self.lock(&id.session)?);
@@ -180,7 +183,7 @@ impl<'a> Collector<'a> {
             }
         }
         if self.dry_run {
-            let items = catalog.uncommitted.into_iter().map(Item::Snapshot);
+            let items = catalog.uncommitted.into_iter().map(StoreItem::Snapshot);
             self.tell(&Action::Discard(Cause::NeverCommitted), items);
         } else {
             let removed = self.store.discard(&discarded, &catalog.uncommitted)?;
@@ -198,32 +201,32 @@ impl<'a> Collector<'a> {
     }
 
     fn discard_offloaded(&mut self, plan: &CollectPlan<'_>) -> Result<(), StoreError> {
-        let action = Action::Discard(Cause::Unnamed);
+        let action = Action::Discard(Cause::Unreferenced);
         for session in self.store.offload_sessions()? {
             if plan.session.is_some_and(|wanted| *wanted != session) {
                 continue;
             }
-            match self.store.unnamed(&session, plan.deadline) {
-                Ok(Unnamed::Files(files)) if self.dry_run => {
-                    self.tell(&action, files.into_iter().map(Item::Offloaded));
+            match self.store.unreferenced(&session, plan.deadline) {
+                Ok(Unreferenced::Files(files)) if self.dry_run => {
+                    self.tell(&action, files.into_iter().map(StoreItem::Offloaded));
                 }
-                Ok(Unnamed::Files(files)) => {
+                Ok(Unreferenced::Files(files)) => {
                     let removed = self.store.discard_offloaded(&files, plan.deadline)?;
                     self.tell_removed(&action, removed);
                 }
-                Ok(Unnamed::Unknown(why)) => self.events.push(Event::Unknown(session, why)),
+                Ok(Unreferenced::Unknown(why)) => self.events.push(Event::Unknown(session, why)),
                 Err(error) => self.events.push(Event::Failed(error)),
             }
         }
         Ok(())
     }
 
-    fn tell(&mut self, action: &Action, items: impl IntoIterator<Item = Item>) {
+    fn tell(&mut self, action: &Action, items: impl IntoIterator<Item = StoreItem>) {
         let done = |item| Event::Done(action.clone(), item);
         self.events.extend(items.into_iter().map(done));
     }
 
-    fn tell_removed(&mut self, action: &Action, removed: Removed) {
+    fn tell_removed(&mut self, action: &Action, removed: RemovalReport) {
         self.unaudited |= removed.unaudited;
         self.events
             .extend(removed.failed.into_iter().map(Event::Failed));
@@ -358,7 +361,7 @@ mod tests {
         fs::write(&live, file.name.to_string()).expect("written");
         assert!(collect(&bench.store, None, false).is_empty(), "named");
         fs::write(&live, "").expect("written");
-        let expected = [format!("Discard(Unnamed) {file}")];
+        let expected = [format!("Discard(Unreferenced) {file}")];
         for dry_run in [true, false] {
             assert_eq!(collect(&bench.store, None, dry_run), expected);
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use crate::error::{Naming, StoreError};
-use crate::{Kind, Survived, hex};
+use crate::{SnapshotKind, Survived, hex};
 
 /// What is to stand in a session file.
 pub struct NewContent<'a> {
@@ -17,7 +17,7 @@ pub struct NewContent<'a> {
     /// What the audit log calls the operation: `rollback`.
     pub operation: &'static str,
     /// The kind of the snapshot that is taken of what is replaced.
-    pub kind: Kind,
+    pub kind: SnapshotKind,
     /// What of the old content survives in it, for the audit log.
     pub survived: Survived,
 }
@@ -57,7 +57,7 @@ mod tests {
     use sha2::{Digest, Sha256};
 
     use super::NewContent;
-    use crate::{Kind, StoreError, Survived, hex};
+    use crate::{SnapshotKind, StoreError, Survived, hex};
 
     fn copy(bytes: &[u8], sha256: &str) -> Result<Vec<u8>, StoreError> {
         let mut reader = bytes;
@@ -65,7 +65,7 @@ mod tests {
             reader: &mut reader,
             sha256,
             operation: "test",
-            kind: Kind::Snapshot,
+            kind: SnapshotKind::Snapshot,
             survived: Survived::new(),
         };
         let mut file = Vec::new();

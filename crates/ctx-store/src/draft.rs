@@ -10,10 +10,10 @@ use sha2::{Digest, Sha256};
 use crate::atomic::persist;
 use crate::count::tally;
 use crate::error::{Naming, StoreError};
-use crate::lock::Locked;
+use crate::lock::StoreLock;
 use crate::meta::{META_FORMAT, retained_name};
 use crate::temp::TempFile;
-use crate::{Facts, Kind, Meta, SessionId, SnapshotId, Stamp, Store, Tally, Tokens, hex};
+use crate::{Facts, Meta, SessionId, SnapshotId, SnapshotKind, Stamp, Store, Tally, Tokens, hex};
 
 /// Bytes that will be a snapshot. Dropped without [`Draft::commit`], it leaves nothing.
 pub struct Draft<'a> {
@@ -131,7 +131,7 @@ impl Draft<'_> {
 
     /// Makes it a snapshot: data first, meta.json last. Without the latter,
     /// nothing of it counts.
-    pub fn commit(self, session: &SessionId, kind: Kind) -> Result<Snapshot, StoreError> {
+    pub fn commit(self, session: &SessionId, kind: SnapshotKind) -> Result<Snapshot, StoreError> {
         let store = self.store;
         let path = self.temp.path().to_owned();
         self.temp
@@ -176,7 +176,7 @@ impl Draft<'_> {
         Ok(Snapshot { id, meta })
     }
 
-    fn describe(&self, id: &SnapshotId, kind: Kind) -> Meta {
+    fn describe(&self, id: &SnapshotId, kind: SnapshotKind) -> Meta {
         let replaced = self.source.as_deref().filter(|_| kind.is_of_replacement());
         Meta {
             format: META_FORMAT,
@@ -199,7 +199,7 @@ impl Draft<'_> {
     }
 }
 
-impl Locked<'_> {
+impl StoreLock<'_> {
     /// Writes or replaces a meta.json.
     pub(crate) fn write_meta(&mut self, id: &SnapshotId, meta: &Meta) -> Result<(), StoreError> {
         let path = self.store.meta_path(id);

@@ -172,7 +172,7 @@ impl StoreError {
     }
 
     /// Whether the disk is full.
-    pub fn is_disk_full(&self) -> bool {
+    pub(crate) fn is_disk_full(&self) -> bool {
         let source = match self {
             Self::Io { source, .. }
             | Self::Write(

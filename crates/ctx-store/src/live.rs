@@ -102,7 +102,7 @@ impl Live {
 }
 
 /// sha256 of a session file as it is now; `None` where there is none.
-pub fn hash_of(path: &Path) -> Result<Option<String>, StoreError> {
+pub(crate) fn hash_of(path: &Path) -> Result<Option<String>, StoreError> {
     if let Ok(None) = if_there(fs::symlink_metadata(path)) {
         return Ok(None);
     }

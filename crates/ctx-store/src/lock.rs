@@ -14,7 +14,7 @@ use crate::{SessionId, Store};
 
 /// The store's lock: sequence numbers, commit renames, gc, audit records.
 /// Never held while stdin is read, stdout is written or the network is waited for.
-pub(crate) struct Locked<'a> {
+pub(crate) struct StoreLock<'a> {
     pub(crate) store: &'a Store,
     file: File,
 }
@@ -40,13 +40,13 @@ struct Holder {
 
 impl Store {
     /// Takes the store's lock, creating the store if need be.
-    pub(crate) fn lock(&self) -> Result<Locked<'_>, StoreError> {
+    pub(crate) fn lock(&self) -> Result<StoreLock<'_>, StoreError> {
         self.prepare()?;
         let path = self.root().join("lock");
         let file = open_lock(&path)?;
         let busy = || format!("the store {} is locked", self.root().display());
         wait_for_lock(&file, &path, busy)?;
-        Ok(Locked { store: self, file })
+        Ok(StoreLock { store: self, file })
     }
 
     /// Takes a session's lock, or says who has it.
@@ -77,7 +77,7 @@ impl Store {
     }
 }
 
-impl Locked<'_> {
+impl StoreLock<'_> {
     /// The next number of the store: above every number that was ever given,
     /// also when the snapshots that had them are gone.
     pub(crate) fn next_sequence(&mut self) -> Result<u64, StoreError> {

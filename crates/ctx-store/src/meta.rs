@@ -26,7 +26,7 @@ pub struct Meta {
     /// When it was taken; UTC.
     pub created: DateTime<Utc>,
     /// Why it was taken.
-    pub kind: Kind,
+    pub kind: SnapshotKind,
     /// Where the bytes came from; `None` for stdin. For people: no tool opens this path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
@@ -58,7 +58,7 @@ pub struct Meta {
 /// Why a snapshot was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum SnapshotKind {
     /// Somebody asked for it.
     Snapshot,
     /// Before a rollback replaced the file.
@@ -69,7 +69,7 @@ pub enum Kind {
     Late,
 }
 
-impl Kind {
+impl SnapshotKind {
     /// Whether a file was replaced after it.
     pub(crate) fn is_of_replacement(self) -> bool {
         matches!(self, Self::PreRollback | Self::PreCompact)
@@ -201,7 +201,7 @@ impl Meta {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, Meta, MetaError, Tally, retained_name};
+    use super::{Meta, MetaError, SnapshotKind, Tally, retained_name};
     use proptest::prelude::*;
 
     fn meta() -> Meta {
@@ -212,7 +212,7 @@ mod tests {
             sequence: 7,
             created: chrono::DateTime::from_timestamp_micros(1_795_304_587_123_456)
                 .expect("a time"),
-            kind: Kind::PreRollback,
+            kind: SnapshotKind::PreRollback,
             source: Some("/a/\"b\"".into()),
             retained: None,
             bytes: 9,

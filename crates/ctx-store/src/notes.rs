@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{Entry, Kind, Replacement, SessionId, Store, StoreError};
+use crate::{Entry, Replacement, SessionId, SnapshotKind, Store, StoreError};
 
 impl Store {
     /// The member `key` of the session's newest meta.json, if it has one.
@@ -39,7 +39,7 @@ impl Replacement<'_> {
         if let Some(entry) = catalog.entries.last().filter(|entry| is_this(entry)) {
             return store.annotate(entry, key, value);
         }
-        let taken = self.draft.commit(&session, Kind::Snapshot)?;
+        let taken = self.draft.commit(&session, SnapshotKind::Snapshot)?;
         let entry = Entry {
             id: taken.id,
             meta: Ok(taken.meta),

@@ -7,25 +7,25 @@ use chrono::{DateTime, Utc};
 
 use crate::error::{Naming, StoreError};
 use crate::open::if_there;
-use crate::removal::{Item, Removal, Removed};
-use crate::trash::{Trashed, remove, sync_removal};
+use crate::removal::{Removal, RemovalReport, StoreItem};
+use crate::trash::{TrashEntry, remove, sync_removal};
 use crate::{Entry, SessionId, SnapshotId, Store};
 
 impl Store {
     /// What is in the trash: that whose grace was over at `deadline`, or all.
-    pub fn expired(&self, deadline: Option<DateTime<Utc>>) -> Result<Vec<Item>, StoreError> {
+    pub fn expired(&self, deadline: Option<DateTime<Utc>>) -> Result<Vec<StoreItem>, StoreError> {
         let trashed = self.trashed(deadline)?.into_iter();
         Ok(trashed.map(|trashed| trashed.item).collect())
     }
 
     /// Deletes what [`Store::expired`] lists, for good.
-    pub fn purge(&self, deadline: Option<DateTime<Utc>>) -> Result<Removed, StoreError> {
+    pub fn purge(&self, deadline: Option<DateTime<Utc>>) -> Result<RemovalReport, StoreError> {
         let items = self.expired(deadline)?;
         if items.is_empty() {
-            return Ok(Removed::default());
+            return Ok(RemovalReport::default());
         }
         let mut removal = Removal::begin(self, "purge", None, &items)?;
-        let items: HashSet<Item> = items.into_iter().collect();
+        let items: HashSet<StoreItem> = items.into_iter().collect();
         // Only what is still there: somebody may have brought some of it back.
         for trashed in self.trashed(deadline)? {
             if items.contains(&trashed.item) {
@@ -38,7 +38,7 @@ impl Store {
 
     /// Deletes all snapshots, trash and offloaded files of a session, for good;
     /// what remains is a record in the audit log.
-    pub fn forget(&self, session: &SessionId) -> Result<Removed, StoreError> {
+    pub fn forget(&self, session: &SessionId) -> Result<RemovalReport, StoreError> {
         let _session = self.lock_session(session)?;
         let catalog = self.catalog(Some(session))?;
         let is_held = |entry: &&Entry| entry.meta.as_ref().is_ok_and(|meta| meta.held);
@@ -50,29 +50,29 @@ impl Store {
         let mut ids: Vec<SnapshotId> = catalog.entries.into_iter().map(|entry| entry.id).collect();
         ids.extend(catalog.uncommitted);
         let mut items = Vec::new();
-        for Trashed { item, .. } in &trashed {
+        for TrashEntry { item, .. } in &trashed {
             match item {
                 // A run that was killed may have left one of the two files of a snapshot.
-                Item::Snapshot(id) => ids.push(id.clone()),
-                Item::Offloaded(_) => items.push(item.clone()),
+                StoreItem::Snapshot(id) => ids.push(id.clone()),
+                StoreItem::Offloaded(_) => items.push(item.clone()),
             }
         }
         ids.sort_by_key(|id| id.stamp.sequence);
         ids.dedup();
-        items.splice(0..0, ids.into_iter().map(Item::Snapshot));
+        items.splice(0..0, ids.into_iter().map(StoreItem::Snapshot));
         // What is no folder holds no files of ours, and goes all the same.
         let kept = self.offloaded_files(session).unwrap_or_default();
-        let kept: Vec<Item> = kept.into_iter().map(Item::Offloaded).collect();
+        let kept: Vec<StoreItem> = kept.into_iter().map(StoreItem::Offloaded).collect();
 
         let all = [&items[..], &kept].concat();
         let mut removal = Removal::begin(self, "forget", Some(session), &all)?;
         for item in items {
             let mut trashed = trashed.iter().filter(|trashed| trashed.item == item);
             let deleted = match &item {
-                Item::Snapshot(id) => {
+                StoreItem::Snapshot(id) => {
                     remove(&self.meta_path(id)).and_then(|()| remove(&self.data_path(id)))
                 }
-                Item::Offloaded(_) => Ok(()),
+                StoreItem::Offloaded(_) => Ok(()),
             };
             let deleted =
                 deleted.and_then(|()| trashed.try_for_each(|trashed| self.delete(trashed)));

@@ -2,19 +2,19 @@
 
 use std::fmt;
 
-use crate::lock::Locked;
-use crate::{Facts, Offloaded, Operation, SessionId, SnapshotId, Store, StoreError};
+use crate::lock::StoreLock;
+use crate::{Facts, OffloadedFile, Operation, SessionId, SnapshotId, Store, StoreError};
 
 /// A thing that a store keeps and that can be removed from it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Item {
+pub enum StoreItem {
     /// A snapshot, or what is left of one.
     Snapshot(SnapshotId),
     /// An offloaded file.
-    Offloaded(Offloaded),
+    Offloaded(OffloadedFile),
 }
 
-impl Item {
+impl StoreItem {
     /// Whose.
     pub fn session(&self) -> &SessionId {
         match self {
@@ -24,7 +24,7 @@ impl Item {
     }
 }
 
-impl fmt::Display for Item {
+impl fmt::Display for StoreItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Snapshot(id) => id.fmt(f),
@@ -35,9 +35,9 @@ impl fmt::Display for Item {
 
 /// How a removal ended.
 #[derive(Debug, Default)]
-pub struct Removed {
+pub struct RemovalReport {
     /// What is gone.
-    pub items: Vec<Item>,
+    pub items: Vec<StoreItem>,
     /// What could not be removed.
     pub failed: Vec<StoreError>,
     /// The audit log could not be written because the disk is full; a full disk
@@ -47,12 +47,12 @@ pub struct Removed {
 
 /// A removal under the store's lock, with its records in the audit log.
 pub(crate) struct Removal<'a> {
-    locked: Locked<'a>,
+    locked: StoreLock<'a>,
     /// When all of one session is removed.
     session: Option<&'a SessionId>,
     /// `None` when the disk is full.
     operation: Option<Operation>,
-    removed: Removed,
+    removed: RemovalReport,
 }
 
 impl<'a> Removal<'a> {
@@ -60,7 +60,7 @@ impl<'a> Removal<'a> {
         store: &'a Store,
         op: &'static str,
         session: Option<&'a SessionId>,
-        items: &[Item],
+        items: &[StoreItem],
     ) -> Result<Self, StoreError> {
         let mut locked = store.lock()?;
         let operation = match locked.begin(op, &facts(session, items)) {
@@ -71,12 +71,12 @@ impl<'a> Removal<'a> {
             locked,
             session,
             operation,
-            removed: Removed::default(),
+            removed: RemovalReport::default(),
         })
     }
 
     /// What became of one thing; one failure does not stop the others.
-    pub(crate) fn note(&mut self, item: Item, removed: Result<(), StoreError>) {
+    pub(crate) fn note(&mut self, item: StoreItem, removed: Result<(), StoreError>) {
         match removed {
             Ok(()) => self.removed.items.push(item),
             Err(error) => self.fail(error),
@@ -87,7 +87,7 @@ impl<'a> Removal<'a> {
         self.removed.failed.push(error);
     }
 
-    pub(crate) fn done(mut self) -> Result<Removed, StoreError> {
+    pub(crate) fn done(mut self) -> Result<RemovalReport, StoreError> {
         let facts = facts(self.session, &self.removed.items);
         self.removed.unaudited = match &self.operation {
             None => true,
@@ -103,10 +103,10 @@ impl<'a> Removal<'a> {
     }
 }
 
-fn facts(session: Option<&SessionId>, items: &[Item]) -> Facts {
+fn facts(session: Option<&SessionId>, items: &[StoreItem]) -> Facts {
     let snapshots = items.iter().filter_map(|item| match item {
-        Item::Snapshot(id) => Some(id.to_string()),
-        Item::Offloaded(_) => None,
+        StoreItem::Snapshot(id) => Some(id.to_string()),
+        StoreItem::Offloaded(_) => None,
     });
     Facts {
         session: session.map(ToString::to_string),

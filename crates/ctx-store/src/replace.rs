@@ -21,7 +21,7 @@ use crate::{Draft, Facts, NewContent, SessionId, SessionLock, Snapshot, Store};
 
 /// How a replacement ended.
 #[derive(Debug)]
-pub enum Replaced {
+pub enum ReplaceOutcome {
     /// The file had that content already; nothing was done.
     Same,
     /// There was no file; there is one now.
@@ -54,7 +54,7 @@ impl Store {
         path: &Path,
         session: &SessionId,
         new: &mut NewContent<'_>,
-    ) -> Result<Replaced, StoreError> {
+    ) -> Result<ReplaceOutcome, StoreError> {
         let there = if_there(fs::symlink_metadata(path));
         if there.is_ok_and(|there| there.is_none()) {
             let _lock = self.lock_session(session)?;
@@ -112,7 +112,7 @@ impl Store {
         path: &Path,
         session: &SessionId,
         new: &mut NewContent<'_>,
-    ) -> Result<Replaced, StoreError> {
+    ) -> Result<ReplaceOutcome, StoreError> {
         let facts = Facts {
             sha256: Some(new.sha256.to_owned()),
             ..Facts::of(session)
@@ -126,7 +126,7 @@ impl Store {
         new.copy_to(&mut temp, path)?;
         persist_new(temp, path)?;
         self.done(&operation, &facts)?;
-        Ok(Replaced::Created)
+        Ok(ReplaceOutcome::Created)
     }
 }
 
@@ -142,10 +142,10 @@ impl Replacement<'_> {
     }
 
     /// Makes the bytes a snapshot, then puts the new content into the file.
-    pub fn commit(self, new: &mut NewContent<'_>) -> Result<Replaced, StoreError> {
+    pub fn commit(self, new: &mut NewContent<'_>) -> Result<ReplaceOutcome, StoreError> {
         let store = self.store;
         if self.draft.sha256() == new.sha256 {
-            return Ok(Replaced::Same);
+            return Ok(ReplaceOutcome::Same);
         }
         let before = self
             .draft
@@ -164,7 +164,7 @@ impl Replacement<'_> {
         facts.late_bytes = Some(late_bytes);
         facts.survived = std::mem::take(&mut new.survived);
         store.done(&operation, &facts)?;
-        Ok(Replaced::New {
+        Ok(ReplaceOutcome::New {
             before: Box::new(before),
             late_bytes,
             retained,

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::error::{Naming, StoreError};
 use crate::live::hash_of;
 use crate::session::real_path;
-use crate::{Kind, Meta, NewContent, Replaced, SessionId, Store, Survived};
+use crate::{Meta, NewContent, ReplaceOutcome, SessionId, SnapshotKind, Store, Survived};
 
 /// Which snapshot is to be restored.
 #[derive(Clone, Copy, Debug)]
@@ -68,12 +68,12 @@ impl Restore<'_> {
     }
 
     /// Puts the bytes into a file, or creates it.
-    pub fn restore(&mut self, path: &Path) -> Result<Replaced, StoreError> {
+    pub fn restore(&mut self, path: &Path) -> Result<ReplaceOutcome, StoreError> {
         let mut new = NewContent {
             reader: &mut self.content,
             sha256: &self.meta.sha256,
             operation: "rollback",
-            kind: Kind::PreRollback,
+            kind: SnapshotKind::PreRollback,
             survived: Survived::new(),
         };
         self.store.replace(path, &self.session, &mut new)
@@ -86,14 +86,16 @@ mod tests {
 
     use super::Wanted;
     use crate::testing::{Bench, id};
-    use crate::{Kind, Replaced, StoreError};
+    use crate::{ReplaceOutcome, SnapshotKind, StoreError};
 
     #[test]
     fn a_file_goes_back_and_forth() {
         let bench = Bench::new();
         let path = bench.file("s.jsonl", "old\n");
         let draft = bench.store.draft_of(&path).expect("reads");
-        draft.commit(&id("demo"), Kind::Snapshot).expect("commits");
+        draft
+            .commit(&id("demo"), SnapshotKind::Snapshot)
+            .expect("commits");
         fs::write(&path, "new\n").expect("written");
         for (wanted, expected) in [
             (Wanted::Named("latest"), "old\n"),
@@ -104,7 +106,7 @@ mod tests {
             let mut restore = restore.expect("found");
             restore.refuse_other_file(&path).expect("the same file");
             let replaced = restore.restore(&path).expect("restored");
-            assert!(matches!(replaced, Replaced::New { .. }));
+            assert!(matches!(replaced, ReplaceOutcome::New { .. }));
             assert_eq!(fs::read_to_string(&path).expect("reads"), expected);
         }
     }
@@ -114,7 +116,9 @@ mod tests {
         let bench = Bench::new();
         let path = bench.file("s.jsonl", "old\n");
         let draft = bench.store.draft_of(&path).expect("reads");
-        draft.commit(&id("demo"), Kind::Snapshot).expect("commits");
+        draft
+            .commit(&id("demo"), SnapshotKind::Snapshot)
+            .expect("commits");
         bench.take("stdin", b"piped\n");
         let other = bench.file("other.jsonl", "other\n");
         let find = |session: &str| {

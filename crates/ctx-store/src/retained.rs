@@ -14,14 +14,14 @@ use crate::hash;
 use crate::open::open_plain;
 use crate::temp;
 use crate::writers::{Writers, writers};
-use crate::{Kind, Meta, SessionId, SnapshotId, Store};
+use crate::{Meta, SessionId, SnapshotId, SnapshotKind, Store};
 
 /// Where the kernel cannot tell whether somebody writes, so long a silence will do.
 const SILENCE: Duration = Duration::from_secs(600);
 
 /// What became of the replaced files of a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Swept {
+pub struct SweepReport {
     /// Removed: their bytes are in snapshots.
     pub removed: u64,
     /// Left: still open for writing, or not silent for long enough.
@@ -33,7 +33,7 @@ pub struct Swept {
 impl Store {
     /// Removes the replaced files that nobody writes any longer, and what killed
     /// runs left beside the live ones.
-    pub fn sweep_retained(&self, session: Option<&SessionId>) -> Result<Swept, StoreError> {
+    pub fn sweep_retained(&self, session: Option<&SessionId>) -> Result<SweepReport, StoreError> {
         temp::reap(&self.tmp(), None);
         if let Some(session) = session {
             temp::reap(
@@ -41,7 +41,7 @@ impl Store {
                 Some(OsStr::new(&format!("{session}.md"))),
             );
         }
-        let mut swept = Swept::default();
+        let mut swept = SweepReport::default();
         for entry in self.catalog(session)?.entries {
             let Ok(meta) = &entry.meta else { continue };
             let Some((live, retained)) = meta.retained_paths() else {
@@ -66,7 +66,7 @@ impl Store {
         live: &Path,
         retained: &Path,
         file: &File,
-        swept: &mut Swept,
+        swept: &mut SweepReport,
     ) -> Result<(), StoreError> {
         let old = file.metadata().naming("read", retained)?;
         let now = fs::symlink_metadata(live).ok();
@@ -104,6 +104,6 @@ impl Store {
         let mut draft = self.draft()?;
         draft.fill(file, retained)?;
         draft.source = Some(live.to_string_lossy().into_owned());
-        Ok(draft.commit(&id.session, Kind::Late)?.id)
+        Ok(draft.commit(&id.session, SnapshotKind::Late)?.id)
     }
 }

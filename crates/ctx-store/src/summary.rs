@@ -1,18 +1,11 @@
 //! The cumulative summary of a session: what each compaction said, newest last.
 
-use std::path::PathBuf;
-
 use chrono::SecondsFormat;
 
 use crate::error::StoreError;
 use crate::{Facts, SessionId, SharedFolder, Store};
 
 impl Store {
-    /// Where the cumulative summary of a session lies.
-    pub fn summary_path(&self, session: &SessionId) -> PathBuf {
-        self.snapshots().join(format!("{session}.md"))
-    }
-
     /// Appends what a compaction said of `messages` messages. A text that is the
     /// newest one already is not repeated, so that a pipeline may be run again.
     /// `true` when something was written.
@@ -83,7 +76,7 @@ mod tests {
         );
         assert!(!store.append_summary(&session, 7, "alpha").expect("there"));
         assert!(store.append_summary(&session, 9, "two").expect("written"));
-        let path = store.summary_path(&session);
+        let path = store.snapshots().join(format!("{session}.md"));
         assert_eq!(
             fs::read_to_string(&path).expect("reads"),
             "# demo\n\n# 2026-01-02T03:04:05.000000Z: 7 messages\n\nalpha\n\n\
@@ -102,7 +95,7 @@ mod tests {
         let store = store(&dir.path().join("s"));
         let session: SessionId = "demo".parse().expect("an id");
         store.append_summary(&session, 1, "one").expect("written");
-        let path = store.summary_path(&session);
+        let path = store.snapshots().join(format!("{session}.md"));
         fs::write(&path, b"my notes \xff").expect("writes");
         store.append_summary(&session, 1, "one").expect("written");
         let bytes = fs::read(&path).expect("reads");

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use chrono::DateTime;
 use tempfile::TempDir;
 
-use crate::{Actor, Content, Form, Kind, Offloaded, SessionId, SnapshotId, Store};
+use crate::{Actor, Content, Form, OffloadedFile, SessionId, SnapshotId, SnapshotKind, Store};
 
 /// A store in a folder of its own, whose clock stands still until it is told.
 pub(crate) struct Bench {
@@ -49,7 +49,7 @@ impl Bench {
     pub(crate) fn take(&self, session: &str, bytes: &[u8]) -> SnapshotId {
         let mut draft = self.store.draft().expect("a draft");
         draft.fill(bytes, Path::new("memory")).expect("from memory");
-        let snapshot = draft.commit(&id(session), Kind::Snapshot);
+        let snapshot = draft.commit(&id(session), SnapshotKind::Snapshot);
         snapshot.expect("commits").id
     }
 
@@ -61,7 +61,7 @@ impl Bench {
     }
 
     /// An offloaded file that one transcript may name.
-    pub(crate) fn offload(&self, session: &str, text: &str, transcript: &Path) -> Offloaded {
+    pub(crate) fn offload(&self, session: &str, text: &str, transcript: &Path) -> OffloadedFile {
         let session = id(session);
         let mut writer = self.store.offload(&session);
         let content = Content {

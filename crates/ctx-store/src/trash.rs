@@ -13,17 +13,17 @@ use crate::atomic::sync_dir;
 use crate::catalog::names_in;
 use crate::error::{Naming, StoreError};
 use crate::open::{if_there, names};
-use crate::removal::{Item, Removal, Removed};
+use crate::removal::{Removal, RemovalReport, StoreItem};
 use crate::store::{data_name, make_dirs, meta_name};
-use crate::{Facts, OffloadName, Offloaded, SessionId, SnapshotId, Stamp, Store};
+use crate::{Facts, OffloadName, OffloadedFile, SessionId, SnapshotId, Stamp, Store};
 
 /// The folder of offloaded files in a folder of the trash.
 const OFFLOADED: &str = "offloaded";
 
 /// A thing in the trash.
 #[derive(Debug)]
-pub(crate) struct Trashed {
-    pub(crate) item: Item,
+pub(crate) struct TrashEntry {
+    pub(crate) item: StoreItem,
     /// The bytes of a snapshot, or an offloaded file: in several folders when it was
     /// removed several times.
     data: Vec<PathBuf>,
@@ -38,14 +38,14 @@ impl Store {
         &self,
         committed: &[SnapshotId],
         uncommitted: &[SnapshotId],
-    ) -> Result<Removed, StoreError> {
+    ) -> Result<RemovalReport, StoreError> {
         let ids = committed.iter().chain(uncommitted).cloned();
-        self.move_to_trash(ids.map(Item::Snapshot).collect(), |item| match item {
-            Item::Snapshot(id) if uncommitted.contains(id) => {
+        self.move_to_trash(ids.map(StoreItem::Snapshot).collect(), |item| match item {
+            StoreItem::Snapshot(id) if uncommitted.contains(id) => {
                 self.meta_path(id).symlink_metadata().is_ok()
             }
-            Item::Snapshot(id) => self.read_meta(id).is_ok_and(|meta| meta.held),
-            Item::Offloaded(_) => false,
+            StoreItem::Snapshot(id) => self.read_meta(id).is_ok_and(|meta| meta.held),
+            StoreItem::Offloaded(_) => false,
         })
     }
 
@@ -53,11 +53,11 @@ impl Store {
     /// is asked under the store's lock.
     pub(crate) fn move_to_trash(
         &self,
-        items: Vec<Item>,
-        is_spared: impl Fn(&Item) -> bool,
-    ) -> Result<Removed, StoreError> {
+        items: Vec<StoreItem>,
+        is_spared: impl Fn(&StoreItem) -> bool,
+    ) -> Result<RemovalReport, StoreError> {
         if items.is_empty() {
-            return Ok(Removed::default());
+            return Ok(RemovalReport::default());
         }
         let mut removal = Removal::begin(self, "gc", None, &items)?;
         let bin = self.new_bin()?;
@@ -67,11 +67,11 @@ impl Store {
                 continue;
             }
             let moved = match &item {
-                Item::Snapshot(id) => {
+                StoreItem::Snapshot(id) => {
                     changed.extend([self.snapshots(), bin.clone()]);
                     self.move_snapshot(id, &bin)
                 }
-                Item::Offloaded(file) => {
+                StoreItem::Offloaded(file) => {
                     let to = bin.join(OFFLOADED).join(file.session.as_str());
                     changed.extend([self.offloaded().join(file.session.as_str()), to.clone()]);
                     make_dirs(&to).and_then(|()| self.move_offloaded(file, &to))
@@ -123,21 +123,21 @@ impl Store {
         &self,
         session: Option<&SessionId>,
         wanted: &str,
-    ) -> Result<Item, StoreError> {
+    ) -> Result<StoreItem, StoreError> {
         let mut trashed = self.trashed(None)?;
         trashed.retain(|trashed| session.is_none_or(|session| session == trashed.item.session()));
         let number = wanted.parse::<u64>().ok();
         let (mut snapshots, mut files) = (Vec::new(), Vec::new());
-        for Trashed { item, meta, .. } in &trashed {
+        for TrashEntry { item, meta, .. } in &trashed {
             match item {
-                Item::Snapshot(id) => {
+                StoreItem::Snapshot(id) => {
                     let named = Some(id.stamp.sequence) == number;
                     if !meta.is_empty() && (named || id.to_string().starts_with(wanted)) {
                         snapshots.push(item);
                     }
                 }
-                Item::Offloaded(file) if file.begins_with(wanted) => files.push(item),
-                Item::Offloaded(_) => {}
+                StoreItem::Offloaded(file) if file.begins_with(wanted) => files.push(item),
+                StoreItem::Offloaded(_) => {}
             }
         }
         let found = if snapshots.is_empty() {
@@ -153,7 +153,7 @@ impl Store {
     }
 
     /// Brings a thing back from the trash.
-    pub fn undelete(&self, item: &Item) -> Result<(), StoreError> {
+    pub fn undelete(&self, item: &StoreItem) -> Result<(), StoreError> {
         let mut locked = self.lock()?;
         let trashed = self.trashed(None)?;
         let Some(trashed) = trashed.iter().find(|trashed| trashed.item == *item) else {
@@ -161,13 +161,13 @@ impl Store {
         };
         let mut facts = Facts::of(item.session());
         match item {
-            Item::Snapshot(id) => facts.snapshots = vec![id.to_string()],
-            Item::Offloaded(file) => facts.sha256 = Some(file.name.sha256().to_owned()),
+            StoreItem::Snapshot(id) => facts.snapshots = vec![id.to_string()],
+            StoreItem::Offloaded(file) => facts.sha256 = Some(file.name.sha256().to_owned()),
         }
         let operation = locked.begin("undelete", &facts)?;
         match item {
-            Item::Snapshot(_) => self.bring_back(trashed)?,
-            Item::Offloaded(file) => self.bring_back_offloaded(file, &trashed.data)?,
+            StoreItem::Snapshot(_) => self.bring_back(trashed)?,
+            StoreItem::Offloaded(file) => self.bring_back_offloaded(file, &trashed.data)?,
         }
         for path in trashed.data.iter().chain(&trashed.meta) {
             self.remove_empty_above(path);
@@ -176,7 +176,7 @@ impl Store {
     }
 
     /// The commit record comes last, as when it was made.
-    fn bring_back(&self, trashed: &Trashed) -> Result<(), StoreError> {
+    fn bring_back(&self, trashed: &TrashEntry) -> Result<(), StoreError> {
         let folder = self.snapshots();
         for path in trashed.data.iter().chain(&trashed.meta) {
             let to = folder.join(path.file_name().unwrap_or_default());
@@ -200,14 +200,14 @@ impl Store {
     pub(crate) fn trashed(
         &self,
         deadline: Option<DateTime<Utc>>,
-    ) -> Result<Vec<Trashed>, StoreError> {
-        let mut found: Vec<Trashed> = Vec::new();
-        let mut known: HashMap<Item, usize> = HashMap::new();
+    ) -> Result<Vec<TrashEntry>, StoreError> {
+        let mut found: Vec<TrashEntry> = Vec::new();
+        let mut known: HashMap<StoreItem, usize> = HashMap::new();
         for (item, is_meta, path) in files_in(&bins(&self.trash(), deadline)?)? {
             let at = *known.entry(item.clone()).or_insert(found.len());
             if at == found.len() {
                 let (data, meta) = (Vec::new(), Vec::new());
-                found.push(Trashed { item, data, meta });
+                found.push(TrashEntry { item, data, meta });
             }
             let trashed = &mut found[at];
             if is_meta {
@@ -221,7 +221,7 @@ impl Store {
     }
 
     /// Deletes its files for good, the commit record first.
-    pub(crate) fn delete(&self, trashed: &Trashed) -> Result<(), StoreError> {
+    pub(crate) fn delete(&self, trashed: &TrashEntry) -> Result<(), StoreError> {
         for path in trashed.meta.iter().chain(&trashed.data) {
             remove(path)?;
             self.remove_empty_above(path);
@@ -259,7 +259,7 @@ pub(crate) fn bins(
 
 /// All files of ours in these folders, and whether they are commit records: first
 /// those of snapshots.
-fn files_in(bins: &[PathBuf]) -> Result<Vec<(Item, bool, PathBuf)>, StoreError> {
+fn files_in(bins: &[PathBuf]) -> Result<Vec<(StoreItem, bool, PathBuf)>, StoreError> {
     let mut files = Vec::new();
     for bin in bins {
         for (id, is_meta) in names_in(bin)? {
@@ -268,7 +268,7 @@ fn files_in(bins: &[PathBuf]) -> Result<Vec<(Item, bool, PathBuf)>, StoreError> 
             } else {
                 data_name(&id)
             };
-            files.push((Item::Snapshot(id), is_meta, bin.join(name)));
+            files.push((StoreItem::Snapshot(id), is_meta, bin.join(name)));
         }
     }
     for bin in bins {
@@ -282,7 +282,11 @@ fn files_in(bins: &[PathBuf]) -> Result<Vec<(Item, bool, PathBuf)>, StoreError> 
                 let path = folder.join(&name);
                 let session = session.clone();
                 if let Some(name) = OffloadName::parse(&name) {
-                    files.push((Item::Offloaded(Offloaded { session, name }), false, path));
+                    files.push((
+                        StoreItem::Offloaded(OffloadedFile { session, name }),
+                        false,
+                        path,
+                    ));
                 }
             }
         }
@@ -315,7 +319,7 @@ mod tests {
     use std::fs;
 
     use crate::testing::Bench;
-    use crate::{Item, StoreError};
+    use crate::{StoreError, StoreItem};
 
     #[test]
     fn what_was_removed_twice_is_one_thing() {
@@ -347,7 +351,7 @@ mod tests {
         let ids: Vec<_> = (0..7).map(|_| bench.take("demo", b"1\n")).collect();
         bench.store.discard(&ids, &[]).expect("removed");
         let find = |wanted| bench.store.find_deleted(None, wanted);
-        assert_eq!(find("7").expect("one"), Item::Snapshot(ids[6].clone()));
+        assert_eq!(find("7").expect("one"), StoreItem::Snapshot(ids[6].clone()));
         let Err(StoreError::Ambiguous { matches, .. }) = find("demo-") else {
             panic!("ambiguous");
         };
@@ -373,7 +377,7 @@ mod tests {
             }
             .expect("removed");
             let purged = bench.store.purge(None).expect("purged");
-            assert_eq!(purged.items, [Item::Snapshot(id)]);
+            assert_eq!(purged.items, [StoreItem::Snapshot(id)]);
         }
     }
 }

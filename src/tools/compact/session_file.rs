@@ -12,8 +12,8 @@ use ctx_passes::compact::{
 use ctx_passes::{Notes, PassError};
 use ctx_select::trigger::Step;
 use ctx_store::{
-    Kind, NewContent, Removed, Replaced, Replacement, SessionId, Standing, Store, StoreError,
-    Survived, Unnamed, hash,
+    NewContent, RemovalReport, ReplaceOutcome, Replacement, SessionId, SnapshotKind, Standing,
+    Store, StoreError, Survived, Unreferenced, hash,
 };
 
 use super::strikes;
@@ -219,10 +219,10 @@ impl SessionFile<'_> {
             reader: &mut reader,
             sha256: &sha256,
             operation: "compact",
-            kind: Kind::PreCompact,
+            kind: SnapshotKind::PreCompact,
             survived: report.survived.clone(),
         };
-        if let Replaced::New {
+        if let ReplaceOutcome::New {
             before,
             late_bytes,
             retained,
@@ -260,13 +260,13 @@ fn delete_unreferenced(
     store: &Store,
     session: &SessionId,
     offloaded: &[String],
-) -> Result<Removed, StoreError> {
+) -> Result<RemovalReport, StoreError> {
     if offloaded.is_empty() {
-        return Ok(Removed::default());
+        return Ok(RemovalReport::default());
     }
     let now = store.now();
-    let Unnamed::Files(mut files) = store.unnamed(session, now)? else {
-        return Ok(Removed::default());
+    let Unreferenced::Files(mut files) = store.unreferenced(session, now)? else {
+        return Ok(RemovalReport::default());
     };
     let folder = store.offload_folder(session)?;
     files.retain(|file| offloaded.contains(&folder.path_of(&file.name)));

@@ -7,8 +7,9 @@ use chrono::TimeDelta;
 use clap::{ArgGroup, ArgMatches, Args, Command, FromArgMatches};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool};
 use ctx_select::duration::{CalendarSpan, calendar};
+use ctx_store::collect::{CollectPlan, Collector};
 use ctx_store::retention::{Period, Policy, Span};
-use ctx_store::{CollectPlan, Collector, SessionId, Store};
+use ctx_store::{SessionId, Store};
 
 use crate::policy::PolicyArgs;
 use crate::store::{StoreArgs, failure, session_id};

@@ -1,8 +1,9 @@
 //! What `ctx-gc` did, or would do: a line for people, or a JSON object.
 
 use ctx_cli::{ExitStatus, Failure, Io};
+use ctx_store::StoreItem;
+use ctx_store::collect::{Action, Event};
 use ctx_store::retention::Reason;
-use ctx_store::{Action, Event, Item};
 use serde::Serialize;
 
 use super::GcArgs;
@@ -70,7 +71,7 @@ impl<'a> Report<'a> {
         self.status
     }
 
-    fn done(&mut self, action: &Action, item: &Item) -> Result<(), Failure> {
+    fn done(&mut self, action: &Action, item: &StoreItem) -> Result<(), Failure> {
         let words = Words::of(action);
         let dry_run = self.args.dry_run;
         let verb = if dry_run { words.would } else { words.did };
@@ -88,8 +89,8 @@ impl<'a> Report<'a> {
                 keep,
                 reasons: if keep { words.why } else { Vec::new() },
                 kind: match item {
-                    Item::Snapshot(_) => "snapshot",
-                    Item::Offloaded(_) => "offloaded",
+                    StoreItem::Snapshot(_) => "snapshot",
+                    StoreItem::Offloaded(_) => "offloaded",
                 },
                 action: words.name,
             })

@@ -5,7 +5,8 @@ use std::io;
 use std::ops::Range;
 
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Paint};
-use ctx_store::{Diff, Hunk, SessionId, Store, StoreError};
+use ctx_store::diff::{Diff, Hunk};
+use ctx_store::{SessionId, Store, StoreError};
 
 use crate::store::failure;
 

@@ -10,7 +10,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, STDIN_NAME, Tool};
 use ctx_passes::count::tokens;
 use ctx_select::count::MessageCounter;
-use ctx_store::{Draft, Kind, SessionId, Snapshot, Store, Tokens};
+use ctx_store::{Draft, SessionId, Snapshot, SnapshotKind, Store, Tokens};
 
 use crate::counting::CountingArgs;
 use crate::passes;
@@ -198,7 +198,9 @@ impl Taker {
         };
         let mut draft = draft.map_err(failure)?;
         draft.tokens = self.tokens(&draft, &name)?;
-        let snapshot = draft.commit(&session, Kind::Snapshot).map_err(failure)?;
+        let snapshot = draft
+            .commit(&session, SnapshotKind::Snapshot)
+            .map_err(failure)?;
         tell(&snapshot, &name, io);
         // What came through a pipe goes on, once it is safe.
         if is_stdin && alone {

@@ -14,7 +14,7 @@ use ctx_transcript::{
 use crate::{BadLines, ErrorKind, PassError};
 pub use finding::{Fault, Finding};
 pub use limits::Limits;
-pub use repair::{RepairPass, Repaired};
+pub use repair::{RepairPass, RepairedSession};
 pub use report::Report;
 
 /// What is asked of a session.
@@ -37,17 +37,17 @@ pub struct CheckPass<'p> {
     plan: &'p Plan,
     dialect: Option<&'static dyn Dialect>,
     /// The session; a batch has one for each record.
-    conversation: Option<Checked>,
+    conversation: Option<ConversationCheck>,
     report: Report,
 }
 
 /// A conversation, as far as it was checked.
-struct Checked {
+struct ConversationCheck {
     validator: Validator,
     size: Size,
 }
 
-impl Checked {
+impl ConversationCheck {
     fn new(dialect: &dyn Dialect) -> Self {
         Self {
             validator: Validator::new(dialect.rules()),
@@ -77,7 +77,7 @@ impl<'p> CheckPass<'p> {
         Self {
             plan,
             dialect,
-            conversation: dialect.filter(|_| !plan.batch).map(Checked::new),
+            conversation: dialect.filter(|_| !plan.batch).map(ConversationCheck::new),
             report: Report {
                 dialect: dialect.map(Dialect::name),
                 ..Report::default()
@@ -134,7 +134,7 @@ impl<'p> CheckPass<'p> {
             self.report.no_conversation += 1;
             return;
         };
-        let mut checked = Checked::new(dialect);
+        let mut checked = ConversationCheck::new(dialect);
         for object in &conversation.messages {
             if let Some(outline) = dialect.outline(object) {
                 checked.push(line, &outline, self.plan, || dialect.message(object));
@@ -144,8 +144,8 @@ impl<'p> CheckPass<'p> {
     }
 
     /// The end of a conversation; `line` is its line in a batch.
-    fn close(&mut self, checked: Checked, line: Option<u64>) {
-        let Checked { validator, size } = checked;
+    fn close(&mut self, checked: ConversationCheck, line: Option<u64>) {
+        let ConversationCheck { validator, size } = checked;
         let (offences, open) = validator.finish_with_open();
         let report = &mut self.report;
         let findings = offences.into_iter().map(Finding::from);

@@ -13,7 +13,7 @@ pub struct RepairPass {
 }
 
 /// The mended copy.
-pub struct Repaired {
+pub struct RepairedSession {
     /// All its bytes.
     pub bytes: Vec<u8>,
     /// What was done, by line.
@@ -56,10 +56,10 @@ impl RepairPass {
     }
 
     /// The copy. With `strict`, calls at the end must have their results, too.
-    pub fn finish(self, strict: bool) -> Result<Repaired, PassError> {
+    pub fn finish(self, strict: bool) -> Result<RepairedSession, PassError> {
         let (Some(dialect), Some(planner)) = (self.dialect, self.planner) else {
             // There is nothing that could be wrong.
-            return Ok(Repaired {
+            return Ok(RepairedSession {
                 bytes: self.records.concat(),
                 actions: Vec::new(),
             });
@@ -73,7 +73,7 @@ impl RepairPass {
         }
         drop(self.records);
         check(&bytes, dialect, strict)?;
-        Ok(Repaired {
+        Ok(RepairedSession {
             bytes,
             actions: repair.actions,
         })

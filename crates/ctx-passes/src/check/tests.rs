@@ -2,7 +2,7 @@ use ctx_select::count::MessageCounter;
 use ctx_tokens::Encoding;
 use ctx_transcript::Options;
 
-use super::{CheckPass, Limits, Plan, RepairPass, Repaired, Report};
+use super::{CheckPass, Limits, Plan, RepairPass, RepairedSession, Report};
 use crate::{ErrorKind, Invalid, Notes, PassError, Session};
 
 const USER: &str = r#"{"role":"user","content":"look"}"#;
@@ -44,7 +44,7 @@ fn warnings(report: &Report, bad_lines: bool) -> Vec<(Vec<u64>, String)> {
     notes.map(|note| (note.lines, note.text)).collect()
 }
 
-fn repair(records: &[&str], strict: bool) -> Result<Repaired, PassError> {
+fn repair(records: &[&str], strict: bool) -> Result<RepairedSession, PassError> {
     let mut session = open(lines(records), false);
     let mut pass = RepairPass::new(session.dialect());
     session.each(|record| pass.push(record))?;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use ctx_store::{Entry, Form, OffloadName, Offloaded, SessionId, Store, StoreError};
+use ctx_store::{Entry, Form, OffloadName, OffloadedFile, SessionId, Store, StoreError};
 use ctx_transcript::{Conversation, Dialect, Handle, Message, Object, Options, Records, dialect};
 
 /// What is asked for.
@@ -95,7 +95,7 @@ fn by_hash(
     offloading: &[SessionId],
     hash: &str,
 ) -> Result<String, OriginalError> {
-    let mut files: BTreeMap<String, Offloaded> = BTreeMap::new();
+    let mut files: BTreeMap<String, OffloadedFile> = BTreeMap::new();
     for session in offloading {
         let ours = store.offloaded_files(session)?;
         // The same text in two sessions, or written in two ways, is one.
@@ -202,7 +202,7 @@ fn note_results(
 mod tests {
     use std::path::Path;
 
-    use ctx_store::{Content, Form, Kind, OffloadName, SessionId, Store};
+    use ctx_store::{Content, Form, OffloadName, SessionId, SnapshotKind, Store};
     use ctx_transcript::Handle;
 
     use super::super::tests::{result, session, store};
@@ -227,7 +227,7 @@ mod tests {
             .fill(bytes.as_bytes(), Path::new("x"))
             .expect("filled");
         let session = session.parse().expect("an id");
-        let snapshot = draft.commit(&session, Kind::Snapshot);
+        let snapshot = draft.commit(&session, SnapshotKind::Snapshot);
         snapshot.expect("committed");
     }
 

@@ -1,7 +1,7 @@
 //! The offloaded texts that a session names by their paths or by handles.
 
 use ctx_ledger::score::After;
-use ctx_store::{Offloaded, SessionId, Store, StoreError};
+use ctx_store::{OffloadedFile, SessionId, Store, StoreError};
 
 /// What the new session refers to, as far as it could be read.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ pub fn referred(
     let mut found = Referred::default();
     for session in sessions {
         let named = store.offload_folder(&session)?.files_in(after.as_str());
-        let is_named = |file: &&Offloaded| {
+        let is_named = |file: &&OffloadedFile| {
             named.contains(*file) || hashes.iter().any(|hash| file.begins_with(hash))
         };
         for file in store.offloaded_files(&session)?.iter().filter(is_named) {

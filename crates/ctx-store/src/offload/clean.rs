@@ -8,21 +8,21 @@ use rustix::fs::OFlags;
 
 use super::folder::Folder;
 use super::named::Search;
-use super::{Offloaded, sources};
+use super::{OffloadedFile, sources};
 use crate::catalog::names_in;
 use crate::error::{Naming, StoreError};
 use crate::live::Live;
 use crate::open::{if_there, open_plain};
-use crate::removal::{Item, Removed};
+use crate::removal::{RemovalReport, StoreItem};
 use crate::store::data_name;
 use crate::trash::bins;
 use crate::{SessionId, Store};
 
 /// What of a session's offloaded files nothing names.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Unnamed {
+pub enum Unreferenced {
     /// These.
-    Files(Vec<Offloaded>),
+    Files(Vec<OffloadedFile>),
     /// Nobody can tell: not every place where they may be named can be looked into.
     Unknown(String),
 }
@@ -30,19 +30,19 @@ pub enum Unnamed {
 impl Store {
     /// The offloaded files of a session that were last used at `deadline` or
     /// before and that nothing names.
-    pub fn unnamed(
+    pub fn unreferenced(
         &self,
         session: &SessionId,
         deadline: DateTime<Utc>,
-    ) -> Result<Unnamed, StoreError> {
+    ) -> Result<Unreferenced, StoreError> {
         let Some(folder) = Folder::of_session(self, session)? else {
-            return Ok(Unnamed::Files(Vec::new()));
+            return Ok(Unreferenced::Files(Vec::new()));
         };
         let mut files = self.offloaded_files(session)?;
         files.retain(|file| is_unused(&folder, file, deadline));
         let mut search = Search::new(files);
         if search.is_done() {
-            return Ok(Unnamed::Files(Vec::new()));
+            return Ok(Unreferenced::Files(Vec::new()));
         }
         for path in self.snapshot_files(session)? {
             // One that is not there was moved by gc, and what it moved is listed too.
@@ -52,7 +52,7 @@ impl Store {
         }
         let live = match self.transcripts(session, &folder)? {
             Ok(live) => live,
-            Err(why) => return Ok(Unnamed::Unknown(why)),
+            Err(why) => return Ok(Unreferenced::Unknown(why)),
         };
         for path in live {
             let looked = Live::open(&path).and_then(|live| {
@@ -61,10 +61,10 @@ impl Store {
                     .naming("read", &live.path)
             });
             if let Err(error) = looked {
-                return Ok(Unnamed::Unknown(error.to_string()));
+                return Ok(Unreferenced::Unknown(error.to_string()));
             }
         }
-        Ok(Unnamed::Files(search.unnamed()))
+        Ok(Unreferenced::Files(search.unreferenced()))
     }
 
     /// The bytes of all snapshots of a session, those in the trash included:
@@ -109,20 +109,22 @@ impl Store {
     /// Moves offloaded files into the trash; what was used after `deadline` is spared.
     pub fn discard_offloaded(
         &self,
-        files: &[Offloaded],
+        files: &[OffloadedFile],
         deadline: DateTime<Utc>,
-    ) -> Result<Removed, StoreError> {
-        let items = files.iter().cloned().map(Item::Offloaded).collect();
+    ) -> Result<RemovalReport, StoreError> {
+        let items = files.iter().cloned().map(StoreItem::Offloaded).collect();
         self.move_to_trash(items, |item| match item {
-            Item::Snapshot(_) => false,
-            Item::Offloaded(file) => !Folder::of_session(self, &file.session).is_ok_and(|folder| {
-                folder.is_some_and(|folder| is_unused(&folder, file, deadline))
-            }),
+            StoreItem::Snapshot(_) => false,
+            StoreItem::Offloaded(file) => {
+                !Folder::of_session(self, &file.session).is_ok_and(|folder| {
+                    folder.is_some_and(|folder| is_unused(&folder, file, deadline))
+                })
+            }
         })
     }
 }
 
-fn is_unused(folder: &Folder, file: &Offloaded, deadline: DateTime<Utc>) -> bool {
+fn is_unused(folder: &Folder, file: &OffloadedFile, deadline: DateTime<Utc>) -> bool {
     let used = folder
         .open(&file.name.to_string(), OFlags::RDONLY)
         .ok()

@@ -19,7 +19,7 @@ use sha2::{Digest, Sha256};
 use crate::error::{Naming, StoreError};
 use crate::{SessionId, Store, hex};
 
-pub use clean::Unnamed;
+pub use clean::Unreferenced;
 
 pub use content::{Content, Form};
 pub use place::OffloadFolder;
@@ -74,20 +74,20 @@ impl fmt::Display for OffloadName {
 
 /// An offloaded file of a store: `{session}/{name}`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Offloaded {
+pub struct OffloadedFile {
     /// Whose.
     pub session: SessionId,
     /// Its name in the session's folder.
     pub name: OffloadName,
 }
 
-impl fmt::Display for Offloaded {
+impl fmt::Display for OffloadedFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.session, self.name)
     }
 }
 
-impl Offloaded {
+impl OffloadedFile {
     /// Whether `wanted` is its hash, its name, or the beginning of one of them.
     pub fn begins_with(&self, wanted: &str) -> bool {
         self.name.to_string().starts_with(wanted) || self.to_string() == wanted
@@ -106,14 +106,14 @@ impl Store {
     }
 
     /// The offloaded files of a session, by name.
-    pub fn offloaded_files(&self, session: &SessionId) -> Result<Vec<Offloaded>, StoreError> {
+    pub fn offloaded_files(&self, session: &SessionId) -> Result<Vec<OffloadedFile>, StoreError> {
         let Some(folder) = Folder::of_session(self, session)? else {
             return Ok(Vec::new());
         };
         let names = folder.names()?;
         let names = names.iter().filter_map(|name| OffloadName::parse(name));
         Ok(names
-            .map(|name| Offloaded {
+            .map(|name| OffloadedFile {
                 session: session.clone(),
                 name,
             })
@@ -121,14 +121,14 @@ impl Store {
     }
 
     /// Where an offloaded file lies.
-    pub(crate) fn offloaded_path(&self, file: &Offloaded) -> PathBuf {
+    pub(crate) fn offloaded_path(&self, file: &OffloadedFile) -> PathBuf {
         self.offloaded()
             .join(file.session.as_str())
             .join(file.name.to_string())
     }
 
     /// What an offloaded file holds, checked against its name.
-    pub fn read_offloaded(&self, file: &Offloaded) -> Result<Content, StoreError> {
+    pub fn read_offloaded(&self, file: &OffloadedFile) -> Result<Content, StoreError> {
         let folder = Folder::of_session(self, &file.session)?;
         let Some(folder) = folder else {
             let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
@@ -138,7 +138,7 @@ impl Store {
     }
 
     /// Moves an offloaded file, if it is there, into a folder of the trash.
-    pub(crate) fn move_offloaded(&self, file: &Offloaded, to: &Path) -> Result<(), StoreError> {
+    pub(crate) fn move_offloaded(&self, file: &OffloadedFile, to: &Path) -> Result<(), StoreError> {
         match Folder::of_session(self, &file.session)? {
             Some(folder) => folder.give(&file.name, to),
             None => Ok(()),
@@ -149,7 +149,7 @@ impl Store {
     /// now.
     pub(crate) fn bring_back_offloaded(
         &self,
-        file: &Offloaded,
+        file: &OffloadedFile,
         paths: &[PathBuf],
     ) -> Result<(), StoreError> {
         let folder = Folder::create(self, &file.session)?;

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::io::{self, Read};
 
-use super::Offloaded;
+use super::OffloadedFile;
 
 /// So many digits of a hash name a file: a path has all 64, the handle of a
 /// trimmed result has 12.
@@ -13,12 +13,12 @@ const MASK: u64 = (1 << (4 * DIGITS)) - 1;
 
 /// Files that nothing named so far.
 pub(super) struct Search {
-    unnamed: HashMap<u64, Vec<Offloaded>>,
+    unnamed: HashMap<u64, Vec<OffloadedFile>>,
 }
 
 impl Search {
-    pub(super) fn new(files: Vec<Offloaded>) -> Self {
-        let mut unnamed: HashMap<u64, Vec<Offloaded>> = HashMap::new();
+    pub(super) fn new(files: Vec<OffloadedFile>) -> Self {
+        let mut unnamed: HashMap<u64, Vec<OffloadedFile>> = HashMap::new();
         for file in files {
             let key = file.name.sha256().bytes().filter_map(digit);
             let key = key.take(DIGITS as usize).fold(0, |key, d| key << 4 | d);
@@ -57,8 +57,8 @@ impl Search {
     }
 
     /// What nothing named.
-    pub(super) fn unnamed(self) -> Vec<Offloaded> {
-        let mut files: Vec<Offloaded> = self.unnamed.into_values().flatten().collect();
+    pub(super) fn unreferenced(self) -> Vec<OffloadedFile> {
+        let mut files: Vec<OffloadedFile> = self.unnamed.into_values().flatten().collect();
         files.sort();
         files
     }
@@ -75,10 +75,10 @@ fn digit(byte: u8) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::Search;
-    use crate::{Form, OffloadName, Offloaded};
+    use crate::{Form, OffloadName, OffloadedFile};
 
-    fn file(text: &str) -> Offloaded {
-        Offloaded {
+    fn file(text: &str) -> OffloadedFile {
+        OffloadedFile {
             session: "demo".parse().expect("an id"),
             name: OffloadName::of(text.as_bytes(), Form::TEXT),
         }
@@ -104,7 +104,7 @@ mod tests {
             let mut search = Search::new(vec![file("x"), file("y")]);
             search.look_through(&mut text.as_bytes()).expect("reads");
             assert!(!search.is_done());
-            let left = search.unnamed();
+            let left = search.unreferenced();
             assert_eq!(!left.contains(&file("x")), named, "{}", text.trim());
             assert!(left.contains(&file("y")));
         }

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{OffloadName, Offloaded};
+use super::{OffloadName, OffloadedFile};
 use crate::error::{Naming, StoreError};
 use crate::{SessionId, Store};
 
@@ -43,16 +43,16 @@ impl OffloadFolder {
 
     /// The file that a path names, when it lies in this folder. It is compared as
     /// text, so no `..` and no link leads anywhere else.
-    pub fn file(&self, path: &str) -> Option<Offloaded> {
+    pub fn file(&self, path: &str) -> Option<OffloadedFile> {
         let name = path.strip_prefix(&self.path)?.strip_prefix('/')?;
-        Some(Offloaded {
+        Some(OffloadedFile {
             session: self.session.clone(),
             name: OffloadName::parse(name)?,
         })
     }
 
     /// The files of this folder that a text names by their paths.
-    pub fn files_in(&self, text: &str) -> HashSet<Offloaded> {
+    pub fn files_in(&self, text: &str) -> HashSet<OffloadedFile> {
         let starts = text.match_indices(&self.path);
         let file = |(at, _): (usize, &str)| {
             let folder_end = at + self.path.len();

@@ -8,8 +8,10 @@ use std::time::{Duration, SystemTime};
 use chrono::{DateTime, TimeDelta, Utc};
 use tempfile::TempDir;
 
-use super::{Content, Form, Offloaded, Unnamed};
-use crate::{Actor, Item, Kind, Removed, SessionId, Snapshot, Store, StoreError};
+use super::{Content, Form, OffloadedFile, Unreferenced};
+use crate::{
+    Actor, RemovalReport, SessionId, Snapshot, SnapshotKind, Store, StoreError, StoreItem,
+};
 
 struct Place {
     dir: TempDir,
@@ -48,19 +50,19 @@ fn modified(path: &Path) -> SystemTime {
 }
 
 impl Place {
-    fn put(&self, content: &str, transcripts: &[Option<&Path>]) -> Offloaded {
+    fn put(&self, content: &str, transcripts: &[Option<&Path>]) -> OffloadedFile {
         let mut writer = self.store.offload(&self.demo);
         let file = writer.put(&text(content)).expect("written");
         writer.finish(transcripts).expect("durable");
         file
     }
 
-    fn path(&self, file: &Offloaded) -> PathBuf {
+    fn path(&self, file: &OffloadedFile) -> PathBuf {
         self.store.offloaded_path(file)
     }
 
     /// As if it had been used last a month ago.
-    fn age(&self, file: &Offloaded) {
+    fn age(&self, file: &OffloadedFile) {
         let file = File::open(self.path(file)).expect("a file");
         let then = SystemTime::now() - Duration::from_secs(30 * 86_400);
         file.set_modified(then).expect("a time");
@@ -68,7 +70,7 @@ impl Place {
 
     fn save(&self, live: &Path) -> Snapshot {
         let draft = self.store.draft_of(live).expect("reads");
-        let snapshot = draft.commit(&self.demo, Kind::Snapshot);
+        let snapshot = draft.commit(&self.demo, SnapshotKind::Snapshot);
         snapshot.expect("a snapshot")
     }
 
@@ -78,21 +80,21 @@ impl Place {
         path.canonicalize().expect("a path")
     }
 
-    fn unnamed(&self) -> Vec<Offloaded> {
-        match self.store.unnamed(&self.demo, a_week_ago()) {
-            Ok(Unnamed::Files(files)) => files,
+    fn unreferenced(&self) -> Vec<OffloadedFile> {
+        match self.store.unreferenced(&self.demo, a_week_ago()) {
+            Ok(Unreferenced::Files(files)) => files,
             other => panic!("{other:?}"),
         }
     }
 
     fn why_unknown(&self) -> String {
-        match self.store.unnamed(&self.demo, a_week_ago()) {
-            Ok(Unnamed::Unknown(why)) => why,
+        match self.store.unreferenced(&self.demo, a_week_ago()) {
+            Ok(Unreferenced::Unknown(why)) => why,
             other => panic!("{other:?}"),
         }
     }
 
-    fn discard(&self, files: &[Offloaded]) -> Removed {
+    fn discard(&self, files: &[OffloadedFile]) -> RemovalReport {
         let removed = self.store.discard_offloaded(files, a_week_ago());
         removed.expect("discarded")
     }
@@ -155,7 +157,7 @@ fn nothing_offloaded_leaves_no_trace() {
         .finish(&[None])
         .expect("nothing");
     assert!(!place.store.root().exists());
-    assert_eq!(place.unnamed(), []);
+    assert_eq!(place.unreferenced(), []);
     assert_eq!(place.store.offload_sessions().expect("none"), []);
 }
 
@@ -205,7 +207,7 @@ fn no_link_leads_out_of_the_store() {
             .expect_err("a link"),
         place
             .store
-            .unnamed(&place.demo, a_week_ago())
+            .unreferenced(&place.demo, a_week_ago())
             .expect_err("a link"),
     ] {
         assert!(matches!(error, StoreError::Refused { .. }), "{error}");
@@ -247,20 +249,20 @@ fn what_nothing_names_goes_and_can_be_had_back() {
         &handle.name.sha256()[..12]
     );
     fs::write(&live, text).expect("written");
-    assert_eq!(place.unnamed(), [], "all of them were used just now");
+    assert_eq!(place.unreferenced(), [], "all of them were used just now");
     for file in [&named, &handle, &saved, &loose] {
         place.age(file);
     }
-    assert_eq!(place.unnamed(), std::slice::from_ref(&loose));
+    assert_eq!(place.unreferenced(), std::slice::from_ref(&loose));
 
     assert_eq!(
         place.discard(std::slice::from_ref(&loose)).items,
-        [Item::Offloaded(loose.clone())]
+        [StoreItem::Offloaded(loose.clone())]
     );
     assert!(!place.path(&loose).exists());
     let prefix = &loose.name.sha256()[..8];
     let found = place.store.find_deleted(None, prefix).expect("there");
-    assert_eq!(found, Item::Offloaded(loose.clone()));
+    assert_eq!(found, StoreItem::Offloaded(loose.clone()));
     place.store.undelete(&found).expect("brought back");
     assert_eq!(place.store.read_offloaded(&loose).expect("read").text, "d");
     let trash = place.store.root().join("trash");
@@ -271,7 +273,7 @@ fn what_nothing_names_goes_and_can_be_had_back() {
     let early = place.store.purge(Some(a_week_ago())).expect("purged");
     assert_eq!(early.items, []);
     let purged = place.store.purge(None).expect("purged");
-    assert_eq!(purged.items, [Item::Offloaded(loose.clone())]);
+    assert_eq!(purged.items, [StoreItem::Offloaded(loose.clone())]);
     assert!(matches!(
         place.store.find_deleted(None, prefix),
         Err(StoreError::NotInTrash(_))
@@ -289,9 +291,9 @@ fn what_a_snapshot_in_the_trash_names_stays_until_that_is_purged() {
     fs::write(&live, "").expect("written");
     place.age(&file);
     place.store.discard(&[snapshot.id], &[]).expect("removed");
-    assert_eq!(place.unnamed(), []);
+    assert_eq!(place.unreferenced(), []);
     place.store.purge(None).expect("purged");
-    assert_eq!(place.unnamed(), [file]);
+    assert_eq!(place.unreferenced(), [file]);
 }
 
 #[test]
@@ -300,7 +302,7 @@ fn what_was_used_meanwhile_is_spared() {
     let live = place.transcript("s.jsonl", "");
     let file = place.put("x", &[Some(&live)]);
     place.age(&file);
-    let doomed = place.unnamed();
+    let doomed = place.unreferenced();
     assert_eq!(doomed, std::slice::from_ref(&file));
     place.put("x", &[Some(&live)]);
     assert_eq!(place.discard(&doomed).items, []);
@@ -313,11 +315,11 @@ fn all_stay_when_a_transcript_cannot_be_looked_into() {
     let live = place.transcript("s.jsonl", "");
     let file = place.put("x", &[Some(&live)]);
     place.age(&file);
-    assert_eq!(place.unnamed(), std::slice::from_ref(&file));
+    assert_eq!(place.unreferenced(), std::slice::from_ref(&file));
     fs::remove_file(&live).expect("removed");
     assert!(place.why_unknown().contains("No such file"));
     place.transcript("s.jsonl", "");
-    assert_eq!(place.unnamed(), std::slice::from_ref(&file));
+    assert_eq!(place.unreferenced(), std::slice::from_ref(&file));
     place.put("y", &[None]);
     assert_eq!(place.why_unknown(), "one went into a pipe");
 }
@@ -330,7 +332,7 @@ fn without_a_known_transcript_all_stay() {
     assert_eq!(place.why_unknown(), "no file of the session is known");
     let live = place.transcript("s.jsonl", "");
     let snapshot = place.save(&live);
-    assert_eq!(place.unnamed(), std::slice::from_ref(&file));
+    assert_eq!(place.unreferenced(), std::slice::from_ref(&file));
     let meta = place.store.meta_path(&snapshot.id);
     let bytes = fs::read_to_string(&meta).expect("a meta.json");
     fs::write(&meta, bytes.replace("s.jsonl", "t.jsonl")).expect("damaged");
@@ -345,7 +347,7 @@ fn forgetting_takes_the_folder_and_the_trash() {
     place.age(&binned);
     place.discard(std::slice::from_ref(&binned));
     let removed = place.store.forget(&place.demo).expect("forgotten");
-    assert_eq!(removed.items, [binned, kept].map(Item::Offloaded));
+    assert_eq!(removed.items, [binned, kept].map(StoreItem::Offloaded));
     assert_eq!(place.store.offload_sessions().expect("none"), []);
     assert_eq!(place.store.expired(None).expect("none"), []);
 }

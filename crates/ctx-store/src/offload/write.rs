@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::folder::{Folder, spill};
-use super::{Content, OffloadName, Offloaded, sources};
+use super::{Content, OffloadName, OffloadedFile, sources};
 use crate::{Facts, Operation, SessionId, Store, StoreError};
 
 /// Writes offloaded files of one session. Nothing is made, and nothing audited,
@@ -33,12 +33,12 @@ impl Store {
 impl OffloadWriter<'_> {
     /// The file that holds `content`, made if need be. Content that is there
     /// already is checked, and counts as used now: cleaning leaves it alone.
-    pub fn put(&mut self, content: &Content) -> Result<Offloaded, StoreError> {
+    pub fn put(&mut self, content: &Content) -> Result<OffloadedFile, StoreError> {
         // Whatever fails here, and however late: nothing names the file yet.
         self.write(content).map_err(StoreError::before)
     }
 
-    fn write(&mut self, content: &Content) -> Result<Offloaded, StoreError> {
+    fn write(&mut self, content: &Content) -> Result<OffloadedFile, StoreError> {
         let (folder, _) = match &mut self.begun {
             Some(begun) => begun,
             empty => {
@@ -61,7 +61,7 @@ impl OffloadWriter<'_> {
         }
         self.files += 1;
         self.bytes += bytes.len() as u64;
-        Ok(Offloaded {
+        Ok(OffloadedFile {
             session: self.session.clone(),
             name,
         })

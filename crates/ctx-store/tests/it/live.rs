@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::Bench;
-use ctx_store::{Replaced, Severity, Store};
+use ctx_store::{ReplaceOutcome, Severity, Store};
 use ctx_testkit::{Agent, lost, replace_by_rename, under_fire};
 
 /// The live file and every snapshot.
@@ -26,7 +26,7 @@ fn no_line_is_lost() {
     let written = under_fire(&live, Agent::Opening, 8, || {
         turn += 1;
         match bench.restore(&live, &targets[turn % 2]) {
-            Ok(replaced) => matches!(replaced, Replaced::New { .. }),
+            Ok(replaced) => matches!(replaced, ReplaceOutcome::New { .. }),
             Err(error) => {
                 assert_eq!(error.severity(), Severity::Busy, "{error}");
                 false

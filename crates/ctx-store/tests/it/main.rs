@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use chrono::DateTime;
 use ctx_store::{
-    Actor, Item, Kind, NewContent, Replaced, SessionId, Snapshot, Store, StoreError, Survived,
+    Actor, NewContent, ReplaceOutcome, SessionId, Snapshot, SnapshotKind, Store, StoreError,
+    StoreItem, Survived,
 };
 use tempfile::TempDir;
 
@@ -55,17 +56,19 @@ impl Bench {
     /// A snapshot of a session file.
     fn save(&self, path: &Path, session: &SessionId) -> Snapshot {
         let draft = self.store.draft_of(path).expect("reads");
-        draft.commit(session, Kind::Snapshot).expect("commits")
+        draft
+            .commit(session, SnapshotKind::Snapshot)
+            .expect("commits")
     }
 
     /// Brings back what `wanted` names in the trash.
-    fn undelete(&self, wanted: &str) -> Result<Item, StoreError> {
+    fn undelete(&self, wanted: &str) -> Result<StoreItem, StoreError> {
         let item = self.store.find_deleted(None, wanted)?;
         self.store.undelete(&item).map(|()| item)
     }
 
     /// Rolls `path` back to `snapshot`.
-    fn restore(&self, path: &Path, snapshot: &Snapshot) -> Result<Replaced, StoreError> {
+    fn restore(&self, path: &Path, snapshot: &Snapshot) -> Result<ReplaceOutcome, StoreError> {
         let catalog = self.store.catalog(None)?;
         let entry = catalog.find(&snapshot.id.to_string())?;
         let (mut file, meta) = self.store.open_verified(entry)?;
@@ -77,12 +80,12 @@ impl Bench {
         path: &Path,
         reader: &mut dyn Read,
         sha256: &str,
-    ) -> Result<Replaced, StoreError> {
+    ) -> Result<ReplaceOutcome, StoreError> {
         let mut new = NewContent {
             reader,
             sha256,
             operation: "rollback",
-            kind: Kind::PreRollback,
+            kind: SnapshotKind::PreRollback,
             survived: Survived::new(),
         };
         self.store.replace(path, &session(), &mut new)
@@ -122,7 +125,9 @@ fn session() -> SessionId {
 fn take(store: &Store, bytes: &[u8]) -> Snapshot {
     let mut draft = store.draft().expect("a draft");
     draft.fill(bytes, Path::new("memory")).expect("from memory");
-    draft.commit(&session(), Kind::Snapshot).expect("commits")
+    draft
+        .commit(&session(), SnapshotKind::Snapshot)
+        .expect("commits")
 }
 
 fn show(store: &Store, wanted: &str) -> Vec<u8> {

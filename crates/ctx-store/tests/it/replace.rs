@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use crate::{Bench, show};
-use ctx_store::{Replaced, Severity, StoreError};
+use ctx_store::{ReplaceOutcome, Severity, StoreError};
 
 fn refused(bench: &Bench, path: &Path) -> StoreError {
     let snapshot = bench.take(b"new\n");
@@ -89,7 +89,11 @@ fn new_hash(bench: &Bench) -> String {
     bench.take(NEW).meta.sha256
 }
 
-fn replace_while(bench: &Bench, live: &Path, act: impl FnOnce()) -> Result<Replaced, StoreError> {
+fn replace_while(
+    bench: &Bench,
+    live: &Path,
+    act: impl FnOnce(),
+) -> Result<ReplaceOutcome, StoreError> {
     let hash = new_hash(bench);
     let mut reader = Meanwhile {
         content: NEW,
@@ -111,7 +115,7 @@ fn what_arrives_meanwhile_is_carried_over() {
     assert!(
         matches!(
             replaced,
-            Replaced::New {
+            ReplaceOutcome::New {
                 late_bytes: 5,
                 retained: None,
                 ..
@@ -127,7 +131,7 @@ fn a_line_that_was_being_written_comes_whole() {
     let bench = Bench::new();
     let live = bench.file("s.jsonl", b"old 1\n{\"half\":");
     let replaced = replace_while(&bench, &live, || append(&live, b"1}\n")).expect("replaces");
-    assert!(matches!(replaced, Replaced::New { .. }));
+    assert!(matches!(replaced, ReplaceOutcome::New { .. }));
     assert_eq!(
         fs::read(&live).expect("reads"),
         b"new 1\nnew 2\n{\"half\":1}\n"
@@ -195,7 +199,7 @@ fn a_file_that_is_gone_is_made_anew() {
     let replaced = bench
         .restore(&bench.path("s.jsonl"), &snapshot)
         .expect("creates");
-    assert!(matches!(replaced, Replaced::Created));
+    assert!(matches!(replaced, ReplaceOutcome::Created));
     let mode = fs::metadata(bench.path("s.jsonl"))
         .expect("stat")
         .permissions()
@@ -224,7 +228,7 @@ fn leave(bench: &Bench, content: &[u8]) -> (PathBuf, PathBuf) {
     let replaced = bench
         .replace(&live, &mut &NEW[..], &hash)
         .expect("replaces");
-    let Replaced::New { before, .. } = replaced else {
+    let ReplaceOutcome::New { before, .. } = replaced else {
         panic!("{replaced:?}")
     };
     let name = before.meta.retained.clone().expect("a name");

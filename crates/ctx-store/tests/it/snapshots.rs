@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 
 use crate::{Bench, open, session, show, take};
-use ctx_store::{Replaced, StoreError};
+use ctx_store::{ReplaceOutcome, StoreError};
 
 const LINE: &[u8] = b"{\"role\":\"user\",\"content\":\"a\"}\n";
 
@@ -202,7 +202,7 @@ proptest! {
         fs::write(&live, &after).expect("writes");
         let replaced = bench.restore(&live, &snapshot).expect("restores");
         prop_assert_eq!(fs::read(&live).expect("reads"), before.clone());
-        if let Replaced::New { before: saved, late_bytes, retained } = replaced {
+        if let ReplaceOutcome::New { before: saved, late_bytes, retained } = replaced {
             prop_assert_eq!(show(&bench.store, &saved.id.to_string()), after);
             prop_assert_eq!((late_bytes, retained), (0, None));
         } else {

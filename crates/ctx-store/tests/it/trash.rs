@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::{Bench, session, show};
 use chrono::TimeDelta;
-use ctx_store::{Item, StoreError};
+use ctx_store::{StoreError, StoreItem};
 
 #[test]
 fn what_was_discarded_comes_back_byte_for_byte() {
@@ -14,10 +14,10 @@ fn what_was_discarded_comes_back_byte_for_byte() {
         .store
         .discard(std::slice::from_ref(&snapshot.id), &[])
         .expect("discards");
-    assert_eq!(removed.items, [Item::Snapshot(snapshot.id.clone())]);
+    assert_eq!(removed.items, [StoreItem::Snapshot(snapshot.id.clone())]);
     assert!(bench.store.catalog(None).expect("lists").entries.is_empty());
     let item = bench.undelete("1").expect("brings back");
-    assert_eq!(item, Item::Snapshot(snapshot.id));
+    assert_eq!(item, StoreItem::Snapshot(snapshot.id));
     assert_eq!(show(&bench.store, "1"), b"bytes\n");
     assert!(bench.names("store/trash").is_empty());
     assert!(matches!(
