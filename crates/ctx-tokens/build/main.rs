@@ -15,14 +15,15 @@
 )]
 mod layout;
 
-mod hashed;
+mod borders;
+mod pairs;
 mod trie;
 mod unicode;
 mod vocabulary;
 
 use std::path::{Path, PathBuf};
 
-use layout::Layout;
+use tiktoken_rs::{cl100k_base, o200k_base, p50k_base};
 use vocabulary::Vocabulary;
 
 fn main() {
@@ -30,34 +31,38 @@ fn main() {
     println!("cargo::rerun-if-changed=src/native/layout.rs");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     unicode::write(&out);
-    let o200k = tiktoken_rs::o200k_base().expect("the vocabulary is part of the package");
-    write_vocabulary(&out, "o200k", &o200k, Layout { bits: 18 });
-    let cl100k = tiktoken_rs::cl100k_base().expect("the vocabulary is part of the package");
-    write_vocabulary(&out, "cl100k", &cl100k, Layout { bits: 17 });
+    let encodings = [
+        ("o200k", o200k_base()),
+        ("cl100k", cl100k_base()),
+        ("p50k", p50k_base()),
+    ];
+    for (name, engine) in encodings {
+        let engine = engine.expect("the vocabulary is part of the package");
+        write_tables(&out, name, &Vocabulary::of(&engine));
+    }
 }
 
-fn write_vocabulary(out: &Path, name: &str, engine: &tiktoken_rs::CoreBPE, layout: Layout) {
-    let vocabulary = Vocabulary::of(engine, layout);
-    let splits = vocabulary.splits();
+fn write_tables(out: &Path, name: &str, vocabulary: &Vocabulary) {
+    let write = |table: &str, bytes: Vec<u8>| {
+        std::fs::write(out.join(format!("{name}.{table}")), bytes).unwrap();
+    };
     let nodes = trie::build(&vocabulary.tokens);
-    let table = |kind: &str| out.join(format!("{name}.{kind}"));
-    write_u64(&table("short"), &hashed::short(&vocabulary));
-    write_u64(&table("long"), &hashed::long(&vocabulary));
-    write_u32(&table("pairs"), &hashed::pairs(&vocabulary, &splits));
-    write_u64(&table("parts"), &vocabulary.parts(&splits));
-    write_u64(&table("nodes"), &nodes);
-    write_u32(&table("starts"), &vocabulary.starts());
-    std::fs::write(table("borders"), hashed::borders(&vocabulary, &splits)).unwrap();
-    std::fs::write(table("filter"), hashed::pair_filter(&vocabulary, &splits)).unwrap();
-    std::fs::write(table("bytes"), vocabulary.tokens.concat()).unwrap();
-}
-
-fn write_u64(path: &Path, numbers: &[u64]) {
-    let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
-    std::fs::write(path, bytes).unwrap();
-}
-
-fn write_u32(path: &Path, numbers: &[u32]) {
-    let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
-    std::fs::write(path, bytes).unwrap();
+    write(
+        "nodes",
+        nodes.into_iter().flat_map(u32::to_le_bytes).collect(),
+    );
+    let parts = vocabulary.parts();
+    write(
+        "parts",
+        parts.into_iter().flat_map(u64::to_le_bytes).collect(),
+    );
+    let (pairs, seeds) = pairs::table(&vocabulary.merges);
+    let three_bytes = |entry: u32| entry.to_le_bytes().into_iter().take(3);
+    write("pairs", pairs.into_iter().flat_map(three_bytes).collect());
+    write(
+        "seeds",
+        seeds.into_iter().flat_map(u16::to_le_bytes).collect(),
+    );
+    write("bytes", borders::of_single_bytes(vocabulary));
+    write("borders", borders::filter(vocabulary));
 }

@@ -2,104 +2,178 @@
 //!
 //! The child of a node that byte `b` leads to lies at the node's base + `b` and
 //! repeats `b`. No two nodes have the same base, so the byte alone tells whether
-//! a child is the node's own.
+//! a child is the node's own. A leaf has its rank where other nodes have their base;
+//! no base is equal to such a value, so nothing is found behind a leaf.
 
-use crate::layout::node;
+use crate::layout::{Node, RANK};
 
-/// Bases begin here. Base 0 is for nodes without children: the places it leads
-/// to stay unused.
-const FIRST_BASE: usize = 256;
+/// After how many places a search that begins at the same place each time begins
+/// further on. What is free before that is for nodes with a single child.
+const PATIENCE: usize = 50;
 
-/// After how many places a search that begins at the same place each time begins further on.
-const PATIENCE: usize = 2_000;
-
-/// The nodes, the root at place 0, and for each the rank of the token that ends there.
-pub(crate) fn build(tokens: &[Vec<u8>]) -> Vec<u64> {
-    let mut sorted: Vec<(&[u8], u32)> = tokens.iter().map(Vec::as_slice).zip(0..).collect();
-    sorted.sort_unstable();
+/// All places, of which the first is the root.
+pub(crate) fn build(tokens: &[Vec<u8>]) -> Vec<u32> {
+    let branches = branches(tokens);
     let mut array = DoubleArray::default();
-    // A node: its place, and the tokens that begin with the bytes leading to it.
-    let mut queue = vec![(0, 0, sorted.as_slice())];
-    let mut next = 0;
-    while let Some(&(place, depth, range)) = queue.get(next) {
-        next += 1;
+    // The root's place, and all that leaves point to.
+    array.take(0);
+    array.grow(2 * tokens.len());
+    for branch in branches.iter().filter(|branch| branch.is_leaf()) {
+        array.is_base[branch.node(0).value() as usize] = true;
+    }
+    let bases = bases(&branches, &mut array);
+    let mut places = vec![0; branches.len()];
+    let mut nodes = vec![0; array.taken.len()];
+    for ((at, branch), base) in branches.iter().enumerate().zip(bases) {
+        for (child, byte) in (branch.first_child..).zip(&branch.bytes) {
+            places[child] = base + usize::from(*byte);
+        }
+        nodes[places[at]] = branch.node(base).0;
+        if let (Some(rank), false) = (branch.token, branch.is_leaf()) {
+            nodes[base + RANK] = Node::only(rank).0;
+        }
+    }
+    nodes
+}
+
+/// A node that has no place yet.
+struct Branch {
+    /// The byte that leads to it.
+    byte: u8,
+    /// The token that ends at it.
+    token: Option<u32>,
+    /// The bytes that lead to its children.
+    bytes: Vec<u8>,
+    /// The first child; the others follow it.
+    first_child: usize,
+}
+
+impl Branch {
+    fn is_leaf(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// What has to be free, as seen from its base.
+    fn offsets(&self) -> Vec<usize> {
+        let bytes = self.bytes.iter().map(|byte| usize::from(*byte));
+        let rank = self.token.filter(|_| !self.is_leaf());
+        bytes.chain(rank.map(|_| RANK)).collect()
+    }
+
+    fn node(&self, base: usize) -> Node {
+        match self.token {
+            Some(rank) if self.is_leaf() => Node::leaf(self.byte, rank),
+            token => Node::inner(self.byte, token.is_some(), u32::try_from(base).unwrap()),
+        }
+    }
+}
+
+/// The nodes, the root first, each before its children.
+fn branches(tokens: &[Vec<u8>]) -> Vec<Branch> {
+    let mut sorted: Vec<(&[u8], u32)> = tokens.iter().map(Vec::as_slice).zip(0..).collect();
+    sorted.retain(|(token, _)| !token.is_empty());
+    sorted.sort_unstable();
+    // How many bytes lead to a node, and the tokens that begin with them.
+    let mut queue = vec![(0_usize, sorted.as_slice())];
+    let mut branches: Vec<Branch> = Vec::new();
+    while let Some(&(depth, range)) = queue.get(branches.len()) {
         // The shortest token of the range comes first.
         let token = range.first().filter(|(token, _)| token.len() == depth);
         let below = &range[usize::from(token.is_some())..];
-        let branches: Vec<_> = below.chunk_by(|a, b| a.0[depth] == b.0[depth]).collect();
-        let bytes: Vec<u8> = branches.iter().map(|branch| branch[0].0[depth]).collect();
-        let base = array.place(&bytes);
-        // Base 0 and byte 0 lead to the root, which therefore repeats another byte.
-        let byte = depth.checked_sub(1).map_or(1, |last| range[0].0[last]);
-        array.nodes[place] = node(
-            byte,
-            token.map(|(_, rank)| *rank),
-            u32::try_from(base).unwrap(),
+        let first_child = queue.len();
+        queue.extend(
+            below
+                .chunk_by(|a, b| a.0[depth] == b.0[depth])
+                .map(|child| (depth + 1, child)),
         );
-        for (byte, branch) in bytes.iter().zip(branches) {
-            queue.push((base + usize::from(*byte), depth + 1, branch));
+        let bytes = queue[first_child..]
+            .iter()
+            .map(|(_, child)| child[0].0[depth]);
+        branches.push(Branch {
+            byte: depth.checked_sub(1).map_or(0, |last| range[0].0[last]),
+            token: token.map(|(_, rank)| *rank),
+            bytes: bytes.collect(),
+            first_child,
+        });
+    }
+    branches
+}
+
+/// The base of each node; that of a leaf is not used.
+fn bases(branches: &[Branch], array: &mut DoubleArray) -> Vec<usize> {
+    let mut bases = vec![0; branches.len()];
+    // The nodes that need a single place, by its offset.
+    let mut singles = vec![Vec::new(); RANK];
+    for (at, branch) in branches.iter().enumerate() {
+        match *branch.offsets() {
+            [] => {}
+            [offset] => singles[offset].push(at),
+            ref offsets => bases[at] = array.find_room(offsets),
         }
     }
-    assert!(array.nodes.len() < 1 << 22, "a base has 22 bits");
-    array.nodes
+    // They fit anywhere: each free place takes one of those that are most frequent.
+    let mut left: usize = singles.iter().map(Vec::len).sum();
+    let mut place = 0;
+    while left > 0 {
+        place += 1;
+        array.grow(place);
+        let fitting = (0..RANK.min(place)).filter(|offset| !array.is_base[place - offset]);
+        let most = fitting.max_by_key(|offset| singles[*offset].len());
+        if let Some(offset) = most.filter(|_| !array.taken[place])
+            && let Some(at) = singles[offset].pop()
+        {
+            bases[at] = place - offset;
+            array.is_base[place - offset] = true;
+            array.take(place);
+            left -= 1;
+        }
+    }
+    bases
 }
 
+#[derive(Default)]
 struct DoubleArray {
-    nodes: Vec<u64>,
     taken: Vec<bool>,
     is_base: Vec<bool>,
-    /// Where the search for room begins: for a single child, and for several.
-    cursors: [usize; 2],
-}
-
-impl Default for DoubleArray {
-    fn default() -> Self {
-        let mut array = Self {
-            nodes: Vec::new(),
-            taken: Vec::new(),
-            is_base: Vec::new(),
-            cursors: [FIRST_BASE; 2],
-        };
-        array.grow(2 * FIRST_BASE);
-        array
-    }
+    /// Where the search for room begins.
+    cursor: usize,
 }
 
 impl DoubleArray {
-    fn grow(&mut self, length: usize) {
-        if length > self.nodes.len() {
-            self.nodes.resize(length, 0);
-            self.taken.resize(length, false);
-            self.is_base.resize(length, false);
-        }
+    /// Makes `place` a place, and all that are looked at if it is a base.
+    fn grow(&mut self, place: usize) {
+        let length = self.taken.len().max(place + RANK + 1);
+        self.taken.resize(length, false);
+        self.is_base.resize(length, false);
     }
 
-    /// Finds room for the children that `bytes` lead to and returns their base.
-    fn place(&mut self, bytes: &[u8]) -> usize {
-        let Some(&first) = bytes.first() else {
-            return 0;
-        };
-        let first = usize::from(first);
-        let cursor = usize::from(bytes.len() > 1);
-        let start = self.cursors[cursor].max(FIRST_BASE + first);
-        let mut base = start - first;
-        while !self.has_room(base, bytes) {
+    fn take(&mut self, place: usize) {
+        self.grow(place);
+        self.taken[place] = true;
+    }
+
+    /// Takes the places at `offsets` from a base and returns that base.
+    fn find_room(&mut self, offsets: &[usize]) -> usize {
+        // Base 0 would make the root a child.
+        let start = self.cursor.max(1 + offsets[0]);
+        let mut base = start - offsets[0];
+        while !self.has_room(base, offsets) {
             base += 1;
         }
-        if base + first > start + PATIENCE {
-            self.cursors[cursor] = base + first;
+        if base + offsets[0] > start + PATIENCE {
+            self.cursor = base + offsets[0];
         }
         self.is_base[base] = true;
-        for byte in bytes {
-            self.taken[base + usize::from(*byte)] = true;
+        for offset in offsets {
+            self.take(base + offset);
         }
         base
     }
 
-    /// Whether `base` is free, and the places that `bytes` lead to from it.
-    fn has_room(&mut self, base: usize, bytes: &[u8]) -> bool {
-        self.grow(base + 2 * 256);
-        let is_free = |byte: &u8| !self.taken[base + usize::from(*byte)];
-        !self.is_base[base] && bytes.iter().all(is_free)
+    /// Whether `base` is free, and the places at `offsets` from it.
+    fn has_room(&mut self, base: usize, offsets: &[usize]) -> bool {
+        self.grow(base);
+        let is_free = |offset: &usize| !self.taken[base + offset];
+        !self.is_base[base] && offsets.iter().all(is_free)
     }
 }

@@ -4,77 +4,91 @@ use std::collections::HashMap;
 
 use tiktoken_rs::CoreBPE;
 
-use crate::layout::{Layout, Parts, SINGLE_BYTES};
+use crate::layout::{LONGEST, NO_TOKEN, Parts, SINGLE_BYTES};
 
 pub(crate) struct Vocabulary {
-    /// The bytes of each token; its place is its rank.
+    /// The bytes of each token; its place is its rank. Nothing at the rank of a
+    /// control token.
     pub(crate) tokens: Vec<Vec<u8>>,
-    pub(crate) layout: Layout,
+    /// How each token of several bytes is made.
+    pub(crate) merges: Vec<Merge>,
+}
+
+/// The last step by which the encoding makes a token.
+#[derive(Clone, Copy)]
+pub(crate) struct Merge {
+    pub(crate) left: u32,
+    pub(crate) right: u32,
+    pub(crate) token: u32,
 }
 
 impl Vocabulary {
-    pub(crate) fn of(engine: &CoreBPE, layout: Layout) -> Self {
-        // Control tokens come after a gap, so that the first missing rank ends the list.
+    pub(crate) fn of(engine: &CoreBPE) -> Self {
+        let controls = engine.special_tokens();
+        let is_control = |token: &[u8]| controls.iter().any(|name| name.as_bytes() == token);
+        // A rank is missing after the last token. p50k has a control token before that.
         let tokens: Vec<Vec<u8>> = (0..)
             .map_while(|rank| engine.decode_bytes(&[rank]).ok())
+            .map(|token| {
+                if is_control(&token) {
+                    Vec::new()
+                } else {
+                    token
+                }
+            })
             .collect();
-        assert!(tokens.len() > 100_000 && tokens.len() < 1 << layout.bits);
+        assert!(tokens.len() > 50_000 && tokens.len() < NO_TOKEN as usize);
         for (rank, token) in (0..).zip(&tokens) {
             assert_eq!(token.len() == 1, rank < SINGLE_BYTES, "rank {rank}");
-            assert!(token.len() <= 128, "rank {rank} is too long for its entry");
+            assert!(token.len() <= LONGEST, "rank {rank} is too long");
         }
-        Self { tokens, layout }
+        let merges = merges(&tokens);
+        Self { tokens, merges }
     }
 
-    /// Where the bytes of each token begin in the bytes of all; one more number ends the last.
-    pub(crate) fn starts(&self) -> Vec<u32> {
-        let mut starts = vec![0];
-        let mut end = 0;
-        for token in &self.tokens {
-            end += u32::try_from(token.len()).unwrap();
-            starts.push(end);
-        }
-        starts
-    }
-
-    /// What the merge has to know of each token.
-    pub(crate) fn parts(&self, splits: &[(u32, u32)]) -> Vec<u64> {
-        let ranks = self.ranks();
-        let shorter = |token: &[u8]| {
-            (1..token.len())
-                .rev()
-                .find_map(|end| ranks.get(&token[..end]))
+    /// What the engine has to know of each token to undo its merge.
+    pub(crate) fn parts(&self) -> Vec<u64> {
+        let ranks = ranks(&self.tokens);
+        let single = |token: &Vec<u8>| {
+            let byte = token.first().copied().unwrap_or_default();
+            Parts::new(byte.into(), NO_TOKEN, NO_TOKEN, token.len()).0
         };
-        (0..)
-            .zip(self.tokens.iter().zip(splits))
-            .map(|(rank, (token, &(left, right)))| {
-                let shorter = shorter(token).copied().unwrap_or(rank);
-                Parts::new(left, right, shorter, token.len()).0
-            })
-            .collect()
+        let mut parts: Vec<u64> = self.tokens.iter().map(single).collect();
+        for merge in &self.merges {
+            let token = self.tokens[merge.token as usize].as_slice();
+            let shorter = (1..token.len())
+                .rev()
+                .find_map(|end| ranks.get(&token[..end]));
+            let shorter = *shorter.expect("each first byte is a token");
+            parts[merge.token as usize] =
+                Parts::new(merge.left, merge.right, shorter, token.len()).0;
+        }
+        parts
     }
+}
 
-    fn ranks(&self) -> HashMap<&[u8], u32> {
-        self.tokens.iter().map(Vec::as_slice).zip(0..).collect()
-    }
+fn ranks(tokens: &[Vec<u8>]) -> HashMap<&[u8], u32> {
+    tokens.iter().map(Vec::as_slice).zip(0..).collect()
+}
 
-    /// The two tokens whose merge makes each token; a single byte is its own.
-    ///
-    /// That there are two says also that every token is what its bytes are
-    /// encoded to, on which the engine's merge relies.
-    pub(crate) fn splits(&self) -> Vec<(u32, u32)> {
-        let ranks = self.ranks();
-        (0..)
-            .zip(&self.tokens)
-            .map(|(rank, token)| {
-                if rank < SINGLE_BYTES {
-                    return (rank, rank);
-                }
-                let cut = last_cut(token, rank, &ranks);
-                (ranks[&token[..cut]], ranks[&token[cut..]])
-            })
-            .collect()
-    }
+/// The two tokens whose merge makes each token.
+///
+/// That there are two says also that every token is what its bytes are
+/// encoded to, on which the engine's merge relies.
+fn merges(tokens: &[Vec<u8>]) -> Vec<Merge> {
+    let ranks = ranks(tokens);
+    (0..)
+        .zip(tokens)
+        .filter(|(_, bytes)| bytes.len() > 1)
+        .map(|(token, bytes)| {
+            let (left, right) = bytes.split_at(last_cut(bytes, token, &ranks));
+            Merge {
+                left: ranks[left],
+                right: ranks[right],
+                token,
+            }
+        })
+        .collect()
 }
 
 /// Merges the bytes of a token as the encoding does, by pairs of lower rank, and

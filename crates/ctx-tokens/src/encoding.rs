@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use crate::TokenCounter;
 use crate::chars4::Chars4;
 use crate::native::Tokenizer;
-use crate::tiktoken::{P50K, R50K};
 
 /// A way to turn text into tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize)]
@@ -57,14 +56,13 @@ impl Encoding {
         }
     }
 
-    /// Its counter. It costs nothing to have; only those of p50k and r50k build
-    /// tables when the first text is counted.
+    /// Its counter, which costs nothing to have.
     pub fn counter(self) -> &'static dyn TokenCounter {
         match self {
             Self::O200kBase | Self::O200kHarmony => const { &Tokenizer::o200k_base() },
             Self::Cl100kBase => const { &Tokenizer::cl100k_base() },
-            Self::P50kBase => &P50K,
-            Self::R50kBase => &R50K,
+            Self::P50kBase => const { &Tokenizer::p50k_base() },
+            Self::R50kBase => const { &Tokenizer::r50k_base() },
             Self::Chars4 => &Chars4,
         }
     }

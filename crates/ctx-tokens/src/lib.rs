@@ -12,17 +12,15 @@
 //! assert_eq!(gpt.encoding.counter().count("hello world"), 2);
 //! ```
 //!
-//! `o200k_base` and `cl100k_base` are counted by an engine of its own, the
-//! [`Tokenizer`]: its tables are read-only data of the program, so that a process
-//! counts its first text at once. The older encodings are tiktoken-rs's, whose
-//! tables are built when a first text is counted. `chars4` has no tables.
+//! OpenAI's encodings are counted by an engine of its own, the [`Tokenizer`]: its
+//! tables are read-only data of the program, so that a process counts its first
+//! text at once. `chars4` has no tables.
 
 mod chars4;
 mod counter;
 mod encoding;
 mod models;
 mod native;
-mod tiktoken;
 
 pub use counter::TokenCounter;
 pub use encoding::{Encoding, UnknownEncoding};

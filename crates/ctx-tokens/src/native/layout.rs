@@ -1,188 +1,71 @@
 //! How the tables of a vocabulary are laid out.
 //!
 //! One file for both sides: the build script writes the tables with it, the
-//! engine reads them with it. A vocabulary has fewer than 2^[`bits`](Layout)
-//! tokens; the sizes of all hash tables follow from that.
+//! engine reads them with it.
 
 /// Ranks below this are the single bytes.
 pub(crate) const SINGLE_BYTES: u32 = 256;
 
-/// Tokens up to this long fit, with their length, into a key of 59 bits.
-pub(crate) const SHORT: usize = 7;
+/// No token has more bytes.
+pub(crate) const LONGEST: usize = 128;
 
-const SHORT_KEY_BITS: u32 = 59;
-const DISPLACEMENT_BITS: u32 = 5;
+/// A number that no token has.
+pub(crate) const NO_TOKEN: u32 = (1 << RANK_BITS) - 1;
 
-/// An entry of a hash table lies less than this many places after its home.
-pub(crate) const DISPLACEMENTS: usize = 1 << DISPLACEMENT_BITS;
+const RANK_BITS: u32 = 18;
 
-/// A place in the table of short tokens that holds none.
-pub(crate) const NO_SHORT: u64 = u64::MAX;
-
-/// The sizes of the tables of one vocabulary.
+/// A place in the trie of all tokens.
+///
+/// A node repeats, in its lowest byte, the byte that leads to it. Its value is the
+/// place that its children are counted from; that of a leaf is twice the rank of
+/// its token, and no children are counted from there. (Twice, so that there is room
+/// between these places.)
 #[derive(Clone, Copy)]
-pub(crate) struct Layout {
-    /// How many bits a rank has.
-    pub(crate) bits: u32,
-}
+pub(crate) struct Node(pub(crate) u32);
 
-/// Where a key is looked for, and what it is recognised by.
-#[derive(Clone, Copy)]
-pub(crate) struct Hashed {
-    /// The first place to look at; the others follow it.
-    pub(crate) home: usize,
-    /// The part of the key that an entry repeats.
-    pub(crate) tag: u64,
-}
+const IS_NODE: u32 = 1 << 8;
+const ENDS_TOKEN: u32 = 1 << 9;
+const IS_LEAF: u32 = 1 << 10;
+const VALUE_SHIFT: u32 = 11;
 
-/// The key of a token of at most [`SHORT`] bytes: they are the low bytes of
-/// `bytes`, whose other bytes are zero.
-pub(crate) const fn short_key(bytes: u64, length: usize) -> u64 {
-    bytes | (length as u64) << 56
-}
+/// A token that other tokens begin with has its rank in a place of its own, this far
+/// from where the children of its node are counted from.
+pub(crate) const RANK: usize = 256;
 
-impl Layout {
-    /// Half of these places stay empty.
-    pub(crate) const fn short_places(self) -> usize {
-        1 << self.bits
+impl Node {
+    /// A node whose children are counted from place `children`.
+    pub(crate) const fn inner(byte: u8, ends_token: bool, children: u32) -> Self {
+        let token = if ends_token { ENDS_TOKEN } else { 0 };
+        Self(Self::only(children).0 | token | IS_NODE | byte as u32)
     }
 
-    /// Home and tag are together as wide as the key, and neither step loses
-    /// anything: a key with the same home and tag is the same key.
-    pub(crate) const fn short(self, key: u64) -> Hashed {
-        let scattered = (key ^ key >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let scattered = scattered & ((1 << SHORT_KEY_BITS) - 1);
-        let tag_bits = SHORT_KEY_BITS - self.bits;
-        Hashed {
-            home: (scattered >> tag_bits) as usize,
-            tag: scattered & ((1 << tag_bits) - 1),
-        }
+    /// A node without children, at which token `rank` ends.
+    pub(crate) const fn leaf(byte: u8, rank: u32) -> Self {
+        Self(Self::only(2 * rank).0 | IS_LEAF | ENDS_TOKEN | IS_NODE | byte as u32)
     }
 
-    /// The entry of a short token, `displacement` places after its home.
-    pub(crate) const fn short_entry(self, tag: u64, displacement: u64, rank: u32) -> u64 {
-        (tag << DISPLACEMENT_BITS | displacement) << self.bits | rank as u64
+    /// A value, and no node.
+    pub(crate) const fn only(value: u32) -> Self {
+        assert!(value < 1 << (32 - VALUE_SHIFT));
+        Self(value << VALUE_SHIFT)
     }
 
-    pub(crate) const fn long_places(self) -> usize {
-        1 << (self.bits - 1)
+    /// Whether this is the child that `byte` leads to.
+    pub(crate) const fn is_child(self, byte: u8) -> bool {
+        self.0 & (IS_NODE | 0xff) == IS_NODE | byte as u32
     }
 
-    /// Hashes a token of 8 bytes and more by its first and last eight bytes and
-    /// its length; the bytes are compared where the tag is right.
-    pub(crate) const fn long(self, first: u64, last: u64, length: usize) -> Hashed {
-        let mixed = first.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ last.rotate_left(23);
-        let mixed = (mixed ^ mixed >> 32 ^ length as u64).wrapping_mul(0xd6e8_feb8_6659_fd93);
-        Hashed {
-            home: (mixed >> (64 - (self.bits - 1))) as usize,
-            tag: mixed & 0x1_ffff,
-        }
+    pub(crate) const fn ends_token(self) -> bool {
+        self.0 & ENDS_TOKEN != 0
     }
 
-    pub(crate) const fn pair_places(self) -> usize {
-        1 << (self.bits + 1)
+    pub(crate) const fn is_leaf(self) -> bool {
+        self.0 & IS_LEAF != 0
     }
 
-    /// Hashes the two tokens that merge into one.
-    pub(crate) const fn pair(self, left: u32, right: u32) -> Hashed {
-        let both = (left as u64) << 32 | right as u64;
-        let mixed = (both ^ both >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        Hashed {
-            home: (mixed >> (64 - (self.bits + 1))) as usize,
-            tag: mixed >> 8 & ((1 << (32 - self.bits)) - 1),
-        }
+    pub(crate) const fn value(self) -> u32 {
+        self.0 >> VALUE_SHIFT
     }
-
-    /// The entry of a token in the table of pairs. Nothing merges into a single
-    /// byte, so no entry is 0, which stands for an empty place.
-    pub(crate) const fn pair_entry(self, tag: u64, rank: u32) -> u32 {
-        (tag as u32) << self.bits | rank
-    }
-
-    /// The bit of a pair in the filter of pairs.
-    pub(crate) const fn pair_bit(self, left: u32, right: u32) -> usize {
-        let both = (left as u64) << 32 | right as u64;
-        let mixed = (both ^ both >> 29).wrapping_mul(0xd6e8_feb8_6659_fd93);
-        (mixed >> (64 - (self.bits + 3))) as usize
-    }
-
-    /// How many bytes a filter has.
-    pub(crate) const fn filter_bytes(self) -> usize {
-        1 << self.bits
-    }
-
-    /// The bit in the filter of borders for the bytes before a border and the
-    /// bytes after it, each made by [`one_byte`] or [`two_bytes`].
-    pub(crate) const fn border(self, before: u64, after: u64) -> usize {
-        let key = before << 17 | after;
-        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - (self.bits + 3))) as usize
-    }
-
-    /// The rank in an entry of a hash table.
-    pub(crate) const fn rank(self, entry: u64) -> u32 {
-        (entry & ((1 << self.bits) - 1)) as u32
-    }
-}
-
-/// One byte beside a border, where the token has no other.
-pub(crate) const fn one_byte(byte: u8) -> u64 {
-    byte as u64
-}
-
-/// The two bytes beside a border.
-pub(crate) const fn two_bytes(first: u8, second: u8) -> u64 {
-    1 << 16 | (first as u64) << 8 | second as u64
-}
-
-/// A token of 8 bytes and more: rank, where its bytes are, and its tag. An
-/// empty place is 0, since no token is empty.
-pub(crate) const fn long_entry(tag: u64, length: u64, offset: u64, rank: u32) -> u64 {
-    tag << 47 | length << 39 | offset << 18 | rank as u64
-}
-
-/// Tag and length of an entry of the table of long tokens, as one number.
-pub(crate) const fn long_tag_and_length(entry: u64) -> u64 {
-    entry >> 39
-}
-
-/// Where the bytes of an entry of the table of long tokens begin.
-pub(crate) const fn long_offset(entry: u64) -> usize {
-    (entry >> 18 & 0x1f_ffff) as usize
-}
-
-/// The rank in an entry of the table of long tokens.
-pub(crate) const fn long_rank(entry: u64) -> u32 {
-    (entry & 0x3_ffff) as u32
-}
-
-/// A node of the trie: the byte that leads to it, where its children begin, and
-/// the rank of the token that ends at it. Unused places are 0.
-pub(crate) const fn node(byte: u8, token: Option<u32>, children: u32) -> u64 {
-    let token = match token {
-        Some(rank) => 1 << 9 | (rank as u64) << 32,
-        None => 0,
-    };
-    token | (children as u64) << 10 | 1 << 8 | byte as u64
-}
-
-/// Whether `node` is the child that `byte` leads to.
-pub(crate) const fn is_child(node: u64, byte: u8) -> bool {
-    node & 0x1ff == 1 << 8 | byte as u64
-}
-
-/// Whether a token ends at `node`.
-pub(crate) const fn ends_token(node: u64) -> bool {
-    node & 1 << 9 != 0
-}
-
-/// The rank of the token that ends at `node`.
-pub(crate) const fn node_rank(node: u64) -> u32 {
-    (node >> 32) as u32
-}
-
-/// The child that byte `b` leads to lies at this number + `b`.
-pub(crate) const fn children(node: u64) -> usize {
-    (node as u32 >> 10) as usize
 }
 
 /// What the merge has to know of a token, in one number.
@@ -191,25 +74,93 @@ pub(crate) struct Parts(pub(crate) u64);
 
 impl Parts {
     /// `left` and `right` are merged into the token; `shorter` is the longest
-    /// other token that it begins with. Of a single byte, each is itself.
+    /// other token that it begins with. Of a single byte, `left` is the byte, and
+    /// `right` is [`NO_TOKEN`].
     pub(crate) const fn new(left: u32, right: u32, shorter: u32, length: usize) -> Self {
-        Self(left as u64 | (right as u64) << 18 | (shorter as u64) << 36 | (length as u64) << 54)
+        Self(
+            left as u64
+                | (right as u64) << RANK_BITS
+                | (shorter as u64) << (2 * RANK_BITS)
+                | (length as u64) << (3 * RANK_BITS),
+        )
     }
 
     pub(crate) const fn left(self) -> u32 {
-        (self.0 & 0x3_ffff) as u32
+        self.0 as u32 & NO_TOKEN
     }
 
     pub(crate) const fn right(self) -> u32 {
-        (self.0 >> 18 & 0x3_ffff) as u32
+        (self.0 >> RANK_BITS) as u32 & NO_TOKEN
     }
 
     pub(crate) const fn shorter(self) -> u32 {
-        (self.0 >> 36 & 0x3_ffff) as u32
+        (self.0 >> (2 * RANK_BITS)) as u32 & NO_TOKEN
     }
 
-    /// How many bytes the token has.
+    /// How many bytes the token has; 0 where no token has the rank.
     pub(crate) const fn length(self) -> usize {
-        (self.0 >> 54) as usize
+        (self.0 >> (3 * RANK_BITS)) as usize
     }
+}
+
+/// The bit of two bytes in the table of those that are merged.
+pub(crate) const fn byte_bit(before: u8, after: u8) -> usize {
+    (before as usize) << 8 | after as usize
+}
+
+/// The bit in the filter of borders, which is `bytes` long, a power of two, for what
+/// stands before and after a border: numbers made by [`one_byte`] or [`two_bytes`].
+pub(crate) const fn border_bit(before: u32, after: u32, bytes: usize) -> usize {
+    let key = (before as u64) << 17 | after as u64;
+    (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 43) as usize & (8 * bytes - 1)
+}
+
+/// One byte beside a border, where the token has no other.
+pub(crate) const fn one_byte(byte: u8) -> u32 {
+    byte as u32
+}
+
+/// The two bytes beside a border.
+pub(crate) const fn two_bytes(bytes: [u8; 2]) -> u32 {
+    1 << 16 | u16::from_be_bytes(bytes) as u32
+}
+
+/// Two tokens as a key of the table of pairs, which holds what they merge into.
+///
+/// The hash is perfect: each pair that is merged has a place of its own. A pair
+/// falls into a bucket, and the bucket has a seed, which the build script chose so
+/// that its pairs get places that no others have. Any other two tokens get the
+/// place of some pair too. Its entry has a tag by which most are known to be
+/// others; to be sure, the [`Parts`] of the token in it have to be compared.
+#[derive(Clone, Copy)]
+pub(crate) struct Pair(u64);
+
+impl Pair {
+    pub(crate) const fn new(left: u32, right: u32) -> Self {
+        let both = (left as u64) << 32 | right as u64;
+        let mixed = (both ^ both >> 29).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        Self(mixed ^ mixed >> 32)
+    }
+
+    /// The bucket, of so many.
+    pub(crate) const fn bucket(self, buckets: usize) -> usize {
+        (((self.0 >> 32) * buckets as u64) >> 32) as usize
+    }
+
+    /// The place, of so many, that the seed of the bucket leads to.
+    pub(crate) const fn place(self, seed: u16, places: usize) -> usize {
+        let mixed = self.0 as u32 ^ (seed as u32) << 16;
+        ((mixed as u64 * places as u64) >> 32) as usize
+    }
+
+    /// The three bytes that say that the pair merges into token `rank`.
+    pub(crate) const fn entry(self, rank: u32) -> u32 {
+        (self.0 as u32) << RANK_BITS & 0xff_ffff | rank
+    }
+}
+
+/// The rank in an entry of the table of pairs. In an empty one it is 0, which
+/// nothing merges into.
+pub(crate) const fn entry_rank(entry: u32) -> u32 {
+    entry & NO_TOKEN
 }

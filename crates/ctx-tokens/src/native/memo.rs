@@ -24,10 +24,13 @@ const GROWTH: usize = 1 << 4;
 /// more tokens than bytes. An entry that holds none is 0.
 type Entry = [u64; 2];
 
+/// The encodings that the engine knows, whose counts differ.
+const ENCODINGS: usize = 4;
+
 const LENGTH: u32 = 56;
 const TOKENS: u32 = 60;
 
-/// The counts of one vocabulary. A piece may lie in either place of its set; the
+/// The counts of one encoding. A piece may lie in either place of its set; the
 /// one that was used last is the first.
 #[derive(Default)]
 pub(crate) struct Memo {
@@ -38,7 +41,8 @@ pub(crate) struct Memo {
 }
 
 thread_local! {
-    static MEMOS: RefCell<[Memo; 2]> = const { RefCell::new([Memo::new(), Memo::new()]) };
+    static MEMOS: RefCell<[Memo; ENCODINGS]> =
+        const { RefCell::new([const { Memo::new() }; ENCODINGS]) };
 }
 
 impl Memo {
@@ -49,7 +53,7 @@ impl Memo {
         }
     }
 
-    /// Calls `use_it` with this thread's memo of vocabulary `number`.
+    /// Calls `use_it` with this thread's memo of encoding `number`.
     pub(crate) fn with<T>(number: usize, use_it: impl FnOnce(&mut Self) -> T) -> T {
         MEMOS.with_borrow_mut(|memos| {
             let memo = &mut memos[number];

@@ -34,22 +34,24 @@ impl Merger {
         }
     }
 
-    pub(crate) const fn vocabulary(&self) -> &'static Vocabulary {
-        self.vocabulary
-    }
-
-    /// The tokens of a piece.
+    /// The tokens of a piece, which is not empty.
     pub(crate) fn encode(&mut self, piece: &[u8]) -> &[u32] {
         self.tokens.clear();
+        let mut token = self.vocabulary.longest(piece);
+        if token.length == piece.len() {
+            self.tokens.push(token.rank);
+            return &self.tokens;
+        }
         self.failed.clear();
         self.failed.resize(piece.len() / 64 + 1, 0);
         let mut at = 0;
-        let mut token = self.vocabulary.longest(piece);
-        while at < piece.len() {
-            let end = at + token.length;
+        loop {
             if self.fits(piece, at, token) {
                 self.tokens.push(token.rank);
-                at = end;
+                at += token.length;
+                if at == piece.len() {
+                    return &self.tokens;
+                }
                 token = self.vocabulary.longest(&piece[at..]);
             } else if token.length > 1 {
                 token = self.vocabulary.shorter(token);
@@ -59,7 +61,6 @@ impl Merger {
                 at -= token.length;
             }
         }
-        &self.tokens
     }
 
     /// Whether `token` can follow the tokens so far, which end at `at`.
@@ -72,7 +73,9 @@ impl Merger {
             return true;
         };
         let length = if before < SINGLE_BYTES { 1 } else { 2 };
-        !self.vocabulary.may_merge(piece, at, length, token.length)
+        !self
+            .vocabulary
+            .may_merge(&piece[at - length..at], &piece[at..end])
             || are_neighbours(self.vocabulary, before, token.rank)
     }
 
@@ -96,12 +99,9 @@ impl Merger {
 /// have merged them.
 fn are_neighbours(vocabulary: &Vocabulary, mut left: u32, mut right: u32) -> bool {
     // Merges of this rank and above came too late to reach over the border.
-    let mut limit = u32::MAX;
+    let mut limit = vocabulary.ranks;
     loop {
-        if vocabulary
-            .merged(left, right)
-            .is_some_and(|rank| rank < limit)
-        {
+        if vocabulary.merge_below(limit, left, right) {
             return false;
         }
         if left > right {

@@ -1,4 +1,4 @@
-//! The engine for `o200k_base` and `cl100k_base`.
+//! The engine for OpenAI's encodings.
 //!
 //! A text is split into [`pieces`]; a piece that is a token of the
 //! [`vocabulary`] is counted as that, and any other is [merged](merge) from its

@@ -2,9 +2,10 @@
 
 use std::ops::ControlFlow;
 
+use super::layout::LONGEST;
 use super::memo::{self, Memo};
 use super::merge::Merger;
-use super::pieces::{Cl100k, O200k, Pattern};
+use super::pieces::{Cl100k, Gpt2, O200k, Pattern};
 use super::vocabulary::{self, Vocabulary};
 use crate::TokenCounter;
 
@@ -23,13 +24,15 @@ use crate::TokenCounter;
 #[derive(Clone, Copy)]
 pub struct Tokenizer {
     vocabulary: &'static Vocabulary,
-    pattern: Which,
+    encoding: Which,
 }
 
 #[derive(Clone, Copy)]
 enum Which {
     O200k,
     Cl100k,
+    P50k,
+    R50k,
 }
 
 /// A number that is no token of the encoding. Control tokens have no text and
@@ -41,17 +44,29 @@ pub struct UnknownToken(pub u32);
 impl Tokenizer {
     /// GPT-4o and after; `o200k_harmony` differs only in its control tokens.
     pub const fn o200k_base() -> Self {
-        Self {
-            vocabulary: &vocabulary::O200K,
-            pattern: Which::O200k,
-        }
+        Self::new(&vocabulary::O200K, Which::O200k)
     }
 
     /// GPT-4 and GPT-3.5.
     pub const fn cl100k_base() -> Self {
+        Self::new(&vocabulary::CL100K, Which::Cl100k)
+    }
+
+    /// text-davinci-002 and -003, and the code models of their time.
+    pub const fn p50k_base() -> Self {
+        Self::new(&vocabulary::P50K, Which::P50k)
+    }
+
+    /// GPT-3 and GPT-2.
+    pub const fn r50k_base() -> Self {
+        Self::new(&vocabulary::R50K, Which::R50k)
+    }
+
+    // Both, so that a program holds only the tables of the encodings that it names.
+    const fn new(vocabulary: &'static Vocabulary, encoding: Which) -> Self {
         Self {
-            vocabulary: &vocabulary::CL100K,
-            pattern: Which::Cl100k,
+            vocabulary,
+            encoding,
         }
     }
 
@@ -66,10 +81,7 @@ impl Tokenizer {
     pub fn encode(&self, text: &str) -> Vec<u32> {
         let mut tokens = Vec::new();
         self.each_piece(text, |piece| {
-            match piece {
-                Piece::Token(rank) => tokens.push(rank),
-                Piece::Merged(ranks) => tokens.extend_from_slice(ranks),
-            }
+            tokens.extend_from_slice(piece);
             ControlFlow::Continue(())
         });
         tokens
@@ -80,8 +92,10 @@ impl Tokenizer {
     pub fn decode(&self, tokens: &[u32]) -> Result<Vec<u8>, UnknownToken> {
         let mut text = Vec::new();
         for &rank in tokens {
-            let bytes = self.vocabulary.bytes(rank).ok_or(UnknownToken(rank))?;
-            text.extend_from_slice(bytes);
+            if !self.vocabulary.has(rank) {
+                return Err(UnknownToken(rank));
+            }
+            self.vocabulary.decode(rank, &mut text);
         }
         Ok(text)
     }
@@ -106,7 +120,7 @@ impl Tokenizer {
         let mut end = 0;
         let mut cut = None;
         self.each_piece(text, |piece| {
-            for &rank in piece.ranks() {
+            for &rank in piece {
                 if left == 0 {
                     cut = Some(end);
                     return ControlFlow::Break(());
@@ -122,9 +136,10 @@ impl Tokenizer {
     /// The number of tokens of `text`, or, if it is above `limit`, some number above it.
     fn count_within(&self, text: &str, limit: u64) -> u64 {
         let text = text.as_bytes();
-        Memo::with(self.pattern as usize, |memo| match self.pattern {
+        Memo::with(self.encoding as usize, |memo| match self.encoding {
             Which::O200k => self.count_pieces::<O200k>(text, limit, memo),
             Which::Cl100k => self.count_pieces::<Cl100k>(text, limit, memo),
+            Which::P50k | Which::R50k => self.count_pieces::<Gpt2>(text, limit, memo),
         })
     }
 
@@ -145,28 +160,26 @@ impl Tokenizer {
         tokens
     }
 
-    fn each_piece(&self, text: &str, take: impl FnMut(Piece<'_>) -> ControlFlow<()>) {
-        match self.pattern {
+    /// Calls `take` with the tokens of each piece.
+    fn each_piece(&self, text: &str, take: impl FnMut(&[u32]) -> ControlFlow<()>) {
+        match self.encoding {
             Which::O200k => self.each_piece_of::<O200k>(text, take),
             Which::Cl100k => self.each_piece_of::<Cl100k>(text, take),
+            Which::P50k | Which::R50k => self.each_piece_of::<Gpt2>(text, take),
         }
     }
 
     fn each_piece_of<P: Pattern>(
         &self,
         text: &str,
-        mut take: impl FnMut(Piece<'_>) -> ControlFlow<()>,
+        mut take: impl FnMut(&[u32]) -> ControlFlow<()>,
     ) {
         let text = text.as_bytes();
         let mut merger = Merger::new(self.vocabulary);
         let mut start = 0;
         while start < text.len() {
             let end = P::piece_end(text, start);
-            let piece = match self.vocabulary.rank(text, start, end) {
-                Some(rank) => Piece::Token(rank),
-                None => Piece::Merged(merger.encode(&text[start..end])),
-            };
-            if take(piece).is_break() {
+            if take(merger.encode(&text[start..end])).is_break() {
                 return;
             }
             start = end;
@@ -176,25 +189,7 @@ impl Tokenizer {
 
 #[cold]
 fn count_piece(merger: &mut Merger, text: &[u8], start: usize, end: usize) -> u64 {
-    match merger.vocabulary().rank(text, start, end) {
-        Some(_) => 1,
-        None => merger.encode(&text[start..end]).len() as u64,
-    }
-}
-
-/// The tokens of a piece.
-enum Piece<'m> {
-    Token(u32),
-    Merged(&'m [u32]),
-}
-
-impl Piece<'_> {
-    fn ranks(&self) -> &[u32] {
-        match self {
-            Self::Token(rank) => std::slice::from_ref(rank),
-            Self::Merged(ranks) => ranks,
-        }
-    }
+    merger.encode(&text[start..end]).len() as u64
 }
 
 impl TokenCounter for Tokenizer {
@@ -203,7 +198,7 @@ impl TokenCounter for Tokenizer {
     }
 
     fn count_up_to(&self, text: &str, limit: u64) -> Option<u64> {
-        if (text.len() as u64).div_ceil(Vocabulary::LONGEST as u64) > limit {
+        if (text.len() as u64).div_ceil(LONGEST as u64) > limit {
             return None;
         }
         let tokens = self.count_within(text, limit);

@@ -2,26 +2,32 @@
 //! build script. Nothing is built at start, and the system loads only the pages
 //! that a text touches.
 
+use std::hint::select_unpredictable;
+
 use super::layout::{
-    DISPLACEMENTS, Hashed, Layout, NO_SHORT, Parts, SHORT, children, ends_token, is_child,
-    long_offset, long_rank, long_tag_and_length, node_rank, one_byte, short_key, two_bytes,
+    Node, Pair, Parts, RANK, SINGLE_BYTES, border_bit, byte_bit, entry_rank, one_byte, two_bytes,
 };
 
 /// Numbers as the build script wrote them, lowest byte first.
 type Numbers<const WIDTH: usize> = &'static [[u8; WIDTH]];
 
 /// The tokens of one encoding.
+#[derive(Clone, Copy)]
 pub(crate) struct Vocabulary {
-    layout: Layout,
-    short: Numbers<8>,
-    long: Numbers<8>,
-    pairs: Numbers<4>,
+    /// Tokens of this rank and above are not of the encoding.
+    pub(crate) ranks: u32,
+    /// The trie of all tokens, made of [`Node`]s.
+    nodes: Numbers<4>,
+    /// The [`Parts`] of each token.
     parts: Numbers<8>,
-    nodes: Numbers<8>,
-    starts: Numbers<4>,
-    borders: &'static [u8],
-    filter: &'static [u8],
+    /// The entries of each [`Pair`] that is merged.
+    pairs: Numbers<3>,
+    /// The seed of each bucket of pairs.
+    seeds: Numbers<2>,
+    /// A bit for every two bytes: whether they are merged.
     bytes: &'static [u8],
+    /// A filter of all other merges, by the bytes beside the border.
+    borders: &'static [u8],
 }
 
 /// A token found in a text.
@@ -44,47 +50,30 @@ macro_rules! table {
 }
 
 macro_rules! vocabulary {
-    ($name:literal, $bits:literal) => {
+    ($name:literal) => {{
+        let parts: Numbers<8> = table!(concat!($name, ".parts")).as_chunks().0;
         Vocabulary {
-            layout: Layout { bits: $bits },
-            short: table!(concat!($name, ".short")).as_chunks().0,
-            long: table!(concat!($name, ".long")).as_chunks().0,
-            pairs: table!(concat!($name, ".pairs")).as_chunks().0,
-            parts: table!(concat!($name, ".parts")).as_chunks().0,
+            ranks: parts.len() as u32,
             nodes: table!(concat!($name, ".nodes")).as_chunks().0,
-            starts: table!(concat!($name, ".starts")).as_chunks().0,
-            borders: table!(concat!($name, ".borders")),
-            filter: table!(concat!($name, ".filter")),
+            parts,
+            pairs: table!(concat!($name, ".pairs")).as_chunks().0,
+            seeds: table!(concat!($name, ".seeds")).as_chunks().0,
             bytes: table!(concat!($name, ".bytes")),
+            borders: table!(concat!($name, ".borders")),
         }
-    };
+    }};
 }
 
-pub(crate) static O200K: Vocabulary = vocabulary!("o200k", 18);
-pub(crate) static CL100K: Vocabulary = vocabulary!("cl100k", 17);
-
-/// The eight bytes from `at` on as a number, the first lowest; zeros where the text ends.
-#[inline(always)]
-pub(crate) fn eight_bytes(text: &[u8], at: usize) -> u64 {
-    let rest = text.get(at..).unwrap_or_default();
-    match rest.first_chunk() {
-        Some(bytes) => u64::from_le_bytes(*bytes),
-        None => rest
-            .iter()
-            .rev()
-            .fold(0, |number, byte| number << 8 | u64::from(*byte)),
-    }
-}
-
-/// A piece of at most [`SHORT`] bytes as a number, which no other piece has.
-#[inline(always)]
-pub(crate) fn key_of(text: &[u8], start: usize, end: usize) -> Option<u64> {
-    let length = end - start;
-    (length <= SHORT).then(|| {
-        let bytes = eight_bytes(text, start) & ((1 << (8 * length)) - 1);
-        short_key(bytes, length)
-    })
-}
+pub(crate) static O200K: Vocabulary = vocabulary!("o200k");
+pub(crate) static CL100K: Vocabulary = vocabulary!("cl100k");
+pub(crate) static P50K: Vocabulary = P50K_TABLES;
+/// The first tokens of `p50k_base`. It adds only runs of spaces, which no other token
+/// begins with.
+pub(crate) static R50K: Vocabulary = Vocabulary {
+    ranks: 50_256,
+    ..P50K_TABLES
+};
+const P50K_TABLES: Vocabulary = vocabulary!("p50k");
 
 #[inline(always)]
 fn is_set(bits: &[u8], bit: usize) -> bool {
@@ -92,131 +81,80 @@ fn is_set(bits: &[u8], bit: usize) -> bool {
 }
 
 impl Vocabulary {
-    /// No token has more bytes.
-    pub(crate) const LONGEST: usize = 128;
-
-    /// The rank of the token that is `text[start..end]`, which is not empty.
-    #[inline(always)]
-    pub(crate) fn rank(&self, text: &[u8], start: usize, end: usize) -> Option<u32> {
-        match key_of(text, start, end) {
-            Some(key) => self.short(key),
-            None => self.long(&text[start..end]),
-        }
-    }
-
-    /// The rank of the token of a [key](key_of).
-    #[inline(always)]
-    pub(crate) fn short(&self, key: u64) -> Option<u32> {
-        let Hashed { home, tag } = self.layout.short(key);
-        let places = &self.short[home..home + DISPLACEMENTS];
-        for (step, place) in (0..).zip(places) {
-            let entry = u64::from_le_bytes(*place);
-            let rank = self.layout.rank(entry);
-            if entry == self.layout.short_entry(tag, step, rank) {
-                return Some(rank);
-            }
-            if entry == NO_SHORT {
-                break;
-            }
-        }
-        None
-    }
-
-    /// The rank of the token that is `piece`, of more than [`SHORT`] bytes.
-    pub(crate) fn long(&self, piece: &[u8]) -> Option<u32> {
-        let length = piece.len();
-        if length > Self::LONGEST {
-            return None;
-        }
-        let first = eight_bytes(piece, 0);
-        let last = eight_bytes(piece, length - 8);
-        let Hashed { home, tag } = self.layout.long(first, last, length);
-        let sought = tag << 8 | length as u64;
-        let mut place = home;
-        loop {
-            let entry = u64::from_le_bytes(self.long[place]);
-            if entry == 0 {
-                return None;
-            }
-            if long_tag_and_length(entry) == sought {
-                let offset = long_offset(entry);
-                if self.bytes[offset..offset + length] == *piece {
-                    return Some(long_rank(entry));
-                }
-            }
-            place += 1;
-        }
-    }
-
-    /// The longest token that `bytes` begin with. Each single byte is a token, so
-    /// there is one, unless there are no bytes.
+    /// The longest token that `text`, which is not empty, begins with. Each
+    /// single byte is a token, so there is one.
     #[inline]
-    pub(crate) fn longest(&self, bytes: &[u8]) -> Token {
-        let mut node = u64::from_le_bytes(self.nodes[0]);
-        let mut longest = Token { rank: 0, length: 0 };
-        for (depth, &byte) in bytes.iter().enumerate() {
-            node = u64::from_le_bytes(self.nodes[children(node) + usize::from(byte)]);
-            if !is_child(node, byte) {
+    pub(crate) fn longest(&self, text: &[u8]) -> Token {
+        let mut node = self.node(0);
+        let mut last = node;
+        let mut length = 0;
+        for (depth, &byte) in (1..).zip(text) {
+            // Where the children of a leaf would be, the build script put none.
+            node = self.node(node.value() as usize + usize::from(byte));
+            if !node.is_child(byte) {
                 break;
             }
-            if ends_token(node) {
-                longest = Token {
-                    rank: node_rank(node),
-                    length: depth + 1,
-                };
+            if node.ends_token() {
+                (last, length) = (node, depth);
             }
         }
-        longest
+        // No branch could be foretold here. For a leaf, place 0 is looked at, which is at hand.
+        let place = select_unpredictable(last.is_leaf(), 0, last.value() as usize + RANK);
+        let inner = self.node(place).value();
+        let rank = select_unpredictable(last.is_leaf(), last.value() / 2, inner);
+        let mut token = Token { rank, length };
+        while token.rank >= self.ranks {
+            token = self.shorter(token);
+        }
+        token
     }
 
-    /// Whether a merge may reach over the border at `at` between two tokens of
-    /// `before` and `after` bytes: false for sure, true by and large.
+    #[inline(always)]
+    fn node(&self, place: usize) -> Node {
+        Node(u32::from_le_bytes(self.nodes[place]))
+    }
+
+    /// Whether a merge may reach over the border between two tokens, `before` and
+    /// `after`, of which only the two bytes beside it matter: false for sure, true
+    /// by and large.
     ///
     /// Such a merge is of two tokens that end and begin there. They are single
     /// bytes or longer, and their bytes at the border are those of the text.
     #[inline]
-    pub(crate) fn may_merge(&self, text: &[u8], at: usize, before: usize, after: usize) -> bool {
-        let has = |before, after| is_set(self.borders, self.layout.border(before, after));
-        let (left, right) = (one_byte(text[at - 1]), one_byte(text[at]));
-        let lefts = (before > 1).then(|| two_bytes(text[at - 2], text[at - 1]));
-        let rights = (after > 1).then(|| two_bytes(text[at], text[at + 1]));
-        has(left, right)
-            || lefts.is_some_and(|left| has(left, right))
-            || rights.is_some_and(|right| has(left, right))
+    pub(crate) fn may_merge(&self, before: &[u8], after: &[u8]) -> bool {
+        let ([.., left], [right, ..]) = (before, after) else {
+            return false;
+        };
+        if is_set(self.bytes, byte_bit(*left, *right)) {
+            return true;
+        }
+        let has = |left, right| is_set(self.borders, border_bit(left, right, self.borders.len()));
+        let lefts = before.last_chunk().map(|two| two_bytes(*two));
+        let rights = after.first_chunk().map(|two| two_bytes(*two));
+        lefts.is_some_and(|left| has(left, one_byte(*right)))
+            || rights.is_some_and(|right| has(one_byte(*left), right))
             || lefts.is_some_and(|left| rights.is_some_and(|right| has(left, right)))
     }
 
-    /// The token that `left` and `right` merge into, if the encoding makes it of them.
+    /// Whether `left` and `right` merge into a token of a rank below `limit`.
     #[inline]
-    pub(crate) fn merged(&self, left: u32, right: u32) -> Option<u32> {
-        if !is_set(self.filter, self.layout.pair_bit(left, right)) {
-            return None;
+    pub(crate) fn merge_below(&self, limit: u32, left: u32, right: u32) -> bool {
+        let pair = Pair::new(left, right);
+        let seed = u16::from_le_bytes(self.seeds[pair.bucket(self.seeds.len())]);
+        let [low, middle, high] = self.pairs[pair.place(seed, self.pairs.len())];
+        let entry = u32::from_le_bytes([low, middle, high, 0]);
+        let rank = entry_rank(entry);
+        if entry != pair.entry(rank) || rank >= limit {
+            return false;
         }
-        let Hashed { home, tag } = self.layout.pair(left, right);
-        let mut place = home;
-        loop {
-            let entry = u32::from_le_bytes(self.pairs[place]);
-            if entry == 0 {
-                return None;
-            }
-            let rank = self.layout.rank(u64::from(entry));
-            if entry == self.layout.pair_entry(tag, rank) && self.merges(rank, left, right) {
-                return Some(rank);
-            }
-            place += 1;
-        }
+        let parts = self.parts(rank);
+        parts.left() == left && parts.right() == right
     }
 
     /// What `rank` is made of.
     #[inline]
     pub(crate) fn parts(&self, rank: u32) -> Parts {
         Parts(u64::from_le_bytes(self.parts[rank as usize]))
-    }
-
-    #[inline]
-    fn merges(&self, rank: u32, left: u32, right: u32) -> bool {
-        let parts = self.parts(rank);
-        parts.left() == left && parts.right() == right
     }
 
     /// The longest token that `token`, which is longer than a byte, begins with.
@@ -227,15 +165,24 @@ impl Vocabulary {
         Token { rank, length }
     }
 
-    /// The bytes of a token, or `None` if no token has that rank.
-    pub(crate) fn bytes(&self, rank: u32) -> Option<&'static [u8]> {
-        let rank = usize::try_from(rank).ok()?;
-        let [start, end] = [*self.starts.get(rank)?, *self.starts.get(rank + 1)?];
-        Some(&self.bytes[u32::from_le_bytes(start) as usize..u32::from_le_bytes(end) as usize])
-    }
-
     /// How many bytes the token `rank` has.
     pub(crate) fn length(&self, rank: u32) -> usize {
         self.parts(rank).length()
+    }
+
+    /// Whether there is a token of this rank.
+    pub(crate) fn has(&self, rank: u32) -> bool {
+        rank < self.ranks && self.length(rank) > 0
+    }
+
+    /// Appends the bytes of a token.
+    pub(crate) fn decode(&self, rank: u32, text: &mut Vec<u8>) {
+        let parts = self.parts(rank);
+        if rank < SINGLE_BYTES {
+            text.push(parts.left() as u8);
+        } else {
+            self.decode(parts.left(), text);
+            self.decode(parts.right(), text);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The counters against the engine they wrap, on ordinary and on random text.
+//! The counters against tiktoken-rs, on ordinary and on random text.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ fn tokenizers() -> impl Iterator<Item = Encoding> {
         .filter(|encoding| *encoding != Encoding::Chars4)
 }
 
-/// Text above the length at which cutting begins, with runs below it.
+/// Text of many pieces, some of them long.
 fn long_ordinary_text() -> String {
     let mut text = String::new();
     for n in 0..6_000 {

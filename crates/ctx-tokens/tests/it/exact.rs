@@ -9,7 +9,7 @@ use tiktoken_rs::CoreBPE;
 
 use crate::random;
 
-fn engines() -> [(&'static str, Tokenizer, &'static CoreBPE); 2] {
+fn engines() -> [(&'static str, Tokenizer, &'static CoreBPE); 4] {
     [
         (
             "o200k_base",
@@ -20,6 +20,16 @@ fn engines() -> [(&'static str, Tokenizer, &'static CoreBPE); 2] {
             "cl100k_base",
             Tokenizer::cl100k_base(),
             tiktoken_rs::cl100k_base_singleton(),
+        ),
+        (
+            "p50k_base",
+            Tokenizer::p50k_base(),
+            tiktoken_rs::p50k_base_singleton(),
+        ),
+        (
+            "r50k_base",
+            Tokenizer::r50k_base(),
+            tiktoken_rs::r50k_base_singleton(),
         ),
     ]
 }
@@ -94,6 +104,22 @@ fn every_character_has_its_class() {
     for chars in chars.chunks(512) {
         let texts = chars.iter().map(|c| format!("A{c}a{c}1{c} {c}B{c}"));
         check(&texts.collect::<String>());
+    }
+}
+
+/// Runs of spaces are where `p50k_base` and `r50k_base` differ, and where tokens are longest.
+#[test]
+fn runs_of_every_length_are_encoded_alike() {
+    for unit in [
+        " ", "\t", "\n", "\u{a0}", "-", "=", "*", "a", "0", "中", "\u{3000}",
+    ] {
+        for length in 0..150 {
+            let run = unit.repeat(length);
+            for (before, after) in [("", ""), ("x", "y"), ("\n", "\n"), (" ", "'s"), ("!", " 1")] {
+                check(&format!("{before}{run}{after}"));
+            }
+        }
+        check(&unit.repeat(100_000));
     }
 }
 

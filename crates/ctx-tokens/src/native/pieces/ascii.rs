@@ -3,10 +3,21 @@
 //! Eight bytes are one number, and what is found out about each of them is in
 //! the highest bit of each byte of another number.
 
-use crate::native::vocabulary::eight_bytes;
-
 const EACH: u64 = u64::from_le_bytes([1; 8]);
 const HIGH: u64 = EACH << 7;
+
+/// The eight bytes from `at` on as a number, the first lowest; zeros where the text ends.
+#[inline(always)]
+fn eight_bytes(text: &[u8], at: usize) -> u64 {
+    let rest = text.get(at..).unwrap_or_default();
+    match rest.first_chunk() {
+        Some(bytes) => u64::from_le_bytes(*bytes),
+        None => rest
+            .iter()
+            .rev()
+            .fold(0, |number, byte| number << 8 | u64::from(*byte)),
+    }
+}
 
 /// The bytes from `first` to `last`, both ASCII.
 #[inline(always)]

@@ -1,7 +1,7 @@
 //! The pieces of `cl100k_base`.
 
-use super::{Pattern, White, ascii, contraction, numbers, punctuation};
-use crate::native::class::{Class, class_at, run_end};
+use super::{Pattern, White, contraction, letters, numbers, punctuation};
+use crate::native::class::{Class, class_at};
 
 /// ```text
 /// '(?i:[sdmt]|ll|ve|re)
@@ -46,14 +46,4 @@ impl Pattern for Cl100k {
             white.piece_end(text, start)
         }
     }
-}
-
-/// `\p{L}*`
-#[inline(always)]
-fn letters(text: &[u8], start: usize) -> usize {
-    let end = ascii::letters(text, start);
-    if text.get(end).is_some_and(|byte| !byte.is_ascii()) {
-        return run_end(text, end, Class::LETTER);
-    }
-    end
 }

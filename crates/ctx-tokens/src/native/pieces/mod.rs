@@ -4,13 +4,15 @@
 //! another without a gap. Here each expression is a function that says where the
 //! piece ends that begins at a given place. The alternatives of an expression
 //! are tried in their order, and each takes as much as it can, as in the
-//! expression. What both expressions have in common is in this module.
+//! expression. What several expressions have in common is in this module.
 
 mod ascii;
 mod cl100k;
+mod gpt2;
 mod o200k;
 
 pub(crate) use cl100k::Cl100k;
+pub(crate) use gpt2::Gpt2;
 pub(crate) use o200k::O200k;
 
 use super::class::{Class, class_at, run_end};
@@ -37,6 +39,16 @@ fn contraction(text: &[u8], at: usize) -> Option<usize> {
         (b'r' | b'v', b'e') | (b'l', b'l') | (0xc5, 0xbf) => Some(at + 3),
         _ => None,
     }
+}
+
+/// `\p{L}*`
+#[inline(always)]
+fn letters(text: &[u8], start: usize) -> usize {
+    let end = ascii::letters(text, start);
+    if text.get(end).is_some_and(|byte| !byte.is_ascii()) {
+        return run_end(text, end, Class::LETTER);
+    }
+    end
 }
 
 /// `\p{N}{1,3}`, where the number at `start` is `length` bytes long.

@@ -1,0 +1,46 @@
+//! What stands around the borders at which two tokens are merged. These filters lie
+//! much closer to the processor than the tables of tokens and pairs.
+
+use crate::layout::{border_bit, byte_bit, one_byte, two_bytes};
+use crate::vocabulary::Vocabulary;
+
+/// A bit for every two bytes, set where they are merged.
+pub(crate) fn of_single_bytes(vocabulary: &Vocabulary) -> Vec<u8> {
+    let mut bits = vec![0; (1 << 16) / 8];
+    for (left, right) in merged(vocabulary) {
+        if let ([left], [right]) = (left, right) {
+            set(&mut bits, byte_bit(*left, *right));
+        }
+    }
+    bits
+}
+
+/// A filter for all other merges.
+pub(crate) fn filter(vocabulary: &Vocabulary) -> Vec<u8> {
+    // At least eight bits for each.
+    let mut filter = vec![0; vocabulary.tokens.len().next_power_of_two()];
+    for (left, right) in merged(vocabulary) {
+        if left.len() + right.len() > 2 {
+            let before = left.last_chunk().map(|two| two_bytes(*two));
+            let after = right.first_chunk().map(|two| two_bytes(*two));
+            let bit = border_bit(
+                before.unwrap_or_else(|| one_byte(left[0])),
+                after.unwrap_or_else(|| one_byte(right[0])),
+                filter.len(),
+            );
+            set(&mut filter, bit);
+        }
+    }
+    filter
+}
+
+/// The bytes of each two tokens that are merged.
+fn merged(vocabulary: &Vocabulary) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let bytes = |rank: u32| vocabulary.tokens[rank as usize].as_slice();
+    let merges = vocabulary.merges.iter();
+    merges.map(move |merge| (bytes(merge.left), bytes(merge.right)))
+}
+
+fn set(bits: &mut [u8], bit: usize) {
+    bits[bit / 8] |= 1 << (bit % 8);
+}

@@ -1,0 +1,49 @@
+//! What two tokens side by side merge into.
+
+use std::cmp::Reverse;
+
+use crate::layout::Pair;
+use crate::vocabulary::Merge;
+
+/// How many pairs share a bucket, on average. With more, it takes longer to find
+/// their seeds; with fewer, there are more seeds.
+const PAIRS_OF_A_BUCKET: usize = 5;
+
+/// The table of pairs, in which one place in 25 stays empty, and the seeds that lead to it.
+pub(crate) fn table(merges: &[Merge]) -> (Vec<u32>, Vec<u16>) {
+    let mut table = vec![0; merges.len() + merges.len() / 24];
+    let mut seeds = vec![0; merges.len() / PAIRS_OF_A_BUCKET];
+    let mut buckets = vec![Vec::new(); seeds.len()];
+    for merge in merges {
+        let pair = Pair::new(merge.left, merge.right);
+        buckets[pair.bucket(seeds.len())].push((pair, merge.token));
+    }
+    // The fullest first, as long as there is room.
+    let mut order: Vec<usize> = (0..buckets.len()).collect();
+    order.sort_by_key(|bucket| Reverse(buckets[*bucket].len()));
+    for bucket in order {
+        let pairs = buckets[bucket].as_slice();
+        let places = (0..=u16::MAX).find_map(|seed| {
+            seeds[bucket] = seed;
+            free_places(pairs, seed, &table)
+        });
+        let places = places.expect("a seed that leads to free places");
+        for (place, (pair, token)) in places.into_iter().zip(pairs) {
+            table[place] = pair.entry(*token);
+        }
+    }
+    (table, seeds)
+}
+
+/// Where the pairs lie with this seed, if these places are free and different.
+fn free_places(pairs: &[(Pair, u32)], seed: u16, table: &[u32]) -> Option<Vec<usize>> {
+    let mut places = Vec::new();
+    for (pair, _) in pairs {
+        let place = pair.place(seed, table.len());
+        if table[place] != 0 || places.contains(&place) {
+            return None;
+        }
+        places.push(place);
+    }
+    Some(places)
+}
