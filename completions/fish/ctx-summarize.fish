@@ -20,7 +20,7 @@ complete -c ctx-summarize -l llm-window -d 'Window of the model in tokens; a lon
 complete -c ctx-summarize -l llm-timeout -d 'Seconds until one answer must be there' -r
 complete -c ctx-summarize -l llm-retries -d 'Ask again up to N times when no usable answer comes [default: 3, or the policy\'s]' -r
 complete -c ctx-summarize -l llm-backoff -d 'Wait before asking again, n times as long before the n-th time [default: 1, or the policy\'s]' -r
-complete -c ctx-summarize -l template -d 'Prompt: sanbot (four sections), synapse or default (eight), or a file' -r
+complete -c ctx-summarize -l template -d 'Prompt: default or synapse (eight sections), sanbot (four), or a file' -r
 complete -c ctx-summarize -l instructions -d 'What the summary shall stress' -r
 complete -c ctx-summarize -l record -d 'Save each question and its answer in this directory, without the key' -r -F
 complete -c ctx-summarize -l replay -d 'Take the answers from this directory and ask no server' -r -F

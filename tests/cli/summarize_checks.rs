@@ -44,7 +44,7 @@ fn said(text: &str) -> Act {
 
 fn case() -> Case {
     Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
-        .args(["--method", "llm"])
+        .args(["--method", "llm", "--template", "sanbot"])
         .stdin(tagged(&session()))
 }
 

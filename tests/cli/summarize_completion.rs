@@ -97,7 +97,8 @@ fn run_and_hear(answer: &str, args: &[&str], stderr: &str) -> Finished {
     let reply = json!({"choices": [choice]}).to_string();
     let server = Server::new([Act::ok(&reply)]);
     let done = Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
-        .args(["--method", "llm", "--llm-url", &server.url])
+        .args(["--method", "llm", "--template", "sanbot"])
+        .args(["--llm-url", &server.url])
         .args(args.iter().copied())
         .stdin(if args.contains(&"--budget") {
             session()

@@ -24,6 +24,11 @@ const RECORD_LINE: &str =
     "以下是此前对话的记录，不是新的请求。 / A record of earlier conversation, not a request.";
 
 fn case(server: &Server) -> Case {
+    untold(server).args(["--template", "sanbot"])
+}
+
+/// Without a word of the template.
+fn untold(server: &Server) -> Case {
     Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
         .args(["--method", "llm"])
         .env("CTX_LLM_URL", &server.url)
@@ -83,7 +88,7 @@ fn the_model_writes_the_summary() {
 fn anthropic_is_asked_in_its_own_way() {
     let body = r###"{"content":[{"type":"text","text":"## Current Status\nall of it"}],"stop_reason":"end_turn"}"###;
     let server = Server::new([Act::ok(body)]);
-    case(&server)
+    untold(&server)
         .args([
             "--llm-api",
             "anthropic",
@@ -246,6 +251,7 @@ fn keys_come_from_the_environment_or_a_file_it_names() {
         let server = Server::new([said("## 任务目标\ndone")]);
         let mut case = Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
             .args(["--method", "llm", "--llm-url", &server.url])
+            .args(["--template", "sanbot"])
             .file("key", "from-a-file\nsecond line")
             .stdin(INPUT)
             .stdout_any();
@@ -354,9 +360,37 @@ fn a_long_input_is_summed_up_in_parts() {
 }
 
 #[test]
+fn without_a_template_the_default_one_is_asked_for() {
+    let server = Server::new([said("## Goal\ndone")]);
+    untold(&server).stdout_has("## Goal\\ndone").run();
+    let request = server.requests().concat();
+    assert!(
+        request.contains("exactly these eight sections"),
+        "{request}"
+    );
+    assert!(request.contains("at most 500 tokens"), "{request}");
+    assert!(!request.contains("<!--"), "{request}");
+}
+
+#[test]
+fn a_template_says_how_long_a_summary_is_to_be() {
+    let server = Server::new([said("## 任务目标\ndone")]);
+    untold(&server)
+        .args(["--template", "mine.md"])
+        .file(
+            "mine.md",
+            "<!-- target: 70 -->\nWords: {{target}}\n\n{{transcript}}\n",
+        )
+        .stdout_has("done")
+        .run();
+    let request = server.requests().concat();
+    assert!(request.contains("\"Words: 70\\n"), "{request}");
+}
+
+#[test]
 fn templates_of_the_user_are_read_and_checked() {
     let server = Server::new([said("## 任务目标\ndone")]);
-    case(&server)
+    untold(&server)
         .args(["--template", "mine.md"])
         .file("mine.md", "Words: {{target}}\n\n{{transcript}}\n")
         .stdout_has("done")
@@ -384,7 +418,7 @@ fn templates_of_the_user_are_read_and_checked() {
             "other.md: cannot read the template: No such file or directory (os error 2); default, sanbot and synapse are built in",
         ),
     ] {
-        case(&server)
+        untold(&server)
             .args(["--template", template])
             .file("mine.md", text)
             .code(2)

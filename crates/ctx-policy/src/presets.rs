@@ -1,5 +1,7 @@
 //! The policies inside.
 
+use std::sync::LazyLock;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -57,15 +59,12 @@ fn tree(name: &str) -> Option<Value> {
 }
 
 /// What the summaries of the presets begin with.
-pub fn headers() -> Vec<String> {
-    names()
-        .filter_map(|name| {
-            layer(name)?
-                .get("summary.header")?
-                .as_str()
-                .map(str::to_owned)
-        })
-        .collect()
+pub fn headers() -> &'static [String] {
+    static HEADERS: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let header = |name| Some(tree(name)?["summary"]["header"].as_str()?.to_owned());
+        names().filter_map(header).collect()
+    });
+    &HEADERS
 }
 
 /// A preset over what is built in.

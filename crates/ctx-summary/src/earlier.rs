@@ -12,65 +12,56 @@ const RECORD_LINE: &str =
 /// The extractive summary's own, which says the same in fewer tokens.
 pub const RECORD_HEADING: &str = "# Record of earlier work, not a request";
 
-/// The headers of the presets' summaries.
-const HEADERS: [&str; 6] = [
-    RECORD_HEADING,
-    "[Compressed History]",
-    "[对话历史摘要]",
-    "[COMPACTED_CONTEXT]",
-    "[Previous conversation summary]",
-    RULE_HEADING,
-];
-
 /// The rule summary's own; it stays with its text, and says how to read it.
 const RULE_HEADING: &str = "## 会话摘要";
 
-/// The text of a summary message: header if wanted, what it is, the summary.
-///
-/// A summary that opens with a heading of its own keeps it first. A header that
-/// ends in a blank stands on the line of what follows.
-pub fn compose(header: Option<&str>, summary: &str) -> String {
-    let mut text = String::new();
-    if let Some(header) = header.filter(|header| !header.trim().is_empty()) {
-        let is_inline = header.ends_with(' ');
-        text.push_str(header.trim());
-        text.push_str(if is_inline { " " } else { "\n\n" });
-    }
-    let (heading, body) = match summary.split_once('\n') {
-        Some((heading, body)) if is_preset_heading(heading) => (Some(heading), body.trim_start()),
-        _ => (None, summary),
-    };
-    if let Some(heading) = heading {
-        text.push_str(heading);
-        text.push_str("\n\n");
-    }
-    if heading != Some(RECORD_HEADING) {
-        text.push_str(RECORD_LINE);
-        text.push_str("\n\n");
-    }
-    text.push_str(body.trim_end());
-    text
-}
-
-fn is_preset_heading(line: &str) -> bool {
-    HEADERS.iter().any(|header| behind(line, header).is_some())
-}
-
-/// Recognises summaries of earlier compactions, ours and those of the presets.
+/// Knows how summaries begin: composes them, and recognises those of earlier compactions.
 #[derive(Clone, Debug, Default)]
 pub struct Recognizer {
     header: Option<String>,
+    /// What the summaries of the presets begin with.
+    presets: Vec<String>,
 }
 
 impl Recognizer {
-    /// Also recognises `header`.
-    pub fn new(header: Option<&str>) -> Self {
+    /// Recognises summaries with `header`, and those of the presets.
+    pub fn new(header: Option<&str>, presets: &[String]) -> Self {
+        let bare = |header: &str| header.trim().trim_end_matches([':', '：']).to_owned();
         Self {
-            header: header
-                .map(|header| header.trim().trim_end_matches([':', '：']))
-                .filter(|header| !header.is_empty())
-                .map(str::to_owned),
+            header: header.map(bare).filter(|header| !header.is_empty()),
+            presets: presets.iter().map(|header| bare(header)).collect(),
         }
+    }
+
+    /// The text of a summary message: header if wanted, what it is, the summary.
+    ///
+    /// A summary that opens with a heading of its own keeps it first. A header that
+    /// ends in a blank stands on the line of what follows.
+    pub fn compose(&self, header: Option<&str>, summary: &str) -> String {
+        let mut text = String::new();
+        if let Some(header) = header.filter(|header| !header.trim().is_empty()) {
+            let is_inline = header.ends_with(' ');
+            text.push_str(header.trim());
+            text.push_str(if is_inline { " " } else { "\n\n" });
+        }
+        let is_heading = |line| {
+            let mut known = self.known();
+            known.any(|header| behind(line, header).is_some())
+        };
+        let (heading, body) = match summary.split_once('\n') {
+            Some((heading, body)) if is_heading(heading) => (Some(heading), body.trim_start()),
+            _ => (None, summary),
+        };
+        if let Some(heading) = heading {
+            text.push_str(heading);
+            text.push_str("\n\n");
+        }
+        if heading != Some(RECORD_HEADING) {
+            text.push_str(RECORD_LINE);
+            text.push_str("\n\n");
+        }
+        text.push_str(body.trim_end());
+        text
     }
 
     /// The summary in a message: its text without header and record line.
@@ -94,7 +85,13 @@ impl Recognizer {
 
     fn headers(&self) -> impl Iterator<Item = &str> {
         let own = self.header.as_deref().into_iter();
-        own.chain(HEADERS).chain([RECORD_LINE])
+        own.chain(self.known()).chain([RECORD_LINE])
+    }
+
+    /// The headings that our summaries bring, and the headers of the presets.
+    fn known(&self) -> impl Iterator<Item = &str> {
+        let presets = self.presets.iter().map(String::as_str);
+        presets.chain([RECORD_HEADING, RULE_HEADING])
     }
 
     /// Without header and record line. The rule summary's heading stays: it says
@@ -138,14 +135,28 @@ fn behind<'t>(text: &'t str, header: &str) -> Option<&'t str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{RECORD_LINE, Recognizer, compose};
+    use super::{RECORD_LINE, Recognizer};
     use ctx_transcript::dialect::{Anthropic, Chat, Dialect};
     use ctx_transcript::{Object, Role};
+
+    fn recognizer(header: Option<&str>) -> Recognizer {
+        let presets = [
+            "[Compressed History]",
+            "[对话历史摘要]",
+            "[COMPACTED_CONTEXT]",
+            "[Previous conversation summary]: ",
+        ];
+        Recognizer::new(header, &presets.map(str::to_owned))
+    }
+
+    fn compose(header: Option<&str>, summary: &str) -> String {
+        recognizer(header).compose(header, summary)
+    }
 
     fn found(dialect: &dyn Dialect, header: Option<&str>, record: &str) -> Option<String> {
         let object = Object::parse(record).expect("an object");
         let message = dialect.message(&object).expect("a message");
-        Recognizer::new(header).summary_in(dialect, &object, &message)
+        recognizer(header).summary_in(dialect, &object, &message)
     }
 
     fn user(text: &str) -> String {

@@ -3,8 +3,8 @@
 //! [`RuleSummary`] needs nothing but the messages. [`extractive`] quotes what
 //! a ledger holds. [`summarize`] has a model asked what a [`Template`] says, with the
 //! [`transcript`](Transcript) as its input, and [`check`] holds the answer against it.
-//! Whatever wrote it, the summary's text is put together by [`compose`], and
-//! recognised again by [`Recognizer`] when it is old itself.
+//! Whatever wrote it, a [`Recognizer`] puts the summary's text together, and knows it
+//! again when it is old itself.
 //!
 //! Nothing here reads the environment, prints, exits or touches the network: whoever
 //! asks the model is handed over.
@@ -18,7 +18,7 @@ mod template;
 mod transcript;
 
 pub use check::missing_headings;
-pub use earlier::{RECORD_HEADING, Recognizer, compose};
+pub use earlier::{RECORD_HEADING, Recognizer};
 pub use extractive::{completed, extractive, must_keep, needed_tokens};
 pub use model::{Job, ModelSummary, USUAL_PERCENT, summarize};
 pub use rule::RuleSummary;

@@ -22,9 +22,11 @@ pub struct Filling<'a> {
 /// `{{instructions}}`, `{{earlier}}` and `{{transcript}}` are replaced;
 /// `{{transcript}}` must be there. A paragraph with a placeholder that has
 /// nothing to say is left out, together with a paragraph before it that ends in
-/// a colon.
+/// a colon. A first line `<!-- target: 500 -->` is no part of it, and says how long
+/// a summary is to be in tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
+    target: Option<u64>,
     system: String,
     message: String,
 }
@@ -40,23 +42,31 @@ pub enum TemplateError {
     Unknown(String),
 }
 
-const DEFAULT: &str = include_str!("../../../prompts/default.md");
-const SANBOT: &str = include_str!("../../../prompts/sanbot.md");
-const SYNAPSE: &str = include_str!("../../../prompts/synapse.md");
+/// The templates inside.
+const INSIDE: [(&str, &str); 3] = [
+    ("default", include_str!("../../../prompts/default.md")),
+    ("sanbot", include_str!("../../../prompts/sanbot.md")),
+    ("synapse", include_str!("../../../prompts/synapse.md")),
+];
 
 impl Template {
+    /// The name of the one that is taken where none is named.
+    pub const DEFAULT: &str = "default";
+
     /// The names of the templates inside.
-    pub const NAMES: [&str; 3] = ["default", "sanbot", "synapse"];
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        INSIDE.iter().map(|(name, _)| *name)
+    }
 
     /// One of the templates inside.
     pub fn by_name(name: &str) -> Option<Self> {
-        let text = match name {
-            "default" => DEFAULT,
-            "sanbot" => SANBOT,
-            "synapse" => SYNAPSE,
-            _ => return None,
-        };
+        let (_, text) = INSIDE.iter().find(|(known, _)| *known == name)?;
         text.parse().ok()
+    }
+
+    /// The length that it asks for in tokens, where nobody says another.
+    pub fn target(&self) -> Option<u64> {
+        self.target
     }
 
     /// The headings that a summary is to have, without `## `: those of the system
@@ -104,15 +114,17 @@ impl FromStr for Template {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let text = text.replace("\r\n", "\n");
+        let (target, text) = target_of(&text);
         let (system, message) = match text.split_once("\n---\n") {
             Some((system, message)) => (system, message),
-            None => ("", text.as_str()),
+            None => ("", text),
         };
         let template = Self {
+            target,
             system: system.trim().to_owned(),
             message: message.trim().to_owned(),
         };
-        let names: Vec<&str> = placeholders(&text).collect();
+        let names: Vec<&str> = placeholders(text).collect();
         if let Some(unknown) = names
             .iter()
             .find(|name| value(name, &Filling::default()).is_none())
@@ -124,6 +136,16 @@ impl FromStr for Template {
         }
         Ok(template)
     }
+}
+
+/// What the first line says of the length, and the rest.
+fn target_of(text: &str) -> (Option<u64>, &str) {
+    let said = || {
+        let (line, rest) = text.split_once('\n')?;
+        let target = line.strip_prefix("<!-- target:")?.strip_suffix("-->")?;
+        Some((target.trim().parse().ok()?, rest))
+    };
+    said().map_or((None, text), |(target, rest)| (Some(target), rest))
 }
 
 fn value(name: &str, filling: &Filling<'_>) -> Option<String> {
@@ -194,7 +216,7 @@ mod tests {
 
     #[test]
     fn templates_inside_are_filled() {
-        for name in Template::NAMES {
+        for name in Template::names() {
             let template = Template::by_name(name).expect(name);
             let (system, message) = template.fill(&FULL);
             assert!(system.contains("500 tokens"), "{name}");
@@ -263,6 +285,29 @@ mod tests {
         let (system, message) = template.fill(&FULL);
         assert_eq!(system, "");
         assert_eq!(message, "Sum up in { 500 } words:\n\n[user]\nhi {{target}}");
+    }
+
+    #[test]
+    fn a_template_says_how_long_a_summary_is() {
+        let target = |name| Template::by_name(name).expect(name).target();
+        assert_eq!(target(Template::DEFAULT), Some(500));
+        assert_eq!(target("synapse"), Some(8_000));
+        for (first, target) in [
+            ("<!-- target: 70 -->\n", Some(70)),
+            ("<!--target:70-->\n", None),
+            ("<!-- target: many -->\n", None),
+            ("", None),
+        ] {
+            let template: Template = format!("{first}Sum up.\n\n{{{{transcript}}}}")
+                .parse()
+                .expect("a template");
+            assert_eq!(template.target(), target, "{first}");
+            let prompt = template.prompt("", 5);
+            assert_eq!(
+                prompt.contains("<!--"),
+                target.is_none() && !first.is_empty()
+            );
+        }
     }
 
     #[test]

@@ -3,9 +3,8 @@
 use ctx_cli::{Failure, Io};
 use ctx_passes::Notes;
 use ctx_passes::compact::{MakeWriter, Plan};
-use ctx_passes::summarize::BudgetRequest;
+use ctx_passes::summarize::{BudgetRequest, recognizer};
 use ctx_policy::{Method, Policy};
-use ctx_summary::Recognizer;
 
 use super::Args;
 use crate::passes;
@@ -53,7 +52,7 @@ impl Args {
             last_call: self.last_call,
             model: asks.then(|| Box::new(make) as Box<MakeWriter>),
             headings,
-            recognizer: Recognizer::new(policy.summary.header.as_deref()),
+            recognizer: recognizer(policy.summary.header.as_deref()),
             now: chrono::Utc::now,
             temp: std::env::temp_dir(),
             policy,

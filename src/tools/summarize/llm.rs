@@ -55,10 +55,11 @@ pub(crate) struct LlmArgs {
     /// than a minute
     #[arg(long, value_name = "SECONDS", value_parser = parse_count)]
     pub(crate) llm_backoff: Option<u64>,
-    /// Prompt: sanbot (four sections), synapse or default (eight), or a file
+    /// Prompt: default or synapse (eight sections), sanbot (four), or a file
     ///
     /// A file has {{transcript}} in it, and {{earlier}}, {{instructions}} and
-    /// {{target}} as wanted [default: sanbot, or the policy's]
+    /// {{target}} as wanted. A first line <!-- target: 500 --> says the length in tokens
+    /// where no flag does [default: default, or the policy's]
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) template: Option<String>,
     /// What the summary shall stress
@@ -86,9 +87,8 @@ enum ApiName {
     Anthropic,
 }
 
-const DEFAULT_TEMPLATE: &str = "sanbot";
+/// The length of a summary in tokens where neither a flag nor the template says one.
 const DEFAULT_TARGET: u64 = 500;
-const SYNAPSE_TARGET: u64 = 8_000;
 const DEFAULT_WINDOW: u64 = 32_000;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
@@ -144,16 +144,13 @@ impl LlmArgs {
             return Ok(writer);
         };
         let known = self.llm_model.as_deref().and_then(ctx_tokens::model);
-        let usual = match self.template_name() {
-            "synapse" => SYNAPSE_TARGET,
-            _ => DEFAULT_TARGET,
-        };
+        let target = target.or(template.target()).unwrap_or(DEFAULT_TARGET);
         let model = Model {
             template,
             instructions: redact(self.instructions.as_deref().unwrap_or_default())
                 .0
                 .into_owned(),
-            target: target.unwrap_or(usual),
+            target,
             most_percent: USUAL_PERCENT,
             window: self
                 .llm_window
@@ -204,7 +201,7 @@ impl LlmArgs {
     }
 
     fn template_name(&self) -> &str {
-        self.template.as_deref().unwrap_or(DEFAULT_TEMPLATE)
+        self.template.as_deref().unwrap_or(Template::DEFAULT)
     }
 
     fn template(&self) -> Result<Template, Failure> {
@@ -213,10 +210,12 @@ impl LlmArgs {
             return Ok(template);
         }
         let at = |failure: Failure| failure.at(name, None);
+        let names: Vec<&str> = Template::names().collect();
+        let (last, others) = names.split_last().expect("three templates");
         let text = fs::read_to_string(name).map_err(|error| {
             at(
                 Failure::new(format_args!("cannot read the template: {error}"))
-                    .hint("default, sanbot and synapse are built in"),
+                    .hint(format!("{} and {last} are built in", others.join(", "))),
             )
         })?;
         text.parse()

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Tool, Verbosity};
 use ctx_passes::summarize::{
-    Batch, BudgetPass, BudgetRequest, NewSession, Plan, TellSizes, Writer, ZonePass,
+    Batch, BudgetPass, BudgetRequest, NewSession, Plan, TellSizes, Writer, ZonePass, recognizer,
 };
 use ctx_passes::{ErrorKind, Invalid, Notes, Pin};
 use ctx_policy::Method;
@@ -16,7 +16,6 @@ use ctx_select::count::MessageCounter;
 use ctx_select::parse_count;
 use ctx_select::split::Keep;
 use ctx_store::SessionId;
-use ctx_summary::Recognizer;
 use ctx_tokens::Encoding;
 use ctx_transcript::{SummaryRole, ZoneReader};
 
@@ -63,7 +62,7 @@ struct Args {
     ///
     /// A summary written offline is made to fit; a model is asked for it and may
     /// write a fifth more [default: about a fifth of what it replaces with --method
-    /// extractive; 500 with --method llm, 8000 with the template synapse]
+    /// extractive; with --method llm what the template says: 500, or 8000 with synapse]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "The summary")]
     summary_tokens: Option<u64>,
     /// Tokens of the whole output: system messages, summary and latest messages
@@ -160,7 +159,7 @@ impl Args {
 
     fn plan(&self, io: &Io) -> Plan {
         Plan {
-            recognizer: Recognizer::new(self.header.as_deref()),
+            recognizer: recognizer(self.header.as_deref()),
             header: self.header.clone(),
             role: self.role.into(),
             counter: MessageCounter::new(self.encoding),

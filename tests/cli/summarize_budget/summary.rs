@@ -351,6 +351,8 @@ fn a_model_writes_within_the_budget() {
             .args([
                 "--method",
                 "llm",
+                "--template",
+                "sanbot",
                 "--llm-backoff",
                 "0",
                 "--llm-window",

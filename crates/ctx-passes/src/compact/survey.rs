@@ -14,6 +14,7 @@ use super::content::Content;
 use crate::ledger::LedgerReader;
 use crate::prune::LastCall;
 use crate::split::ZoneCounts;
+use crate::summarize::recognizer;
 use crate::{PassError, Pin};
 
 /// What is asked of every record.
@@ -201,7 +202,7 @@ impl<'i, 'p> Surveyor<'i, 'p> {
             pruner: inquiry.prune.as_ref().map(Pruner::new),
             splitter: Splitter::new(Keep::default()),
             grouped: 0,
-            recognizer: Recognizer::default(),
+            recognizer: recognizer(None),
             reader: inquiry.ledger.then(|| LedgerReader::new(content.dialect)),
         }
     }

@@ -7,10 +7,10 @@ mod tests;
 
 use ctx_ledger::Ledger;
 use ctx_ledger::score::{After, Score, Scorer};
-use ctx_summary::Recognizer;
 use ctx_transcript::{Dialect, Message, Object, Record, Zone};
 
 use crate::ledger::LedgerReader;
+use crate::summarize::recognizer;
 use crate::{PassError, Session};
 pub use later::Later;
 pub use stored::{Referred, referred};
@@ -66,7 +66,7 @@ pub fn read_before(
     mut scorer: Option<&mut Scorer>,
     mut later: Option<&mut Later>,
 ) -> Result<Ledger, PassError> {
-    let recognizer = Recognizer::default();
+    let recognizer = recognizer(None);
     let mut reader = session.dialect().map(LedgerReader::new);
     each_message(session, |found| {
         let (record, message) = (found.record, &found.message);

@@ -5,7 +5,6 @@
 use std::io::{self, Write};
 
 use ctx_redact::redact;
-use ctx_summary::compose;
 use ctx_transcript::{Dialect, Message, Outline, Record, Role, Spool};
 
 use super::old::{OldZone, Sizes};
@@ -202,7 +201,8 @@ pub(super) fn text(
 /// whatever put the text together.
 pub(super) fn clean(plan: &Plan, mut text: SummaryText) -> SummaryText {
     let (clean, secrets) = redact(&text.text);
-    text.text = compose(plan.header.as_deref(), &one_kind_of_line(&clean));
+    let summary = one_kind_of_line(&clean);
+    text.text = plan.recognizer.compose(plan.header.as_deref(), &summary);
     text.redacted_late = secrets;
     text
 }

@@ -6,7 +6,7 @@ use ctx_select::budget::{Budget, Decision, Entry, Kind, LEAST_SUMMARY, TooSmall,
 use ctx_select::count::PRIMING;
 use ctx_select::share::Share;
 use ctx_select::split::{self, Keep, Reason, Splitter};
-use ctx_summary::{RECORD_HEADING, compose, needed_tokens};
+use ctx_summary::{RECORD_HEADING, needed_tokens};
 use ctx_transcript::view::Presences;
 use ctx_transcript::{
     Class, Dialect, Message, Object, Origin, Outline, Part, Piece, Record, Role, Spool, Zone,
@@ -441,8 +441,11 @@ impl Output<'_> {
     /// What stands around the shortest summary, the extractive one, which says itself
     /// that it is a record.
     fn around(&self) -> String {
-        let header = self.assembly.plan.header.as_deref();
-        let summary = compose(header, &format!("{RECORD_HEADING}\n"));
+        let plan = self.assembly.plan;
+        let header = plan.header.as_deref();
+        let summary = plan
+            .recognizer
+            .compose(header, &format!("{RECORD_HEADING}\n"));
         summary.replace(RECORD_HEADING, "").trim_end().to_owned()
     }
 }

@@ -42,6 +42,11 @@ pub struct Plan {
     pub temp: PathBuf,
 }
 
+/// Recognises summaries with `header`, and those of all presets.
+pub fn recognizer(header: Option<&str>) -> Recognizer {
+    Recognizer::new(header, ctx_policy::headers())
+}
+
 /// When it is told how long a summary is beside what it replaces: counting takes time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TellSizes {

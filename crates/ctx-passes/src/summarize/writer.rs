@@ -3,7 +3,7 @@
 use ctx_llm::LlmError;
 use ctx_policy::Method;
 use ctx_summary::check::{Checked, Mended};
-use ctx_summary::{completed, compose, extractive, must_keep};
+use ctx_summary::{Recognizer, completed, extractive, must_keep};
 use ctx_tokens::Encoding;
 
 use super::model::{Answer, Model, Question, not_on_file, tell, tell_mends};
@@ -178,7 +178,8 @@ impl Writer {
     /// What is left of the room below the line which says that this is a record. The
     /// extractive summary says it itself.
     fn without_line(&self, room: Option<u64>) -> Option<u64> {
-        room.map(|room| room.saturating_sub(self.encoding.counter().count(&compose(None, ""))))
+        let line = || Recognizer::default().compose(None, "");
+        room.map(|room| room.saturating_sub(self.encoding.counter().count(&line())))
     }
 
     fn is_over(&self, mended: &Mended, room: Option<u64>) -> bool {

@@ -1,7 +1,8 @@
 //! Each preset says what its system's description says, and no more.
 
-use ctx_policy::{Method, Policy, names, preset, settings, source};
-use ctx_summary::Template;
+use ctx_policy::{Method, Policy, headers, names, preset, settings, source};
+use ctx_summary::{Recognizer, Template};
+use ctx_transcript::{Object, dialect};
 use serde_json::{Value, json};
 
 /// The headings of prompts/default.md.
@@ -307,4 +308,25 @@ fn the_prompt_of_a_preset_asks_for_its_sections() {
             assert_eq!(headings, summary.sections, "{name}");
         }
     }
+}
+
+#[test]
+fn the_summaries_of_all_presets_are_recognised() {
+    let chat = dialect::by_name("chat").expect("a dialect");
+    let any = Recognizer::new(None, headers());
+    for name in names() {
+        let header = preset(name).expect(name).summary.header;
+        let text = any.compose(header.as_deref(), "it was");
+        // As another tool would have written it: nothing but the header marks it.
+        let record = json!({"role": "user", "content": text}).to_string();
+        let object = Object::parse(&record).expect("an object");
+        let message = chat.message(&object).expect("a message");
+        let found = any.summary_in(chat, &object, &message);
+        assert_eq!(found.as_deref(), Some("it was"), "{name}");
+    }
+}
+
+#[test]
+fn without_a_policy_the_template_is_the_same() {
+    assert_eq!(Policy::default().summary.template, Template::DEFAULT);
 }
