@@ -149,7 +149,7 @@ extract_and_score() {
 
     need 'ctx-summarize --budget 5000 s.jsonl -o after.jsonl'
     for flags in '' --json '--list lost' '--list retained' '--list recoverable --json' '--min 0.9' \
-        '--future s.jsonl' '--future s.jsonl --budget 1000 --json'; do
+        '--future s.jsonl' '--future s.jsonl --window-tokens 1000 --json'; do
         run "ctx-score $flags s.jsonl after.jsonl"
     done
     run 'head -n 30 s.jsonl | ctx-summarize --budget 2000 | ctx-score --json --future s.jsonl <(head -n 30 s.jsonl) -'
@@ -161,7 +161,7 @@ offload() {
     run 'ctx-offload -n s.jsonl'
     run 'ctx-offload -n --min-tokens 100 --protect-last 5 s.jsonl'
     change 'ctx-offload --min-tokens 100 --enough 1000 s.jsonl -o some.jsonl'
-    change 'ctx-offload -v -s demo --min-tokens 200 --template "see {path} ({sha256}, {tokens}, {bytes})" s.jsonl -o other.jsonl'
+    change 'ctx-offload -v -s demo --min-tokens 200 --reference "see {path} ({sha256}, {tokens}, {bytes})" s.jsonl -o other.jsonl'
     need 'ctx-offload --min-tokens 100 s.jsonl -o s.jsonl'
     run 'ctx-count s.jsonl'
     run 'ctx-offload --show "$(ls store/offloaded/*/*.txt | head -n 1)"'
@@ -169,7 +169,7 @@ offload() {
     run 'ctx-offload --show 000000000000'
     run 'ctx-gc -n --json'
     change 'ctx-offload --restore s.jsonl -o restored.jsonl'
-    change 'ctx-offload --restore -s demo --template "see {path} ({sha256}, {tokens}, {bytes})" other.jsonl -o again.jsonl'
+    change 'ctx-offload --restore -s demo --reference "see {path} ({sha256}, {tokens}, {bytes})" other.jsonl -o again.jsonl'
     need 'rm -f "$(ls store/offloaded/*/*.txt | head -n 1)"'
     change 'ctx-offload --restore s.jsonl -o s.jsonl'
 }

@@ -1,8 +1,8 @@
 complete -c ctx-offload -s s -l session -d 'Name the session [default: made of the file\'s name and path]' -r
 complete -c ctx-offload -l min-tokens -d 'Take out results of N tokens and more' -r
 complete -c ctx-offload -l enough -d 'Stop once the session has N tokens less' -r
-complete -c ctx-offload -l protect-last -d 'Leave the last N messages alone, system ones not counted' -r
-complete -c ctx-offload -l template -d 'Put TEXT in the place of a result; {path} in it is the file' -r
+complete -c ctx-offload -l protect-last -d 'Leave the last N assistant messages alone, and all that follows' -r
+complete -c ctx-offload -l reference -d 'Put TEXT in the place of a result; {path} in it is the file' -r
 complete -c ctx-offload -l encoding -d 'Count tokens with this encoding [default: the model\'s, else `o200k_base`]' -r -f -a "o200k_base\t''
 o200k_harmony\t''
 cl100k_base\t''

@@ -1,5 +1,5 @@
 complete -c ctx-score -l future -d 'The whole session that BEFORE begins: score what was needed later, too' -r -F
-complete -c ctx-score -l budget -d 'What a plain window may hold, for `A_ctxfar` [default: the tokens of AFTER]' -r
+complete -c ctx-score -l window-tokens -d 'What a plain window may hold, for `A_ctxfar` [default: the tokens of AFTER]' -r
 complete -c ctx-score -l list -d 'Print the items of one standing, one a line: class, line in BEFORE, text' -r -f -a "retained\t'What stands in AFTER'
 recoverable\t'What AFTER refers to, or a snapshot has'
 lost\t'What is nowhere'"

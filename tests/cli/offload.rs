@@ -219,11 +219,11 @@ fn the_oldest_go_first_until_it_is_enough() {
 }
 
 #[test]
-fn the_last_messages_are_protected() {
+fn the_last_replies_and_what_follows_are_protected() {
     let place = Place::new();
     let out = session().replace(&log("one"), &place.reference(&log("one")));
-    for (protected, expected) in [("2", &out), ("4", &session())] {
-        // What is no message is not counted.
+    for (protected, expected) in [("1", &out), ("2", &session())] {
+        // What is no reply is not counted.
         let tail = "{\"type\":\"progress\"}\n{\"role\":\"system\",\"content\":\"s\"}\n";
         offload(place.dir())
             .args([
@@ -253,17 +253,17 @@ fn the_form_of_the_reference_is_a_template() {
     let out = session().replace(&log("one"), &reference);
     offload(place.dir())
         .args(args)
-        .args(["--template", template])
+        .args(["--reference", template])
         .stdin(session())
         .stdout(out.clone())
         .run();
     offload(place.dir())
-        .args(["-s", "demo", "--restore", "--template", template])
+        .args(["-s", "demo", "--restore", "--reference", template])
         .stdin(out)
         .stdout(session())
         .run();
     offload(place.dir())
-        .args(["-s", "demo", "--template", "gone"])
+        .args(["-s", "demo", "--reference", "gone"])
         .code(2)
         .stderr_has("expected {path} once")
         .run();

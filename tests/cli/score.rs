@@ -160,7 +160,7 @@ fn what_was_needed_later_is_scored_too() {
     score()
         .file("full.jsonl", full())
         .args(files())
-        .args(["--future", "full.jsonl", "--budget", "30"])
+        .args(["--future", "full.jsonl", "--window-tokens", "30"])
         .stdout(format!(
             "{TABLE}\n{}",
             concat!(

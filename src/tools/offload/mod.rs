@@ -96,7 +96,7 @@ struct Args {
     /// Stop once the session has N tokens less
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is taken out")]
     enough: Option<u64>,
-    /// Leave the last N messages alone, system ones not counted
+    /// Leave the last N assistant messages alone, and all that follows
     #[arg(long, value_name = "N", value_parser = parse_count, default_value = "0", help_heading = "What is taken out")]
     protect_last: u64,
     /// Put TEXT in the place of a result; {path} in it is the file
@@ -104,7 +104,7 @@ struct Args {
     /// {sha256}, {tokens} and {bytes} may stand in it as well. --restore finds the
     /// results by the same TEXT.
     #[arg(long, value_name = "TEXT", default_value = Template::DEFAULT, help_heading = "What is taken out")]
-    template: Template,
+    reference: Template,
     #[command(flatten)]
     counting: CountingArgs,
 
@@ -118,7 +118,7 @@ struct Args {
     #[arg(
         long,
         value_name = "HANDLE",
-        conflicts_with_all = ["file", "min_tokens", "enough", "protect_last", "template", "dry_run", "output", "batch"],
+        conflicts_with_all = ["file", "min_tokens", "enough", "protect_last", "reference", "dry_run", "output", "batch"],
         help_heading = "Having it back"
     )]
     show: Option<Wanted>,
@@ -215,7 +215,7 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &Store, io: &mut Io) -> Outcome 
     let wanted = offload::Plan {
         min_tokens: args.min_tokens,
         enough_tokens: args.enough,
-        template: args.template.clone(),
+        template: args.reference.clone(),
         counter: counting.counter,
         dry_run: args.dry_run,
     };
@@ -252,7 +252,7 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &Store, io: &mut Io) -> Outcome 
 
 fn restore(args: &Args, plan: &Plan<'_>, store: &Store, io: &mut Io) -> Outcome {
     let unavailable = ctx_policy::Policy::default().offload.unavailable;
-    let template = args.template.clone();
+    let template = args.reference.clone();
     let restorer = Restorer::new(store, &plan.session, template, &unavailable).map_err(failure)?;
     let mut session = open(args, plan, io)?;
     let output = output(args, io)?;

@@ -45,7 +45,7 @@ use crate::store::{StoreArgs, failure, session_id};
 /// later calls used, that BEFORE had, and that nobody told again are what was
 /// needed: `A_must` is the share of them that AFTER has; `A_ctx` the share that has two
 /// of its context words beside it still; `A_ctxfar` the same for values that the last
-/// messages of BEFORE, as many as fit into --budget, do not hold.
+/// messages of BEFORE, as many as fit into --window-tokens, do not hold.
 ///
 /// --json prints an object with the keys before, after (names, null for stdin),
 /// fidelity, classes (by class: weight, total, retained, recoverable, saved (of the
@@ -63,8 +63,8 @@ struct Args {
     #[arg(long, value_name = "FULL")]
     future: Option<PathBuf>,
     /// What a plain window may hold, for `A_ctxfar` [default: the tokens of AFTER]
-    #[arg(long, value_name = "TOKENS", requires = "future")]
-    budget: Option<u64>,
+    #[arg(long, value_name = "N", requires = "future")]
+    window_tokens: Option<u64>,
     /// Print the items of one standing, one a line: class, line in BEFORE, text
     #[arg(long, value_enum, value_name = "STANDING", conflicts_with_all = ["json", "future"])]
     list: Option<Listed>,
@@ -205,7 +205,7 @@ fn score(
             let mut full = args.read.open(path)?;
             full.read(|session| later.read_full(session))?;
             full.report(io);
-            Some(later.finish(args.budget))
+            Some(later.finish(args.window_tokens))
         }
         _ => None,
     };

@@ -1,6 +1,6 @@
 //! Changing the contents of tool results: every other byte of a record stays.
 
-use ctx_transcript::{Conversation, Dialect, Edits, Object, Outline, Record, ToolResult};
+use ctx_transcript::{Conversation, Dialect, Edits, Object, Outline, Record, Role, ToolResult};
 
 use crate::{ErrorKind, PassError};
 
@@ -32,7 +32,8 @@ pub struct Reading {
     pub dialect: Option<&'static dyn Dialect>,
     /// Whether each record is a whole conversation.
     pub batch: bool,
-    /// So many messages at the end, system ones not counted, stay as they are.
+    /// The last assistant messages, so many of them, and all that follows stay as they
+    /// are; with fewer of them all does.
     pub protect_last: u64,
 }
 
@@ -76,19 +77,22 @@ impl Reading {
     }
 
     fn protect(&self, dialect: &dyn Dialect, messages: &mut Vec<Object<'_>>) {
-        let mut protected = self.protect_last;
-        while protected > 0
-            && let Some(last) = messages.pop()
-        {
-            let outline = dialect.outline(&last);
-            protected -= u64::from(outline.is_some_and(|outline| counts(&outline)));
-        }
+        let Some(before) = self.protect_last.checked_sub(1) else {
+            return;
+        };
+        let is_reply = |index: &usize| {
+            let outline = dialect.outline(&messages[*index]);
+            outline.is_some_and(|outline| is_reply(&outline))
+        };
+        let before = usize::try_from(before).unwrap_or(usize::MAX);
+        let first = (0..messages.len()).rev().filter(is_reply).nth(before);
+        messages.truncate(first.unwrap_or(0));
     }
 
     /// Whether the record is one of the messages that `protect_last` counts.
-    pub(super) fn counts(&self, record: &Record<'_>) -> bool {
+    pub(super) fn is_reply(&self, record: &Record<'_>) -> bool {
         let outline = self.dialect.and_then(|it| record.outline(Some(it)));
-        outline.is_some_and(|outline| counts(&outline))
+        outline.is_some_and(|outline| is_reply(&outline))
     }
 
     /// Calls and results pair as before: so the output has the offences of the
@@ -114,8 +118,8 @@ impl Reading {
     }
 }
 
-fn counts(outline: &Outline<'_>) -> bool {
-    !outline.role.is_system() && outline.begins_message()
+fn is_reply(outline: &Outline<'_>) -> bool {
+    outline.role == Role::Assistant && outline.begins_message()
 }
 
 /// Hands the results of one message to `change`.

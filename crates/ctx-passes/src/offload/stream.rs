@@ -17,8 +17,8 @@ pub struct ChangePass<C> {
     /// `None` when nothing will be written.
     writer: Option<TaggedWriter<Spool>>,
     waiting: VecDeque<Waiting>,
-    /// How many of `waiting` are messages that count for `protect_last`.
-    counted: u64,
+    /// How many of `waiting` are replies, which `protect_last` counts.
+    replies: u64,
     written: u64,
     /// How many records the input said that it has.
     announced: Option<u64>,
@@ -27,7 +27,7 @@ pub struct ChangePass<C> {
 struct Waiting {
     bytes: Vec<u8>,
     origin: Origin,
-    counts: bool,
+    is_reply: bool,
 }
 
 impl<C: Change> ChangePass<C> {
@@ -38,7 +38,7 @@ impl<C: Change> ChangePass<C> {
             change,
             writer: temp.map(|temp| TaggedWriter::new(Spool::new(temp), temp)),
             waiting: VecDeque::new(),
-            counted: 0,
+            replies: 0,
             written: 0,
             announced: None,
         }
@@ -49,14 +49,14 @@ impl<C: Change> ChangePass<C> {
         if self.reading.batch || self.reading.protect_last == 0 {
             return self.give(record, true);
         }
-        let counts = self.reading.counts(record);
-        self.counted += u64::from(counts);
+        let is_reply = self.reading.is_reply(record);
+        self.replies += u64::from(is_reply);
         self.waiting.push_back(Waiting {
             bytes: record.bytes.to_vec(),
             origin: record.origin(),
-            counts,
+            is_reply,
         });
-        while self.counted > self.reading.protect_last {
+        while self.is_first_free() {
             self.release(true)?;
         }
         Ok(())
@@ -76,11 +76,19 @@ impl<C: Change> ChangePass<C> {
         Ok((self.change, spool.map_err(cannot_wait)?))
     }
 
+    /// Whether the first that waits lies before the replies that are protected.
+    fn is_first_free(&self) -> bool {
+        let first = self.waiting.front();
+        let is_between = first.is_some_and(|first| !first.is_reply);
+        let protected = self.reading.protect_last;
+        self.replies > protected || (self.replies == protected && is_between)
+    }
+
     fn release(&mut self, may_change: bool) -> Result<(), PassError> {
         let Some(first) = self.waiting.pop_front() else {
             return Ok(());
         };
-        self.counted -= u64::from(first.counts);
+        self.replies -= u64::from(first.is_reply);
         self.give(&first.origin.record(&first.bytes), may_change)
     }
 

@@ -199,6 +199,8 @@ pub(super) fn result(id: &str, content: &str) -> String {
     format!("{{\"role\":\"tool\",\"tool_call_id\":\"{id}\",\"content\":\"{content}\"}}\n")
 }
 
+const REPLY: &str = "{\"role\":\"assistant\",\"content\":\"I look.\"}";
+
 /// 200 tokens or more.
 fn long(word: &str) -> String {
     format!("some {word} ").repeat(100)
@@ -238,13 +240,13 @@ fn conversations_of_a_batch_are_changed_too() {
 }
 
 #[test]
-fn the_last_messages_of_each_conversation_of_a_batch_are_protected() {
+fn the_last_replies_of_each_conversation_of_a_batch_are_protected() {
     let dir = tempfile::tempdir().expect("a folder");
     let store = store(&dir);
     let (old, new) = (result("a", &long("old")), result("b", &long("new")));
     let system = "{\"role\":\"system\",\"content\":\"x\"}";
     let bytes = format!(
-        "{{\"messages\":[{},{},{system}]}}\n",
+        "{{\"messages\":[{REPLY},{},{REPLY},{},{system}]}}\n",
         old.trim_end(),
         new.trim_end()
     );
@@ -392,9 +394,14 @@ fn protected_messages_wait_and_leave_as_they_came() {
     let store = store(&dir);
     let (old, new) = (result("a", &long("old")), result("b", &long("new")));
     let system = "{\"role\":\"system\",\"content\":\"x\"}\nbroken\n";
-    let session = [&old, &new, system].concat();
+    let session = [REPLY, "\n", &old, REPLY, "\n", &new, system].concat();
     let mut reading = reading("chat", false);
-    for (protect_last, stays) in [(0, [false, false]), (1, [false, true]), (2, [true, true])] {
+    for (protect_last, stays) in [
+        (0, [false, false]),
+        (1, [false, true]),
+        (2, [true, true]),
+        (9, [true, true]),
+    ] {
         reading.protect_last = protect_last;
         let written = stream(reading, &store, &session, 0, true).expect("an output");
         assert_eq!([written.contains(&old), written.contains(&new)], stays);
