@@ -25,6 +25,7 @@ mod readme;
 mod rollback;
 mod score;
 mod secrets;
+mod settings;
 mod snapshot;
 mod split;
 mod summarize;

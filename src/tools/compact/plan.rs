@@ -90,3 +90,23 @@ fn llm(args: &Args, policy: &Policy) -> LlmArgs {
     llm.on_failure = llm.on_failure.or(Some(summary.on_failure()));
     llm
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use ctx_policy::Policy;
+
+    use super::super::Args;
+    use super::llm;
+
+    #[test]
+    fn the_wait_is_the_flags_or_the_policys() {
+        let mut policy = Policy::default();
+        policy.summary.backoff_seconds = 7;
+        for (flags, seconds) in [(&["t"][..], 7), (&["t", "--llm-backoff", "9"], 9)] {
+            let args = Args::parse_from(flags);
+            let retries = llm(&args, &policy).retries();
+            assert_eq!(retries.step.as_secs(), seconds);
+        }
+    }
+}

@@ -191,7 +191,7 @@ impl LlmArgs {
         })
     }
 
-    fn retries(&self) -> Retries {
+    pub(crate) fn retries(&self) -> Retries {
         let usual = Retries::default();
         let step = self.llm_backoff.map_or(usual.step, Duration::from_secs);
         self.llm_retries

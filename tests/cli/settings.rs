@@ -1,0 +1,526 @@
+//! Every setting of a policy is read: another value of it makes another plan.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use ctx_testkit::{Act, Server};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::tool_path;
+
+/// Compacts by a policy; what it did, with nothing in it that changes from run to run.
+type Observe = fn(&Value) -> String;
+
+/// A setting, the policy under which it matters, another value, and where that shows.
+struct Row {
+    key: &'static str,
+    base: Value,
+    value: Value,
+    observe: Observe,
+}
+
+/// It shows in nothing but time: a test beside the plan of ctx-compact has it.
+const OF_TIME: &str = "summary.backoff_seconds";
+
+fn row(key: &'static str, base: Value, value: Value, observe: Observe) -> Row {
+    Row {
+        key,
+        base,
+        value,
+        observe,
+    }
+}
+
+/// Nothing is due, four messages are kept, nothing is pruned. Tokens are counted so that
+/// all folders with names of the same length have as many.
+fn plain() -> Value {
+    json!({
+        "encoding": "chars4",
+        "trigger": {"share": false, "reserve": false, "flush_share": false},
+        "keep": {"turns": false, "tokens": false, "messages": 4},
+        "target": {"share": false},
+        "prune": {"when": "never", "min_gain": false, "protect_last": 0, "drop": []},
+        "summary": {"fallback": [], "backoff_seconds": 0},
+    })
+}
+
+/// Only prunes.
+fn pruning() -> Value {
+    json!({"mode": "prune_only", "prune": {"when": "before"}})
+}
+
+/// Asks a model.
+fn asking() -> Value {
+    json!({"summary": {"method": "llm", "retries": 0, "complete": false}})
+}
+
+/// Sums up where results were offloaded.
+fn offloading() -> Value {
+    json!({"offload": {"min_tokens": 500}, "summary": {"method": "llm"}})
+}
+
+fn triggers() -> Vec<Row> {
+    let none = || json!({});
+    let far = || json!({"trigger": {"share": 0.8}});
+    vec![
+        row("trigger.messages", none(), json!(3), if_due),
+        row("trigger.tokens", none(), json!(10), if_due),
+        row("trigger.share", none(), json!(0.0001), if_due),
+        row("trigger.window", far(), json!(100), if_due),
+        row("trigger.reserve", none(), json!(127_990), if_due),
+        row("trigger.tool_bytes", none(), json!(1), if_due),
+        row("trigger.turns", none(), json!(1), if_due),
+        row(
+            "trigger.min_messages",
+            json!({"trigger": {"messages": 3}}),
+            json!(1_000),
+            if_due,
+        ),
+        row("trigger.flush_share", far(), json!(0.000_001), if_due),
+        row("trigger.on_overflow", none(), json!(false), overflown),
+    ]
+}
+
+fn sizes() -> Vec<Row> {
+    let none = || json!({});
+    let window = || json!({"target": {"max_history_share": 1}});
+    let share = || {
+        json!({
+            "keep": {"messages": false, "recent_share": 0.5},
+            "target": {"tokens": 2_000},
+            "summary": {"tokens": 200},
+        })
+    };
+    vec![
+        row("keep.messages", none(), json!(8), forced),
+        row("keep.turns", none(), json!(5), forced),
+        row("keep.tokens", none(), json!(1_000), forced),
+        row("keep.recent_share", share(), json!(0.1), forced),
+        row("target.tokens", none(), json!(5), forced),
+        row("target.share", none(), json!(0.0001), forced),
+        row("target.max_history_share", none(), json!(0.0001), forced),
+        row("target.reserve", window(), json!(127_990), forced),
+        row("target.overhead", share(), json!(1_900), forced),
+        row(
+            "target.max_attempts",
+            json!({"trigger": {"messages": 3}, "target": {"tokens": 5, "max_attempts": 1}}),
+            json!(5),
+            twice,
+        ),
+    ]
+}
+
+fn offloads() -> Vec<Row> {
+    let none = || json!({});
+    let due = json!({"trigger": {"messages": 3}, "offload": {"min_tokens": 500}});
+    let here = || json!({"offload": {"min_tokens": 500}});
+    let see = json!("see {path}");
+    vec![
+        row("offload.min_tokens", none(), json!(500), forced),
+        row("offload.enough_tokens", due, json!(1), if_due),
+        row("offload.reference", here(), see, forced),
+        row("offload.unavailable", offloading(), json!("[gone]"), lost),
+        row(
+            "offload.restore_before_summary",
+            offloading(),
+            json!(false),
+            restored,
+        ),
+        row(
+            "offload.delete_unreferenced",
+            offloading(),
+            json!(true),
+            restored,
+        ),
+    ]
+}
+
+fn prunes() -> Vec<Row> {
+    let clearing = || json!({"mode": "prune_only", "prune": {"when": "before", "clear": "always"}});
+    vec![
+        row("prune.when", json!({}), json!("before"), forced),
+        row("prune.max_chars", pruning(), json!(500), forced),
+        row("prune.head_share", pruning(), json!(0.1), forced),
+        row("prune.tail_share", pruning(), json!(0.1), forced),
+        row("prune.cut", pruning(), json!("<{chars}>"), forced),
+        row("prune.clear", pruning(), json!("always"), forced),
+        row("prune.placeholder", clearing(), json!("[old]"), forced),
+        row("prune.drop", pruning(), json!(["duplicates"]), forced),
+        row("prune.protect_last", pruning(), json!(50), forced),
+        row("prune.allow", pruning(), json!(["none*"]), forced),
+        row("prune.deny", pruning(), json!(["l?"]), forced),
+        row("prune.cache_ttl", pruning(), json!("1h"), forced),
+        row("prune.window_messages", pruning(), json!(2), forced),
+        row("prune.min_gain", pruning(), json!(1_000_000), forced),
+    ]
+}
+
+fn summaries() -> Vec<Row> {
+    let none = || json!({});
+    let unheard = || merged(&asking(), &json!({"summary": {"sections": ["Weather"]}}));
+    let checked = || json!({"summary": {"method": "llm", "retries": 0, "safeguard": true}});
+    let unreachable = json!({"target": {"tokens": 300}});
+    vec![
+        row("summary.method", none(), json!("rule"), forced),
+        row(
+            "summary.offline",
+            json!({"summary": {"method": "llm"}}),
+            json!("rule"),
+            forced,
+        ),
+        row(
+            "summary.fallback",
+            unreachable,
+            json!(["last_turns"]),
+            forced,
+        ),
+        row("summary.fallback", asking(), json!(["fail"]), unanswered),
+        row("summary.fallback", asking(), json!(["rule"]), unanswered),
+        row("summary.tokens", none(), json!(60), forced),
+        row("summary.target_tokens", none(), json!(60), forced),
+        row("summary.max_output_factor", asking(), json!(3.0), answered),
+        row("summary.max_share", none(), json!(0.01), forced),
+        row("summary.model", asking(), json!("small"), answered),
+        row("summary.retries", asking(), json!(2), unanswered),
+        row("summary.safeguard", unheard(), json!(true), answered),
+        row("summary.complete", asking(), json!(true), answered),
+        row("summary.role", none(), json!("assistant"), forced),
+        row("summary.header", none(), json!("[Before]"), forced),
+        row("summary.template", asking(), json!("synapse"), answered),
+        row("summary.sections", checked(), json!(["Weather"]), answered),
+        row("summary.instructions", asking(), json!("paths"), answered),
+        row("summary.cumulative", none(), json!(false), forced),
+        row("summary.extract", none(), json!(true), forced),
+    ]
+}
+
+fn others() -> Vec<Row> {
+    let none = || json!({});
+    vec![
+        row("name", none(), json!("mine"), forced),
+        row("enabled", none(), json!(false), forced),
+        row("mode", none(), json!("prune_only"), forced),
+        row("encoding", none(), json!("o200k_base"), forced),
+        row("retention.keep_days", none(), json!(100_000), collected),
+    ]
+}
+
+fn rows() -> Vec<Row> {
+    [
+        others(),
+        triggers(),
+        sizes(),
+        offloads(),
+        prunes(),
+        summaries(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+#[test]
+fn every_setting_changes_what_is_done() {
+    let rows = rows();
+    let shown: BTreeSet<&str> = rows.iter().map(|row| row.key).collect();
+    let settings = ctx_policy::settings();
+    let settings = settings.iter().map(String::as_str);
+    let settings: BTreeSet<&str> = settings.filter(|key| *key != OF_TIME).collect();
+    assert_eq!(
+        shown, settings,
+        "each setting has its row, and no other has one"
+    );
+    // Many rows have the same policy before.
+    let mut known: HashMap<(Observe, String), String> = HashMap::new();
+    for row in rows {
+        let base = merged(&plain(), &row.base);
+        let mut changed = base.clone();
+        match row.key.split_once('.') {
+            Some((table, key)) => changed[table][key] = row.value,
+            None => changed[row.key] = row.value,
+        }
+        let before = known.entry((row.observe, base.to_string()));
+        let before = before.or_insert_with(|| (row.observe)(&base));
+        let after = (row.observe)(&changed);
+        assert_ne!(*before, after, "nothing reads {}", row.key);
+    }
+}
+
+/// A difference between two values says something only where there is none between two
+/// runs.
+#[test]
+fn the_same_policy_does_the_same() {
+    for (base, observe) in [
+        (json!({}), forced as Observe),
+        (json!({}), if_due),
+        (json!({}), overflown),
+        (
+            json!({"trigger": {"messages": 3}, "target": {"tokens": 5}}),
+            twice,
+        ),
+        (asking(), answered),
+        (asking(), unanswered),
+        (offloading(), restored),
+        (offloading(), lost),
+        (json!({}), collected),
+    ] {
+        let policy = merged(&plain(), &base);
+        assert_eq!(observe(&policy), observe(&policy), "{base}");
+    }
+}
+
+/// `over` laid on `below`, table by table.
+fn merged(below: &Value, over: &Value) -> Value {
+    let mut merged = below.clone();
+    for (key, value) in over.as_object().expect("tables") {
+        match value {
+            Value::Object(table) => {
+                for (name, value) in table {
+                    merged[key][name] = value.clone();
+                }
+            }
+            value => merged[key] = value.clone(),
+        }
+    }
+    merged
+}
+
+/// A session with what each setting looks at.
+fn session() -> String {
+    let log = "a line of the log, number one of many\\n".repeat(600);
+    let call = |id: &str| {
+        format!(
+            r#"{{"role":"assistant","content":null,"tool_calls":[{{"id":"{id}","type":"function","function":{{"name":"ls","arguments":"{{}}"}}}}]}}"#
+        )
+    };
+    let result = |id: &str| format!(r#"{{"role":"tool","tool_call_id":"{id}","content":"{log}"}}"#);
+    let says = |role: &str, text: &str| format!(r#"{{"role":"{role}","content":"{text}"}}"#);
+    let mut lines = vec![
+        says("system", "Be brief."),
+        says(
+            "user",
+            "We decided to use Postgres 17. Mend src/main.rs, it fails with E0412.",
+        ),
+        call("a"),
+        result("a"),
+        says(
+            "assistant",
+            "I see the cause in src/main.rs: a type is missing.",
+        ),
+        says("user", "Always answer in English. Look again."),
+        call("b"),
+        result("b"),
+    ];
+    for n in 0..6 {
+        lines.push(says(
+            "assistant",
+            &format!(
+                "Step {n} is done in src/part{n}.rs. {}",
+                "It works as planned. ".repeat(12)
+            ),
+        ));
+        lines.push(says(
+            "user",
+            &format!(
+                "Go on with part {}. {}",
+                n + 1,
+                "Take care of the tests. ".repeat(12)
+            ),
+        ));
+    }
+    lines.push(says("assistant", "Done."));
+    lines.join("\n") + "\n"
+}
+
+struct Home(TempDir);
+
+/// How a run ended.
+struct Ended {
+    stdout: String,
+    code: Option<i32>,
+}
+
+impl Home {
+    fn new(policy: &Value, session: &str) -> Self {
+        let home = tempfile::tempdir().expect("a folder");
+        fs::write(home.path().join("policy.json"), policy.to_string()).expect("writes");
+        fs::write(home.path().join("s.jsonl"), session).expect("writes");
+        Self(home)
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().canonicalize().expect("a path")
+    }
+
+    fn run(&self, tool: &str, args: &[&str], url: Option<&str>) -> Ended {
+        let mut command = Command::new(tool_path(tool));
+        command.current_dir(self.path()).env_clear().args(args);
+        command.env("HOME", self.path());
+        if let Some(url) = url {
+            command.env("CTX_LLM_URL", url);
+        }
+        let output = command.output().expect("it runs");
+        Ended {
+            stdout: String::from_utf8(output.stdout).expect("UTF-8"),
+            code: output.status.code(),
+        }
+    }
+
+    fn compact(&self, args: &[&str], url: Option<&str>) -> Ended {
+        let always = ["--json", "--config", "policy.json", "-s", "demo", "s.jsonl"];
+        self.run("ctx-compact", &[&always, args].concat(), url)
+    }
+
+    /// A text without the folder's name, which is another one each time.
+    fn hidden_in(&self, text: &str) -> String {
+        text.replace(self.path().to_str().expect("UTF-8"), "HOME")
+    }
+
+    /// All that a run left behind, without times.
+    fn seen(&self, ended: &Ended) -> String {
+        let mut seen = format!("exit {:?}\n", ended.code);
+        if let Ok(Value::Object(mut report)) = serde_json::from_str(&ended.stdout) {
+            report.remove("snapshot");
+            let _ = writeln!(seen, "{}", Value::Object(report));
+        }
+        seen.push_str(&fs::read_to_string(self.path().join("s.jsonl")).expect("reads"));
+        let mut seen = self.hidden_in(&seen);
+        let store = self.path().join(".local");
+        for name in names(&store) {
+            // The time of a snapshot, or of what is in the trash.
+            let name = name.strip_prefix(store.to_str().expect("UTF-8"));
+            let name = name
+                .expect("within")
+                .replace(|c: char| c.is_ascii_digit(), "0");
+            let _ = writeln!(seen, "{name}");
+        }
+        seen
+    }
+}
+
+/// The files in a folder, however deep.
+fn names(folder: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let mut names: Vec<String> = entries
+        .flat_map(|entry| {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                names(&path)
+            } else {
+                vec![path.display().to_string()]
+            }
+        })
+        .collect();
+    names.sort();
+    names
+}
+
+fn compacted(policy: &Value, args: &[&str]) -> String {
+    let home = Home::new(policy, &session());
+    let ended = home.compact(args, None);
+    home.seen(&ended)
+}
+
+fn forced(policy: &Value) -> String {
+    compacted(policy, &["--force"])
+}
+
+fn if_due(policy: &Value) -> String {
+    compacted(policy, &["--if-due"])
+}
+
+/// The model refused the session.
+fn overflown(policy: &Value) -> String {
+    compacted(policy, &["--if-due", "--overflow"])
+}
+
+/// The second of two runs on a session that gets no smaller.
+fn twice(policy: &Value) -> String {
+    let home = Home::new(policy, &session());
+    home.compact(&["--if-due"], None);
+    let ended = home.compact(&["--if-due"], None);
+    home.seen(&ended)
+}
+
+fn answer() -> Act {
+    let text = "## Goal\nMend src/main.rs, which fails with E0412.\n\n## Done\nAll the steps.";
+    let choice = json!({"message": {"content": text}, "finish_reason": "stop"});
+    Act::ok(&json!({"choices": [choice]}).to_string())
+}
+
+/// Asks a server that does this each time; also what it was asked.
+fn asked(home: &Home, act: fn() -> Act) -> String {
+    let server = Server::new((0..9).map(|_| act()));
+    let ended = home.compact(&["--force", "--llm-window", "200000"], Some(&server.url));
+    let mut seen = home.seen(&ended);
+    for request in server.requests() {
+        // The head names a port.
+        let (_, body) = request.split_once("\r\n\r\n").expect("a body");
+        seen.push_str(&home.hidden_in(body));
+    }
+    seen
+}
+
+fn answered(policy: &Value) -> String {
+    asked(&Home::new(policy, &session()), answer)
+}
+
+fn unanswered(policy: &Value) -> String {
+    asked(&Home::new(policy, &session()), || Act::Cut)
+}
+
+/// A session whose results are in files of the store.
+fn with_references(policy: &Value) -> Home {
+    let home = Home::new(policy, &session());
+    let args = [
+        "--min-tokens",
+        "500",
+        "-s",
+        "demo",
+        "s.jsonl",
+        "-o",
+        "s.jsonl",
+    ];
+    assert_eq!(home.run("ctx-offload", &args, None).code, Some(0));
+    home
+}
+
+fn restored(policy: &Value) -> String {
+    asked(&with_references(policy), answer)
+}
+
+/// The files are not there any more.
+fn lost(policy: &Value) -> String {
+    let home = with_references(policy);
+    let store = home.path().join(".local/state/ctx/offloaded/demo");
+    for name in names(&store).iter().filter(|name| name.contains(".txt")) {
+        fs::remove_file(name).expect("removes");
+    }
+    asked(&home, answer)
+}
+
+/// What ctx-gc would do with an old snapshot and a new one.
+fn collected(policy: &Value) -> String {
+    let home = Home::new(policy, &session());
+    let args = ["-q", "-s", "demo", "s.jsonl"];
+    home.run("ctx-snapshot", &args, None);
+    for path in names(&home.path().join(".local")) {
+        let (before, after) = path.split_once("demo-2").unwrap_or((&path, ""));
+        if let Some((_, after)) = after.split_once('T') {
+            let old = format!("{before}demo-20200101T{after}");
+            fs::rename(&path, old).expect("renames");
+        }
+    }
+    fs::write(home.path().join("s.jsonl"), "{}\n").expect("writes");
+    home.run("ctx-snapshot", &args, None);
+    let ended = home.run("ctx-gc", &["-n", "--config", "policy.json"], None);
+    let plan = ended.stdout.replace(|c: char| c.is_ascii_digit(), "0");
+    assert_eq!(plan.lines().count(), 2, "{plan}");
+    plan
+}
