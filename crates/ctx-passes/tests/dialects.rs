@@ -119,16 +119,16 @@ fn within(tokens: u64, temp: &Path) -> Vec<u8> {
         tell_sizes: TellSizes::Never,
         temp: temp.to_owned(),
     };
-    let writer = Writer::offline(Method::Extractive, Encoding::default(), None);
+    let writer = Writer::offline(Method::Extractive, None);
     let request = BudgetRequest {
         tokens,
         ..BudgetRequest::default()
     };
     let mut pass = BudgetPass::new(&plan, &writer, &request, Some(&Tree));
     each(|record| pass.push(record));
-    let mut shared = pass.finish(&mut Notes::new()).expect("nothing is illegal");
+    let (mut new, _) = pass.finish(&mut Notes::new()).expect("nothing is illegal");
     let mut output = Vec::new();
-    shared.session.write(&mut output).expect("to memory");
+    new.write(&mut output).expect("to memory");
     output
 }
 

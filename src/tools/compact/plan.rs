@@ -23,7 +23,6 @@ impl Args {
         let model_window = counting.model.map(|model| model.window);
         let triggers = policy.trigger.with_model(model_window);
         let llm = llm(self, &policy);
-        let encoding = counting.counter.encoding();
         let is_wanted = llm.has_server() || self.method == Some(Method::Llm);
         let asks = policy.summary.method == Method::Llm && !self.dry_run && is_wanted;
         let headings = if llm.template.as_ref() == Some(&policy.summary.template) {
@@ -33,7 +32,7 @@ impl Args {
         };
         let make = move |tokens, notes: &mut Notes| {
             let warn = &mut |text: &str| notes.warn(&[], text);
-            let writer = llm.writer(encoding, Some(tokens), warn);
+            let writer = llm.writer(Some(tokens), warn);
             writer.map_err(passes::of_tool)
         };
         Ok(Plan {

@@ -11,7 +11,6 @@ use ctx_policy::{Fallback, Method};
 use ctx_redact::redact;
 use ctx_select::parse_count;
 use ctx_summary::{Template, USUAL_PERCENT};
-use ctx_tokens::Encoding;
 
 use ctx_passes::summarize::{Model, ModelSource, Writer};
 
@@ -122,7 +121,6 @@ impl LlmArgs {
     /// The writer these flags ask for: without a server, one without a model.
     pub(crate) fn writer(
         &self,
-        encoding: Encoding,
         target: Option<u64>,
         warn: &mut dyn FnMut(&str),
     ) -> Result<Writer, Failure> {
@@ -133,7 +131,7 @@ impl LlmArgs {
             Some(Fallback::Rule) => Method::Rule,
             _ => Method::Extractive,
         };
-        let writer = Writer::offline(offline, encoding, target);
+        let mut writer = Writer::offline(offline, target);
         let Some(source) = self.source()? else {
             let failure =
                 Failure::new("no LLM server is named").hint("set --llm-url or CTX_LLM_URL");
@@ -161,7 +159,8 @@ impl LlmArgs {
             source,
             now: chrono::Utc::now,
         };
-        Ok(writer.with_model(model))
+        writer.model = Some(model);
+        Ok(writer)
     }
 
     fn endpoint(&self, url: &str) -> Result<Endpoint, Failure> {

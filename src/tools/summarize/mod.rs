@@ -146,14 +146,15 @@ impl Args {
     fn writer(&self, io: &mut Io) -> Result<Writer, Failure> {
         Ok(match self.method {
             offline @ (Method::Extractive | Method::Rule | Method::None) => {
-                Writer::offline(offline, self.encoding, self.summary_tokens)
+                Writer::offline(offline, self.summary_tokens)
             }
-            Method::Llm => self
-                .llm
-                .writer(self.encoding, self.summary_tokens, &mut |text| {
-                    io.warn(text);
-                })?
-                .completing(),
+            Method::Llm => {
+                let warn = &mut |text: &str| io.warn(text);
+                Writer {
+                    completes: true,
+                    ..self.llm.writer(self.summary_tokens, warn)?
+                }
+            }
         })
     }
 
@@ -185,9 +186,10 @@ impl Args {
     /// Appends the summary to the session's in the store, before it leaves: who
     /// sees the output can rely on it.
     fn remember(&self, new: &NewSession, matches: &ArgMatches, io: &mut Io) -> Outcome {
-        let (Some(session), Some(summary)) = (&self.session, &new.summary) else {
+        let (Some(session), Some(draft)) = (&self.session, &new.draft) else {
             return Ok(ExitStatus::Done);
         };
+        let summary = &draft.summary;
         let store = self.store.open(&TOOL, matches)?;
         match store
             .append_summary(session, summary.messages, &summary.text)
@@ -227,7 +229,7 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
         if pass.zones().zoned() {
             check_end(args, &session.name, pass.zones())?;
         }
-        pass.finish(&mut notes).map(|shared| shared.session)
+        pass.finish(&mut notes).map(|(session, _)| session)
     } else {
         let mut pass = ZonePass::new(&plan, writer.needs(), session.dialect());
         session.pass(|record| pass.push(record))?;

@@ -18,8 +18,7 @@ use super::survey::{Survey, Zones};
 use crate::prune::decision::changed;
 use crate::split::ZoneCounts;
 use crate::summarize::{
-    self, BudgetPass, BudgetRequest, Draft, Edited, Gathered, Needs, Shared, Summary, Writer,
-    ZonePass,
+    self, BudgetPass, BudgetRequest, Draft, Edited, Material, Needs, Summary, Writer, ZonePass,
 };
 use crate::{ErrorKind, Notes, PassError};
 
@@ -66,7 +65,7 @@ struct Read<'l> {
     zones: Zones,
     /// What stays, without any summary.
     kept: Size,
-    gathered: Gathered<'l>,
+    material: Material<'l>,
 }
 
 /// What a rung came to.
@@ -168,7 +167,7 @@ impl Ladder<'_, '_> {
             needs,
             kept: self.survey.kept(&zones, self.prunes),
             zones,
-            gathered: pass.gather(notes)?,
+            material: pass.gather(notes)?,
         })
     }
 
@@ -210,7 +209,7 @@ impl Ladder<'_, '_> {
         if !self.plan.sums_up() {
             return self.sized(rung, read, None, notes).map(Some);
         }
-        match read.gathered.draft(writer, notes)? {
+        match read.material.draft(writer, notes)? {
             Some(draft) if !draft.summary.is_only_earlier() => {
                 self.sized(rung, read, Some(draft), notes).map(Some)
             }
@@ -233,7 +232,7 @@ impl Ladder<'_, '_> {
         let alone = self.sized(rung, read, None, notes)?;
         let room = most.saturating_sub(alone.size.tokens + PER_MESSAGE);
         let code = plan.by_code(Some(room.max(LEAST_SUMMARY)));
-        let draft = read.gathered.draft(&code, notes)?;
+        let draft = read.material.draft(&code, notes)?;
         let draft = draft.filter(|draft| !draft.summary.is_only_earlier());
         let only_earlier = draft.is_none();
         if draft.is_some() {
@@ -301,7 +300,7 @@ impl Ladder<'_, '_> {
 
     /// What a rung came to, in a file.
     fn candidate(&self, read: &mut Read<'_>, built: &Built) -> Result<Candidate, PassError> {
-        let file = temporary(|output| read.gathered.write(built.draft.as_ref(), output))?;
+        let file = temporary(|output| read.material.write(built.draft.as_ref(), output))?;
         Ok(Candidate {
             content: self.content.with(file),
             size: built.size,
@@ -420,13 +419,11 @@ impl Ladder<'_, '_> {
             (Some(_), None) => pass.push(record),
             (Some(_), Some(edited)) => pass.push(&record.origin().record(&edited.bytes)),
         })?;
-        let Shared {
-            mut session, zones, ..
-        } = pass.finish(notes)?;
+        let (mut session, zones) = pass.finish(notes)?;
         let file = temporary(|output| session.write(output))?;
         let content = self.content.with(file);
         let size = measure(&content, &self.plan.counter)?;
-        let summary = session.summary.take();
+        let summary = session.draft.map(|draft| draft.summary);
         Ok(Candidate {
             content,
             size,

@@ -208,14 +208,10 @@ impl Plan {
         };
         let mut writer = make(tokens, notes)?;
         let summary = &self.policy.summary;
-        if let Some(percent) = summary.max_output(100) {
-            writer = writer.at_most(percent);
-        }
-        if summary.complete {
-            writer = writer.completing();
-        }
-        if summary.safeguard {
-            writer = writer.checked(self.headings.clone());
+        writer.completes = summary.complete;
+        if let Some(model) = &mut writer.model {
+            model.most_percent = summary.max_output(100).unwrap_or(model.most_percent);
+            model.headings = summary.safeguard.then(|| self.headings.clone());
         }
         Ok(Some(writer))
     }
@@ -223,7 +219,7 @@ impl Plan {
     /// A summary by code, of no more than so many tokens.
     pub(super) fn by_code(&self, tokens: Option<u64>) -> Writer {
         let method = self.policy.summary.offline();
-        Writer::offline(method, self.counter.encoding(), tokens)
+        Writer::offline(method, tokens)
     }
 
     /// How a session is summed up, whoever writes.

@@ -3,13 +3,15 @@
 //! does a byte of it leave.
 
 use std::io::{self, Write};
+use std::path::Path;
 
-use ctx_redact::redact;
-use ctx_transcript::{Dialect, Message, Outline, Record, Role, Spool};
+use ctx_select::count::MessageCounter;
+use ctx_transcript::{Dialect, Object, Outline, Record, Role, Spool};
 
-use super::old::{OldZone, Sizes};
-use super::writer::{SummaryText, Writer};
-use super::{Plan, Summary, TellSizes};
+use super::old::{Found, OldZone};
+use super::text::{clean, tell};
+use super::writer::Writer;
+use super::{Plan, Summary};
 use crate::checks::Checks;
 use crate::{BadLines, Fate, Notes, PassError};
 
@@ -17,30 +19,51 @@ use crate::{BadLines, Fate, Notes, PassError};
 pub(super) struct Assembly<'p> {
     pub(super) plan: &'p Plan,
     pub(super) dialect: Option<&'static dyn Dialect>,
-    spool: Spool,
-    /// Bytes in the spool before and behind the summary's place.
-    before: usize,
-    behind: usize,
+    kept: Kept,
     place: Option<Place>,
     checks: Option<Checks>,
     bad: BadLines,
     pub(super) old: OldZone,
 }
 
+/// What stays of a session: so many bytes before the place of the summary, and so many
+/// behind it.
+pub(super) struct Kept {
+    spool: Spool,
+    before: usize,
+    behind: usize,
+}
+
 /// Where the summary stands.
 pub(super) struct Place {
-    line_end: Vec<u8>,
+    pub(super) dialect: &'static dyn Dialect,
     pub(super) role: Role,
+    line_end: Vec<u8>,
+}
+
+/// A session that was read to its end and checked: what stays of it, and what a summary
+/// of the rest is written from.
+pub struct Material<'p> {
+    pub(super) plan: &'p Plan,
+    kept: Kept,
+    pub(super) old: OldZone,
+    /// Where the summary stands; nowhere where nothing is old.
+    pub(super) place: Option<Place>,
+}
+
+/// A summary that could stand in the session.
+pub struct Draft {
+    /// What it says, and for what.
+    pub summary: Summary,
+    /// The record that has it, with its line end.
+    pub record: Vec<u8>,
 }
 
 /// A session with a summary in the place of what is old, complete and checked.
 pub struct NewSession {
-    spool: Spool,
-    before: usize,
-    record: Vec<u8>,
-    behind: usize,
-    /// What was summed up; nothing where nothing is old.
-    pub summary: Option<Summary>,
+    pub(super) kept: Kept,
+    /// The summary; none where nothing is old.
+    pub draft: Option<Draft>,
 }
 
 impl<'p> Assembly<'p> {
@@ -48,9 +71,7 @@ impl<'p> Assembly<'p> {
         Self {
             plan,
             dialect,
-            spool: Spool::new(&plan.temp),
-            before: 0,
-            behind: 0,
+            kept: Kept::new(&plan.temp),
             place: None,
             checks: dialect.map(|dialect| Checks::new(dialect.rules())),
             bad: BadLines::default(),
@@ -65,9 +86,7 @@ impl<'p> Assembly<'p> {
         outline: Option<&Outline<'_>>,
         is_old: bool,
     ) -> bool {
-        if let (Some(checks), Some(outline)) = (&mut self.checks, outline) {
-            checks.input(record.line, outline);
-        }
+        self.input_message(record.line, outline);
         let left_out = record.class.is_bad() && self.plan.drop_bad && !is_old;
         let fate = match (is_old, left_out) {
             (true, _) => Fate::Gone,
@@ -78,27 +97,40 @@ impl<'p> Assembly<'p> {
         left_out
     }
 
-    /// The summary stands before `record`, unless it has its place already.
-    pub(super) fn place_summary(&mut self, record: &Record<'_>) {
-        let Some(dialect) = self.dialect.filter(|_| self.place.is_none()) else {
+    /// A message that comes in, if it is one.
+    pub(super) fn input_message(&mut self, line: u64, outline: Option<&Outline<'_>>) {
+        if let (Some(checks), Some(outline)) = (&mut self.checks, outline) {
+            checks.input(line, outline);
+        }
+    }
+
+    /// The summary stands here, unless it has its place already; its record ends as
+    /// the one that stands here does.
+    pub(super) fn place_summary(&mut self, line_end: &[u8]) {
+        let (Some(dialect), Some(checks), None) = (self.dialect, &mut self.checks, &self.place)
+        else {
             return;
         };
-        let wanted = self.plan.role;
-        let checks = self.checks.as_mut();
         self.place = Some(Place {
-            line_end: record.line_end().to_vec(),
-            role: checks.map_or(wanted, |checks| checks.summary(dialect, wanted)),
+            dialect,
+            role: checks.summary(dialect, self.plan.role),
+            line_end: line_end.to_vec(),
         });
     }
 
-    /// A record leaves, and the summary stands where the first of them stood; `found` is
-    /// the message in it.
-    pub(super) fn leave(&mut self, record: &Record<'_>, found: Option<Found<'_>>) {
-        self.place_summary(record);
-        if let (Some(dialect), Some(object), Some(found)) =
-            (self.dialect, record.whole_object(), found)
-        {
-            self.old.push(self.plan, dialect, object, found);
+    /// Whether a record has left already.
+    pub(super) fn has_place(&self) -> bool {
+        self.place.is_some()
+    }
+
+    /// A record leaves, with the message in it, and the summary stands where the first
+    /// of them stood.
+    pub(super) fn leave(&mut self, line_end: &[u8], found: Option<Found<'_>>) {
+        self.place_summary(line_end);
+        if let (Some(dialect), Some(found)) = (self.dialect, found) {
+            let recognizer = &self.plan.recognizer;
+            let earlier = recognizer.summary_in(dialect, found.object, found.message);
+            self.old.push(found, earlier);
         }
     }
 
@@ -112,157 +144,132 @@ impl<'p> Assembly<'p> {
         if let (Some(checks), Some(outline)) = (&mut self.checks, outline) {
             checks.output(line, outline);
         }
-        let place = match self.place {
-            None => &mut self.before,
-            Some(_) => &mut self.behind,
-        };
-        *place += bytes.len();
-        self.spool.push(bytes).map_err(PassError::temporary)
+        self.kept.push(bytes, self.has_place())
     }
 
     /// All records came: the account of bad lines, and the check of the whole output.
-    pub(super) fn check(&mut self, notes: &mut Notes) -> Result<Option<Place>, PassError> {
+    pub(super) fn finish(mut self, notes: &mut Notes) -> Result<Material<'p>, PassError> {
         self.bad.report(notes);
-        if let Some(checks) = self.checks.take() {
+        if let Some(checks) = self.checks {
             checks.finish(self.plan.strict, notes)?;
         }
-        Ok(self.place.take())
+        self.old.finish_reading();
+        Ok(Material {
+            plan: self.plan,
+            kept: self.kept,
+            old: self.old,
+            place: self.place,
+        })
+    }
+}
+
+impl Kept {
+    pub(super) fn new(temp: &Path) -> Self {
+        Self {
+            spool: Spool::new(temp),
+            before: 0,
+            behind: 0,
+        }
     }
 
-    /// The output without any summary.
-    pub(super) fn without_summary(self) -> NewSession {
-        NewSession::plain(self.spool, self.before + self.behind)
+    pub(super) fn push(&mut self, bytes: &[u8], is_behind: bool) -> Result<(), PassError> {
+        let length = if is_behind {
+            &mut self.behind
+        } else {
+            &mut self.before
+        };
+        *length += bytes.len();
+        self.spool.push(bytes).map_err(PassError::temporary)
     }
 
-    /// Writes what stays, with this record in the place of the summary.
-    pub(super) fn write(&mut self, record: &[u8], out: &mut impl Write) -> Result<(), PassError> {
-        let (before, behind) = (self.before, self.behind);
+    /// Writes it, with the summary in its place; it can be written again.
+    fn write(
+        &mut self,
+        draft: Option<&Draft>,
+        out: &mut (impl Write + ?Sized),
+    ) -> Result<(), PassError> {
         let mut write = || -> io::Result<()> {
-            self.spool.copy_to(0, before, out)?;
-            out.write_all(record)?;
-            self.spool.copy_to(before, behind, out)
+            self.spool.copy_to(0, self.before, out)?;
+            out.write_all(draft.map_or(&[], |draft| &draft.record))?;
+            self.spool.copy_to(self.before, self.behind, out)
         };
         write().map_err(PassError::output)
     }
+}
 
-    /// A summary with this text, in this record.
-    pub(super) fn draft(&self, text: SummaryText, record: String, place: &Place) -> Draft {
+impl Place {
+    /// The tokens of a message with this text.
+    pub(super) fn tokens(&self, text: &str, counter: &MessageCounter) -> u64 {
+        let record = self.dialect.summary_record(self.role, text);
+        let object = Object::parse(&record).ok();
+        let message = object
+            .as_ref()
+            .and_then(|object| self.dialect.message(object));
+        message.map_or(0, |message| counter.message(&message).total())
+    }
+
+    pub(super) fn draft(&self, summary: Summary) -> Draft {
+        let record = self.dialect.summary_record(self.role, &summary.text);
         let mut record = record.into_bytes();
-        record.extend_from_slice(&place.line_end);
-        Draft {
-            summary: self.old.summary(text),
-            record,
+        record.extend_from_slice(&self.line_end);
+        Draft { summary, record }
+    }
+}
+
+impl Material<'_> {
+    /// A summary of what is old; `None` where nothing is.
+    pub fn draft(&self, writer: &Writer, notes: &mut Notes) -> Result<Option<Draft>, PassError> {
+        let Some(place) = &self.place else {
+            notes.info("nothing is old, nothing was changed");
+            return Ok(None);
+        };
+        if self.old.other_lines > 0 {
+            notes.info(format_args!(
+                "{} lines of the old zone are no messages and left with it",
+                self.old.other_lines
+            ));
         }
+        let wanted = self.plan.role;
+        if place.role != wanted {
+            notes.info(format_args!(
+                "the summary has the role {}: {} does not allow {} there",
+                place.role.as_str(),
+                place.dialect.name(),
+                wanted.as_str()
+            ));
+        }
+        self.sum_up(place, writer, notes).map(Some)
     }
 
-    /// The output with a summary.
-    pub(super) fn with_summary(self, draft: Draft) -> NewSession {
+    /// The summary at its place, told of in `notes`.
+    pub(super) fn sum_up(
+        &self,
+        place: &Place,
+        writer: &Writer,
+        notes: &mut Notes,
+    ) -> Result<Draft, PassError> {
+        let summary = clean(self.plan, writer.write(&self.old, None, notes)?);
+        tell(self.plan, &self.old, &summary, notes);
+        Ok(place.draft(summary))
+    }
+
+    /// Writes what stays, with a summary if there is one; it can be written again.
+    pub fn write(&mut self, draft: Option<&Draft>, out: &mut impl Write) -> Result<(), PassError> {
+        self.kept.write(draft, out)
+    }
+
+    /// What stays, with a summary if there is one.
+    pub fn with(self, draft: Option<Draft>) -> NewSession {
         NewSession {
-            spool: self.spool,
-            before: self.before,
-            record: draft.record,
-            behind: self.behind,
-            summary: Some(draft.summary),
+            kept: self.kept,
+            draft,
         }
-    }
-}
-
-/// A summary that could stand in the session.
-pub struct Draft {
-    /// What it says, and for what.
-    pub summary: Summary,
-    /// The record that has it, with its line end.
-    pub record: Vec<u8>,
-}
-
-/// A message and the record it was found in.
-#[derive(Clone, Copy)]
-pub(super) struct Found<'m> {
-    pub(super) line: u64,
-    pub(super) message: &'m Message<'m>,
-    /// Its bytes, without a tag.
-    pub(super) record: &'m [u8],
-}
-
-/// The text of the message that takes the place of `old`, told of in `notes`.
-pub(super) fn text(
-    plan: &Plan,
-    writer: &Writer,
-    old: &OldZone,
-    notes: &mut Notes,
-) -> Result<SummaryText, PassError> {
-    let text = clean(plan, writer.write(old, None, notes)?);
-    tell(plan, old, &text, notes);
-    Ok(text)
-}
-
-/// The text with its header, and without the secrets that are still in it. Every
-/// method takes secrets out of what it reads; this is the border where nothing passes,
-/// whatever put the text together.
-pub(super) fn clean(plan: &Plan, mut text: SummaryText) -> SummaryText {
-    let (clean, secrets) = redact(&text.text);
-    let summary = one_kind_of_line(&clean);
-    text.text = plan.recognizer.compose(plan.header.as_deref(), &summary);
-    text.redacted_late = secrets;
-    text
-}
-
-/// The text with no other line ends than the usual one: marks stand at the beginning
-/// of a line, and what looks like one must have them.
-fn one_kind_of_line(text: &str) -> String {
-    let others = ['\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
-    text.replace("\r\n", "\n").replace(others, " ")
-}
-
-/// Says what was taken out, and how long the summary is.
-pub(super) fn tell(plan: &Plan, old: &OldZone, text: &SummaryText, notes: &mut Notes) {
-    if text.redacted > 0 {
-        let redacted = text.redacted;
-        notes.info(format_args!("secrets taken out of the summary: {redacted}"));
-    }
-    if text.redacted_late > 0 {
-        let redacted = text.redacted_late;
-        notes.info(format_args!(
-            "secrets taken out of the written summary: {redacted}"
-        ));
-    }
-    if plan.tell_sizes == TellSizes::Never {
-        return;
-    }
-    let messages = old.messages;
-    match old.sizes(&text.text, plan.tell_sizes) {
-        Some(Sizes { before, after }) if after >= before => notes.warn(
-            &[],
-            format_args!(
-                "the summary is no shorter than what it replaces: {before} tokens, now {after}"
-            ),
-        ),
-        Some(Sizes { before, after }) => notes.info(format_args!(
-            "{messages} messages summed up: {before} tokens, now {after}"
-        )),
-        None => notes.info(format_args!("{messages} messages summed up")),
     }
 }
 
 impl NewSession {
-    /// A session that is `length` bytes of `spool`.
-    pub(super) fn plain(spool: Spool, length: usize) -> Self {
-        Self {
-            spool,
-            before: length,
-            record: Vec::new(),
-            behind: 0,
-            summary: None,
-        }
-    }
-
     /// Writes it; it can be written again.
     pub fn write(&mut self, out: &mut (impl Write + ?Sized)) -> Result<(), PassError> {
-        let mut write = || -> io::Result<()> {
-            self.spool.copy_to(0, self.before, out)?;
-            out.write_all(&self.record)?;
-            self.spool.copy_to(self.before, self.behind, out)
-        };
-        write().map_err(PassError::output)
+        self.kept.write(self.draft.as_ref(), out)
     }
 }

@@ -1,13 +1,10 @@
 //! Batch records: one conversation a line, each with a summary of its own.
 
-use ctx_transcript::{
-    Conversation, Dialect, Line, Message, Object, Record, Spool, Zone, ZoneReader,
-};
+use ctx_transcript::{Conversation, Dialect, Line, Record, Zone, ZoneReader};
 
-use super::assembly::{Found, text};
-use super::old::OldZone;
+use super::assembly::{Assembly, Kept};
+use super::old::{Found, OldZone};
 use super::{NewSession, Plan, Writer};
-use crate::checks::Checks;
 use crate::{BadLines, ErrorKind, Fate, Notes, PassError};
 
 /// Takes batch records; they wait in a spool for the end of the input.
@@ -16,8 +13,7 @@ pub struct Batch<'p> {
     writer: &'p Writer,
     dialect: Option<&'static dyn Dialect>,
     zones: ZoneReader,
-    spool: Spool,
-    length: usize,
+    kept: Kept,
     bad: BadLines,
 }
 
@@ -29,8 +25,7 @@ impl<'p> Batch<'p> {
             writer,
             dialect,
             zones: ZoneReader::default(),
-            spool: Spool::new(&plan.temp),
-            length: 0,
+            kept: Kept::new(&plan.temp),
             bad: BadLines::default(),
         }
     }
@@ -50,21 +45,14 @@ impl<'p> Batch<'p> {
         self.bad.add(record, Fate::Kept);
         let untagged = record.untagged();
         let mut inner = Notes::new();
-        let summed_up = self.summed_up(record, &untagged, &mut inner);
+        let new = self.new_line(record, &untagged, &mut inner);
         notes.extend_within(record.line, inner);
-        match summed_up.map_err(|error| error.at(record.line))? {
-            Some(line) => self.spool(&line),
-            None => self.spool(&untagged),
-        }
-    }
-
-    fn spool(&mut self, bytes: &[u8]) -> Result<(), PassError> {
-        self.length += bytes.len();
-        self.spool.push(bytes).map_err(PassError::temporary)
+        let new = new.map_err(|error| error.at(record.line))?;
+        self.kept.push(new.as_deref().unwrap_or(&untagged), false)
     }
 
     /// The line with its old messages summed up; `None` when nothing in it is old.
-    fn summed_up(
+    fn new_line(
         &self,
         record: &Record<'_>,
         untagged: &[u8],
@@ -88,13 +76,11 @@ impl<'p> Batch<'p> {
         else {
             return Err(ErrorKind::OtherZones.into());
         };
-        let Some(dialect) = self.dialect else {
-            return Err(ErrorKind::UnknownFormat("summed up").into());
-        };
-        let list = self.list(dialect, &conversation, &zones, notes)?;
+        let dialect = self.dialect.ok_or(ErrorKind::UnknownFormat("summed up"))?;
         let at = untagged.len() - object.text().len() + conversation.start;
         let mut line = untagged[..at].to_vec();
-        line.extend_from_slice(list.as_bytes());
+        let mut list = self.list(dialect, &conversation, &zones, notes)?;
+        list.write(&mut line)?;
         line.extend_from_slice(&untagged[at + conversation.list.len()..]);
         Ok(Some(line))
     }
@@ -107,70 +93,51 @@ impl<'p> Batch<'p> {
         conversation: &Conversation<'_>,
         zones: &[Zone],
         notes: &mut Notes,
-    ) -> Result<String, PassError> {
-        let mut old = OldZone::new(self.plan, self.writer.needs(), Some(dialect));
-        let mut checks = Checks::new(dialect.rules());
-        let mut role = None;
-        for (line, (object, zone)) in (1..).zip(conversation.messages.iter().zip(zones)) {
-            let outline = dialect.outline(object);
-            if let Some(outline) = &outline {
-                checks.input(line, outline);
-            }
-            if *zone != Zone::Old {
-                if let Some(outline) = &outline {
-                    checks.output(line, outline);
+    ) -> Result<NewSession, PassError> {
+        let old = OldZone::new(self.plan, self.writer.needs(), Some(dialect));
+        let mut assembly = Assembly::new(self.plan, Some(dialect), old);
+        let list = conversation.list.as_bytes();
+        let mut end = 0;
+        for (index, (object, zone)) in conversation.messages.iter().zip(zones).enumerate() {
+            let line = index as u64 + 1;
+            let (outline, message) = (dialect.outline(object), dialect.message(object));
+            let found = message.as_ref().map(|message| Found {
+                line,
+                object,
+                message,
+                bytes: object.text().as_bytes(),
+            });
+            let place = conversation.place(index);
+            let between = end..place.start;
+            let whole = end..place.end;
+            end = place.end;
+            assembly.input_message(line, outline.as_ref());
+            if *zone == Zone::Old {
+                if !assembly.has_place() {
+                    assembly.stay(line, None, &list[between])?;
                 }
-                if let Some(message) = dialect.message(object) {
-                    old.push_kept(found(line, &message, object));
-                }
+                assembly.leave(b"", found);
                 continue;
             }
-            if role.is_none() {
-                role = Some(checks.summary(dialect, self.plan.role));
+            if let Some(found) = found {
+                assembly.old.push_kept(found);
             }
-            if let Some(message) = dialect.message(object) {
-                old.push(self.plan, dialect, object, found(line, &message, object));
-            }
+            assembly.stay(line, outline.as_ref(), &list[whole])?;
         }
-        checks.finish(self.plan.strict, notes)?;
-        old.finish_reading();
-        let text = text(self.plan, self.writer, &old, notes)?.text;
-        let summary = dialect.summary_record(role.unwrap_or(self.plan.role), &text);
-        Ok(replaced(conversation, zones, &summary))
+        assembly.stay(0, None, &list[end..])?;
+        let material = assembly.finish(notes)?;
+        let place = material.place.as_ref();
+        let draft = place.map(|place| material.sum_up(place, self.writer, notes));
+        let draft = draft.transpose()?;
+        Ok(material.with(draft))
     }
 
     /// The whole output.
     pub fn finish(self, notes: &mut Notes) -> NewSession {
         self.bad.report(notes);
-        NewSession::plain(self.spool, self.length)
+        NewSession {
+            kept: self.kept,
+            draft: None,
+        }
     }
-}
-
-fn found<'m>(line: u64, message: &'m Message<'m>, object: &'m Object<'m>) -> Found<'m> {
-    Found {
-        line,
-        message,
-        record: object.text().as_bytes(),
-    }
-}
-
-fn replaced(conversation: &Conversation<'_>, zones: &[Zone], summary: &str) -> String {
-    let list = conversation.list;
-    let mut written = String::new();
-    let (mut end, mut placed) = (0, false);
-    for (index, zone) in zones.iter().enumerate() {
-        let place = conversation.place(index);
-        let between = &list[end..place.start];
-        end = place.end;
-        let text = match zone {
-            Zone::Old if placed => continue,
-            Zone::Old => summary,
-            _ => &list[place],
-        };
-        placed |= *zone == Zone::Old;
-        written.push_str(between);
-        written.push_str(text);
-    }
-    written.push_str(&list[end..]);
-    written
 }

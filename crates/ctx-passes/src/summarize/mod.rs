@@ -6,6 +6,7 @@ mod budget;
 mod model;
 mod old;
 mod shorten;
+mod text;
 mod writer;
 mod zones;
 
@@ -15,12 +16,13 @@ use ctx_select::count::MessageCounter;
 use ctx_summary::Recognizer;
 use ctx_transcript::Role;
 
-pub use assembly::{Draft, NewSession};
+pub use assembly::{Draft, Material, NewSession};
 pub use batch::Batch;
-pub use budget::{BudgetPass, BudgetRequest, Shared};
+pub use budget::{BudgetPass, BudgetRequest};
 pub use model::{Model, ModelSource};
-pub use writer::{Needs, Writer};
-pub use zones::{Edited, Gathered, ZonePass};
+pub use old::Needs;
+pub use writer::Writer;
+pub use zones::{Edited, ZonePass};
 
 /// How a session is summed up, whoever writes the summary.
 pub struct Plan {
@@ -71,6 +73,10 @@ pub struct Summary {
     pub failed_check: bool,
     /// How much of a model's answer had to be mended.
     pub mends: usize,
+    /// How many secrets were taken out while code put the text together, and how many
+    /// afterwards.
+    redacted: usize,
+    redacted_late: usize,
 }
 
 impl Summary {

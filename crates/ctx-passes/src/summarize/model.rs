@@ -3,13 +3,13 @@
 use std::fmt;
 
 use chrono::{DateTime, Utc};
-use ctx_llm::{Client, Clock, Completion, LlmError, Tape, TapeError};
-use ctx_summary::check::{Checked, Mended, Rules, Source, check};
-use ctx_summary::{Job, ModelSummary, Template, Transcript, missing_headings, summarize};
-use ctx_tokens::Encoding;
+use ctx_llm::{Client, Clock, Completion, LlmError, Tape};
+use ctx_summary::check::{Mended, Reason, Rules, check};
+use ctx_summary::{Job, ModelSummary, Template, missing_headings, summarize};
+use ctx_tokens::TokenCounter;
 
-use super::old::OldZone;
-use crate::{ErrorKind, Notes, PassError};
+use super::old::ModelInput;
+use crate::Notes;
 
 /// A model, and what it is told.
 pub struct Model {
@@ -25,7 +25,7 @@ pub struct Model {
     pub most_percent: u64,
     /// Its window in tokens.
     pub window: u64,
-    /// Its silence is a failure; else a summary by code is taken.
+    /// Whether its silence is a failure; else code writes the summary.
     pub must_answer: bool,
     /// Headings that its summary must have, where a policy wants it checked.
     pub headings: Option<Vec<String>>,
@@ -45,17 +45,21 @@ pub enum ModelSource {
 
 /// What is asked.
 pub(super) struct Question<'q> {
-    pub(super) old: &'q OldZone,
+    pub(super) input: &'q ModelInput,
     /// What the model gets beside the record.
     pub(super) known: &'q str,
+    /// The length that is asked for, in tokens.
     pub(super) target: u64,
-    pub(super) encoding: Encoding,
+    /// What the answer must not exceed, in tokens.
+    pub(super) largest: Option<u64>,
+    pub(super) counter: &'static dyn TokenCounter,
 }
 
-/// What a model wrote, and what is to be thought of it.
+/// What a model wrote.
 pub(super) struct Answer {
     pub(super) summary: ModelSummary,
-    pub(super) checked: Checked,
+    /// What can be used of it.
+    pub(super) checked: Result<Mended, Reason>,
     /// Why a policy that wants it checked asks again.
     pub(super) flaw: Option<String>,
 }
@@ -88,25 +92,45 @@ impl fmt::Display for ModelSource {
 }
 
 impl Model {
-    /// `flaw` is what was wrong with the summary before.
-    pub(super) fn ask(&self, question: &Question<'_>, flaw: &str) -> Result<Answer, LlmError> {
-        let old = question.old;
-        let Some(transcript) = &old.transcript else {
-            return Err(LlmError::Empty { finish: None });
+    /// Asks, and once more when what it wrote fails the check that a policy wants; the
+    /// flaw of the answer is that of the last one.
+    pub(super) fn ask(
+        &self,
+        question: &Question<'_>,
+        notes: &mut Notes,
+    ) -> Result<Answer, LlmError> {
+        let answer = self.ask_once(question, "")?;
+        let Some(flaw) = &answer.flaw else {
+            return Ok(answer);
         };
+        notes.info(format_args!(
+            "the summary failed its check: {flaw}; asked again"
+        ));
+        self.ask_once(question, flaw)
+    }
+
+    /// `flaw` is what was wrong with the summary before.
+    fn ask_once(&self, question: &Question<'_>, flaw: &str) -> Result<Answer, LlmError> {
         let instructions = [self.instructions.as_str(), flaw].join("\n");
         let job = Job {
             template: &self.template,
-            transcript,
+            transcript: &question.input.transcript,
             earlier: question.known,
             instructions: instructions.trim(),
             target: question.target,
             most_percent: self.most_percent,
             window: self.window,
-            counter: question.encoding.counter(),
+            counter: question.counter,
         };
         let summary = summarize(&job, &mut |asked| self.source.ask(asked, self.now))?;
-        let checked = self.check(question, &summary);
+        let rules = Rules {
+            headings: &self.template.headings(),
+            prompt: &self.template.prompt(&self.instructions, question.target),
+            cut: summary.cut,
+            largest: question.largest,
+            counter: question.counter,
+        };
+        let checked = check(&summary.text, &question.input.source, &rules);
         let flaw = self.flaw(&summary, &checked);
         Ok(Answer {
             summary,
@@ -115,25 +139,10 @@ impl Model {
         })
     }
 
-    /// Whether its text can be used, and what has to be mended.
-    fn check(&self, question: &Question<'_>, summary: &ModelSummary) -> Checked {
-        let rules = Rules {
-            headings: &self.template.headings(),
-            prompt: &self.template.prompt(&self.instructions, question.target),
-            cut: summary.cut,
-            largest: question.old.most_tokens(),
-            counter: question.encoding.counter(),
-        };
-        match &question.old.source {
-            Some(source) => check(&summary.text, source, &rules),
-            None => check(&summary.text, &Source::default(), &rules),
-        }
-    }
-
     /// What a summary lacks, where a policy wants to know.
-    fn flaw(&self, summary: &ModelSummary, checked: &Checked) -> Option<String> {
+    fn flaw(&self, summary: &ModelSummary, checked: &Result<Mended, Reason>) -> Option<String> {
         let headings = self.headings.as_ref()?;
-        if let Checked::Reject(reason) = checked {
+        if let Err(reason) = checked {
             return Some(reason.to_string());
         }
         if summary.cut {
@@ -144,13 +153,9 @@ impl Model {
     }
 }
 
-pub(super) fn not_on_file(error: TapeError) -> PassError {
-    ErrorKind::Tape(error).into()
-}
-
 /// How the answer came about.
-pub(super) fn tell(summary: &ModelSummary, old: &OldZone, notes: &mut Notes) {
-    let redacted = old.redacted + old.transcript.as_ref().map_or(0, Transcript::redacted);
+pub(super) fn tell(summary: &ModelSummary, input: &ModelInput, notes: &mut Notes) {
+    let redacted = input.redacted();
     if redacted > 0 {
         notes.info(format_args!(
             "secrets taken out of what was sent: {redacted}"
@@ -163,10 +168,8 @@ pub(super) fn tell(summary: &ModelSummary, old: &OldZone, notes: &mut Notes) {
         ));
     }
     if summary.thinned {
-        notes.warn(
-            &[],
-            "too many messages for one model: some of their text was left out",
-        );
+        let what = "too many messages for one model: some of their text was left out";
+        notes.warn(&[], what);
     }
     if summary.excerpts > 0 {
         notes.warn(
@@ -188,22 +191,16 @@ pub(super) fn tell(summary: &ModelSummary, old: &OldZone, notes: &mut Notes) {
 
 /// What had to be mended in the answer.
 pub(super) fn tell_mends(mended: &Mended, notes: &mut Notes) {
-    let mut said = mended.mends.to_string();
-    if !mended.missing.is_empty() {
-        let missing = format!("sections missing: {}", mended.missing.join(", "));
-        said = if said.is_empty() {
-            missing
-        } else {
-            format!("{said}, {missing}")
-        };
-    }
-    if said.is_empty() {
-        return;
-    }
+    let mends = mended.mends.to_string();
+    let missing = mended.missing.join(", ");
+    let missing = (!missing.is_empty()).then(|| format!("sections missing: {missing}"));
+    let what = [Some(mends).filter(|mends| !mends.is_empty()), missing];
+    let what: Vec<String> = what.into_iter().flatten().collect();
+    let what = what.join(", ");
     // Numbers and missing sections alone change nothing in it.
     if mended.mends.total() > 0 {
-        notes.warn(&[], format_args!("the model's answer was mended: {said}"));
-    } else {
-        notes.info(format_args!("in the model's answer: {said}"));
+        notes.warn(&[], format_args!("the model's answer was mended: {what}"));
+    } else if !what.is_empty() {
+        notes.info(format_args!("in the model's answer: {what}"));
     }
 }

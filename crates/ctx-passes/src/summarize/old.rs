@@ -2,86 +2,128 @@
 
 use ctx_ledger::Ledger;
 use ctx_redact::redact;
-use ctx_select::count::{MessageCounter, PER_MESSAGE};
+use ctx_select::count::PER_MESSAGE;
 use ctx_summary::check::Source;
 use ctx_summary::{RuleSummary, Transcript};
-use ctx_transcript::{Dialect, Object, Zone};
+use ctx_tokens::TokenCounter;
+use ctx_transcript::{Dialect, Message, Object, Record, Zone};
 
-use super::assembly::Found;
-use super::writer::{Needs, SummaryText};
-use super::{Plan, Summary, TellSizes};
+use super::{Plan, Summary};
 use crate::ledger::LedgerReader;
+
+/// What has to be gathered of an old zone before its summary can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// Its ledger; else what is counted for a rule summary.
+    pub ledger: bool,
+    /// What a model is sent, and what its answer is held against.
+    pub model: bool,
+}
+
+impl Needs {
+    /// Whether what was gathered for these is enough for others, too.
+    pub fn cover(self, others: Self) -> bool {
+        self.ledger == others.ledger && (self.model || !others.model)
+    }
+}
+
+/// A message and the record it was found in.
+#[derive(Clone, Copy)]
+pub(super) struct Found<'m> {
+    pub(super) line: u64,
+    pub(super) object: &'m Object<'m>,
+    pub(super) message: &'m Message<'m>,
+    /// The bytes of the record, without a tag.
+    pub(super) bytes: &'m [u8],
+}
+
+impl<'m> Found<'m> {
+    /// The message of a record; `None` where it has none.
+    pub(super) fn of(
+        record: &'m Record<'m>,
+        message: Option<&'m Message<'m>>,
+        bytes: &'m [u8],
+    ) -> Option<Self> {
+        Some(Self {
+            line: record.line,
+            object: record.whole_object()?,
+            message: message?,
+            bytes,
+        })
+    }
+}
 
 /// An old zone: what a summary is made of, and its size.
 pub(super) struct OldZone {
-    /// Only gathered where the summary may be written with it.
-    pub(super) rule: Option<RuleSummary>,
-    /// The same.
+    needs: Needs,
+    /// `None` as well where somebody else reads the ledger.
     reader: Option<LedgerReader>,
-    pub(super) ledger: Option<Ledger>,
-    /// Only gathered when a model is asked.
-    pub(super) transcript: Option<Transcript>,
-    /// What the model's answer is held against.
-    pub(super) source: Option<Source>,
-    /// Summaries of earlier compactions, for the model.
-    pub(super) earlier: Vec<String>,
+    /// Empty unless it is needed.
+    pub(super) ledger: Ledger,
+    /// Only gathered where no ledger is needed.
+    pub(super) rule: RuleSummary,
+    /// Only gathered where a model is asked.
+    pub(super) input: Option<ModelInput>,
     /// Messages that leave.
     pub(super) messages: u64,
     /// Of them, summaries of earlier compactions.
     earlier_messages: u64,
-    /// Secrets taken out of earlier summaries before they are sent.
-    pub(super) redacted: usize,
+    /// Lines that leave and are no messages.
+    pub(super) other_lines: u64,
     /// Everything said in it, up to [`COMPARED`] bytes, and its whole length.
     texts: Vec<String>,
     bytes: usize,
-    /// Tokens that were taken out of what stays: the summary tells them, too.
+    /// Tokens that were cut out of messages that stay: the summary stands for them, too.
     pub(super) shortened: u64,
-    counter: MessageCounter,
+    pub(super) counter: &'static dyn TokenCounter,
+}
+
+/// What a model is sent, without secrets, and what its answer is held against.
+#[derive(Default)]
+pub(super) struct ModelInput {
+    pub(super) transcript: Transcript,
+    pub(super) source: Source,
+    /// Summaries of earlier compactions.
+    pub(super) earlier: Vec<String>,
+    redacted: usize,
 }
 
 /// An old zone of more bytes is not compared with its summary.
 const COMPARED: usize = 1 << 20;
-/// Nor is one with so many times the summary's bytes: no text has so few tokens, and
-/// counting takes longer than all the rest.
+/// Nor is one with so many times the summary's bytes: its tokens are more for certain,
+/// and counting them would take longer than everything else.
 const FAR_LONGER: usize = 16;
 
 /// The least and the most tokens of a summary when nobody says.
 const DEFAULT_LENGTH: (u64, u64) = (100, 10_000);
-/// About so many bytes are a token.
+/// A token has about so many bytes.
 const BYTES_A_TOKEN: u64 = 4;
 /// A summary is a fifth of what it replaces when nobody says.
 const DEFAULT_SHARE: u64 = 5;
 
 /// Sizes before and after, in tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sizes {
     pub(super) before: u64,
     pub(super) after: u64,
 }
 
 impl OldZone {
+    /// Nothing gathered yet. Without a dialect somebody else reads the ledger.
     pub(super) fn new(plan: &Plan, needs: Needs, dialect: Option<&'static dyn Dialect>) -> Self {
         Self {
+            needs,
             reader: dialect.filter(|_| needs.ledger).map(LedgerReader::new),
-            ..Self::without_ledger(plan, needs)
-        }
-    }
-
-    /// One whose ledger is read by someone else.
-    pub(super) fn without_ledger(plan: &Plan, needs: Needs) -> Self {
-        Self {
-            rule: (!needs.ledger).then(RuleSummary::new),
-            reader: None,
-            ledger: None,
-            transcript: needs.model.then(Transcript::default),
-            source: needs.model.then(Source::default),
-            earlier: Vec::new(),
+            ledger: Ledger::default(),
+            rule: RuleSummary::default(),
+            input: needs.model.then(ModelInput::default),
             messages: 0,
             earlier_messages: 0,
-            redacted: 0,
+            other_lines: 0,
             texts: Vec::new(),
             bytes: 0,
             shortened: 0,
-            counter: plan.counter,
+            counter: plan.counter.encoding().counter(),
         }
     }
 
@@ -93,18 +135,19 @@ impl OldZone {
     /// A message that stays: what it tells need not be told by the summary.
     pub(super) fn push_kept(&mut self, found: Found<'_>) {
         if let Some(reader) = &mut self.reader {
-            reader.push(found.line, found.message, found.record, Zone::Keep);
+            reader.push(found.line, found.message, found.bytes, Zone::Keep);
         }
     }
 
-    /// One message that leaves.
-    pub(super) fn push(
-        &mut self,
-        plan: &Plan,
-        dialect: &dyn Dialect,
-        object: &Object<'_>,
-        found: Found<'_>,
-    ) {
+    /// A message of a ledger that somebody else has read, which stays.
+    pub(super) fn stays(&mut self, message: &Message<'_>) {
+        if self.needs.ledger {
+            self.ledger.stays(message);
+        }
+    }
+
+    /// One message that leaves; `earlier` is the summary in it, if it has one.
+    pub(super) fn push(&mut self, found: Found<'_>, earlier: Option<String>) {
         let message = found.message;
         self.messages += u64::from(!message.continues);
         for text in message.texts() {
@@ -113,63 +156,53 @@ impl OldZone {
                 self.texts.push(text.to_owned());
             }
         }
-        if let Some(text) = plan.recognizer.summary_in(dialect, object, message) {
+        if let Some(text) = earlier {
             self.earlier_messages += 1;
-            self.push_earlier(&text);
-            return;
+            return self.push_earlier(&text);
         }
         if let Some(reader) = &mut self.reader {
-            reader.push(found.line, message, found.record, Zone::Old);
+            reader.push(found.line, message, found.bytes, Zone::Old);
+        } else if !self.needs.ledger {
+            self.rule.push(message);
         }
-        if let Some(rule) = &mut self.rule {
-            rule.push(message);
-        }
-        if let Some(transcript) = &mut self.transcript {
-            transcript.push(message);
-        }
-        if let Some(source) = &mut self.source {
-            source.push(message);
+        if let Some(input) = &mut self.input {
+            input.transcript.push(message);
+            input.source.push(message);
         }
     }
 
     fn push_earlier(&mut self, text: &str) {
         if let Some(reader) = &mut self.reader {
             reader.push_earlier(text);
+        } else if !self.needs.ledger {
+            self.rule.push_earlier(text);
         }
-        if let Some(rule) = &mut self.rule {
-            rule.push_earlier(text);
-        }
-        if self.transcript.is_some() {
+        if let Some(input) = &mut self.input {
             let (clean, count) = redact(text);
-            self.redacted += count;
-            if let Some(source) = &mut self.source {
-                source.push_earlier(&clean);
-            }
-            self.earlier.push(clean.into_owned());
+            input.redacted += count;
+            input.source.push_earlier(&clean);
+            input.earlier.push(clean.into_owned());
         }
     }
 
     /// All of it came.
     pub(super) fn finish_reading(&mut self) {
         if let Some(reader) = self.reader.take() {
-            self.ledger = Some(reader.finish());
+            self.ledger = reader.finish();
         }
     }
 
-    /// That `text` stands in its place.
-    pub(super) fn summary(&self, text: SummaryText) -> Summary {
+    /// A summary with this text in its place, which nobody has looked at yet.
+    pub(super) fn summary(&self, text: String) -> Summary {
         Summary {
             messages: self.messages,
             earlier: self.earlier_messages,
-            text: text.text,
-            failed_check: text.failed_check,
-            mends: text.mends,
+            text,
+            failed_check: false,
+            mends: 0,
+            redacted: 0,
+            redacted_late: 0,
         }
-    }
-
-    /// Whether nothing was said in it, by anyone.
-    pub(super) fn is_silent(&self) -> bool {
-        self.earlier.is_empty() && self.transcript.as_ref().is_none_or(Transcript::is_empty)
     }
 
     /// How long a summary is when nobody says.
@@ -181,32 +214,40 @@ impl OldZone {
     /// What a summary must not exceed; `None` for a zone that is far longer anyway.
     pub(super) fn most_tokens(&self) -> Option<u64> {
         // Calls have no text of their own, but they are summed up as well.
-        let sent = self.transcript.as_ref();
-        let sent = sent.map(|sent| sent.tokens(self.counter.encoding().counter()));
-        Some(self.said()?.max(sent.unwrap_or(0)) + PER_MESSAGE * self.messages)
+        let sent = self.input.as_ref().map(|input| &input.transcript);
+        let sent = sent.map_or(0, |sent| sent.tokens(self.counter));
+        Some(self.text_tokens()?.max(sent) + PER_MESSAGE * self.messages)
     }
 
     /// Tokens of all that is said in it, unless it is too long to be counted.
-    fn said(&self) -> Option<u64> {
+    fn text_tokens(&self) -> Option<u64> {
         let texts = self.texts.iter();
-        (self.bytes <= COMPARED).then(|| texts.map(|text| self.counter.text(text)).sum())
+        (self.bytes <= COMPARED).then(|| texts.map(|text| self.counter.count(text)).sum())
     }
 
-    /// Its size and that of the text in its place; `None` when nobody would be
-    /// told: a zone that is far longer is only worth a note.
-    pub(super) fn sizes(&self, summary: &str, tell: TellSizes) -> Option<Sizes> {
-        let far_longer = self.bytes > FAR_LONGER * summary.len();
-        let told = match tell {
-            TellSizes::Never => false,
-            TellSizes::WhenLonger => !far_longer,
-            TellSizes::Always => true,
-        };
-        if !told {
-            return None;
-        }
+    /// Whether this summary is far shorter, as bytes show without counting tokens.
+    pub(super) fn is_far_longer_than(&self, summary: &str) -> bool {
+        self.bytes > FAR_LONGER * summary.len()
+    }
+
+    /// Its size and that of the summary in its place; `None` where it is too long to be
+    /// counted.
+    pub(super) fn sizes(&self, summary: &str) -> Option<Sizes> {
         Some(Sizes {
-            before: self.said()? + self.shortened + PER_MESSAGE * self.messages,
-            after: self.counter.text(summary) + PER_MESSAGE,
+            before: self.text_tokens()? + self.shortened + PER_MESSAGE * self.messages,
+            after: self.counter.count(summary) + PER_MESSAGE,
         })
+    }
+}
+
+impl ModelInput {
+    /// Whether nothing was said, by anyone.
+    pub(super) fn is_silent(&self) -> bool {
+        self.earlier.is_empty() && self.transcript.is_empty()
+    }
+
+    /// How many secrets were taken out.
+    pub(super) fn redacted(&self) -> usize {
+        self.redacted + self.transcript.redacted()
     }
 }

@@ -1,25 +1,26 @@
 //! Who writes the summary: code, or a model with code behind it.
 
+use ctx_ledger::Ledger;
 use ctx_llm::LlmError;
 use ctx_policy::Method;
-use ctx_summary::check::{Checked, Mended};
 use ctx_summary::{Recognizer, completed, extractive, must_keep};
-use ctx_tokens::Encoding;
 
-use super::model::{Answer, Model, Question, not_on_file, tell, tell_mends};
-use super::old::OldZone;
+use super::Summary;
+use super::model::{Model, Question, tell, tell_mends};
+use super::old::{ModelInput, Needs, OldZone};
 use crate::{ErrorKind, Notes, PassError};
 
 /// Writes summaries.
 pub struct Writer {
-    encoding: Encoding,
     /// How it is done without a model, or without its answer: extractive or rule.
-    offline: Method,
-    /// Whether what a model's answer lacks is added to it.
-    completes: bool,
-    /// What a summary that is written offline must fit into.
-    limit: Option<u64>,
-    model: Option<Model>,
+    pub offline: Method,
+    /// What a summary that is written offline must fit into, in tokens.
+    pub limit: Option<u64>,
+    /// Who is asked first.
+    pub model: Option<Model>,
+    /// Whether what a model's answer lacks of what must not be lost is added to it:
+    /// what the ledger of the extractive summary holds.
+    pub completes: bool,
 }
 
 /// Within a budget for the whole context a model's answer may take a sixth of what is
@@ -30,91 +31,23 @@ const LEAST_TARGET: u64 = 64;
 /// Tokens of the items that a model is told to keep.
 const MUST_KEEP: u64 = 1_200;
 
-/// What has to be gathered of an old zone before its summary can be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Needs {
-    /// Its ledger; else what is counted for a rule summary.
-    pub ledger: bool,
-    /// What a model is sent, and what its answer is held against.
-    pub model: bool,
-}
-
-impl Needs {
-    /// Whether what was gathered for these is enough for others, too.
-    pub fn cover(self, others: Self) -> bool {
-        self.ledger == others.ledger && (self.model || !others.model)
-    }
-}
-
-/// The text of a summary.
-#[derive(Debug, Default)]
-pub(super) struct SummaryText {
-    pub(super) text: String,
-    /// What the model wrote failed the check twice; this is written by code.
-    pub(super) failed_check: bool,
-    /// How much of the model's answer had to be mended.
-    pub(super) mends: usize,
-    /// How many secrets were taken out while it was put together, ...
-    pub(super) redacted: usize,
-    /// ... and how many afterwards.
-    pub(super) redacted_late: usize,
-}
-
 impl Writer {
     /// Without a model.
-    pub fn offline(offline: Method, encoding: Encoding, limit: Option<u64>) -> Self {
+    pub fn offline(offline: Method, limit: Option<u64>) -> Self {
         Self {
-            encoding,
             offline,
-            completes: false,
             limit,
             model: None,
+            completes: false,
         }
-    }
-
-    /// With a model.
-    #[must_use]
-    pub fn with_model(mut self, model: Model) -> Self {
-        self.model = Some(model);
-        self
-    }
-
-    /// What a model's answer lacks of what must not be lost is added to it.
-    #[must_use]
-    pub fn completing(mut self) -> Self {
-        self.completes = self.offline == Method::Extractive;
-        self
-    }
-
-    /// With no more of a model than so many percent of what it is asked for.
-    #[must_use]
-    pub fn at_most(mut self, percent: u64) -> Self {
-        if let Some(model) = &mut self.model {
-            model.most_percent = percent;
-        }
-        self
-    }
-
-    /// With what a model writes checked: whole, and with these headings. It is asked
-    /// once more, and then no more.
-    #[must_use]
-    pub fn checked(mut self, headings: Vec<String>) -> Self {
-        if let Some(model) = &mut self.model {
-            model.headings = Some(headings);
-        }
-        self
     }
 
     /// What it writes from.
     pub fn needs(&self) -> Needs {
         Needs {
-            ledger: self.reads_ledger(),
+            ledger: self.offline == Method::Extractive,
             model: self.model.is_some(),
         }
-    }
-
-    pub(super) fn reads_ledger(&self) -> bool {
-        self.offline == Method::Extractive
     }
 
     /// The summary of an old zone; `room` is what the context has left for it.
@@ -123,163 +56,139 @@ impl Writer {
         old: &OldZone,
         room: Option<u64>,
         notes: &mut Notes,
-    ) -> Result<SummaryText, PassError> {
-        let Some(model) = self.model.as_ref().filter(|_| !old.is_silent()) else {
+    ) -> Result<Summary, PassError> {
+        let input = old.input.as_ref().filter(|input| !input.is_silent());
+        let (Some(model), Some(input)) = (&self.model, input) else {
             return Ok(self.by_code(old, room));
         };
-        let for_answer = self.without_line(room);
-        let error = match self.ask(model, old, for_answer, notes) {
-            Ok(Answer {
-                flaw: Some(flaw), ..
-            }) => {
-                let what = format!(
-                    "the summary of {} failed its check twice: {flaw}",
-                    model.source
-                );
-                if model.must_answer {
-                    return Err(ErrorKind::FailedCheck(what).into());
-                }
-                let offline = self.offline;
-                notes.warn(
-                    &[],
-                    format_args!("{what}; the {offline} summary is taken, and less is kept"),
-                );
-                return Ok(SummaryText {
-                    failed_check: true,
-                    ..self.by_code(old, room)
-                });
-            }
-            Ok(answer) => {
-                tell(&answer.summary, old, notes);
-                match answer.checked {
-                    Checked::Use(mended) if self.is_over(&mended, for_answer) => {
-                        "the answer is longer than the budget leaves for it".to_owned()
-                    }
-                    Checked::Use(mended) => {
-                        tell_mends(&mended, notes);
-                        return Ok(self.accepted(mended, model, old, for_answer));
-                    }
-                    Checked::Reject(reason) => reason.to_string(),
-                }
-            }
-            // Who asks for a repeatable run is not given another one.
-            Err(LlmError::Tape(error)) => return Err(not_on_file(error)),
-            Err(error) => error.to_string(),
+        let error = match self.by_model(model, input, old, without_line(old, room), notes) {
+            Ok(summary) => return Ok(summary),
+            Err(error) => error,
         };
-        let what = format!("no summary from {}: {error}", model.source);
-        if model.must_answer {
-            return Err(ErrorKind::NoAnswer(what).into());
+        // Who asks for a repeatable run is not given another one.
+        if model.must_answer || matches!(error, ErrorKind::Tape(_)) {
+            return Err(error.into());
         }
+        let failed_check = matches!(error, ErrorKind::FailedCheck(_));
+        let less = if failed_check {
+            ", and less is kept"
+        } else {
+            ""
+        };
         let offline = self.offline;
-        notes.warn(&[], format_args!("{what}; the {offline} summary is taken"));
-        Ok(self.by_code(old, room))
-    }
-
-    /// What is left of the room below the line which says that this is a record. The
-    /// extractive summary says it itself.
-    fn without_line(&self, room: Option<u64>) -> Option<u64> {
-        let line = || Recognizer::default().compose(None, "");
-        room.map(|room| room.saturating_sub(self.encoding.counter().count(&line())))
-    }
-
-    fn is_over(&self, mended: &Mended, room: Option<u64>) -> bool {
-        room.is_some_and(|room| self.encoding.counter().count(&mended.text) > room)
-    }
-
-    /// A model's summary in its last form: checked and mended. What must be in every
-    /// summary and is not in this one is added here, and nowhere else.
-    fn accepted(
-        &self,
-        mended: Mended,
-        model: &Model,
-        old: &OldZone,
-        room: Option<u64>,
-    ) -> SummaryText {
-        let mends = mended.mends.total();
-        let mut text = mended.text;
-        if let Some(ledger) = old.ledger.as_ref().filter(|_| self.completes) {
-            let limit = room.unwrap_or_else(|| Self::longest(model, old));
-            text = completed(ledger, &text, limit, self.encoding.counter());
-        }
-        SummaryText {
-            text,
-            mends,
-            ..SummaryText::default()
-        }
-    }
-
-    /// How long a summary gets where no budget for the whole context is given. A model
-    /// may write more than it is asked for; so may code. But what is added must not take
-    /// back what the summary saves.
-    fn longest(model: &Model, old: &OldZone) -> u64 {
-        let asked = model.target * model.most_percent / 100;
-        old.most_tokens().map_or(asked, |most| asked.min(most / 2))
-    }
-
-    /// How long an answer is asked for.
-    fn target(model: &Model, room: Option<u64>) -> u64 {
-        let share = room.map(|room| (room / MODEL_SHARE).max(LEAST_TARGET));
-        share.map_or(model.target, |share| share.min(model.target))
+        notes.warn(
+            &[],
+            format_args!("{error}; the {offline} summary is taken{less}"),
+        );
+        Ok(Summary {
+            failed_check,
+            ..self.by_code(old, room)
+        })
     }
 
     /// The summary of an old zone without a model; `room` as above.
-    pub(super) fn by_code(&self, old: &OldZone, room: Option<u64>) -> SummaryText {
+    pub(super) fn by_code(&self, old: &OldZone, room: Option<u64>) -> Summary {
         let within = |room| [self.limit, room].into_iter().flatten().min();
-        let counter = self.encoding.counter();
-        let (text, redacted) = match (&old.ledger, &old.rule) {
-            (Some(ledger), _) if self.reads_ledger() => {
-                let limit = within(room).unwrap_or_else(|| old.default_length());
-                (extractive(ledger, limit, counter), ledger.redacted())
-            }
-            (_, Some(rule)) => {
-                let limit = within(self.without_line(room));
-                (rule.finish(limit, counter), rule.redacted())
-            }
-            (_, None) => (String::new(), 0),
+        let (text, redacted) = if self.needs().ledger {
+            let limit = within(room).unwrap_or_else(|| old.default_length());
+            let text = extractive(&old.ledger, limit, old.counter);
+            (text, old.ledger.redacted())
+        } else {
+            let limit = within(without_line(old, room));
+            (old.rule.finish(limit, old.counter), old.rule.redacted())
         };
-        SummaryText {
-            text,
+        Summary {
             redacted,
-            ..SummaryText::default()
+            ..old.summary(text)
         }
     }
 
-    /// Asks a model, and once more when what it wrote fails the check that a policy
-    /// wants; the flaw of the answer is that of the last one.
-    fn ask(
+    /// What a model writes, in its last form: checked and mended. What must be in every
+    /// summary and is not in this one is added here, and nowhere else.
+    fn by_model(
         &self,
         model: &Model,
+        input: &ModelInput,
         old: &OldZone,
         room: Option<u64>,
         notes: &mut Notes,
-    ) -> Result<Answer, LlmError> {
-        let known = self.known(old);
+    ) -> Result<Summary, ErrorKind> {
+        let none = |why: &str| {
+            let source = &model.source;
+            ErrorKind::NoAnswer(format!("no summary from {source}: {why}"))
+        };
         let question = Question {
-            old,
-            known: &known,
-            target: Self::target(model, room),
-            encoding: self.encoding,
+            input,
+            known: &self.known(input, old),
+            target: target(model, room),
+            largest: old.most_tokens(),
+            counter: old.counter,
         };
-        let answer = model.ask(&question, "")?;
-        let Some(flaw) = &answer.flaw else {
-            return Ok(answer);
+        let answer = model.ask(&question, notes).map_err(|error| match error {
+            LlmError::Tape(error) => ErrorKind::Tape(error),
+            error => none(&error.to_string()),
+        })?;
+        if let Some(flaw) = answer.flaw {
+            let source = &model.source;
+            let what = format!("the summary of {source} failed its check twice: {flaw}");
+            return Err(ErrorKind::FailedCheck(what));
+        }
+        tell(&answer.summary, input, notes);
+        let mended = answer.checked.map_err(|reason| none(&reason.to_string()))?;
+        if room.is_some_and(|room| old.counter.count(&mended.text) > room) {
+            return Err(none("the answer is longer than the budget leaves for it"));
+        }
+        tell_mends(&mended, notes);
+        let mends = mended.mends.total();
+        let text = match self.ledger_to_complete(old) {
+            Some(ledger) => {
+                let limit = room.unwrap_or_else(|| longest(model, question.largest));
+                completed(ledger, &mended.text, limit, old.counter)
+            }
+            None => mended.text,
         };
-        notes.info(format_args!(
-            "the summary failed its check: {flaw}; asked again"
-        ));
-        model.ask(&question, flaw)
+        Ok(Summary {
+            mends,
+            ..old.summary(text)
+        })
     }
 
     /// What a model gets beside the record: earlier summaries, and what code found
     /// that a summary must name.
-    fn known(&self, old: &OldZone) -> String {
-        let mut known = old.earlier.clone();
-        if let Some(ledger) = old.ledger.as_ref().filter(|_| self.completes) {
-            let items = must_keep(ledger, MUST_KEEP, self.encoding.counter());
+    fn known(&self, input: &ModelInput, old: &OldZone) -> String {
+        let mut known = input.earlier.clone();
+        if let Some(ledger) = self.ledger_to_complete(old) {
+            let items = must_keep(ledger, MUST_KEEP, old.counter);
             if !items.is_empty() {
                 known.push(items);
             }
         }
         known.join("\n\n")
     }
+
+    /// What a model's answer is completed from, where it is.
+    fn ledger_to_complete<'o>(&self, old: &'o OldZone) -> Option<&'o Ledger> {
+        (self.completes && self.needs().ledger).then_some(&old.ledger)
+    }
+}
+
+/// What is left of the room below the line which says that this is a record. The
+/// extractive summary says it itself.
+fn without_line(old: &OldZone, room: Option<u64>) -> Option<u64> {
+    let line = || Recognizer::default().compose(None, "");
+    room.map(|room| room.saturating_sub(old.counter.count(&line())))
+}
+
+/// How long an answer is asked for.
+fn target(model: &Model, room: Option<u64>) -> u64 {
+    let share = room.map(|room| (room / MODEL_SHARE).max(LEAST_TARGET));
+    share.map_or(model.target, |share| share.min(model.target))
+}
+
+/// How long a summary gets where no budget for the whole context is given. A model
+/// may write more than it is asked for; so may code. But what is added must not take
+/// back what the summary saves: half of `largest`, which is what it replaces.
+fn longest(model: &Model, largest: Option<u64>) -> u64 {
+    let asked = model.target * model.most_percent / 100;
+    largest.map_or(asked, |most| asked.min(most / 2))
 }

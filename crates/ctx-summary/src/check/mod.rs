@@ -49,15 +49,6 @@ pub struct Rules<'a> {
     pub counter: &'static dyn TokenCounter,
 }
 
-/// What is to be done with an answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Checked {
-    /// Take it, as it is now.
-    Use(Mended),
-    /// Take another method.
-    Reject(Reason),
-}
-
 /// An answer that can be used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mended {
@@ -131,17 +122,16 @@ enum Area {
     Other,
 }
 
-/// Holds an answer against what it sums up.
-pub fn check(answer: &str, source: &Source, rules: &Rules<'_>) -> Checked {
+/// Holds an answer against what it sums up; what can be used of it, or why another
+/// method has to be taken.
+pub fn check(answer: &str, source: &Source, rules: &Rules<'_>) -> Result<Mended, Reason> {
     let mut check = Check {
         source,
         rules,
         done: Mended::default(),
     };
-    match check.run(answer) {
-        Ok(()) => Checked::Use(check.done),
-        Err(reason) => Checked::Reject(reason),
-    }
+    check.run(answer)?;
+    Ok(check.done)
 }
 
 struct Check<'a> {
@@ -391,21 +381,12 @@ fn joined(lines: &[String]) -> String {
 impl Mends {
     /// All of them; numbers are only counted.
     pub fn total(&self) -> usize {
-        self.echoes
-            + self.talk
-            + self.repeats
-            + self.halves
-            + self.commands
-            + self.quotes_mended
-            + self.quotes_removed
-            + self.unverified
-            + self.secrets
+        let all: usize = self.rows().iter().map(|(count, _)| count).sum();
+        all - self.numbers
     }
-}
 
-impl fmt::Display for Mends {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts = [
+    fn rows(&self) -> [(usize, &'static str); 10] {
+        [
             (self.echoes, "lines of the prompt removed"),
             (self.talk, "lines of talk removed"),
             (self.repeats, "repeated lines removed"),
@@ -416,8 +397,14 @@ impl fmt::Display for Mends {
             (self.unverified, "identifiers marked or removed"),
             (self.numbers, "numbers not in the record"),
             (self.secrets, "secrets removed"),
-        ];
-        let said: Vec<String> = parts
+        ]
+    }
+}
+
+impl fmt::Display for Mends {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let said: Vec<String> = self
+            .rows()
             .into_iter()
             .filter(|(count, _)| *count > 0)
             .map(|(count, what)| format!("{what}: {count}"))

@@ -1,34 +1,29 @@
 //! One number for the whole output: what stays and what is summed up is decided
 //! here, from the whole session.
 
+mod output;
+
 use ctx_ledger::Ledger;
-use ctx_select::budget::{Budget, Decision, Entry, Kind, LEAST_SUMMARY, TooSmall, Verdict, decide};
+use ctx_select::budget::{Budget, Decision, Entry, Kind, Verdict, decide};
 use ctx_select::count::PRIMING;
 use ctx_select::share::Share;
 use ctx_select::split::{self, Keep, Reason, Splitter};
-use ctx_summary::{RECORD_HEADING, needed_tokens};
+use ctx_summary::needed_tokens;
 use ctx_transcript::view::Presences;
 use ctx_transcript::{
-    Class, Dialect, Message, Object, Origin, Outline, Part, Piece, Record, Role, Spool, Zone,
-    ZoneReader,
+    Class, Dialect, Message, Origin, Outline, Part, Piece, Record, Spool, Zone, ZoneReader,
 };
 
-use super::assembly::{Assembly, Draft, Found, Place, clean, tell};
-use super::old::OldZone;
-use super::shorten::shorten;
 use super::writer::Writer;
 use super::{NewSession, Plan};
 use crate::ledger::LedgerReader;
 use crate::pins::Pin;
 use crate::{ErrorKind, Notes, PassError};
+use output::Output;
 
 /// The share of what the system messages leave that the latest messages may take:
 /// more of them tells less, for the same tokens, than a summary does.
 const TAIL: Share = Share::of_percent(35);
-/// With less room than so many tokens, the parts that results lose are left to their
-/// handles.
-const LEAST_OF_CUT: u64 = 60;
-
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
 pub struct BudgetRequest {
@@ -38,14 +33,6 @@ pub struct BudgetRequest {
     pub keep: Keep,
     /// Records that stay.
     pub pins: Vec<Pin>,
-}
-
-/// The output, and the zones of the records it was made of.
-pub struct Shared {
-    /// The output.
-    pub session: NewSession,
-    /// A zone a record.
-    pub zones: Vec<Zone>,
 }
 
 /// A record in the spool.
@@ -94,7 +81,7 @@ impl<'p> BudgetPass<'p> {
             splitter: Splitter::new(request.keep),
             grouped: 0,
             reader: dialect
-                .filter(|_| writer.reads_ledger())
+                .filter(|_| writer.needs().ledger)
                 .map(LedgerReader::new),
         }
     }
@@ -231,8 +218,9 @@ impl<'p> BudgetPass<'p> {
         }
     }
 
-    /// Decides, and makes and checks the whole output before any byte of it leaves.
-    pub fn finish(mut self, notes: &mut Notes) -> Result<Shared, PassError> {
+    /// Decides, and makes and checks the whole output before any byte of it leaves;
+    /// returns it, and the zone of each record that came in.
+    pub fn finish(mut self, notes: &mut Notes) -> Result<(NewSession, Vec<Zone>), PassError> {
         self.splitter.finish();
         self.group();
         let ledger = self.reader.take().map(LedgerReader::finish);
@@ -252,17 +240,15 @@ impl<'p> BudgetPass<'p> {
                 "the latest user message is too long for the budget: the summary quotes it",
             );
         }
-        let mut output = Output {
-            assembly: Assembly::new(
-                self.plan,
-                self.dialect,
-                OldZone::without_ledger(self.plan, self.writer.needs()),
-            ),
-            writer: self.writer,
+        let cut_only = self.writer.needs().ledger && cut_only(&self.entries, &decision);
+        let mut output = Output::new(
+            self.plan,
+            self.writer,
+            self.dialect,
             ledger,
-            cut_only: self.writer.reads_ledger() && cut_only(&self.entries, &decision),
-            used: PRIMING,
-        };
+            budget.tokens,
+            cut_only,
+        );
         let verdicts = decision.verdicts.iter();
         let entries = self.items.iter().zip(&self.entries);
         for (at, ((item, entry), verdict)) in entries.zip(verdicts).enumerate() {
@@ -276,10 +262,8 @@ impl<'p> BudgetPass<'p> {
             };
             output.record(&origin.record(&bytes), entry.tokens, *verdict)?;
         }
-        Ok(Shared {
-            session: output.finish(budget.tokens, notes)?,
-            zones: zones(&self.entries, &decision.verdicts),
-        })
+        let zones = zones(&self.entries, &decision.verdicts);
+        Ok((output.finish(notes)?, zones))
     }
 }
 
@@ -306,146 +290,4 @@ fn zones(entries: &[Entry], verdicts: &[Verdict]) -> Vec<Zone> {
         before
     };
     entries.iter().zip(verdicts).map(zone).collect()
-}
-
-/// The output within a budget: what stays, and the summary in what that leaves.
-struct Output<'p> {
-    assembly: Assembly<'p>,
-    writer: &'p Writer,
-    ledger: Option<Ledger>,
-    /// No message leaves: a summary tells what results lose, before the first message
-    /// and if there is room.
-    cut_only: bool,
-    /// Tokens of what stays.
-    used: u64,
-}
-
-impl Output<'_> {
-    /// The next record, its tokens, and what was decided about it.
-    fn record(
-        &mut self,
-        record: &Record<'_>,
-        tokens: u64,
-        verdict: Verdict,
-    ) -> Result<(), PassError> {
-        let is_old = verdict == Verdict::Old;
-        let assembly = &mut self.assembly;
-        let outline = record.outline(assembly.dialect);
-        if assembly.input(record, outline.as_ref(), is_old) {
-            return Ok(());
-        }
-        if is_old {
-            let message = record.message(assembly.dialect);
-            let found = message.as_ref().map(|message| Found {
-                line: record.line,
-                message,
-                record: record.bytes,
-            });
-            assembly.leave(record, found);
-            return Ok(());
-        }
-        let outline = outline.as_ref();
-        if self.cut_only && outline.is_some_and(|outline| !outline.role.is_system()) {
-            assembly.place_summary(record);
-        }
-        let short = match (verdict, assembly.dialect) {
-            (Verdict::Shorten { tokens, arguments }, Some(dialect)) => {
-                shorten(record, dialect, &assembly.plan.counter, tokens, arguments)
-            }
-            _ => None,
-        };
-        let Some(short) = short else {
-            self.count(record);
-            return self.assembly.stay(record.line, outline, record.bytes);
-        };
-        let before = self.used;
-        self.count(&record.origin().record(&short));
-        let freed = tokens.saturating_sub(self.used - before);
-        self.assembly.old.shortened += freed;
-        self.assembly.stay(record.line, outline, &short)
-    }
-
-    /// A record stays: its tokens, and what it tells.
-    fn count(&mut self, record: &Record<'_>) {
-        if let Some(message) = record.message(self.assembly.dialect) {
-            self.used += self.assembly.plan.counter.message(&message).total();
-            if let Some(ledger) = &mut self.ledger {
-                ledger.stays(&message);
-            }
-        }
-    }
-
-    /// Writes the summary and checks the whole output.
-    fn finish(mut self, budget: u64, notes: &mut Notes) -> Result<NewSession, PassError> {
-        let place = self.assembly.check(notes)?;
-        let (Some(place), Some(dialect)) = (place, self.assembly.dialect) else {
-            return Ok(self.assembly.without_summary());
-        };
-        self.assembly.old.ledger = self.ledger.take();
-        let least = self.used + self.frame(dialect, place.role) + LEAST_OF_CUT;
-        if self.cut_only && least > budget {
-            return Ok(self.assembly.without_summary());
-        }
-        let draft = self.summary(dialect, &place, budget, notes)?;
-        if self.cut_only && draft.summary.text.trim() == RECORD_HEADING {
-            return Ok(self.assembly.without_summary());
-        }
-        Ok(self.assembly.with_summary(draft))
-    }
-
-    /// Tokens of a summary without words.
-    fn frame(&self, dialect: &dyn Dialect, role: Role) -> u64 {
-        self.tokens_of(dialect, &dialect.summary_record(role, &self.around()))
-    }
-
-    fn tokens_of(&self, dialect: &dyn Dialect, record: &str) -> u64 {
-        let object = Object::parse(record).ok();
-        let message = object.as_ref().and_then(|object| dialect.message(object));
-        let counter = &self.assembly.plan.counter;
-        message.map_or(0, |message| counter.message(&message).total())
-    }
-
-    /// The summary's text and record; what stays and it are within the budget.
-    fn summary(
-        &self,
-        dialect: &dyn Dialect,
-        place: &Place,
-        budget: u64,
-        notes: &mut Notes,
-    ) -> Result<Draft, PassError> {
-        let (plan, old) = (self.assembly.plan, &self.assembly.old);
-        let frame = self.frame(dialect, place.role);
-        let mut room = budget.saturating_sub(self.used + frame);
-        let mut text = clean(plan, self.writer.write(old, Some(room), notes)?);
-        loop {
-            let record = dialect.summary_record(place.role, &text.text);
-            let over = (self.used + self.tokens_of(dialect, &record)).saturating_sub(budget);
-            if over == 0 {
-                tell(plan, old, &text, notes);
-                return Ok(self.assembly.draft(text, record, place));
-            }
-            if room == 0 {
-                return Err(ErrorKind::TooSmall(TooSmall {
-                    needed: self.used + frame + LEAST_SUMMARY,
-                    budget,
-                })
-                .into());
-            }
-            // A few tokens too many, or no text is short enough: no model is asked
-            // again for that.
-            room = room.saturating_sub(over);
-            text = clean(plan, self.writer.by_code(old, Some(room)));
-        }
-    }
-
-    /// What stands around the shortest summary, the extractive one, which says itself
-    /// that it is a record.
-    fn around(&self) -> String {
-        let plan = self.assembly.plan;
-        let header = plan.header.as_deref();
-        let summary = plan
-            .recognizer
-            .compose(header, &format!("{RECORD_HEADING}\n"));
-        summary.replace(RECORD_HEADING, "").trim_end().to_owned()
-    }
 }

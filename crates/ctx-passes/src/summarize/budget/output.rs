@@ -1,0 +1,181 @@
+//! The output within a budget: what stays, and the summary in the room that this leaves.
+
+use ctx_ledger::Ledger;
+use ctx_select::budget::{LEAST_SUMMARY, TooSmall, Verdict};
+use ctx_select::count::PRIMING;
+use ctx_summary::RECORD_HEADING;
+use ctx_transcript::{Dialect, Record};
+
+use super::super::assembly::{Assembly, Draft, Material, Place};
+use super::super::old::{Found, OldZone};
+use super::super::shorten::shorten;
+use super::super::text::{clean, tell};
+use super::super::writer::Writer;
+use super::super::{NewSession, Plan};
+use crate::{ErrorKind, Notes, PassError};
+
+/// With less room than so many tokens, the parts that results lose are left to their
+/// handles.
+const LEAST_OF_CUT: u64 = 60;
+
+/// Takes records with what was decided about them.
+pub(super) struct Output<'p> {
+    assembly: Assembly<'p>,
+    writer: &'p Writer,
+    /// Tokens of the whole output.
+    budget: u64,
+    /// No message leaves: a summary tells what results lose, before the first message
+    /// and if there is room.
+    cut_only: bool,
+    /// Tokens of what stays.
+    used: u64,
+}
+
+impl<'p> Output<'p> {
+    pub(super) fn new(
+        plan: &'p Plan,
+        writer: &'p Writer,
+        dialect: Option<&'static dyn Dialect>,
+        ledger: Option<Ledger>,
+        budget: u64,
+        cut_only: bool,
+    ) -> Self {
+        let mut old = OldZone::new(plan, writer.needs(), None);
+        old.ledger = ledger.unwrap_or_default();
+        Self {
+            assembly: Assembly::new(plan, dialect, old),
+            writer,
+            budget,
+            cut_only,
+            used: PRIMING,
+        }
+    }
+
+    /// The next record, its tokens, and what was decided about it.
+    pub(super) fn record(
+        &mut self,
+        record: &Record<'_>,
+        tokens: u64,
+        verdict: Verdict,
+    ) -> Result<(), PassError> {
+        let is_old = verdict == Verdict::Old;
+        let assembly = &mut self.assembly;
+        let outline = record.outline(assembly.dialect);
+        if assembly.input(record, outline.as_ref(), is_old) {
+            return Ok(());
+        }
+        if is_old {
+            let message = record.message(assembly.dialect);
+            let found = Found::of(record, message.as_ref(), record.bytes);
+            assembly.leave(record.line_end(), found);
+            return Ok(());
+        }
+        let outline = outline.as_ref();
+        if self.cut_only && outline.is_some_and(|outline| !outline.role.is_system()) {
+            assembly.place_summary(record.line_end());
+        }
+        let short = match (verdict, assembly.dialect) {
+            (Verdict::Shorten { tokens, arguments }, Some(dialect)) => {
+                shorten(record, dialect, &assembly.plan.counter, tokens, arguments)
+            }
+            _ => None,
+        };
+        let Some(short) = short else {
+            self.count(record);
+            return self.assembly.stay(record.line, outline, record.bytes);
+        };
+        let before = self.used;
+        self.count(&record.origin().record(&short));
+        let freed = tokens.saturating_sub(self.used - before);
+        self.assembly.old.shortened += freed;
+        self.assembly.stay(record.line, outline, &short)
+    }
+
+    /// A record stays: its tokens, and what it tells.
+    fn count(&mut self, record: &Record<'_>) {
+        if let Some(message) = record.message(self.assembly.dialect) {
+            self.used += self.assembly.plan.counter.message(&message).total();
+            self.assembly.old.stays(&message);
+        }
+    }
+
+    /// Checks the whole output and writes the summary.
+    pub(super) fn finish(self, notes: &mut Notes) -> Result<NewSession, PassError> {
+        let material = self.assembly.finish(notes)?;
+        let room = Room {
+            writer: self.writer,
+            budget: self.budget,
+            used: self.used,
+        };
+        let draft = room.draft(&material, self.cut_only, notes)?;
+        Ok(material.with(draft))
+    }
+}
+
+/// What stays has so many tokens of the budget; the rest is the summary's.
+struct Room<'p> {
+    writer: &'p Writer,
+    budget: u64,
+    used: u64,
+}
+
+impl Room<'_> {
+    fn draft(
+        &self,
+        material: &Material<'_>,
+        cut_only: bool,
+        notes: &mut Notes,
+    ) -> Result<Option<Draft>, PassError> {
+        let Some(place) = &material.place else {
+            return Ok(None);
+        };
+        // Of a summary without words.
+        let frame = place.tokens(&around(material.plan), &material.plan.counter);
+        if cut_only && self.used + frame + LEAST_OF_CUT > self.budget {
+            return Ok(None);
+        }
+        let draft = self.fitted(material, place, frame, notes)?;
+        let says_nothing = cut_only && draft.summary.text.trim() == RECORD_HEADING;
+        Ok((!says_nothing).then_some(draft))
+    }
+
+    /// A summary that fits beside what stays.
+    fn fitted(
+        &self,
+        material: &Material<'_>,
+        place: &Place,
+        frame: u64,
+        notes: &mut Notes,
+    ) -> Result<Draft, PassError> {
+        let (plan, old) = (material.plan, &material.old);
+        let mut room = self.budget.saturating_sub(self.used + frame);
+        let mut summary = clean(plan, self.writer.write(old, Some(room), notes)?);
+        loop {
+            let tokens = self.used + place.tokens(&summary.text, &plan.counter);
+            let over = tokens.saturating_sub(self.budget);
+            if over == 0 {
+                tell(plan, old, &summary, notes);
+                return Ok(place.draft(summary));
+            }
+            if room == 0 {
+                return Err(ErrorKind::TooSmall(TooSmall {
+                    needed: self.used + frame + LEAST_SUMMARY,
+                    budget: self.budget,
+                })
+                .into());
+            }
+            // A few tokens too many, or no text is short enough: no model is asked
+            // again for that.
+            room = room.saturating_sub(over);
+            summary = clean(plan, self.writer.by_code(old, Some(room)));
+        }
+    }
+}
+
+/// What stands around the shortest summary, the extractive one, which says itself
+/// that it is a record.
+fn around(plan: &Plan) -> String {
+    let summary = format!("{RECORD_HEADING}\n");
+    let summary = plan.recognizer.compose(plan.header.as_deref(), &summary);
+    summary.replace(RECORD_HEADING, "").trim_end().to_owned()
+}
