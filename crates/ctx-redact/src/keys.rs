@@ -8,13 +8,15 @@ use super::{has_digit_and_letter, is_word, run};
 /// Random text of 20 characters out of 64 nearly always has such a run.
 const RUN: usize = 12;
 
-/// No key that shows itself, and no random string, is shorter.
+/// No key that shows itself, and no random string, is shorter, in bytes.
 const SHORTEST: usize = 19;
 
-/// Whether a key or a random string may begin here: so many of their characters follow.
-pub(super) fn may_begin(bytes: &[u8]) -> bool {
-    let start = bytes.get(..SHORTEST);
-    start.is_some_and(|start| start.iter().all(|b| is_dashed(*b) || b"./:+=".contains(b)))
+/// Whether a key or a random string may begin with this word: enough of their bytes
+/// follow it.
+pub(super) fn may_begin(bytes: &[u8], word: Range<usize>) -> bool {
+    let rest = bytes.get(word.end..word.start + SHORTEST);
+    let is_key = |byte: &u8| is_dashed(*byte) || b"./:+=".contains(byte);
+    word.len() >= SHORTEST || rest.is_some_and(|rest| rest.iter().all(is_key))
 }
 
 /// A key with a known prefix at `at`, where a word starts.
@@ -224,7 +226,7 @@ mod tests {
             };
             assert!(prefix.len() + least >= SHORTEST, "{prefix}");
             let key = format!("{prefix}{}", "A".repeat(least));
-            assert!(may_begin(key.as_bytes()), "{prefix}");
+            assert!(may_begin(key.as_bytes(), 0..1), "{prefix}");
         }
     }
 

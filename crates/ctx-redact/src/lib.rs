@@ -34,28 +34,36 @@ pub fn redact(text: &str) -> (Cow<'_, str>, usize) {
 
 /// One scan from left to right; `None` when there is nothing to take out.
 fn pass(text: &str) -> Option<(String, usize)> {
+    let bytes = text.as_bytes();
     let mut result = String::new();
     let mut count = 0;
-    let mut copied = 0;
-    let mut at = 0;
-    let bytes = text.as_bytes();
-    while at < text.len() {
-        match secret(text, copied, at) {
-            Some(range) if range.start >= copied => {
-                result.push_str(&text[copied..range.start]);
-                result.push_str(MARK);
-                count += 1;
-                copied = range.end;
-                at = range.end;
+    // Nothing looks back beyond what is copied.
+    let (mut copied, mut at) = (0, 0);
+    // Where a flag may begin.
+    let mut dashes = None;
+    while at < bytes.len() {
+        let start = at;
+        at += 1;
+        let found = if is_word(bytes[start]) {
+            let end = at + run(&bytes[at..], is_word);
+            // Nothing begins inside a word, but behind the letter of an escape.
+            if start == 0 || bytes[start - 1] != b'\\' {
+                at = end;
             }
-            _ => {
-                // Nothing begins inside a word, but behind the letter of an escape.
-                let in_word = is_word(bytes[at]) && (at == 0 || bytes[at - 1] != b'\\');
-                at += 1;
-                if in_word {
-                    at += run(&bytes[at..], is_word);
-                }
+            word(text, copied, start..end)
+        } else {
+            if bytes[start..].starts_with(b"--") {
+                dashes = Some(start);
             }
+            let may_be_flag = dashes.is_some_and(|dashes| start - dashes <= named::NAME_MAX);
+            sign(text, copied, start, may_be_flag)
+        };
+        if let Some(range) = found.filter(|range| range.start >= copied) {
+            result.push_str(&text[copied..range.start]);
+            result.push_str(MARK);
+            count += 1;
+            copied = range.end;
+            at = range.end;
         }
     }
     if count == 0 {
@@ -65,36 +73,43 @@ fn pass(text: &str) -> Option<(String, usize)> {
     Some((result, count))
 }
 
-/// The secret that the byte at `at` announces. `from` is where the text begins
-/// that is not yet copied: nothing looks back beyond it.
-fn secret(text: &str, from: usize, at: usize) -> Option<Range<usize>> {
-    let bytes = text.as_bytes();
-    match bytes[at] {
+/// The secret that begins with a word; `from` is where the text begins that is not yet
+/// copied.
+fn word(text: &str, from: usize, word: Range<usize>) -> Option<Range<usize>> {
+    let (bytes, at) = (text.as_bytes(), word.start);
+    let scheme = matches!(bytes[at], b'B' | b'b');
+    // Most words end at once.
+    let may_be_key = keys::may_begin(bytes, word);
+    if !(scheme || may_be_key) || bytes[at] == b'_' || !starts_word(bytes, from, at) {
+        return None;
+    }
+    let bearer = scheme.then(|| named::bearer(text, at)).flatten();
+    if bearer.is_some() || !may_be_key {
+        return bearer;
+    }
+    keys::prefixed(text, at)
+        .or_else(|| keys::web_token(text, at))
+        .or_else(|| keys::discord(text, at))
+        .or_else(|| random::alone(text, from, at))
+}
+
+/// The secret that the sign at `at` announces.
+fn sign(text: &str, from: usize, at: usize, may_be_flag: bool) -> Option<Range<usize>> {
+    match text.as_bytes()[at] {
         b'-' => keys::private_key(text, at),
         b'=' => named::assigned(text, from, at, 1).or_else(|| named::signature(text, from, at)),
         b':' => named::url_password(text, at)
             .or_else(|| keys::telegram(text, from, at))
             .or_else(|| named::login(text, from, at))
             .or_else(|| named::assigned(text, from, at, 1)),
-        b' ' => said(text, from, at, " is ").or_else(|| named::flagged(text, from, at)),
+        b' ' => {
+            let flagged = || named::flagged(text, from, at);
+            said(text, from, at, " is ").or_else(|| may_be_flag.then(flagged).flatten())
+        }
         // The first bytes of the fullwidth colon, of 是 and of 为.
         0xEF => said(text, from, at, "：").or_else(|| said(text, from, at, "＝")),
         0xE6 => said(text, from, at, "是"),
         0xE4 => said(text, from, at, "为"),
-        byte if byte.is_ascii_alphanumeric() && starts_word(bytes, from, at) => {
-            let bearer = match byte {
-                b'B' | b'b' => named::bearer(text, at),
-                _ => None,
-            };
-            // Most words end at once.
-            if bearer.is_some() || !keys::may_begin(&bytes[at..]) {
-                return bearer;
-            }
-            keys::prefixed(text, at)
-                .or_else(|| keys::web_token(text, at))
-                .or_else(|| keys::discord(text, at))
-                .or_else(|| random::alone(text, from, at))
-        }
         _ => None,
     }
 }
@@ -125,7 +140,8 @@ fn is_word(byte: u8) -> bool {
 
 /// Length of the run of bytes that `wanted` accepts.
 fn run(bytes: &[u8], wanted: impl Fn(u8) -> bool) -> usize {
-    bytes.iter().take_while(|byte| wanted(**byte)).count()
+    let end = bytes.iter().position(|byte| !wanted(*byte));
+    end.unwrap_or(bytes.len())
 }
 
 fn has_digit_and_letter(bytes: &[u8]) -> bool {

@@ -46,6 +46,11 @@ const NAMES: &[(&str, Kind)] = &[
     ("credentials", Kind::Key),
 ];
 
+/// The last two letters of [`NAMES`] in ASCII.
+const NAME_ENDS: [[u8; 2]; 11] = [
+    *b"rd", *b"wd", *b"se", *b"de", *b"et", *b"en", *b"ey", *b"on", *b"re", *b"al", *b"ls",
+];
+
 /// Words that stand where a value would: types, states, and the names themselves.
 const NO_VALUES: &[&str] = &[
     "string",
@@ -80,8 +85,8 @@ const NO_VALUES: &[&str] = &[
 /// `token=token=…` takes time by the square of its length.
 const VALUE_MAX: usize = 256;
 
-/// Longest name looked at.
-const NAME_MAX: usize = 64;
+/// Longest name looked at, in characters.
+pub(super) const NAME_MAX: usize = 64;
 
 /// The value behind `=`, `:`, `：` or ` is ` at `at` (`width` bytes) when the name
 /// before it says that it is a secret.
@@ -214,10 +219,12 @@ fn name_before(text: &str, from: usize, at: usize) -> Option<(&str, Kind)> {
     let before = before.trim_end_matches(['"', '\'', '`', '*']);
     let before = before.trim_end_matches('\\');
     // Most words end otherwise; this is asked at every colon and sign.
-    let last = before.as_bytes().last()?;
-    let may_be = match last.to_ascii_lowercase() {
-        b'd' | b'e' | b't' | b'n' | b'y' | b'l' | b's' => true,
-        byte if byte.is_ascii() => false,
+    let may_be = match before.as_bytes() {
+        // `pass_wor_d` is a name, too.
+        [.., b'_' | b'-', last] if last.is_ascii() => last.is_ascii_alphabetic(),
+        [.., first, last] if last.is_ascii() => {
+            NAME_ENDS.contains(&[first.to_ascii_lowercase(), last.to_ascii_lowercase()])
+        }
         _ => NAMES.iter().any(|(end, _)| before.ends_with(end)),
     };
     if !may_be {
@@ -313,7 +320,25 @@ pub(super) fn url_password(text: &str, at: usize) -> Option<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
+    use super::{NAME_ENDS, NAMES, name_before};
     use crate::redact;
+
+    #[test]
+    fn every_name_is_found_by_its_end() {
+        for (name, _) in NAMES {
+            for text in [name.to_string(), format!("MY {}", name.to_uppercase())] {
+                assert!(name_before(&text, 0, text.len()).is_some(), "{text}");
+            }
+        }
+        for end in NAME_ENDS {
+            let has_end = |(name, _): &(&str, _)| name.as_bytes().ends_with(&end);
+            assert!(NAMES.iter().any(has_end));
+        }
+        for text in ["", "d", "value", "name", "密码器", "PRIVATE KEY-----"] {
+            assert!(name_before(text, 0, text.len()).is_none(), "{text}");
+        }
+        assert_eq!(redact("pass_wor_d=hunter2").1, 1);
+    }
 
     #[test]
     fn named_values_go() {
