@@ -1,14 +1,14 @@
 //! Which sentence is a decision, a fact or a preference: tables of patterns,
 //! each with its look-alikes and its reason.
 //!
-//! A sentence is first made ready for its kind (`Sentence`): what only looks
-//! like the pattern is blanked out, then the pattern is looked for. So
+//! What only looks like a pattern is blanked out before the pattern is looked for. So
 //! "不确定用什么，但决定先做 A" is still a decision, and "不确定" alone is none.
 
-use std::sync::OnceLock;
+use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use ctx_transcript::Role;
-use regex::{Regex, RegexBuilder};
+use regex::{Captures, Regex};
 use serde::Serialize;
 
 use crate::text;
@@ -16,6 +16,9 @@ use crate::text;
 mod decision;
 mod fact;
 mod preference;
+mod table;
+
+use table::Table;
 
 /// What a session may tell that is worth remembering; each kind has a memory file of
 /// its own.
@@ -90,108 +93,31 @@ pub fn patterns(kind: MemoryKind) -> &'static [Pattern] {
 
 /// The pattern of `kind` that `sentence`, said by `role`, holds.
 pub fn find(kind: MemoryKind, sentence: &str, role: Role) -> Option<&'static Pattern> {
-    static TABLES: [OnceLock<Table>; 3] = [OnceLock::new(), OnceLock::new(), OnceLock::new()];
-    let (table, veto) = match kind {
-        MemoryKind::Decision => (&TABLES[0], decision::VETO),
-        MemoryKind::Fact => (&TABLES[1], fact::VETO),
-        MemoryKind::Preference => (&TABLES[2], preference::VETO),
+    static DECISION: LazyLock<Table> =
+        LazyLock::new(|| Table::new(decision::PATTERNS, decision::VETO));
+    static FACT: LazyLock<Table> = LazyLock::new(|| Table::new(fact::PATTERNS, fact::VETO));
+    static PREFERENCE: LazyLock<Table> =
+        LazyLock::new(|| Table::new(preference::PATTERNS, preference::VETO));
+    let table = match kind {
+        MemoryKind::Decision => &DECISION,
+        MemoryKind::Fact => &FACT,
+        MemoryKind::Preference => &PREFERENCE,
         MemoryKind::Runtime => return None,
     };
-    let plain = said(sentence, kind)?;
-    // A full stop at the end is no sign of a file name.
-    let lower = plain.trim_end_matches('.').to_lowercase();
-    let table = table.get_or_init(|| Table::new(patterns(kind), veto));
-    let mut ready = table.patterns.iter();
-    let found = ready.find(|ready| {
-        (ready.pattern.speaker == Speaker::Anyone || role == Role::User)
-            && ready.is_in(&plain, &lower)
-    })?;
-    let stated = kind != MemoryKind::Fact || fact::states(&plain);
-    let holds = stated && !table.veto().is_match(&plain);
-    holds.then_some(found.pattern)
-}
-
-/// A table, compiled piece by piece when a sentence comes that needs it: most
-/// sessions are in one language, most sentences match nothing, and a small
-/// session should not wait for what it does not use.
-struct Table {
-    veto_pattern: &'static str,
-    veto: OnceLock<Regex>,
-    patterns: Vec<Ready>,
-}
-
-struct Ready {
-    pattern: &'static Pattern,
-    says: OnceLock<Regex>,
-    not: OnceLock<Regex>,
-}
-
-impl Table {
-    fn new(patterns: &'static [Pattern], veto_pattern: &'static str) -> Self {
-        let ready = |pattern| Ready {
-            pattern,
-            says: OnceLock::new(),
-            not: OnceLock::new(),
-        };
-        Self {
-            veto_pattern,
-            veto: OnceLock::new(),
-            patterns: patterns.iter().map(ready).collect(),
-        }
-    }
-
-    fn veto(&self) -> &Regex {
-        self.veto.get_or_init(|| compile(self.veto_pattern))
-    }
-}
-
-impl Ready {
-    fn is_in(&self, sentence: &str, lower: &str) -> bool {
-        let pattern = self.pattern;
-        if !pattern.hints.is_empty() && !pattern.hints.iter().any(|hint| lower.contains(hint)) {
-            return false;
-        }
-        // A pattern with a Chinese name is for Chinese only.
-        if sentence.is_ascii() && !pattern.name.is_ascii() {
-            return false;
-        }
-        let says = self.says.get_or_init(|| compile(pattern.says));
-        if !says.is_match(sentence) || pattern.not.is_empty() {
-            return says.is_match(sentence);
-        }
-        let not = self.not.get_or_init(|| compile(pattern.not));
-        says.is_match(&not.replace_all(sentence, "\u{1}"))
-    }
-}
-
-/// The tables are part of the program: every pattern of them is compiled by a test.
-///
-/// Words, digits and blanks are those of ASCII: Unicode's tables of them take
-/// most of the time of a compilation, and Chinese has no use for them.
-fn compile(pattern: &str) -> Regex {
-    let plain = RegexBuilder::new(pattern).unicode(false).build();
-    plain
-        .or_else(|_| Regex::new(&in_ascii_classes(pattern)))
-        .expect("the tables hold valid patterns")
-}
-
-fn in_ascii_classes(pattern: &str) -> String {
-    pattern
-        .replace(r"\w", "[0-9A-Za-z_]")
-        .replace(r"\d", "[0-9]")
-        .replace(r"\s", r"[ \t\r\n]")
-        .replace(r"\b", r"(?-u:\b)")
+    let plain = stated(sentence, kind)?;
+    let found = table.find(&plain, role)?;
+    let is_stated = kind != MemoryKind::Fact || fact::states(&plain);
+    (is_stated && !table.vetoes(&plain)).then_some(found)
 }
 
 /// The part of a sentence that its speaker states: no question and, but for
 /// facts, no code. `None` when nothing is left.
-fn said(sentence: &str, kind: MemoryKind) -> Option<String> {
-    let mut plain = if kind == MemoryKind::Fact {
-        sentence.to_owned()
-    } else {
-        without_code(sentence)
+fn stated(sentence: &str, kind: MemoryKind) -> Option<String> {
+    let plain = match kind {
+        MemoryKind::Fact => Cow::Borrowed(sentence),
+        _ => without_code(sentence),
     };
-    plain = plain.replace('’', "'");
+    let mut plain = plain.replace('’', "'");
     if is_question(&plain) {
         // "我喜欢欢乐谷，它周边有什么酒店吗？": only the last clause asks. In
         // English the whole sentence does.
@@ -210,21 +136,14 @@ fn is_question(sentence: &str) -> bool {
     end.ends_with(['?', '？', '吗', '呢'])
 }
 
-/// Code in backticks says nothing about what its writer wants.
-fn without_code(sentence: &str) -> String {
-    let mut plain = String::with_capacity(sentence.len());
-    let mut pieces = sentence.split('`').peekable();
-    let mut code = false;
-    while let Some(piece) = pieces.next() {
-        // What follows a last lone backtick is text.
-        plain.push_str(if code && pieces.peek().is_some() {
-            "``"
-        } else {
-            piece
-        });
-        code = !code;
-    }
-    plain
+/// Code in backticks says nothing about what its writer wants; what follows a last lone
+/// backtick is text.
+fn without_code(sentence: &str) -> Cow<'_, str> {
+    static CODE: LazyLock<Regex> = LazyLock::new(|| table::compile("`[^`]*`|`"));
+    CODE.replace_all(sentence, |code: &Captures<'_>| match code[0].len() {
+        1 => "",
+        _ => "``",
+    })
 }
 
 /// A sentence as it is judged and quoted: on one line, at most
@@ -237,7 +156,8 @@ pub fn quote(sentence: &str) -> String {
 mod tests {
     use ctx_transcript::Role;
 
-    use super::{compile, find, patterns};
+    use super::table::compile;
+    use super::{find, patterns};
     use crate::rules::MemoryKind;
 
     /// Checks a table: `(name, sentences that match it)`, and sentences that match nothing.

@@ -26,7 +26,7 @@ pub(super) const VETO: &str = concat!(
 /// Whether a sentence says that something is so.
 pub(super) fn states(sentence: &str) -> bool {
     static STATES: LazyLock<Regex> = LazyLock::new(|| {
-        super::compile(concat!(
+        super::table::compile(concat!(
             r"(?i)\b(?:is|are|was|were|'s|has|have|had|uses?|used|lives?|contains?|defines?|defined|located|stored?|stores|reads|writes|requires?|needs|runs|depends|supports?|handles|calls|returns|points|sets|defaults?|exports|provides|implements|holds|keeps|listens?|serves?|means|exists?|belongs|includes?|builds|targets|goes|comes|expects?|ships|maps|wraps|checks|creates|manages|generates|loads|starts|connects|lists)\b",
             r"|:[*_`]* |[：→]|->| [—–-] |是|在|为|位于|使用|采用|包含|存放|放在|依赖|支持|读取|写入|定义|负责|基于|运行|监听|需要|叫|用",
         ))
