@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::bytes::{LETTER, LOWER, UNDERSCORE, WORD, class, classes, run};
+
 /// So many bytes to each side are looked at: about a dozen words.
 const SPAN: usize = 70;
 /// So many words say what it is.
@@ -23,31 +25,43 @@ const STOP: &[&str] = &[
 
 const LONGEST_STOP: usize = 6;
 
-/// The words of one text, with their places.
-pub(crate) struct Words<'t> {
-    text: &'t str,
+/// The words of a text that say something about what stands beside them, as places.
+#[derive(Debug, Default)]
+pub(crate) struct Words {
     places: Vec<Range<usize>>,
 }
 
-impl<'t> Words<'t> {
+impl Words {
     /// Plain words, keys of JSON members, and runs of Chinese.
-    pub(crate) fn of(text: &'t str) -> Self {
-        let mut places = Vec::new();
+    pub(crate) fn read(&mut self, text: &str) {
+        self.places.clear();
+        let bytes = text.as_bytes();
         let mut at = 0;
-        while at < text.len() {
-            let end = word_end(text, at);
-            if is_context(text, at..end) {
-                places.push(at..end);
+        while let Some(byte) = bytes.get(at) {
+            let start = at;
+            let class = class(*byte);
+            if class & WORD != 0 {
+                at += run(bytes, at, WORD);
+                if is_context(bytes, start..at) {
+                    self.places.push(start..at);
+                }
+            } else if byte.is_ascii() {
+                at += 1;
+            } else {
+                at = han_end(text, at);
+                // One character is a particle or a piece of a word.
+                if at - start >= 2 * HAN_BYTES {
+                    self.places.push(start..at);
+                }
             }
-            at = end;
         }
-        Self { text, places }
     }
 
-    /// How many different words stand beside `place`, up to [`ENOUGH`].
-    pub(crate) fn beside(&self, place: &Range<usize>) -> u8 {
-        let from = place.start.saturating_sub(SPAN);
-        let near = self.places.partition_point(|word| word.start < from);
+    /// How many different words stand beside `place` in the text that was read, up to
+    /// [`ENOUGH`].
+    pub(crate) fn beside(&self, text: &str, place: &Range<usize>) -> u8 {
+        let begin_before = |end: usize| self.places.partition_point(|word| word.start < end);
+        let first_inside = self.places.partition_point(|word| word.end <= place.start);
         // A Chinese name stands inside its sentence: what is around it there says
         // what it is.
         let around = |word: &Range<usize>| {
@@ -57,15 +71,17 @@ impl<'t> Words<'t> {
             ];
             sides.iter().filter(|side| **side >= 2 * HAN_BYTES).count()
         };
-        let holds = |word: &&Range<usize>| word.start < place.end && place.start < word.end;
-        let inside: usize = self.places.iter().filter(holds).map(around).sum();
+        let inside = self.places[first_inside..].iter();
+        let inside = inside.take_while(|word| word.start < place.end);
+        let inside: usize = inside.map(around).sum();
         let inside = u8::try_from(inside).unwrap_or(ENOUGH).min(ENOUGH);
+        let near = begin_before(place.start.saturating_sub(SPAN));
         let within = |word: &&Range<usize>| word.end <= place.end + SPAN;
         let mut others = self.places[near..]
             .iter()
             .take_while(within)
             .filter(|word| word.end <= place.start || word.start >= place.end)
-            .map(|word| &self.text[word.clone()]);
+            .map(|word| &text[word.clone()]);
         let Some(first) = others.next() else {
             return inside;
         };
@@ -76,48 +92,39 @@ impl<'t> Words<'t> {
     }
 }
 
-/// The end of the run of one kind of characters that begins at `at`.
-fn word_end(text: &str, at: usize) -> usize {
-    let bytes = text.as_bytes();
-    let is_word = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_';
-    if is_word(&bytes[at]) {
-        let end = bytes[at..].iter().position(|b| !is_word(b));
-        return end.map_or(text.len(), |end| at + end);
+/// The end of the run of Chinese at `at`, or of the one character that is none.
+fn han_end(text: &str, at: usize) -> usize {
+    let mut chars = text[at..].chars();
+    let Some(first) = chars.next() else {
+        return text.len();
+    };
+    let mut end = at + first.len_utf8();
+    if is_han(first) {
+        end += HAN_BYTES * chars.take_while(|c| is_han(*c)).count();
     }
-    let mut end = at;
-    for c in text[at..].chars() {
-        if !is_han(c) {
-            break;
-        }
-        end += c.len_utf8();
-    }
-    if end > at {
-        return end;
-    }
-    at + text[at..].chars().next().map_or(1, char::len_utf8)
+    end
 }
 
 fn is_han(c: char) -> bool {
     ('\u{4e00}'..='\u{9fff}').contains(&c)
 }
 
-/// Whether a run says something about what stands beside it: no part of a path,
-/// of a name out of code, of a number.
-fn is_context(text: &str, range: Range<usize>) -> bool {
-    let bytes = text.as_bytes();
+/// Whether a word of ASCII says something about what stands beside it: no part of a
+/// path, of a name out of code, of a number.
+fn is_context(bytes: &[u8], range: Range<usize>) -> bool {
     let word = &bytes[range.clone()];
-    if !word[0].is_ascii() {
-        return text[range].chars().filter(|c| is_han(*c)).count() >= 2;
+    if word.len() < SHORTEST_KEY {
+        return false;
     }
     let before = range.start.checked_sub(1).map(|at| bytes[at]);
     let after = bytes.get(range.end).copied();
-    let is_key = before == Some(b'"')
-        && after == Some(b'"')
-        && bytes[range.end + 1..].trim_ascii_start().first() == Some(&b':');
-    if is_key && word.len() >= SHORTEST_KEY {
-        return word.iter().all(|b| b.is_ascii_lowercase() || *b == b'_');
+    if before == Some(b'"') && after == Some(b'"') {
+        let behind = bytes[range.end + 1..].trim_ascii_start();
+        if behind.first() == Some(&b':') {
+            return classes(word) & !(LOWER | UNDERSCORE) == 0;
+        }
     }
-    if word.len() < SHORTEST_WORD || !word.iter().all(u8::is_ascii_alphabetic) {
+    if word.len() < SHORTEST_WORD || classes(word) & !LETTER != 0 {
         return false;
     }
     let joined = |byte: Option<u8>| byte.is_some_and(|b| matches!(b, b'/' | b'-'));
@@ -146,7 +153,10 @@ mod tests {
 
     fn beside(text: &str, identifier: &str) -> u8 {
         let at = text.find(identifier).expect("it is there");
-        Words::of(text).beside(&(at..at + identifier.len()))
+        let mut words = Words::default();
+        words.read("an earlier text, which is forgotten");
+        words.read(text);
+        words.beside(text, &(at..at + identifier.len()))
     }
 
     #[test]

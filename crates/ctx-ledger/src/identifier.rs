@@ -6,6 +6,10 @@
 
 use std::ops::Range;
 
+use crate::bytes::{
+    DASH, DIGIT, DOT, LETTER, LOWER, SLASH, UNDERSCORE, UPPER, WORD, class, class_at, classes, run,
+};
+
 /// What an identifier looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Shape {
@@ -55,7 +59,7 @@ pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>, Shape)) {
             continue;
         }
         let url = url(bytes, at);
-        let end = url.unwrap_or_else(|| run(bytes, at));
+        let end = url.unwrap_or_else(|| run_end(bytes, at));
         if end - at <= LONGEST {
             if url.is_some() {
                 report(at..end, Shape::Url, &mut found);
@@ -73,18 +77,16 @@ fn report(range: Range<usize>, shape: Shape, found: &mut impl FnMut(Range<usize>
     }
 }
 
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
-}
-
 /// Whether a run may begin here. One that begins in the middle of a longer run
-/// never does: [`run`] has eaten that.
+/// never does: [`run_end`] has passed that.
 fn begins(bytes: &[u8], at: usize) -> bool {
-    let next = |byte: fn(u8) -> bool| bytes.get(at + 1).is_some_and(|b| byte(*b));
     match bytes[at] {
-        b'/' | b'~' | b'.' | b'@' => next(|b| is_word(b) || matches!(b, b'/' | b'.' | b'@')),
-        b'$' => next(|b| b.is_ascii_digit()),
-        byte => is_word(byte),
+        b'/' | b'~' | b'.' | b'@' => {
+            class_at(bytes, at + 1) & WORD != 0
+                || matches!(bytes.get(at + 1), Some(b'/' | b'.' | b'@'))
+        }
+        b'$' => class_at(bytes, at + 1) == DIGIT,
+        byte => class(byte) & WORD != 0,
     }
 }
 
@@ -101,17 +103,14 @@ fn url(bytes: &[u8], at: usize) -> Option<usize> {
 
 /// The end of the run at `at`: letters, digits and what joins them. A colon or a
 /// comma joins digits only, a percent sign ends a number.
-fn run(bytes: &[u8], at: usize) -> usize {
+fn run_end(bytes: &[u8], at: usize) -> usize {
     let mut end = at + 1;
-    while let Some(byte) = bytes.get(end) {
-        let digits = || {
-            bytes[end - 1].is_ascii_digit() && bytes.get(end + 1).is_some_and(u8::is_ascii_digit)
-        };
-        match byte {
-            b'.' | b'/' | b'-' | b'@' | b'+' | b'~' => end += 1,
-            b':' | b',' if digits() => end += 1,
-            b'%' if bytes[end - 1].is_ascii_digit() => return end + 1,
-            byte if is_word(*byte) => end += 1,
+    loop {
+        end += run(bytes, end, WORD | SLASH | DOT | DASH);
+        let is_behind_digit = class(bytes[end - 1]) == DIGIT;
+        match bytes.get(end) {
+            Some(b':' | b',') if is_behind_digit && class_at(bytes, end + 1) == DIGIT => end += 1,
+            Some(b'%') if is_behind_digit => return end + 1,
             _ => break,
         }
     }
@@ -146,7 +145,7 @@ fn classify(bytes: &[u8], range: Range<usize>, found: &mut impl FnMut(Range<usiz
         }
     } else {
         // `a/b` of prose, `yes/no`: each side alone.
-        for part in parts(run, range.start, |b| b == b'/' || b == b'~') {
+        for part in parts(run, range.start, SLASH) {
             simple(bytes, part, found);
         }
     }
@@ -159,13 +158,13 @@ fn simple(bytes: &[u8], range: Range<usize>, found: &mut impl FnMut(Range<usize>
         report(range, Shape::File, found);
         return;
     }
-    for part in parts(run, range.start, |b| matches!(b, b'.' | b'@' | b'+')) {
+    for part in parts(run, range.start, DOT) {
         let word = &bytes[part.clone()];
         if let Some(shape) = word_shape(word) {
             report(part, shape, found);
             continue;
         }
-        for part in parts(word, part.start, |b| b == b'-') {
+        for part in parts(word, part.start, DASH) {
             if let Some(shape) = word_shape(&bytes[part.clone()]) {
                 report(part, shape, found);
             }
@@ -175,34 +174,34 @@ fn simple(bytes: &[u8], range: Range<usize>, found: &mut impl FnMut(Range<usize>
 
 /// The shape of letters, digits, underscores and dashes.
 fn word_shape(word: &[u8]) -> Option<Shape> {
-    let letters = word.iter().any(u8::is_ascii_alphabetic);
-    let digits = word.iter().any(u8::is_ascii_digit);
-    if letters && digits {
-        return Some(mixed_shape(word));
+    let classes = classes(word);
+    if classes & DIGIT != 0 {
+        return if classes & LETTER != 0 {
+            Some(mixed_shape(word, classes))
+        } else {
+            is_number(word).then_some(Shape::Number)
+        };
     }
-    if digits {
-        return is_number(word).then_some(Shape::Number);
-    }
-    if word.contains(&b'-') {
+    if classes & DASH != 0 {
         return None;
     }
     let inner = word.strip_prefix(b"_").unwrap_or(word);
-    let snake = inner[..inner.len().saturating_sub(1)].contains(&b'_');
-    let camel = word
-        .windows(2)
-        .any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
-    let acronym = word.windows(3).any(|three| {
-        three[0].is_ascii_uppercase()
-            && three[1].is_ascii_uppercase()
-            && three[2].is_ascii_lowercase()
-    });
-    (snake || camel || acronym).then_some(Shape::Name)
+    let is_snake =
+        classes & UNDERSCORE != 0 && inner[..inner.len().saturating_sub(1)].contains(&b'_');
+    // `camelCase`, or `HTTPServer`: capitals before a capitalised word.
+    let is_camel = |three: &[u8]| match [class_at(three, 0), class_at(three, 1)] {
+        [LOWER, UPPER] => true,
+        [UPPER, UPPER] => class_at(three, 2) == LOWER,
+        _ => false,
+    };
+    let is_named = is_snake || (0..word.len()).any(|at| is_camel(&word[at..]));
+    is_named.then_some(Shape::Name)
 }
 
 /// The shape of letters with digits among them.
-fn mixed_shape(word: &[u8]) -> Shape {
+fn mixed_shape(word: &[u8], classes: u8) -> Shape {
     let hex = |b: &u8| matches!(b, b'0'..=b'9' | b'a'..=b'f' | b'-');
-    let lower = word.iter().any(u8::is_ascii_lowercase);
+    let lower = classes & LOWER != 0;
     if word.len() >= SHORTEST_HASH && word.iter().all(hex) {
         Shape::Hash
     } else if !lower && word.len() <= LONGEST_CODE {
@@ -237,10 +236,11 @@ fn is_date(run: &[u8]) -> bool {
 /// one, or a dot, digit or underscore is wanted.
 fn is_path(run: &[u8]) -> bool {
     let mut slashes = run.iter().filter(|b| **b == b'/');
-    let (slash, more) = (slashes.next().is_some(), slashes.next().is_some());
-    let named = run.iter().any(|b| is_word(*b));
-    let marked = run.iter().any(|b| b"._0123456789".contains(b));
-    named && slash && (more || marked || matches!(run[0], b'/' | b'~'))
+    let (is_joined, has_more) = (slashes.next().is_some(), slashes.next().is_some());
+    let classes = classes(run);
+    let is_marked = || classes & (UNDERSCORE | DIGIT) != 0 || run.contains(&b'.');
+    let is_rooted = matches!(run[0], b'/' | b'~');
+    classes & WORD != 0 && is_joined && (has_more || is_rooted || is_marked())
 }
 
 /// A name, a dot, and a known extension.
@@ -261,14 +261,11 @@ const EXTENSIONS: &[&[u8]] = &[
     b"txt", b"vue", b"wav", b"xls", b"xlsx", b"xml", b"yaml", b"yml", b"zip", b"zsh",
 ];
 
-/// The parts of a run between separators, without empty ones.
-fn parts(
-    run: &[u8],
-    start: usize,
-    separator: impl Fn(u8) -> bool,
-) -> impl Iterator<Item = Range<usize>> {
+/// The parts of a run between separators of a class, without empty ones.
+fn parts(run: &[u8], start: usize, separator: u8) -> impl Iterator<Item = Range<usize>> {
     let mut begin = start;
-    run.split(move |b| separator(*b)).filter_map(move |part| {
+    let parts = run.split(move |b| class(*b) & separator != 0);
+    parts.filter_map(move |part| {
         let range = begin..begin + part.len();
         begin = range.end + 1;
         (!part.is_empty()).then_some(range)

@@ -9,6 +9,7 @@
 
 mod action;
 mod arguments;
+mod bytes;
 mod calls;
 mod context;
 mod facts;

@@ -20,6 +20,7 @@ pub(crate) struct Found {
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
     found: Vec<Found>,
+    words: Words,
 }
 
 impl Scan {
@@ -51,9 +52,9 @@ impl Scan {
             });
         }
         if with_words && !found.is_empty() {
-            let words = Words::of(text);
+            self.words.read(text);
             for found in found.iter_mut() {
-                found.words = words.beside(&found.place);
+                found.words = self.words.beside(text, &found.place);
             }
         }
         found

@@ -2,25 +2,33 @@
 //! without tools has no others.
 
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::bytes::{DIGIT, LOWER, UPPER, class, class_at, run};
 
 /// Calls `found` for each name or figure in prose, in order of their ends.
 pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>)) {
-    let chars: Vec<(usize, char)> = text.char_indices().collect();
-    let end = |at: usize| chars.get(at).map_or(text.len(), |(byte, _)| *byte);
+    let bytes = text.as_bytes();
     let mut at = 0;
-    while at < chars.len() {
-        let next = quoted(&chars, at)
-            .or_else(|| figure(&chars, at))
-            .or_else(|| proper(&chars, at));
+    while let Some(byte) = bytes.get(at) {
+        let next = match class(*byte) {
+            DIGIT => figure(text, at),
+            UPPER => proper(text, at),
+            _ if byte.is_ascii() => None,
+            _ => quoted(text, at),
+        };
         if let Some(range) = next {
-            found(end(range.start)..end(range.end));
             at = range.end;
+            found(range);
             continue;
         }
-        if let Some(range) = chinese_name(&chars, at) {
-            found(end(range.start)..end(range.end));
+        let c = text[at..].chars().next();
+        at += c.map_or(1, char::len_utf8);
+        if let Some(range) = c.and_then(|last| chinese_name(text, last, at)) {
+            found(range);
         }
-        at += 1;
     }
 }
 
@@ -28,167 +36,112 @@ pub(crate) fn scan(text: &str, mut found: impl FnMut(Range<usize>)) {
 const LONGEST: usize = 24;
 
 /// `《…》`, `“…”`, `「…」`: what is named in so many words.
-fn quoted(chars: &[(usize, char)], at: usize) -> Option<Range<usize>> {
-    let close = match chars[at].1 {
+fn quoted(text: &str, at: usize) -> Option<Range<usize>> {
+    let mut chars = text[at..].char_indices();
+    let close = match chars.next()?.1 {
         '《' => '》',
         '「' => '」',
         '“' => '”',
         _ => return None,
     };
-    let rest = &chars[at + 1..chars.len().min(at + 2 + LONGEST)];
-    let length = rest.iter().position(|(_, c)| *c == close)?;
-    (length >= 2).then_some(at + 1..at + 1 + length)
+    let mut inside = chars.take(LONGEST + 1).enumerate();
+    let (length, (end, _)) = inside.find(|(_, (_, c))| *c == close)?;
+    let start = at + '《'.len_utf8();
+    (length >= 2).then_some(start..at + end)
 }
 
-const UNITS: &str = "元分点号月日年人间米路层楼晚天次个星级折岁条万千";
-
 /// Digits and what they count: `4.5分`, `120元`, `3 nights`, `50%`.
-fn figure(chars: &[(usize, char)], at: usize) -> Option<Range<usize>> {
-    let digit = |at: usize| chars.get(at).is_some_and(|(_, c)| c.is_ascii_digit());
-    let inside =
-        at > 0 && (chars[at - 1].1.is_ascii_alphanumeric() || ".,-_/".contains(chars[at - 1].1));
-    if !digit(at) || inside {
+static FIGURE: LazyLock<Regex> = LazyLock::new(|| {
+    let units = "元分点号月日年人间米路层楼晚天次个星级折岁条万千%";
+    let figure = format!("^[0-9]+(?:[.,:-][0-9]+)*(?:[{units}]| [a-z]{{3,}})");
+    Regex::new(&figure).expect("a constant pattern")
+});
+
+fn figure(text: &str, at: usize) -> Option<Range<usize>> {
+    let goes_on = |byte: &u8| byte.is_ascii_alphanumeric() || b".,-_/".contains(byte);
+    if text.as_bytes()[..at].last().is_some_and(goes_on) {
         return None;
     }
-    let mut end = at + 1;
-    while digit(end) || (chars.get(end).is_some_and(|(_, c)| ".,:-".contains(*c)) && digit(end + 1))
-    {
-        end += 1;
-    }
-    match chars.get(end).map(|(_, c)| *c) {
-        Some(c) if UNITS.contains(c) || c == '%' => Some(at..end + 1),
-        Some(' ') => {
-            let word = chars[end + 1..]
-                .iter()
-                .take_while(|(_, c)| c.is_ascii_lowercase())
-                .count();
-            (word >= 3).then_some(at..end + 1 + word)
-        }
-        _ => None,
-    }
+    let figure = FIGURE.find(&text[at..])?;
+    Some(at..at + figure.end())
 }
 
 /// Capitalised words: two or more in a row, or one inside a sentence.
-fn proper(chars: &[(usize, char)], at: usize) -> Option<Range<usize>> {
-    let begins_word = at == 0 || !chars[at - 1].1.is_alphanumeric();
-    if !begins_word || !chars[at].1.is_ascii_uppercase() {
+fn proper(text: &str, at: usize) -> Option<Range<usize>> {
+    let mut before = text[..at].chars();
+    if before
+        .clone()
+        .next_back()
+        .is_some_and(char::is_alphanumeric)
+    {
         return None;
     }
-    let (mut end, mut words) = (word_end(chars, at)?, 1);
-    while chars.get(end).is_some_and(|(_, c)| *c == ' ') {
-        let Some(next) = word_end(chars, end + 1) else {
+    let (mut end, mut words) = (word_end(text, at)?, 1);
+    while text.as_bytes().get(end) == Some(&b' ') {
+        let Some(next) = word_end(text, end + 1) else {
             break;
         };
         end = next;
         words += 1;
     }
-    let before = chars[..at]
-        .iter()
-        .rev()
-        .map(|(_, c)| *c)
-        .find(|c| !c.is_whitespace());
+    let before = before.rfind(|c| !c.is_whitespace());
     let inside = before.is_some_and(|c| c.is_ascii_lowercase() || c == ',');
     (end - at >= 3 && end - at <= 2 * LONGEST && (words > 1 || inside)).then_some(at..end)
 }
 
 /// The end of the capitalised word that begins at `at`.
-fn word_end(chars: &[(usize, char)], at: usize) -> Option<usize> {
-    let first = chars.get(at)?.1;
-    let rest = chars[at + 1..]
-        .iter()
-        .take_while(|(_, c)| c.is_ascii_lowercase())
-        .count();
-    let end = at + 1 + rest;
-    let ends = chars
-        .get(end)
-        .is_none_or(|(_, c)| !c.is_alphanumeric() && *c != '_');
-    (first.is_ascii_uppercase() && rest > 0 && ends).then_some(end)
+fn word_end(text: &str, at: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    if class_at(bytes, at) != UPPER || class_at(bytes, at + 1) != LOWER {
+        return None;
+    }
+    let end = at + 1 + run(bytes, at + 1, LOWER);
+    let next = text[end..].chars().next();
+    let ends = next.is_none_or(|c| !c.is_alphanumeric() && c != '_');
+    ends.then_some(end)
 }
 
 /// How names of places, houses and firms end.
-const ENDINGS: [&str; 46] = [
-    "酒店",
-    "饭店",
-    "宾馆",
-    "餐厅",
-    "餐馆",
-    "公寓",
-    "旅馆",
-    "客栈",
-    "公园",
-    "博物馆",
-    "纪念馆",
-    "美术馆",
-    "图书馆",
-    "体育馆",
-    "大学",
-    "学院",
-    "中学",
-    "小学",
-    "医院",
-    "银行",
-    "公司",
-    "集团",
-    "广场",
-    "市场",
-    "商场",
-    "大厦",
-    "中心",
-    "机场",
-    "车站",
-    "地铁站",
-    "剧院",
-    "影院",
-    "景区",
-    "长城",
-    "小区",
-    "街道",
-    "大街",
-    "胡同",
-    "大道",
-    "古镇",
-    "寺",
-    "宫",
-    "庙",
-    "路",
-    "街",
-    "店",
-];
+static ENDING: LazyLock<Regex> = LazyLock::new(|| {
+    let endings = "酒店|饭店|宾馆|餐厅|餐馆|公寓|旅馆|客栈|公园|博物馆|纪念馆|美术馆|图书馆|体育馆|大学|学院|中学|小学|医院|银行|公司|集团|广场|市场|商场|大厦|中心|机场|车站|地铁站|剧院|影院|景区|长城|小区|街道|大街|胡同|大道|古镇|寺|宫|庙|路|街|店";
+    Regex::new(&format!("(?:{endings})$")).expect("a constant pattern")
+});
 /// What stands before a name and is none of it.
 const BEFORE: &str = "的了是在去到有我你他她它们这那吗呢吧啊呀哦和与或跟及请想要个家就也都还能会可以从给把被让对很最好吃找住看知道叫为您推荐附近周边离距麻烦帮说问先再用得地着过里外上下么什哪谁些每各另其并而但若如果因此所之于等又不没别只才已经将由向往比";
+/// Characters of a name of a place, with its ending.
 const SHORTEST_NAME: usize = 3;
 const LONGEST_NAME: usize = 14;
+/// Bytes of a Chinese character.
+const HAN_BYTES: usize = 3;
 
-/// The Chinese name that ends with the character at `at`.
-fn chinese_name(chars: &[(usize, char)], at: usize) -> Option<Range<usize>> {
+/// The Chinese name before `end`, where `last` stands.
+fn chinese_name(text: &str, last: char, end: usize) -> Option<Range<usize>> {
     let is_han = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
-    if !is_han(chars[at].1) {
+    if !is_han(last) {
         return None;
     }
-    let ends = |ending: &str| {
-        let length = ending.chars().count();
-        let start = (at + 1).checked_sub(length)?;
-        let same = chars[start..=at].iter().map(|(_, c)| *c).eq(ending.chars());
-        same.then_some(start)
-    };
-    let ending = ENDINGS.iter().find_map(|ending| ends(ending))?;
-    let mut start = ending;
-    while start > 0 && at - start < LONGEST_NAME {
-        let c = chars[start - 1].1;
-        if !is_han(c) || BEFORE.contains(c) {
-            break;
-        }
-        start -= 1;
+    let ending = ENDING.find(&text[..end])?;
+    let first = &text[..ending.start()];
+    let most = LONGEST_NAME + 1 - ending.len() / HAN_BYTES;
+    let is_name = |c: &char| is_han(*c) && !BEFORE.contains(*c);
+    let more = first.chars().rev().take(most).take_while(is_name).count();
+    if more == 0 {
+        return None;
     }
-    // A branch, in brackets, belongs to the name.
-    let mut end = at + 1;
-    if chars.get(end).is_some_and(|(_, c)| matches!(c, '(' | '（')) {
-        let rest = &chars[end..chars.len().min(end + LONGEST_NAME)];
-        if let Some(close) = rest.iter().position(|(_, c)| matches!(c, ')' | '）')) {
-            end += close + 1;
-        }
+    let start = first.len() - more * HAN_BYTES;
+    let branch = branch(&text[end..]);
+    let length = (end - start) / HAN_BYTES + branch.chars().count();
+    (length >= SHORTEST_NAME).then_some(start..end + branch.len())
+}
+
+/// A branch, in brackets, belongs to the name before it.
+fn branch(rest: &str) -> &str {
+    let mut chars = rest.char_indices().take(LONGEST_NAME);
+    if !chars.next().is_some_and(|(_, c)| matches!(c, '(' | '（')) {
+        return "";
     }
-    (start < ending && end - start >= SHORTEST_NAME).then_some(start..end)
+    let close = chars.find(|(_, c)| matches!(c, ')' | '）'));
+    close.map_or("", |(at, c)| &rest[..at + c.len_utf8()])
 }
 
 #[cfg(test)]
