@@ -47,16 +47,19 @@ pub(super) struct Exchanges {
     calls: HashMap<String, (u64, u64)>,
     /// The exchanges of messages of which records are to come.
     messages: HashMap<u64, u64>,
-    /// The exchange of the message before.
+    /// The exchange that the next reply or result joins when it answers nothing: that of
+    /// the latest reply while it waits for results, else that of the message before.
     before: Option<u64>,
 }
 
 impl Exchanges {
     /// The next message; returns the id of its exchange, if it has one.
     pub(super) fn push(&mut self, number: u64, outline: &Outline<'_>, pinned: bool) -> Option<u64> {
-        let id = self.find(number, outline);
-        self.before = id;
-        let id = id?;
+        let before = self.joinable(outline);
+        let Some(id) = self.find(number, outline, before) else {
+            self.before = None;
+            return None;
+        };
         let exchange = self.by_id.entry(id).or_insert(Exchange {
             first: number,
             last: number,
@@ -78,6 +81,8 @@ impl Exchanges {
         if let Some(fragment) = outline.fragment {
             self.await_rest(fragment, id);
         }
+        // Amid the results of the latest reply some may answer an earlier one.
+        self.before = before.filter(|id| self.is_open(*id)).or(Some(id));
         Some(id)
     }
 
@@ -100,8 +105,15 @@ impl Exchanges {
         }
     }
 
+    /// The exchange right before the message that it may join although it answers nothing.
+    fn joinable(&self, outline: &Outline<'_>) -> Option<u64> {
+        let joins = outline.role == Role::Assistant || !outline.results.is_empty();
+        let before = self.before.map(|id| self.resolve(id));
+        before.filter(|id| joins && self.is_open(*id))
+    }
+
     /// The exchange the message joins or begins.
-    fn find(&mut self, number: u64, outline: &Outline<'_>) -> Option<u64> {
+    fn find(&mut self, number: u64, outline: &Outline<'_>, before: Option<u64>) -> Option<u64> {
         let message = outline.fragment.map(|fragment| fragment.message);
         let begun = message.and_then(|message| self.messages.get(&message));
         let mut id = begun.map(|id| self.resolve(*id));
@@ -110,9 +122,6 @@ impl Exchanges {
                 id = Some(id.map_or(answered, |id| self.join(id, answered)));
             }
         }
-        let joins = outline.role == Role::Assistant || !outline.results.is_empty();
-        let before = self.before.map(|id| self.resolve(id));
-        let before = before.filter(|id| joins && self.is_open(*id));
         let goes_on = outline.fragment.is_some_and(|fragment| !fragment.ends);
         let own = (!outline.calls.is_empty() || goes_on).then_some(number);
         id.or(before).or(own)
