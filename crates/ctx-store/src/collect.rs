@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
 
-use crate::retention::{Candidate, Policy, Protection, Reason, decide};
+use crate::retention::{Candidate, Policy, Reason, decide};
 use crate::{
     Entry, RemovalReport, SessionId, SessionLock, SnapshotId, Store, StoreError, StoreItem,
     Unreferenced,
@@ -166,9 +166,9 @@ impl<'a> Collector<'a> {
         let verdicts = decide(&candidates, plan.policy, self.store.now())?;
         let mut locks: BTreeMap<SessionId, Option<SessionLock>> = BTreeMap::new();
         let mut discarded = Vec::new();
-        for (Entry { id, .. }, verdict) in catalog.entries.into_iter().zip(verdicts) {
-            if verdict.keeps() {
-                self.tell(&Action::Keep(verdict.reasons), [StoreItem::Snapshot(id)]);
+        for (Entry { id, .. }, reasons) in catalog.entries.into_iter().zip(verdicts) {
+            if !reasons.is_empty() {
+                self.tell(&Action::Keep(reasons), [StoreItem::Snapshot(id)]);
             } else if self.dry_run {
                 self.tell(&Action::Discard(Cause::NoRule), [StoreItem::Snapshot(id)]);
             } else {
@@ -236,9 +236,9 @@ impl<'a> Collector<'a> {
 
 fn candidate(entry: &Entry, open: &[SnapshotId]) -> Candidate {
     let protected = match &entry.meta {
-        Err(_) => Some(Protection::Unreadable),
-        Ok(meta) if meta.held => Some(Protection::Held),
-        Ok(_) => open.contains(&entry.id).then_some(Protection::InUse),
+        Err(_) => Some(Reason::Unreadable),
+        Ok(meta) if meta.held => Some(Reason::Held),
+        Ok(_) => open.contains(&entry.id).then_some(Reason::InUse),
     };
     Candidate {
         session: entry.id.session.to_string(),

@@ -6,6 +6,7 @@
 mod calendar;
 mod span;
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -24,18 +25,7 @@ pub struct Candidate {
     /// When it was taken.
     pub taken: DateTime<Utc>,
     /// Why it stays whatever the policy says.
-    pub protected: Option<Protection>,
-}
-
-/// Why a snapshot stays whatever the policy says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Protection {
-    /// Somebody asked for it.
-    Held,
-    /// Something still refers to it.
-    InUse,
-    /// It is not known what it is: unknown is not expired.
-    Unreadable,
+    pub protected: Option<Reason>,
 }
 
 /// What to keep.
@@ -56,8 +46,12 @@ pub struct Policy {
 /// Why a snapshot stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// Whatever the policy says.
-    Protected(Protection),
+    /// Somebody asked for it.
+    Held,
+    /// Something still refers to it.
+    InUse,
+    /// It is not known what it is: unknown is not expired.
+    Unreadable,
     /// The newest of its session.
     Newest,
     /// Taken in the future: a clock is wrong, and nobody knows which.
@@ -74,13 +68,6 @@ pub enum Reason {
     Days,
 }
 
-/// What becomes of a snapshot; it stays when there is a reason.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
-    /// Why it stays, in the order of [`Reason`].
-    pub reasons: Vec<Reason>,
-}
-
 /// A policy that nobody can mean.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
@@ -92,100 +79,88 @@ pub enum PolicyError {
     Zero(&'static str),
 }
 
-impl Verdict {
-    /// Whether it stays.
-    pub fn keeps(&self) -> bool {
-        !self.reasons.is_empty()
-    }
-
-    fn add(&mut self, reason: Reason) {
-        if let Err(at) = self.reasons.binary_search(&reason) {
-            self.reasons.insert(at, reason);
-        }
-    }
-}
-
 impl Policy {
     /// Refuses a policy without rules, and rules that keep nothing.
     pub fn check(&self) -> Result<(), PolicyError> {
-        if self.last.is_none()
-            && self.periods.is_empty()
-            && self.within.is_none()
-            && self.days.is_none()
-        {
+        let within = self.within.map(|span| u32::from(!span.is_zero()));
+        let others = [
+            ("--keep-last", self.last),
+            ("--keep-days", self.days),
+            ("--keep-within", within),
+        ];
+        let periods = self.periods.iter();
+        let periods = periods.map(|(period, n)| (period.flag(), Some(*n)));
+        let rules = periods.chain(others);
+        let mut rules = rules.filter_map(|(flag, n)| Some((flag, n?))).peekable();
+        if rules.peek().is_none() {
             return Err(PolicyError::Empty);
         }
-        let periods = self
-            .periods
-            .iter()
-            .map(|(period, n)| (period.flag(), Some(*n)));
-        let others = [("--keep-last", self.last), ("--keep-days", self.days)];
-        if let Some((flag, _)) = periods.chain(others).find(|(_, n)| *n == Some(0)) {
-            return Err(PolicyError::Zero(flag));
-        }
-        match &self.within {
-            Some(span) if span.is_zero() => Err(PolicyError::Zero("--keep-within")),
-            _ => Ok(()),
+        match rules.find(|(_, n)| *n == 0) {
+            Some((flag, _)) => Err(PolicyError::Zero(flag)),
+            None => Ok(()),
         }
     }
 }
 
-/// Judges each snapshot; the verdicts stand in the order of `list`.
+/// A snapshot, and why it stays.
+struct Judged<'a> {
+    candidate: &'a Candidate,
+    reasons: &'a mut Vec<Reason>,
+}
+
+/// Says why each snapshot stays, in the order of `list`; one without a reason goes.
 pub fn decide(
     list: &[Candidate],
     policy: &Policy,
     now: DateTime<Utc>,
-) -> Result<Vec<Verdict>, PolicyError> {
+) -> Result<Vec<Vec<Reason>>, PolicyError> {
     policy.check()?;
-    let mut verdicts = vec![Verdict::default(); list.len()];
-    let mut sessions: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (at, candidate) in list.iter().enumerate() {
-        sessions.entry(&candidate.session).or_default().push(at);
-        if let Some(protection) = candidate.protected {
-            verdicts[at].add(Reason::Protected(protection));
-        }
+    let mut verdicts = vec![Vec::new(); list.len()];
+    let mut sessions: BTreeMap<&str, Vec<Judged<'_>>> = BTreeMap::new();
+    for (candidate, reasons) in list.iter().zip(&mut verdicts) {
+        reasons.extend(candidate.protected);
+        let session = sessions.entry(&candidate.session).or_default();
+        session.push(Judged { candidate, reasons });
     }
-    for mut members in sessions.into_values() {
-        members.sort_by_key(|at| std::cmp::Reverse(list[*at].sequence));
-        judge(list, &members, policy, now, &mut verdicts);
+    for session in sessions.into_values() {
+        judge(session, policy, now);
+    }
+    for reasons in &mut verdicts {
+        reasons.sort();
+        reasons.dedup();
     }
     Ok(verdicts)
 }
 
-/// Judges one session; `members` has the newest first.
-fn judge(
-    list: &[Candidate],
-    members: &[usize],
-    policy: &Policy,
-    now: DateTime<Utc>,
-    verdicts: &mut [Verdict],
-) {
-    if let (Some(newest), false) = (members.first(), policy.no_floor) {
-        verdicts[*newest].add(Reason::Newest);
+/// Judges the snapshots of one session.
+fn judge(mut session: Vec<Judged<'_>>, policy: &Policy, now: DateTime<Utc>) {
+    session.sort_by_key(|it| Reverse(it.candidate.sequence));
+    if let (Some(newest), false) = (session.first_mut(), policy.no_floor) {
+        newest.reasons.push(Reason::Newest);
     }
-    for at in members.iter().take(policy.last.unwrap_or(0) as usize) {
-        verdicts[*at].add(Reason::Last);
+    for it in session.iter_mut().take(policy.last.unwrap_or(0) as usize) {
+        it.reasons.push(Reason::Last);
     }
-    let (future, mut past): (Vec<usize>, Vec<usize>) =
-        members.iter().partition(|at| list[**at].taken > now);
-    for at in future {
-        verdicts[at].add(Reason::Future);
+    let (future, mut past): (Vec<_>, Vec<_>) =
+        session.into_iter().partition(|it| it.candidate.taken > now);
+    for it in future {
+        it.reasons.push(Reason::Future);
     }
     // The calendar goes by the clock, not by the order.
-    past.sort_by_key(|at| std::cmp::Reverse((list[*at].taken, list[*at].sequence)));
+    past.sort_by_key(|it| Reverse((it.candidate.taken, it.candidate.sequence)));
     for (period, count) in &policy.periods {
-        calendar::judge(list, &past, *period, *count as usize, verdicts);
+        calendar::judge(&mut past, *period, *count);
     }
     // From the newest, not from now: a month without work deletes nothing.
-    let within = past.first().zip(policy.within.as_ref());
-    let within = within.map(|(newest, span)| span.before(list[*newest].taken));
+    let within = past.first().zip(policy.within);
+    let within = within.map(|(newest, span)| span.before(newest.candidate.taken));
     let days = policy
         .days
         .map(|days| now - TimeDelta::days(i64::from(days)));
-    for at in past {
+    for it in past {
         for (since, reason) in [(within, Reason::Within), (days, Reason::Days)] {
-            if since.is_some_and(|since| list[at].taken >= since) {
-                verdicts[at].add(reason);
+            if since.is_some_and(|since| it.candidate.taken >= since) {
+                it.reasons.push(reason);
             }
         }
     }
@@ -194,9 +169,9 @@ fn judge(
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Protected(Protection::Held) => f.write_str("held"),
-            Self::Protected(Protection::InUse) => f.write_str("in use"),
-            Self::Protected(Protection::Unreadable) => f.write_str("unreadable"),
+            Self::Held => f.write_str("held"),
+            Self::InUse => f.write_str("in use"),
+            Self::Unreadable => f.write_str("unreadable"),
             Self::Newest => f.write_str("newest of its session"),
             Self::Future => f.write_str("dated in the future"),
             Self::Last => f.write_str("last"),

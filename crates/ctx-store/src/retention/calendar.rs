@@ -4,7 +4,7 @@ use std::fmt;
 
 use chrono::{DateTime, Datelike, Timelike, Utc};
 
-use super::{Candidate, Reason, Verdict};
+use super::{Judged, Reason};
 
 /// A stretch of the calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,16 +60,10 @@ impl fmt::Display for Period {
 /// Keeps the newest of each of the newest `count` periods that have one; where
 /// there are fewer, the oldest of all as well, so that history grows to `count`
 /// instead of being cut at its first period. `past` has the newest first.
-pub(super) fn judge(
-    list: &[Candidate],
-    past: &[usize],
-    period: Period,
-    count: usize,
-    verdicts: &mut [Verdict],
-) {
+pub(super) fn judge(past: &mut [Judged<'_>], period: Period, count: u32) {
     let (mut kept, mut current) = (0, None);
-    for at in past {
-        let number = Some(period.number(list[*at].taken));
+    for it in past.iter_mut() {
+        let number = Some(period.number(it.candidate.taken));
         if number == current {
             continue;
         }
@@ -78,9 +72,9 @@ pub(super) fn judge(
         }
         current = number;
         kept += 1;
-        verdicts[*at].add(Reason::Period(period));
+        it.reasons.push(Reason::Period(period));
     }
-    if let Some(oldest) = past.last().filter(|_| kept < count) {
-        verdicts[*oldest].add(Reason::Oldest(period));
+    if let Some(oldest) = past.last_mut().filter(|_| kept < count) {
+        oldest.reasons.push(Reason::Oldest(period));
     }
 }

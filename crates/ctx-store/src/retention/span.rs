@@ -14,15 +14,6 @@ pub struct Span {
 }
 
 impl Span {
-    /// So many days.
-    pub fn days(days: u32) -> Self {
-        const SECONDS_OF_A_DAY: u64 = 86_400;
-        Self {
-            months: 0,
-            time: Duration::from_secs(u64::from(days) * SECONDS_OF_A_DAY),
-        }
-    }
-
     /// Whether it is no time at all.
     pub fn is_zero(self) -> bool {
         self == Self::default()
@@ -69,8 +60,12 @@ mod tests {
             span.before(at("2026-03-31T00:01:00Z")),
             at("2026-02-27T23:59:30Z")
         );
+        let fortnight = Span {
+            months: 0,
+            time: std::time::Duration::from_secs(14 * 86_400),
+        };
         assert_eq!(
-            Span::days(14).before(at("2026-03-31T12:00:00Z")),
+            fortnight.before(at("2026-03-31T12:00:00Z")),
             at("2026-03-17T12:00:00Z")
         );
         let forever = Span {
