@@ -6,9 +6,11 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use ctx_cli::{ExitStatus, Failure, Io};
-use ctx_store::atomic::{AtomicError, AtomicFile};
+use ctx_cli::{Failure, Io};
+use ctx_store::atomic::AtomicFile;
 use serde::Serialize;
+
+use crate::store;
 
 /// The flag of every filter that may write to a file.
 #[derive(Args, Clone, Debug, Default)]
@@ -44,9 +46,7 @@ impl OutputArgs {
                     file.map_err(|error| Failure::new(error).at(path.display().to_string(), None))?;
                 Target::Open(io::BufWriter::new(file))
             }
-            Some(path) => Target::File(Box::new(
-                AtomicFile::create(path).map_err(|error| from_atomic(&error))?,
-            )),
+            Some(path) => Target::File(Box::new(AtomicFile::create(path).map_err(store::failure)?)),
         };
         Ok(Output(target))
     }
@@ -82,7 +82,7 @@ impl Output<'_> {
     pub fn finish(self) -> Result<(), Failure> {
         match self.0 {
             Target::Stdout(io) => io.flush(),
-            Target::File(file) => file.commit().map_err(|error| from_atomic(&error)),
+            Target::File(file) => file.commit().map_err(store::failure),
             Target::Open(mut file) => file.flush().map_err(|error| Failure::stdout(&error)),
         }
     }
@@ -134,16 +134,6 @@ pub fn failure(error: io::Error) -> Failure {
 pub fn cannot_spool(error: &io::Error) -> Failure {
     Failure::new(format_args!("cannot use a temporary file: {error}"))
         .hint("TMPDIR names the folder for it")
-}
-
-/// A failed atomic write as the user sees it.
-pub fn from_atomic(error: &AtomicError) -> Failure {
-    let failure = Failure::new(error);
-    if error.is_committed() {
-        failure.status(ExitStatus::Uncertain)
-    } else {
-        failure
-    }
 }
 
 /// An object for programs: one line of JSON.

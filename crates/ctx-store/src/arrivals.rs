@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::Snapshot;
 use crate::error::{Naming, StoreError};
+use crate::files::{begins_line, ends_line};
 use crate::hash;
 use crate::live::Live;
 use crate::writers::nobody_writes;
@@ -88,7 +89,7 @@ impl<'a> Arrivals<'a> {
         let Some(at) = out.metadata()?.len().checked_sub(length as u64) else {
             return Ok(false);
         };
-        if length == 0 || !ends_line_at(out, at)? {
+        if length == 0 || !begins_line(out, at)? {
             return Ok(false);
         }
         let (mut old, mut new) = (vec![0; length], vec![0; length]);
@@ -126,18 +127,4 @@ impl<'a> Arrivals<'a> {
             std::thread::sleep(POLL);
         }
     }
-}
-
-/// Whether a file is empty or ends with a line end.
-fn ends_line(file: &File) -> io::Result<bool> {
-    ends_line_at(file, file.metadata()?.len())
-}
-
-/// Whether a line of the file begins at this place.
-fn ends_line_at(file: &File, at: u64) -> io::Result<bool> {
-    let mut last = [b'\n'];
-    if at > 0 {
-        file.read_exact_at(&mut last, at - 1)?;
-    }
-    Ok(last == [b'\n'])
 }

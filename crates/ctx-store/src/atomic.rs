@@ -1,41 +1,17 @@
 //! Files that appear whole or not at all: written beside their target, flushed
 //! to the disk, renamed over it.
 
-use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
-use crate::temp::{self, TempFile};
+use crate::error::{Naming, StoreError};
+use crate::files::sync_name;
+use crate::temp::TempFile;
 
-/// Why a file was not written, or why it may not stay written.
-#[derive(Debug, thiserror::Error)]
-pub enum AtomicError {
-    /// Before the rename: the target is what it was.
-    #[error("cannot write {}: {source}; nothing was changed", path.display())]
-    Unchanged {
-        /// The target.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// After the rename: the target is new, but a power cut may undo it.
-    #[error("{} is written, but may not survive a power cut: {source}", path.display())]
-    Uncertain {
-        /// The target.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-}
-
-impl AtomicError {
-    /// Whether the new content is in place all the same (exit status 5 instead of 2).
-    pub fn is_committed(&self) -> bool {
-        matches!(self, Self::Uncertain { .. })
-    }
-}
+/// Bytes that are gathered before they are written.
+const BUFFER: usize = 128 * 1024;
 
 /// A file to be written whole or not at all.
 ///
@@ -53,33 +29,21 @@ pub struct AtomicFile {
 impl AtomicFile {
     /// Begins a file that will stand at `target`. A symbolic link is followed:
     /// the file it names is replaced, not the link.
-    pub fn create(target: &Path) -> Result<Self, AtomicError> {
-        Self::begin(target).map_err(|source| AtomicError::Unchanged {
-            path: target.to_owned(),
-            source,
-        })
+    pub fn create(target: &Path) -> Result<Self, StoreError> {
+        Self::begin(target).not_written(target)
     }
 
     fn begin(target: &Path) -> io::Result<Self> {
-        let replaced = match fs::metadata(target) {
-            Ok(meta) if meta.is_file() => Some(meta),
+        let (target, replaced) = match fs::metadata(target) {
+            Ok(meta) if meta.is_file() => (fs::canonicalize(target)?, Some(meta)),
             Ok(_) => return Err(io::Error::other("it is not a regular file")),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (target.to_owned(), None),
             Err(error) => return Err(error),
         };
-        let target = match replaced {
-            Some(_) => fs::canonicalize(target)?,
-            None => target.to_owned(),
-        };
-        let name = target
-            .file_name()
-            .ok_or_else(|| io::Error::other("it names no file"))?;
         // As the shell creates files where nothing is; private until the end where something is.
         let mode = if replaced.is_some() { 0o600 } else { 0o666 };
-        let dir = parent(&target);
-        temp::reap(dir, Some(name));
         Ok(Self {
-            writer: BufWriter::with_capacity(128 * 1024, TempFile::create(dir, name, mode)?),
+            writer: BufWriter::with_capacity(BUFFER, TempFile::beside(&target, mode)?),
             target,
             replaced,
         })
@@ -91,18 +55,13 @@ impl AtomicFile {
     }
 
     /// Flush, fsync, rename, fsync of the directory.
-    pub fn commit(mut self) -> Result<(), AtomicError> {
-        let target = std::mem::take(&mut self.target);
-        let before = |source| AtomicError::Unchanged {
-            path: target.clone(),
-            source,
-        };
-        self.writer.flush().map_err(before)?;
-        if let Some(replaced) = &self.replaced {
-            inherit(self.writer.get_ref().file(), replaced).map_err(before)?;
-        }
+    pub fn commit(mut self) -> Result<(), StoreError> {
+        self.writer.flush().not_written(&self.target)?;
         let (temp, _) = self.writer.into_parts();
-        persist(temp, &target).map(drop)
+        if let Some(replaced) = &self.replaced {
+            inherit(&temp.file, replaced).not_written(&self.target)?;
+        }
+        persist(temp, &self.target)
     }
 }
 
@@ -117,23 +76,12 @@ impl Write for AtomicFile {
 }
 
 /// fsync, rename over `target`, fsync of the directory.
-pub(crate) fn persist(temp: TempFile, target: &Path) -> Result<File, AtomicError> {
-    let before = |source| AtomicError::Unchanged {
-        path: target.to_owned(),
-        source,
-    };
-    temp.file().sync_all().map_err(before)?;
-    fs::rename(temp.path(), target).map_err(before)?;
-    let file = temp.into_file();
-    sync_names(target).map(|()| file)
-}
-
-/// Makes the new name of a file durable.
-pub(crate) fn sync_names(path: &Path) -> Result<(), AtomicError> {
-    sync_dir(parent(path)).map_err(|source| AtomicError::Uncertain {
-        path: path.to_owned(),
-        source,
-    })
+pub(crate) fn persist(temp: TempFile, target: &Path) -> Result<(), StoreError> {
+    let synced = temp.file.sync_all();
+    let renamed = synced.and_then(|()| fs::rename(temp.path(), target));
+    renamed.not_written(target)?;
+    temp.keep();
+    sync_name(target)
 }
 
 /// Mode and owner of the file that is replaced; never readable for more users than it.
@@ -149,22 +97,10 @@ pub(crate) fn inherit(file: &File, replaced: &fs::Metadata) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(mode))
 }
 
-/// The directory of `path`; `Path::parent` of a bare name is empty, which is no directory.
-pub(crate) fn parent(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if parent.as_os_str() != OsStr::new("") => parent,
-        _ => Path::new("."),
-    }
-}
-
-/// Makes the names in `dir` durable.
-pub(crate) fn sync_dir(dir: &Path) -> io::Result<()> {
-    File::open(dir)?.sync_all()
-}
-
 #[cfg(test)]
 mod tests {
     use super::AtomicFile;
+    use crate::Severity;
     use std::fs::{self, Permissions};
     use std::io::Write;
     use std::os::unix::fs::{PermissionsExt, symlink};
@@ -231,19 +167,12 @@ mod tests {
             ("/no/such/out", "No such file or directory (os error 2)"),
         ] {
             let error = AtomicFile::create(Path::new(path)).expect_err(path);
-            assert!(!error.is_committed());
+            assert_eq!(error.severity(), Severity::Failed);
             assert_eq!(
                 error.to_string(),
                 format!("cannot write {path}: {why}; nothing was changed")
             );
         }
-    }
-
-    #[test]
-    fn a_bare_name_lies_in_the_current_directory() {
-        assert_eq!(super::parent(Path::new("out")), Path::new("."));
-        assert_eq!(super::parent(Path::new("a/out")), Path::new("a"));
-        assert_eq!(super::parent(Path::new("/out")), Path::new("/"));
     }
 
     #[test]

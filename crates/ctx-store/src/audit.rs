@@ -2,16 +2,17 @@
 //! operation has two records, before and after; each record is one write.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::SecondsFormat;
 use serde::Serialize;
 
 use crate::error::{Naming, StoreError};
+use crate::files::{careful, ends_line};
 use crate::lock::StoreLock;
-use crate::open::careful;
+use crate::stamp::TIME;
 use crate::{SessionId, Store};
 
 /// What may be told of an operation: ids, hashes and sizes, never values, never text.
@@ -75,7 +76,7 @@ pub struct Operation {
 }
 
 #[derive(Serialize)]
-struct Event<'a> {
+struct Record<'a> {
     time: String,
     operation: &'a str,
     op: &'a str,
@@ -96,9 +97,8 @@ impl Store {
 
     /// Writes that the operation is done; a failure is told as "done, but…".
     pub fn done(&self, operation: &Operation, facts: &Facts) -> Result<(), StoreError> {
-        self.lock()
-            .and_then(|mut locked| locked.append(operation, "done", facts))
-            .map_err(|error| error.after(operation.op))
+        let locked = self.lock().map_err(|error| error.after(operation.op));
+        locked?.done(operation, facts)
     }
 }
 
@@ -108,7 +108,11 @@ impl StoreLock<'_> {
         op: &'static str,
         facts: &Facts,
     ) -> Result<Operation, StoreError> {
-        let operation = Operation::new(op, self.store.now());
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let time = self.store.now().format(TIME);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let id = format!("{time}-{}.{count}", std::process::id());
+        let operation = Operation { id, op };
         self.append(&operation, "intent", facts)?;
         Ok(operation)
     }
@@ -125,7 +129,15 @@ impl StoreLock<'_> {
         facts: &Facts,
     ) -> Result<(), StoreError> {
         let store = self.store;
-        let event = Event {
+        let path = store.audit_log();
+        let opened = careful().append(true).create(true).mode(0o600).open(&path);
+        let mut file = opened.naming("open", &path)?;
+        let mut line = Vec::new();
+        // A run was cut off in the middle of its record: this one begins a line of its own.
+        if !ends_line(&file).naming("read", &path)? {
+            line.push(b'\n');
+        }
+        let record = Record {
             time: store.now().to_rfc3339_opts(SecondsFormat::Micros, true),
             operation: &operation.id,
             op: operation.op,
@@ -135,43 +147,11 @@ impl StoreLock<'_> {
             pid: std::process::id(),
             facts,
         };
-        let path = store.audit_log();
-        let opened = careful().append(true).create(true).mode(0o600).open(&path);
-        let mut file = opened.naming("open", &path)?;
-        let mut record = Vec::new();
-        if has_torn_tail(&mut file).naming("read", &path)? {
-            record.push(b'\n');
-        }
-        serde_json::to_writer(&mut record, &event)
+        serde_json::to_writer(&mut line, &record)
             .map_err(std::io::Error::from)
             .naming("write", &path)?;
-        record.push(b'\n');
-        file.write_all(&record).naming("write", &path)?;
+        line.push(b'\n');
+        file.write_all(&line).naming("write", &path)?;
         file.sync_data().naming("sync", &path)
-    }
-}
-
-/// Whether a run was cut off in the middle of its record: the next one begins a line of its own.
-fn has_torn_tail(file: &mut std::fs::File) -> std::io::Result<bool> {
-    let mut last = [b'\n'];
-    if file.seek(SeekFrom::End(0))? > 0 {
-        file.seek(SeekFrom::End(-1))?;
-        file.read_exact(&mut last)?;
-    }
-    Ok(last != [b'\n'])
-}
-
-impl Operation {
-    fn new(op: &'static str, now: DateTime<Utc>) -> Self {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        Self {
-            id: format!(
-                "{}-{}.{}",
-                now.format("%Y%m%dT%H%M%S%.6fZ"),
-                std::process::id(),
-                COUNT.fetch_add(1, Ordering::Relaxed)
-            ),
-            op,
-        }
     }
 }

@@ -5,8 +5,8 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use crate::error::{Naming, StoreError};
+use crate::files::{names, open_plain};
 use crate::hash::hash;
-use crate::open::{names, open_plain};
 use crate::store::meta_name;
 use crate::{Meta, SessionId, SnapshotId, SnapshotKind, Store};
 
@@ -39,37 +39,19 @@ impl Store {
             if session.is_some_and(|session| *session != id.session) {
                 continue;
             }
+            let meta = is_meta.then(|| self.read_meta(&id));
             let committed = self.meta_path(&id).symlink_metadata().is_ok();
-            if is_meta {
-                if let Some(entry) = self.entry(id) {
-                    catalog.entries.push(entry);
-                }
-            } else if !committed {
-                catalog.uncommitted.push(id);
+            match meta {
+                None if committed => {}
+                None => catalog.uncommitted.push(id),
+                // gc moved it away between the listing and now.
+                Some(Err(_)) if !committed => {}
+                Some(meta) => catalog.entries.push(Entry { id, meta }),
             }
         }
-        let order = |id: &SnapshotId| (id.session.clone(), id.stamp.sequence, id.stamp.time);
-        catalog.entries.sort_by_key(|entry| order(&entry.id));
-        catalog.uncommitted.sort_by_key(order);
+        catalog.entries.sort_by(|one, other| one.id.cmp(&other.id));
+        catalog.uncommitted.sort();
         Ok(catalog)
-    }
-
-    /// Above it no number was ever given to what is still here.
-    pub(crate) fn highest_sequence(&self) -> Result<u64, StoreError> {
-        let highest = |names: Vec<(SnapshotId, bool)>| {
-            let numbers = names.iter().map(|(id, _)| id.stamp.sequence);
-            numbers.max().unwrap_or(0)
-        };
-        Ok(highest(names_in(&self.snapshots())?))
-    }
-
-    fn entry(&self, id: SnapshotId) -> Option<Entry> {
-        let meta = self.read_meta(&id);
-        // gc moved it away between the listing and now.
-        if meta.is_err() && self.meta_path(&id).symlink_metadata().is_err() {
-            return None;
-        }
-        Some(Entry { id, meta })
     }
 
     /// Reads a commit record, and checks that the bytes are there.
@@ -83,7 +65,7 @@ impl Store {
             Ok(bytes)
         };
         let bytes = read().map_err(|error| format!("{}: {error}", meta_name(id)))?;
-        let meta = Meta::from_bytes(&bytes, &id.to_string()).map_err(|error| error.to_string())?;
+        let meta = Meta::from_bytes(&bytes, &id.to_string())?;
         let size = fs::symlink_metadata(self.data_path(id))
             .map_err(|error| format!("its bytes are missing: {error}"))?
             .len();

@@ -10,7 +10,6 @@ use chrono::{DateTime, Utc};
 use crate::retention::{Candidate, Policy, Reason, decide};
 use crate::{
     Entry, RemovalReport, SessionId, SessionLock, SnapshotId, Store, StoreError, StoreItem,
-    Unreferenced,
 };
 
 /// What is collected, and by which rules.
@@ -207,14 +206,16 @@ impl<'a> Collector<'a> {
                 continue;
             }
             match self.store.unreferenced(&session, plan.deadline) {
-                Ok(Unreferenced::Files(files)) if self.dry_run => {
+                Ok(files) if self.dry_run => {
                     self.tell(&action, files.into_iter().map(StoreItem::Offloaded));
                 }
-                Ok(Unreferenced::Files(files)) => {
+                Ok(files) => {
                     let removed = self.store.discard_offloaded(&files, plan.deadline)?;
                     self.tell_removed(&action, removed);
                 }
-                Ok(Unreferenced::Unknown(why)) => self.events.push(Event::Unknown(session, why)),
+                Err(StoreError::Unsearchable(why)) => {
+                    self.events.push(Event::Unknown(session, why));
+                }
                 Err(error) => self.events.push(Event::Failed(error)),
             }
         }

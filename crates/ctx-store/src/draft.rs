@@ -114,7 +114,7 @@ impl Draft<'_> {
     /// The bytes so far.
     pub fn reader(&self) -> Result<File, StoreError> {
         let path = self.temp.path();
-        let mut file = self.temp.file().try_clone().naming("read", path)?;
+        let mut file = self.temp.file.try_clone().naming("read", path)?;
         file.rewind().naming("read", path)?;
         Ok(file)
     }
@@ -133,22 +133,19 @@ impl Draft<'_> {
     /// nothing of it counts.
     pub fn commit(self, session: &SessionId, kind: SnapshotKind) -> Result<Snapshot, StoreError> {
         let store = self.store;
-        let path = self.temp.path().to_owned();
-        self.temp
-            .file()
-            .set_permissions(Permissions::from_mode(0o400))
-            .naming("change the mode of", &path)?;
+        let (file, path) = (&self.temp.file, self.temp.path());
+        file.set_permissions(Permissions::from_mode(0o400))
+            .naming("change the mode of", path)?;
         // Before the lock, so that nobody waits for a slow disk.
-        self.temp.file().sync_all().naming("sync", &path)?;
+        file.sync_all().naming("sync", path)?;
 
         let mut locked = store.lock()?;
-        let stamp = Stamp {
-            time: store.now(),
-            sequence: locked.next_sequence()?,
-        };
         let id = SnapshotId {
             session: session.clone(),
-            stamp,
+            stamp: Stamp {
+                time: store.now(),
+                sequence: locked.next_sequence()?,
+            },
         };
         let meta = self.describe(&id, kind);
         let facts = Facts {
@@ -159,9 +156,7 @@ impl Draft<'_> {
         };
         let operation = locked.begin("snapshot", &facts)?;
         let data = store.data_path(&id);
-        let committed = persist(self.temp, &data)
-            .map_err(StoreError::from)
-            .and_then(|_| locked.write_meta(&id, &meta));
+        let committed = persist(self.temp, &data).and_then(|()| locked.write_meta(&id, &meta));
         if let Err(error) = committed {
             if store.meta_path(&id).exists() {
                 return Err(error.after(format!("snapshot {id}")));
@@ -205,7 +200,6 @@ impl StoreLock<'_> {
         let path = self.store.meta_path(id);
         let mut temp = self.store.temp("meta", 0o400)?;
         temp.write_all(&meta.to_bytes()).naming("write", &path)?;
-        persist(temp, &path)?;
-        Ok(())
+        persist(temp, &path)
     }
 }

@@ -3,7 +3,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::atomic::AtomicError;
 use crate::retention::PolicyError;
 
 /// A failure of the store or of the replacement of a session file.
@@ -19,9 +18,22 @@ pub enum StoreError {
         /// What the system said.
         source: io::Error,
     },
-    /// A file that is written whole or not at all.
-    #[error(transparent)]
-    Write(#[from] AtomicError),
+    /// A file that is written whole or not at all: it is what it was.
+    #[error("cannot write {}: {source}; nothing was changed", path.display())]
+    NotWritten {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file has its new content, but a power cut may undo that.
+    #[error("{} is written, but may not survive a power cut: {source}", path.display())]
+    NotDurable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// Others could write into the store, or it is somebody else's.
     #[error("{} is not safe: {why}", path.display())]
     Insecure {
@@ -33,9 +45,6 @@ pub enum StoreError {
     /// The directory has other things in it.
     #[error("{} is not a store: it has other files and no FORMAT", .0.display())]
     NotAStore(PathBuf),
-    /// Its FORMAT, or the format of a meta.json, is not ours.
-    #[error("{} has an unknown format; a newer version of the tools wrote it", .0.display())]
-    UnknownFormat(PathBuf),
     /// An id of a session that is not allowed.
     #[error(
         "{0:?} is no session id: expected 1 to 128 of A-Z a-z 0-9 . _ - after a letter or digit"
@@ -69,14 +78,9 @@ pub enum StoreError {
         /// In which way.
         why: String,
     },
-    /// An offloaded file is not what was written.
-    #[error("{} is damaged: {why}", path.display())]
-    DamagedFile {
-        /// The file.
-        path: PathBuf,
-        /// In which way.
-        why: &'static str,
-    },
+    /// Whether offloaded files are named by a transcript cannot be told.
+    #[error("not every transcript that may name offloaded files can be looked into: {0}")]
+    Unsearchable(String),
     /// The store's path cannot be written into a session.
     #[error("{}: a path that is not UTF-8 cannot stand in a transcript", .0.display())]
     NotUtf8(PathBuf),
@@ -91,12 +95,12 @@ pub enum StoreError {
     /// It may not be removed.
     #[error("snapshot {0} is held")]
     Held(String),
-    /// A session file of a kind that is never touched.
+    /// A file that is not used as it is.
     #[error("{} {why}", path.display())]
     Refused {
         /// The file.
         path: PathBuf,
-        /// "is a FIFO".
+        /// What is wrong with it: "is a FIFO".
         why: &'static str,
     },
     /// A snapshot of another file.
@@ -115,12 +119,6 @@ pub enum StoreError {
     /// The session file changed in another way than by growing.
     #[error("{} changed meanwhile; nothing was replaced", .0.display())]
     Changed(PathBuf),
-    /// What was put into a session file is not what it reads back.
-    #[error(
-        "{} does not hold what was written: another process has written it over, or the disk is at fault",
-        .0.display()
-    )]
-    OtherContent(PathBuf),
     /// The operation is done, but the disk or the audit log may not know.
     #[error("{what} is done, but {source}")]
     Uncertain {
@@ -160,12 +158,19 @@ impl StoreError {
         }
     }
 
+    /// A file that is not used as it is.
+    pub(crate) fn refused(path: &Path, why: &'static str) -> Self {
+        Self::Refused {
+            path: path.to_owned(),
+            why,
+        }
+    }
+
     /// What it means for the caller.
     pub fn severity(&self) -> Severity {
         match self {
             Self::Busy(_) | Self::Changed(_) => Severity::Busy,
-            Self::Uncertain { .. } => Severity::Uncertain,
-            Self::Write(error) if error.is_committed() => Severity::Uncertain,
+            Self::Uncertain { .. } | Self::NotDurable { .. } => Severity::Uncertain,
             Self::NotSaved { source, .. } if source.severity() == Severity::Busy => Severity::Busy,
             _ => Severity::Failed,
         }
@@ -175,9 +180,8 @@ impl StoreError {
     pub(crate) fn is_disk_full(&self) -> bool {
         let source = match self {
             Self::Io { source, .. }
-            | Self::Write(
-                AtomicError::Unchanged { source, .. } | AtomicError::Uncertain { source, .. },
-            ) => source,
+            | Self::NotWritten { source, .. }
+            | Self::NotDurable { source, .. } => source,
             Self::Uncertain { source, .. } => return source.is_disk_full(),
             _ => return false,
         };
@@ -202,23 +206,32 @@ impl StoreError {
     /// The same failure, when what was written has been taken back.
     pub(crate) fn before(self) -> Self {
         match self {
-            Self::Write(AtomicError::Uncertain { path, source }) => {
-                Self::Write(AtomicError::Unchanged { path, source })
-            }
+            Self::NotDurable { path, source } => Self::NotWritten { path, source },
             other => other,
         }
     }
 }
 
-/// Names the call and the file when a call of the system fails.
+/// Names the file when a call of the system fails.
 pub(crate) trait Naming<T> {
+    /// `action` is what was tried: "read", "create".
     fn naming(self, action: &'static str, path: &Path) -> Result<T, StoreError>;
+
+    /// For a file that is written whole or not at all, before it is in place.
+    fn not_written(self, path: &Path) -> Result<T, StoreError>;
 }
 
 impl<T> Naming<T> for io::Result<T> {
     fn naming(self, action: &'static str, path: &Path) -> Result<T, StoreError> {
         self.map_err(|source| StoreError::Io {
             action,
+            path: path.to_owned(),
+            source,
+        })
+    }
+
+    fn not_written(self, path: &Path) -> Result<T, StoreError> {
+        self.map_err(|source| StoreError::NotWritten {
             path: path.to_owned(),
             source,
         })

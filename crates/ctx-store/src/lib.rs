@@ -16,14 +16,14 @@ mod count;
 pub mod diff;
 mod draft;
 mod error;
+mod files;
 mod hash;
-mod hold;
 mod live;
 mod lock;
 mod meta;
 mod notes;
 mod offload;
-mod open;
+
 mod purge;
 mod removal;
 mod rename;
@@ -51,9 +51,7 @@ pub use error::{Severity, StoreError};
 pub use hash::{HashingReader, hash};
 pub use lock::SessionLock;
 pub use meta::{BadLine, Meta, SnapshotKind, Tally, Tokens};
-pub use offload::{
-    Content, Form, OffloadFolder, OffloadName, OffloadWriter, OffloadedFile, Unreferenced,
-};
+pub use offload::{Content, Form, OffloadFolder, OffloadName, OffloadWriter, OffloadedFile};
 pub use removal::{RemovalReport, StoreItem};
 pub use replace::{ReplaceOutcome, Replacement};
 pub use retained::SweepReport;

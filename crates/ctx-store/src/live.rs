@@ -2,12 +2,12 @@
 
 use std::fs::{self, File, Metadata};
 use std::io::Read;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Naming, StoreError};
+use crate::files::{careful, if_there, is_same_file, only_regular};
 use crate::hash;
-use crate::open::{careful, if_there};
 use crate::session::real_path;
 use crate::writers::{Writers, writers};
 use crate::{Draft, Store};
@@ -29,27 +29,17 @@ impl Live {
         let kind = fs::symlink_metadata(&real)
             .naming("read", path)?
             .file_type();
-        let refused = |why| StoreError::Refused {
-            path: path.to_owned(),
-            why,
-        };
-        if kind.is_symlink() {
-            return Err(refused("is a symbolic link"));
+        let refused = [
+            (kind.is_symlink(), "is a symbolic link"),
+            (kind.is_dir(), "is a directory"),
+            (kind.is_fifo(), "is a FIFO"),
+            (!kind.is_file(), "is a device or a socket"),
+        ];
+        if let Some((_, why)) = refused.into_iter().find(|(is_so, _)| *is_so) {
+            return Err(StoreError::refused(path, why));
         }
-        if kind.is_dir() {
-            return Err(refused("is a directory"));
-        }
-        if kind.is_fifo() {
-            return Err(refused("is a FIFO"));
-        }
-        if !kind.is_file() {
-            return Err(refused("is a device or a socket"));
-        }
-        let file = careful().open(&real).naming("read", path)?;
+        let file = only_regular(careful().open(&real), "read", path)?;
         let meta = file.metadata().naming("read", path)?;
-        if !meta.is_file() {
-            return Err(refused("is not a regular file"));
-        }
         Ok(Self {
             file,
             path: real,
@@ -60,10 +50,10 @@ impl Live {
     /// As it is now; an error when its path leads to another file or it shrank.
     pub(crate) fn again(&self) -> Result<Metadata, StoreError> {
         let changed = || StoreError::Changed(self.path.clone());
-        let named = if_there(fs::symlink_metadata(&self.path)).naming("read", &self.path)?;
+        let named = if_there(fs::symlink_metadata(&self.path).naming("read", &self.path))?;
         let named = named.ok_or_else(changed)?;
         let now = self.file.metadata().naming("read", &self.path)?;
-        if !self.is(&named) || now.len() < self.meta.len() {
+        if !is_same_file(&named, &self.meta) || now.len() < self.meta.len() {
             return Err(changed());
         }
         Ok(now)
@@ -74,16 +64,12 @@ impl Live {
         match writers(&self.file) {
             Writers::Somebody(who) => {
                 let name = self.path.display();
-                let why = format!("{name} is open for writing by {who}");
-                Err(StoreError::Busy(why))
+                Err(StoreError::Busy(format!(
+                    "{name} is open for writing by {who}"
+                )))
             }
             Writers::Nobody | Writers::NobodySeen => Ok(()),
         }
-    }
-
-    /// Whether that is this file.
-    pub(crate) fn is(&self, found: &Metadata) -> bool {
-        (found.dev(), found.ino()) == (self.meta.dev(), self.meta.ino())
     }
 
     /// Takes the bytes it had when it was opened. An agent may append
@@ -103,7 +89,7 @@ impl Live {
 
 /// sha256 of a session file as it is now; `None` where there is none.
 pub(crate) fn hash_of(path: &Path) -> Result<Option<String>, StoreError> {
-    if let Ok(None) = if_there(fs::symlink_metadata(path)) {
+    if let Ok(None) = if_there(fs::symlink_metadata(path).naming("read", path)) {
         return Ok(None);
     }
     let live = Live::open(path)?;

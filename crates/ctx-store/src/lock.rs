@@ -8,8 +8,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::catalog::names_in;
 use crate::error::{Naming, StoreError};
-use crate::open::{careful, wait_for_lock};
+use crate::files::{careful, wait_for_lock};
 use crate::{SessionId, Store};
 
 /// The store's lock: sequence numbers, commit renames, gc, audit records.
@@ -83,7 +84,9 @@ impl StoreLock<'_> {
     pub(crate) fn next_sequence(&mut self) -> Result<u64, StoreError> {
         let path = self.store.root().join("lock");
         let known = read_json::<Counter>(&mut self.file).map_or(0, |counter| counter.sequence);
-        let next = known.max(self.store.highest_sequence()?) + 1;
+        let there = names_in(&self.store.snapshots())?;
+        let highest = there.iter().map(|(id, _)| id.stamp.sequence).max();
+        let next = known.max(highest.unwrap_or(0)) + 1;
         write_json(&mut self.file, &Counter { sequence: next }).naming("write", &path)?;
         Ok(next)
     }

@@ -1,23 +1,40 @@
-//! What a tool remembers of a session, in the meta.json of its newest snapshot.
+//! Commit records written anew: held snapshots, which retention leaves alone, and what a
+//! tool remembers of a session, in the meta.json of its newest snapshot.
 
 use serde_json::Value;
 
-use crate::{Entry, Replacement, SessionId, SnapshotKind, Store, StoreError};
+use crate::{Facts, Replacement, SessionId, SnapshotId, SnapshotKind, Store, StoreError};
 
 impl Store {
-    /// The member `key` of the session's newest meta.json, if it has one.
-    pub fn note(&self, session: &SessionId, key: &str) -> Result<Option<Value>, StoreError> {
-        let catalog = self.catalog(Some(session))?;
-        let newest = catalog.entries.last();
-        Ok(newest.and_then(|entry| entry.meta.as_ref().ok()?.others.get(key).cloned()))
+    /// Holds a snapshot, or releases it; one that is already so stays as it is.
+    pub fn hold(
+        &self,
+        session: Option<&SessionId>,
+        wanted: &str,
+        held: bool,
+    ) -> Result<SnapshotId, StoreError> {
+        let mut locked = self.lock()?;
+        let catalog = self.catalog(session)?;
+        let entry = catalog.find(wanted)?;
+        let mut meta = entry.trusted_meta()?;
+        if meta.held != held {
+            meta.held = held;
+            let facts = Facts {
+                snapshots: vec![meta.id.clone()],
+                ..Facts::of(&entry.id.session)
+            };
+            let operation = locked.begin(if held { "hold" } else { "release" }, &facts)?;
+            locked.write_meta(&entry.id, &meta)?;
+            locked.done(&operation, &facts)?;
+        }
+        Ok(entry.id.clone())
     }
 
-    /// Writes the member `key` of an entry's meta.json anew.
-    fn annotate(&self, entry: &Entry, key: &str, value: Value) -> Result<(), StoreError> {
-        let mut locked = self.lock()?;
-        let mut meta = entry.trusted_meta()?;
-        meta.others.insert(key.to_owned(), value);
-        locked.write_meta(&entry.id, &meta)
+    /// The member `key` of the session's newest meta.json, if it has one.
+    pub fn note(&self, session: &SessionId, key: &str) -> Result<Option<Value>, StoreError> {
+        let newest = self.catalog(Some(session))?.entries.pop();
+        let meta = newest.and_then(|entry| entry.meta.ok());
+        Ok(meta.and_then(|mut meta| meta.others.remove(key)))
     }
 }
 
@@ -30,21 +47,21 @@ impl Replacement<'_> {
         key: &str,
         change: impl FnOnce(Option<&Value>) -> Value,
     ) -> Result<(), StoreError> {
-        let (store, session) = (self.store, self.session.clone());
-        let old = store.note(&session, key)?;
-        let value = change(old.as_ref());
-        let sha256 = self.sha256();
-        let is_this = |entry: &Entry| matches!(&entry.meta, Ok(meta) if meta.sha256 == sha256);
-        let catalog = store.catalog(Some(&session))?;
-        if let Some(entry) = catalog.entries.last().filter(|entry| is_this(entry)) {
-            return store.annotate(entry, key, value);
-        }
-        let taken = self.draft.commit(&session, SnapshotKind::Snapshot)?;
-        let entry = Entry {
-            id: taken.id,
-            meta: Ok(taken.meta),
+        let (store, session) = (self.store, &self.session);
+        let newest = store.catalog(Some(session))?.entries.pop();
+        let newest = newest.and_then(|entry| Some((entry.id, entry.meta.ok()?)));
+        let old = newest.as_ref().and_then(|(_, meta)| meta.others.get(key));
+        let value = change(old);
+        let sha256 = self.draft.sha256();
+        let (id, mut meta) = match newest {
+            Some((id, meta)) if meta.sha256 == sha256 => (id, meta),
+            _ => {
+                let taken = self.draft.commit(session, SnapshotKind::Snapshot)?;
+                (taken.id, taken.meta)
+            }
         };
-        store.annotate(&entry, key, value)
+        meta.others.insert(key.to_owned(), value);
+        store.lock()?.write_meta(&id, &meta)
     }
 }
 

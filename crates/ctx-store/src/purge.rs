@@ -1,21 +1,19 @@
 //! Deletion for good: of what is due in the trash, and of all that a session has.
 
-use std::collections::HashSet;
 use std::fs;
 
 use chrono::{DateTime, Utc};
 
 use crate::error::{Naming, StoreError};
-use crate::open::if_there;
+use crate::files::if_there;
 use crate::removal::{Removal, RemovalReport, StoreItem};
-use crate::trash::{TrashEntry, remove, sync_removal};
-use crate::{Entry, SessionId, SnapshotId, Store};
+use crate::trash::{remove, sync_removal};
+use crate::{Entry, SessionId, Store};
 
 impl Store {
     /// What is in the trash: that whose grace was over at `deadline`, or all.
     pub fn expired(&self, deadline: Option<DateTime<Utc>>) -> Result<Vec<StoreItem>, StoreError> {
-        let trashed = self.trashed(deadline)?.into_iter();
-        Ok(trashed.map(|trashed| trashed.item).collect())
+        Ok(self.trashed(deadline)?.into_keys().collect())
     }
 
     /// Deletes what [`Store::expired`] lists, for good.
@@ -25,12 +23,11 @@ impl Store {
             return Ok(RemovalReport::default());
         }
         let mut removal = Removal::begin(self, "purge", None, &items)?;
-        let items: HashSet<StoreItem> = items.into_iter().collect();
         // Only what is still there: somebody may have brought some of it back.
-        for trashed in self.trashed(deadline)? {
-            if items.contains(&trashed.item) {
-                let deleted = self.delete(&trashed);
-                removal.note(trashed.item, deleted);
+        let mut trashed = self.trashed(deadline)?;
+        for item in items {
+            if let Some(files) = trashed.remove(&item) {
+                removal.note(item, self.delete(&files));
             }
         }
         removal.done()
@@ -45,41 +42,30 @@ impl Store {
         if let Some(entry) = catalog.entries.iter().find(is_held) {
             return Err(StoreError::Held(entry.id.to_string()));
         }
-        let mut trashed = self.trashed(None)?;
-        trashed.retain(|trashed| trashed.item.session() == session);
-        let mut ids: Vec<SnapshotId> = catalog.entries.into_iter().map(|entry| entry.id).collect();
-        ids.extend(catalog.uncommitted);
-        let mut items = Vec::new();
-        for TrashEntry { item, .. } in &trashed {
-            match item {
-                // A run that was killed may have left one of the two files of a snapshot.
-                StoreItem::Snapshot(id) => ids.push(id.clone()),
-                StoreItem::Offloaded(_) => items.push(item.clone()),
-            }
+        let mut items = self.trashed(None)?;
+        items.retain(|item, _| item.session() == session);
+        // A run that was killed may have left one of the two files of a snapshot.
+        let committed = catalog.entries.into_iter().map(|entry| entry.id);
+        for id in committed.chain(catalog.uncommitted) {
+            items.entry(StoreItem::Snapshot(id)).or_default();
         }
-        ids.sort_by_key(|id| id.stamp.sequence);
-        ids.dedup();
-        items.splice(0..0, ids.into_iter().map(StoreItem::Snapshot));
         // What is no folder holds no files of ours, and goes all the same.
         let kept = self.offloaded_files(session).unwrap_or_default();
         let kept: Vec<StoreItem> = kept.into_iter().map(StoreItem::Offloaded).collect();
 
-        let all = [&items[..], &kept].concat();
+        let all: Vec<StoreItem> = items.keys().chain(&kept).cloned().collect();
         let mut removal = Removal::begin(self, "forget", Some(session), &all)?;
-        for item in items {
-            let mut trashed = trashed.iter().filter(|trashed| trashed.item == item);
+        for (item, trashed) in items {
             let deleted = match &item {
                 StoreItem::Snapshot(id) => {
                     remove(&self.meta_path(id)).and_then(|()| remove(&self.data_path(id)))
                 }
                 StoreItem::Offloaded(_) => Ok(()),
             };
-            let deleted =
-                deleted.and_then(|()| trashed.try_for_each(|trashed| self.delete(trashed)));
-            removal.note(item, deleted);
+            removal.note(item, deleted.and_then(|()| self.delete(&trashed)));
         }
         let folder = self.offloaded().join(session.as_str());
-        match if_there(fs::remove_dir_all(&folder)).naming("remove", &folder) {
+        match if_there(fs::remove_dir_all(&folder).naming("remove", &folder)) {
             Ok(None) => {}
             Err(error) => removal.fail(error),
             Ok(Some(())) => kept.into_iter().for_each(|item| removal.note(item, Ok(()))),

@@ -6,7 +6,7 @@ use crate::lock::StoreLock;
 use crate::{Facts, OffloadedFile, Operation, SessionId, SnapshotId, Store, StoreError};
 
 /// A thing that a store keeps and that can be removed from it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StoreItem {
     /// A snapshot, or what is left of one.
     Snapshot(SnapshotId),
@@ -63,10 +63,7 @@ impl<'a> Removal<'a> {
         items: &[StoreItem],
     ) -> Result<Self, StoreError> {
         let mut locked = store.lock()?;
-        let operation = match locked.begin(op, &facts(session, items)) {
-            Err(error) if error.is_disk_full() => None,
-            other => Some(other?),
-        };
+        let operation = unless_full(locked.begin(op, &facts(session, items)))?;
         Ok(Self {
             locked,
             session,
@@ -89,17 +86,20 @@ impl<'a> Removal<'a> {
 
     pub(crate) fn done(mut self) -> Result<RemovalReport, StoreError> {
         let facts = facts(self.session, &self.removed.items);
-        self.removed.unaudited = match &self.operation {
-            None => true,
-            Some(operation) => match self.locked.done(operation, &facts) {
-                Err(error) if error.is_disk_full() => true,
-                other => {
-                    other?;
-                    false
-                }
-            },
+        let done = match &self.operation {
+            Some(operation) => unless_full(self.locked.done(operation, &facts))?,
+            None => None,
         };
+        self.removed.unaudited = done.is_none();
         Ok(self.removed)
+    }
+}
+
+/// `None` when the disk is full.
+fn unless_full<T>(written: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+    match written {
+        Err(error) if error.is_disk_full() => Ok(None),
+        other => other.map(Some),
     }
 }
 

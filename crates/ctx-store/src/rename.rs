@@ -23,7 +23,7 @@ pub(crate) fn create(temp: TempFile, path: &Path) -> Result<(), StoreError> {
         }
         Err(error) => return Err(io::Error::from(error)).naming("create", path),
     }
-    drop(temp.into_file());
+    temp.keep();
     Ok(())
 }
 

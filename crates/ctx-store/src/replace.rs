@@ -10,14 +10,15 @@ use std::fs::{self, File, TryLockError};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::atomic::{parent, sync_names};
 use crate::error::{Naming, StoreError};
+use crate::files::{if_there, parent, sync_name};
 use crate::live::Live;
-use crate::open::if_there;
 use crate::rename;
 use crate::swap::Swap;
-use crate::temp::{self, TempFile};
+use crate::temp::TempFile;
 use crate::{Draft, Facts, NewContent, SessionId, SessionLock, Snapshot, Store};
+
+const SEVERAL_NAMES: &str = "has several names (hard links): replacing it would part them";
 
 /// How a replacement ended.
 #[derive(Debug)]
@@ -55,8 +56,7 @@ impl Store {
         session: &SessionId,
         new: &mut NewContent<'_>,
     ) -> Result<ReplaceOutcome, StoreError> {
-        let there = if_there(fs::symlink_metadata(path));
-        if there.is_ok_and(|there| there.is_none()) {
+        if let Ok(None) = if_there(fs::symlink_metadata(path).naming("read", path)) {
             let _lock = self.lock_session(session)?;
             return self.create(path, session, new);
         }
@@ -65,36 +65,19 @@ impl Store {
 
     /// Takes a session's lock and the bytes of its file as they are now, from
     /// which new content can be made for as long as that takes: what arrives
-    /// meanwhile is carried over.
+    /// meanwhile is carried over. A file with other names, or in use, is refused.
     pub fn begin_replacement(
         &self,
         path: &Path,
         session: &SessionId,
     ) -> Result<Replacement<'_>, StoreError> {
         let lock = self.lock_session(session)?;
-        let live = self.claim(path, session)?;
-        let draft = live.draft(self)?;
-        Ok(Replacement {
-            store: self,
-            session: session.clone(),
-            _lock: lock,
-            live,
-            draft,
-        })
-    }
-
-    /// Opens the file, and refuses what must not be replaced: a file with other
-    /// names, or in use.
-    fn claim(&self, path: &Path, session: &SessionId) -> Result<Live, StoreError> {
         // What a killed run left may be a second name of the file.
         self.sweep_retained(Some(session))
             .map_err(|error| not_saved(path, error))?;
         let live = Live::open(path)?;
         if live.meta.nlink() > 1 {
-            return Err(StoreError::Refused {
-                path: live.path,
-                why: "has several names (hard links): replacing it would part them",
-            });
+            return Err(StoreError::refused(&live.path, SEVERAL_NAMES));
         }
         // Tools with another store, and others that respect locks on files.
         if let Err(TryLockError::WouldBlock) = live.file.try_lock() {
@@ -104,7 +87,14 @@ impl Store {
             )));
         }
         live.refuse_writers()?;
-        Ok(live)
+        let draft = live.draft(self)?;
+        Ok(Replacement {
+            store: self,
+            session: session.clone(),
+            _lock: lock,
+            live,
+            draft,
+        })
     }
 
     fn create(
@@ -118,13 +108,12 @@ impl Store {
             ..Facts::of(session)
         };
         let operation = self.begin(new.operation, &facts)?;
-        let dir = parent(path);
-        let name = path.file_name().unwrap_or_default();
-        temp::reap(dir, Some(name));
         // For its owner alone: what mode the lost file had is not known.
-        let mut temp = TempFile::create(dir, name, 0o600).naming("create a file in", dir)?;
+        let mut temp = TempFile::beside(path, 0o600).naming("create a file in", parent(path))?;
         new.copy_to(&mut temp, path)?;
-        persist_new(temp, path)?;
+        temp.file.sync_all().naming("sync", temp.path())?;
+        rename::create(temp, path)?;
+        sync_name(path)?;
         self.done(&operation, &facts)?;
         Ok(ReplaceOutcome::Created)
     }
@@ -134,11 +123,6 @@ impl Replacement<'_> {
     /// The bytes of the file.
     pub fn bytes(&self) -> Result<File, StoreError> {
         self.draft.reader()
-    }
-
-    /// Their hash.
-    pub fn sha256(&self) -> String {
-        self.draft.sha256()
     }
 
     /// Makes the bytes a snapshot, then puts the new content into the file.
@@ -170,13 +154,6 @@ impl Replacement<'_> {
             retained,
         })
     }
-}
-
-/// fsync, a name that is still free, fsync of the directory.
-fn persist_new(temp: TempFile, path: &Path) -> Result<(), StoreError> {
-    temp.file().sync_all().naming("sync", temp.path())?;
-    rename::create(temp, path)?;
-    Ok(sync_names(path)?)
 }
 
 fn not_saved(path: &Path, error: StoreError) -> StoreError {

@@ -1,17 +1,14 @@
 //! Replaced files that stay linked beside the live one until they are quiet:
 //! what a process still writes to them is not lost.
 
-use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::atomic::parent;
 use crate::error::{Naming, StoreError};
+use crate::files::{is_same_file, open_plain};
 use crate::hash;
-use crate::open::open_plain;
 use crate::temp;
 use crate::writers::{Writers, writers};
 use crate::{Meta, SessionId, SnapshotId, SnapshotKind, Store};
@@ -36,10 +33,7 @@ impl Store {
     pub fn sweep_retained(&self, session: Option<&SessionId>) -> Result<SweepReport, StoreError> {
         temp::reap(&self.tmp(), None);
         if let Some(session) = session {
-            temp::reap(
-                &self.snapshots(),
-                Some(OsStr::new(&format!("{session}.md"))),
-            );
+            temp::reap_beside(&self.summary_path(session));
         }
         let mut swept = SweepReport::default();
         for entry in self.catalog(session)?.entries {
@@ -47,9 +41,7 @@ impl Store {
             let Some((live, retained)) = meta.retained_paths() else {
                 continue;
             };
-            if let Some(name) = live.file_name() {
-                temp::reap(parent(&live), Some(name));
-            }
+            temp::reap_beside(&live);
             if let Ok(file) = open_plain(&retained) {
                 self.sweep_one(&entry.id, meta, &live, &retained, &file, &mut swept)?;
             }
@@ -71,7 +63,7 @@ impl Store {
         let old = file.metadata().naming("read", retained)?;
         let now = fs::symlink_metadata(live).ok();
         // A run was killed after the link and before the rename: the file is still live.
-        let same = now.is_some_and(|now| (now.dev(), now.ino()) == (old.dev(), old.ino()));
+        let same = now.is_some_and(|now| is_same_file(&now, &old));
         if !same {
             let silent = old.modified().ok().and_then(|at| at.elapsed().ok());
             let is_quiet = match writers(file) {

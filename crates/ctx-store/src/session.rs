@@ -52,7 +52,7 @@ pub fn real_path(path: &Path) -> std::io::Result<std::path::PathBuf> {
     let name = path
         .file_name()
         .ok_or_else(|| std::io::Error::other("it names no file"))?;
-    Ok(crate::atomic::parent(path).canonicalize()?.join(name))
+    Ok(crate::files::parent(path).canonicalize()?.join(name))
 }
 
 impl FromStr for SessionId {

@@ -4,20 +4,16 @@
 //! the commit the two versions change places in one step, and only then is
 //! looked at what was there: when it is not what was read, they change back.
 
-use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::MetadataExt;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use rustix::io::Errno;
-
-use crate::atomic::{AtomicError, inherit, sync_names};
+use crate::atomic::inherit;
 use crate::error::{Naming, StoreError};
-use crate::open::{careful, wait_for_lock};
+use crate::files::{careful, if_there, is_same_file, only_regular, sync_name, wait_for_lock};
 use crate::rename::{create, exchange, put_back};
 use crate::store::make_dirs;
-use crate::temp::{self, TempFile};
+use crate::temp::{TempFile, reap_beside};
 
 /// A folder of such files, locked against other runs of the tools.
 #[derive(Debug)]
@@ -58,34 +54,20 @@ impl SharedFolder {
     /// Reads a file; one that is not there is empty. What is no regular file is
     /// refused, and so is a link: it may lead out of the folder.
     pub fn read(&self, name: &str) -> Result<SharedFile, StoreError> {
-        temp::reap(&self.dir, Some(OsStr::new(name)));
         let path = self.dir.join(name);
-        let (old, meta) = match read(&path) {
-            Ok((old, meta)) => (old, Some(meta)),
-            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-                (Vec::new(), None)
-            }
-            Err(error) => return Err(error),
-        };
-        Ok(SharedFile { path, old, meta })
+        reap_beside(&path);
+        let (old, meta) = if_there(read(&path))?.unzip();
+        Ok(SharedFile {
+            path,
+            old: old.unwrap_or_default(),
+            meta,
+        })
     }
 }
 
 fn read(path: &Path) -> Result<(Vec<u8>, fs::Metadata), StoreError> {
-    let refused = |why| StoreError::Refused {
-        path: path.to_owned(),
-        why,
-    };
-    let mut file = match careful().open(path) {
-        Err(error) if Errno::from_io_error(&error) == Some(Errno::LOOP) => {
-            return Err(refused("is a symbolic link"));
-        }
-        other => other.naming("open", path)?,
-    };
+    let mut file = only_regular(careful().open(path), "open", path)?;
     let meta = file.metadata().naming("read", path)?;
-    if !meta.is_file() {
-        return Err(refused("is not a regular file"));
-    }
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).naming("read", path)?;
     Ok((bytes, meta))
@@ -97,11 +79,6 @@ impl SharedFile {
         &self.old
     }
 
-    /// Where it stands.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Adds `more` at its end: [`Self::stage`] and [`StagedFile::commit`].
     pub fn append(self, more: &[u8]) -> Result<(), StoreError> {
         self.stage(more)?.commit()
@@ -110,28 +87,20 @@ impl SharedFile {
     /// Writes the file with `more` at its end beside it, durably. What can fail
     /// for lack of space fails here, before anything is replaced.
     pub fn stage(self, more: &[u8]) -> Result<StagedFile, StoreError> {
-        let dir = crate::atomic::parent(&self.path);
-        let name = self.path.file_name().unwrap_or_default();
         // Words of a session: private, until their owner says otherwise.
-        let mut temp = TempFile::create(dir, name, 0o600).naming("create", &self.path)?;
-        temp.write_all(&self.old)
-            .and_then(|()| temp.write_all(more))
-            .and_then(|()| match &self.meta {
-                Some(meta) => inherit(temp.file(), meta),
-                None => Ok(()),
-            })
-            .and_then(|()| temp.file().sync_all())
-            .map_err(|source| AtomicError::Unchanged {
-                path: self.path.clone(),
-                source,
-            })?;
+        let mut temp = TempFile::beside(&self.path, 0o600).naming("create", &self.path)?;
+        let written = temp.write_all(&self.old);
+        let written = written.and_then(|()| temp.write_all(more));
+        written.not_written(&self.path)?;
+        if let Some(meta) = &self.meta {
+            inherit(&temp.file, meta).not_written(&self.path)?;
+        }
+        temp.file.sync_all().not_written(&self.path)?;
         Ok(StagedFile { file: self, temp })
     }
 
     fn is_as_read(&self, path: &Path, meta: &fs::Metadata) -> bool {
-        read(path).is_ok_and(|(bytes, now)| {
-            (now.dev(), now.ino()) == (meta.dev(), meta.ino()) && bytes == self.old
-        })
+        read(path).is_ok_and(|(bytes, now)| is_same_file(&now, meta) && bytes == self.old)
     }
 }
 
@@ -145,7 +114,7 @@ impl StagedFile {
             None => create(temp, path)?,
             Some(meta) => replace(&file, &temp, meta)?,
         }
-        Ok(sync_names(path)?)
+        sync_name(path)
     }
 }
 

@@ -9,15 +9,16 @@ use crate::SessionId;
 /// When, and in which order: `20261121T234307.123456Z-0007`.
 ///
 /// The sequence number is the order of the store, whatever the clock did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp {
-    /// UTC, to the microsecond.
-    pub time: DateTime<Utc>,
     /// Counted up through the whole store.
     pub sequence: u64,
+    /// UTC, to the microsecond.
+    pub time: DateTime<Utc>,
 }
 
-const TIME: &str = "%Y%m%dT%H%M%S%.6fZ";
+/// A time in names.
+pub(crate) const TIME: &str = "%Y%m%dT%H%M%S%.6fZ";
 /// Length of a time of [`TIME`].
 const TIME_LEN: usize = "20261121T234307.123456Z".len();
 
@@ -42,7 +43,7 @@ impl fmt::Display for Stamp {
 }
 
 /// The id of a snapshot, which is also the stem of its files.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SnapshotId {
     /// Whose.
     pub session: SessionId,
@@ -114,7 +115,7 @@ mod tests {
         #[test]
         fn a_stamp_is_read_back(micros in 0_i64..4_000_000_000_000_000, sequence in 0_u64..1_000_000) {
             let time = chrono::DateTime::from_timestamp_micros(micros).expect("a time");
-            let stamp = Stamp { time, sequence };
+            let stamp = Stamp { sequence, time };
             prop_assert_eq!(Stamp::parse(&stamp.to_string()), Some(stamp));
         }
 

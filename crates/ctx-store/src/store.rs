@@ -9,9 +9,9 @@ use chrono::{DateTime, SubsecRound, Utc};
 use serde::Deserialize;
 
 use crate::SnapshotId;
-use crate::atomic::{parent, persist, sync_dir};
+use crate::atomic::persist;
 use crate::error::{Naming, StoreError};
-use crate::open::if_there;
+use crate::files::{if_there, parent, sync_dir};
 use crate::temp::{self, TempFile};
 
 /// Tells the time: the system's, or a test's.
@@ -34,6 +34,7 @@ pub struct Store {
 }
 
 const FORMAT: &str = "{\"format\":1}\n";
+const UNKNOWN_FORMAT: &str = "has an unknown format; a newer version of the tools wrote it";
 /// What may stand in a directory that has no FORMAT yet: a run was killed
 /// before it wrote that, or another tool made its folder first.
 const OURS: [&str; 7] = [
@@ -70,23 +71,22 @@ impl Store {
     }
 
     fn check(&self) -> Result<(), StoreError> {
-        let Some(meta) = if_there(fs::metadata(&self.root)).naming("open", &self.root)? else {
+        let Some(meta) = if_there(fs::metadata(&self.root).naming("open", &self.root))? else {
             return Ok(());
         };
-        let insecure = |why| StoreError::Insecure {
+        let why = if !meta.is_dir() {
+            "it is not a directory"
+        } else if meta.uid() != rustix::process::geteuid().as_raw() {
+            "it belongs to another user"
+        } else if meta.mode() & 0o022 != 0 {
+            "others can write into it"
+        } else {
+            return self.check_format();
+        };
+        Err(StoreError::Insecure {
             path: self.root.clone(),
             why,
-        };
-        if !meta.is_dir() {
-            return Err(insecure("it is not a directory"));
-        }
-        if meta.uid() != rustix::process::geteuid().as_raw() {
-            return Err(insecure("it belongs to another user"));
-        }
-        if meta.mode() & 0o022 != 0 {
-            return Err(insecure("others can write into it"));
-        }
-        self.check_format()
+        })
     }
 
     fn check_format(&self) -> Result<(), StoreError> {
@@ -95,10 +95,10 @@ impl Store {
             format: u64,
         }
         let path = self.root.join("FORMAT");
-        if let Some(text) = if_there(fs::read_to_string(&path)).naming("read", &path)? {
+        if let Some(text) = if_there(fs::read_to_string(&path).naming("read", &path))? {
             return match serde_json::from_str(&text) {
                 Ok(Format { format: 1 }) => Ok(()),
-                _ => Err(StoreError::UnknownFormat(path)),
+                _ => Err(StoreError::refused(&path, UNKNOWN_FORMAT)),
             };
         }
         for entry in fs::read_dir(&self.root).naming("read", &self.root)? {
@@ -117,9 +117,7 @@ impl Store {
         let format = self.root.join("FORMAT");
         if !format.exists() {
             make_dirs(&self.root)?;
-            temp::reap(&self.root, None);
-            let mut temp =
-                TempFile::create(&self.root, "FORMAT".as_ref(), 0o600).naming("create", &format)?;
+            let mut temp = TempFile::beside(&format, 0o600).naming("create", &format)?;
             temp.write_all(FORMAT.as_bytes()).naming("write", &format)?;
             persist(temp, &format)?;
         }
@@ -127,7 +125,7 @@ impl Store {
             self.snapshots(),
             self.tmp(),
             self.locks(),
-            parent(&self.audit_log()).to_owned(),
+            self.root.join("context"),
         ] {
             make_dirs(&dir)?;
         }
@@ -215,7 +213,7 @@ pub(crate) fn make_dirs(dir: &Path) -> Result<(), StoreError> {
     let above = parent(dir);
     make_dirs(above)?;
     match DirBuilder::new().mode(0o700).create(dir) {
-        Ok(()) => sync_dir(above).naming("sync", above),
+        Ok(()) => sync_dir(above),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error).naming("create", dir),
     }
@@ -223,7 +221,7 @@ pub(crate) fn make_dirs(dir: &Path) -> Result<(), StoreError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Actor, Store};
+    use super::{Actor, Store, UNKNOWN_FORMAT};
     use crate::StoreError;
     use std::fs::{self, Permissions};
     use std::os::unix::fs::PermissionsExt;
@@ -277,7 +275,10 @@ mod tests {
         fs::write(root.join("thesis.tex"), "x").expect("writes");
         assert!(matches!(open(&root), Err(StoreError::NotAStore(_))));
         fs::write(root.join("FORMAT"), "{\"format\":2}\n").expect("writes");
-        assert!(matches!(open(&root), Err(StoreError::UnknownFormat(_))));
+        let Err(error) = open(&root) else {
+            panic!("an unknown format");
+        };
+        assert!(error.to_string().contains(UNKNOWN_FORMAT), "{error}");
         fs::write(root.join("FORMAT"), "{\"format\":1}\n").expect("writes");
         open(&root).expect("what people put there stays");
         let file = dir.path().join("file");

@@ -1,11 +1,21 @@
 //! The cumulative summary of a session: what each compaction said, newest last.
 
+use std::path::PathBuf;
+
 use chrono::SecondsFormat;
 
 use crate::error::StoreError;
 use crate::{Facts, SessionId, SharedFolder, Store};
 
+fn summary_name(session: &SessionId) -> String {
+    format!("{session}.md")
+}
+
 impl Store {
+    pub(crate) fn summary_path(&self, session: &SessionId) -> PathBuf {
+        self.snapshots().join(summary_name(session))
+    }
+
     /// Appends what a compaction said of `messages` messages. A text that is the
     /// newest one already is not repeated, so that a pipeline may be run again.
     /// `true` when something was written.
@@ -17,7 +27,7 @@ impl Store {
     ) -> Result<bool, StoreError> {
         self.prepare()?;
         let folder = SharedFolder::lock(&self.snapshots())?;
-        let file = folder.read(&format!("{session}.md"))?;
+        let file = folder.read(&summary_name(session))?;
         let said = format!(" messages\n\n{}\n", text.trim_end());
         if file.bytes().ends_with(said.as_bytes()) {
             return Ok(false);

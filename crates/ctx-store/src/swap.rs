@@ -6,40 +6,30 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::arrivals::Arrivals;
-use crate::atomic::{inherit, parent, sync_dir};
+use crate::atomic::inherit;
 use crate::error::{Naming, Severity, StoreError};
+use crate::files::{is_same_file, parent, sync_dir};
 use crate::hash;
 use crate::live::Live;
 use crate::rename::{exchange, put_back};
-use crate::temp::{self, TempFile};
+use crate::temp::{TempFile, TempName};
 use crate::{NewContent, Snapshot};
 
 /// So often the file may grow under our eyes before we give up.
 const ROUNDS: usize = 5;
+const OTHER_CONTENT: &str =
+    "does not hold what was written: another process has written it over, or the disk is at fault";
 
 /// A replacement up to its commit; dropped before that, it leaves nothing.
 pub(crate) struct Swap<'a> {
     live: &'a Live,
     temp: TempFile,
-    link: Link,
+    /// The second name of the old file. If it stays, the next run sees that it is one of
+    /// the live file, and removes it.
+    link: TempName,
     /// Length of the new content.
     length: u64,
     arrivals: Arrivals<'a>,
-}
-
-/// The second name of the old file.
-struct Link {
-    path: PathBuf,
-    keep: bool,
-}
-
-impl Drop for Link {
-    fn drop(&mut self) {
-        if !self.keep {
-            // If it stays, the next run sees that it is the live file, and removes it.
-            let _ = fs::remove_file(&self.path);
-        }
-    }
 }
 
 impl<'a> Swap<'a> {
@@ -51,20 +41,18 @@ impl<'a> Swap<'a> {
     ) -> Result<Self, StoreError> {
         let path = &live.path;
         let dir = parent(path);
-        let name = path.file_name().unwrap_or_default();
-        temp::reap(dir, Some(name));
-        let mut temp = TempFile::create(dir, name, 0o600).naming("create a file beside", path)?;
+        let mut temp = TempFile::beside(path, 0o600).naming("create a file beside", path)?;
         let length = new.copy_to(&mut temp, path)?;
-        inherit(temp.file(), &live.meta).naming("keep the mode of", path)?;
-        temp.file().sync_all().naming("sync", temp.path())?;
+        inherit(&temp.file, &live.meta).naming("keep the mode of", path)?;
+        temp.file.sync_all().naming("sync", temp.path())?;
 
         let link = dir.join(before.meta.retained.as_deref().unwrap_or_default());
         fs::hard_link(path, &link).naming("keep a link to", path)?;
-        let link = Link {
+        let link = TempName {
             path: link,
             keep: false,
         };
-        sync_dir(dir).naming("sync", dir)?;
+        sync_dir(dir)?;
         Ok(Self {
             live,
             temp,
@@ -86,7 +74,7 @@ impl<'a> Swap<'a> {
                 return Err(StoreError::Changed(self.live.path.clone()));
             }
             self.arrivals.modified = modified;
-            self.arrivals.carry(now.len(), self.temp.file())?;
+            self.arrivals.carry(now.len(), &self.temp.file)?;
         }
         let name = self.live.path.display();
         Err(StoreError::Busy(format!("{name} keeps growing")))
@@ -107,7 +95,7 @@ impl<'a> Swap<'a> {
             // At once: what an agent appends next must stand behind it.
             let quiet = self.arrivals.drain(&file)?;
             file.sync_all().naming("sync", path)?;
-            sync_dir(parent(path)).naming("sync", parent(path))?;
+            sync_dir(parent(path))?;
             check(&file, path, self.length, sha256)?;
             if quiet {
                 // Nobody can write to it any longer, and all its bytes are elsewhere.
@@ -125,25 +113,24 @@ impl<'a> Swap<'a> {
 /// since the last look is put back.
 fn put_in_place(temp: TempFile, live: &Live) -> Result<File, StoreError> {
     let path = &live.path;
-    temp.file().sync_all().naming("sync", temp.path())?;
+    temp.file.sync_all().naming("sync", temp.path())?;
     if !exchange(&temp, path)? {
         fs::rename(temp.path(), path).naming("replace", path)?;
-        return Ok(temp.into_file());
+        return Ok(temp.keep());
     }
     let displaced = fs::symlink_metadata(temp.path());
-    if displaced.is_ok_and(|displaced| !live.is(&displaced)) {
+    if displaced.is_ok_and(|displaced| !is_same_file(&displaced, &live.meta)) {
         return Err(match put_back(&temp, path) {
             Ok(()) => StoreError::Changed(path.clone()),
             Err(error) => {
                 // Not ours to remove.
-                temp.into_file();
+                temp.keep();
                 error.after(format!("the replacement of {}", path.display()))
             }
         });
     }
     // The old file has its other name; this one the next run would remove.
-    let _ = fs::remove_file(temp.path());
-    Ok(temp.into_file())
+    Ok(temp.unname())
 }
 
 /// Reads back what was written, unless another file stands there by now.
@@ -151,12 +138,11 @@ fn check(file: &File, path: &Path, length: u64, sha256: &str) -> Result<(), Stor
     let ours = file.metadata().naming("read", path)?;
     let file = File::open(path).naming("read", path)?;
     let found = file.metadata().naming("read", path)?;
-    if (found.dev(), found.ino()) != (ours.dev(), ours.ino())
-        || hash(&mut file.take(length)).naming("read", path)? == sha256
+    if !is_same_file(&found, &ours) || hash(&mut file.take(length)).naming("read", path)? == sha256
     {
         return Ok(());
     }
-    Err(StoreError::OtherContent(path.to_owned()))
+    Err(StoreError::refused(path, OTHER_CONTENT))
 }
 
 #[cfg(test)]

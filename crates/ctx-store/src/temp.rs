@@ -9,21 +9,47 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::open::{careful, open_plain};
+use memchr::memmem;
+
+use crate::files::{careful, open_plain, parent};
 
 /// What the names of unfinished files contain, after a dot and their target's name.
 const MARK: &str = ".ctx-tmp-";
 
+/// A name that is removed with its holder, unless it is kept.
+#[derive(Debug)]
+pub(crate) struct TempName {
+    pub(crate) path: PathBuf,
+    pub(crate) keep: bool,
+}
+
+impl Drop for TempName {
+    fn drop(&mut self) {
+        if !self.keep {
+            // Nobody can be told here; the next run tries again.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
 /// An unfinished file. It holds the kernel's lock on it as long as its writer
 /// lives, so [`reap`] can tell a dead writer's file without guessing from age
-/// or process ids. Dropped without [`TempFile::into_file`], it is removed.
+/// or process ids. Dropped without [`TempFile::keep`], it is removed.
 #[derive(Debug)]
 pub(crate) struct TempFile {
-    file: Option<File>,
-    path: PathBuf,
+    pub(crate) file: File,
+    name: TempName,
 }
 
 impl TempFile {
+    /// A new file beside `target`, where killed runs left nothing of it.
+    pub(crate) fn beside(target: &Path, mode: u32) -> io::Result<Self> {
+        let name = target.file_name();
+        let name = name.ok_or_else(|| io::Error::other("it names no file"))?;
+        reap_beside(target);
+        Self::create(parent(target), name, mode)
+    }
+
     /// A new file `.STEM.ctx-tmp-…` in `dir`, of at most `mode` less the umask.
     pub(crate) fn create(dir: &Path, stem: &OsStr, mode: u32) -> io::Result<Self> {
         loop {
@@ -40,47 +66,37 @@ impl TempFile {
             };
             // Where the file system has no locks, nothing is reaped either.
             let _ = file.lock();
-            let temp = Self {
-                file: Some(file),
-                path,
-            };
+            let name = TempName { path, keep: false };
             // A reaper may have come between open and lock.
-            if temp.file().metadata()?.nlink() > 0 {
-                return Ok(temp);
+            if file.metadata()?.nlink() > 0 {
+                return Ok(Self { file, name });
             }
         }
     }
 
     pub(crate) fn path(&self) -> &Path {
-        &self.path
+        &self.name.path
     }
 
-    pub(crate) fn file(&self) -> &File {
-        self.file.as_ref().expect("present until it is taken")
+    /// The file, which has another name now, or is not ours to remove.
+    pub(crate) fn keep(mut self) -> File {
+        self.name.keep = true;
+        self.file
     }
 
-    /// The file under its final name; the caller has renamed it.
-    pub(crate) fn into_file(mut self) -> File {
-        self.file.take().expect("present until it is taken")
+    /// The file, without the name that it had here.
+    pub(crate) fn unname(self) -> File {
+        self.file
     }
 }
 
 impl Write for TempFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file().write(bytes)
+        self.file.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-impl Drop for TempFile {
-    fn drop(&mut self) {
-        if self.file.is_some() {
-            // Nobody can be told here; the next run's reaper tries again.
-            let _ = fs::remove_file(&self.path);
-        }
     }
 }
 
@@ -118,18 +134,17 @@ pub(crate) fn reap(dir: &Path, stem: Option<&OsStr>) -> usize {
         .count()
 }
 
+/// Removes what dead writers of `target` left beside it.
+pub(crate) fn reap_beside(target: &Path) {
+    if let Some(name) = target.file_name() {
+        reap(parent(target), Some(name));
+    }
+}
+
 fn is_unfinished(name: &OsStr, stem: Option<&OsStr>) -> bool {
-    let name = name.as_bytes();
-    let Some(rest) = name.strip_prefix(b".") else {
-        return false;
-    };
-    let Some(at) = rest
-        .windows(MARK.len())
-        .rposition(|window| window == MARK.as_bytes())
-    else {
-        return false;
-    };
-    stem.is_none_or(|stem| short(stem) == &rest[..at])
+    let rest = name.as_bytes().strip_prefix(b".");
+    let target = rest.and_then(|rest| Some(&rest[..memmem::rfind(rest, MARK.as_bytes())?]));
+    target.is_some_and(|target| stem.is_none_or(|stem| short(stem) == target))
 }
 
 /// The file, locked, when nobody writes it. Its lock must be held until after

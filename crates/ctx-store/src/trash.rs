@@ -1,7 +1,7 @@
 //! The trash: what retention removed, for a time of grace. Each removal has a folder,
 //! named by its time, with snapshots and, in `offloaded/{session}/`, offloaded files.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -9,10 +9,9 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 
-use crate::atomic::sync_dir;
 use crate::catalog::names_in;
 use crate::error::{Naming, StoreError};
-use crate::open::{if_there, names};
+use crate::files::{if_there, names, sync_dir};
 use crate::removal::{Removal, RemovalReport, StoreItem};
 use crate::store::{data_name, make_dirs, meta_name};
 use crate::{Facts, OffloadName, OffloadedFile, SessionId, SnapshotId, Stamp, Store};
@@ -20,12 +19,11 @@ use crate::{Facts, OffloadName, OffloadedFile, SessionId, SnapshotId, Stamp, Sto
 /// The folder of offloaded files in a folder of the trash.
 const OFFLOADED: &str = "offloaded";
 
-/// A thing in the trash.
-#[derive(Debug)]
-pub(crate) struct TrashEntry {
-    pub(crate) item: StoreItem,
-    /// The bytes of a snapshot, or an offloaded file: in several folders when it was
-    /// removed several times.
+/// The files of a thing in the trash; of each kind several, in several folders, when it
+/// was removed several times.
+#[derive(Debug, Default)]
+pub(crate) struct TrashedFiles {
+    /// The bytes of a snapshot, or an offloaded file.
     data: Vec<PathBuf>,
     /// The commit record of a snapshot.
     meta: Vec<PathBuf>,
@@ -94,27 +92,28 @@ impl Store {
             (self.meta_path(id), meta_name(id)),
             (self.data_path(id), data_name(id)),
         ] {
-            if_there(fs::rename(&from, bin.join(name))).naming("move to the trash", &from)?;
+            let moved = fs::rename(&from, bin.join(name));
+            if_there(moved.naming("move to the trash", &from))?;
         }
         Ok(())
     }
 
     /// A new folder, named by the time that the grace counts from.
     fn new_bin(&self) -> Result<PathBuf, StoreError> {
-        make_dirs(&self.trash())?;
-        let time = self.now();
-        for sequence in 0.. {
-            let bin = self.trash().join(Stamp { time, sequence }.to_string());
+        let trash = self.trash();
+        make_dirs(&trash)?;
+        let (mut sequence, time) = (0, self.now());
+        loop {
+            let bin = trash.join(Stamp { sequence, time }.to_string());
             match DirBuilder::new().mode(0o700).create(&bin) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => sequence += 1,
                 other => {
                     other.naming("create", &bin)?;
-                    sync_dir(&self.trash()).naming("sync", &self.trash())?;
+                    sync_dir(&trash)?;
                     return Ok(bin);
                 }
             }
         }
-        unreachable!("numbers do not end")
     }
 
     /// The thing in the trash that `wanted` names: a snapshot by its number or the
@@ -125,10 +124,10 @@ impl Store {
         wanted: &str,
     ) -> Result<StoreItem, StoreError> {
         let mut trashed = self.trashed(None)?;
-        trashed.retain(|trashed| session.is_none_or(|session| session == trashed.item.session()));
+        trashed.retain(|item, _| session.is_none_or(|session| session == item.session()));
         let number = wanted.parse::<u64>().ok();
         let (mut snapshots, mut files) = (Vec::new(), Vec::new());
-        for TrashEntry { item, meta, .. } in &trashed {
+        for (item, TrashedFiles { meta, .. }) in &trashed {
             match item {
                 StoreItem::Snapshot(id) => {
                     let named = Some(id.stamp.sequence) == number;
@@ -155,8 +154,7 @@ impl Store {
     /// Brings a thing back from the trash.
     pub fn undelete(&self, item: &StoreItem) -> Result<(), StoreError> {
         let mut locked = self.lock()?;
-        let trashed = self.trashed(None)?;
-        let Some(trashed) = trashed.iter().find(|trashed| trashed.item == *item) else {
+        let Some(trashed) = self.trashed(None)?.remove(item) else {
             return Err(StoreError::NotInTrash(item.to_string()));
         };
         let mut facts = Facts::of(item.session());
@@ -166,7 +164,7 @@ impl Store {
         }
         let operation = locked.begin("undelete", &facts)?;
         match item {
-            StoreItem::Snapshot(_) => self.bring_back(trashed)?,
+            StoreItem::Snapshot(_) => self.bring_back(&trashed)?,
             StoreItem::Offloaded(file) => self.bring_back_offloaded(file, &trashed.data)?,
         }
         for path in trashed.data.iter().chain(&trashed.meta) {
@@ -176,21 +174,20 @@ impl Store {
     }
 
     /// The commit record comes last, as when it was made.
-    fn bring_back(&self, trashed: &TrashEntry) -> Result<(), StoreError> {
+    fn bring_back(&self, trashed: &TrashedFiles) -> Result<(), StoreError> {
         let folder = self.snapshots();
-        for path in trashed.data.iter().chain(&trashed.meta) {
+        let bring = |path: &PathBuf| {
             let to = folder.join(path.file_name().unwrap_or_default());
-            fs::rename(path, &to).naming("bring back", &to)?;
-            let synced = sync_dir(&folder).naming("sync", &folder);
+            fs::rename(path, &to).naming("bring back", &to)
+        };
+        for path in &trashed.data {
+            bring(path)?;
+            sync_dir(&folder)?;
+        }
+        for path in &trashed.meta {
+            bring(path)?;
             // With its meta.json, the snapshot is there again.
-            let is_back = trashed.meta.contains(path);
-            synced.map_err(|error| {
-                if is_back {
-                    error.after("undelete")
-                } else {
-                    error
-                }
-            })?;
+            sync_dir(&folder).map_err(|error| error.after("undelete"))?;
         }
         Ok(())
     }
@@ -200,28 +197,28 @@ impl Store {
     pub(crate) fn trashed(
         &self,
         deadline: Option<DateTime<Utc>>,
-    ) -> Result<Vec<TrashEntry>, StoreError> {
-        let mut found: Vec<TrashEntry> = Vec::new();
-        let mut known: HashMap<StoreItem, usize> = HashMap::new();
-        for (item, is_meta, path) in files_in(&bins(&self.trash(), deadline)?)? {
-            let at = *known.entry(item.clone()).or_insert(found.len());
-            if at == found.len() {
-                let (data, meta) = (Vec::new(), Vec::new());
-                found.push(TrashEntry { item, data, meta });
+    ) -> Result<BTreeMap<StoreItem, TrashedFiles>, StoreError> {
+        let mut found = BTreeMap::<StoreItem, TrashedFiles>::new();
+        for bin in bins(&self.trash(), deadline)? {
+            for (id, is_meta) in names_in(&bin)? {
+                let (meta, data) = (bin.join(meta_name(&id)), bin.join(data_name(&id)));
+                let files = found.entry(StoreItem::Snapshot(id)).or_default();
+                if is_meta {
+                    files.meta.push(meta);
+                } else {
+                    files.data.push(data);
+                }
             }
-            let trashed = &mut found[at];
-            if is_meta {
-                &mut trashed.meta
-            } else {
-                &mut trashed.data
+            for (file, path) in offloaded_in(&bin)? {
+                let files = found.entry(StoreItem::Offloaded(file)).or_default();
+                files.data.push(path);
             }
-            .push(path);
         }
         Ok(found)
     }
 
     /// Deletes its files for good, the commit record first.
-    pub(crate) fn delete(&self, trashed: &TrashEntry) -> Result<(), StoreError> {
+    pub(crate) fn delete(&self, trashed: &TrashedFiles) -> Result<(), StoreError> {
         for path in trashed.meta.iter().chain(&trashed.data) {
             remove(path)?;
             self.remove_empty_above(path);
@@ -257,61 +254,41 @@ pub(crate) fn bins(
     Ok(names.iter().map(|name| trash.join(name)).collect())
 }
 
-/// All files of ours in these folders, and whether they are commit records: first
-/// those of snapshots.
-fn files_in(bins: &[PathBuf]) -> Result<Vec<(StoreItem, bool, PathBuf)>, StoreError> {
+/// The offloaded files in a folder of the trash, with their paths.
+fn offloaded_in(bin: &Path) -> Result<Vec<(OffloadedFile, PathBuf)>, StoreError> {
     let mut files = Vec::new();
-    for bin in bins {
-        for (id, is_meta) in names_in(bin)? {
-            let name = if is_meta {
-                meta_name(&id)
-            } else {
-                data_name(&id)
-            };
-            files.push((StoreItem::Snapshot(id), is_meta, bin.join(name)));
-        }
-    }
-    for bin in bins {
-        let folder = bin.join(OFFLOADED);
-        for name in names_of_folder(&folder)? {
-            let Ok(session) = name.parse::<SessionId>() else {
-                continue;
-            };
-            let folder = folder.join(name);
-            for name in names_of_folder(&folder)? {
-                let path = folder.join(&name);
-                let session = session.clone();
-                if let Some(name) = OffloadName::parse(&name) {
-                    files.push((
-                        StoreItem::Offloaded(OffloadedFile { session, name }),
-                        false,
-                        path,
-                    ));
-                }
-            }
+    let sessions = entries(&bin.join(OFFLOADED), |name| name.parse::<SessionId>().ok())?;
+    for (session, folder) in sessions {
+        for (name, path) in entries(&folder, OffloadName::parse)? {
+            let session = session.clone();
+            files.push((OffloadedFile { session, name }, path));
         }
     }
     Ok(files)
 }
 
-/// The names in a folder of ours; none when somebody put something else there.
-fn names_of_folder(path: &Path) -> Result<Vec<String>, StoreError> {
-    match fs::symlink_metadata(path) {
-        Ok(meta) if meta.is_dir() => names(path),
-        _ => Ok(Vec::new()),
+/// What lies in a folder under a name of ours, by what that means; nothing when somebody
+/// put something else in its place.
+fn entries<T>(
+    folder: &Path,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<Vec<(T, PathBuf)>, StoreError> {
+    if !fs::symlink_metadata(folder).is_ok_and(|meta| meta.is_dir()) {
+        return Ok(Vec::new());
     }
+    let names = names(folder)?.into_iter();
+    let entries = names.filter_map(|name| Some((parse(&name)?, folder.join(name))));
+    Ok(entries.collect())
 }
 
 /// What was removed stays so.
 pub(crate) fn sync_removal(dir: &Path) -> Result<(), StoreError> {
-    let synced = sync_dir(dir).naming("sync", dir);
-    synced.map_err(|error| error.after("the removal"))
+    sync_dir(dir).map_err(|error| error.after("the removal"))
 }
 
 /// Deletes a file, if it is there.
 pub(crate) fn remove(path: &Path) -> Result<(), StoreError> {
-    if_there(fs::remove_file(path)).naming("remove", path)?;
-    Ok(())
+    if_there(fs::remove_file(path).naming("remove", path)).map(|_| ())
 }
 
 #[cfg(test)]

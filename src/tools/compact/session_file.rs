@@ -13,7 +13,7 @@ use ctx_passes::{Notes, PassError};
 use ctx_select::trigger::Step;
 use ctx_store::{
     NewContent, RemovalReport, ReplaceOutcome, Replacement, SessionId, SnapshotKind, Standing,
-    Store, StoreError, Survived, Unreferenced, hash,
+    Store, StoreError, Survived, hash,
 };
 
 use super::strikes;
@@ -265,8 +265,9 @@ fn delete_unreferenced(
         return Ok(RemovalReport::default());
     }
     let now = store.now();
-    let Unreferenced::Files(mut files) = store.unreferenced(session, now)? else {
-        return Ok(RemovalReport::default());
+    let mut files = match store.unreferenced(session, now) {
+        Err(StoreError::Unsearchable(_)) => return Ok(RemovalReport::default()),
+        files => files?,
     };
     let folder = store.offload_folder(session)?;
     files.retain(|file| offloaded.contains(&folder.path_of(&file.name)));

@@ -11,21 +11,12 @@ use super::named::Search;
 use super::{OffloadedFile, sources};
 use crate::catalog::names_in;
 use crate::error::{Naming, StoreError};
+use crate::files::{if_there, open_plain};
 use crate::live::Live;
-use crate::open::{if_there, open_plain};
 use crate::removal::{RemovalReport, StoreItem};
 use crate::store::data_name;
 use crate::trash::bins;
-use crate::{SessionId, Store};
-
-/// What of a session's offloaded files nothing names.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Unreferenced {
-    /// These.
-    Files(Vec<OffloadedFile>),
-    /// Nobody can tell: not every place where they may be named can be looked into.
-    Unknown(String),
-}
+use crate::{Entry, SessionId, Store};
 
 impl Store {
     /// The offloaded files of a session that were last used at `deadline` or
@@ -34,37 +25,32 @@ impl Store {
         &self,
         session: &SessionId,
         deadline: DateTime<Utc>,
-    ) -> Result<Unreferenced, StoreError> {
-        let Some(folder) = Folder::of_session(self, session)? else {
-            return Ok(Unreferenced::Files(Vec::new()));
+    ) -> Result<Vec<OffloadedFile>, StoreError> {
+        let Some(folder) = if_there(Folder::of_session(self, session))? else {
+            return Ok(Vec::new());
         };
         let mut files = self.offloaded_files(session)?;
         files.retain(|file| is_unused(&folder, file, deadline));
         let mut search = Search::new(files);
         if search.is_done() {
-            return Ok(Unreferenced::Files(Vec::new()));
+            return Ok(Vec::new());
         }
         for path in self.snapshot_files(session)? {
             // One that is not there was moved by gc, and what it moved is listed too.
-            if let Some(mut file) = if_there(open_plain(&path)).naming("read", &path)? {
+            if let Some(mut file) = if_there(open_plain(&path).naming("read", &path))? {
                 search.look_through(&mut file).naming("read", &path)?;
             }
         }
-        let live = match self.transcripts(session, &folder)? {
-            Ok(live) => live,
-            Err(why) => return Ok(Unreferenced::Unknown(why)),
-        };
-        for path in live {
-            let looked = Live::open(&path).and_then(|live| {
-                search
-                    .look_through(&mut &live.file)
-                    .naming("read", &live.path)
-            });
-            if let Err(error) = looked {
-                return Ok(Unreferenced::Unknown(error.to_string()));
-            }
+        for path in self.transcripts(session, &folder)? {
+            Live::open(&path)
+                .and_then(|live| {
+                    search
+                        .look_through(&mut &live.file)
+                        .naming("read", &live.path)
+                })
+                .map_err(|error| StoreError::Unsearchable(error.to_string()))?;
         }
-        Ok(Unreferenced::Files(search.unreferenced()))
+        Ok(search.unreferenced())
     }
 
     /// The bytes of all snapshots of a session, those in the trash included:
@@ -82,28 +68,25 @@ impl Store {
         Ok(files)
     }
 
-    /// The live files of a session, or why they are not known.
+    /// The live files of a session, when all of them are known.
     fn transcripts(
         &self,
         session: &SessionId,
         folder: &Folder,
-    ) -> Result<Result<Vec<PathBuf>, String>, StoreError> {
-        let Some(mut live) = sources::read(folder)? else {
-            return Ok(Err("one went into a pipe".to_owned()));
-        };
-        for entry in self.catalog(Some(session))?.entries {
-            match entry.meta {
-                Ok(meta) => live.extend(meta.source.map(PathBuf::from)),
-                Err(why) => return Ok(Err(format!("snapshot {}: {why}", entry.id))),
-            }
+    ) -> Result<Vec<PathBuf>, StoreError> {
+        let unknown = |why: &str| StoreError::Unsearchable(why.to_owned());
+        let live = sources::read(folder)?;
+        let mut live = live.ok_or_else(|| unknown("one went into a pipe"))?;
+        for Entry { id, meta } in self.catalog(Some(session))?.entries {
+            let meta = meta.map_err(|why| unknown(&format!("snapshot {id}: {why}")))?;
+            live.extend(meta.source.map(PathBuf::from));
+        }
+        if live.is_empty() {
+            return Err(unknown("no file of the session is known"));
         }
         live.sort();
         live.dedup();
-        Ok(if live.is_empty() {
-            Err("no file of the session is known".to_owned())
-        } else {
-            Ok(live)
-        })
+        Ok(live)
     }
 
     /// Moves offloaded files into the trash; what was used after `deadline` is spared.
@@ -116,9 +99,8 @@ impl Store {
         self.move_to_trash(items, |item| match item {
             StoreItem::Snapshot(_) => false,
             StoreItem::Offloaded(file) => {
-                !Folder::of_session(self, &file.session).is_ok_and(|folder| {
-                    folder.is_some_and(|folder| is_unused(&folder, file, deadline))
-                })
+                let folder = Folder::of_session(self, &file.session);
+                !folder.is_ok_and(|folder| is_unused(&folder, file, deadline))
             }
         })
     }

@@ -2,7 +2,7 @@
 //! so that no path leads out of the store.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -10,11 +10,9 @@ use rustix::fs::{CWD, Dir, Mode, OFlags, mkdirat, openat, renameat};
 use rustix::io::Errno;
 
 use super::{Content, OffloadName};
-use crate::atomic::AtomicError;
 use crate::error::{Naming, StoreError};
-use crate::open::if_there;
+use crate::files::{if_there, only_regular};
 use crate::store::make_dirs;
-use crate::temp::TempFile;
 use crate::{SessionId, Store};
 
 /// An opened folder: `offloaded/`, or a session's folder in it.
@@ -29,53 +27,43 @@ const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
+const OTHER_BYTES: &str = "is damaged: its bytes do not have the sha256 of its name";
+
 impl Folder {
-    /// `offloaded/`; `None` when it is not there.
-    pub(super) fn of_all(store: &Store) -> Result<Option<Self>, StoreError> {
+    /// `offloaded/`.
+    pub(super) fn of_all(store: &Store) -> Result<Self, StoreError> {
         let path = store.root().to_owned();
-        match if_there(File::open(&path)).naming("open", &path)? {
-            None => Ok(None),
-            Some(handle) => Self { handle, path }.folder("offloaded"),
-        }
+        let handle = File::open(&path).naming("open", &path)?;
+        Self { handle, path }.folder("offloaded")
     }
 
-    /// A session's folder; `None` when it is not there.
-    pub(super) fn of_session(
-        store: &Store,
-        session: &SessionId,
-    ) -> Result<Option<Self>, StoreError> {
-        match Self::of_all(store)? {
-            Some(all) => all.folder(session.as_str()),
-            None => Ok(None),
-        }
+    /// A session's folder.
+    pub(super) fn of_session(store: &Store, session: &SessionId) -> Result<Self, StoreError> {
+        Self::of_all(store)?.folder(session.as_str())
     }
 
     /// A session's folder, made if need be.
     pub(super) fn create(store: &Store, session: &SessionId) -> Result<Self, StoreError> {
         make_dirs(&store.offloaded())?;
         let missing = || StoreError::Changed(store.offloaded());
-        let all = Self::of_all(store)?.ok_or_else(missing)?;
+        let all = if_there(Self::of_all(store))?.ok_or_else(missing)?;
         let path = all.path.join(session.as_str());
         match mkdirat(&all.handle, session.as_str(), Mode::RWXU) {
             Ok(()) => all.sync()?,
             Err(Errno::EXIST) => {}
             Err(error) => return Err(io::Error::from(error)).naming("create", &path),
         }
-        all.folder(session.as_str())?.ok_or_else(missing)
+        if_there(all.folder(session.as_str()))?.ok_or_else(missing)
     }
 
-    fn folder(&self, name: &str) -> Result<Option<Self>, StoreError> {
+    fn folder(&self, name: &str) -> Result<Self, StoreError> {
         let path = self.path.join(name);
         match openat(&self.handle, name, FOLDER, Mode::empty()) {
-            Ok(handle) => Ok(Some(Self {
+            Ok(handle) => Ok(Self {
                 handle: handle.into(),
                 path,
-            })),
-            Err(Errno::NOENT) => Ok(None),
-            Err(Errno::LOOP | Errno::NOTDIR) => Err(StoreError::Refused {
-                path,
-                why: "is not a folder",
             }),
+            Err(Errno::LOOP | Errno::NOTDIR) => Err(StoreError::refused(&path, "is not a folder")),
             Err(error) => Err(io::Error::from(error)).naming("open", &path),
         }
     }
@@ -97,40 +85,25 @@ impl Folder {
 
     /// Opens a regular file of it: no link, and no FIFO that would hang.
     pub(super) fn open(&self, name: &str, flags: OFlags) -> Result<File, StoreError> {
-        let path = self.path.join(name);
-        let refused = |why| StoreError::Refused {
-            path: path.clone(),
-            why,
-        };
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file: File = match openat(&self.handle, name, flags, Mode::RUSR | Mode::WUSR) {
-            Err(Errno::LOOP) => return Err(refused("is a symbolic link")),
-            other => other.map_err(io::Error::from).naming("read", &path)?.into(),
-        };
-        if file.metadata().naming("read", &path)?.is_file() {
-            Ok(file)
-        } else {
-            Err(refused("is not a regular file"))
-        }
+        let opened = openat(&self.handle, name, flags, Mode::RUSR | Mode::WUSR);
+        let opened = opened.map(File::from).map_err(io::Error::from);
+        only_regular(opened, "read", &self.path.join(name))
     }
 
     /// What a file holds, checked against its name.
     pub(super) fn read(&self, name: &OffloadName) -> Result<Content, StoreError> {
         let path = self.path.join(name.to_string());
-        let damaged = |why| StoreError::DamagedFile {
-            path: path.clone(),
-            why,
-        };
         let mut file = self.open(&name.to_string(), OFlags::RDONLY)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).naming("read", &path)?;
-        if OffloadName::of(&bytes, name.form()) != *name {
-            return Err(damaged("its bytes do not have the sha256 of its name"));
-        }
         let form = name.form();
+        if OffloadName::of(&bytes, form) != *name {
+            return Err(StoreError::refused(&path, OTHER_BYTES));
+        }
         match String::from_utf8(bytes) {
             Ok(text) => Ok(Content { form, text }),
-            Err(_) => Err(damaged("it is not UTF-8")),
+            Err(_) => Err(StoreError::refused(&path, "is damaged: it is not UTF-8")),
         }
     }
 
@@ -142,15 +115,9 @@ impl Folder {
                 .is_ok_and(|file| file.set_modified(SystemTime::now()).is_ok())
     }
 
-    /// A file that is flushed to the disk gets its name; what has it already is replaced.
-    pub(super) fn adopt(&self, temp: TempFile, name: &OffloadName) -> Result<(), StoreError> {
-        let done = renameat(CWD, temp.path(), &self.handle, name.to_string());
-        done.map_err(|error| AtomicError::Unchanged {
-            path: self.path.join(name.to_string()),
-            source: error.into(),
-        })?;
-        drop(temp.into_file());
-        Ok(())
+    /// A file that lies elsewhere gets its name here; what has it already is replaced.
+    pub(super) fn adopt(&self, from: &Path, name: &OffloadName) -> io::Result<()> {
+        Ok(renameat(CWD, from, &self.handle, name.to_string())?)
     }
 
     /// Moves a file into a folder of the trash.
@@ -161,14 +128,6 @@ impl Folder {
             .naming("move to the trash", &self.path.join(&name))
     }
 
-    /// Brings a file back from the trash.
-    pub(super) fn take_back(&self, from: &Path, name: &OffloadName) -> Result<(), StoreError> {
-        let name = name.to_string();
-        renameat(CWD, from, &self.handle, &name)
-            .map_err(io::Error::from)
-            .naming("bring back", &self.path.join(&name))
-    }
-
     /// Makes the names in it durable.
     pub(super) fn sync(&self) -> Result<(), StoreError> {
         self.handle.sync_all().naming("sync", &self.path)
@@ -176,19 +135,5 @@ impl Folder {
 
     pub(super) fn path(&self) -> &Path {
         &self.path
-    }
-}
-
-/// Writes bytes into a file that has no name of its own yet, and flushes them to the disk.
-pub(super) fn spill(store: &Store, bytes: &[u8]) -> Result<TempFile, StoreError> {
-    let mut temp = store.temp("offloaded", 0o600)?;
-    let written = temp.write_all(bytes).and_then(|()| temp.file().sync_all());
-    match written {
-        Ok(()) => Ok(temp),
-        Err(source) => Err(AtomicError::Unchanged {
-            path: store.offloaded(),
-            source,
-        }
-        .into()),
     }
 }

@@ -17,9 +17,8 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Naming, StoreError};
+use crate::files::if_there;
 use crate::{SessionId, Store, hex};
-
-pub use clean::Unreferenced;
 
 pub use content::{Content, Form};
 pub use place::OffloadFolder;
@@ -97,7 +96,7 @@ impl OffloadedFile {
 impl Store {
     /// Sessions that have a folder of offloaded files.
     pub fn offload_sessions(&self) -> Result<Vec<SessionId>, StoreError> {
-        let Some(folder) = Folder::of_all(self)? else {
+        let Some(folder) = if_there(Folder::of_all(self))? else {
             return Ok(Vec::new());
         };
         let names = folder.names()?;
@@ -107,7 +106,7 @@ impl Store {
 
     /// The offloaded files of a session, by name.
     pub fn offloaded_files(&self, session: &SessionId) -> Result<Vec<OffloadedFile>, StoreError> {
-        let Some(folder) = Folder::of_session(self, session)? else {
+        let Some(folder) = if_there(Folder::of_session(self, session))? else {
             return Ok(Vec::new());
         };
         let names = folder.names()?;
@@ -129,17 +128,16 @@ impl Store {
 
     /// What an offloaded file holds, checked against its name.
     pub fn read_offloaded(&self, file: &OffloadedFile) -> Result<Content, StoreError> {
-        let folder = Folder::of_session(self, &file.session)?;
-        let Some(folder) = folder else {
-            let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
-            return Err(missing).naming("read", &self.offloaded_path(file));
-        };
-        folder.read(&file.name)
+        if let Some(folder) = if_there(Folder::of_session(self, &file.session))? {
+            return folder.read(&file.name);
+        }
+        let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
+        Err(missing).naming("read", &self.offloaded_path(file))
     }
 
     /// Moves an offloaded file, if it is there, into a folder of the trash.
     pub(crate) fn move_offloaded(&self, file: &OffloadedFile, to: &Path) -> Result<(), StoreError> {
-        match Folder::of_session(self, &file.session)? {
+        match if_there(Folder::of_session(self, &file.session))? {
             Some(folder) => folder.give(&file.name, to),
             None => Ok(()),
         }
@@ -154,7 +152,9 @@ impl Store {
     ) -> Result<(), StoreError> {
         let folder = Folder::create(self, &file.session)?;
         for path in paths {
-            folder.take_back(path, &file.name)?;
+            folder
+                .adopt(path, &file.name)
+                .naming("bring back", &self.offloaded_path(file))?;
         }
         folder.freshen(&file.name);
         folder.sync().map_err(|error| error.after("undelete"))

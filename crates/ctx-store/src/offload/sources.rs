@@ -1,13 +1,14 @@
 //! `sources.jsonl`: in which transcripts the offloaded files of a session are
 //! named, as far as that is known.
 
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
 use super::folder::Folder;
 use crate::error::{Naming, StoreError};
+use crate::files::if_there;
 
 const NAME: &str = "sources.jsonl";
 
@@ -38,13 +39,9 @@ pub(super) fn add(folder: &Folder, transcripts: &[Option<&Path>]) -> Result<(), 
 /// The transcripts; `None` when there is one whose place is not known.
 pub(super) fn read(folder: &Folder) -> Result<Option<Vec<PathBuf>>, StoreError> {
     let mut text = String::new();
-    match folder.open(NAME, OFlags::RDONLY) {
-        Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
-        other => {
-            other?
-                .read_to_string(&mut text)
-                .naming("read", &folder.path().join(NAME))?;
-        }
+    if let Some(mut file) = if_there(folder.open(NAME, OFlags::RDONLY))? {
+        file.read_to_string(&mut text)
+            .naming("read", &folder.path().join(NAME))?;
     }
     Ok(text
         .lines()

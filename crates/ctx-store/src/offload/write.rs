@@ -1,10 +1,12 @@
 //! Taking results out: each becomes a file, and all of them are durable before
 //! anything names them.
 
+use std::io::Write;
 use std::path::Path;
 
-use super::folder::{Folder, spill};
+use super::folder::Folder;
 use super::{Content, OffloadName, OffloadedFile, sources};
+use crate::error::Naming;
 use crate::{Facts, Operation, SessionId, Store, StoreError};
 
 /// Writes offloaded files of one session. Nothing is made, and nothing audited,
@@ -55,9 +57,13 @@ impl OffloadWriter<'_> {
             folder.freshen(&name)
         };
         if !there {
-            let temp = spill(self.store, bytes)?;
+            let mut temp = self.store.temp("offloaded", 0o600)?;
+            let written = temp.write_all(bytes).and_then(|()| temp.file.sync_all());
+            written.not_written(&self.store.offloaded())?;
             let _locked = self.store.lock()?;
-            folder.adopt(temp, &name)?;
+            let path = folder.path().join(name.to_string());
+            folder.adopt(temp.path(), &name).not_written(&path)?;
+            temp.keep();
         }
         self.files += 1;
         self.bytes += bytes.len() as u64;

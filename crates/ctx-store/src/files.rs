@@ -1,12 +1,15 @@
-//! Files opened with care: no link is followed, no FIFO hangs.
+//! Files and folders used with care: no link is followed, no FIFO hangs, names are
+//! made durable.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::ffi::OsStr;
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 use crate::error::{Naming, StoreError};
 
@@ -34,18 +37,81 @@ pub(crate) fn open_plain(path: &Path) -> io::Result<File> {
     }
 }
 
+/// A file that was to be opened without following a link: refused unless it is a regular one.
+pub(crate) fn only_regular(
+    opened: io::Result<File>,
+    action: &'static str,
+    path: &Path,
+) -> Result<File, StoreError> {
+    match opened {
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::LOOP) => {
+            Err(StoreError::refused(path, "is a symbolic link"))
+        }
+        opened => {
+            let file = opened.naming(action, path)?;
+            if file.metadata().naming("read", path)?.is_file() {
+                Ok(file)
+            } else {
+                Err(StoreError::refused(path, "is not a regular file"))
+            }
+        }
+    }
+}
+
+/// Whether both are of one file, whatever its names.
+pub(crate) fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// Whether a line begins at this place of a file.
+pub(crate) fn begins_line(file: &File, at: u64) -> io::Result<bool> {
+    let mut last = [b'\n'];
+    if at > 0 {
+        file.read_exact_at(&mut last, at - 1)?;
+    }
+    Ok(last == [b'\n'])
+}
+
+/// Whether a file is empty or ends with a line end.
+pub(crate) fn ends_line(file: &File) -> io::Result<bool> {
+    begins_line(file, file.metadata()?.len())
+}
+
 /// What came of a call; `None` where nothing has that name.
-pub(crate) fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+pub(crate) fn if_there<T>(result: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
     match result {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
         other => other.map(Some),
     }
+}
+
+/// The directory of `path`; `Path::parent` of a bare name is empty, which is no directory.
+pub(crate) fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent.as_os_str() != OsStr::new("") => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// Makes the names in `dir` durable.
+pub(crate) fn sync_dir(dir: &Path) -> Result<(), StoreError> {
+    let synced = File::open(dir).and_then(|dir| dir.sync_all());
+    synced.naming("sync", dir)
+}
+
+/// Makes the new name of a file durable.
+pub(crate) fn sync_name(path: &Path) -> Result<(), StoreError> {
+    let synced = File::open(parent(path)).and_then(|dir| dir.sync_all());
+    synced.map_err(|source| StoreError::NotDurable {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 /// The names in a folder that are text; none where there is no folder.
 pub(crate) fn names(folder: &Path) -> Result<Vec<String>, StoreError> {
     let mut names = Vec::new();
-    let entries = if_there(fs::read_dir(folder)).naming("read", folder)?;
+    let entries = if_there(fs::read_dir(folder).naming("read", folder))?;
     for entry in entries.into_iter().flatten() {
         names.extend(entry.naming("read", folder)?.file_name().into_string());
     }
@@ -77,7 +143,8 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::path::Path;
 
-    use super::{if_there, names, open_plain, wait_for_lock};
+    use super::{if_there, names, open_plain, parent, wait_for_lock};
+    use crate::error::Naming;
 
     #[test]
     fn only_regular_files_are_opened() {
@@ -89,8 +156,16 @@ mod tests {
         for name in ["link", "."] {
             assert!(open_plain(&dir.path().join(name)).is_err(), "{name}");
         }
-        let missing = if_there(open_plain(&dir.path().join("none")));
+        let none = dir.path().join("none");
+        let missing = if_there(open_plain(&none).naming("open", &none));
         assert!(missing.expect("no failure").is_none());
+    }
+
+    #[test]
+    fn a_bare_name_lies_in_the_current_directory() {
+        assert_eq!(parent(Path::new("out")), Path::new("."));
+        assert_eq!(parent(Path::new("a/out")), Path::new("a"));
+        assert_eq!(parent(Path::new("/out")), Path::new("/"));
     }
 
     #[test]
