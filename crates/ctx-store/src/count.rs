@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use ctx_transcript::{Options, Piece, Record, Records};
+use ctx_transcript::{Options, Record, Records};
 
 use crate::{BadLine, Tally};
 
@@ -33,7 +33,7 @@ pub(crate) fn tally(mut reader: impl Read) -> io::Result<Tally> {
 
 impl Tally {
     fn add_bad(&mut self, record: &Record<'_>) {
-        if !matches!(record.piece, Piece::Whole | Piece::First) {
+        if !record.piece.begins() {
             return;
         }
         self.bad_lines += 1;

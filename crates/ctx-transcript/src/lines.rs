@@ -21,6 +21,18 @@ pub enum Piece {
     Last,
 }
 
+impl Piece {
+    /// Whether a line begins here.
+    pub fn begins(self) -> bool {
+        matches!(self, Self::Whole | Self::First)
+    }
+
+    /// Whether a line ends here.
+    pub fn ends(self) -> bool {
+        matches!(self, Self::Whole | Self::Last)
+    }
+}
+
 /// One line, or a piece of a very long one, with its line end.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'a> {

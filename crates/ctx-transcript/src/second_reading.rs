@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 
 use crate::view::ViewBuilder;
-use crate::{Line, Origin, Piece, Record, Spool};
+use crate::{Line, Origin, Record, Spool};
 
 /// Records that wait in a spool, with their presence in the context.
 pub(crate) struct SecondReading {
@@ -30,7 +30,7 @@ impl SecondReading {
         self.spool.push(line.bytes)?;
         let length = line.bytes.len();
         let record = Record::classify(line);
-        if is_begin(record.piece) {
+        if record.piece.begins() {
             view.push(&record);
         }
         self.waiting.push_back((record.origin(), length));
@@ -42,7 +42,7 @@ impl SecondReading {
         let view = view.finish();
         let mut records = 0;
         for (origin, _) in &mut self.waiting {
-            records += usize::from(is_begin(origin.piece));
+            records += usize::from(origin.piece.begins());
             origin.presence = Some(view.of(records - 1));
         }
         self
@@ -57,9 +57,4 @@ impl SecondReading {
         self.spool.pop_to(length, &mut self.bytes)?;
         Ok(Some(origin.record(&self.bytes)))
     }
-}
-
-/// A line that is too long comes in pieces, and is one record.
-fn is_begin(piece: Piece) -> bool {
-    matches!(piece, Piece::Whole | Piece::First)
 }

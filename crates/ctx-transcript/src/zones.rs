@@ -3,7 +3,7 @@
 
 use thiserror::Error;
 
-use crate::{Class, Piece, Record, Zone};
+use crate::{Class, Record, Zone};
 
 /// Reads zones, and counts records against the `end` that the writer announced:
 /// a dead upstream looks like a short file.
@@ -50,7 +50,7 @@ impl ZoneReader {
     /// record before it, the first one in `system`; an object that came in
     /// without a zone is kept, and so is a tail.
     pub fn read(&mut self, record: &Record<'_>) -> Zone {
-        self.records += u64::from(matches!(record.piece, Piece::Whole | Piece::First));
+        self.records += u64::from(record.piece.begins());
         if record.class == Class::Tail {
             return Zone::Keep;
         }
