@@ -1,50 +1,46 @@
 //! Work on a stream that takes longer than reading it: several threads do it, and what
 //! comes of it is put together in the order of the stream.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{JoinHandle, spawn};
 
 /// What the threads do.
 pub(crate) trait Work: Send + Sync + 'static {
-    /// A piece of the stream.
-    type Job: Send + 'static;
-    /// What one thread makes of it, whatever the others do.
-    type Done;
+    /// What the stream consists of.
+    type Item: Send + 'static;
+    /// What one thread makes of a portion, whatever the others do.
+    type Done: Send + 'static;
     /// What all of it is put together in.
     type State: Send + 'static;
 
-    /// Does the work on one piece.
-    fn work(&self, job: Self::Job) -> Self::Done;
+    /// Does the work on one portion.
+    fn work(&self, portion: Vec<Self::Item>) -> Self::Done;
 
-    /// Adds the next piece; called in the order of the stream.
+    /// Adds the next result; called in the order of the stream.
     fn absorb(&self, state: &mut Self::State, done: Self::Done);
 }
 
+/// A portion of the stream, or what came of it, with its number from 0.
+type Numbered<T> = (usize, T);
+
 /// Threads at work.
 pub(crate) struct InTurn<W: Work> {
-    sender: SyncSender<(u64, W::Job)>,
-    turn: Arc<Turn<W::State>>,
-    threads: Vec<JoinHandle<()>>,
-    sent: u64,
+    portions: SyncSender<Numbered<Vec<W::Item>>>,
+    workers: Vec<JoinHandle<()>>,
+    collector: JoinHandle<W::State>,
+    portion: Vec<W::Item>,
+    /// Bytes of the portion.
+    bytes: usize,
+    sent: usize,
 }
 
-/// Whose turn it is to absorb.
-struct Turn<S> {
-    now: Mutex<Now<S>>,
-    changed: Condvar,
-}
-
-struct Now<S> {
-    next: u64,
-    state: Option<S>,
-    /// A thread has panicked: its turn will never end.
-    broken: bool,
-}
-
-/// So many pieces may wait for each thread.
+/// So many portions may wait for each thread.
 const WAITING: usize = 2;
+/// Bytes of the items that are handed to a thread at once.
+const PORTION: usize = 256 << 10;
 
 impl<W: Work> InTurn<W> {
     /// Starts one thread a core.
@@ -55,133 +51,125 @@ impl<W: Work> InTurn<W> {
 
     /// Starts so many threads.
     pub(crate) fn start_on(threads: usize, work: W, state: W::State) -> Self {
-        let (sender, receiver) = sync_channel(WAITING * threads);
-        let receiver = Arc::new(Mutex::new(receiver));
-        let work = Arc::new(work);
-        let turn = Arc::new(Turn {
-            now: Mutex::new(Now {
-                next: 0,
-                state: Some(state),
-                broken: false,
-            }),
-            changed: Condvar::new(),
-        });
-        let threads = (0..threads)
-            .map(|_| {
-                let (receiver, work, turn) = (receiver.clone(), work.clone(), turn.clone());
-                spawn(move || run(&receiver, work.as_ref(), &turn))
-            })
-            .collect();
+        let (portions, waiting) = sync_channel(WAITING * threads);
+        let (done, results) = sync_channel(WAITING * threads);
+        let (work, waiting) = (Arc::new(work), Arc::new(Mutex::new(waiting)));
+        let worker = |_| {
+            let (work, waiting, done) = (work.clone(), waiting.clone(), done.clone());
+            spawn(move || run(work.as_ref(), &waiting, &done))
+        };
         Self {
-            sender,
-            turn,
-            threads,
+            portions,
+            workers: (0..threads).map(worker).collect(),
+            collector: spawn(move || collect(work.as_ref(), results, state)),
+            portion: Vec::new(),
+            bytes: 0,
             sent: 0,
         }
     }
 
-    /// Hands on the next piece; waits while too many are on their way.
-    pub(crate) fn push(&mut self, job: W::Job) {
-        // Nobody listens when a thread has panicked, which the end tells.
-        let _ = self.sender.send((self.sent, job));
+    /// The next item, and its length in bytes; waits while too many are on their way.
+    pub(crate) fn push(&mut self, item: W::Item, bytes: usize) {
+        self.portion.push(item);
+        self.bytes += bytes;
+        if self.bytes >= PORTION {
+            self.send();
+        }
+    }
+
+    /// All of it, once every item was pushed.
+    pub(crate) fn finish(mut self) -> W::State {
+        self.send();
+        drop(self.portions);
+        self.workers.into_iter().for_each(join);
+        join(self.collector)
+    }
+
+    fn send(&mut self) {
+        let portion = std::mem::take(&mut self.portion);
+        // Nobody listens when all threads have panicked, which the end tells.
+        let _ = self.portions.send((self.sent, portion));
         self.sent += 1;
-    }
-
-    /// All of it, once every piece was handed on.
-    pub(crate) fn finish(self) -> W::State {
-        drop(self.sender);
-        for thread in self.threads {
-            if let Err(panic) = thread.join() {
-                std::panic::resume_unwind(panic);
-            }
-        }
-        let state = self.turn.lock().state.take();
-        state.expect("the threads are done, and none has panicked")
+        self.bytes = 0;
     }
 }
 
-impl<S> Turn<S> {
-    fn lock(&self) -> MutexGuard<'_, Now<S>> {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits for the turn of a piece; `None` when it will not come.
-    fn wait_for(&self, piece: u64) -> Option<MutexGuard<'_, Now<S>>> {
-        let mut now = self.lock();
-        while now.next != piece && !now.broken {
-            now = self
-                .changed
-                .wait(now)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
-        (!now.broken).then_some(now)
-    }
+/// What a thread has come to; its panic becomes that of the caller.
+fn join<T>(thread: JoinHandle<T>) -> T {
+    let done = thread.join();
+    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Tells the others when its thread panics.
-struct Alarm<'t, S>(&'t Turn<S>);
-
-impl<S> Drop for Alarm<'_, S> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.lock().broken = true;
-            self.0.changed.notify_all();
-        }
-    }
-}
-
-fn run<W: Work>(receiver: &Mutex<Receiver<(u64, W::Job)>>, work: &W, turn: &Turn<W::State>) {
-    let _alarm = Alarm(turn);
-    loop {
-        let next = receiver
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .recv();
-        let Ok((piece, job)) = next else { return };
-        let done = work.work(job);
-        let Some(mut now) = turn.wait_for(piece) else {
+/// One worker: takes whichever portion comes next.
+fn run<W: Work>(
+    work: &W,
+    waiting: &Mutex<Receiver<Numbered<Vec<W::Item>>>>,
+    done: &SyncSender<Numbered<W::Done>>,
+) {
+    let next = || {
+        let waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.recv().ok()
+    };
+    while let Some((number, portion)) = next() {
+        if done.send((number, work.work(portion))).is_err() {
             return;
-        };
-        if let Some(state) = &mut now.state {
-            work.absorb(state, done);
         }
-        now.next += 1;
-        drop(now);
-        turn.changed.notify_all();
     }
+}
+
+/// Adds the results in the order of the stream, whichever thread is done first.
+fn collect<W: Work>(
+    work: &W,
+    results: Receiver<Numbered<W::Done>>,
+    mut state: W::State,
+) -> W::State {
+    let (mut early, mut next) = (BTreeMap::new(), 0);
+    for (number, done) in results {
+        early.insert(number, done);
+        while let Some(done) = early.remove(&next) {
+            work.absorb(&mut state, done);
+            next += 1;
+        }
+    }
+    state
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{InTurn, Work};
+    use super::{InTurn, PORTION, Work};
 
     struct Squares;
 
     impl Work for Squares {
-        type Job = u64;
-        type Done = u64;
+        type Item = u64;
+        type Done = Vec<u64>;
         type State = Vec<u64>;
 
-        fn work(&self, job: u64) -> u64 {
-            // Some take longer than those behind them.
-            for _ in 0..(job % 7) * 50 {
-                std::thread::yield_now();
-            }
-            assert!(job != 1_000, "no such job");
-            job * job
+        fn work(&self, portion: Vec<u64>) -> Vec<u64> {
+            let square = |job: u64| {
+                // Some take longer than those behind them.
+                for _ in 0..(job % 7) * 50 {
+                    std::thread::yield_now();
+                }
+                assert!(job != 1_000, "no such job");
+                job * job
+            };
+            portion.into_iter().map(square).collect()
         }
 
-        fn absorb(&self, state: &mut Vec<u64>, done: u64) {
-            state.push(done);
+        fn absorb(&self, state: &mut Vec<u64>, done: Vec<u64>) {
+            state.extend(done);
         }
     }
 
     #[test]
     fn results_come_in_the_order_of_the_stream() {
-        let mut threads = InTurn::start(Squares, Vec::new());
-        (0..500).for_each(|job| threads.push(job));
         let squares: Vec<u64> = (0..500).map(|job| job * job).collect();
-        assert_eq!(threads.finish(), squares);
+        for bytes in [PORTION, PORTION / 3, 1] {
+            let mut threads = InTurn::start(Squares, Vec::new());
+            (0..500).for_each(|job| threads.push(job, bytes));
+            assert_eq!(threads.finish(), squares);
+        }
         assert!(InTurn::start(Squares, Vec::new()).finish().is_empty());
     }
 
@@ -189,7 +177,7 @@ mod tests {
     #[should_panic(expected = "no such job")]
     fn a_panic_ends_all_threads_and_is_passed_on() {
         let mut threads = InTurn::start(Squares, Vec::new());
-        (990..1_200).for_each(|job| threads.push(job));
+        (990..1_200).for_each(|job| threads.push(job, PORTION));
         threads.finish();
     }
 }

@@ -9,17 +9,11 @@ use crate::in_turn::{InTurn, Work};
 /// Reads messages in their order.
 pub struct LedgerReader {
     dialect: &'static dyn Dialect,
-    state: State,
-}
-
-enum State {
-    /// Few bytes so far: threads would cost more than they save.
-    Short { ledger: Box<Ledger>, bytes: usize },
-    Long {
-        threads: InTurn<Reader>,
-        batch: Vec<Entry>,
-        bytes: usize,
-    },
+    /// What was read before threads were started.
+    ledger: Ledger,
+    /// Bytes of the records in it.
+    bytes: usize,
+    threads: Option<InTurn<Reader>>,
 }
 
 /// What is handed to the threads.
@@ -30,17 +24,17 @@ enum Entry {
     Earlier(String),
 }
 
-/// Reads a batch of entries.
+/// Reads portions of entries.
 struct Reader {
     dialect: &'static dyn Dialect,
 }
 
 impl Work for Reader {
-    type Job = Vec<Entry>;
+    type Item = Entry;
     type Done = Vec<(u64, Reading)>;
     type State = Ledger;
 
-    fn work(&self, job: Vec<Entry>) -> Vec<(u64, Reading)> {
+    fn work(&self, portion: Vec<Entry>) -> Vec<(u64, Reading)> {
         let read = |entry| match entry {
             Entry::Earlier(text) => Some((0, Reading::of_earlier(&text))),
             Entry::Message(line, record, zone) => {
@@ -50,7 +44,7 @@ impl Work for Reader {
                 Some((line, Reading::of(&message, zone)))
             }
         };
-        job.into_iter().filter_map(read).collect()
+        portion.into_iter().filter_map(read).collect()
     }
 
     fn absorb(&self, ledger: &mut Ledger, done: Vec<(u64, Reading)>) {
@@ -60,89 +54,86 @@ impl Work for Reader {
     }
 }
 
-/// Bytes of records after which threads are started.
-const SHORT: usize = 1 << 20;
-/// Bytes of records that are handed on at once.
-const BATCH: usize = 256 << 10;
+/// With fewer bytes of records threads would cost more than they save.
+const MANY_BYTES: usize = 1 << 20;
 
 impl LedgerReader {
     /// Nothing read yet.
     pub fn new(dialect: &'static dyn Dialect) -> Self {
         Self {
             dialect,
-            state: State::Short {
-                ledger: Box::default(),
-                bytes: 0,
-            },
+            ledger: Ledger::new(),
+            bytes: 0,
+            threads: None,
         }
     }
 
     /// The next message, from this line of the session; `record` is what it was read
     /// from, without a tag.
     pub fn push(&mut self, line: u64, message: &Message<'_>, record: &[u8], zone: Zone) {
-        match &mut self.state {
-            State::Short { ledger, bytes } => {
-                ledger.push(line, message, zone);
-                *bytes += record.len();
-                self.start_if_long();
-            }
-            State::Long { .. } => {
-                self.hand_on(Entry::Message(line, record.to_vec(), zone), record.len());
-            }
+        if let Some(threads) = &mut self.threads {
+            return threads.push(Entry::Message(line, record.to_vec(), zone), record.len());
+        }
+        self.ledger.push(line, message, zone);
+        self.bytes += record.len();
+        if self.bytes > MANY_BYTES {
+            let reader = Reader {
+                dialect: self.dialect,
+            };
+            let ledger = std::mem::take(&mut self.ledger);
+            self.threads = Some(InTurn::start(reader, ledger));
         }
     }
 
     /// The text of an earlier summary.
     pub fn push_earlier(&mut self, text: &str) {
-        match &mut self.state {
-            State::Short { ledger, .. } => ledger.push_earlier(text),
-            State::Long { .. } => self.hand_on(Entry::Earlier(text.to_owned()), text.len()),
+        match &mut self.threads {
+            None => self.ledger.push_earlier(text),
+            Some(threads) => threads.push(Entry::Earlier(text.to_owned()), text.len()),
         }
     }
 
     /// The ledger, once everything was read.
     pub fn finish(self) -> Ledger {
-        match self.state {
-            State::Short { ledger, .. } => *ledger,
-            State::Long {
-                mut threads, batch, ..
-            } => {
-                threads.push(batch);
-                threads.finish()
+        self.threads.map_or(self.ledger, InTurn::finish)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_transcript::dialect::Chat;
+    use ctx_transcript::{Dialect, Object, Zone};
+
+    use super::{LedgerReader, MANY_BYTES};
+
+    /// The ledger of requests, and of an earlier summary before the last one.
+    fn items(requests: usize, filler: usize) -> (Vec<String>, bool) {
+        let mut reader = LedgerReader::new(&Chat);
+        for number in 0..requests {
+            if number + 1 == requests {
+                reader.push_earlier("- Keep port 8443.");
             }
+            let filler = "x ".repeat(filler);
+            let record = format!(
+                r#"{{"role":"user","content":"Please fix src/file_{number}.rs now. {filler}"}}"#
+            );
+            let object = Object::parse(&record).expect("an object");
+            let message = Chat.message(&object).expect("a message");
+            reader.push(number as u64 + 1, &message, record.as_bytes(), Zone::Old);
         }
+        let threaded = reader.threads.is_some();
+        let ledger = reader.finish();
+        let items = ledger.items().iter().map(|item| item.text.clone());
+        (items.collect(), threaded)
     }
 
-    fn start_if_long(&mut self) {
-        if let State::Short { ledger, bytes } = &mut self.state
-            && *bytes > SHORT
-        {
-            self.state = State::Long {
-                threads: InTurn::start(
-                    Reader {
-                        dialect: self.dialect,
-                    },
-                    std::mem::take(ledger.as_mut()),
-                ),
-                batch: Vec::new(),
-                bytes: 0,
-            };
-        }
-    }
-
-    fn hand_on(&mut self, entry: Entry, size: usize) {
-        if let State::Long {
-            threads,
-            batch,
-            bytes,
-        } = &mut self.state
-        {
-            batch.push(entry);
-            *bytes += size;
-            if *bytes > BATCH {
-                threads.push(std::mem::take(batch));
-                *bytes = 0;
-            }
-        }
+    #[test]
+    fn threads_find_the_same_in_the_same_order() {
+        let (few, threaded) = items(40, 10);
+        assert!(!threaded);
+        assert!(few.len() >= 40, "{few:?}");
+        let (many, threaded) = items(40, MANY_BYTES / 20);
+        assert!(threaded);
+        assert_eq!(many.len(), few.len());
     }
 }

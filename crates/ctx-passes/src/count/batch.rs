@@ -3,20 +3,17 @@
 use ctx_select::count::MessageCounter;
 use ctx_transcript::{Dialect, Object};
 
-use super::{Counts, Plan};
-use crate::in_turn::{InTurn, Work};
+use super::Counts;
+use crate::in_turn::Work;
 
-/// So many bytes of records are handed to a thread at a time.
-const PORTION: usize = 256 << 10;
-
-/// Counts the conversations that a portion holds.
-struct Counting {
-    dialect: &'static dyn Dialect,
-    counter: MessageCounter,
+/// Counts the conversations in the texts of records.
+pub(super) struct Counting {
+    pub(super) dialect: &'static dyn Dialect,
+    pub(super) counter: MessageCounter,
 }
 
 impl Work for Counting {
-    type Job = Vec<String>;
+    type Item = String;
     type Done = Counts;
     type State = Counts;
 
@@ -32,42 +29,5 @@ impl Work for Counting {
 
     fn absorb(&self, counts: &mut Counts, portion: Counts) {
         counts.merge(&portion);
-    }
-}
-
-/// Batch at work on a batch.
-pub(super) struct Batch {
-    threads: InTurn<Counting>,
-    portion: Vec<String>,
-    bytes: usize,
-}
-
-impl Batch {
-    pub(super) fn start(plan: &Plan, dialect: &'static dyn Dialect) -> Self {
-        let work = Counting {
-            dialect,
-            counter: plan.counter,
-        };
-        Self {
-            threads: InTurn::start_on(plan.threads, work, Counts::default()),
-            portion: Vec::new(),
-            bytes: 0,
-        }
-    }
-
-    /// The text of the next record.
-    pub(super) fn push(&mut self, text: &str) {
-        self.bytes += text.len();
-        self.portion.push(text.to_owned());
-        if self.bytes >= PORTION {
-            self.bytes = 0;
-            self.threads.push(std::mem::take(&mut self.portion));
-        }
-    }
-
-    /// What all of them found.
-    pub(super) fn finish(mut self) -> Counts {
-        self.threads.push(self.portion);
-        self.threads.finish()
     }
 }

@@ -8,11 +8,12 @@ use std::io::Read;
 
 use ctx_select::count::MessageCounter;
 use ctx_select::tally::Tally;
-use ctx_transcript::{Conversation, Dialect, Message, Object, Options, Piece, Record};
+use ctx_transcript::{Conversation, Dialect, Message, Object, Options, Record};
 
+use crate::in_turn::InTurn;
 use crate::{BadLines, Invalid, Notes, PassError, Session};
 pub use annotate::AnnotatePass;
-use batch::Batch;
+use batch::Counting;
 pub use breakdown::Breakdown;
 
 /// What was found in a session.
@@ -67,7 +68,7 @@ impl Counts {
     }
 
     fn seen(&mut self, record: &Record<'_>) {
-        self.records += u64::from(matches!(record.piece, Piece::Whole | Piece::First));
+        self.records += u64::from(record.piece.begins());
         self.bytes += record.bytes.len() as u64;
     }
 
@@ -149,18 +150,26 @@ pub struct CountPass {
     plan: Plan,
     dialect: Option<&'static dyn Dialect>,
     counts: Counts,
-    batch: Option<Batch>,
+    batch: Option<InTurn<Counting>>,
 }
 
 impl CountPass {
     /// Nothing counted yet.
     pub fn new(plan: &Plan, dialect: Option<&'static dyn Dialect>) -> Self {
         let threaded = dialect.filter(|_| plan.batch && plan.threads > 1);
+        let start = |dialect| {
+            let counter = plan.counter;
+            InTurn::start_on(
+                plan.threads,
+                Counting { dialect, counter },
+                Counts::default(),
+            )
+        };
         Self {
             plan: *plan,
             dialect,
             counts: Counts::default(),
-            batch: threaded.map(|dialect| Batch::start(plan, dialect)),
+            batch: threaded.map(start),
         }
     }
 
@@ -171,7 +180,8 @@ impl CountPass {
             Some(batch) => {
                 self.counts.seen(record);
                 if let Some(object) = record.whole_object() {
-                    batch.push(object.text());
+                    let text = object.text();
+                    batch.push(text.to_owned(), text.len());
                 }
             }
         }
