@@ -3,7 +3,6 @@
 use ctx_cli::{Failure, Io};
 use ctx_llm::TapeError;
 use ctx_passes::extract::ExtractError;
-use ctx_passes::score::ScoreError;
 use ctx_passes::{ErrorKind, Level, Notes, PassError};
 
 use crate::output::{self, Carried};
@@ -70,15 +69,13 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::BadLine(_) => {
             "--invalid keep carries such lines along, --invalid drop leaves them out"
         }
-        ErrorKind::UnknownFormat(_) | ErrorKind::Score(ScoreError::UnknownFormat) => {
-            "--dialect names it"
-        }
+        ErrorKind::UnknownFormat(_) | ErrorKind::NoFormat => "--dialect names it",
         ErrorKind::Extract(ExtractError::UnknownFormat) => {
             "name it with --dialect, or convert the session"
         }
         ErrorKind::Extract(ExtractError::NoZones) => "ctx-split sets zones",
         ErrorKind::Extract(ExtractError::EarlyEnd(_)) => "--partial takes what came",
-        ErrorKind::Score(ScoreError::OtherBeginning) => {
+        ErrorKind::OtherBeginning => {
             "FULL is the session that BEFORE was cut from, before any compaction"
         }
         ErrorKind::NoMessage { batch: true } => "--dialect or --batch says how to read it",

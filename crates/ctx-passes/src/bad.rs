@@ -1,6 +1,6 @@
 //! Bad lines of a session, and what became of them: one account for all passes.
 
-use ctx_transcript::{Piece, Record};
+use ctx_transcript::Record;
 
 use crate::Notes;
 
@@ -26,7 +26,7 @@ pub struct BadLines {
 impl BadLines {
     /// A record, if it is bad; a long line counts once.
     pub fn add(&mut self, record: &Record<'_>, fate: Fate) {
-        if record.class.is_bad() && matches!(record.piece, Piece::Whole | Piece::First) {
+        if record.class.is_bad() && record.piece.begins() {
             self.counts[fate as usize] += 1;
             self.first
                 .get_or_insert_with(|| (record.line, record.why_bad()));
@@ -59,28 +59,90 @@ impl BadLines {
         let lines = if count == 1 { "bad line" } else { "bad lines" };
         let [kept, left_out, gone] = self.counts;
         let fates = match (kept, left_out, gone) {
-            (_, 0, 0) => "kept in place".to_owned(),
-            (0, _, 0) => "left out".to_owned(),
-            (0, 0, _) => "gone with the old zone".to_owned(),
+            (_, 0, 0) => " kept in place".to_owned(),
+            (0, _, 0) => " left out".to_owned(),
+            (0, 0, _) => " gone with the old zone".to_owned(),
             _ => {
-                let fates = [
-                    (kept, "kept"),
-                    (left_out, "left out"),
-                    (gone, "gone with the old zone"),
-                ];
-                let some = fates.iter().filter(|(count, _)| *count > 0);
-                let some: Vec<_> = some
-                    .map(|(count, fate)| format!("{count} {fate}"))
-                    .collect();
-                return notes.warn(
-                    &[*line],
-                    format_args!("{count} {lines}, {}; the first: {why}", some.join(", ")),
-                );
+                let told = |count, fate| match count {
+                    0 => String::new(),
+                    _ => format!(", {count} {fate}"),
+                };
+                told(kept, "kept")
+                    + &told(left_out, "left out")
+                    + &told(gone, "gone with the old zone")
             }
         };
         notes.warn(
             &[*line],
-            format_args!("{count} {lines} {fates}; the first: {why}"),
+            format_args!("{count} {lines}{fates}; the first: {why}"),
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_transcript::{Line, Piece, Record};
+
+    use super::{BadLines, Fate};
+    use crate::Notes;
+
+    fn add(bad: &mut BadLines, number: u64, piece: Piece, fate: Fate) {
+        let bytes = b"{\"a\":\n";
+        let line = Line {
+            bytes,
+            number,
+            offset: 0,
+            piece,
+        };
+        bad.add(&Record::classify(line), fate);
+    }
+
+    fn report(bad: &BadLines) -> Option<(Vec<u64>, String)> {
+        let mut notes = Notes::new();
+        bad.report(&mut notes);
+        let note = notes.take().pop()?;
+        let (told, _) = note.text.split_once("; the first: ")?;
+        Some((note.lines, told.to_owned()))
+    }
+
+    #[test]
+    fn one_fate_is_told_without_numbers_and_several_with_them() {
+        let mut bad = BadLines::default();
+        assert_eq!(report(&bad), None);
+        let mut told = |line, fate| {
+            add(&mut bad, line, Piece::Whole, fate);
+            report(&bad)
+        };
+        let at_3 = |text: &str| Some((vec![3], text.to_owned()));
+        assert_eq!(told(3, Fate::Kept), at_3("1 bad line kept in place"));
+        assert_eq!(told(5, Fate::Kept), at_3("2 bad lines kept in place"));
+        let both = told(6, Fate::Gone);
+        assert_eq!(both, at_3("3 bad lines, 2 kept, 1 gone with the old zone"));
+        let mut other = BadLines::default();
+        add(&mut other, 9, Piece::Whole, Fate::LeftOut);
+        assert_eq!(
+            report(&other),
+            Some((vec![9], "1 bad line left out".to_owned()))
+        );
+        bad.count_in(&other);
+        let all = "4 bad lines, 2 kept, 1 left out, 1 gone with the old zone";
+        assert_eq!(report(&bad), at_3(all));
+        assert_eq!((bad.count(), bad.left_out()), (4, 1));
+    }
+
+    #[test]
+    fn a_long_line_counts_once_and_a_good_one_never() {
+        let mut bad = BadLines::default();
+        for piece in [Piece::First, Piece::Middle, Piece::Last] {
+            add(&mut bad, 1, piece, Fate::Kept);
+        }
+        let blank = Line {
+            bytes: b"\n",
+            number: 2,
+            offset: 0,
+            piece: Piece::Whole,
+        };
+        bad.add(&Record::classify(blank), Fate::Kept);
+        assert_eq!(bad.count(), 1);
     }
 }

@@ -41,7 +41,11 @@ impl Checks {
         if !self.begun && !self.rules.may_begin_with(role) {
             role = Role::User;
         }
-        self.output(0, &said_by(role));
+        let outline = Outline {
+            role,
+            ..Outline::of_line()
+        };
+        self.output(0, &outline);
         role
     }
 
@@ -59,7 +63,7 @@ impl Checks {
             return Ok(());
         };
         if strict {
-            return Err(PassError::from(ErrorKind::OldOffence(first.clone())).at(first.line));
+            return Err(ErrorKind::OldOffence(first.clone()).at(first.line));
         }
         let count = input.len();
         let what = if count == 1 { "offence" } else { "offences" };
@@ -72,9 +76,65 @@ impl Checks {
     }
 }
 
-fn said_by(role: Role) -> Outline<'static> {
-    Outline {
-        role,
-        ..Outline::of_line()
+#[cfg(test)]
+mod tests {
+    use ctx_transcript::{Dialect, Object, Role, dialect};
+
+    use super::Checks;
+    use crate::{ErrorKind, Notes, PassError};
+
+    fn dialect(name: &str) -> &'static dyn Dialect {
+        dialect::by_name(name).expect("a dialect")
+    }
+
+    const CALL: &str = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}"#;
+    const RESULT: &str = r#"{"role":"tool","tool_call_id":"c","content":"done"}"#;
+
+    /// Records that come in, and those of them that go out.
+    fn check(input: &[&str], output: &[u64], strict: bool) -> (Result<(), PassError>, Vec<String>) {
+        let chat = dialect("chat");
+        let mut checks = Checks::new(chat.rules());
+        for (line, text) in (1..).zip(input) {
+            let object = Object::parse(text).expect("an object");
+            let outline = chat.outline(&object).expect("a message");
+            checks.input(line, &outline);
+            if output.contains(&line) {
+                checks.output(line, &outline);
+            }
+        }
+        let mut notes = Notes::new();
+        let checked = checks.finish(strict, &mut notes);
+        let notes = notes.take().into_iter();
+        (checked, notes.map(|note| note.text).collect())
+    }
+
+    #[test]
+    fn what_was_wrong_before_is_told_and_what_is_new_is_refused() {
+        let (checked, notes) = check(&[CALL, RESULT], &[1, 2], true);
+        assert!(checked.is_ok() && notes.is_empty());
+        let (checked, notes) = check(&[RESULT], &[1], false);
+        assert!(checked.is_ok());
+        assert!(
+            notes[0].starts_with("1 offence in the input; the first: "),
+            "{notes:?}"
+        );
+        let (checked, _) = check(&[RESULT], &[], true);
+        let error = checked.expect_err("strict");
+        assert!(matches!(error.kind, ErrorKind::OldOffence(_)));
+        assert_eq!(error.lines, [1]);
+        let (checked, _) = check(&[CALL, RESULT], &[2], false);
+        let error = checked.expect_err("an orphan");
+        assert!(matches!(error.kind, ErrorKind::NewOffence(_)));
+        assert_eq!(error.lines, [2]);
+    }
+
+    #[test]
+    fn the_summary_has_the_role_that_the_dialect_allows_there() {
+        let chat = Checks::new(dialect("chat").rules()).summary(dialect("chat"), Role::Assistant);
+        assert_eq!(chat, Role::Assistant);
+        let anthropic = dialect("anthropic");
+        let mut checks = Checks::new(anthropic.rules());
+        assert_eq!(checks.summary(anthropic, Role::Assistant), Role::User);
+        assert_eq!(checks.summary(anthropic, Role::Assistant), Role::Assistant);
     }
 }

@@ -9,7 +9,6 @@ use ctx_store::StoreError;
 use ctx_transcript::{EarlyEnd, Offence};
 
 use crate::extract::ExtractError;
-use crate::score::ScoreError;
 
 /// Why a pass gives up, and where.
 #[derive(Debug)]
@@ -71,13 +70,13 @@ pub enum ErrorKind {
     OtherZones,
     /// The stream is not all that its writer had to say.
     #[error(transparent)]
-    EarlyEnd(EarlyEnd),
+    EarlyEnd(#[from] EarlyEnd),
     /// What has to stay is more than the budget.
     #[error(transparent)]
-    TooSmall(TooSmall),
+    TooSmall(#[from] TooSmall),
     /// A recorded answer cannot be used.
     #[error(transparent)]
-    Tape(TapeError),
+    Tape(#[from] TapeError),
     /// No usable answer came, and nothing else may take its place.
     #[error("{0}")]
     NoAnswer(String),
@@ -89,13 +88,24 @@ pub enum ErrorKind {
     Caller(Box<dyn std::error::Error + Send + Sync>),
     /// Items for memory cannot be found.
     #[error(transparent)]
-    Extract(ExtractError),
-    /// Sessions cannot be compared.
-    #[error(transparent)]
-    Score(ScoreError),
+    Extract(#[from] ExtractError),
+    /// Nobody knows which records are messages, and so what of them survived.
+    #[error("the format is not known")]
+    NoFormat,
+    /// The whole session is not the one that the old one begins.
+    #[error("the session does not begin with the messages of BEFORE")]
+    OtherBeginning,
     /// The store cannot be used.
     #[error(transparent)]
-    Store(StoreError),
+    Store(#[from] StoreError),
+}
+
+impl ErrorKind {
+    /// In this line.
+    #[must_use]
+    pub fn at(self, line: u64) -> PassError {
+        PassError::from(self).at(line)
+    }
 }
 
 impl PassError {
@@ -122,30 +132,12 @@ impl PassError {
     }
 }
 
-impl From<ErrorKind> for PassError {
-    fn from(kind: ErrorKind) -> Self {
+impl<E: Into<ErrorKind>> From<E> for PassError {
+    fn from(error: E) -> Self {
         Self {
             lines: Vec::new(),
-            kind,
+            kind: error.into(),
         }
-    }
-}
-
-impl From<ExtractError> for PassError {
-    fn from(error: ExtractError) -> Self {
-        ErrorKind::Extract(error).into()
-    }
-}
-
-impl From<ScoreError> for PassError {
-    fn from(error: ScoreError) -> Self {
-        ErrorKind::Score(error).into()
-    }
-}
-
-impl From<StoreError> for PassError {
-    fn from(error: StoreError) -> Self {
-        ErrorKind::Store(error).into()
     }
 }
 

@@ -17,6 +17,7 @@ mod in_turn;
 pub mod ledger;
 mod note;
 pub mod offload;
+mod outlet;
 pub mod pins;
 pub mod prune;
 pub mod score;

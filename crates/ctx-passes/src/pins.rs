@@ -41,6 +41,16 @@ impl Pin {
     }
 }
 
+/// The first of these selectors that selects a record.
+pub(crate) fn first<'p, 'a>(
+    pins: &'p [Pin],
+    record: &Record<'a>,
+    role: Role,
+    message: impl Fn() -> Option<Message<'a>>,
+) -> Option<&'p Pin> {
+    pins.iter().find(|pin| pin.selects(record, role, &message))
+}
+
 impl FromStr for Pin {
     type Err = String;
 

@@ -65,7 +65,7 @@ impl Session {
                         continue;
                     }
                     Invalid::Fail => {
-                        let error = PassError::from(ErrorKind::BadLine(record.why_bad()));
+                        let error = ErrorKind::BadLine(record.why_bad());
                         return Err(error.at(record.line).into());
                     }
                 }

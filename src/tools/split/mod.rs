@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool};
 use ctx_passes::split::SplitPass;
-use ctx_passes::{ErrorKind, Invalid, Pin};
+use ctx_passes::{Invalid, Pin};
 use ctx_select::parse_count;
 use ctx_select::split::Keep;
 use ctx_transcript::{Options, Zone, ZoneReader};
@@ -153,9 +153,8 @@ fn strip(args: &Args, mut session: Session, io: &mut Io) -> Outcome {
         }
     })?;
     if only.is_some() && !args.partial {
-        zones
-            .finish()
-            .map_err(|early| passes::failure(ErrorKind::EarlyEnd(early).into(), &session.name))?;
+        let whole = zones.finish();
+        whole.map_err(|error| passes::failure(error.into(), &session.name))?;
     }
     output.finish()?;
     Ok(ExitStatus::Done)

@@ -7,9 +7,7 @@ mod report;
 
 use ctx_select::count::MessageCounter;
 use ctx_select::trigger::Size;
-use ctx_transcript::{
-    Class, Conversation, Dialect, Message, Object, Outline, Piece, Record, Validator,
-};
+use ctx_transcript::{Class, Conversation, Dialect, Message, Object, Outline, Record, Validator};
 
 use crate::{BadLines, ErrorKind, PassError};
 pub use finding::{Fault, Finding};
@@ -87,7 +85,7 @@ impl<'p> CheckPass<'p> {
 
     /// The next record.
     pub fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
-        if matches!(record.piece, Piece::Whole | Piece::First) {
+        if record.piece.begins() {
             self.report.records += 1;
             self.damage(record);
         }
@@ -95,8 +93,7 @@ impl<'p> CheckPass<'p> {
             return Ok(());
         };
         let Some(dialect) = self.dialect else {
-            let no_message = ErrorKind::NoMessage { batch: true };
-            return Err(PassError::from(no_message).at(record.line));
+            return Err(ErrorKind::NoMessage { batch: true }.at(record.line));
         };
         if let Some(session) = &mut self.conversation {
             if let Some(outline) = record.outline(self.dialect) {

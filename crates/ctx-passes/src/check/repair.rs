@@ -1,7 +1,7 @@
 //! A mended copy of a session, which is checked before it is handed out.
 
 use ctx_transcript::repair::{Action, Planner};
-use ctx_transcript::{Dialect, Options, Piece, Record, Records, Tag, Validator};
+use ctx_transcript::{Dialect, Options, Record, Records, Tag, Validator};
 
 use crate::{ErrorKind, PassError};
 
@@ -32,20 +32,19 @@ impl RepairPass {
 
     /// The next record; an error when it is one that cannot be mended.
     pub fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
-        if matches!(record.piece, Piece::Middle | Piece::Last)
+        if !record.piece.begins()
             && let Some(line) = self.records.last_mut()
         {
             line.extend_from_slice(record.bytes);
             return Ok(());
         }
         if let Some(object) = record.object() {
-            let refused = |kind| Err(PassError::from(kind).at(record.line));
             if self.dialect.is_none() {
-                return refused(ErrorKind::NoMessage { batch: false });
+                return Err(ErrorKind::NoMessage { batch: false }.at(record.line));
             }
             // The numbers in tags would no longer be right.
             if object.get(Tag::KEY).is_some() {
-                return refused(ErrorKind::Tagged);
+                return Err(ErrorKind::Tagged.at(record.line));
             }
         }
         if let (Some(planner), Some(outline)) = (&mut self.planner, record.outline(self.dialect)) {

@@ -9,8 +9,9 @@ use super::content::{Content, temporary};
 use super::plan::Plan;
 use super::survey::Survey;
 use crate::checks::Checks;
+use crate::outlet::Outlet;
 use crate::prune::decision::{self, tell_gain, tell_sums};
-use crate::prune::{self, Decision, Outlet, PrunePass};
+use crate::prune::{self, Decision, PrunePass};
 use crate::{Notes, PassError};
 
 /// A session after pruning.
@@ -133,7 +134,7 @@ pub(super) fn carry_out(
 ) -> Result<Content, PassError> {
     let mut checks = Checks::new(content.dialect.rules());
     let file = temporary(|output| {
-        let mut outlet = Outlet::new(output, survey.tagged, survey.announced, &plan.temp);
+        let mut outlet = Outlet::new(output, survey.announced, &plan.temp);
         let mut number = 0;
         content.each(|record| {
             let outline = record.outline(Some(content.dialect));
@@ -142,7 +143,7 @@ pub(super) fn carry_out(
             }
             let new = match &survey.pruned {
                 Some(verdicts) if verdicts.is_dropped(number) => {
-                    outlet.drop(record.piece);
+                    outlet.skip(record.piece);
                     number += 1;
                     return Ok(());
                 }
@@ -155,7 +156,7 @@ pub(super) fn carry_out(
             number += 1;
             outlet.write(record, new.map(|(bytes, _)| bytes))
         })?;
-        outlet.finish().map(|_| ())
+        outlet.finish(0).map(|_| ())
     })?;
     checks.finish(false, notes)?;
     Ok(content.with(file))

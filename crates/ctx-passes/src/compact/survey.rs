@@ -12,6 +12,7 @@ use ctx_transcript::{Class, Message, Outline, Piece, Record, Role, Zone};
 
 use super::content::Content;
 use crate::ledger::LedgerReader;
+use crate::outlet::Announced;
 use crate::prune::LastCall;
 use crate::split::ZoneCounts;
 use crate::summarize::recognizer;
@@ -37,9 +38,7 @@ pub(super) struct Survey<'p> {
     /// What pruning would do.
     pub(super) pruned: Option<Verdicts<'p>>,
     pub(super) last_call: LastCall,
-    /// Whether a record came with a tag, and how many records the tags announce.
-    pub(super) tagged: bool,
-    pub(super) announced: Option<u64>,
+    pub(super) announced: Announced,
     pub(super) ledger: Option<Ledger>,
 }
 
@@ -195,8 +194,7 @@ impl<'i, 'p> Surveyor<'i, 'p> {
                 system_tokens: 0,
                 pruned: None,
                 last_call: LastCall::default(),
-                tagged: false,
-                announced: None,
+                announced: Announced::default(),
                 ledger: None,
             },
             pruner: inquiry.prune.as_ref().map(Pruner::new),
@@ -208,10 +206,7 @@ impl<'i, 'p> Surveyor<'i, 'p> {
     }
 
     fn record(&mut self, record: &Record<'_>) {
-        if let Some(tag) = record.tag() {
-            self.survey.tagged = true;
-            self.survey.announced = tag.end.or(self.survey.announced);
-        }
+        self.survey.announced.read(record.tag().as_ref());
         let dialect = self.content.dialect;
         let found = record.whole_object().and_then(|object| {
             let outline = record.outline(Some(dialect))?;

@@ -113,7 +113,7 @@ impl Reading {
         if is_same {
             Ok(())
         } else {
-            Err(PassError::from(ErrorKind::OtherRecord).at(record.line))
+            Err(ErrorKind::OtherRecord.at(record.line))
         }
     }
 }

@@ -4,10 +4,11 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
-use ctx_transcript::{Origin, Piece, Record, Spool};
+use ctx_transcript::{Origin, Record, Spool};
 
 use super::change::{Change, Reading};
-use crate::{ErrorKind, PassError, TaggedWriter};
+use crate::outlet::{Announced, Outlet};
+use crate::{ErrorKind, PassError};
 
 /// Changes the results of a session. The new session waits, so that nothing of it
 /// leaves before the files that it names are durable.
@@ -15,13 +16,10 @@ pub struct ChangePass<C> {
     reading: Reading,
     change: C,
     /// `None` when nothing will be written.
-    writer: Option<TaggedWriter<Spool>>,
+    outlet: Option<Outlet<Spool>>,
     waiting: VecDeque<Waiting>,
     /// How many of `waiting` are replies, which `protect_last` counts.
     replies: u64,
-    written: u64,
-    /// How many records the input said that it has.
-    announced: Option<u64>,
 }
 
 struct Waiting {
@@ -36,11 +34,9 @@ impl<C: Change> ChangePass<C> {
         Self {
             reading,
             change,
-            writer: temp.map(|temp| TaggedWriter::new(Spool::new(temp), temp)),
+            outlet: temp.map(|temp| Outlet::new(Spool::new(temp), Announced::default(), temp)),
             waiting: VecDeque::new(),
             replies: 0,
-            written: 0,
-            announced: None,
         }
     }
 
@@ -68,12 +64,8 @@ impl<C: Change> ChangePass<C> {
         while !self.waiting.is_empty() {
             self.release(false)?;
         }
-        // A stream that came with tags keeps its end, or the lack of it: if the
-        // tool before died, the one after must see that.
-        let is_whole = self.announced == Some(self.written + left_out);
-        let end = is_whole.then_some(self.written);
-        let spool = self.writer.map(|writer| writer.finish(end)).transpose();
-        Ok((self.change, spool.map_err(cannot_wait)?))
+        let spool = self.outlet.map(|outlet| outlet.finish(left_out));
+        Ok((self.change, spool.transpose().map_err(cannot_wait)?))
     }
 
     /// Whether the first that waits lies before the replies that are protected.
@@ -98,25 +90,10 @@ impl<C: Change> ChangePass<C> {
         } else {
             None
         };
-        let Some(writer) = &mut self.writer else {
-            return Ok(());
-        };
-        self.written += u64::from(matches!(record.piece, Piece::Whole | Piece::First));
-        let Some((splice, mut tag)) = record.splice().zip(record.tag()) else {
-            let bytes = new.unwrap_or_else(|| record.bytes.to_vec());
-            return writer.write(bytes, None).map_err(cannot_wait);
-        };
-        self.announced = tag.end.or(self.announced);
-        if let Some(bytes) = &new {
-            // What it said of the record is not true any more.
-            let length = (bytes.len() - record.line_end().len()) as u64;
-            tag.bytes = tag.bytes.map(|_| length);
-            (tag.tokens, tag.encoding) = (None, None);
+        match &mut self.outlet {
+            Some(outlet) => outlet.write(record, new).map_err(cannot_wait),
+            None => Ok(()),
         }
-        let bytes = new.unwrap_or_else(|| record.untagged().into_owned());
-        writer
-            .write(bytes, Some((splice, tag)))
-            .map_err(cannot_wait)
     }
 }
 

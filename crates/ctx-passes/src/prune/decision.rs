@@ -1,7 +1,6 @@
 //! What was decided about a session: told, checked, and carried out as it is written.
 
 use std::io::Write;
-use std::path::Path;
 
 use ctx_select::prune::{Sums, Verdict, Verdicts};
 use ctx_transcript::view::Presences;
@@ -10,7 +9,8 @@ use ctx_transcript::{Dialect, Message, Origin, Piece, Record, Spool};
 use super::Plan;
 use crate::checks::Checks;
 use crate::note::Level;
-use crate::{Notes, PassError, TaggedWriter};
+use crate::outlet::{Announced, Outlet};
+use crate::{Notes, PassError};
 
 /// A record, or a piece of one, that waits.
 #[derive(Clone, Copy)]
@@ -20,23 +20,25 @@ pub(super) struct Item {
     pub(super) length: u32,
 }
 
-/// A session that waits, and the verdicts on its records.
-pub struct Decision<'p> {
+/// A session that waits for the verdicts on its records.
+pub(super) struct Waiting<'p> {
     pub(super) plan: &'p Plan,
     pub(super) dialect: Option<&'static dyn Dialect>,
     pub(super) items: Vec<Item>,
     pub(super) presences: Presences,
     /// The bytes of the records; `None` when they will not be written.
     pub(super) spool: Option<Spool>,
+    pub(super) announced: Announced,
+}
+
+/// A session with the verdicts on its records.
+pub struct Decision<'p> {
+    pub(super) waiting: Waiting<'p>,
     pub(super) verdicts: Verdicts<'p>,
     /// Whether the verdicts are carried out.
     pub(super) changes: bool,
     /// What they free, if they may be carried out.
     pub sums: Sums,
-    /// Whether a record came with a tag.
-    pub(super) tagged: bool,
-    /// How many records the input said that it has.
-    pub(super) announced: Option<u64>,
 }
 
 impl<'p> Decision<'p> {
@@ -46,19 +48,20 @@ impl<'p> Decision<'p> {
         checks: Option<Checks>,
         notes: &mut Notes,
     ) -> Result<(), PassError> {
+        let plan = self.waiting.plan;
         if self.changes {
             self.sums = self.verdicts.sums();
-            let told = self.items.iter().enumerate();
-            for (record, item) in told.filter(|_| self.plan.tell_changes) {
-                tell_changes(&self.verdicts, record, item.line, notes);
+            if plan.tell_changes {
+                self.tell_changes(notes);
             }
             tell_sums(&self.sums, notes);
             self.tell_other_lines(notes);
         }
-        let worth_it = is_worth_it(self.plan, &self.sums);
+        let worth_it = self.sums.total().gain() >= plan.min_gain;
         self.changes &= worth_it;
-        if let Some(checks) = checks {
-            self.check(checks, notes)?;
+        if let Some(mut checks) = checks {
+            self.check(&mut checks)?;
+            checks.finish(plan.strict, notes)?;
         }
         if !worth_it {
             tell_gain(&self.sums, notes);
@@ -66,13 +69,31 @@ impl<'p> Decision<'p> {
         Ok(())
     }
 
+    /// A line a change of a record.
+    fn tell_changes(&self, notes: &mut Notes) {
+        for (record, item) in self.waiting.items.iter().enumerate() {
+            for freed in self.verdicts.freed(record) {
+                let rule = freed.rule.as_str();
+                let (before, after) = (freed.before, freed.after);
+                let text = format_args!("{rule}: {before} tokens, now {after}");
+                notes.add(Level::Detail, &[item.line], text);
+            }
+        }
+    }
+
     fn tell_other_lines(&self, notes: &mut Notes) {
         let is_other = |(record, item): &(usize, &Item)| {
             self.verdicts.is_dropped(*record)
                 && !self.verdicts.is_message(*record)
-                && is_begin(item.piece)
+                && item.piece.begins()
         };
-        let count = self.items.iter().enumerate().filter(is_other).count();
+        let count = self
+            .waiting
+            .items
+            .iter()
+            .enumerate()
+            .filter(is_other)
+            .count();
         if count > 0 {
             notes.info(format_args!(
                 "{count} lines before the window are no messages and go with it"
@@ -80,33 +101,30 @@ impl<'p> Decision<'p> {
         }
     }
 
-    /// Checks what will be written before any byte of it leaves. Only where records
-    /// are left out: no change of a record changes its skeleton in any way that matters.
-    fn check(&mut self, mut checks: Checks, notes: &mut Notes) -> Result<(), PassError> {
-        if self.changes && self.verdicts.drop_any() {
-            self.leave_out_dropped(&mut checks)?;
+    /// Takes the records that will not go out of the spool, and shows the others to the
+    /// checks. Only where records are left out: no change of a record changes its skeleton
+    /// in any way that matters.
+    fn check(&mut self, checks: &mut Checks) -> Result<(), PassError> {
+        let waiting = &mut self.waiting;
+        if !self.changes || !self.verdicts.drop_any() {
+            return Ok(());
         }
-        checks.finish(self.plan.strict, notes)
-    }
-
-    /// Takes the records that go out of the spool.
-    fn leave_out_dropped(&mut self, checks: &mut Checks) -> Result<(), PassError> {
-        let Some(mut all) = self.spool.take() else {
+        let Some(mut all) = waiting.spool.take() else {
             return Ok(());
         };
-        let mut rest = Spool::new(&self.plan.temp);
-        for (record, item) in self.items.iter().enumerate() {
-            let bytes = pop(&mut all, item.length)?;
+        let mut rest = Spool::new(&waiting.plan.temp);
+        for (record, item) in waiting.items.iter().enumerate() {
+            let bytes = item.pop(&mut all)?;
             if self.verdicts.is_dropped(record) {
                 continue;
             }
-            let outline = self.record(record, *item, &bytes).outline(self.dialect);
-            if let Some(outline) = outline {
+            let record_of = waiting.record(record, *item, &bytes);
+            if let Some(outline) = record_of.outline(waiting.dialect) {
                 checks.output(item.line, &outline);
             }
             rest.push(&bytes).map_err(PassError::temporary)?;
         }
-        self.spool = Some(rest);
+        waiting.spool = Some(rest);
         Ok(())
     }
 
@@ -123,23 +141,34 @@ impl<'p> Decision<'p> {
     /// Writes it; the output comes back. `left_out` is how many records of the input
     /// were not taken.
     pub fn write<W: Write>(&mut self, left_out: u64, output: W) -> Result<W, PassError> {
-        let mut outlet = Outlet::new(output, self.tagged, self.announced, &self.plan.temp);
-        outlet.came = left_out;
-        let mut spool = self.spool.take();
-        for (record, item) in self.items.iter().enumerate() {
-            let is_dropped = self.changes && self.verdicts.is_dropped(record);
+        let waiting = &mut self.waiting;
+        let mut outlet = Outlet::new(output, waiting.announced, &waiting.plan.temp);
+        let mut spool = waiting.spool.take();
+        for (number, item) in waiting.items.iter().enumerate() {
+            let is_dropped = self.changes && self.verdicts.is_dropped(number);
             let Some(spool) = spool.as_mut().filter(|_| !is_dropped) else {
-                outlet.drop(item.piece);
+                outlet.skip(item.piece);
                 continue;
             };
-            let bytes = pop(spool, item.length)?;
-            let waiting = self.record(record, *item, &bytes);
-            let new = self.changes.then(|| self.changed(record, &waiting));
-            outlet.write(&waiting, new.flatten())?;
+            let bytes = item.pop(spool)?;
+            let record = waiting.record(number, *item, &bytes);
+            let dialect = waiting.dialect.filter(|_| self.changes);
+            let new = dialect.and_then(|it| changed(&self.verdicts, number, &record, it));
+            outlet.write(&record, new.map(|(bytes, _)| bytes))?;
         }
-        outlet.finish()
+        outlet.finish(left_out)
     }
+}
 
+impl Item {
+    /// Its bytes, which come next in this spool.
+    fn pop(self, spool: &mut Spool) -> Result<Vec<u8>, PassError> {
+        let bytes = spool.pop(self.length as usize);
+        bytes.map_err(PassError::temporary)
+    }
+}
+
+impl Waiting<'_> {
     /// The record of that number, which waited with these bytes.
     fn record<'r>(&self, number: usize, item: Item, bytes: &'r [u8]) -> Record<'r> {
         let origin = Origin {
@@ -149,12 +178,6 @@ impl<'p> Decision<'p> {
             presence: self.presences.of(number),
         };
         origin.record(bytes)
-    }
-
-    /// What takes the place of a record.
-    fn changed(&self, number: usize, record: &Record<'_>) -> Option<Vec<u8>> {
-        let (bytes, _) = changed(&self.verdicts, number, record, self.dialect?)?;
-        Some(bytes)
     }
 }
 
@@ -174,19 +197,6 @@ pub(crate) fn changed<'r>(
     Some((record.edited(&edits), message))
 }
 
-/// A line a change of a record.
-pub(crate) fn tell_changes(verdicts: &Verdicts<'_>, record: usize, line: u64, notes: &mut Notes) {
-    for freed in verdicts.freed(record) {
-        let rule = freed.rule.as_str();
-        let (before, after) = (freed.before, freed.after);
-        notes.add(
-            Level::Detail,
-            &[line],
-            format_args!("{rule}: {before} tokens, now {after}"),
-        );
-    }
-}
-
 /// A line a rule, and the sum.
 pub(crate) fn tell_sums(sums: &Sums, notes: &mut Notes) {
     if sums.is_empty() {
@@ -203,12 +213,7 @@ pub(crate) fn tell_sums(sums: &Sums, notes: &mut Notes) {
     }
 }
 
-/// Whether enough is freed to change anything.
-pub(crate) fn is_worth_it(plan: &Plan, sums: &Sums) -> bool {
-    sums.total().gain() >= plan.min_gain
-}
-
-/// That it is not.
+/// That too little is freed to change anything.
 pub(crate) fn tell_gain(sums: &Sums, notes: &mut Notes) {
     if !sums.is_empty() {
         let gain = sums.total().gain();
@@ -216,70 +221,4 @@ pub(crate) fn tell_gain(sums: &Sums, notes: &mut Notes) {
             "{gain} tokens are fewer than --min-gain: nothing was changed"
         ));
     }
-}
-
-fn pop(spool: &mut Spool, length: u32) -> Result<Vec<u8>, PassError> {
-    let bytes = spool.pop(length as usize);
-    bytes.map_err(PassError::temporary)
-}
-
-/// Writes records with the tags they came with; what the tag of a changed record says
-/// of its size is put right.
-pub struct Outlet<W> {
-    writer: TaggedWriter<W>,
-    tagged: bool,
-    announced: Option<u64>,
-    came: u64,
-    written: u64,
-}
-
-impl<W: Write> Outlet<W> {
-    /// `tagged`: whether any record came with a tag; `announced`: how many the input
-    /// said that it has.
-    pub fn new(output: W, tagged: bool, announced: Option<u64>, temp: &Path) -> Self {
-        Self {
-            writer: TaggedWriter::new(output, temp),
-            tagged,
-            announced,
-            came: 0,
-            written: 0,
-        }
-    }
-
-    /// A record is left out.
-    pub fn drop(&mut self, piece: Piece) {
-        self.came += u64::from(is_begin(piece));
-    }
-
-    /// A record goes out, with other bytes if there are any.
-    pub fn write(&mut self, record: &Record<'_>, new: Option<Vec<u8>>) -> Result<(), PassError> {
-        let is_begin = u64::from(is_begin(record.piece));
-        self.came += is_begin;
-        self.written += is_begin;
-        let Some(mut tag) = record.tag().filter(|_| self.tagged) else {
-            let bytes = new.unwrap_or_else(|| record.bytes.to_vec());
-            return self.writer.write(bytes, None);
-        };
-        let Some(bytes) = new else {
-            let splice = record.splice().map(|splice| (splice, tag));
-            return self.writer.write(record.untagged().into_owned(), splice);
-        };
-        let changed = record.origin().record(&bytes);
-        tag.bytes = Some((bytes.len() - changed.line_end().len()) as u64);
-        (tag.tokens, tag.encoding) = (None, None);
-        let splice = changed.splice().map(|splice| (splice, tag));
-        self.writer.write(bytes, splice)
-    }
-
-    /// Writes the rest; the output comes back.
-    pub fn finish(self) -> Result<W, PassError> {
-        // A stream that came with tags keeps its end, or the lack of it: if the tool
-        // before died, the one after must see that.
-        let whole = !self.tagged || self.announced == Some(self.came);
-        self.writer.finish(whole.then_some(self.written))
-    }
-}
-
-fn is_begin(piece: Piece) -> bool {
-    matches!(piece, Piece::Whole | Piece::First)
 }

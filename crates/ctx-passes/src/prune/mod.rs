@@ -8,16 +8,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use ctx_select::count::MessageCounter;
-use ctx_select::prune::Policy;
-use ctx_transcript::Zone;
-
 use ctx_policy::Offload;
-use ctx_select::prune::{ReferencePattern, ToolFilter, Trim};
-use ctx_transcript::Dialect;
+use ctx_select::count::MessageCounter;
+use ctx_select::prune::{Policy, ReferencePattern, ToolFilter, Trim};
+use ctx_transcript::{Dialect, Zone};
 
 use crate::Pin;
-pub use decision::{Decision, Outlet};
+pub use decision::Decision;
 pub use last_call::{LastCall, Time};
 pub use pass::PrunePass;
 

@@ -5,25 +5,20 @@ use ctx_select::prune::{MessageFacts, Pruner, Questions, Sums};
 use ctx_transcript::view::Presences;
 use ctx_transcript::{Class, Dialect, Record, Spool, Zone, ZoneReader};
 
-use super::decision::{Decision, Item};
+use super::decision::{Decision, Item, Waiting};
 use super::{LastCall, Plan};
 use crate::checks::Checks;
-use crate::{ErrorKind, Notes, PassError};
+use crate::outlet::Announced;
+use crate::{ErrorKind, Notes, PassError, pins};
 
 /// Takes a session's records.
 pub struct PrunePass<'p> {
-    plan: &'p Plan,
-    dialect: Option<&'static dyn Dialect>,
+    waiting: Waiting<'p>,
     zones: ZoneReader,
-    spool: Option<Spool>,
-    items: Vec<Item>,
-    presences: Presences,
     questions: Questions<'p>,
     pruner: Pruner<'p>,
     checks: Option<Checks>,
     last_call: LastCall,
-    tagged: bool,
-    announced: Option<u64>,
 }
 
 impl<'p> PrunePass<'p> {
@@ -35,18 +30,19 @@ impl<'p> PrunePass<'p> {
             size: plan.size,
         };
         Self {
-            plan,
-            dialect,
+            waiting: Waiting {
+                plan,
+                dialect,
+                items: Vec::new(),
+                presences: Presences::default(),
+                spool: (!dry_run).then(|| Spool::new(&plan.temp)),
+                announced: Announced::default(),
+            },
             zones: ZoneReader::default(),
-            spool: (!dry_run).then(|| Spool::new(&plan.temp)),
-            items: Vec::new(),
-            presences: Presences::default(),
             pruner: Pruner::new(&questions),
             questions,
             checks: dialect.map(|dialect| Checks::new(dialect.rules())),
             last_call: LastCall::default(),
-            tagged: false,
-            announced: None,
         }
     }
 
@@ -58,7 +54,7 @@ impl<'p> PrunePass<'p> {
     /// Whether there is no cache that must not be lost, by what the records so far
     /// say of time; `None` where nothing tells.
     pub fn is_cold(&self) -> Option<bool> {
-        let Some(cache) = &self.plan.cache else {
+        let Some(cache) = &self.waiting.plan.cache else {
             return Some(true);
         };
         cache.is_cold(self.last_call)
@@ -67,19 +63,17 @@ impl<'p> PrunePass<'p> {
     /// The next record.
     pub fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
         let zone = self.zones.read(record);
-        if let Some(tag) = record.tag() {
-            self.tagged = true;
-            self.announced = tag.end.or(self.announced);
-        }
         self.facts(record, zone)?;
-        self.items.push(Item {
+        let waiting = &mut self.waiting;
+        waiting.announced.read(record.tag().as_ref());
+        waiting.items.push(Item {
             line: record.line,
             piece: record.piece,
             // Longer records come in pieces.
             length: u32::try_from(record.bytes.len()).unwrap_or(u32::MAX),
         });
-        self.presences.push(record);
-        let Some(spool) = &mut self.spool else {
+        waiting.presences.push(record);
+        let Some(spool) = &mut waiting.spool else {
             return Ok(());
         };
         let pushed = spool.push(record.bytes);
@@ -95,28 +89,22 @@ impl<'p> PrunePass<'p> {
             self.pruner.line();
             return Ok(());
         };
-        if self.dialect.is_none() {
-            let error = PassError::from(ErrorKind::UnknownFormat("pruned"));
-            return Err(error.at(record.line));
+        let Waiting { plan, dialect, .. } = self.waiting;
+        if dialect.is_none() {
+            return Err(ErrorKind::UnknownFormat("pruned").at(record.line));
         }
-        let outline = record.outline(self.dialect);
+        let outline = record.outline(dialect);
         if let (Some(checks), Some(outline)) = (&mut self.checks, &outline) {
             checks.input(record.line, outline);
         }
-        let (Some(outline), Some(message)) = (outline, record.message(self.dialect)) else {
+        let (Some(outline), Some(message)) = (outline, record.message(dialect)) else {
             self.pruner.line();
             return Ok(());
         };
         self.last_call.message(outline.role, object);
-        let plan = self.plan;
-        let is_pinned = || {
-            let message = || Some(message.clone());
-            plan.pins
-                .iter()
-                .any(|pin| pin.selects(record, outline.role, message))
-        };
+        let pin = || pins::first(&plan.pins, record, outline.role, || Some(message.clone()));
         let fixed =
-            zone == Zone::System || plan.zone.is_some_and(|only| only != zone) || is_pinned();
+            zone == Zone::System || plan.zone.is_some_and(|only| only != zone) || pin().is_some();
         let facts = MessageFacts::of(&message, object, fixed, &self.questions);
         self.pruner.message(&outline, facts);
         Ok(())
@@ -124,20 +112,15 @@ impl<'p> PrunePass<'p> {
 
     /// Decides, tells of it and checks it. Nothing changes unless it `may`.
     pub fn finish(self, may: bool, notes: &mut Notes) -> Result<Decision<'p>, PassError> {
-        if self.plan.zone.is_some() && !self.zones.zoned() && self.zones.records() > 0 {
+        let plan = self.waiting.plan;
+        if plan.zone.is_some() && !self.zones.zoned() && self.zones.records() > 0 {
             return Err(ErrorKind::NoZones.into());
         }
         let mut decision = Decision {
-            plan: self.plan,
-            dialect: self.dialect,
-            items: self.items,
-            presences: self.presences,
-            spool: self.spool,
+            waiting: self.waiting,
             verdicts: self.pruner.finish(),
             changes: may,
             sums: Sums::default(),
-            tagged: self.tagged,
-            announced: self.announced,
         };
         decision.tell(self.checks, notes)?;
         Ok(decision)

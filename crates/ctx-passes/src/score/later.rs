@@ -5,8 +5,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use ctx_ledger::score::{Future, Needed};
 use ctx_transcript::{Message, Part};
 
-use super::{ScoreError, each_message};
-use crate::{PassError, Session};
+use super::each_message;
+use crate::{ErrorKind, PassError, Session};
 
 /// Gathers what the old session, the new one and the continuation say.
 #[derive(Default)]
@@ -33,16 +33,13 @@ impl Later {
             match begins.next() {
                 None => self.future.push_later(&found.message),
                 Some(expected) if *expected == digest(&found.message) => {}
-                Some(_) => {
-                    let error = PassError::from(ScoreError::OtherBeginning);
-                    return Err(error.at(found.record.line));
-                }
+                Some(_) => return Err(ErrorKind::OtherBeginning.at(found.record.line)),
             }
             Ok(())
         })?;
         match begins.next() {
             None => Ok(()),
-            Some(_) => Err(ScoreError::OtherBeginning.into()),
+            Some(_) => Err(ErrorKind::OtherBeginning.into()),
         }
     }
 

@@ -11,20 +11,9 @@ use ctx_transcript::{Dialect, Message, Object, Record, Zone};
 
 use crate::ledger::LedgerReader;
 use crate::summarize::recognizer;
-use crate::{PassError, Session};
+use crate::{ErrorKind, PassError, Session};
 pub use later::Later;
 pub use stored::{Referred, referred};
-
-/// Why there is no score.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ScoreError {
-    /// Nobody knows which records are messages.
-    #[error("the format is not known")]
-    UnknownFormat,
-    /// The continuation is one of another session.
-    #[error("the session does not begin with the messages of BEFORE")]
-    OtherBeginning,
-}
 
 /// What `after` has of a session whose ledger this is. The session is opened again only
 /// when `after` refers to texts that may be in it.
@@ -104,7 +93,7 @@ fn each_message(
         let Some(object) = record.whole_object() else {
             return Ok(());
         };
-        let unknown = || PassError::from(ScoreError::UnknownFormat).at(record.line);
+        let unknown = || ErrorKind::NoFormat.at(record.line);
         let dialect = dialect.ok_or_else(unknown)?;
         let found = record.message(Some(dialect)).map(|message| Found {
             record,

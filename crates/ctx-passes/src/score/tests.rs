@@ -4,7 +4,7 @@ use ctx_ledger::score::{Score, Scorer, Standing};
 use ctx_store::{Actor, Content, Form, Store};
 use ctx_transcript::{Handle, Options};
 
-use super::{Later, ScoreError, read_after, read_before, referred, score};
+use super::{Later, read_after, read_before, referred, score};
 use crate::{ErrorKind, Invalid, PassError, Session};
 
 const ASK: &str = r#"{"role":"user","content":"Refund order W8123, never W9999."}"#;
@@ -111,10 +111,7 @@ fn a_record_of_an_unknown_format_is_named() {
         let error = error.expect_err("unknown");
         assert_eq!(error.lines, [2]);
         let kind = error.kind;
-        assert!(
-            matches!(kind, ErrorKind::Score(ScoreError::UnknownFormat)),
-            "{kind}"
-        );
+        assert!(matches!(kind, ErrorKind::NoFormat), "{kind}");
     }
     // Without any object there is nothing to know.
     let ledger = read_before(&mut session("\nnot JSON\n"), None, None).expect("a ledger");
@@ -129,10 +126,7 @@ fn later(before: &str, after: &str, full: &str) -> Result<(u64, u64), Vec<u64>> 
     read_before(&mut session(before), None, Some(&mut later)).expect("read");
     later.read_full(&mut session(full)).map_err(|error| {
         let kind = error.kind;
-        assert!(
-            matches!(kind, ErrorKind::Score(ScoreError::OtherBeginning)),
-            "{kind}"
-        );
+        assert!(matches!(kind, ErrorKind::OtherBeginning), "{kind}");
         error.lines
     })?;
     let needed = later.finish(None);

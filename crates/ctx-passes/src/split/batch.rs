@@ -7,7 +7,7 @@ use ctx_transcript::{Conversation, Dialect, Outline, Piece, Record, Zone};
 
 use super::Plan;
 use super::sink::Sink;
-use crate::PassError;
+use crate::{PassError, pins};
 
 /// Tags one record with the zones of its messages. What is no conversation
 /// passes with a tag that names none.
@@ -47,10 +47,7 @@ fn zones(
             continue;
         };
         let message = || dialect.and_then(|dialect| dialect.message(object));
-        let pinned = plan
-            .pins
-            .iter()
-            .any(|pin| pin.selects(record, outline.role, message));
+        let pin = pins::first(&plan.pins, record, outline.role, message);
         let tokens = plan.counter.as_ref().map_or(0, |counter| match message() {
             Some(message) => counter.message(&message).total(),
             None => counter.text(object.text()),
@@ -58,7 +55,7 @@ fn zones(
         splitter.push(Facts::Message {
             outline: &outline,
             tokens,
-            pinned,
+            pinned: pin.is_some(),
         });
     }
     splitter.finish();

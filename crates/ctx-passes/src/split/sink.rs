@@ -38,6 +38,7 @@ pub struct ZoneCounts {
     pub first_keep: Option<u64>,
 }
 
+/// Bytes of a long line that are in memory at once.
 const CHUNK: usize = 1 << 20;
 
 impl<W: Write> Sink<W> {
@@ -63,27 +64,20 @@ impl<W: Write> Sink<W> {
 
     /// The verdict on the record that waits longest.
     pub(super) fn decided(&mut self, verdict: &Verdict) -> Result<(), PassError> {
-        let Some(Item {
-            length,
-            splice,
-            mut tag,
-        }) = self.waiting.pop_front()
-        else {
+        let Some(mut item) = self.waiting.pop_front() else {
             return Ok(());
         };
         if self.only.is_some_and(|only| only != verdict.zone) {
-            return self
-                .spool
-                .pop_to(length, &mut io::sink())
-                .map_err(PassError::temporary);
+            let skipped = self.spool.pop_to(item.length, &mut io::sink());
+            return skipped.map_err(PassError::temporary);
         }
         self.counts.add(verdict.zone);
-        tag.zone = Some(verdict.zone);
-        tag.group = verdict.exchange;
+        item.tag.zone = Some(verdict.zone);
+        item.tag.group = verdict.exchange;
         if verdict.reason == Reason::LatestUser {
-            tag.pin = Some("latest-user".to_owned());
+            item.tag.pin = Some("latest-user".to_owned());
         }
-        self.write(length, splice, tag)
+        self.write(item)
     }
 
     /// A record that is tagged as it is: a batch record.
@@ -95,16 +89,20 @@ impl<W: Write> Sink<W> {
     ) -> Result<(), PassError> {
         self.counts.keep += 1;
         self.spool(bytes)?;
-        self.write(bytes.len(), splice, tag)
+        self.write(Item {
+            length: bytes.len(),
+            splice,
+            tag,
+        })
     }
 
-    fn write(&mut self, length: usize, splice: Option<Splice>, tag: Tag) -> Result<(), PassError> {
-        if let Some(splice) = splice {
-            let bytes = self.pop(length)?;
-            return self.writer.write(bytes, Some((splice, tag)));
+    fn write(&mut self, item: Item) -> Result<(), PassError> {
+        if let Some(splice) = item.splice {
+            let bytes = self.pop(item.length)?;
+            return self.writer.write(bytes, Some((splice, item.tag)));
         }
         // A line that is too long to be looked at is too long to be in memory.
-        let mut left = length;
+        let mut left = item.length;
         while left > 0 {
             let bytes = self.pop(left.min(CHUNK))?;
             left -= bytes.len();
