@@ -3,6 +3,7 @@
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ctx_cli::{Failure, Io};
+use ctx_policy::Policy;
 use ctx_select::count::MessageCounter;
 use ctx_tokens::{Encoding, Model};
 
@@ -39,6 +40,11 @@ pub struct Counting {
 impl CountingArgs {
     /// What the flags mean; a model that is not in the table is a usage error.
     pub fn resolve(&self) -> Result<Counting, Failure> {
+        self.resolve_under(None)
+    }
+
+    /// The same, where a policy says what the flags leave out.
+    pub fn resolve_under(&self, policy: Option<&Policy>) -> Result<Counting, Failure> {
         let model = match &self.model {
             None => None,
             Some(name) => Some(ctx_tokens::model(name).ok_or_else(|| {
@@ -46,7 +52,9 @@ impl CountingArgs {
                     .hint("count with --encoding instead; --help lists the encodings")
             })?),
         };
-        let encoding = self.encoding.or(model.map(|model| model.encoding));
+        let of_policy = policy.and_then(|policy| policy.encoding);
+        let of_model = model.map(|model| model.encoding);
+        let encoding = self.encoding.or(of_policy).or(of_model);
         Ok(Counting {
             counter: MessageCounter::new(encoding.unwrap_or_default()),
             model,

@@ -3,7 +3,9 @@
 //! Man pages, completions and the tests of conventions walk [`TOOLS`]; each
 //! binary names its own tool instead, so that it links only what it uses.
 
+pub mod cache;
 pub mod counting;
+pub mod llm;
 pub mod output;
 pub mod parallel;
 pub mod passes;

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ctx_cli::{ExitStatus, Failure, Io, Outcome};
@@ -13,36 +14,31 @@ pub fn jobs_of(given: Option<NonZeroUsize>) -> NonZeroUsize {
 
 /// Runs `work` for each path on up to `jobs` threads; the results are in the
 /// order of the paths.
-pub fn in_parallel<T: Send>(
+pub fn in_parallel<T: Send + Sync>(
     paths: &[PathBuf],
     jobs: NonZeroUsize,
     work: impl Fn(&Path) -> T + Sync,
 ) -> Vec<T> {
-    let next = AtomicUsize::new(0);
-    let take = || {
-        let mut done = Vec::new();
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            match paths.get(at) {
-                Some(path) => done.push((at, work(path))),
-                None => return done,
-            }
-        }
-    };
     let threads = jobs.get().min(paths.len());
     if threads <= 1 {
-        return take().into_iter().map(|(_, result)| result).collect();
+        return paths.iter().map(|path| work(path)).collect();
     }
-    let mut results: Vec<(usize, T)> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(take)).collect();
-        let joined = threads.into_iter().map(|thread| match thread.join() {
-            Ok(done) => done,
-            Err(panic) => std::panic::resume_unwind(panic),
-        });
-        joined.flatten().collect()
+    let tasks: Vec<_> = paths.iter().map(|path| (path, OnceLock::new())).collect();
+    let next = AtomicUsize::new(0);
+    let take = || {
+        while let Some((path, result)) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
+            result.get_or_init(|| work(path));
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(take);
+        }
     });
-    results.sort_unstable_by_key(|(at, _)| *at);
-    results.into_iter().map(|(_, result)| result).collect()
+    let results = tasks
+        .into_iter()
+        .filter_map(|(_, result)| result.into_inner());
+    results.collect()
 }
 
 /// Tells in their order why some of the operands failed, and what that means for the

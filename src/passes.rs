@@ -5,11 +5,12 @@ use ctx_llm::TapeError;
 use ctx_passes::extract::ExtractError;
 use ctx_passes::{ErrorKind, Level, Notes, PassError};
 
-use crate::output::{self, Carried};
-use crate::store;
+use crate::{output, store};
 
-/// Says the notes of a session.
-pub fn tell(mut notes: Notes, name: &str, io: &mut Io) {
+/// Runs a pass over a session, and says what it notes.
+pub fn telling<T>(name: &str, io: &mut Io, pass: impl FnOnce(&mut Notes) -> T) -> T {
+    let mut notes = Notes::new();
+    let result = pass(&mut notes);
     for note in notes.take() {
         let text = format_args!("{}: {}", within(name, &note.lines), note.text);
         match note.level {
@@ -18,6 +19,7 @@ pub fn tell(mut notes: Notes, name: &str, io: &mut Io) {
             Level::Detail => io.detail(text),
         }
     }
+    result
 }
 
 /// Why a pass over a session gave up.
@@ -28,10 +30,8 @@ pub fn failure(error: PassError, name: &str) -> Failure {
         ErrorKind::Temporary(_) => Failure::new(&error.kind),
         ErrorKind::Store(error) => return store::failure(error),
         ErrorKind::Caller(error) => {
-            return match error.downcast::<Carried>() {
-                Ok(carried) => carried.0,
-                Err(error) => Failure::new(error),
-            };
+            let failure = error.downcast::<Failure>();
+            return failure.map_or_else(Failure::new, |failure| *failure);
         }
         kind => {
             let (name, line) = place(name, &error.lines);
@@ -42,11 +42,6 @@ pub fn failure(error: PassError, name: &str) -> Failure {
         Some(hint) => failure.hint(hint),
         None => failure,
     }
-}
-
-/// A failure of the tool on its way through a pass.
-pub fn of_tool(failure: Failure) -> PassError {
-    PassError::caller(Carried(failure))
 }
 
 /// The last line, and the name with those before it.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
-use ctx_cli::{ExitStatus, Failure, Io, Tool};
+use ctx_cli::{ExitStatus, Failure, Io, Tool, is_stdin};
 use ctx_memory::MergeError;
 use ctx_store::{Actor, SessionId, Severity, Store, StoreError};
 
@@ -72,6 +72,17 @@ fn flags(tool: &Tool, matches: &ArgMatches) -> Vec<String> {
 /// A session's id as typed.
 pub fn session_id(text: &str) -> Result<SessionId, String> {
     text.parse().map_err(|error: StoreError| error.to_string())
+}
+
+/// The session that is named, else the one that a file belongs to by its name and path.
+pub fn session_of(named: Option<&SessionId>, path: &Path) -> Result<SessionId, Failure> {
+    match named {
+        Some(session) => Ok(session.clone()),
+        None if is_stdin(path) => {
+            Err(Failure::new("a session from stdin has no name").hint("give it one: -s ID"))
+        }
+        None => SessionId::of_file(path).map_err(failure),
+    }
 }
 
 /// A failure of the store as the user sees it.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{ArgGroup, ArgMatches, Args, Command, FromArgMatches};
+use clap::{ArgGroup, ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool};
 use ctx_store::restore::Wanted;
 use ctx_store::{Meta, ReplaceOutcome, SessionId};
@@ -12,7 +12,7 @@ use crate::store::{StoreArgs, copy_out, failure, session_id, warn_retained};
 /// The tool.
 pub const TOOL: Tool = Tool {
     name: "ctx-rollback",
-    command: || RollbackArgs::augment_args(Command::new("ctx-rollback")),
+    command: Args::command,
     run,
     page: Page {
         exit_status: &[
@@ -65,10 +65,10 @@ pub const TOOL: Tool = Tool {
 /// Where ID is asked for: an id, its unique beginning, the beginning of its
 /// timestamp or its sha256, its number, or "latest": the newest that was not
 /// taken for an undo.
-#[derive(Args, Clone, Debug)]
+#[derive(Debug, Parser)]
 #[command(group = ArgGroup::new("which").required(true).args(["snapshot", "undo"]))]
 #[command(group = ArgGroup::new("where").required(true).args(["file", "to"]))]
-struct RollbackArgs {
+struct Args {
     /// The session file that is restored
     file: Option<PathBuf>,
     /// Name the session [default: made of the file's name and path]
@@ -91,7 +91,7 @@ struct RollbackArgs {
 }
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
-    let args = RollbackArgs::from_arg_matches(matches).map_err(Failure::new)?;
+    let args = Args::from_arg_matches(matches)?;
     let store = args.store.open(&TOOL, matches)?;
     let session = match (&args.session, &args.file) {
         (Some(session), _) => session.clone(),

@@ -117,6 +117,13 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
+/// Flags that the derived parser does not take.
+impl From<clap::Error> for Failure {
+    fn from(error: clap::Error) -> Self {
+        Self::new(error)
+    }
+}
+
 /// Text that is not ours, fit to be shown: control characters become escapes, so
 /// that no file name and no quoted message can drive the user's terminal.
 pub fn printable(text: &str) -> String {

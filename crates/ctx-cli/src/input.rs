@@ -13,74 +13,57 @@ pub const STDIN_NAME: &str = "<stdin>";
 pub struct Input {
     /// As the user named it, or [`STDIN_NAME`].
     pub name: String,
-    /// Where it lies; `None` for stdin.
-    pub path: Option<PathBuf>,
     /// Its bytes; not buffered.
     pub reader: Box<dyn Read + Send>,
 }
 
-/// The operands of a call, checked: stdin is named once at most.
-#[derive(Clone, Debug)]
-pub struct Inputs {
-    paths: Vec<PathBuf>,
+/// The paths of the operands of a call. No operand means stdin, as `-` does; that twice,
+/// or a terminal as stdin, is a usage error.
+pub fn inputs<'a>(
+    operands: impl IntoIterator<Item = &'a PathBuf>,
+) -> Result<Vec<PathBuf>, Failure> {
+    let mut paths: Vec<PathBuf> = operands.into_iter().cloned().collect();
+    if paths.is_empty() {
+        paths.push(PathBuf::from("-"));
+    }
+    match paths.iter().filter(|path| is_stdin(path)).count() {
+        1 if io::stdin().is_terminal() => Err(Failure::new("no input: stdin is a terminal")
+            .hint("name a file, or pipe a session in; --help shows examples")),
+        0 | 1 => Ok(paths),
+        _ => Err(Failure::new("stdin (-) is named twice").hint("name it once")),
+    }
 }
 
-impl Inputs {
-    /// No operand means stdin. `-` twice, or a terminal as stdin, is a usage error.
-    pub fn new(operands: &[PathBuf]) -> Result<Self, Failure> {
-        let mut paths = operands.to_vec();
-        if paths.is_empty() {
-            paths.push(PathBuf::from("-"));
-        }
-        match paths.iter().filter(|path| is_stdin(path)).count() {
-            0 => {}
-            1 => {
-                if io::stdin().is_terminal() {
-                    return Err(Failure::new("no input: stdin is a terminal")
-                        .hint("name a file, or pipe a session in; --help shows examples"));
-                }
-            }
-            _ => return Err(Failure::new("stdin (-) is named twice").hint("name it once")),
-        }
-        Ok(Self { paths })
+/// How an operand is called in messages.
+pub fn input_name(path: &Path) -> String {
+    if is_stdin(path) {
+        STDIN_NAME.to_owned()
+    } else {
+        path.display().to_string()
     }
+}
 
-    /// How many there are; at least one.
-    pub fn count(&self) -> usize {
-        self.paths.len()
-    }
-
-    /// Their paths in the order given; `-` is stdin.
-    pub fn paths(&self) -> &[PathBuf] {
-        &self.paths
-    }
-
-    /// Opens one of [`Self::paths`].
-    pub fn open(path: &Path) -> Result<Input, Failure> {
+impl Input {
+    /// Opens one of the [`inputs`].
+    pub fn open(path: &Path) -> Result<Self, Failure> {
+        let name = input_name(path);
         if is_stdin(path) {
-            return Ok(Input {
-                name: STDIN_NAME.to_owned(),
-                path: None,
-                reader: Box::new(io::stdin()),
-            });
+            let reader = Box::new(io::stdin());
+            return Ok(Self { name, reader });
         }
-        let name = path.display().to_string();
         let file = File::open(path).map_err(|error| cannot_read(&name, &error))?;
-        let is_directory = file.metadata().is_ok_and(|meta| meta.is_dir());
-        if is_directory {
+        if file.metadata().is_ok_and(|meta| meta.is_dir()) {
             return Err(Failure::new("is a directory")
                 .at(name, None)
                 .hint("name session files"));
         }
-        Ok(Input {
-            name,
-            path: Some(path.to_owned()),
-            reader: Box::new(file),
-        })
+        let reader = Box::new(file);
+        Ok(Self { name, reader })
     }
 }
 
-fn is_stdin(path: &Path) -> bool {
+/// Whether an operand is stdin.
+pub fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
@@ -95,13 +78,13 @@ fn cannot_read(name: &str, error: &io::Error) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::Inputs;
+    use super::{Input, inputs};
     use std::path::{Path, PathBuf};
 
     #[test]
     fn stdin_is_named_once() {
         let twice = [PathBuf::from("-"), PathBuf::from("-")];
-        let failure = Inputs::new(&twice).expect_err("twice");
+        let failure = inputs(&twice).expect_err("twice");
         assert_eq!(
             failure.to_string(),
             "stdin (-) is named twice; name it once"
@@ -110,9 +93,9 @@ mod tests {
 
     #[test]
     fn directories_and_missing_files_are_named() {
-        let failure = Inputs::open(Path::new("/")).err().expect("a directory");
+        let failure = Input::open(Path::new("/")).err().expect("a directory");
         assert_eq!(failure.to_string(), "/: is a directory; name session files");
-        let failure = Inputs::open(Path::new("/no/such")).err().expect("missing");
+        let failure = Input::open(Path::new("/no/such")).err().expect("missing");
         assert_eq!(
             failure.to_string(),
             "/no/such: cannot read: No such file or directory (os error 2); check the path"

@@ -13,7 +13,7 @@ mod status;
 mod tool;
 
 pub use failure::{Failure, Place, printable};
-pub use input::{Input, Inputs, STDIN_NAME};
+pub use input::{Input, STDIN_NAME, input_name, inputs, is_stdin};
 pub use io::{Colour, CommonArgs, Io, Paint, Verbosity};
 pub use process::main;
 pub use status::ExitStatus;

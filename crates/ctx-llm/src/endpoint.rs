@@ -7,10 +7,12 @@ use ureq::http::Uri;
 
 /// The two ways of asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Api {
-    /// `POST …/chat/completions`
+    /// Chat completions, as many servers speak them
+    #[cfg_attr(feature = "clap", value(name = "openai"))]
     OpenAi,
-    /// `POST …/messages`
+    /// Anthropic messages
     Anthropic,
 }
 

@@ -19,7 +19,7 @@ pub struct Retries {
 
 impl Default for Retries {
     fn default() -> Self {
-        Self::new(3, Duration::from_secs(1))
+        Self::new(Self::USUAL, Self::USUAL_STEP)
     }
 }
 
@@ -33,6 +33,11 @@ pub struct Clock<'a> {
 }
 
 impl Retries {
+    /// How often a question is repeated where nobody says.
+    pub const USUAL: u64 = 3;
+    /// Waited before the second try where nobody says.
+    pub const USUAL_STEP: Duration = Duration::from_secs(1);
+
     /// Asks, and asks again up to `retries` times.
     pub fn new(retries: u64, step: Duration) -> Self {
         Self {

@@ -51,12 +51,11 @@ impl Session {
     }
 
     /// Hands each record that is not left out to `handle`, to the end of the input.
-    pub fn each<E: From<PassError>>(
+    pub fn each(
         &mut self,
-        mut handle: impl FnMut(&Record<'_>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let read = |error| E::from(ErrorKind::Read(error).into());
-        while let Some(record) = self.records.next().map_err(read)? {
+        mut handle: impl FnMut(&Record<'_>) -> Result<(), PassError>,
+    ) -> Result<(), PassError> {
+        while let Some(record) = self.records.next().map_err(ErrorKind::Read)? {
             if record.class.is_bad() {
                 match self.invalid {
                     Invalid::Keep => self.bad.add(&record, Fate::Kept),
@@ -65,8 +64,7 @@ impl Session {
                         continue;
                     }
                     Invalid::Fail => {
-                        let error = ErrorKind::BadLine(record.why_bad());
-                        return Err(error.at(record.line).into());
+                        return Err(ErrorKind::BadLine(record.why_bad()).at(record.line));
                     }
                 }
             }

@@ -6,7 +6,7 @@ use ctx_select::trigger::{Due, Size};
 use serde::Serialize;
 
 use super::{Args, Results};
-use crate::output::json_line;
+use crate::output::{json_line, json_name};
 
 /// A file that was checked.
 #[derive(Serialize)]
@@ -67,7 +67,7 @@ pub(super) fn of(args: &Args, results: &Results) -> String {
 
 fn checked(name: &str, report: &Report, all: bool) -> String {
     json_line(&Checked {
-        name: named(name),
+        name: json_name(name),
         dialect: report.dialect,
         legal: report.offences() == 0,
         within_limits: report.exceeded() == 0,
@@ -85,7 +85,7 @@ fn checked(name: &str, report: &Report, all: bool) -> String {
 pub(super) fn due(name: &str, size: &Size, due: &Due, yes: bool) -> String {
     let readings = due.readings.iter();
     json_line(&Answer {
-        name: named(name),
+        name: json_name(name),
         due: yes,
         step: due.step.as_str(),
         held_back: due.held_back,
@@ -106,12 +106,7 @@ pub(super) fn due(name: &str, size: &Size, due: &Due, yes: bool) -> String {
 /// A file that could not be read.
 pub(super) fn failed(name: &str, failure: &Failure) -> String {
     json_line(&Failed {
-        name: named(name),
+        name: json_name(name),
         error: failure.to_string(),
     })
-}
-
-/// The name for programs, which for stdin is none.
-pub(super) fn named(name: &str) -> Option<&str> {
-    Some(name).filter(|name| *name != ctx_cli::STDIN_NAME)
 }

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
-use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool, Verbosity};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool, Verbosity, input_name, inputs};
+use ctx_passes::Invalid;
 use ctx_passes::check::{CheckPass, Limits, Plan, Report};
-use ctx_passes::{Invalid, Notes};
 use ctx_policy::Policy;
 
 use crate::counting::CountingArgs;
@@ -169,21 +169,14 @@ pub const TOOL: Tool = Tool {
 type Results = [(String, Result<Report, Failure>)];
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
-    let args = Args::from_arg_matches(matches).map_err(Failure::new)?;
+    let args = Args::from_arg_matches(matches)?;
     let policy = args.asked_policy(io)?;
-    let counting = CountingArgs {
-        encoding: args
-            .counting
-            .encoding
-            .or(policy.as_ref().and_then(|policy| policy.encoding)),
-        ..args.counting.clone()
-    };
-    let counting = counting.resolve()?;
+    let counting = args.counting.resolve_under(policy.as_ref())?;
     let format = if args.json { Format::Json } else { args.format };
     args.refuse_without_due(matches, format)?;
-    let inputs = Inputs::new(&args.files)?;
+    let paths = inputs(&args.files)?;
     if args.repair {
-        return repair::run(&args, &inputs, io);
+        return repair::run(&args, &paths, io);
     }
     // Only for these the messages must be decoded.
     let measure = args.due || format == Format::Json || args.limits.need_content();
@@ -197,14 +190,12 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         batch: args.read.batch,
         counter: measure.then_some(counting.counter),
     };
-    let results = in_parallel(inputs.paths(), jobs_of(args.jobs), |path| {
-        (name_of(path), check(path, &args, &plan))
+    let results = in_parallel(&paths, jobs_of(args.jobs), |path| {
+        (input_name(path), check(path, &args, &plan))
     });
     for (name, result) in &results {
         if let Ok(report) = result {
-            let mut notes = Notes::new();
-            report.warn(plan.bad_lines, &mut notes);
-            passes::tell(notes, name, io);
+            passes::telling(name, io, |notes| report.warn(plan.bad_lines, notes));
         }
     }
     let (shown, yes) = if args.due {
@@ -214,12 +205,10 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         (shown(&args, format, &results), all_good(&results))
     };
     if io.verbosity() > Verbosity::Quiet || args.output.output.is_some() {
-        let mut output = args.output.open(io)?;
-        output.write(shown.as_bytes())?;
-        output.finish()?;
+        args.output.write(shown.as_bytes(), io)?;
     }
     let failures = results.into_iter().filter_map(|(_, result)| result.err());
-    match report_failures(failures.collect(), inputs.count(), io)? {
+    match report_failures(failures.collect(), paths.len(), io)? {
         ExitStatus::Done if !yes => Ok(ExitStatus::No),
         status => Ok(status),
     }
@@ -253,13 +242,6 @@ impl Args {
             return Ok(());
         };
         Err(Failure::new(what).hint("add --due"))
-    }
-}
-
-fn name_of(path: &Path) -> String {
-    match path.to_str() {
-        Some("-") => ctx_cli::STDIN_NAME.to_owned(),
-        _ => path.display().to_string(),
     }
 }
 

@@ -1,13 +1,13 @@
 //! `--repair`: a mended copy.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, is_stdin};
 use ctx_passes::check::RepairPass;
 use serde::Serialize;
 
-use super::{Args, json};
-use crate::output::json_line;
+use super::Args;
+use crate::output::{json_line, json_name};
 use crate::passes;
 
 /// What is said with `--json`.
@@ -27,12 +27,12 @@ struct Change<'a> {
     message: String,
 }
 
-pub(super) fn run(args: &Args, inputs: &Inputs, io: &mut Io) -> Outcome {
-    let [path] = inputs.paths() else {
+pub(super) fn run(args: &Args, paths: &[PathBuf], io: &mut Io) -> Outcome {
+    let [path] = paths else {
         return Err(Failure::new("--repair takes one file").hint("mend them one by one"));
     };
     let target = args.output.output.as_deref().unwrap_or(Path::new("-"));
-    if args.json && target.as_os_str() == "-" {
+    if args.json && is_stdin(target) {
         return Err(
             Failure::new("--json needs stdout, and so does the mended copy")
                 .hint("write the copy to a file with -o"),
@@ -50,9 +50,7 @@ pub(super) fn run(args: &Args, inputs: &Inputs, io: &mut Io) -> Outcome {
     for action in &copy.actions {
         io.warn(format_args!("{name}:{}: {}", action.line, action.say()));
     }
-    let mut output = args.output.open(io)?;
-    output.write(&copy.bytes)?;
-    output.finish()?;
+    args.output.write(&copy.bytes, io)?;
     if let (true, Some(dialect)) = (args.json, dialect) {
         let actions = copy.actions.iter().map(|action| Change {
             line: action.line,
@@ -61,7 +59,7 @@ pub(super) fn run(args: &Args, inputs: &Inputs, io: &mut Io) -> Outcome {
             message: action.say(),
         });
         let line = json_line(&Copied {
-            name: json::named(name),
+            name: json_name(name),
             dialect: dialect.name(),
             output: target.display().to_string(),
             actions: actions.collect(),

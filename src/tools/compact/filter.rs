@@ -4,33 +4,31 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use ctx_cli::{Failure, Inputs, Io, STDIN_NAME};
+use ctx_cli::{Failure, Input, Io, STDIN_NAME, inputs};
 use ctx_passes::compact::{Content, First, Job, Outcome, Plan, prune_sent};
 use ctx_passes::{Notes, PassError};
 use ctx_select::trigger::Step;
-use ctx_transcript::dialect;
 
 use super::{Args, tell, text};
-use crate::output::cannot_spool;
+use crate::cache::last_change;
+use crate::output;
 use crate::passes;
-use crate::tools::prune::last_change;
 
 /// Writes the compacted session, or, where nothing is to be done or nothing
 /// helps, the session as it came.
 pub(super) fn run(args: &Args, plan: &Plan, io: &mut Io) -> ctx_cli::Outcome {
     let mut content = content(args)?;
     let first = First::of(plan, &content);
-    let mut notes = Notes::new();
-    let done = compact(plan, &content, &first, &mut notes);
-    passes::tell(notes, STDIN_NAME, io);
-    let failed = |error: PassError| passes::failure(error, STDIN_NAME);
+    let done = passes::telling(STDIN_NAME, io, |notes| {
+        compact(plan, &content, &first, notes)
+    });
     let (mut report, compacted) = done.map_err(failed)?;
     if let Some(compacted) = compacted {
         content = compacted;
     }
-    let mut notes = Notes::new();
-    let pruned = prune_sent(plan, &content, &mut report, &mut notes);
-    passes::tell(notes, STDIN_NAME, io);
+    let pruned = passes::telling(STDIN_NAME, io, |notes| {
+        prune_sent(plan, &content, &mut report, notes)
+    });
     if let Some(pruned) = pruned.map_err(failed)? {
         content = pruned;
     }
@@ -41,7 +39,7 @@ pub(super) fn run(args: &Args, plan: &Plan, io: &mut Io) -> ctx_cli::Outcome {
     }
     let mut output = args.output.open(io)?;
     let mut reader = content.file().map_err(failed)?;
-    output.with(|out| io::copy(&mut reader, out).map(|_| ()))?;
+    io::copy(&mut reader, &mut output).map_err(output::failure)?;
     output.finish()?;
     io.note(format_args!("{STDIN_NAME}: {}", text::line(&report)));
     Ok(status)
@@ -66,11 +64,10 @@ fn compact(
 
 /// What comes from stdin, in a temporary file.
 fn content(args: &Args) -> Result<Content, Failure> {
-    let mut input = Inputs::open(&Inputs::new(&args.files)?.paths()[0])?;
-    let file = tempfile::tempfile().map_err(|error| cannot_spool(&error))?;
+    let mut input = Input::open(&inputs(&args.files)?[0])?;
+    let file = tempfile::tempfile().map_err(|error| failed(PassError::temporary(error)))?;
     copy(&mut input.reader, &file)?;
-    let dialect = args.read.dialect.as_deref().and_then(dialect::by_name);
-    let content = Content::open(file, dialect, args.read.invalid);
+    let content = Content::open(file, args.read.dialect(), args.read.invalid);
     let mut content = content.map_err(|error| passes::failure(error, STDIN_NAME))?;
     content.last_change = last_change(Path::new("-"));
     Ok(content)
@@ -86,6 +83,11 @@ fn copy(input: &mut dyn io::Read, mut file: &File) -> Result<(), Failure> {
                 Failure::new(format_args!("cannot read: {error}")).at(STDIN_NAME, None)
             })?,
         };
-        io::Write::write_all(&mut file, &buffer[..n]).map_err(|error| cannot_spool(&error))?;
+        io::Write::write_all(&mut file, &buffer[..n])
+            .map_err(|error| failed(PassError::temporary(error)))?;
     }
+}
+
+fn failed(error: PassError) -> Failure {
+    passes::failure(error, STDIN_NAME)
 }

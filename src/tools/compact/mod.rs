@@ -8,28 +8,27 @@ mod session_file;
 mod strikes;
 mod text;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::time::Duration;
 
-use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Tool, Verbosity};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
+use ctx_cli::{ExitStatus, Failure, Io, Tool, Verbosity, is_stdin};
 use ctx_policy::{Method, Mode};
-use ctx_select::parse_count;
 use ctx_select::split::Keep;
+use ctx_select::{duration, parse_count};
 use ctx_store::SessionId;
 use ctx_transcript::SummaryRole;
 
 use crate::counting::CountingArgs;
-use crate::output::OutputArgs;
+use crate::llm::LlmArgs;
+use crate::output::{OutputArgs, json_line};
 use crate::policy::{PolicyArgs, unknown};
 use crate::session::ReadArgs;
 use crate::store::{StoreArgs, session_id};
-use crate::tools::prune::Ttl;
-use crate::tools::summarize::LlmArgs;
 use crate::triggers::TriggerArgs;
 use ctx_passes::Pin;
 use ctx_passes::compact::Report;
 use ctx_passes::prune::Time;
-use ctx_transcript::dialect;
 use session_file::SessionFile;
 
 /// Compact session files in place: split, extract, summarize, check, replace
@@ -133,8 +132,8 @@ struct Args {
     /// Its time is that of the last reply that has one (`timestamp` and the like),
     /// else --last-call, else the file's time of change; where nothing tells, nothing
     /// is pruned.
-    #[arg(long, value_name = "DURATION", help_heading = "What is kept")]
-    cache_ttl: Option<Ttl>,
+    #[arg(long, value_name = "DURATION", value_parser = duration::fixed, help_heading = "What is kept")]
+    cache_ttl: Option<Duration>,
     /// When the last call was, if the records do not tell
     #[arg(long, value_name = "TIME", help_heading = "What is kept")]
     last_call: Option<Time>,
@@ -187,13 +186,13 @@ struct Args {
 /// The table's entry.
 pub const TOOL: Tool = Tool {
     name: "ctx-compact",
-    command: || Args::augment_args(Command::new("ctx-compact")),
+    command: Args::command,
     run,
     page: page::PAGE,
 };
 
 fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
-    let args = Args::from_arg_matches(matches).map_err(Failure::new)?;
+    let args = Args::from_arg_matches(matches)?;
     if let Some(name) = &args.show_preset {
         let text = ctx_policy::source(name).ok_or_else(|| unknown(name))?;
         io.write(text.as_bytes())?;
@@ -211,7 +210,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
             plan: &plan,
             path,
             name: path.display().to_string(),
-            dialect: args.read.dialect.as_deref().and_then(dialect::by_name),
+            dialect: args.read.dialect(),
             invalid: args.read.invalid,
             open_store: &open_store,
         };
@@ -235,7 +234,7 @@ impl Args {
     fn is_filter(&self) -> bool {
         match self.files.as_slice() {
             [] => true,
-            [file] => file.as_os_str() == "-",
+            [file] => is_stdin(file),
             _ => false,
         }
     }
@@ -249,7 +248,7 @@ impl Args {
             return Err(Failure::new("one session id for several files")
                 .hint("leave -s out: each file has an id of its own"));
         }
-        if self.files.len() > 1 && self.files.iter().any(|file| file == Path::new("-")) {
+        if self.files.len() > 1 && self.files.iter().any(|file| is_stdin(file)) {
             return Err(Failure::new("stdin (-) among files").hint("name it alone"));
         }
         if !self.is_filter() && self.output.output.is_some() {
@@ -263,9 +262,7 @@ impl Args {
 /// Says how one session ended: to programs on stdout, to people on stderr.
 fn tell(report: &Report, json: bool, io: &mut Io) -> Result<(), Failure> {
     if json {
-        let mut line = serde_json::to_vec(report).map_err(Failure::new)?;
-        line.push(b'\n');
-        return io.write(&line);
+        return io.write(json_line(report).as_bytes());
     }
     let line = text::line(report);
     if text::status(report.outcome) == ExitStatus::No {

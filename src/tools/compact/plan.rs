@@ -1,14 +1,13 @@
 //! What policy and flags mean for one run.
 
 use ctx_cli::{Failure, Io};
-use ctx_passes::Notes;
 use ctx_passes::compact::{MakeWriter, Plan};
 use ctx_passes::summarize::{BudgetRequest, recognizer};
+use ctx_passes::{Notes, PassError};
 use ctx_policy::{Method, Policy};
 
 use super::Args;
-use crate::passes;
-use crate::tools::summarize::LlmArgs;
+use crate::llm::LlmArgs;
 
 impl Args {
     /// The plan, and the policy's offloading in its own words.
@@ -16,9 +15,7 @@ impl Args {
         let mut policy = self.policy.policy(io)?;
         self.override_policy(&mut policy);
         policy.check().map_err(Failure::new)?;
-        let mut counting = self.counting.clone();
-        counting.encoding = counting.encoding.or(policy.encoding);
-        let counting = counting.resolve()?;
+        let counting = self.counting.resolve_under(Some(&policy))?;
         counting.report(io);
         let model_window = counting.model.map(|model| model.window);
         let triggers = policy.trigger.with_model(model_window);
@@ -31,9 +28,8 @@ impl Args {
             Vec::new()
         };
         let make = move |tokens, notes: &mut Notes| {
-            let warn = &mut |text: &str| notes.warn(&[], text);
-            let writer = llm.writer(Some(tokens), warn);
-            writer.map_err(passes::of_tool)
+            let writer = llm.writer(Some(tokens), |text| notes.warn(&[], text));
+            writer.map_err(PassError::caller)
         };
         Ok(Plan {
             triggers,

@@ -21,9 +21,7 @@ impl Args {
             policy.target.tokens = self.target_tokens;
             (policy.target.share, policy.target.max_history_share) = (None, None);
         }
-        if let Some(ttl) = self.cache_ttl {
-            policy.prune.cache_ttl = Some(ttl.duration());
-        }
+        policy.prune.cache_ttl = self.cache_ttl.or(policy.prune.cache_ttl);
         if let Some(attempts) = self.max_attempts {
             policy.target.max_attempts = attempts;
         }

@@ -6,10 +6,10 @@ use std::path::Path;
 use ctx_cli::{ExitStatus, Failure, Io};
 use ctx_ledger::score::{Score, rounded};
 use ctx_memory::{Item, MemoryFolder};
+use ctx_passes::PassError;
 use ctx_passes::compact::{
     Compacted, Content, First, Job, Offloading, Outcome, Plan, Report, Stores, score,
 };
-use ctx_passes::{Notes, PassError};
 use ctx_select::trigger::Step;
 use ctx_store::{
     NewContent, RemovalReport, ReplaceOutcome, Replacement, SessionId, SnapshotKind, Standing,
@@ -17,9 +17,9 @@ use ctx_store::{
 };
 
 use super::strikes;
-use crate::store::{failure, merge_failure, warn_retained};
-use crate::tools::prune::last_change;
-use crate::{output, passes};
+use crate::cache::last_change;
+use crate::passes;
+use crate::store::{failure, merge_failure, session_of, warn_retained};
 
 /// A longer session is not scored unasked, and a longer result not at all: its text is
 /// searched in memory.
@@ -44,10 +44,7 @@ impl SessionFile<'_> {
     ) -> Result<Report, Failure> {
         let plan = self.plan;
         let store = (self.open_store)()?;
-        let session = match session {
-            Some(session) => session.clone(),
-            None => SessionId::of_file(self.path).map_err(failure)?,
-        };
+        let session = session_of(session, self.path)?;
         if plan.dry_run || !plan.policy.enabled {
             return self.preview(
                 Stores {
@@ -182,9 +179,8 @@ impl SessionFile<'_> {
         session: Option<&SessionId>,
         io: &mut Io,
     ) -> Result<Option<Compacted>, Failure> {
-        let mut notes = Notes::new();
-        let new = job.build(session.map(SessionId::as_str), &mut notes);
-        passes::tell(notes, &self.name, io);
+        let session = session.map(SessionId::as_str);
+        let new = passes::telling(&self.name, io, |notes| job.build(session, notes));
         new.map_err(|error| self.failed(error))
     }
 
@@ -213,7 +209,8 @@ impl SessionFile<'_> {
             self.remember(&new.items).map_err(unchanged)?;
         }
         let file = || new.content.file().map_err(|error| self.failed(error));
-        let sha256 = hash(&mut file()?).map_err(|error| output::cannot_spool(&error))?;
+        let sha256 = hash(&mut file()?).map_err(PassError::temporary);
+        let sha256 = sha256.map_err(|error| self.failed(error))?;
         let mut reader = file()?;
         let mut content = NewContent {
             reader: &mut reader,

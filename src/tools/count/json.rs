@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{Args, File};
 use crate::counting::Counting;
-use crate::output::json_line;
+use crate::output::{json_line, json_name};
 
 /// The object of a file, or of the total.
 #[derive(Serialize)]
@@ -63,7 +63,7 @@ pub(super) fn of(args: &Args, counting: &Counting, files: &[File], total: &Count
     let mut lines: Vec<Line<'_>> = files
         .iter()
         .map(|file| Line {
-            name: (file.name != ctx_cli::STDIN_NAME).then_some(file.name.as_str()),
+            name: json_name(&file.name),
             ..line("file", &file.counts, args, counting)
         })
         .collect();

@@ -8,8 +8,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool};
-use ctx_passes::Notes;
+use ctx_cli::{ExitStatus, Failure, Input, Io, Outcome, Page, Tool, inputs};
 use ctx_passes::count::{AnnotatePass, Breakdown, CountPass, Counts, Plan};
 
 use crate::counting::{Counting, CountingArgs};
@@ -112,9 +111,9 @@ struct File {
 }
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
-    let args = Args::from_arg_matches(matches).map_err(Failure::new)?;
-    let inputs = Inputs::new(&args.files)?;
-    if args.annotate && inputs.count() > 1 {
+    let args = Args::from_arg_matches(matches)?;
+    let paths = inputs(&args.files)?;
+    if args.annotate && paths.len() > 1 {
         return Err(Failure::new("--annotate takes one file")
             .hint("annotate each file by itself, or pipe them in: cat … | ctx-count --annotate"));
     }
@@ -125,12 +124,12 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         counter: counting.counter,
         batch: args.read.batch,
         // What is left of the threads when each file has one.
-        threads: jobs.get() / inputs.count(),
+        threads: jobs.get() / paths.len(),
     };
     if args.annotate {
-        return annotate(&args, &plan, &inputs.paths()[0], io);
+        return annotate(&args, &plan, &paths[0], io);
     }
-    let results = in_parallel(inputs.paths(), jobs, |path| count(&args, &plan, path));
+    let results = in_parallel(&paths, jobs, |path| count(&args, &plan, path));
     let (mut files, mut failures) = (Vec::new(), Vec::new());
     for result in results {
         match result {
@@ -141,11 +140,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
             Err(failure) => failures.push(failure),
         }
     }
-    let status = report_failures(failures, inputs.count(), io)?;
+    let status = report_failures(failures, paths.len(), io)?;
     let shown = shown(&args, &counting, &files);
-    let mut output = args.output.open(io)?;
-    output.write(shown.as_bytes())?;
-    output.finish()?;
+    args.output.write(shown.as_bytes(), io)?;
     Ok(status)
 }
 
@@ -167,7 +164,7 @@ fn count(args: &Args, plan: &Plan, path: &Path) -> Result<File, Failure> {
 
 /// A text is one piece, so all of it is read before it is counted.
 fn count_text(plan: &Plan, path: &Path) -> Result<File, Failure> {
-    let mut input = Inputs::open(path)?;
+    let mut input = Input::open(path)?;
     let mut bytes = Vec::new();
     let read = input.reader.read_to_end(&mut bytes);
     read.map_err(|error| Failure::new(format_args!("cannot read: {error}")).at(&input.name, None))?;
@@ -193,9 +190,7 @@ fn annotate(args: &Args, plan: &Plan, path: &Path, io: &mut Io) -> Outcome {
 
 /// Warns of what was not counted as messages.
 fn report(counts: &Counts, name: &str, io: &mut Io) {
-    let mut notes = Notes::new();
-    counts.report(&mut notes);
-    passes::tell(notes, name, io);
+    passes::telling(name, io, |notes| counts.report(notes));
 }
 
 fn shown(args: &Args, counting: &Counting, files: &[File]) -> String {

@@ -4,8 +4,8 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use clap::{ArgMatches, Args, Command, FromArgMatches};
-use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool, inputs, is_stdin};
 use ctx_ledger::rules::MemoryKind;
 use ctx_memory::{Item, MemoryFolder, MergeCounts};
 use ctx_passes::PassError;
@@ -16,12 +16,12 @@ use ctx_transcript::Record;
 use crate::output::{Output, OutputArgs, json_line};
 use crate::passes;
 use crate::session::{ReadArgs, Session};
-use crate::store::{StoreArgs, failure, merge_failure, session_id};
+use crate::store::{StoreArgs, merge_failure, session_id, session_of};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
     name: "ctx-extract",
-    command: || ExtractArgs::augment_args(Command::new("ctx-extract")),
+    command: Args::command,
     run,
     page: Page {
         exit_status: &[
@@ -80,8 +80,8 @@ pub const TOOL: Tool = Tool {
 /// everything but system messages. Sentences are quoted as they were
 /// written, up to 300 characters; code blocks, quoted lines and logs are not
 /// read, questions state nothing. Secrets are replaced by [REDACTED].
-#[derive(Args, Clone, Debug)]
-struct ExtractArgs {
+#[derive(Debug, Parser)]
+struct Args {
     /// Session files; - or none is stdin
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -111,7 +111,7 @@ struct ExtractArgs {
     store: StoreArgs,
 }
 
-impl ExtractArgs {
+impl Args {
     /// Where to merge; `None` to print.
     fn folder(&self, matches: &ArgMatches) -> Result<Option<MemoryFolder>, Failure> {
         if self.into_store {
@@ -132,24 +132,16 @@ impl ExtractArgs {
         } else {
             &self.kind
         };
+        let session = match &self.session {
+            None if is_stdin(path) => "stdin".to_owned(),
+            named => session_of(named.as_ref(), path)?.to_string(),
+        };
         Ok(Plan {
-            session: self.session_of(path)?,
+            session,
             kinds: kinds.to_vec(),
             scope: self.zone,
             batch: self.read.batch,
         })
-    }
-
-    fn session_of(&self, path: &Path) -> Result<String, Failure> {
-        if let Some(session) = &self.session {
-            return Ok(session.to_string());
-        }
-        if path.as_os_str() == "-" {
-            return Ok("stdin".to_owned());
-        }
-        SessionId::of_file(path)
-            .map(|id| id.to_string())
-            .map_err(failure)
     }
 }
 
@@ -168,7 +160,7 @@ impl Found {
     /// Reads a session; each record and its items go to `handle`.
     fn read(
         &mut self,
-        args: &ExtractArgs,
+        args: &Args,
         path: &Path,
         mut handle: impl FnMut(&Record<'_>, Vec<Item>) -> Result<(), PassError>,
     ) -> Result<(), Failure> {
@@ -199,37 +191,35 @@ impl Found {
 }
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
-    let args = ExtractArgs::from_arg_matches(matches).map_err(Failure::new)?;
-    let inputs = Inputs::new(&args.files)?;
-    if inputs.count() > 1 && args.session.is_some() {
+    let args = Args::from_arg_matches(matches)?;
+    let paths = inputs(&args.files)?;
+    if paths.len() > 1 && args.session.is_some() {
         return Err(Failure::new(
             "-s names one session, but there are several files",
         ));
     }
     let folder = args.folder(matches)?;
     let output = args.output.open(io)?;
-    match folder {
-        None => print(&args, inputs.paths(), output)?.report(io),
-        Some(folder) => {
-            let (found, merged) = merge(&args, inputs.paths(), output, &folder)?;
-            found.report(io);
-            let MergeCounts { added, known, .. } = merged;
-            let (items, dir) = (plural(added, "item"), folder.path().display());
-            io.note(format_args!("{added} new {items} in {dir}, {known} known"));
-        }
-    }
+    let Some(folder) = folder else {
+        print(&args, &paths, output)?.report(io);
+        return Ok(ExitStatus::Done);
+    };
+    let (found, merged) = merge(&args, &paths, output, &folder)?;
+    found.report(io);
+    let MergeCounts { added, known, .. } = merged;
+    let (items, dir) = (plural(added, "item"), folder.path().display());
+    io.note(format_args!("{added} new {items} in {dir}, {known} known"));
     Ok(ExitStatus::Done)
 }
 
 /// Prints the items, one a line.
-fn print(args: &ExtractArgs, paths: &[PathBuf], mut output: Output<'_>) -> Result<Found, Failure> {
+fn print(args: &Args, paths: &[PathBuf], mut output: Output<'_>) -> Result<Found, Failure> {
     let mut found = Found::default();
     for path in paths {
         found.read(args, path, |_, items| {
-            let mut lines = items.iter().map(json_line);
-            lines
-                .try_for_each(|line| output.write_all(line.as_bytes()))
-                .map_err(PassError::output)
+            let lines: String = items.iter().map(json_line).collect();
+            let written = output.write_all(lines.as_bytes());
+            written.map_err(PassError::output)
         })?;
     }
     output.finish()?;
@@ -238,7 +228,7 @@ fn print(args: &ExtractArgs, paths: &[PathBuf], mut output: Output<'_>) -> Resul
 
 /// Merges the items, and hands the records on.
 fn merge(
-    args: &ExtractArgs,
+    args: &Args,
     paths: &[PathBuf],
     output: Output<'_>,
     folder: &MemoryFolder,

@@ -4,7 +4,7 @@
 mod report;
 
 use chrono::TimeDelta;
-use clap::{ArgGroup, ArgMatches, Args, Command, FromArgMatches};
+use clap::{ArgGroup, ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool};
 use ctx_select::duration::{CalendarSpan, calendar};
 use ctx_store::collect::{CollectPlan, Collector};
@@ -21,8 +21,8 @@ const DEFAULT_DAYS: u32 = 7;
 /// The tool.
 pub const TOOL: Tool = Tool {
     name: "ctx-gc",
-    command: || GcArgs::augment_args(Command::new("ctx-gc")),
-    run: main,
+    command: Args::command,
+    run,
     page: Page {
         exit_status: &[
             (
@@ -83,14 +83,14 @@ pub const TOOL: Tool = Tool {
 /// and unreadable ones always stay. Memory and summaries are never touched.
 /// Offloaded files go when no snapshot and no live file of their session names
 /// them, and they were not used for as long as the grace is.
-#[derive(Args, Clone, Debug)]
+#[derive(Debug, Parser)]
 #[command(group = ArgGroup::new("mode").args(["undelete", "purge", "forget"]))]
 #[command(group = ArgGroup::new("rules").multiple(true).conflicts_with("mode").args([
     "keep_days", "keep_last", "keep_hourly", "keep_daily", "keep_weekly", "keep_monthly",
     "keep_yearly", "keep_within",
 ]))]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
-pub(super) struct GcArgs {
+struct Args {
     /// Look at one session only
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
@@ -154,8 +154,8 @@ pub(super) struct GcArgs {
     store: StoreArgs,
 }
 
-fn main(matches: &ArgMatches, io: &mut Io) -> Outcome {
-    let args = GcArgs::from_arg_matches(matches).map_err(Failure::new)?;
+fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
+    let args = Args::from_arg_matches(matches)?;
     let store = args.store.open(&TOOL, matches)?;
     let session = args.session.as_ref();
     if let Some(wanted) = &args.undelete {
@@ -205,7 +205,7 @@ fn span(text: &str) -> Result<Span, String> {
     Ok(span)
 }
 
-impl GcArgs {
+impl Args {
     /// The default stands only where nothing else is said: who asks for the last
     /// 3 does not ask for a week.
     fn rules(&self, io: &mut Io) -> Result<Policy, Failure> {

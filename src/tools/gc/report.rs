@@ -6,13 +6,13 @@ use ctx_store::collect::{Action, Event};
 use ctx_store::retention::Reason;
 use serde::Serialize;
 
-use super::GcArgs;
+use super::Args;
 use crate::output::json_line;
 use crate::store::failure;
 
 /// Tells of a collection.
 pub(super) struct Report<'a> {
-    args: &'a GcArgs,
+    args: &'a Args,
     io: &'a mut Io,
     status: ExitStatus,
 }
@@ -27,7 +27,7 @@ struct Line {
 }
 
 impl<'a> Report<'a> {
-    pub(super) fn new(args: &'a GcArgs, io: &'a mut Io) -> Self {
+    pub(super) fn new(args: &'a Args, io: &'a mut Io) -> Self {
         Self {
             args,
             io,
@@ -72,13 +72,24 @@ impl<'a> Report<'a> {
     }
 
     fn done(&mut self, action: &Action, item: &StoreItem) -> Result<(), Failure> {
-        let words = Words::of(action);
-        let dry_run = self.args.dry_run;
-        let verb = if dry_run { words.would } else { words.did };
-        let colon = if words.why.is_empty() { "" } else { ": " };
-        let text = format!("{verb} {item}{colon}{}", words.why.join(", "));
+        let (name, did, why) = match action {
+            Action::Keep(reasons) => {
+                let reasons = reasons.iter().map(Reason::to_string);
+                ("keep", "keep", reasons.collect())
+            }
+            Action::Discard(cause) => ("remove", "removed", vec![cause.to_string()]),
+            Action::Purge => ("purge", "purged", Vec::new()),
+            Action::Delete => ("delete", "deleted", Vec::new()),
+        };
         let keep = matches!(action, Action::Keep(_));
-        if keep && !dry_run {
+        let verb = if self.args.dry_run && !keep {
+            format!("would {name}")
+        } else {
+            did.to_owned()
+        };
+        let colon = if why.is_empty() { "" } else { ": " };
+        let text = format!("{verb} {item}{colon}{}", why.join(", "));
+        if keep && !self.args.dry_run {
             // A night on which nothing goes is silent.
             self.io.note(text);
             return Ok(());
@@ -87,47 +98,16 @@ impl<'a> Report<'a> {
             json_line(&Line {
                 id: item.to_string(),
                 keep,
-                reasons: if keep { words.why } else { Vec::new() },
+                reasons: if keep { why } else { Vec::new() },
                 kind: match item {
                     StoreItem::Snapshot(_) => "snapshot",
                     StoreItem::Offloaded(_) => "offloaded",
                 },
-                action: words.name,
+                action: name,
             })
         } else {
             text + "\n"
         };
         self.io.write(line.as_bytes())
-    }
-}
-
-/// How an action is told.
-struct Words {
-    /// For programs.
-    name: &'static str,
-    did: &'static str,
-    would: &'static str,
-    why: Vec<String>,
-}
-
-impl Words {
-    fn of(action: &Action) -> Self {
-        let (name, did, would, why) = match action {
-            Action::Keep(reasons) => {
-                let why = reasons.iter().map(Reason::to_string).collect();
-                ("keep", "keep", "keep", why)
-            }
-            Action::Discard(cause) => {
-                ("remove", "removed", "would remove", vec![cause.to_string()])
-            }
-            Action::Purge => ("purge", "purged", "would purge", Vec::new()),
-            Action::Delete => ("delete", "deleted", "would delete", Vec::new()),
-        };
-        Self {
-            name,
-            did,
-            would,
-            why,
-        }
     }
 }

@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool, inputs, is_stdin};
 use ctx_passes::offload::{
     self, Change, ChangePass, Offloader, OriginalError, Reading, Restorer, Template, Wanted,
     original,
@@ -18,12 +18,12 @@ use crate::counting::CountingArgs;
 use crate::output::{self, Output, OutputArgs};
 use crate::passes;
 use crate::session::{ReadArgs, Session};
-use crate::store::{StoreArgs, failure, session_id};
+use crate::store::{StoreArgs, failure, session_id, session_of};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
     name: "ctx-offload",
-    command: || Args::augment_args(Command::new("ctx-offload")),
+    command: Args::command,
     run,
     page: Page {
         exit_status: &[
@@ -135,14 +135,13 @@ struct Args {
 }
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
-    let args = Args::from_arg_matches(matches).map_err(Failure::new)?;
+    let args = Args::from_arg_matches(matches)?;
     let store = args.store.open(&TOOL, matches)?;
     if let Some(wanted) = &args.show {
         return show(&store, args.session.as_ref(), wanted, io);
     }
-    let operands: Vec<PathBuf> = args.file.iter().cloned().collect();
-    let inputs = Inputs::new(&operands)?;
-    let plan = Plan::new(&args, &inputs.paths()[0])?;
+    let paths = inputs(&args.file)?;
+    let plan = Plan::new(&args, &paths[0])?;
     if args.restore {
         restore(&args, &plan, &store, io)
     } else {
@@ -177,24 +176,14 @@ struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     fn new(args: &Args, path: &'a Path) -> Result<Self, Failure> {
-        let is_file = |path: &&Path| path.as_os_str() != "-";
-        let input = Some(path).filter(is_file);
-        let session = match (&args.session, input) {
-            (Some(session), _) => session.clone(),
-            (None, Some(file)) => SessionId::of_file(file).map_err(failure)?,
-            (None, None) => {
-                return Err(
-                    Failure::new("a session from stdin has no name").hint("give it one: -s ID")
-                );
-            }
-        };
+        let session = session_of(args.session.as_ref(), path)?;
         let real = |path: &Path| fs::canonicalize(path).or_else(|_| real_path(path)).ok();
-        let output = args.output.output.as_deref().filter(is_file);
+        let real = |path: &Path| if is_stdin(path) { None } else { real(path) };
         Ok(Self {
             path,
             session,
-            input: input.and_then(real),
-            output: output.and_then(real),
+            input: real(path),
+            output: args.output.output.as_deref().and_then(real),
         })
     }
 

@@ -3,16 +3,16 @@
 mod page;
 mod plan;
 mod report;
-mod ttl;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser, ValueEnum};
-use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Tool};
-use ctx_select::parse_count;
+use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs};
 use ctx_select::prune::{Glob, Rule};
 use ctx_select::share::Share;
+use ctx_select::{duration, parse_count};
 use ctx_transcript::Zone;
 
 use crate::counting::CountingArgs;
@@ -20,8 +20,7 @@ use crate::output::OutputArgs;
 use crate::passes;
 use crate::session::ReadArgs;
 use ctx_passes::prune::{PrunePass, Time};
-use ctx_passes::{ErrorKind, Notes, PassError, Pin};
-pub(crate) use ttl::{Ttl, last_change};
+use ctx_passes::{ErrorKind, PassError, Pin};
 
 /// Shorten and clear tool results, drop reasoning and old messages
 ///
@@ -116,8 +115,8 @@ struct Args {
     /// The units are w, d, h, min (or m), s and ms.
     /// Its time is that of the last reply that has one (`timestamp` and the like),
     /// else --last-call, else the file's time of change.
-    #[arg(long, value_name = "DURATION", help_heading = "What stays")]
-    cache_ttl: Option<Ttl>,
+    #[arg(long, value_name = "DURATION", value_parser = duration::fixed, help_heading = "What stays")]
+    cache_ttl: Option<Duration>,
     /// When the last call was, if the records do not tell
     #[arg(
         long,
@@ -151,19 +150,13 @@ fn zones() -> impl TypedValueParser<Value = Zone> {
 /// The table's entry.
 pub const TOOL: Tool = Tool {
     name: "ctx-prune",
-    command: || Args::augment_args(Command::new("ctx-prune")),
-    run: |matches, io| run(&parse(matches)?, io),
+    command: Args::command,
+    run: |matches, io| run(&Args::from_arg_matches(matches)?, io),
     page: page::PAGE,
 };
 
-fn parse(matches: &ArgMatches) -> Result<Args, Failure> {
-    Args::from_arg_matches(matches).map_err(Failure::new)
-}
-
 fn run(args: &Args, io: &mut Io) -> Outcome {
-    let operands: Vec<PathBuf> = args.file.iter().cloned().collect();
-    let inputs = Inputs::new(&operands)?;
-    let path = &inputs.paths()[0];
+    let path = &inputs(&args.file)?[0];
     if args.read.batch {
         return Err(Failure::new("batch records are not pruned")
             .hint("prune the conversations one by one, as sessions"));
@@ -187,9 +180,7 @@ fn run(args: &Args, io: &mut Io) -> Outcome {
             "{name}: the last call is not older than --cache-ttl: nothing was changed"
         ));
     }
-    let mut notes = Notes::new();
-    let decision = pass.finish(is_due, &mut notes);
-    passes::tell(notes, &name, io);
+    let decision = passes::telling(&name, io, |notes| pass.finish(is_due, notes));
     let mut decision = decision.map_err(|error| failure(error, &name))?;
     if args.dry_run {
         report::table(&decision.sums, io)?;

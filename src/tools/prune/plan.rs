@@ -8,7 +8,7 @@ use ctx_select::prune::{MAX_NOTE, Policy, ToolFilter, Trim};
 use ctx_transcript::Dialect;
 
 use super::Args;
-use super::ttl::last_change;
+use crate::cache::last_change;
 
 impl Args {
     pub(super) fn plan(
@@ -50,7 +50,7 @@ impl Args {
             size: false,
             strict: self.strict,
             cache: self.cache_ttl.map(|ttl| Cache {
-                ttl: ttl.duration(),
+                ttl,
                 last_call: self.last_call.or_else(|| last_change(path)),
                 now: chrono::Utc::now(),
             }),

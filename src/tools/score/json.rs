@@ -1,28 +1,24 @@
 //! What programs read. The keys are a contract: new ones may come, none goes.
 
-use std::path::Path;
-
+use ctx_cli::input_name;
 use ctx_ledger::score::{Needed, Row, Score, rounded};
 use serde::{Serialize, Serializer};
 
 use super::Args;
 use super::table::measures;
-use crate::output::json_line;
+use crate::output::{json_line, json_name};
 
 #[derive(Serialize)]
 struct Scores<'a> {
-    before: Option<String>,
-    after: Option<String>,
+    before: Option<&'a str>,
+    after: Option<&'a str>,
     fidelity: f64,
-    classes: Classes<'a>,
-    future: Option<Measures>,
+    classes: InOrder<Figures>,
+    future: Option<InOrder<Measure>>,
 }
 
-/// The figures by class, in a fixed order.
-struct Classes<'a>(&'a Score);
-
-/// The measures by name.
-struct Measures(Needed);
+/// An object whose members stand in this order.
+struct InOrder<T>(Vec<(&'static str, T)>);
 
 #[derive(Serialize)]
 struct Figures {
@@ -47,25 +43,9 @@ struct Measure {
     share: Option<f64>,
 }
 
-impl Serialize for Classes<'_> {
+impl<T: Serialize> Serialize for InOrder<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let rows = self.0.rows();
-        serializer.collect_map(rows.map(|row| (row.class.as_str(), Figures::from(row))))
-    }
-}
-
-impl Serialize for Measures {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let measures = measures(self.0).map(|(name, needed, kept)| {
-            let share = (needed > 0).then(|| rounded(kept as f64 / needed as f64));
-            let measure = Measure {
-                needed,
-                kept,
-                share,
-            };
-            (name, measure)
-        });
-        serializer.collect_map(measures)
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
 }
 
@@ -86,16 +66,23 @@ impl From<Row> for Figures {
 
 /// One object on one line.
 pub(super) fn of(args: &Args, score: &Score, needed: Option<Needed>) -> String {
-    let scores = Scores {
-        before: name(&args.before),
-        after: name(&args.after),
-        fidelity: rounded(score.fidelity()),
-        classes: Classes(score),
-        future: needed.map(Measures),
+    let [before, after] = [&args.before, &args.after].map(|path| input_name(path));
+    let rows = score.rows().into_iter();
+    let classes = rows.map(|row| (row.class.as_str(), Figures::from(row)));
+    let measure = |(name, needed, kept): (_, u64, u64)| {
+        let share = (needed > 0).then(|| rounded(kept as f64 / needed as f64));
+        let measure = Measure {
+            needed,
+            kept,
+            share,
+        };
+        (name, measure)
     };
-    json_line(&scores)
-}
-
-fn name(path: &Path) -> Option<String> {
-    (path.as_os_str() != "-").then(|| path.display().to_string())
+    json_line(&Scores {
+        before: json_name(&before),
+        after: json_name(&after),
+        fidelity: rounded(score.fidelity()),
+        classes: InOrder(classes.collect()),
+        future: needed.map(|needed| InOrder(measures(needed).map(measure).into())),
+    })
 }

@@ -7,7 +7,7 @@ mod table;
 use std::path::PathBuf;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
-use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Tool};
+use ctx_cli::{ExitStatus, Failure, Input, Io, Outcome, Tool, inputs};
 use ctx_ledger::score::{Needed, Score, Scorer, Standing};
 use ctx_passes::score::{Later, read_after, read_before, referred};
 use ctx_store::{HashingReader, SessionId, Store};
@@ -122,18 +122,13 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
-    let args = Args::from_arg_matches(matches).map_err(Failure::new)?;
+    let args = Args::from_arg_matches(matches)?;
     if args.read.batch {
         return Err(
             Failure::new("--batch is not for scores").hint("score one conversation at a time")
         );
     }
-    let operands: Vec<PathBuf> = [&args.before, &args.after]
-        .into_iter()
-        .chain(&args.future)
-        .cloned()
-        .collect();
-    Inputs::new(&operands)?;
+    inputs([&args.before, &args.after].into_iter().chain(&args.future))?;
     let opened = store(&args, matches, io)?;
     let (score, needed) = score(&args, opened.as_ref(), io)?;
     let shown = match args.list {
@@ -141,9 +136,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         None if args.json => json::of(&args, &score, needed),
         None => table::of(&score, needed),
     };
-    let mut output = args.output.open(io)?;
-    output.write(shown.as_bytes())?;
-    output.finish()?;
+    args.output.write(shown.as_bytes(), io)?;
     Ok(verdict(&args, &score, io))
 }
 
@@ -189,10 +182,10 @@ fn score(
     if let Some(store) = store {
         refer(args, store, &mut scorer, io)?;
     }
-    let mut before = Inputs::open(&args.before)?;
+    let mut before = Input::open(&args.before)?;
     let hashing = HashingReader::new(before.reader);
     before.reader = Box::new(hashing.clone());
-    let mut before = args.read.session(before.name, before.reader)?;
+    let mut before = args.read.session(before)?;
     let ledger = before.read(|session| read_before(session, Some(&mut scorer), later.as_mut()))?;
     before.report(io);
     if let Some(store) = store

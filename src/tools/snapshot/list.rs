@@ -1,12 +1,12 @@
 //! What was saved: listed, written out, checked.
 
 use std::fs::File;
-use std::io;
 use std::path::Path;
 
 use ctx_cli::{ExitStatus, Failure, Io, Outcome};
-use ctx_store::{Catalog, Entry, Meta, SessionId, Store};
+use ctx_store::{Catalog, Entry, Meta, SessionId, Store, StoreError};
 
+use crate::output::json_line;
 use crate::store::{copy_out, failure};
 
 /// `--list`
@@ -15,11 +15,9 @@ pub(super) fn list(store: &Store, session: Option<&SessionId>, json: bool, io: &
     for entry in &catalog.entries {
         match &entry.meta {
             Ok(meta) if json => {
-                serde_json::to_writer(io.out(), meta)
-                    .map_err(|error| Failure::stdout(&error.into()))?;
-                io.write(b"\n")?;
+                io.write(json_line(meta).as_bytes())?;
             }
-            Ok(meta) => line(meta, io).map_err(|error| Failure::stdout(&error))?,
+            Ok(meta) => io.write(line(meta).as_bytes())?,
             Err(why) => io.warn(format_args!("{} is damaged: {why}", entry.id)),
         }
     }
@@ -28,13 +26,12 @@ pub(super) fn list(store: &Store, session: Option<&SessionId>, json: bool, io: &
 }
 
 /// One line, in columns that need no header: id, messages, lines, bytes, kind.
-fn line(meta: &Meta, io: &mut Io) -> io::Result<()> {
+fn line(meta: &Meta) -> String {
     let held = if meta.held { " held" } else { "" };
     let tokens = meta.tokens.as_ref();
     let tokens = tokens.map_or_else(String::new, |tokens| format!("  {} tokens", tokens.count));
-    writeln!(
-        io.out(),
-        "{}  {} messages{tokens}  {} lines  {} bytes  {}{held}",
+    format!(
+        "{}  {} messages{tokens}  {} lines  {} bytes  {}{held}\n",
         meta.id,
         meta.tally.messages,
         meta.lines,
@@ -74,7 +71,7 @@ pub(super) fn verify(store: &Store, session: Option<&SessionId>, io: &mut Io) ->
     for entry in &catalog.entries {
         let verdict = verdict(store, entry);
         damaged += usize::from(verdict != "OK");
-        writeln!(io.out(), "{}: {verdict}", entry.id).map_err(|error| Failure::stdout(&error))?;
+        io.write(format!("{}: {verdict}\n", entry.id).as_bytes())?;
     }
     warn_uncommitted(&catalog, io);
     if damaged == 0 {
@@ -88,12 +85,11 @@ pub(super) fn verify(store: &Store, session: Option<&SessionId>, io: &mut Io) ->
 }
 
 fn verdict(store: &Store, entry: &Entry) -> String {
-    match store.open_verified(entry) {
-        Ok(_) => "OK".to_owned(),
-        Err(ctx_store::StoreError::Damaged { why, .. }) => {
-            // Out of a tampered meta.json it could drive the terminal.
-            format!("FAILED: {}", why.escape_debug())
-        }
-        Err(error) => format!("FAILED: {}", error.to_string().escape_debug()),
-    }
+    let why = match store.open_verified(entry) {
+        Ok(_) => return "OK".to_owned(),
+        Err(StoreError::Damaged { why, .. }) => why,
+        Err(error) => error.to_string(),
+    };
+    // Out of a tampered meta.json it could drive the terminal.
+    format!("FAILED: {}", why.escape_debug())
 }

@@ -6,20 +6,22 @@ mod list;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use clap::{ArgMatches, Args, Command, FromArgMatches};
-use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, STDIN_NAME, Tool};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
+use ctx_cli::{
+    ExitStatus, Failure, Io, Outcome, Page, STDIN_NAME, Tool, input_name, inputs, is_stdin,
+};
 use ctx_passes::count::tokens;
 use ctx_select::count::MessageCounter;
 use ctx_store::{Draft, SessionId, Snapshot, SnapshotKind, Store, Tokens};
 
 use crate::counting::CountingArgs;
 use crate::passes;
-use crate::store::{StoreArgs, failure, session_id};
+use crate::store::{StoreArgs, failure, session_id, session_of};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
     name: "ctx-snapshot",
-    command: || SnapshotArgs::augment_args(Command::new("ctx-snapshot")),
+    command: Args::command,
     run,
     page: Page {
         exit_status: &[(1, "--verify found damage; --diff found a difference")],
@@ -66,10 +68,10 @@ pub const TOOL: Tool = Tool {
 /// nothing is written. With FILE, the id of the snapshot is printed.
 /// Where ID is asked for: an id, its unique beginning, the beginning of its
 /// timestamp or its sha256, its number, or "latest".
-#[derive(Args, Clone, Debug)]
+#[derive(Debug, Parser)]
 #[command(group = clap::ArgGroup::new("mode").args(["list", "show", "verify", "diff", "hold", "release"]))]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
-struct SnapshotArgs {
+struct Args {
     /// Session files; - or none is stdin
     #[arg(value_name = "FILE", conflicts_with = "mode")]
     files: Vec<PathBuf>,
@@ -107,7 +109,7 @@ struct SnapshotArgs {
 }
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
-    let args = SnapshotArgs::from_arg_matches(matches).map_err(Failure::new)?;
+    let args = Args::from_arg_matches(matches)?;
     let store = args.store.open(&TOOL, matches)?;
     let session = args.session.as_ref();
     if args.list {
@@ -145,8 +147,8 @@ struct Taker {
 
 impl Taker {
     fn take_all(&self, files: &[PathBuf], io: &mut Io) -> Outcome {
-        let inputs = Inputs::new(files)?;
-        if let [path] = inputs.paths() {
+        let paths = inputs(files)?;
+        if let [path] = paths.as_slice() {
             self.take(path, true, io)?;
             return Ok(ExitStatus::Done);
         }
@@ -156,7 +158,7 @@ impl Taker {
             ));
         }
         let mut failed = 0;
-        for path in inputs.paths() {
+        for path in &paths {
             match self.take(path, false, io) {
                 Err(error) if error.exit_status() == ExitStatus::Failed => {
                     io.report(&error);
@@ -167,28 +169,15 @@ impl Taker {
         }
         Ok(match failed {
             0 => ExitStatus::Done,
-            n if n == inputs.count() => ExitStatus::Failed,
+            n if n == paths.len() => ExitStatus::Failed,
             _ => ExitStatus::Partial,
         })
     }
 
     fn take(&self, path: &Path, alone: bool, io: &mut Io) -> Result<(), Failure> {
-        let is_stdin = path.as_os_str() == "-";
-        let session = match &self.session {
-            Some(session) => session.clone(),
-            None if is_stdin => {
-                return Err(
-                    Failure::new("a session from stdin has no name").hint("give it one: -s ID")
-                );
-            }
-            None => SessionId::of_file(path).map_err(failure)?,
-        };
-        let name = if is_stdin {
-            STDIN_NAME.to_owned()
-        } else {
-            path.display().to_string()
-        };
-        let draft = if is_stdin {
+        let session = session_of(self.session.as_ref(), path)?;
+        let name = input_name(path);
+        let draft = if is_stdin(path) {
             self.store.draft().and_then(|mut draft| {
                 draft.fill(io::stdin().lock(), Path::new(STDIN_NAME))?;
                 Ok(draft)
@@ -203,7 +192,7 @@ impl Taker {
             .map_err(failure)?;
         tell(&snapshot, &name, io);
         // What came through a pipe goes on, once it is safe.
-        if is_stdin && alone {
+        if is_stdin(path) && alone {
             return list::copy(&self.store.data_path(&snapshot.id), io);
         }
         io.write(format!("{}\n", snapshot.id).as_bytes())

@@ -2,12 +2,13 @@
 
 mod plan;
 
+use std::io::Write;
 use std::path::PathBuf;
 
-use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Page, Tool};
+use clap::{CommandFactory, FromArgMatches, Parser};
+use ctx_cli::{ExitStatus, Input, Io, Outcome, Page, Tool, inputs};
 use ctx_passes::split::SplitPass;
-use ctx_passes::{Invalid, Pin};
+use ctx_passes::{Invalid, PassError, Pin};
 use ctx_select::parse_count;
 use ctx_select::split::Keep;
 use ctx_transcript::{Options, Zone, ZoneReader};
@@ -69,8 +70,8 @@ struct Args {
 /// The table's entry.
 pub const TOOL: Tool = Tool {
     name: "ctx-split",
-    command: || Args::augment_args(Command::new("ctx-split")),
-    run: |matches, io| run(&parse(matches)?, io),
+    command: Args::command,
+    run: |matches, io| run(&Args::from_arg_matches(matches)?, io),
     page: Page {
         exit_status: &[],
         environment: &[(
@@ -95,20 +96,15 @@ pub const TOOL: Tool = Tool {
     },
 };
 
-fn parse(matches: &ArgMatches) -> Result<Args, Failure> {
-    Args::from_arg_matches(matches).map_err(Failure::new)
-}
-
 fn run(args: &Args, io: &mut Io) -> Outcome {
-    let operands: Vec<PathBuf> = args.file.iter().cloned().collect();
-    let inputs = Inputs::new(&operands)?;
-    let path = &inputs.paths()[0];
+    let path = &inputs(&args.file)?[0];
     if args.strip {
         let options = Options {
             raw: true,
             ..Options::default()
         };
-        return strip(args, Session::open(path, &options, Invalid::Keep)?, io);
+        let session = Session::of(Input::open(path)?, &options, Invalid::Keep)?;
+        return strip(args, session, io);
     }
     let plan = args.plan()?;
     let mut session = args.read.open(path)?;
@@ -144,13 +140,13 @@ fn strip(args: &Args, mut session: Session, io: &mut Io) -> Outcome {
     let only = args.only;
     let mut zones = ZoneReader::default();
     let mut output = args.output.open(io)?;
-    session.each(|record| {
+    session.pass(|record| {
         let zone = zones.read(record);
-        if only.is_none_or(|only| only == zone) {
-            output.write(&record.untagged())
-        } else {
-            Ok(())
+        if only.is_some_and(|only| only != zone) {
+            return Ok(());
         }
+        let written = output.write_all(&record.untagged());
+        written.map_err(PassError::output)
     })?;
     if only.is_some() && !args.partial {
         let whole = zones.finish();

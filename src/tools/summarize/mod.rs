@@ -1,16 +1,15 @@
 //! `ctx-summarize`: the old zone becomes one message.
 
-mod llm;
 mod page;
 
 use std::path::PathBuf;
 
-use clap::{ArgMatches, Args as _, Command, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Inputs, Io, Outcome, Tool, Verbosity};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, Verbosity, inputs};
 use ctx_passes::summarize::{
     Batch, BudgetPass, BudgetRequest, NewSession, Plan, TellSizes, Writer, ZonePass, recognizer,
 };
-use ctx_passes::{ErrorKind, Invalid, Notes, Pin};
+use ctx_passes::{ErrorKind, Invalid, Pin};
 use ctx_policy::Method;
 use ctx_select::count::MessageCounter;
 use ctx_select::parse_count;
@@ -19,11 +18,11 @@ use ctx_store::SessionId;
 use ctx_tokens::Encoding;
 use ctx_transcript::{SummaryRole, ZoneReader};
 
+use crate::llm::LlmArgs;
 use crate::output::OutputArgs;
 use crate::passes;
 use crate::session::{ReadArgs, Session};
 use crate::store::{StoreArgs, failure, session_id};
-pub(crate) use llm::LlmArgs;
 
 /// Replace the old zone of a session by one message that sums it up
 ///
@@ -130,17 +129,10 @@ struct Args {
 /// The table's entry.
 pub const TOOL: Tool = Tool {
     name: "ctx-summarize",
-    command: || {
-        Args::augment_args(Command::new("ctx-summarize"))
-            .mut_group("Keep", |keep| keep.requires("budget"))
-    },
-    run: |matches, io| run(&parse(matches)?, matches, io),
+    command: || Args::command().mut_group("Keep", |keep| keep.requires("budget")),
+    run: |matches, io| run(&Args::from_arg_matches(matches)?, matches, io),
     page: page::PAGE,
 };
-
-fn parse(matches: &ArgMatches) -> Result<Args, Failure> {
-    Args::from_arg_matches(matches).map_err(Failure::new)
-}
 
 impl Args {
     fn writer(&self, io: &mut Io) -> Result<Writer, Failure> {
@@ -149,7 +141,7 @@ impl Args {
                 Writer::offline(offline, self.summary_tokens)
             }
             Method::Llm => {
-                let warn = &mut |text: &str| io.warn(text);
+                let warn = |text| io.warn(text);
                 Writer {
                     completes: true,
                     ..self.llm.writer(self.summary_tokens, warn)?
@@ -206,13 +198,11 @@ impl Args {
     /// Bad lines come in whatever happens to them: they are part of the count
     /// that shows whether the stream is whole.
     fn open(&self) -> Result<Session, Failure> {
-        let operands: Vec<PathBuf> = self.file.iter().cloned().collect();
-        let inputs = Inputs::new(&operands)?;
         let mut read = self.read.clone();
         if read.invalid == Invalid::Drop {
             read.invalid = Invalid::Keep;
         }
-        read.open(&inputs.paths()[0])
+        read.open(&inputs(&self.file)?[0])
     }
 }
 
@@ -220,7 +210,6 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     let writer = args.writer(io)?;
     let plan = args.plan(io);
     let mut session = args.open()?;
-    let mut notes = Notes::new();
     let new = if args.read.batch {
         batch(args, &plan, &writer, &mut session, io).map(Ok)?
     } else if let Some(request) = args.budget() {
@@ -229,19 +218,19 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
         if pass.zones().zoned() {
             check_end(args, &session.name, pass.zones())?;
         }
-        pass.finish(&mut notes).map(|(session, _)| session)
+        let shared = passes::telling(&session.name, io, |notes| pass.finish(notes));
+        shared.map(|(session, _)| session)
     } else {
         let mut pass = ZonePass::new(&plan, writer.needs(), session.dialect());
         session.pass(|record| pass.push(record))?;
         check_end(args, &session.name, pass.zones())?;
-        pass.finish(&writer, &mut notes)
+        passes::telling(&session.name, io, |notes| pass.finish(&writer, notes))
     };
-    passes::tell(notes, &session.name, io);
-    let mut new = new.map_err(|error| passes::failure(error, &session.name))?;
+    let failed = |error| passes::failure(error, &session.name);
+    let mut new = new.map_err(failed)?;
     let status = args.remember(&new, matches, io)?;
     let mut output = args.output.open(io)?;
-    new.write(&mut output)
-        .map_err(|error| passes::failure(error, &session.name))?;
+    new.write(&mut output).map_err(failed)?;
     output.finish()?;
     Ok(status)
 }
@@ -256,17 +245,9 @@ fn batch(
 ) -> Result<NewSession, Failure> {
     let name = session.name.clone();
     let mut pass = Batch::new(plan, writer, session.dialect());
-    session.pass(|record| {
-        let mut notes = Notes::new();
-        let done = pass.push(record, &mut notes);
-        passes::tell(notes, &name, io);
-        done
-    })?;
+    session.pass(|record| passes::telling(&name, io, |notes| pass.push(record, notes)))?;
     check_end(args, &name, pass.zones())?;
-    let mut notes = Notes::new();
-    let new = pass.finish(&mut notes);
-    passes::tell(notes, &name, io);
-    Ok(new)
+    Ok(passes::telling(&name, io, |notes| pass.finish(notes)))
 }
 
 /// Whether all of the stream came, and was split at all.

@@ -141,10 +141,12 @@ impl Policy {
             });
             Some(shorter.text)
         })?;
-        Some(Replacement {
-            before: counter.text(arguments),
-            after: counter.text(&text),
+        let (before, after) = (counter.text(arguments), counter.text(&text));
+        // As JSON, line ends and the handle take more tokens than they do in the string.
+        (after < before).then_some(Replacement {
             text,
+            before,
+            after,
         })
     }
 

@@ -524,6 +524,27 @@ fn arguments_stay_json() {
 }
 
 #[test]
+fn arguments_are_never_replaced_by_what_has_more_tokens() {
+    let counter = MessageCounter::new(Encoding::default());
+    let policy = Policy {
+        argument_chars: Some(40),
+        ..Policy::default()
+    };
+    let mut shortened = 0;
+    for words in 15..40 {
+        let arguments = format!("{{\"content\":\"{}\"}}", "ein Wort ".repeat(words));
+        let planned = policy.shorter_arguments(&arguments, &counter);
+        let new = policy.arguments(&arguments, &counter);
+        assert_eq!(planned.is_some(), new.is_some());
+        if let Some(new) = new {
+            assert!(new.after < new.before, "{words}: {new:?}");
+            shortened += 1;
+        }
+    }
+    assert!(shortened > 10, "{shortened}");
+}
+
+#[test]
 fn the_window_keeps_system_messages_summaries_and_whole_exchanges() {
     let session = Session::default()
         .said("system", "s")

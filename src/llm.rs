@@ -1,10 +1,10 @@
-//! Flags and environment of the method `llm`.
+//! Flags and environment of the method `llm`, the same in every tool that asks a model.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use ctx_cli::Failure;
 use ctx_llm::{Api, Client, Endpoint, Key, Proxy, Retries, Settings, Tape};
 use ctx_policy::{Fallback, Method};
@@ -17,7 +17,7 @@ use ctx_passes::summarize::{Model, ModelSource, Writer};
 /// What is said about the model, its server and its prompt.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "With --method llm")]
-pub(crate) struct LlmArgs {
+pub struct LlmArgs {
     /// Server to ask; without one nothing is ever sent
     ///
     /// A URL that ends in /chat/completions or /messages is used as it stands;
@@ -27,7 +27,7 @@ pub(crate) struct LlmArgs {
     /// API of the server [default: by the URL: anthropic where host or path name
     /// it, else openai]
     #[arg(long, value_enum, value_name = "API")]
-    llm_api: Option<ApiName>,
+    llm_api: Option<Api>,
     /// Model to ask for
     #[arg(
         long,
@@ -35,7 +35,7 @@ pub(crate) struct LlmArgs {
         env = "CTX_LLM_MODEL",
         hide_env_values = true
     )]
-    pub(crate) llm_model: Option<String>,
+    pub llm_model: Option<String>,
     /// Window of the model in tokens; a longer input is summed up in parts
     /// [default: the model's, else 32000]
     #[arg(long, value_name = "TOKENS", value_parser = parse_count)]
@@ -46,24 +46,24 @@ pub(crate) struct LlmArgs {
     /// Ask again up to N times when no usable answer comes [default: 3, or the
     /// policy's]
     #[arg(long, value_name = "N", value_parser = parse_count)]
-    pub(crate) llm_retries: Option<u64>,
+    pub llm_retries: Option<u64>,
     /// Wait before asking again, n times as long before the n-th time [default: 1,
     /// or the policy's]
     ///
     /// A server that says when to come again is asked then; no wait is longer
     /// than a minute
     #[arg(long, value_name = "SECONDS", value_parser = parse_count)]
-    pub(crate) llm_backoff: Option<u64>,
+    pub llm_backoff: Option<u64>,
     /// Prompt: default or synapse (eight sections), sanbot (four), or a file
     ///
     /// A file has {{transcript}} in it, and {{earlier}}, {{instructions}} and
     /// {{target}} as wanted. A first line <!-- target: 500 --> says the length in tokens
     /// where no flag does [default: default, or the policy's]
     #[arg(long, value_name = "NAME|FILE")]
-    pub(crate) template: Option<String>,
+    pub template: Option<String>,
     /// What the summary shall stress
     #[arg(long, value_name = "TEXT")]
-    pub(crate) instructions: Option<String>,
+    pub instructions: Option<String>,
     /// Save each question and its answer in this directory, without the key
     #[arg(long, value_name = "DIR", conflicts_with = "replay")]
     record: Option<PathBuf>,
@@ -75,15 +75,7 @@ pub(crate) struct LlmArgs {
     replay: Option<PathBuf>,
     /// What to do when no model answers [default: extractive, or the policy's]
     #[arg(long, value_enum, value_name = "HOW")]
-    pub(crate) on_failure: Option<Fallback>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ApiName {
-    /// Chat completions, as many servers speak them
-    Openai,
-    /// Anthropic messages
-    Anthropic,
+    pub on_failure: Option<Fallback>,
 }
 
 /// The length of a summary in tokens where neither a flag nor the template says one.
@@ -93,7 +85,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 impl LlmArgs {
     /// Whether a server is named, or its answers are on file.
-    pub(crate) fn has_server(&self) -> bool {
+    pub fn has_server(&self) -> bool {
         self.replay.is_some() || self.url().is_some()
     }
 
@@ -111,7 +103,7 @@ impl LlmArgs {
         let Some(url) = self.url() else {
             return Ok(None);
         };
-        let client = Client::new(self.settings(self.endpoint(url)?)?);
+        let client = Client::new(self.settings(url)?);
         Ok(Some(match &self.record {
             Some(dir) => ModelSource::Recorded(client, tape(dir)),
             None => ModelSource::Server(client),
@@ -119,10 +111,10 @@ impl LlmArgs {
     }
 
     /// The writer these flags ask for: without a server, one without a model.
-    pub(crate) fn writer(
+    pub fn writer(
         &self,
         target: Option<u64>,
-        warn: &mut dyn FnMut(&str),
+        warn: impl FnOnce(String),
     ) -> Result<Writer, Failure> {
         // A slip in the template is told even when it would not be used.
         let template = self.template()?;
@@ -138,65 +130,50 @@ impl LlmArgs {
             if must_answer {
                 return Err(failure);
             }
-            warn(&format!("{failure}; the {offline} summary is taken"));
+            warn(format!("{failure}; the {offline} summary is taken"));
             return Ok(writer);
         };
         let known = self.llm_model.as_deref().and_then(ctx_tokens::model);
-        let target = target.or(template.target()).unwrap_or(DEFAULT_TARGET);
-        let model = Model {
+        let target = target.or(template.target());
+        let window = self.llm_window.or(known.map(|model| model.window));
+        let instructions = redact(self.instructions.as_deref().unwrap_or_default()).0;
+        writer.model = Some(Model {
             template,
-            instructions: redact(self.instructions.as_deref().unwrap_or_default())
-                .0
-                .into_owned(),
-            target,
+            instructions: instructions.into_owned(),
+            target: target.unwrap_or(DEFAULT_TARGET),
             most_percent: USUAL_PERCENT,
-            window: self
-                .llm_window
-                .or(known.map(|model| model.window))
-                .unwrap_or(DEFAULT_WINDOW),
+            window: window.unwrap_or(DEFAULT_WINDOW),
             headings: None,
             must_answer,
             source,
             now: chrono::Utc::now,
-        };
-        writer.model = Some(model);
+        });
         Ok(writer)
     }
 
-    fn endpoint(&self, url: &str) -> Result<Endpoint, Failure> {
-        let api = self.llm_api.map(|api| match api {
-            ApiName::Openai => Api::OpenAi,
-            ApiName::Anthropic => Api::Anthropic,
-        });
-        Endpoint::new(url, api).map_err(|error| {
+    fn settings(&self, url: &str) -> Result<Settings, Failure> {
+        let endpoint = Endpoint::new(url, self.llm_api).map_err(|error| {
             Failure::new(error).hint("as http://127.0.0.1:8080 or https://host/v1")
-        })
-    }
-
-    fn settings(&self, endpoint: Endpoint) -> Result<Settings, Failure> {
-        let proxy = if endpoint.is_loopback() {
-            None
-        } else {
-            Proxy::try_from_env()
-        };
+        })?;
+        let is_loopback = endpoint.is_loopback();
         Ok(Settings {
             model: self.llm_model.clone(),
             key: key(endpoint.api())?,
             connect_timeout: CONNECT_TIMEOUT,
             answer_timeout: Duration::from_secs(self.llm_timeout),
             retries: self.retries(),
-            proxy,
+            proxy: (!is_loopback).then(Proxy::try_from_env).flatten(),
             endpoint,
         })
     }
 
-    pub(crate) fn retries(&self) -> Retries {
-        let usual = Retries::default();
-        let step = self.llm_backoff.map_or(usual.step, Duration::from_secs);
-        self.llm_retries
-            .map_or(Retries { step, ..usual }, |retries| {
-                Retries::new(retries, step)
-            })
+    /// How often and how patiently it is asked.
+    pub fn retries(&self) -> Retries {
+        let step = self.llm_backoff.map(Duration::from_secs);
+        Retries::new(
+            self.llm_retries.unwrap_or(Retries::USUAL),
+            step.unwrap_or(Retries::USUAL_STEP),
+        )
     }
 
     fn template_name(&self) -> &str {
@@ -208,17 +185,15 @@ impl LlmArgs {
         if let Some(template) = Template::by_name(name) {
             return Ok(template);
         }
-        let at = |failure: Failure| failure.at(name, None);
-        let names: Vec<&str> = Template::names().collect();
-        let (last, others) = names.split_last().expect("three templates");
         let text = fs::read_to_string(name).map_err(|error| {
-            at(
-                Failure::new(format_args!("cannot read the template: {error}"))
-                    .hint(format!("{} and {last} are built in", others.join(", "))),
-            )
+            let names: Vec<&str> = Template::names().collect();
+            let (last, others) = names.split_last().expect("three templates");
+            Failure::new(format_args!("cannot read the template: {error}"))
+                .at(name, None)
+                .hint(format!("{} and {last} are built in", others.join(", ")))
         })?;
-        text.parse()
-            .map_err(|error: ctx_summary::TemplateError| at(Failure::new(error)))
+        let template = text.parse::<Template>();
+        template.map_err(|error| Failure::new(error).at(name, None))
     }
 }
 
@@ -230,7 +205,7 @@ fn key(api: Api) -> Result<Option<Key>, Failure> {
         return Ok(Some(key));
     }
     if let Some(path) = std::env::var_os("CTX_LLM_KEY_FILE").filter(|path| !path.is_empty()) {
-        return key_in(&PathBuf::from(path)).map(Some);
+        return key_in(Path::new(&path)).map(Some);
     }
     Ok(variable(match api {
         Api::OpenAi => "OPENAI_API_KEY",
@@ -239,13 +214,14 @@ fn key(api: Api) -> Result<Option<Key>, Failure> {
 }
 
 fn key_in(path: &Path) -> Result<Key, Failure> {
-    let at = |failure: Failure| {
-        failure
+    let text = fs::read_to_string(path).map_err(|error| format!("cannot read: {error}"));
+    let key = text.and_then(|text| {
+        let line = text.lines().next().unwrap_or_default();
+        Key::new(line).ok_or_else(|| "the first line is empty".to_owned())
+    });
+    key.map_err(|what| {
+        Failure::new(what)
             .at(path.display().to_string(), None)
             .hint("CTX_LLM_KEY_FILE names the file with the key")
-    };
-    let text = fs::read_to_string(path)
-        .map_err(|error| at(Failure::new(format_args!("cannot read: {error}"))))?;
-    Key::new(text.lines().next().unwrap_or_default())
-        .ok_or_else(|| at(Failure::new("the first line is empty")))
+    })
 }
