@@ -81,20 +81,18 @@ impl BadLines {
 
 #[cfg(test)]
 mod tests {
-    use ctx_transcript::{Line, Piece, Record};
+    use ctx_transcript::{Origin, Piece};
 
     use super::{BadLines, Fate};
     use crate::Notes;
 
-    fn add(bad: &mut BadLines, number: u64, piece: Piece, fate: Fate) {
-        let bytes = b"{\"a\":\n";
-        let line = Line {
-            bytes,
-            number,
-            offset: 0,
+    fn add(bad: &mut BadLines, line: u64, piece: Piece, fate: Fate) {
+        let origin = Origin {
+            line,
             piece,
+            ..Origin::ALONE
         };
-        bad.add(&Record::classify(line), fate);
+        bad.add(&origin.record(b"{\"a\":\n"), fate);
     }
 
     fn report(bad: &BadLines) -> Option<(Vec<u64>, String)> {
@@ -136,13 +134,7 @@ mod tests {
         for piece in [Piece::First, Piece::Middle, Piece::Last] {
             add(&mut bad, 1, piece, Fate::Kept);
         }
-        let blank = Line {
-            bytes: b"\n",
-            number: 2,
-            offset: 0,
-            piece: Piece::Whole,
-        };
-        bad.add(&Record::classify(blank), Fate::Kept);
+        bad.add(&Origin::ALONE.record(b"\n"), Fate::Kept);
         assert_eq!(bad.count(), 1);
     }
 }

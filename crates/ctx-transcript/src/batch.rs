@@ -24,16 +24,14 @@ impl<'a> Conversation<'a> {
             .collect();
         Some(Self {
             list,
-            start: json::offset_in(object.text(), list),
+            start: object.place_of(list).start,
             messages: messages?,
         })
     }
 
     /// The offsets of a message of this conversation in [`Self::list`].
     pub fn place(&self, index: usize) -> std::ops::Range<usize> {
-        let text = self.messages[index].text();
-        let start = json::offset_in(self.list, text);
-        start..start + text.len()
+        json::place_in(self.list, self.messages[index].text())
     }
 }
 

@@ -2,55 +2,59 @@
 
 use std::ops::Range;
 
-use crate::{Member, Object};
-
-/// The place of a member of an object, or of an element of an array.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Item {
-    start: usize,
-    end: usize,
-    /// Just behind the comma that follows; `end` for the last one.
-    next: usize,
-}
-
-impl From<&Member<'_>> for Item {
-    fn from(member: &Member<'_>) -> Self {
-        Self {
-            start: member.start,
-            end: member.end,
-            next: member.next,
+/// What to cut out of `text` so that the items that are `gone` are gone and commas stand
+/// between the others: in order, not overlapping. The items are the members of an object
+/// or the elements of an array, all of them, in order: their places, and whether each is
+/// gone.
+pub(crate) fn places(
+    text: &str,
+    items: impl Iterator<Item = (Range<usize>, bool)>,
+) -> Vec<Range<usize>> {
+    let (mut cuts, mut trailing) = (Vec::new(), Vec::new());
+    let mut kept_end = None;
+    for (place, gone) in items {
+        if gone {
+            trailing.push(place);
+            continue;
         }
+        // What stands before a kept item goes with the comma behind it.
+        cuts.extend(trailing.drain(..).map(|cut| {
+            let comma = text[cut.end..].find(',');
+            cut.start..cut.end + comma.map_or(0, |at| at + 1)
+        }));
+        kept_end = Some(place.end);
     }
-}
-
-/// The places of elements, raw slices of `object`'s text.
-pub(crate) fn elements(object: &Object<'_>, raw: &[&str]) -> Vec<Item> {
-    let last = raw.len().saturating_sub(1);
-    let item = |(index, raw): (usize, &&str)| {
-        let Range { start, end } = object.place_of(raw);
-        let behind = &object.text()[end..];
-        let comma = behind.find(',').filter(|_| index < last);
-        let next = comma.map_or(end, |comma| end + comma + 1);
-        Item { start, end, next }
-    };
-    raw.iter().enumerate().map(item).collect()
-}
-
-/// What to cut so that the items for which `gone` holds are gone and commas stand
-/// between the others: in order, not overlapping.
-pub(crate) fn places(items: &[Item], gone: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
-    // Up to the last kept item each goes with the comma behind it; those at the
-    // end go with the comma before them.
-    let kept = (0..items.len()).rposition(|index| !gone(index));
-    let (inner, trailing) = items.split_at(kept.map_or(0, |at| at + 1));
-    let inner_cuts = inner
-        .iter()
-        .enumerate()
-        .filter(|(index, _)| gone(*index))
-        .map(|(_, item)| item.start..item.next);
-    let mut cuts: Vec<Range<usize>> = inner_cuts.collect();
+    // What stands at the end goes with the comma before it.
     if let (Some(first), Some(last)) = (trailing.first(), trailing.last()) {
-        cuts.push(inner.last().map_or(first.start, |item| item.end)..last.end);
+        cuts.push(kept_end.unwrap_or(first.start)..last.end);
     }
     cuts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::places;
+
+    fn left(gone: &[usize]) -> String {
+        let text = "[ 0 , 1,2 , 3]";
+        let items = "0123".chars().enumerate().map(|(index, digit)| {
+            let start = text.find(digit).expect("a digit of the text");
+            (start..start + 1, gone.contains(&index))
+        });
+        let mut left = text.to_owned();
+        for cut in places(text, items).into_iter().rev() {
+            left.replace_range(cut, "");
+        }
+        left
+    }
+
+    #[test]
+    fn each_goes_with_one_comma() {
+        assert_eq!(left(&[]), "[ 0 , 1,2 , 3]");
+        assert_eq!(left(&[0]), "[  1,2 , 3]");
+        assert_eq!(left(&[1, 2]), "[ 0 ,  3]");
+        assert_eq!(left(&[0, 3]), "[  1,2]");
+        assert_eq!(left(&[2, 3]), "[ 0 , 1]");
+        assert_eq!(left(&[0, 1, 2, 3]), "[ ]");
+    }
 }

@@ -2,17 +2,21 @@
 //! `{"messages":[…]}`, on one line or pretty-printed. They are unwrapped to
 //! records: each element loses its line breaks and indentation, nothing else.
 
-use crate::{Line, Object, Piece, json};
+use crate::{Object, Record, json};
 
 /// A session that came as one JSON value.
 pub(crate) struct Document {
-    text: Vec<u8>,
-    /// Of each record: its length in `text`, its first line and its offset in the source.
-    records: Vec<(usize, u64, u64)>,
-    next: usize,
-    at: usize,
+    /// Its records, one a line.
+    pub(crate) text: Vec<u8>,
+    /// Where those that are not located yet begin in the source.
+    places: std::vec::IntoIter<Place>,
     /// How many members stand beside `messages`.
     pub(crate) members_beside: usize,
+}
+
+struct Place {
+    line: u64,
+    offset: u64,
 }
 
 impl Document {
@@ -25,18 +29,13 @@ impl Document {
         match head[first] {
             b'[' => true,
             b'{' => {
-                let line = head[first..]
-                    .split(|b| *b == b'\n')
-                    .next()
-                    .unwrap_or_default();
-                let Ok(line) = std::str::from_utf8(line) else {
-                    return true;
+                let mut lines = head[first..].split(|b| *b == b'\n');
+                let line = std::str::from_utf8(lines.next().unwrap_or_default());
+                // `{"messages":[…]}` as one line: a document if nothing follows.
+                let is_conversation = |object: Object<'_>| {
+                    object.get("messages").is_some() && object.get("role").is_none()
                 };
-                match Object::parse(line) {
-                    // `{"messages":[…]}` as one line: a document if nothing follows.
-                    Ok(object) => object.get("messages").is_some() && object.get("role").is_none(),
-                    Err(_) => true,
-                }
+                Object::parse(line.unwrap_or_default()).map_or(true, is_conversation)
             }
             _ => false,
         }
@@ -66,43 +65,29 @@ impl Document {
 
     fn of(source: &str, elements: &[&str], members_beside: usize) -> Self {
         let mut text = Vec::with_capacity(source.len());
-        let mut records = Vec::with_capacity(elements.len());
+        let mut places = Vec::with_capacity(elements.len());
         let (mut line, mut counted) = (1, 0);
         for element in elements {
-            let start = json::offset_in(source, element);
+            let start = json::place_in(source, element).start;
             line += memchr::memchr_iter(b'\n', &source.as_bytes()[counted..start]).count() as u64;
             counted = start;
-            let before = text.len();
             on_one_line(element, &mut text);
             text.push(b'\n');
-            records.push((text.len() - before, line, start as u64));
+            let offset = start as u64;
+            places.push(Place { line, offset });
         }
         Self {
             text,
-            records,
-            next: 0,
-            at: 0,
+            places: places.into_iter(),
             members_beside,
         }
     }
 
-    /// Begins again with the first record.
-    pub(crate) fn rewind(&mut self) {
-        (self.next, self.at) = (0, 0);
-    }
-
-    /// The next record.
-    pub(crate) fn next(&mut self) -> Option<Line<'_>> {
-        let (length, number, offset) = *self.records.get(self.next)?;
-        self.next += 1;
-        let start = self.at;
-        self.at += length;
-        Some(Line {
-            bytes: &self.text[start..self.at],
-            number,
-            offset,
-            piece: Piece::Whole,
-        })
+    /// Puts the place in the source into the next record of [`Self::text`].
+    pub(crate) fn locate(&mut self, record: &mut Record<'_>) {
+        if let Some(place) = self.places.next() {
+            (record.line, record.offset) = (place.line, place.offset);
+        }
     }
 }
 
@@ -121,15 +106,11 @@ mod tests {
     use super::Document;
 
     fn unwrap(input: &str) -> Option<(Vec<(String, u64)>, usize)> {
-        let mut document = Document::parse(input.as_bytes())?;
-        let mut records = Vec::new();
-        while let Some(line) = document.next() {
-            records.push((
-                String::from_utf8_lossy(line.bytes).into_owned(),
-                line.number,
-            ));
-        }
-        Some((records, document.members_beside))
+        let document = Document::parse(input.as_bytes())?;
+        let text = String::from_utf8(document.text).expect("UTF-8");
+        let records = text.split_inclusive('\n').zip(document.places);
+        let records = records.map(|(record, place)| (record.to_owned(), place.line));
+        Some((records.collect(), document.members_beside))
     }
 
     #[test]

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use crate::json;
-use crate::{Class, Object, Record};
+use crate::{Object, json};
 
 /// A place in a record that a text can be put in: the content of a tool result, the
 /// arguments of a call.
@@ -42,7 +41,7 @@ impl Slot {
     }
 }
 
-/// Replacements in the text of one record's object; see [`Record::edited`].
+/// Replacements in the text of one record's object.
 #[derive(Clone, Debug, Default)]
 pub struct Edits {
     /// In the order of their places, which do not overlap.
@@ -121,7 +120,7 @@ impl Edits {
     }
 
     /// The bytes of a record with the edits made; its object's text begins at `skipped`.
-    fn apply(&self, bytes: &[u8], skipped: usize) -> Vec<u8> {
+    pub(crate) fn apply(&self, bytes: &[u8], skipped: usize) -> Vec<u8> {
         let mut edited = Vec::with_capacity(bytes.len());
         let mut from = 0;
         for (place, json) in &self.replaced {
@@ -134,33 +133,13 @@ impl Edits {
     }
 }
 
-impl Record<'_> {
-    /// The record's bytes without any tag, line end included, with the edits made.
-    ///
-    /// The record is still an object of the class it was: the edits replace JSON by JSON.
-    pub fn edited(&self, edits: &Edits) -> Vec<u8> {
-        if edits.is_empty() {
-            return self.untagged().into_owned();
-        }
-        let bytes = edits.apply(self.bytes, self.skipped);
-        let edited = self.origin().record(&bytes);
-        debug_assert_eq!(edited.class, Class::Object, "an edit broke the record");
-        edited.untagged().into_owned()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Edits, Slot};
-    use crate::{Dialect, Line, Object, Piece, Record, dialect};
+    use crate::{Dialect, Object, Origin, Record, dialect};
 
     fn record(text: &str) -> Record<'_> {
-        Record::classify(Line {
-            bytes: text.as_bytes(),
-            number: 1,
-            offset: 0,
-            piece: Piece::Whole,
-        })
+        Origin::ALONE.record(text.as_bytes())
     }
 
     /// The record with the content of each result replaced by its number.

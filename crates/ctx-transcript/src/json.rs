@@ -2,6 +2,7 @@
 //! any depth, any number and any escape, and keeps its bytes.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use serde::de::{Deserializer, Visitor};
 use serde_json::value::RawValue;
@@ -45,9 +46,10 @@ pub(crate) fn elements(raw: &str) -> Option<Vec<&str>> {
     Some(values.into_iter().map(RawValue::get).collect())
 }
 
-/// Where `part`, a slice of `whole`, begins in it.
-pub(crate) fn offset_in(whole: &str, part: &str) -> usize {
-    part.as_ptr() as usize - whole.as_ptr() as usize
+/// Where `part`, a slice of `whole`, stands in it.
+pub(crate) fn place_in(whole: &str, part: &str) -> Range<usize> {
+    let start = part.as_ptr() as usize - whole.as_ptr() as usize;
+    start..start + part.len()
 }
 
 /// `text` as a JSON string with its quotes.

@@ -1,53 +1,14 @@
-//! Lines of a stream with their numbers and offsets, in bounded memory.
+//! The lines of a stream as records, in bounded memory.
 
 use std::io::{self, Read};
 
-/// A longer line is handed on in pieces and never parsed.
-pub const MAX_LINE: usize = 64 << 20;
+use crate::{MAX_LINE, Origin, Piece, Record};
 
 /// First size of the buffer; it grows to the longest line, at most [`MAX_LINE`].
 const FIRST_BUFFER: usize = 256 << 10;
 
-/// Which part of its line a [`Line`] holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Piece {
-    /// All of it.
-    Whole,
-    /// The beginning of a line over [`MAX_LINE`].
-    First,
-    /// More of such a line.
-    Middle,
-    /// Its end; may be empty.
-    Last,
-}
-
-impl Piece {
-    /// Whether a line begins here.
-    pub fn begins(self) -> bool {
-        matches!(self, Self::Whole | Self::First)
-    }
-
-    /// Whether a line ends here.
-    pub fn ends(self) -> bool {
-        matches!(self, Self::Whole | Self::Last)
-    }
-}
-
-/// One line, or a piece of a very long one, with its line end.
-#[derive(Clone, Copy, Debug)]
-pub struct Line<'a> {
-    /// The bytes, `\n` included where the input has it.
-    pub bytes: &'a [u8],
-    /// Number of the line, from 1.
-    pub number: u64,
-    /// Offset of `bytes` in the input.
-    pub offset: u64,
-    /// Whether this is all of the line.
-    pub piece: Piece,
-}
-
 /// Reads lines; lends each until the next is asked for.
-pub struct Lines<R> {
+pub(crate) struct Lines<R> {
     source: R,
     buffer: Vec<u8>,
     /// `buffer[start..end]` is read and not yet handed on.
@@ -64,12 +25,12 @@ pub struct Lines<R> {
 
 impl<R: Read> Lines<R> {
     /// Reads lines from `source`; no other buffer is needed in between.
-    pub fn new(source: R) -> Self {
+    pub(crate) fn new(source: R) -> Self {
         Self::with_max_line(source, MAX_LINE)
     }
 
     /// As [`Self::new`], with another limit than [`MAX_LINE`].
-    pub fn with_max_line(source: R, max_line: usize) -> Self {
+    pub(crate) fn with_max_line(source: R, max_line: usize) -> Self {
         Self {
             source,
             buffer: Vec::new(),
@@ -86,7 +47,7 @@ impl<R: Read> Lines<R> {
 
     /// The next line, or piece of one.
     #[allow(clippy::should_implement_trait)] // It lends, which `Iterator` cannot.
-    pub fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<Record<'_>>> {
         loop {
             let waiting = &self.buffer[self.start..self.end];
             if let Some(at) = memchr::memchr(b'\n', &waiting[self.scanned..]) {
@@ -108,13 +69,13 @@ impl<R: Read> Lines<R> {
     }
 
     /// What is read and not yet handed on, without taking it.
-    pub fn ahead(&self) -> &[u8] {
+    pub(crate) fn ahead(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
     /// Reads once more into [`Self::ahead`]; `false` at the end of the input or
     /// when a line as long as the limit is waiting.
-    pub fn read_ahead(&mut self) -> io::Result<bool> {
+    pub(crate) fn read_ahead(&mut self) -> io::Result<bool> {
         if self.at_end || self.end - self.start >= self.max_line {
             return Ok(false);
         }
@@ -122,25 +83,44 @@ impl<R: Read> Lines<R> {
         Ok(!self.at_end)
     }
 
-    fn hand_on(&mut self, length: usize, ends: bool) -> Line<'_> {
+    /// The line that begins `at` bytes ahead, without its end, or as much of it as can
+    /// wait; `None` where the input ends.
+    pub(crate) fn peek(&mut self, at: usize) -> io::Result<Option<&[u8]>> {
+        loop {
+            let end = memchr::memchr(b'\n', self.ahead().get(at..).unwrap_or_default());
+            if end.is_some() || !self.read_ahead()? {
+                let ahead = self.ahead().get(at..).filter(|ahead| !ahead.is_empty());
+                return Ok(ahead.map(|ahead| &ahead[..end.unwrap_or(ahead.len())]));
+            }
+        }
+    }
+
+    /// Puts `text` in the place of what is ahead, which is all there is.
+    pub(crate) fn replace_ahead(&mut self, text: Vec<u8>) {
+        (self.start, self.end, self.scanned) = (0, text.len(), 0);
+        self.buffer = text;
+    }
+
+    fn hand_on(&mut self, length: usize, ends: bool) -> Record<'_> {
         let piece = match (self.within_long, ends) {
             (false, true) => Piece::Whole,
             (false, false) => Piece::First,
             (true, false) => Piece::Middle,
             (true, true) => Piece::Last,
         };
-        let line = Line {
-            bytes: &self.buffer[self.start..self.start + length],
-            number: self.number,
+        let bytes = &self.buffer[self.start..self.start + length];
+        let origin = Origin {
+            line: self.number,
             offset: self.offset,
             piece,
+            presence: None,
         };
         self.within_long = !ends;
         self.number += u64::from(ends);
         self.offset += length as u64;
         self.start += length;
         self.scanned = 0;
-        line
+        origin.record(bytes)
     }
 
     /// One read; makes room first.
@@ -188,7 +168,7 @@ mod tests {
         let mut lines = Lines::with_max_line(Drip(input, step), max);
         let mut seen = Vec::new();
         while let Some(line) = lines.next().expect("no error") {
-            seen.push((line.bytes.to_vec(), line.number, line.offset, line.piece));
+            seen.push((line.bytes.to_vec(), line.line, line.offset, line.piece));
         }
         seen
     }

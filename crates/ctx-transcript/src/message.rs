@@ -30,15 +30,16 @@ pub enum Role {
 impl Role {
     /// Reads the word a session file has.
     pub fn from_word(word: &str) -> Self {
-        match word {
-            "system" => Self::System,
-            "developer" => Self::Developer,
-            "user" => Self::User,
-            "assistant" => Self::Assistant,
-            "tool" => Self::Tool,
-            "function" => Self::Function,
-            _ => Self::Other,
-        }
+        let known = [
+            Self::System,
+            Self::Developer,
+            Self::User,
+            Self::Assistant,
+            Self::Tool,
+            Self::Function,
+        ];
+        let role = known.into_iter().find(|role| role.as_str() == word);
+        role.unwrap_or(Self::Other)
     }
 
     /// The word for it.
@@ -106,8 +107,8 @@ pub struct Outline<'a> {
     /// Whether it is a summary that we wrote: whatever its role, it is old once
     /// other messages of its age are.
     pub is_summary: bool,
-    /// Which message this is part of, where the view of the session says so.
-    /// [`crate::Record::outline`] puts it in; a dialect leaves it empty.
+    /// Which message this is part of, where the view of the session says so. A dialect
+    /// leaves it empty: it reads one record and does not know the session.
     pub fragment: Option<Fragment>,
 }
 
@@ -144,8 +145,8 @@ pub struct Message<'a> {
     /// What to cut out of the text of the object so that the message is without
     /// its reasoning: in order, not overlapping.
     pub reasoning: Vec<Range<usize>>,
-    /// Whether it continues a message that another record begins.
-    /// [`crate::Record::message`] sets it.
+    /// Whether it continues a message that another record begins. A dialect leaves it
+    /// `false`, as it does [`Outline::fragment`].
     pub continues: bool,
 }
 

@@ -1,25 +1,23 @@
 //! The members of one JSON object, with their places.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::ops::Range;
 
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::json;
 
-/// One member of an object; the places are offsets in [`Object::text`].
+/// One member of an object.
 #[derive(Clone, Debug)]
 pub struct Member<'a> {
     /// The key, decoded.
     pub key: Cow<'a, str>,
     /// The value, raw.
     pub value: &'a str,
-    /// Where the key begins.
-    pub start: usize,
-    /// Where the value ends.
-    pub end: usize,
-    /// Just behind the comma that follows; [`Self::end`] for the last member.
-    pub next: usize,
+    /// Where key and value stand in [`Object::text`].
+    pub place: Range<usize>,
 }
 
 /// A view of one JSON object: its top-level members, in their order, keys that
@@ -27,8 +25,6 @@ pub struct Member<'a> {
 #[derive(Clone, Debug)]
 pub struct Object<'a> {
     text: &'a str,
-    open: usize,
-    end: usize,
     members: Vec<Member<'a>>,
 }
 
@@ -36,48 +32,8 @@ impl<'a> Object<'a> {
     /// Reads the object that `text` begins with, leading blanks aside. What
     /// follows it is [`Self::rest`].
     pub fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
-        let open = skip_blanks(text, 0);
-        if text.as_bytes().get(open) != Some(&b'{') {
-            return Err(serde::de::Error::custom("expected an object"));
-        }
-        let mut members = Vec::with_capacity(8);
-        let mut at = skip_blanks(text, open + 1);
-        if text.as_bytes().get(at) == Some(&b'}') {
-            return Ok(Self {
-                text,
-                open,
-                end: at + 1,
-                members,
-            });
-        }
-        loop {
-            let key = value_at(text, at)?;
-            let decoded = json::text(key).ok_or_else(|| unexpected("a key", at))?;
-            let colon = skip_blanks(text, at_end_of(text, key));
-            expect(text, colon, b':', "`:`")?;
-            let value = value_at(text, colon + 1)?;
-            let end = at_end_of(text, value);
-            let stop = skip_blanks(text, end);
-            let last = text.as_bytes().get(stop) == Some(&b'}');
-            let next = if last { end } else { stop + 1 };
-            members.push(Member {
-                key: decoded,
-                value,
-                start: json::offset_in(text, key),
-                end,
-                next,
-            });
-            if last {
-                return Ok(Self {
-                    text,
-                    open,
-                    end: stop + 1,
-                    members,
-                });
-            }
-            expect(text, stop, b',', "`,` or `}`")?;
-            at = skip_blanks(text, next);
-        }
+        let members = serde_json::Deserializer::from_str(text).deserialize_map(Members { text })?;
+        Ok(Self { text, members })
     }
 
     /// The whole text it was read from.
@@ -85,14 +41,16 @@ impl<'a> Object<'a> {
         self.text
     }
 
-    /// Offset just behind the opening brace.
+    /// Offset just behind the opening brace; only blanks stand before that.
     pub fn inside(&self) -> usize {
-        self.open + 1
+        self.text.find('{').map_or(0, |brace| brace + 1)
     }
 
-    /// What follows the closing brace.
+    /// What follows the closing brace; only blanks stand between the last value and that.
     pub fn rest(&self) -> &'a str {
-        &self.text[self.end..]
+        let last = self.members.last();
+        let behind = &self.text[last.map_or(0, |last| last.place.end)..];
+        behind.split_once('}').map_or("", |(_, rest)| rest)
     }
 
     /// All members in their order.
@@ -111,8 +69,7 @@ impl<'a> Object<'a> {
 
     /// Where a slice of the text, such as a raw value, stands in it.
     pub fn place_of(&self, part: &str) -> Range<usize> {
-        let start = json::offset_in(self.text, part);
-        start..start + part.len()
+        json::place_in(self.text, part)
     }
 
     /// The value of `key` as text, when it is a string.
@@ -136,37 +93,31 @@ impl<'a> Object<'a> {
     }
 }
 
-/// The raw value that begins at `at`, leading blanks aside.
-fn value_at(text: &str, at: usize) -> Result<&str, serde_json::Error> {
-    let mut values = serde_json::Deserializer::from_str(&text[at..]).into_iter::<&RawValue>();
-    match values.next() {
-        Some(value) => value.map(RawValue::get),
-        None => Err(unexpected("a value", at)),
+/// Reads the members of the object that `text` begins with.
+struct Members<'a> {
+    text: &'a str,
+}
+
+impl<'a> Visitor<'a> for Members<'a> {
+    type Value = Vec<Member<'a>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
     }
-}
 
-fn at_end_of(text: &str, part: &str) -> usize {
-    json::offset_in(text, part) + part.len()
-}
-
-fn skip_blanks(text: &str, at: usize) -> usize {
-    let bytes = text.as_bytes();
-    let blanks = bytes[at..]
-        .iter()
-        .take_while(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\r'));
-    at + blanks.count()
-}
-
-fn expect(text: &str, at: usize, byte: u8, what: &str) -> Result<(), serde_json::Error> {
-    if text.as_bytes().get(at) == Some(&byte) {
-        Ok(())
-    } else {
-        Err(unexpected(what, at))
+    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members = Vec::with_capacity(8);
+        while let Some((key, value)) = map.next_entry::<&RawValue, &RawValue>()? {
+            let value = value.get();
+            let start = json::place_in(self.text, key.get()).start;
+            members.push(Member {
+                key: json::text(key.get()).ok_or_else(|| A::Error::custom("a key is no text"))?,
+                value,
+                place: start..json::place_in(self.text, value).end,
+            });
+        }
+        Ok(members)
     }
-}
-
-fn unexpected(what: &str, at: usize) -> serde_json::Error {
-    serde::de::Error::custom(format_args!("expected {what} at column {}", at + 1))
 }
 
 #[cfg(test)]
@@ -181,9 +132,9 @@ mod tests {
         assert_eq!(keys, ["a", "b", "a"]);
         assert_eq!(object.get("a"), Some("-0"));
         assert_eq!(object.rest(), "  tail");
+        assert_eq!(&text[..object.inside()], " {");
         let first = &object.members()[0];
-        assert_eq!(&text[first.start..first.end], r#""a" : 1E2"#);
-        assert_eq!(&text[first.end..first.next], " ,");
+        assert_eq!(&text[first.place.clone()], r#""a" : 1E2"#);
     }
 
     #[test]

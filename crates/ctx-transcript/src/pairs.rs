@@ -104,9 +104,10 @@ impl<T: Copy> Pairs<T> {
 
     /// What is left. A call of an earlier turn waits for nothing: the agent that made
     /// it went on without.
-    pub(crate) fn finish(self) -> End<T> {
+    pub(crate) fn finish(&mut self) -> End<T> {
+        let waiting = std::mem::take(&mut self.waiting);
         let may_come = |waiting: &OpenCall<T>| self.results_may_come && waiting.turn == self.turns;
-        let (open, unanswered) = self.waiting.into_iter().partition(may_come);
+        let (open, unanswered) = waiting.into_iter().partition(may_come);
         End { unanswered, open }
     }
 

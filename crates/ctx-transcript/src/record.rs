@@ -2,8 +2,12 @@
 
 use std::borrow::Cow;
 
-use crate::view::Presence;
-use crate::{Dialect, Line, Message, Object, Outline, Piece, Splice, Tag, splice};
+use serde_json::value::RawValue;
+
+use crate::view::{Fragment, Presence};
+use crate::{
+    Dialect, Edits, MAX_LINE, Message, Object, Origin, Outline, Piece, Splice, Tag, splice,
+};
 
 /// What a line is. Only [`Class::Object`] and [`Class::Concatenated`] can carry
 /// a tag; everything but an object and a blank line counts as a bad line.
@@ -51,33 +55,6 @@ impl Class {
     }
 }
 
-/// What is known of a record beside its bytes.
-#[derive(Clone, Copy, Debug)]
-pub struct Origin {
-    /// Its line in the source, from 1.
-    pub line: u64,
-    /// Its offset in the source.
-    pub offset: u64,
-    /// Whether it is all of a line.
-    pub piece: Piece,
-    /// Whether it is in the context; `None` in a linear session.
-    pub presence: Option<Presence>,
-}
-
-impl Origin {
-    /// The record with these bytes: its own again, or those that take their place.
-    pub fn record(self, bytes: &[u8]) -> Record<'_> {
-        let mut record = Record::classify(Line {
-            bytes,
-            number: self.line,
-            offset: self.offset,
-            piece: self.piece,
-        });
-        record.presence = self.presence;
-        record
-    }
-}
-
 /// A record and where it stands.
 #[derive(Clone, Debug)]
 pub struct Record<'a> {
@@ -101,36 +78,34 @@ pub struct Record<'a> {
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-impl<'a> Record<'a> {
-    /// Looks at a line.
-    pub fn classify(line: Line<'a>) -> Self {
-        let mut record = Self {
-            bytes: line.bytes,
-            line: line.number,
-            offset: line.offset,
+impl Origin {
+    /// The record with these bytes: those of the source, or others that take their place.
+    pub fn record(self, bytes: &[u8]) -> Record<'_> {
+        let mut record = Record {
+            bytes,
+            line: self.line,
+            offset: self.offset,
             class: Class::TooLong,
-            piece: line.piece,
-            presence: None,
+            piece: self.piece,
+            presence: self.presence,
             object: None,
             skipped: 0,
         };
-        if line.piece != Piece::Whole {
+        if self.piece != Piece::Whole {
             return record;
         }
-        if line.number == 1 && line.bytes.starts_with(BYTE_ORDER_MARK) {
+        if self.line == 1 && bytes.starts_with(BYTE_ORDER_MARK) {
             record.skipped = BYTE_ORDER_MARK.len();
         }
-        let (class, object) = look_at(&line.bytes[record.skipped..]);
-        let unfinished = !line.bytes.ends_with(b"\n");
-        record.class = match class {
-            Class::Broken | Class::NotUtf8 | Class::Nul if unfinished => Class::Tail,
-            Class::Concatenated if unfinished && !rest_is_json(object.as_ref()) => Class::Tail,
-            class => class,
-        };
-        record.object = object.filter(|_| record.class != Class::Tail);
+        (record.class, record.object) = look_at(&bytes[record.skipped..]);
+        if !bytes.ends_with(b"\n") && record.is_unfinished() {
+            (record.class, record.object) = (Class::Tail, None);
+        }
         record
     }
+}
 
+impl<'a> Record<'a> {
     /// What is known of it beside its bytes.
     pub fn origin(&self) -> Origin {
         Origin {
@@ -144,32 +119,35 @@ impl<'a> Record<'a> {
     /// Its outline in `dialect`; of a format we do not know each object is a line.
     /// `None` when the record is no message, or not in the context.
     pub fn outline(&self, dialect: Option<&dyn Dialect>) -> Option<Outline<'a>> {
-        let object = self.whole_object()?;
+        let (object, fragment) = self.in_context()?;
         let Some(dialect) = dialect else {
             return Some(Outline::of_line());
         };
-        let fragment = match self.presence {
-            None => None,
-            Some(Presence::Inside(fragment)) => Some(fragment),
-            Some(Presence::Outside(_)) => return None,
-        };
-        let mut outline = dialect.outline(object)?;
-        outline.fragment = fragment;
-        Some(outline)
+        Some(Outline {
+            fragment,
+            ..dialect.outline(object)?
+        })
     }
 
     /// Its message, or the fragment of one that it holds. `None` as in [`Self::outline`],
     /// or when the format is not known.
     pub fn message(&self, dialect: Option<&dyn Dialect>) -> Option<Message<'a>> {
-        let object = self.whole_object()?;
-        let continues = match self.presence {
-            None => false,
-            Some(Presence::Inside(fragment)) => !fragment.begins,
+        let (object, fragment) = self.in_context()?;
+        Some(Message {
+            continues: fragment.is_some_and(|fragment| !fragment.begins),
+            ..dialect?.message(object)?
+        })
+    }
+
+    /// Its object, and which part of a message that is; `None` when it is not in the
+    /// context.
+    fn in_context(&self) -> Option<(&Object<'a>, Option<Fragment>)> {
+        let fragment = match self.presence {
+            None => None,
+            Some(Presence::Inside(fragment)) => Some(fragment),
             Some(Presence::Outside(_)) => return None,
         };
-        let mut message = dialect?.message(object)?;
-        message.continues = continues;
-        Some(message)
+        Some((self.whole_object()?, fragment))
     }
 
     /// Whether the session's view says that the record is not in the context.
@@ -200,6 +178,19 @@ impl<'a> Record<'a> {
         }
     }
 
+    /// The bytes without any tag, line end included, with the edits made.
+    ///
+    /// The record is still an object of the class it was: the edits replace JSON by JSON.
+    pub fn edited(&self, edits: &Edits) -> Vec<u8> {
+        if edits.is_empty() {
+            return self.untagged().into_owned();
+        }
+        let bytes = edits.apply(self.bytes, self.skipped);
+        let edited = self.origin().record(&bytes);
+        debug_assert_eq!(edited.class, Class::Object, "an edit broke the record");
+        edited.untagged().into_owned()
+    }
+
     /// Where a tag goes in [`Self::untagged`]; `None` when the record can carry none.
     pub fn splice(&self) -> Option<Splice> {
         self.object().map(|object| Splice::of(object, self.skipped))
@@ -212,21 +203,31 @@ impl<'a> Record<'a> {
 
     /// What is wrong with a broken record, for a message; never its content.
     pub fn why_bad(&self) -> String {
-        match self.class {
+        let why = match self.class {
             Class::Broken => {
                 let text = std::str::from_utf8(&self.bytes[self.skipped..]).unwrap_or_default();
-                match serde_json::from_str::<&serde_json::value::RawValue>(text) {
-                    Err(error) => format!("not JSON: {error}"),
-                    Ok(_) => "not JSON".to_owned(),
+                match serde_json::from_str::<&RawValue>(text) {
+                    Err(error) => return format!("not JSON: {error}"),
+                    Ok(_) => "not JSON",
                 }
             }
-            Class::NotObject => "JSON, but not an object".to_owned(),
-            Class::Concatenated => "more than one object on the line".to_owned(),
-            Class::NotUtf8 => "not UTF-8".to_owned(),
-            Class::Nul => "NUL bytes".to_owned(),
-            Class::TooLong => format!("longer than {} MiB", crate::MAX_LINE >> 20),
-            Class::Tail => "a last line that is not complete".to_owned(),
-            Class::Object | Class::Blank => "nothing".to_owned(),
+            Class::NotObject => "JSON, but not an object",
+            Class::Concatenated => "more than one object on the line",
+            Class::NotUtf8 => "not UTF-8",
+            Class::Nul => "NUL bytes",
+            Class::TooLong => return format!("longer than {} MiB", MAX_LINE >> 20),
+            Class::Tail => "a last line that is not complete",
+            Class::Object | Class::Blank => "nothing",
+        };
+        why.to_owned()
+    }
+
+    /// Whether a last line without its end seems to be still in the writing.
+    fn is_unfinished(&self) -> bool {
+        match self.class {
+            Class::Broken | Class::NotUtf8 | Class::Nul => true,
+            Class::Concatenated => !self.object().is_some_and(rest_is_json),
+            _ => false,
         }
     }
 }
@@ -242,71 +243,41 @@ pub(crate) fn line_end(line: &[u8]) -> &[u8] {
 }
 
 fn look_at(bytes: &[u8]) -> (Class, Option<Object<'_>>) {
-    let Ok(text) = std::str::from_utf8(bytes) else {
-        return (
-            if has_nul(bytes) {
-                Class::Nul
-            } else {
-                Class::NotUtf8
-            },
-            None,
-        );
+    let bad = |class| match memchr::memchr(0, bytes) {
+        Some(_) => (Class::Nul, None),
+        None => (class, None),
     };
-    let first = text.bytes().find(|b| !b.is_ascii_whitespace());
-    match first {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return bad(Class::NotUtf8);
+    };
+    match text.trim_ascii_start().bytes().next() {
         None => (Class::Blank, None),
         Some(b'{') => match Object::parse(text) {
-            Ok(object) if is_blank(object.rest()) => (Class::Object, Some(object)),
+            Ok(object) if object.rest().trim_ascii().is_empty() => (Class::Object, Some(object)),
             Ok(object) if object.rest().trim_start().starts_with('{') => {
                 (Class::Concatenated, Some(object))
             }
-            _ => (broken(bytes), None),
+            _ => bad(Class::Broken),
         },
-        Some(_) if serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok() => {
-            (Class::NotObject, None)
-        }
-        Some(_) => (broken(bytes), None),
+        Some(_) if serde_json::from_str::<&RawValue>(text).is_ok() => (Class::NotObject, None),
+        Some(_) => bad(Class::Broken),
     }
-}
-
-fn broken(bytes: &[u8]) -> Class {
-    if has_nul(bytes) {
-        Class::Nul
-    } else {
-        Class::Broken
-    }
-}
-
-fn has_nul(bytes: &[u8]) -> bool {
-    memchr::memchr(0, bytes).is_some()
-}
-
-fn is_blank(text: &str) -> bool {
-    text.bytes().all(|b| b.is_ascii_whitespace())
 }
 
 /// Whether the objects behind the first one are complete.
-fn rest_is_json(object: Option<&Object<'_>>) -> bool {
-    object.is_some_and(|object| {
-        serde_json::Deserializer::from_str(object.rest())
-            .into_iter::<&serde_json::value::RawValue>()
-            .all(|value| value.is_ok())
-    })
+fn rest_is_json(object: &Object<'_>) -> bool {
+    serde_json::Deserializer::from_str(object.rest())
+        .into_iter::<&RawValue>()
+        .all(|value| value.is_ok())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Class, Record};
-    use crate::{Line, Piece};
+    use super::Class;
+    use crate::Origin;
 
     fn class_of(bytes: &[u8]) -> Class {
-        let line = Line {
-            bytes,
-            number: 1,
-            offset: 0,
-            piece: Piece::Whole,
-        };
-        Record::classify(line).class
+        Origin::ALONE.record(bytes).class
     }
 
     #[test]
@@ -342,12 +313,12 @@ mod tests {
 
     #[test]
     fn a_mark_counts_only_on_the_first_line() {
-        let line = Line {
-            bytes: b"\xef\xbb\xbf{}\n",
-            number: 2,
+        let origin = Origin {
+            line: 2,
             offset: 9,
-            piece: Piece::Whole,
+            ..Origin::ALONE
         };
-        assert_eq!(Record::classify(line).class, Class::Broken);
+        let record = origin.record(b"\xef\xbb\xbf{}\n");
+        assert_eq!(record.class, Class::Broken);
     }
 }

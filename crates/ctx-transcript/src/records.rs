@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use crate::dialect::{Detector, Dialect};
 use crate::document::Document;
+use crate::lines::Lines;
 use crate::second_reading::SecondReading;
-use crate::view::ViewBuilder;
-use crate::{Conversation, Line, Lines, MAX_LINE, Record, Spool};
+use crate::{Conversation, MAX_LINE, Origin, Record, Spool};
 
 /// How to read a session.
 #[derive(Clone, Default)]
@@ -25,15 +25,12 @@ pub struct Options {
 
 /// Reads records; lends each until the next is asked for.
 pub struct Records<R> {
-    source: Source<R>,
+    lines: Lines<R>,
+    /// What `lines` were, where they came as one JSON value.
+    document: Option<Document>,
     dialect: Option<&'static dyn Dialect>,
-    /// Everything that `source` gave, where its dialect is not linear.
+    /// Everything that `lines` gave, where the dialect is not linear.
     second: Option<SecondReading>,
-}
-
-enum Source<R> {
-    Lines(Lines<R>),
-    Document(Document),
 }
 
 /// How many records the dialect is looked for in.
@@ -46,26 +43,29 @@ impl<R: Read> Records<R> {
         let mut lines = Lines::new(source);
         let is_one_session = !options.raw && !options.batch;
         let document = if is_one_session {
-            find_document(&mut lines)?
+            unwrap_document(&mut lines)?
         } else {
             None
         };
-        let mut source = document.map_or(Source::Lines(lines), Source::Document);
         let mut dialect = options.dialect;
         if dialect.is_none() && !options.raw {
-            dialect = source.detect(options.batch)?;
+            dialect = detect(&mut lines, options.batch)?;
         }
-        // A line of a batch is a conversation, which is linear whatever agent had it.
-        let view = dialect.filter(|_| is_one_session).and_then(Dialect::view);
-        let second = match view {
-            Some(view) => Some(source.view(view, options.spool())?),
-            None => None,
-        };
-        Ok(Self {
-            source,
+        let mut records = Self {
+            lines,
+            document,
             dialect,
-            second,
-        })
+            second: None,
+        };
+        // A line of a batch is a conversation, which is linear whatever agent had it.
+        if let Some(mut view) = dialect.filter(|_| is_one_session).and_then(Dialect::view) {
+            let mut second = SecondReading::new(options.spool());
+            while let Some(record) = records.next()? {
+                second.push(&record, view.as_mut())?;
+            }
+            records.second = Some(second.finish(view));
+        }
+        Ok(records)
     }
 
     /// The dialect; `None` when the records are of a format we do not know.
@@ -76,19 +76,20 @@ impl<R: Read> Records<R> {
     /// When the input is one document: how many members stand beside its
     /// messages, which the records do not carry.
     pub fn document_members_beside(&self) -> Option<usize> {
-        match &self.source {
-            Source::Lines(_) => None,
-            Source::Document(document) => Some(document.members_beside),
-        }
+        self.document.as_ref().map(|it| it.members_beside)
     }
 
     /// The next record, or piece of one that is too long.
     #[allow(clippy::should_implement_trait)] // It lends, which `Iterator` cannot.
     pub fn next(&mut self) -> io::Result<Option<Record<'_>>> {
-        match &mut self.second {
-            Some(second) => second.next(),
-            None => Ok(self.source.next()?.map(Record::classify)),
+        if let Some(second) = &mut self.second {
+            return second.next();
         }
+        let mut record = self.lines.next()?;
+        if let (Some(document), Some(record)) = (&mut self.document, &mut record) {
+            document.locate(record);
+        }
+        Ok(record)
     }
 }
 
@@ -101,33 +102,9 @@ impl Options {
     }
 }
 
-impl<R: Read> Source<R> {
-    fn next(&mut self) -> io::Result<Option<Line<'_>>> {
-        match self {
-            Self::Lines(lines) => lines.next(),
-            Self::Document(document) => Ok(document.next()),
-        }
-    }
-
-    fn detect(&mut self, batch: bool) -> io::Result<Option<&'static dyn Dialect>> {
-        match self {
-            Self::Lines(lines) => detect(lines, batch),
-            Self::Document(document) => Ok(detect_in_document(document)),
-        }
-    }
-
-    /// The first reading of a session that is not linear: all of it.
-    fn view(&mut self, mut view: Box<dyn ViewBuilder>, spool: Spool) -> io::Result<SecondReading> {
-        let mut second = SecondReading::new(spool);
-        while let Some(line) = self.next()? {
-            second.push(line, view.as_mut())?;
-        }
-        Ok(second.finish(view))
-    }
-}
-
-/// A document is read whole, up to the length of the longest line.
-fn find_document<R: Read>(lines: &mut Lines<R>) -> io::Result<Option<Document>> {
+/// Puts the records of a document in the place of its lines. It is read whole, up to the
+/// length of the longest line.
+fn unwrap_document<R: Read>(lines: &mut Lines<R>) -> io::Result<Option<Document>> {
     // The first line, or enough of it to see that it is no whole object.
     while !has_line(lines.ahead()) && lines.read_ahead()? {}
     if !Document::may_begin(lines.ahead()) {
@@ -137,72 +114,38 @@ fn find_document<R: Read>(lines: &mut Lines<R>) -> io::Result<Option<Document>> 
     if lines.ahead().len() >= MAX_LINE {
         return Ok(None);
     }
-    Ok(Document::parse(lines.ahead()))
+    let mut document = Document::parse(lines.ahead());
+    if let Some(document) = &mut document {
+        lines.replace_ahead(std::mem::take(&mut document.text));
+    }
+    Ok(document)
 }
 
 fn has_line(ahead: &[u8]) -> bool {
-    let text = ahead.trim_ascii_start();
-    memchr::memchr(b'\n', text).is_some()
-}
-
-fn detect_in_document(document: &mut Document) -> Option<&'static dyn Dialect> {
-    let mut detector = Detector::default();
-    let mut seen = 0;
-    while seen < DETECT_IN {
-        let Some(line) = document.next() else { break };
-        seen += 1;
-        if Record::classify(line)
-            .object()
-            .is_some_and(|object| detector.look_at(object))
-        {
-            break;
-        }
-    }
-    document.rewind();
-    detector.decide()
+    memchr::memchr(b'\n', ahead.trim_ascii_start()).is_some()
 }
 
 /// Looks at the lines ahead, reading on until one is certain.
 fn detect<R: Read>(lines: &mut Lines<R>, batch: bool) -> io::Result<Option<&'static dyn Dialect>> {
     let mut detector = Detector::default();
-    let (mut seen, mut at) = (0, 0);
-    loop {
-        let ahead = &lines.ahead()[at..];
-        let Some(end) = memchr::memchr(b'\n', ahead) else {
-            if lines.read_ahead()? {
-                continue;
-            }
-            look_at(&lines.ahead()[at..], batch, &mut detector);
-            return Ok(detector.decide());
+    let mut at = 0;
+    for _ in 0..DETECT_IN {
+        let Some(line) = lines.peek(at)? else { break };
+        at += line.len() + 1;
+        let record = Origin::ALONE.record(line);
+        let Some(object) = record.object() else {
+            continue;
         };
-        if look_at(&ahead[..end], batch, &mut detector) {
-            return Ok(detector.decide());
-        }
-        at += end + 1;
-        seen += 1;
-        if seen == DETECT_IN {
-            return Ok(detector.decide());
+        let messages = if batch {
+            Conversation::of(object).map_or_else(Vec::new, |conversation| conversation.messages)
+        } else {
+            vec![object.clone()]
+        };
+        if messages.iter().any(|message| detector.look_at(message)) {
+            break;
         }
     }
-}
-
-fn look_at(line: &[u8], batch: bool, detector: &mut Detector) -> bool {
-    let line = Line {
-        bytes: line,
-        number: 1,
-        offset: 0,
-        piece: crate::Piece::Whole,
-    };
-    let record = Record::classify(line);
-    let Some(object) = record.object() else {
-        return false;
-    };
-    if batch {
-        let conversation = Conversation::of(object);
-        return conversation
-            .is_some_and(|c| c.messages.iter().any(|message| detector.look_at(message)));
-    }
-    detector.look_at(object)
+    Ok(detector.decide())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 
 use crate::view::ViewBuilder;
-use crate::{Line, Origin, Record, Spool};
+use crate::{Origin, Record, Spool};
 
 /// Records that wait in a spool, with their presence in the context.
 pub(crate) struct SecondReading {
@@ -25,14 +25,18 @@ impl SecondReading {
         }
     }
 
-    /// The next line of the first reading.
-    pub(crate) fn push(&mut self, line: Line<'_>, view: &mut dyn ViewBuilder) -> io::Result<()> {
-        self.spool.push(line.bytes)?;
-        let length = line.bytes.len();
-        let record = Record::classify(line);
+    /// The next record of the first reading.
+    pub(crate) fn push(
+        &mut self,
+        record: &Record<'_>,
+        view: &mut dyn ViewBuilder,
+    ) -> io::Result<()> {
+        self.spool.push(record.bytes)?;
+        // A line that is too long comes in pieces, and is one record.
         if record.piece.begins() {
-            view.push(&record);
+            view.push(record.whole_object());
         }
+        let length = record.bytes.len();
         self.waiting.push_back((record.origin(), length));
         Ok(())
     }

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use crate::cut::{self, Item};
-use crate::{Member, Object, Tag};
+use crate::{Edits, Object, Tag, cut};
 
 /// Where a tag goes in the bytes of an untagged record: right behind `{`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,52 +30,35 @@ impl Splice {
         tag: &Tag,
         out: &mut (impl Write + ?Sized),
     ) -> io::Result<()> {
-        let mut member = String::with_capacity(96);
-        member.push_str("\"_ctx\":");
-        tag.write_to(&mut member);
-        if self.comma {
-            member.push(',');
-        }
+        let comma = if self.comma { "," } else { "" };
         out.write_all(&untagged[..self.at])?;
-        out.write_all(member.as_bytes())?;
+        write!(out, "\"{}\":{}{comma}", Tag::KEY, tag.write())?;
         out.write_all(&untagged[self.at..])
     }
 }
 
 /// The record without its `_ctx` members, each with one comma: the inverse of
 /// [`Splice::write`], wherever between the other members they stand.
-pub fn untagged<'a>(bytes: &'a [u8], skipped: usize, object: &Object<'a>) -> Cow<'a, [u8]> {
-    let members = object.members();
-    if !members.iter().any(is_tag) {
+pub(crate) fn untagged<'a>(bytes: &'a [u8], skipped: usize, object: &Object<'a>) -> Cow<'a, [u8]> {
+    let members = object.members().iter();
+    let items = members.map(|member| (member.place.clone(), member.key == Tag::KEY));
+    let mut edits = Edits::new();
+    for place in cut::places(object.text(), items) {
+        edits.cut(place);
+    }
+    if edits.is_empty() {
         return Cow::Borrowed(bytes);
     }
-    let items: Vec<Item> = members.iter().map(Item::from).collect();
-    let mut kept = Vec::with_capacity(bytes.len());
-    let mut from = 0;
-    for cut in cut::places(&items, |index| is_tag(&members[index])) {
-        kept.extend_from_slice(&bytes[from..skipped + cut.start]);
-        from = skipped + cut.end;
-    }
-    kept.extend_from_slice(&bytes[from..]);
-    Cow::Owned(kept)
-}
-
-fn is_tag(member: &Member<'_>) -> bool {
-    member.key == Tag::KEY
+    Cow::Owned(edits.apply(bytes, skipped))
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::{Line, Piece, Record, Tag, Zone};
+    use crate::{Origin, Record, Tag, Zone};
     use proptest::prelude::*;
 
     fn record(bytes: &[u8]) -> Record<'_> {
-        Record::classify(Line {
-            bytes,
-            number: 1,
-            offset: 0,
-            piece: Piece::Whole,
-        })
+        Origin::ALONE.record(bytes)
     }
 
     fn tagged(bytes: &[u8]) -> Vec<u8> {

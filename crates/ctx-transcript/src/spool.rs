@@ -69,20 +69,15 @@ impl Spool {
     }
 
     /// Takes the next `length` bytes and writes them to `out`.
-    pub fn pop_to(&mut self, mut length: usize, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    pub fn pop_to(&mut self, length: usize, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+        self.copy_to(0, length, out)?;
         let here = length.min(self.memory.len() - self.taken);
-        out.write_all(&self.memory[self.taken..self.taken + here])?;
         self.taken += here;
-        length -= here;
-        if length == 0 {
-            return Ok(());
-        }
-        let Some(overflow) = &mut self.overflow else {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        };
-        overflow.pop_to(length, out)?;
-        if overflow.is_drained() {
-            self.overflow = None;
+        if let Some(overflow) = &mut self.overflow {
+            overflow.read += (length - here) as u64;
+            if overflow.left() == 0 {
+                self.overflow = None;
+            }
         }
         Ok(())
     }
@@ -102,7 +97,7 @@ impl Spool {
         let (left, start) = (length - here.len(), start.max(memory.len()) - memory.len());
         match &mut self.overflow {
             _ if left == 0 => Ok(()),
-            Some(overflow) => overflow.copy_to(start, left, out),
+            Some(overflow) => overflow.copy_to(start as u64, left as u64, out),
             None => Err(io::ErrorKind::UnexpectedEof.into()),
         }
     }
@@ -117,12 +112,10 @@ impl Spool {
     /// Writes all that is left to `out`.
     pub fn write_to(mut self, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
         out.write_all(&self.memory[self.taken..])?;
-        let Some(overflow) = &mut self.overflow else {
-            return Ok(());
-        };
-        overflow.write_pending()?;
-        overflow.file.seek(SeekFrom::Start(overflow.read))?;
-        io::copy(&mut overflow.file, out).map(|_| ())
+        match &mut self.overflow {
+            Some(overflow) => overflow.copy_to(0, overflow.left(), out),
+            None => Ok(()),
+        }
     }
 
     /// Moves what is left to the front once half of the memory is taken.
@@ -163,30 +156,24 @@ impl Overflow {
         Ok(())
     }
 
-    fn pop_to(&mut self, length: usize, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
-        self.copy_to(0, length, out)?;
-        self.read += length as u64;
-        Ok(())
-    }
-
+    /// Writes `length` bytes, from `start` bytes behind what comes next.
     fn copy_to(
         &mut self,
-        start: usize,
-        length: usize,
+        start: u64,
+        length: u64,
         out: &mut (impl Write + ?Sized),
     ) -> io::Result<()> {
         self.write_pending()?;
-        let start = self.read + start as u64;
-        self.file.seek(SeekFrom::Start(start))?;
-        let copied = io::copy(&mut (&self.file).take(length as u64), out)?;
-        if copied < length as u64 {
+        self.file.seek(SeekFrom::Start(self.read + start))?;
+        if io::copy(&mut (&self.file).take(length), out)? < length {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         Ok(())
     }
 
-    fn is_drained(&self) -> bool {
-        self.read == self.written && self.pending.is_empty()
+    /// How many bytes are not taken yet.
+    fn left(&self) -> u64 {
+        self.written + self.pending.len() as u64 - self.read
     }
 }
 

@@ -1,12 +1,14 @@
 //! The tag: what one tool decided about a record, handed on inside it as its
 //! member `_ctx`.
 
-use std::fmt::Write;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
-use crate::{Object, json};
+use crate::Object;
 
 /// What a selection decided about a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Zone {
     /// System and developer messages
@@ -26,37 +28,40 @@ impl Zone {
             Self::Keep => "keep",
         }
     }
-
-    /// Reads the word.
-    pub fn from_word(word: &str) -> Option<Self> {
-        [Self::System, Self::Old, Self::Keep]
-            .into_iter()
-            .find(|zone| zone.as_str() == word)
-    }
 }
 
 /// The members of `_ctx`. Those we do not know pass through.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tag {
     /// What was decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub zone: Option<Zone>,
     /// For a batch record: what was decided about each of its messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub zones: Option<Vec<Zone>>,
     /// Line in the source, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
     /// Exchange: the number of its first record among all records, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<u64>,
     /// Kept because a selector, or a rule, pins it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pin: Option<String>,
     /// Length of the untagged record, without its line end.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// Its tokens; valid while `bytes` is still right.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
     /// The encoding of `tokens`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub encoding: Option<String>,
     /// On the last record that can carry a tag: how many records there are.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<u64>,
     /// Unknown members, raw: `"key":value`.
+    #[serde(skip)]
     pub others: Vec<String>,
 }
 
@@ -67,14 +72,14 @@ impl Tag {
     /// Reads the value of a record's `_ctx`. It is a tag by definition; what
     /// cannot be understood in it is an unknown member or, when the value is no
     /// object, nothing.
-    pub fn parse(raw: &str) -> Self {
+    pub(crate) fn parse(raw: &str) -> Self {
         let mut tag = Self::default();
         let Ok(object) = Object::parse(raw) else {
             return tag;
         };
         for member in object.members() {
             if !tag.take(&member.key, member.value) {
-                tag.others.push(raw[member.start..member.end].to_owned());
+                tag.others.push(raw[member.place.clone()].to_owned());
             }
         }
         tag
@@ -82,73 +87,32 @@ impl Tag {
 
     /// Sets one of our members; `false` for what is not ours.
     fn take(&mut self, key: &str, value: &str) -> bool {
-        let word = || json::text(value).map(std::borrow::Cow::into_owned);
         match key {
-            "zone" => set(
-                &mut self.zone,
-                json::text(value).and_then(|word| Zone::from_word(&word)),
-            ),
-            "zones" => set(&mut self.zones, zones(value)),
-            "line" => set(&mut self.line, value.parse().ok()),
-            "group" => set(&mut self.group, value.parse().ok()),
-            "pin" => set(&mut self.pin, word()),
-            "bytes" => set(&mut self.bytes, value.parse().ok()),
-            "tokens" => set(&mut self.tokens, value.parse().ok()),
-            "encoding" => set(&mut self.encoding, word()),
-            "end" => set(&mut self.end, value.parse().ok()),
+            "zone" => set(&mut self.zone, value),
+            "zones" => set(&mut self.zones, value),
+            "line" => set(&mut self.line, value),
+            "group" => set(&mut self.group, value),
+            "pin" => set(&mut self.pin, value),
+            "bytes" => set(&mut self.bytes, value),
+            "tokens" => set(&mut self.tokens, value),
+            "encoding" => set(&mut self.encoding, value),
+            "end" => set(&mut self.end, value),
             _ => false,
         }
     }
 
     /// The value of `_ctx`: `{"zone":"old",…}`.
-    pub fn write(&self) -> String {
-        let mut out = String::with_capacity(64);
-        self.write_to(&mut out);
-        out
-    }
-
-    /// Appends [`Self::write`] to `out`.
-    pub fn write_to(&self, out: &mut String) {
-        let mut separator = '{';
-        let mut member = |key: &str, value: std::fmt::Arguments<'_>| {
-            // Writing to a string cannot fail.
-            let _ = write!(out, "{separator}\"{key}\":{value}");
-            separator = ',';
-        };
-        if let Some(zone) = self.zone {
-            member("zone", format_args!("\"{}\"", zone.as_str()));
-        }
-        if let Some(zones) = &self.zones {
-            let words: Vec<String> = zones
-                .iter()
-                .map(|zone| format!("\"{}\"", zone.as_str()))
-                .collect();
-            member("zones", format_args!("[{}]", words.join(",")));
-        }
-        for (key, number) in [("line", self.line), ("group", self.group)] {
-            if let Some(number) = number {
-                member(key, format_args!("{number}"));
-            }
-        }
-        if let Some(pin) = &self.pin {
-            member("pin", format_args!("{}", json::quoted(pin)));
-        }
-        for (key, number) in [("bytes", self.bytes), ("tokens", self.tokens)] {
-            if let Some(number) = number {
-                member(key, format_args!("{number}"));
-            }
-        }
-        if let Some(encoding) = &self.encoding {
-            member("encoding", format_args!("{}", json::quoted(encoding)));
-        }
-        if let Some(end) = self.end {
-            member("end", format_args!("{end}"));
-        }
+    pub(crate) fn write(&self) -> String {
+        let mut text = serde_json::to_string(self).expect("words and numbers can be written");
+        text.pop();
         for raw in &self.others {
-            let _ = write!(out, "{separator}{raw}");
-            separator = ',';
+            if text.len() > 1 {
+                text.push(',');
+            }
+            text.push_str(raw);
         }
-        out.push_str(if separator == '{' { "{}" } else { "}" });
+        text.push('}');
+        text
     }
 
     /// The tokens, if they were counted with `encoding` and the record still has
@@ -159,20 +123,14 @@ impl Tag {
     }
 }
 
-fn set<T>(place: &mut Option<T>, value: Option<T>) -> bool {
-    let known = value.is_some();
-    if known {
-        *place = value;
+/// `false` when the value is not of the member's kind.
+fn set<T: DeserializeOwned>(member: &mut Option<T>, value: &str) -> bool {
+    let read = serde_json::from_str(value);
+    let is_known = read.is_ok();
+    if is_known {
+        *member = read.ok();
     }
-    known
-}
-
-fn zones(value: &str) -> Option<Vec<Zone>> {
-    let words = json::elements(value)?;
-    words
-        .into_iter()
-        .map(|raw| json::text(raw).and_then(|word| Zone::from_word(&word)))
-        .collect()
+    is_known
 }
 
 #[cfg(test)]

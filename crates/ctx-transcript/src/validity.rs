@@ -140,31 +140,18 @@ fn unanswered(waiting: &OpenCall<u64>) -> Offence {
 }
 
 #[cfg(test)]
-/// Which offences the sequence holds against the API of `dialect`: messages with
-/// their lines in the source, in order.
-pub(crate) fn offences<'a>(
-    dialect: &dyn crate::Dialect,
-    messages: impl IntoIterator<Item = (u64, Outline<'a>)>,
-) -> Vec<Offence> {
-    let mut validator = Validator::new(dialect.rules());
-    for (line, outline) in messages {
-        validator.push(line, &outline);
-    }
-    validator.finish()
-}
-
-#[cfg(test)]
 mod tests {
-    use super::Rule;
+    use super::{Rule, Validator};
     use crate::Object;
     use crate::dialect::{Anthropic, Chat, Dialect};
 
     fn offences(dialect: &dyn Dialect, records: &[&str]) -> Vec<(u64, Rule, String)> {
-        let objects = records
-            .iter()
-            .map(|text| Object::parse(text).expect("an object"));
-        let outlines = objects.map(|object| dialect.outline(&object).expect("a message"));
-        let found = super::offences(dialect, (1..).zip(outlines));
+        let mut validator = Validator::new(dialect.rules());
+        for (line, text) in (1..).zip(records) {
+            let object = Object::parse(text).expect("an object");
+            validator.push(line, &dialect.outline(&object).expect("a message"));
+        }
+        let found = validator.finish();
         found.into_iter().map(|o| (o.line, o.rule, o.id)).collect()
     }
 
@@ -264,7 +251,7 @@ mod tests {
 
     /// How many offences, and the ids of the calls that wait.
     fn with_open(dialect: &dyn Dialect, records: &[&str]) -> (usize, Vec<String>) {
-        let mut validator = super::Validator::new(dialect.rules());
+        let mut validator = Validator::new(dialect.rules());
         for (line, text) in (1..).zip(records) {
             let object = Object::parse(text).expect("an object");
             validator.push(line, &dialect.outline(&object).expect("a message"));

@@ -7,13 +7,13 @@
 //! several lines. Their dialects give a [`ViewBuilder`], which sees the whole session
 //! once, before any record of it is handed out.
 
-use crate::Record;
+use crate::Object;
 
 /// Looks at the records of a session, in their order, and says at the end which of
 /// them are in the context.
 pub trait ViewBuilder {
-    /// The next record.
-    fn push(&mut self, record: &Record<'_>);
+    /// The object of the next record; `None` for one that is no object.
+    fn push(&mut self, object: Option<&Object<'_>>);
 
     /// What the agent would send now.
     fn finish(self: Box<Self>) -> View;
@@ -59,18 +59,6 @@ pub enum Outside {
     Superseded,
 }
 
-impl Outside {
-    /// The word for it in reports.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NeverSent => "never-sent",
-            Self::DeadBranch => "dead-branch",
-            Self::BeforeCompaction => "before-compaction",
-            Self::Superseded => "superseded",
-        }
-    }
-}
-
 impl View {
     /// The view of an empty context: why each record is outside it.
     pub fn outside(reasons: impl IntoIterator<Item = Outside>) -> Self {
@@ -111,9 +99,9 @@ impl View {
 pub struct Presences(Vec<Presence>);
 
 impl Presences {
-    /// The next record waits.
-    pub fn push(&mut self, record: &Record<'_>) {
-        self.0.extend(record.presence);
+    /// The presence of the next record that waits; `None` in a linear session.
+    pub fn push(&mut self, presence: Option<Presence>) {
+        self.0.extend(presence);
     }
 
     /// The presence of the record that was the `number`th to wait, from 0.
@@ -144,22 +132,5 @@ mod tests {
         assert_eq!(view.of(2), inside(1, false, true));
         assert_eq!(view.of(3), inside(0, true, true));
         assert_eq!(view.of(4), Presence::Outside(Outside::NeverSent));
-    }
-
-    #[test]
-    fn reasons_have_words() {
-        let reasons = [
-            Outside::NeverSent,
-            Outside::DeadBranch,
-            Outside::BeforeCompaction,
-            Outside::Superseded,
-        ];
-        let words = [
-            "never-sent",
-            "dead-branch",
-            "before-compaction",
-            "superseded",
-        ];
-        assert_eq!(reasons.map(Outside::as_str), words);
     }
 }

@@ -7,9 +7,10 @@ use crate::{Class, Record, Zone};
 
 /// Reads zones, and counts records against the `end` that the writer announced:
 /// a dead upstream looks like a short file.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ZoneReader {
-    last: Zone,
+    /// The zone of the record before; `None` where no tag came yet.
+    last: Option<Zone>,
     records: u64,
     zoned: bool,
     end: Option<u64>,
@@ -34,17 +35,6 @@ pub enum EarlyEnd {
     },
 }
 
-impl Default for ZoneReader {
-    fn default() -> Self {
-        Self {
-            last: Zone::System,
-            records: 0,
-            zoned: false,
-            end: None,
-        }
-    }
-}
-
 impl ZoneReader {
     /// The zone of the next record. One that carries no tag is in the zone of the
     /// record before it, the first one in `system`; an object that came in
@@ -55,13 +45,14 @@ impl ZoneReader {
             return Zone::Keep;
         }
         if record.object().is_none() {
-            return self.last;
+            return self.last.unwrap_or(Zone::System);
         }
         let tag = record.tag().unwrap_or_default();
         self.zoned |= tag.zone.is_some() || tag.zones.is_some();
         self.end = tag.end.or(self.end);
-        self.last = tag.zone.unwrap_or(Zone::Keep);
-        self.last
+        let zone = tag.zone.unwrap_or(Zone::Keep);
+        self.last = Some(zone);
+        zone
     }
 
     /// Whether any record so far had a zone: else nothing was split.

@@ -83,7 +83,7 @@ impl Texts {
         let handle = |(at, _): (usize, &str)| {
             let rest = &self.text[at..];
             let end = rest.find('⟧')? + '⟧'.len_utf8();
-            rest[..end].parse().ok()
+            Handle::parse(&rest[..end])
         };
         starts.filter_map(handle).collect()
     }

@@ -8,7 +8,7 @@ use ctx_select::prune::{MessageFacts, Pruner, Questions, Verdicts};
 use ctx_select::split::{Facts, Keep, Known, Splitter};
 use ctx_select::trigger::Size;
 use ctx_summary::Recognizer;
-use ctx_transcript::{Class, Message, Outline, Piece, Record, Role, Zone};
+use ctx_transcript::{Class, Message, Outline, Record, Role, Zone};
 
 use super::content::Content;
 use crate::ledger::LedgerReader;
@@ -321,8 +321,8 @@ impl<'i, 'p> Surveyor<'i, 'p> {
             begins_message: false,
             begins_turn: false,
             pinned: false,
-            begins: matches!(record.piece, Piece::Whole | Piece::First),
-            ends: matches!(record.piece, Piece::Whole | Piece::Last),
+            begins: record.piece.begins(),
+            ends: record.piece.ends(),
         }
     }
 

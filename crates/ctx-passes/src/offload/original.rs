@@ -48,7 +48,7 @@ impl FromStr for Wanted {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if let Ok(handle) = text.parse::<Handle>() {
+        if let Some(handle) = Handle::parse(text) {
             return Ok(Self::Hash(handle.hash.to_string()));
         }
         if text.starts_with('/') {

@@ -72,7 +72,7 @@ impl<'p> PrunePass<'p> {
             // Longer records come in pieces.
             length: u32::try_from(record.bytes.len()).unwrap_or(u32::MAX),
         });
-        waiting.presences.push(record);
+        waiting.presences.push(record.presence);
         let Some(spool) = &mut waiting.spool else {
             return Ok(());
         };

@@ -1,6 +1,6 @@
 //! Batch records: one conversation a line, each with a summary of its own.
 
-use ctx_transcript::{Conversation, Dialect, Line, Record, Zone, ZoneReader};
+use ctx_transcript::{Conversation, Dialect, Record, Zone, ZoneReader};
 
 use super::assembly::{Assembly, Kept};
 use super::old::{Found, OldZone};
@@ -63,12 +63,7 @@ impl<'p> Batch<'p> {
             return Ok(None);
         }
         // The tag shifts what stands behind it: looked at again without.
-        let plain = Record::classify(Line {
-            bytes: untagged,
-            number: record.line,
-            offset: record.offset,
-            piece: record.piece,
-        });
+        let plain = record.origin().record(untagged);
         let Some((object, conversation)) = plain
             .whole_object()
             .and_then(|object| Some((object, Conversation::of(object)?)))

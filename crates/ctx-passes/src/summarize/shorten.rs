@@ -96,8 +96,8 @@ fn cut_before(text: &str, at: usize) -> usize {
 mod tests {
     use ctx_select::count::MessageCounter;
     use ctx_tokens::Encoding;
+    use ctx_transcript::Origin;
     use ctx_transcript::dialect::Chat;
-    use ctx_transcript::{Line, Piece, Record};
 
     use super::{cut_before, short, shorten};
 
@@ -145,12 +145,7 @@ mod tests {
             r#"{{"role":"assistant","content":null,"tool_calls":[{{"id":"a","type":"function","function":{{"name":"write","arguments":"{{\"path\":\"a.rs\",\"text\":\"{}\"}}"}}}}]}}"#,
             "let x = 1; ".repeat(200)
         );
-        let record = Record::classify(Line {
-            bytes: line.as_bytes(),
-            number: 1,
-            offset: 0,
-            piece: Piece::Whole,
-        });
+        let record = Origin::ALONE.record(line.as_bytes());
         assert_eq!(shorten(&record, &Chat, &counter(), 50, false), None);
         let short = shorten(&record, &Chat, &counter(), 50, true).expect("it is long");
         let json: serde_json::Value = serde_json::from_slice(&short).expect("JSON");

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ctx_transcript::{Class, Dialect, Message, Piece, Record, Zone, ZoneReader};
+use ctx_transcript::{Class, Dialect, Message, Record, Zone, ZoneReader};
 
 use super::assembly::{Assembly, Material};
 use super::old::{Found, OldZone};
@@ -69,7 +69,7 @@ impl<'p> ZonePass<'p> {
         };
         let found = Found::of(record, message.as_ref(), &bytes);
         if is_old {
-            let begins = matches!(record.piece, Piece::Whole | Piece::First);
+            let begins = record.piece.begins();
             if found.is_none() && record.class != Class::Blank && begins {
                 assembly.old.other_lines += 1;
             }

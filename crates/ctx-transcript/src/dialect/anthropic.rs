@@ -6,7 +6,7 @@ mod mend;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{Dialect, SUMMARY_LINE, Sniff, role_of};
+use super::{Dialect, SUMMARY_LINE, Sniff, blocks, kind_of, parts, role_of, text_record};
 use crate::repair::Mend;
 use crate::rules::{PairBy, Results};
 use crate::{
@@ -71,10 +71,11 @@ impl Dialect for Anthropic {
 
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
         let role = role_of(object)?;
-        let parts = parts(object, object.get("content")?);
+        let content = object.get("content")?;
+        let said = parts(Some(content), &|block| part(object, block));
         Some(Message {
-            reasoning: reasoning(object, role, &parts),
-            ..Message::new(role, parts)
+            reasoning: place_of_reasoning(object, role, &said),
+            ..Message::new(role, said)
         })
     }
 
@@ -100,12 +101,7 @@ impl Dialect for Anthropic {
     }
 
     fn summary_record(&self, role: Role, text: &str) -> String {
-        let text = format!("{SUMMARY_LINE}\n\n{text}");
-        format!(
-            "{{\"role\":\"{}\",\"content\":{}}}",
-            role.as_str(),
-            json::quoted(&text)
-        )
+        text_record(role, &format!("{SUMMARY_LINE}\n\n{text}"))
     }
 
     fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
@@ -118,18 +114,6 @@ impl Dialect for Anthropic {
         let body = text.strip_prefix(SUMMARY_LINE)?.trim_start_matches('\n');
         Some(Cow::Owned(body.to_owned()))
     }
-}
-
-/// The content blocks; none when the content is a string.
-fn blocks<'a>(object: &Object<'a>) -> Vec<Object<'a>> {
-    let raw = object.elements_of("content").unwrap_or_default();
-    raw.into_iter()
-        .filter_map(|block| Object::parse(block).ok())
-        .collect()
-}
-
-fn kind_of<'a>(block: &Object<'a>) -> Cow<'a, str> {
-    block.text_of("type").unwrap_or_default()
 }
 
 fn is_call(kind: &str) -> bool {
@@ -154,53 +138,40 @@ fn is_own(kind: &str) -> bool {
 }
 
 /// What to cut so that a reply is without its reasoning. Its blocks are only looked at
-/// again when one of `parts` could have been reasoning.
-fn reasoning(object: &Object<'_>, role: Role, parts: &[Part<'_>]) -> Vec<Range<usize>> {
+/// again when one of `said` could have been reasoning.
+fn place_of_reasoning(object: &Object<'_>, role: Role, said: &[Part<'_>]) -> Vec<Range<usize>> {
     let may_be = |part: &Part<'_>| matches!(part, Part::Reasoning(_) | Part::Opaque(_));
-    if role != Role::Assistant || !parts.iter().any(may_be) {
+    if role != Role::Assistant || !said.iter().any(may_be) {
         return Vec::new();
     }
-    let raw = object.elements_of("content").unwrap_or_default();
-    cut::places(&cut::elements(object, &raw), |index| {
-        Object::parse(raw[index]).is_ok_and(|block| is_reasoning(&kind_of(&block)))
-    })
+    let elements = object.elements_of("content").unwrap_or_default();
+    let items = elements.into_iter().map(|raw| {
+        let gone = Object::parse(raw).is_ok_and(|block| is_reasoning(&kind_of(&block)));
+        (object.place_of(raw), gone)
+    });
+    cut::places(object.text(), items)
 }
 
-/// The parts of a content, which is a value within `object`.
-fn parts<'a>(object: &Object<'a>, content: &'a str) -> Vec<Part<'a>> {
-    if let Some(text) = json::text(content) {
-        return vec![Part::Text(text)];
-    }
-    match json::elements(content) {
-        Some(elements) => elements.into_iter().map(|raw| part(object, raw)).collect(),
-        None if content == "null" => Vec::new(),
-        None => vec![Part::Opaque(content)],
-    }
-}
-
-fn part<'a>(object: &Object<'a>, raw: &'a str) -> Part<'a> {
-    let Ok(block) = Object::parse(raw) else {
-        return json::text(raw).map_or(Part::Opaque(raw), Part::Text);
-    };
-    let found = match kind_of(&block).as_ref() {
-        "text" => block.text_of("text").map(Part::Text),
-        "thinking" => block.text_of("thinking").map(Part::Reasoning),
-        "image" => Some(Part::Media(Media { kind: "image", raw })),
-        "document" => Some(Part::Media(Media {
+/// A block, which is a value within `object`.
+fn part<'a>(object: &Object<'a>, block: &Object<'a>) -> Option<Part<'a>> {
+    let raw = block.text();
+    Some(match kind_of(block).as_ref() {
+        "text" => Part::Text(block.text_of("text")?),
+        "thinking" => Part::Reasoning(block.text_of("thinking")?),
+        "image" => Part::Media(Media { kind: "image", raw }),
+        "document" => Part::Media(Media {
             kind: "document",
             raw,
-        })),
-        kind if is_call(kind) => Some(Part::Call(call(object, &block))),
-        "tool_result" => {
-            let content = block.get("content");
-            let slot = content.map(|raw| Slot::text(object, raw));
-            Some(Part::Result(result(object, &block, slot)))
-        }
+        }),
+        kind if is_call(kind) => Part::Call(call(object, block)),
+        "tool_result" => Part::Result(result(object, block)),
         // What a server's tool found has a form of its own, which no text can replace.
-        kind if kind.ends_with("_tool_result") => Some(Part::Result(result(object, &block, None))),
-        _ => None,
-    };
-    found.unwrap_or(Part::Opaque(raw))
+        kind if kind.ends_with("_tool_result") => Part::Result(ToolResult {
+            slot: None,
+            ..result(object, block)
+        }),
+        _ => return None,
+    })
 }
 
 fn call<'a>(object: &Object<'a>, block: &Object<'a>) -> Call<'a> {
@@ -214,14 +185,14 @@ fn call<'a>(object: &Object<'a>, block: &Object<'a>) -> Call<'a> {
 }
 
 /// Content absent means an empty result.
-fn result<'a>(object: &Object<'a>, block: &Object<'a>, slot: Option<Slot>) -> ToolResult<'a> {
+fn result<'a>(object: &Object<'a>, block: &Object<'a>) -> ToolResult<'a> {
     let content = block.get("content");
     ToolResult {
         id: block.text_of("tool_use_id"),
         name: None,
         is_error: block.is_true("is_error"),
-        parts: content.map_or_else(Vec::new, |raw| parts(object, raw)),
-        slot,
+        parts: parts(content, &|block| part(object, block)),
+        slot: content.map(|raw| Slot::text(object, raw)),
     }
 }
 

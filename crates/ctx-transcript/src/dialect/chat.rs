@@ -6,11 +6,11 @@ mod mend;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{Dialect, Sniff, role_of};
+use super::{Dialect, Sniff, blocks, kind_of, parts, role_of};
 use crate::repair::Mend;
 use crate::rules::{PairBy, Results};
 use crate::{
-    Call, Media, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, cut, json,
+    Call, Media, Member, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, cut, json,
 };
 
 /// The dialect `chat`.
@@ -45,7 +45,7 @@ impl Dialect for Chat {
             Role::Tool | Role::Function | Role::Developer => Sniff::Yes,
             _ if own_member => Sniff::Yes,
             _ if object.get("content").is_none() => Sniff::No,
-            _ if has_own_parts(object) => Sniff::Yes,
+            _ if blocks(object).iter().any(is_own) => Sniff::Yes,
             _ => Sniff::Maybe,
         }
     }
@@ -82,18 +82,12 @@ impl Dialect for Chat {
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
         let role = role_of(object)?;
         let name = object.text_of("name");
-        let mut parts = Vec::new();
-        for key in REASONING {
-            parts.extend(
-                object
-                    .text_of(key)
-                    .filter(|text| !text.is_empty())
-                    .map(Part::Reasoning),
-            );
-        }
-        let content = content_parts(object.get("content"));
+        let reasoning = REASONING.iter().filter_map(|key| object.text_of(key));
+        let reasoning = reasoning.filter(|text| !text.is_empty());
+        let mut said: Vec<Part<'a>> = reasoning.map(Part::Reasoning).collect();
+        let content = parts(object.get("content"), &part);
         if matches!(role, Role::Tool | Role::Function) {
-            parts.push(Part::Result(ToolResult {
+            said.push(Part::Result(ToolResult {
                 id: object.text_of("tool_call_id"),
                 name: name.clone(),
                 is_error: object.is_true("is_error"),
@@ -101,14 +95,14 @@ impl Dialect for Chat {
                 slot: object.get("content").map(|raw| Slot::text(object, raw)),
             }));
         } else {
-            parts.extend(content);
+            said.extend(content);
         }
-        parts.extend(object.text_of("refusal").map(Part::Refusal));
-        parts.extend(calls_of(object).into_iter().map(Part::Call));
+        said.extend(object.text_of("refusal").map(Part::Refusal));
+        said.extend(calls_of(object).into_iter().map(Part::Call));
         Some(Message {
             name,
-            reasoning: reasoning(object, role),
-            ..Message::new(role, parts)
+            reasoning: place_of_reasoning(object, role),
+            ..Message::new(role, said)
         })
     }
 
@@ -169,72 +163,40 @@ fn id_in(call: &str) -> Cow<'_, str> {
 }
 
 /// Content parts that only this dialect has.
-fn has_own_parts(object: &Object<'_>) -> bool {
-    object.elements_of("content").is_some_and(|parts| {
-        parts.iter().any(|raw| {
-            type_of(raw).is_some_and(|kind| {
-                matches!(
-                    kind.as_ref(),
-                    "image_url" | "input_audio" | "file" | "refusal"
-                )
-            })
-        })
-    })
+fn is_own(part: &Object<'_>) -> bool {
+    let kind = kind_of(part);
+    matches!(&*kind, "image_url" | "input_audio" | "file" | "refusal")
 }
 
-fn type_of(raw: &str) -> Option<Cow<'_, str>> {
-    Object::parse(raw).ok()?.text_of("type")
-}
-
-/// Content: a string, a list of parts, null, or absent.
-fn content_parts(content: Option<&str>) -> Vec<Part<'_>> {
-    match content {
-        None | Some("null") => Vec::new(),
-        Some(raw) => match (json::text(raw), json::elements(raw)) {
-            (Some(text), _) => vec![Part::Text(text)],
-            (None, Some(elements)) => elements.into_iter().map(content_part).collect(),
-            (None, None) => vec![Part::Opaque(raw)],
-        },
-    }
-}
-
-fn content_part(raw: &str) -> Part<'_> {
-    let Ok(part) = Object::parse(raw) else {
-        return json::text(raw).map_or(Part::Opaque(raw), Part::Text);
-    };
-    match part.get("type") {
-        Some("\"text\"") => part.text_of("text").map_or(Part::Opaque(raw), Part::Text),
-        Some("\"refusal\"") => part
-            .text_of("refusal")
-            .map_or(Part::Opaque(raw), Part::Refusal),
-        Some(kind @ ("\"image_url\"" | "\"input_audio\"" | "\"file\"")) => Part::Media(Media {
+fn part<'a>(part: &Object<'a>) -> Option<Part<'a>> {
+    match part.get("type")? {
+        "\"text\"" => part.text_of("text").map(Part::Text),
+        "\"refusal\"" => part.text_of("refusal").map(Part::Refusal),
+        kind @ ("\"image_url\"" | "\"input_audio\"" | "\"file\"") => Some(Part::Media(Media {
             kind: kind.trim_matches('"'),
-            raw,
-        }),
-        _ => Part::Opaque(raw),
+            raw: part.text(),
+        })),
+        _ => None,
     }
 }
 
 /// What to cut so that a reply is without its reasoning.
-fn reasoning(object: &Object<'_>, role: Role) -> Vec<Range<usize>> {
-    let members = object.members();
-    let is_reasoning = |index: usize| REASONING.contains(&members[index].key.as_ref());
-    if role != Role::Assistant || !(0..members.len()).any(is_reasoning) {
+fn place_of_reasoning(object: &Object<'_>, role: Role) -> Vec<Range<usize>> {
+    if role != Role::Assistant {
         return Vec::new();
     }
-    let items: Vec<cut::Item> = members.iter().map(cut::Item::from).collect();
-    cut::places(&items, is_reasoning)
+    let members = object.members().iter();
+    let is_reasoning = |member: &Member<'_>| REASONING.contains(&&*member.key);
+    let items = members.map(|member| (member.place.clone(), is_reasoning(member)));
+    cut::places(object.text(), items)
 }
 
 fn calls_of<'a>(object: &Object<'a>) -> Vec<Call<'a>> {
     let listed = object.elements_of("tool_calls").unwrap_or_default();
-    let mut calls: Vec<Call<'a>> = listed
-        .into_iter()
-        .filter_map(|raw| listed_call(object, raw))
-        .collect();
-    if let Some(function) = object.object_of("function_call") {
-        calls.push(call(object, None, &function, "arguments"));
-    }
+    let listed = listed.into_iter();
+    let mut calls: Vec<Call<'a>> = listed.filter_map(|raw| listed_call(object, raw)).collect();
+    let function = object.object_of("function_call");
+    calls.extend(function.map(|function| call(object, None, &function, "arguments")));
     calls
 }
 

@@ -16,9 +16,9 @@
 //!   leave old records where they are, records that are written anew, replies of which
 //!   each block is a line. [`Dialect::view`] gives a builder that sees each record once
 //!   and says at the end which of them are sent. The dialect's own `outline` and
-//!   `message` take no notice of that: [`crate::Record::outline`] and
-//!   [`crate::Record::message`] give nothing for a record that is not in the context,
-//!   and tell when it continues a message.
+//!   `message` take no notice of that: `Record::outline` and `Record::message` give
+//!   nothing for a record that is not in the context, and tell when it continues a
+//!   message.
 //! - **Calls and results pair in their own way**: [`Dialect::rules`]. A call and its
 //!   result in one record are in no outline, since nothing can part them.
 //!
@@ -35,12 +35,13 @@ use std::borrow::Cow;
 
 use crate::repair::Mend;
 use crate::view::ViewBuilder;
-use crate::{Edits, Message, Object, Outline, Role, Rules, Slot, json};
+use crate::{Edits, Message, Object, Outline, Part, Role, Rules, Slot, json};
 
 /// How sure a dialect is that a record is one of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sniff {
     /// Not its own.
+    #[default]
     No,
     /// Could be: `{"role":"user","content":"hi"}` is legal in several.
     Maybe,
@@ -101,29 +102,25 @@ pub fn by_name(name: &str) -> Option<&'static dyn Dialect> {
 /// Decides on the dialect from the records of a session's beginning.
 #[derive(Default)]
 pub struct Detector {
-    possible: Option<&'static dyn Dialect>,
-    certain: Option<&'static dyn Dialect>,
+    sure: Sniff,
+    dialect: Option<&'static dyn Dialect>,
 }
 
 impl Detector {
     /// Looks at one more record; `true` once it is certain.
     pub fn look_at(&mut self, object: &Object<'_>) -> bool {
-        if self.certain.is_none() {
-            self.certain = ALL
-                .into_iter()
-                .find(|dialect| dialect.sniff(object) == Sniff::Yes);
+        for dialect in ALL {
+            let sure = dialect.sniff(object);
+            if sure > self.sure {
+                (self.sure, self.dialect) = (sure, Some(dialect));
+            }
         }
-        if self.possible.is_none() {
-            self.possible = ALL
-                .into_iter()
-                .find(|dialect| dialect.sniff(object) == Sniff::Maybe);
-        }
-        self.certain.is_some()
+        self.sure == Sniff::Yes
     }
 
     /// The dialect; `None` when no record could be a message of any.
     pub fn decide(&self) -> Option<&'static dyn Dialect> {
-        self.certain.or(self.possible)
+        self.dialect
     }
 }
 
@@ -134,6 +131,47 @@ pub(crate) const SUMMARY_LINE: &str = "[ctx_summary] Summary of earlier messages
 /// another of the message's members.
 fn role_of(object: &Object<'_>) -> Option<Role> {
     object.text_of("role").map(|word| Role::from_word(&word))
+}
+
+/// The objects in the list `content`; none when the content is a text.
+fn blocks<'a>(object: &Object<'a>) -> Vec<Object<'a>> {
+    let raw = object.elements_of("content").unwrap_or_default();
+    raw.into_iter()
+        .filter_map(|block| Object::parse(block).ok())
+        .collect()
+}
+
+fn kind_of<'a>(block: &Object<'a>) -> Cow<'a, str> {
+    block.text_of("type").unwrap_or_default()
+}
+
+/// The parts of a content: of a text, or of a list of texts and of blocks, which `part`
+/// reads.
+fn parts<'a>(
+    content: Option<&'a str>,
+    part: &dyn Fn(&Object<'a>) -> Option<Part<'a>>,
+) -> Vec<Part<'a>> {
+    let Some(content) = content.filter(|raw| *raw != "null") else {
+        return Vec::new();
+    };
+    let of_element = |raw| match Object::parse(raw) {
+        Ok(block) => part(&block).unwrap_or(Part::Opaque(raw)),
+        Err(_) => text_or_opaque(raw),
+    };
+    match json::elements(content) {
+        Some(elements) => elements.into_iter().map(of_element).collect(),
+        None => vec![text_or_opaque(content)],
+    }
+}
+
+fn text_or_opaque(raw: &str) -> Part<'_> {
+    json::text(raw).map_or(Part::Opaque(raw), Part::Text)
+}
+
+/// A record of a message that is a text and nothing else.
+fn text_record(role: Role, text: &str) -> String {
+    let (role, text) = (role.as_str(), json::quoted(text));
+    format!("{{\"role\":\"{role}\",\"content\":{text}}}")
 }
 
 /// The text of `object` with the string `to` as the value of `key`, where it has

@@ -6,12 +6,16 @@ use crate::Object;
 
 /// How a dialect writes what a [`super::Repair`] does.
 pub trait Mend {
-    /// The text of a record's object with `change` made to it.
-    fn changed(&self, object: &Object<'_>, change: &RecordChange, into: &[NewResult<'_>])
-    -> String;
+    /// The text of a record's object with `change` made to it. `into` are results, as
+    /// [`Self::result`] writes them, that come into it before its own.
+    fn changed(&self, object: &Object<'_>, change: &RecordChange, into: Vec<String>) -> String;
+
+    /// A result as the format has it: a block of a message, or a record without line end.
+    /// `None` when it is not where it was found.
+    fn result(&self, result: &NewResult<'_>) -> Option<String>;
 
     /// Records, without line ends, that hold these results and nothing else.
-    fn records_of(&self, results: &[NewResult<'_>]) -> Vec<String>;
+    fn records_of(&self, results: Vec<String>) -> Vec<String>;
 
     /// A record, without line end, in which the user says `text`.
     fn said_by_user(&self, text: &str) -> String;

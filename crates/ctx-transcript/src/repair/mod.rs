@@ -101,6 +101,8 @@ pub struct Repair {
     /// By line.
     pub actions: Vec<Action>,
     edits: BTreeMap<usize, Edit>,
+    /// All calls of the session.
+    calls: Vec<Call>,
 }
 
 /// What is done to one record.
@@ -111,21 +113,36 @@ struct Edit {
     /// It goes.
     drop: bool,
     change: RecordChange,
-    /// Results that come into it, before its own.
-    into: Vec<PlannedResult>,
-    /// Results that come behind it, as records of their own.
-    behind: Vec<PlannedResult>,
+    /// Calls, by their place in [`Repair::calls`], whose results come into it, before
+    /// its own.
+    into: Vec<usize>,
+    /// Calls whose results come behind it, as records of their own.
+    behind: Vec<usize>,
 }
 
-/// A [`NewResult`] of which only the numbers of the records are known.
+/// A call of the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct PlannedResult {
-    /// The call's id.
+struct Call {
     id: String,
-    /// The record of the call.
-    call: usize,
-    /// Where the result stands; `None` for a missing one.
+    /// As the record has it: the same unless renamed.
+    was: String,
+    record: usize,
+    line: u64,
+    /// Its result stands where it should.
+    answered: bool,
+    /// Where its result was found instead.
     found: Option<ResultAt>,
+    /// Where its result belongs, once its exchange is over and there is none.
+    exchange: Option<Exchange>,
+}
+
+/// Where the results of some calls belong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Exchange {
+    /// The last record of it: results that are records go behind it.
+    last: usize,
+    /// The user message that follows the calls: results that are blocks go into it.
+    user: Option<usize>,
 }
 
 /// Where a result stands: its record, and its place among the results there.

@@ -2,8 +2,7 @@ use proptest::prelude::*;
 
 use super::{Planner, Repair};
 use crate::dialect::{Anthropic, Chat};
-use crate::validity::offences;
-use crate::{Dialect, Object};
+use crate::{Dialect, Object, Validator};
 
 fn plan(dialect: &dyn Dialect, records: &[String], strict: bool) -> Repair {
     let mut planner = Planner::new(dialect.rules());
@@ -30,11 +29,12 @@ fn mend(dialect: &dyn Dialect, records: &[String], strict: bool) -> (Vec<String>
 }
 
 fn is_legal(dialect: &dyn Dialect, records: &[String]) -> bool {
-    let objects = records
-        .iter()
-        .map(|text| Object::parse(text).expect("an object"));
-    let outlines = objects.map(|object| dialect.outline(&object).expect("a message"));
-    offences(dialect, (1..).zip(outlines)).is_empty()
+    let mut validator = Validator::new(dialect.rules());
+    for (line, text) in (1..).zip(records) {
+        let object = Object::parse(text).expect("an object");
+        validator.push(line, &dialect.outline(&object).expect("a message"));
+    }
+    validator.finish().is_empty()
 }
 
 fn assert_mended(dialect: &dyn Dialect, records: &[&str], mended: &[&str], actions: &[&str]) {

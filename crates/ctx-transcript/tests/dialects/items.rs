@@ -104,20 +104,23 @@ impl Dialect for Items {
 
 /// Each record holds one call or one result, so nothing in a record is out of place.
 impl Mend for Items {
-    fn changed(&self, object: &Object<'_>, _: &RecordChange, _: &[NewResult<'_>]) -> String {
+    fn changed(&self, object: &Object<'_>, _: &RecordChange, _: Vec<String>) -> String {
         Edits::new().of_object(object)
     }
 
-    fn records_of(&self, results: &[NewResult<'_>]) -> Vec<String> {
-        let record = |answer: &NewResult<'_>| {
-            if let Some(found) = &answer.found {
-                return found.record.text().to_owned();
-            }
-            let id = serde_json::Value::from(answer.id);
-            let text = serde_json::Value::from(MISSING_RESULT);
-            format!(r#"{{"type":"output","call_id":{id},"output":{text}}}"#)
-        };
-        results.iter().map(record).collect()
+    fn result(&self, result: &NewResult<'_>) -> Option<String> {
+        if let Some(found) = &result.found {
+            return Some(found.record.text().to_owned());
+        }
+        let id = serde_json::Value::from(result.id);
+        let text = serde_json::Value::from(MISSING_RESULT);
+        Some(format!(
+            r#"{{"type":"output","call_id":{id},"output":{text}}}"#
+        ))
+    }
+
+    fn records_of(&self, results: Vec<String>) -> Vec<String> {
+        results
     }
 
     fn said_by_user(&self, text: &str) -> String {

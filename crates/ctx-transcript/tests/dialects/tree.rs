@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use ctx_transcript::dialect::{Dialect, Sniff};
 use ctx_transcript::rules::{PairBy, Results, Rules};
 use ctx_transcript::view::{Outside, View, ViewBuilder};
-use ctx_transcript::{Call, Message, Object, Outline, Part, Record, Role, Slot, ToolResult};
+use ctx_transcript::{Call, Message, Object, Outline, Part, Role, Slot, ToolResult};
 
 pub(crate) struct Tree;
 
@@ -123,8 +123,8 @@ struct Entry {
 }
 
 impl ViewBuilder for Entries {
-    fn push(&mut self, record: &Record<'_>) {
-        self.0.push(match record.whole_object() {
+    fn push(&mut self, object: Option<&Object<'_>>) {
+        self.0.push(match object {
             None => Entry::default(),
             Some(object) => {
                 let text = |key| object.text_of(key).map(Cow::into_owned);

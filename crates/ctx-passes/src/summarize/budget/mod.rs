@@ -102,7 +102,7 @@ impl<'p> BudgetPass<'p> {
             piece: record.piece,
             length: bytes.len(),
         });
-        self.presences.push(record);
+        self.presences.push(record.presence);
         self.spool.push(&bytes).map_err(PassError::temporary)?;
         self.group();
         Ok(())

@@ -1,18 +1,12 @@
 //! How Anthropic records are mended: results are blocks, and come first.
 
-use crate::dialect::with_text;
+use super::Anthropic;
+use crate::dialect::{blocks, kind_of, text_record, with_text};
 use crate::repair::{MISSING_RESULT, Mend, NewResult, RecordChange};
-use crate::{Edits, Object, Slot, json};
-
-use super::{Anthropic, kind_of};
+use crate::{Edits, Object, Role, Slot, json};
 
 impl Mend for Anthropic {
-    fn changed(
-        &self,
-        object: &Object<'_>,
-        change: &RecordChange,
-        into: &[NewResult<'_>],
-    ) -> String {
+    fn changed(&self, object: &Object<'_>, change: &RecordChange, into: Vec<String>) -> String {
         let mut edits = Edits::new();
         if let Some(raw) = object.get("content") {
             if changes_results(change) || !into.is_empty() {
@@ -24,15 +18,31 @@ impl Mend for Anthropic {
         edits.of_object(object)
     }
 
-    fn records_of(&self, results: &[NewResult<'_>]) -> Vec<String> {
-        let blocks: Vec<String> = results.iter().map(block_of).collect();
-        let blocks = blocks.join(",");
+    fn result(&self, result: &NewResult<'_>) -> Option<String> {
+        if let Some(found) = &result.found {
+            let mut results = blocks(&found.record).into_iter().filter(is_result);
+            let block = results.nth(found.place)?;
+            return Some(with_text(&block, "tool_use_id", result.id));
+        }
+        Some(format!(
+            "{{\"type\":\"tool_result\",\"tool_use_id\":{},\"content\":{},\"is_error\":true}}",
+            json::quoted(result.id),
+            json::quoted(MISSING_RESULT)
+        ))
+    }
+
+    fn records_of(&self, results: Vec<String>) -> Vec<String> {
+        let blocks = results.join(",");
         vec![format!("{{\"role\":\"user\",\"content\":[{blocks}]}}")]
     }
 
     fn said_by_user(&self, text: &str) -> String {
-        format!("{{\"role\":\"user\",\"content\":{}}}", json::quoted(text))
+        text_record(Role::User, text)
     }
+}
+
+fn is_result(block: &Object<'_>) -> bool {
+    kind_of(block) == "tool_result"
 }
 
 /// Only a user message holds results, and only a reply holds calls.
@@ -41,25 +51,22 @@ fn changes_results(change: &RecordChange) -> bool {
 }
 
 fn rename_calls(object: &Object<'_>, change: &RecordChange, edits: &mut Edits) {
-    let blocks = super::blocks(object);
-    let mut calls = blocks.iter().filter(|block| kind_of(block) == "tool_use");
-    let mut next = 0;
-    for (place, to) in &change.rename_calls {
-        let call = calls.nth(place - next);
-        next = place + 1;
-        if let Some(id) = call.and_then(|call| call.get("id")) {
+    let blocks = blocks(object);
+    let calls = blocks.iter().filter(|block| kind_of(block) == "tool_use");
+    for (place, call) in calls.enumerate() {
+        let renamed = change.rename_calls.get(&place);
+        if let Some((id, to)) = call.get("id").zip(renamed) {
             edits.put(&Slot::text(object, id), to);
         }
     }
 }
 
-/// The blocks of a user message: results that come into it, its own, the rest.
-fn content(raw: &str, change: &RecordChange, into: &[NewResult<'_>]) -> String {
-    let mut results: Vec<String> = into.iter().map(block_of).collect();
-    let mut others: Vec<String> = Vec::new();
+/// The content of a user message: results that come into it, its own, the rest.
+fn content(raw: &str, change: &RecordChange, into: Vec<String>) -> String {
+    let (mut results, mut others) = (into, Vec::new());
     let mut own = 0;
-    for raw in blocks(raw) {
-        let Some(block) = result(&raw) else {
+    for raw in elements(raw) {
+        let Some(block) = Object::parse(&raw).ok().filter(is_result) else {
             others.push(raw);
             continue;
         };
@@ -75,36 +82,13 @@ fn content(raw: &str, change: &RecordChange, into: &[NewResult<'_>]) -> String {
     format!("[{}]", results.join(","))
 }
 
-/// A result as a block.
-fn block_of(answer: &NewResult<'_>) -> String {
-    if let Some(found) = &answer.found {
-        let blocks = blocks(found.record.get("content").unwrap_or_default());
-        let mut results = blocks.iter().filter_map(|raw| result(raw));
-        let found = results.nth(found.place);
-        return found.map_or_else(String::new, |block| {
-            with_text(&block, "tool_use_id", answer.id)
-        });
-    }
-    format!(
-        "{{\"type\":\"tool_result\",\"tool_use_id\":{},\"content\":{},\"is_error\":true}}",
-        json::quoted(answer.id),
-        json::quoted(MISSING_RESULT)
-    )
-}
-
-/// The blocks of a content, raw; a text is one block, an empty one is none.
-fn blocks(content: &str) -> Vec<String> {
+/// The elements of a content, raw; a text is one block, an empty one is none.
+fn elements(content: &str) -> Vec<String> {
     if let Some(elements) = json::elements(content) {
         return elements.into_iter().map(str::to_owned).collect();
     }
-    if matches!(content, "" | "null" | "\"\"") {
+    if matches!(content, "null" | "\"\"") {
         return Vec::new();
     }
     vec![format!("{{\"type\":\"text\",\"text\":{content}}}")]
-}
-
-/// The block if it is a result.
-fn result(block: &str) -> Option<Object<'_>> {
-    let block = Object::parse(block).ok()?;
-    (kind_of(&block) == "tool_result").then_some(block)
 }
