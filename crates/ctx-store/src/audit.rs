@@ -142,8 +142,8 @@ impl StoreLock<'_> {
             operation: &operation.id,
             op: operation.op,
             phase,
-            tool: &store.actor().tool,
-            flags: &store.actor().flags,
+            tool: &store.actor.tool,
+            flags: &store.actor.flags,
             pid: std::process::id(),
             facts,
         };

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Naming, StoreError};
 use crate::files::{names, open_plain};
@@ -35,7 +35,7 @@ impl Store {
     /// Lists the snapshots of one session, or of all.
     pub fn catalog(&self, session: Option<&SessionId>) -> Result<Catalog, StoreError> {
         let mut catalog = Catalog::default();
-        for (id, is_meta) in names_in(&self.snapshots())? {
+        for SnapshotFile { id, is_meta, .. } in snapshot_files(&self.snapshots())? {
             if session.is_some_and(|session| *session != id.session) {
                 continue;
             }
@@ -110,19 +110,28 @@ impl Store {
     }
 }
 
-/// Ids that files in `dir` are named by, and whether the file is a meta.json.
-pub(crate) fn names_in(dir: &Path) -> Result<Vec<(SnapshotId, bool)>, StoreError> {
-    let mut found = Vec::new();
-    for name in names(dir)? {
+/// One of the two files of a snapshot.
+pub(crate) struct SnapshotFile {
+    pub(crate) id: SnapshotId,
+    /// Whether it is the commit record.
+    pub(crate) is_meta: bool,
+    pub(crate) path: PathBuf,
+}
+
+/// The files in `dir` that are named as those of snapshots are.
+pub(crate) fn snapshot_files(dir: &Path) -> Result<Vec<SnapshotFile>, StoreError> {
+    let file = |name: String| {
         let (stem, is_meta) = match name.strip_suffix(".meta.json") {
-            Some(stem) => (Some(stem), true),
-            None => (name.strip_suffix(".jsonl"), false),
+            Some(stem) => (stem, true),
+            None => (name.strip_suffix(".jsonl")?, false),
         };
-        if let Some(id) = stem.and_then(SnapshotId::parse) {
-            found.push((id, is_meta));
-        }
-    }
-    Ok(found)
+        Some(SnapshotFile {
+            id: SnapshotId::parse(stem)?,
+            is_meta,
+            path: dir.join(&name),
+        })
+    };
+    Ok(names(dir)?.into_iter().filter_map(file).collect())
 }
 
 impl Catalog {

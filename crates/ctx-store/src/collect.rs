@@ -107,31 +107,19 @@ impl<'a> Collector<'a> {
 
     /// Empties the trash: of that whose grace was over at `deadline`, or of all.
     pub fn purge(&mut self, deadline: Option<DateTime<Utc>>) -> Result<(), StoreError> {
-        if self.dry_run {
-            let expired = self.store.expired(deadline)?;
-            self.tell(&Action::Purge, expired);
-        } else {
-            let purged = self.store.purge(deadline)?;
-            self.tell_removed(&Action::Purge, purged);
-        }
-        Ok(())
+        let would = |store: &Store| store.expired(deadline);
+        self.act(&Action::Purge, would, |store| store.purge(deadline))
     }
 
     /// Deletes all that the store has of a session.
     pub fn forget(&mut self, session: &SessionId) -> Result<(), StoreError> {
-        if self.dry_run {
-            let entries = self.store.catalog(Some(session))?.entries.into_iter();
-            self.tell(
-                &Action::Delete,
-                entries.map(|entry| StoreItem::Snapshot(entry.id)),
-            );
-            let files = self.store.offloaded_files(session)?.into_iter();
-            self.tell(&Action::Delete, files.map(StoreItem::Offloaded));
-        } else {
-            let deleted = self.store.forget(session)?;
-            self.tell_removed(&Action::Delete, deleted);
-        }
-        Ok(())
+        let would = |store: &Store| {
+            let entries = store.catalog(Some(session))?.entries.into_iter();
+            let snapshots = entries.map(|entry| StoreItem::Snapshot(entry.id));
+            let files = store.offloaded_files(session)?.into_iter();
+            Ok(snapshots.chain(files.map(StoreItem::Offloaded)).collect())
+        };
+        self.act(&Action::Delete, would, |store| store.forget(session))
     }
 
     /// Removes replaced files that are quiet; returns the snapshots of the others.
@@ -206,18 +194,31 @@ impl<'a> Collector<'a> {
                 continue;
             }
             match self.store.unreferenced(&session, plan.deadline) {
-                Ok(files) if self.dry_run => {
-                    self.tell(&action, files.into_iter().map(StoreItem::Offloaded));
-                }
                 Ok(files) => {
-                    let removed = self.store.discard_offloaded(&files, plan.deadline)?;
-                    self.tell_removed(&action, removed);
+                    let items = files.iter().cloned().map(StoreItem::Offloaded).collect();
+                    let discard = |store: &Store| store.discard_offloaded(&files, plan.deadline);
+                    self.act(&action, |_| Ok(items), discard)?;
                 }
                 Err(StoreError::Unsearchable(why)) => {
                     self.events.push(Event::Unknown(session, why));
                 }
                 Err(error) => self.events.push(Event::Failed(error)),
             }
+        }
+        Ok(())
+    }
+
+    /// Does it, or in a dry run lists what it would be done to; and tells of it.
+    fn act(
+        &mut self,
+        action: &Action,
+        would: impl FnOnce(&Store) -> Result<Vec<StoreItem>, StoreError>,
+        act: impl FnOnce(&Store) -> Result<RemovalReport, StoreError>,
+    ) -> Result<(), StoreError> {
+        if self.dry_run {
+            self.tell(action, would(self.store)?);
+        } else {
+            self.tell_removed(action, act(self.store)?);
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use ctx_transcript::{Options, Record, Records};
+use ctx_transcript::{Options, Records};
 
 use crate::{BadLine, Tally};
 
@@ -19,7 +19,17 @@ pub(crate) fn tally(mut reader: impl Read) -> io::Result<Tally> {
     };
     while let Some(record) = records.next()? {
         if record.class.is_bad() {
-            tally.add_bad(&record);
+            if !record.piece.begins() {
+                continue;
+            }
+            tally.bad_lines += 1;
+            if tally.bad.len() < NAMED {
+                tally.bad.push(BadLine {
+                    line: record.line,
+                    offset: record.offset,
+                    class: record.class.as_str().to_owned(),
+                });
+            }
         } else if dialect.is_some() {
             let outline = record.outline(dialect);
             tally.messages += u64::from(outline.is_some_and(|it| it.begins_message()));
@@ -29,22 +39,6 @@ pub(crate) fn tally(mut reader: impl Read) -> io::Result<Tally> {
     // Whatever the records ended with, the bytes are read to their end.
     io::copy(&mut reader, &mut io::sink())?;
     Ok(tally)
-}
-
-impl Tally {
-    fn add_bad(&mut self, record: &Record<'_>) {
-        if !record.piece.begins() {
-            return;
-        }
-        self.bad_lines += 1;
-        if self.bad.len() < NAMED {
-            self.bad.push(BadLine {
-                line: record.line,
-                offset: record.offset,
-                class: record.class.as_str().to_owned(),
-            });
-        }
-    }
 }
 
 #[cfg(test)]

@@ -32,9 +32,9 @@ pub struct Diff {
 /// The lines of a file, known by their hashes: sessions do not fit in memory twice.
 pub struct Lines {
     file: File,
-    /// Offset and hash of each line.
-    index: Vec<(u64, u64)>,
-    end: u64,
+    /// Where each line begins, and where the last one ends.
+    bounds: Vec<u64>,
+    hashes: Vec<u64>,
 }
 
 impl Store {
@@ -51,7 +51,7 @@ impl Store {
 
 impl Diff {
     fn of(old: Lines, new: Lines) -> Self {
-        let ops = similar::capture_diff_slices(Algorithm::Myers, &old.hashes(), &new.hashes());
+        let ops = similar::capture_diff_slices(Algorithm::Myers, &old.hashes, &new.hashes);
         let differs = |op: &DiffOp| !matches!(op, DiffOp::Equal { .. });
         let hunks = ops.into_iter().filter(differs).map(|op| Hunk {
             old: op.old_range(),
@@ -65,27 +65,24 @@ impl Diff {
 impl Lines {
     fn of(file: File, hasher: &RandomState) -> io::Result<Self> {
         let mut reader = BufReader::with_capacity(128 * 1024, file);
-        let (mut index, mut line, mut end) = (Vec::new(), Vec::new(), 0);
+        let (mut bounds, mut sums, mut line) = (vec![0], Vec::new(), Vec::new());
+        let mut end = 0;
         while reader.read_until(b'\n', &mut line)? > 0 {
-            index.push((end, hasher.hash_one(&line)));
             end += line.len() as u64;
+            bounds.push(end);
+            sums.push(hasher.hash_one(&line));
             line.clear();
         }
         Ok(Self {
             file: reader.into_inner(),
-            index,
-            end,
+            bounds,
+            hashes: sums,
         })
-    }
-
-    fn hashes(&self) -> Vec<u64> {
-        self.index.iter().map(|line| line.1).collect()
     }
 
     /// The bytes of a line, with its end.
     pub fn read(&mut self, line: usize) -> io::Result<Vec<u8>> {
-        let from = self.index[line].0;
-        let to = self.index.get(line + 1).map_or(self.end, |next| next.0);
+        let (from, to) = (self.bounds[line], self.bounds[line + 1]);
         self.file.seek(SeekFrom::Start(from))?;
         let mut bytes = Vec::new();
         (&self.file).take(to - from).read_to_end(&mut bytes)?;

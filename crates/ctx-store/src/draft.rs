@@ -21,6 +21,8 @@ pub struct Draft<'a> {
     temp: TempFile,
     sums: Sums,
     tally: Tally,
+    /// Hash of the bytes.
+    pub(crate) sha256: String,
     /// Real path of the session file; `None` for stdin.
     pub(crate) source: Option<String>,
     /// Its tokens, where they were asked for.
@@ -37,9 +39,9 @@ pub struct Snapshot {
 }
 
 /// What is summed up while bytes go by.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Sums {
-    hash: Sha256,
+    hasher: Sha256,
     bytes: u64,
     newlines: u64,
     tail: u64,
@@ -47,7 +49,7 @@ struct Sums {
 
 impl Sums {
     fn add(&mut self, bytes: &[u8]) {
-        self.hash.update(bytes);
+        self.hasher.update(bytes);
         self.bytes += bytes.len() as u64;
         self.newlines += memchr::memchr_iter(b'\n', bytes).count() as u64;
         match memchr::memrchr(b'\n', bytes) {
@@ -57,31 +59,15 @@ impl Sums {
     }
 }
 
-impl Store {
-    /// Begins a snapshot.
-    pub fn draft(&self) -> Result<Draft<'_>, StoreError> {
-        self.prepare()?;
-        let temp = self.temp("snapshot", 0o600)?;
-        Ok(Draft {
-            store: self,
-            temp,
-            sums: Sums::default(),
-            tally: Tally::default(),
-            source: None,
-            tokens: None,
-        })
-    }
-}
-
 /// Hands bytes on to whoever counts, and keeps them.
-struct Tee<'d, R> {
+struct Tee<R> {
     input: R,
-    temp: &'d mut TempFile,
-    sums: &'d mut Sums,
+    temp: TempFile,
+    sums: Sums,
     failed: Option<io::Error>,
 }
 
-impl<R: Read> Read for Tee<'_, R> {
+impl<R: Read> Read for Tee<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.input.read(buffer)?;
         if let Err(error) = self.temp.write_all(&buffer[..n]) {
@@ -93,25 +79,35 @@ impl<R: Read> Read for Tee<'_, R> {
     }
 }
 
-impl Draft<'_> {
-    /// Takes all of `input`; `name` is how its read errors call it.
-    pub fn fill(&mut self, input: impl Read, name: &Path) -> Result<(), StoreError> {
-        let path = self.temp.path().to_owned();
+impl Store {
+    /// Begins a snapshot of all of `input`; `name` is how its read errors call it.
+    pub fn draft(&self, input: impl Read, name: &Path) -> Result<Draft<'_>, StoreError> {
+        self.prepare()?;
         let mut tee = Tee {
             input,
-            temp: &mut self.temp,
-            sums: &mut self.sums,
+            temp: self.temp("snapshot", 0o600)?,
+            sums: Sums::default(),
             failed: None,
         };
-        let counted = tally(&mut tee);
+        let tally = tally(&mut tee);
+        let Tee { temp, mut sums, .. } = tee;
         if let Some(error) = tee.failed {
-            return Err(error).naming("write", &path);
+            return Err(error).naming("write", temp.path());
         }
-        self.tally = counted.naming("read", name)?;
-        Ok(())
+        Ok(Draft {
+            store: self,
+            temp,
+            tally: tally.naming("read", name)?,
+            sha256: hex(&sums.hasher.finalize_reset()),
+            sums,
+            source: None,
+            tokens: None,
+        })
     }
+}
 
-    /// The bytes so far.
+impl Draft<'_> {
+    /// The bytes.
     pub fn reader(&self) -> Result<File, StoreError> {
         let path = self.temp.path();
         let mut file = self.temp.file.try_clone().naming("read", path)?;
@@ -119,13 +115,8 @@ impl Draft<'_> {
         Ok(file)
     }
 
-    /// Hash of the bytes so far.
-    pub fn sha256(&self) -> String {
-        hex(&self.sums.hash.clone().finalize())
-    }
-
-    /// Number of the bytes so far.
-    pub fn bytes(&self) -> u64 {
+    /// Their number.
+    pub(crate) fn bytes(&self) -> u64 {
         self.sums.bytes
     }
 
@@ -187,7 +178,7 @@ impl Draft<'_> {
             tail_bytes: self.sums.tail,
             tally: self.tally.clone(),
             tokens: self.tokens.clone(),
-            sha256: self.sha256(),
+            sha256: self.sha256.clone(),
             held: false,
             others: serde_json::Map::new(),
         }

@@ -75,8 +75,7 @@ impl Live {
     /// Takes the bytes it had when it was opened. An agent may append
     /// meanwhile: what was there before stays the same.
     pub(crate) fn draft<'a>(&self, store: &'a Store) -> Result<Draft<'a>, StoreError> {
-        let mut draft = store.draft()?;
-        draft.fill((&self.file).take(self.meta.len()), &self.path)?;
+        let mut draft = store.draft((&self.file).take(self.meta.len()), &self.path)?;
         draft.source = Some(self.path.to_string_lossy().into_owned());
         self.again()?;
         if draft.bytes() == self.meta.len() {

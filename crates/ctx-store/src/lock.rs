@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::names_in;
+use crate::catalog::snapshot_files;
 use crate::error::{Naming, StoreError};
 use crate::files::{careful, wait_for_lock};
 use crate::{SessionId, Store};
@@ -70,7 +70,7 @@ impl Store {
         }
         let holder = Holder {
             pid: std::process::id(),
-            tool: self.actor().tool.clone(),
+            tool: self.actor.tool.clone(),
         };
         // Only for a message: on a full disk the lock is a lock all the same.
         let _ = write_json(&mut file, &holder);
@@ -84,8 +84,8 @@ impl StoreLock<'_> {
     pub(crate) fn next_sequence(&mut self) -> Result<u64, StoreError> {
         let path = self.store.root().join("lock");
         let known = read_json::<Counter>(&mut self.file).map_or(0, |counter| counter.sequence);
-        let there = names_in(&self.store.snapshots())?;
-        let highest = there.iter().map(|(id, _)| id.stamp.sequence).max();
+        let there = snapshot_files(&self.store.snapshots())?;
+        let highest = there.iter().map(|file| file.id.stamp.sequence).max();
         let next = known.max(highest.unwrap_or(0)) + 1;
         write_json(&mut self.file, &Counter { sequence: next }).naming("write", &path)?;
         Ok(next)

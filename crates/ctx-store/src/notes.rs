@@ -52,9 +52,8 @@ impl Replacement<'_> {
         let newest = newest.and_then(|entry| Some((entry.id, entry.meta.ok()?)));
         let old = newest.as_ref().and_then(|(_, meta)| meta.others.get(key));
         let value = change(old);
-        let sha256 = self.draft.sha256();
         let (id, mut meta) = match newest {
-            Some((id, meta)) if meta.sha256 == sha256 => (id, meta),
+            Some((id, meta)) if meta.sha256 == self.draft.sha256 => (id, meta),
             _ => {
                 let taken = self.draft.commit(session, SnapshotKind::Snapshot)?;
                 (taken.id, taken.meta)

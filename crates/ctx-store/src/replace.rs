@@ -128,7 +128,7 @@ impl Replacement<'_> {
     /// Makes the bytes a snapshot, then puts the new content into the file.
     pub fn commit(self, new: &mut NewContent<'_>) -> Result<ReplaceOutcome, StoreError> {
         let store = self.store;
-        if self.draft.sha256() == new.sha256 {
+        if self.draft.sha256 == new.sha256 {
             return Ok(ReplaceOutcome::Same);
         }
         let before = self

@@ -2,7 +2,7 @@
 //! what a process still writes to them is not lost.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ impl Store {
         meta: &Meta,
         live: &Path,
         retained: &Path,
-        file: &File,
+        mut file: &File,
         swept: &mut SweepReport,
     ) -> Result<(), StoreError> {
         let old = file.metadata().naming("read", retained)?;
@@ -77,25 +77,15 @@ impl Store {
             }
             let known = hash(&mut file.take(meta.bytes)).naming("read", retained)?;
             if known != meta.sha256 || old.len() > meta.bytes {
-                swept.late.push(self.save_late(id, live, file, retained)?);
+                file.rewind().naming("read", retained)?;
+                let mut draft = self.draft(file, retained)?;
+                draft.source = Some(live.to_string_lossy().into_owned());
+                let late = draft.commit(&id.session, SnapshotKind::Late)?;
+                swept.late.push(late.id);
             }
         }
         fs::remove_file(retained).naming("remove", retained)?;
         swept.removed += 1;
         Ok(())
-    }
-
-    fn save_late(
-        &self,
-        id: &SnapshotId,
-        live: &Path,
-        mut file: &File,
-        retained: &Path,
-    ) -> Result<SnapshotId, StoreError> {
-        std::io::Seek::rewind(&mut file).naming("read", retained)?;
-        let mut draft = self.draft()?;
-        draft.fill(file, retained)?;
-        draft.source = Some(live.to_string_lossy().into_owned());
-        Ok(draft.commit(&id.session, SnapshotKind::Late)?.id)
     }
 }

@@ -74,29 +74,26 @@ pub enum PolicyError {
     /// It would keep nothing.
     #[error("the policy has no rule: it would keep nothing")]
     Empty,
-    /// A rule that keeps nothing.
-    #[error("{0} 0 keeps nothing")]
-    Zero(&'static str),
+    /// The rule of this name keeps nothing.
+    #[error("--keep-{0} 0 keeps nothing")]
+    Zero(String),
 }
 
 impl Policy {
     /// Refuses a policy without rules, and rules that keep nothing.
     pub fn check(&self) -> Result<(), PolicyError> {
         let within = self.within.map(|span| u32::from(!span.is_zero()));
-        let others = [
-            ("--keep-last", self.last),
-            ("--keep-days", self.days),
-            ("--keep-within", within),
-        ];
+        let others = [("last", self.last), ("days", self.days), ("within", within)];
+        let others = others.map(|(name, n)| (name.to_owned(), n));
         let periods = self.periods.iter();
-        let periods = periods.map(|(period, n)| (period.flag(), Some(*n)));
+        let periods = periods.map(|(period, n)| (period.to_string(), Some(*n)));
         let rules = periods.chain(others);
-        let mut rules = rules.filter_map(|(flag, n)| Some((flag, n?))).peekable();
+        let mut rules = rules.filter_map(|(name, n)| Some((name, n?))).peekable();
         if rules.peek().is_none() {
             return Err(PolicyError::Empty);
         }
         match rules.find(|(_, n)| *n == 0) {
-            Some((flag, _)) => Err(PolicyError::Zero(flag)),
+            Some((name, _)) => Err(PolicyError::Zero(name)),
             None => Ok(()),
         }
     }

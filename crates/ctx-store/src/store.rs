@@ -29,7 +29,7 @@ pub struct Actor {
 /// A store that exists, or that the first write creates.
 pub struct Store {
     root: PathBuf,
-    actor: Actor,
+    pub(crate) actor: Actor,
     clock: Clock,
 }
 
@@ -183,10 +183,6 @@ impl Store {
 
     pub(crate) fn trash(&self) -> PathBuf {
         self.root.join("trash")
-    }
-
-    pub(crate) fn actor(&self) -> &Actor {
-        &self.actor
     }
 
     /// To the microsecond: what names can hold.

@@ -47,8 +47,8 @@ impl Bench {
 
     /// A snapshot of bytes that come from nowhere.
     pub(crate) fn take(&self, session: &str, bytes: &[u8]) -> SnapshotId {
-        let mut draft = self.store.draft().expect("a draft");
-        draft.fill(bytes, Path::new("memory")).expect("from memory");
+        let draft = self.store.draft(bytes, Path::new("memory"));
+        let draft = draft.expect("from memory");
         let snapshot = draft.commit(&id(session), SnapshotKind::Snapshot);
         snapshot.expect("commits").id
     }

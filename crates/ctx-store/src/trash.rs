@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 
-use crate::catalog::names_in;
+use crate::catalog::snapshot_files;
 use crate::error::{Naming, StoreError};
 use crate::files::{if_there, names, sync_dir};
 use crate::removal::{Removal, RemovalReport, StoreItem};
@@ -124,26 +124,23 @@ impl Store {
         wanted: &str,
     ) -> Result<StoreItem, StoreError> {
         let mut trashed = self.trashed(None)?;
-        trashed.retain(|item, _| session.is_none_or(|session| session == item.session()));
         let number = wanted.parse::<u64>().ok();
-        let (mut snapshots, mut files) = (Vec::new(), Vec::new());
-        for (item, TrashedFiles { meta, .. }) in &trashed {
-            match item {
+        trashed.retain(|item, files| {
+            let is_named = match item {
                 StoreItem::Snapshot(id) => {
-                    let named = Some(id.stamp.sequence) == number;
-                    if !meta.is_empty() && (named || id.to_string().starts_with(wanted)) {
-                        snapshots.push(item);
-                    }
+                    let is_whole = !files.meta.is_empty();
+                    let is_numbered = Some(id.stamp.sequence) == number;
+                    is_whole && (is_numbered || id.to_string().starts_with(wanted))
                 }
-                StoreItem::Offloaded(file) if file.begins_with(wanted) => files.push(item),
-                StoreItem::Offloaded(_) => {}
-            }
+                StoreItem::Offloaded(file) => file.begins_with(wanted),
+            };
+            is_named && session.is_none_or(|session| session == item.session())
+        });
+        let mut found: Vec<&StoreItem> = trashed.keys().collect();
+        // Snapshots come first, and what names one is not meant as a hash.
+        if let Some(StoreItem::Snapshot(_)) = found.first() {
+            found.retain(|item| matches!(item, StoreItem::Snapshot(_)));
         }
-        let found = if snapshots.is_empty() {
-            files
-        } else {
-            snapshots
-        };
         match found[..] {
             [] => Err(StoreError::NotInTrash(wanted.to_owned())),
             [item] => Ok(item.clone()),
@@ -200,13 +197,12 @@ impl Store {
     ) -> Result<BTreeMap<StoreItem, TrashedFiles>, StoreError> {
         let mut found = BTreeMap::<StoreItem, TrashedFiles>::new();
         for bin in bins(&self.trash(), deadline)? {
-            for (id, is_meta) in names_in(&bin)? {
-                let (meta, data) = (bin.join(meta_name(&id)), bin.join(data_name(&id)));
-                let files = found.entry(StoreItem::Snapshot(id)).or_default();
-                if is_meta {
-                    files.meta.push(meta);
+            for file in snapshot_files(&bin)? {
+                let files = found.entry(StoreItem::Snapshot(file.id)).or_default();
+                if file.is_meta {
+                    files.meta.push(file.path);
                 } else {
-                    files.data.push(data);
+                    files.data.push(file.path);
                 }
             }
             for (file, path) in offloaded_in(&bin)? {

@@ -178,10 +178,7 @@ impl Taker {
         let session = session_of(self.session.as_ref(), path)?;
         let name = input_name(path);
         let draft = if is_stdin(path) {
-            self.store.draft().and_then(|mut draft| {
-                draft.fill(io::stdin().lock(), Path::new(STDIN_NAME))?;
-                Ok(draft)
-            })
+            self.store.draft(io::stdin().lock(), Path::new(STDIN_NAME))
         } else {
             self.store.draft_of(path)
         };

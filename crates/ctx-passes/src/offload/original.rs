@@ -222,10 +222,8 @@ mod tests {
     }
 
     fn snapshot(store: &Store, session: &str, bytes: &str) {
-        let mut draft = store.draft().expect("a draft");
-        draft
-            .fill(bytes.as_bytes(), Path::new("x"))
-            .expect("filled");
+        let draft = store.draft(bytes.as_bytes(), Path::new("x"));
+        let draft = draft.expect("filled");
         let session = session.parse().expect("an id");
         let snapshot = draft.commit(&session, SnapshotKind::Snapshot);
         snapshot.expect("committed");

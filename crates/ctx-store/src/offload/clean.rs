@@ -9,12 +9,11 @@ use rustix::fs::OFlags;
 use super::folder::Folder;
 use super::named::Search;
 use super::{OffloadedFile, sources};
-use crate::catalog::names_in;
+use crate::catalog::snapshot_files;
 use crate::error::{Naming, StoreError};
 use crate::files::{if_there, open_plain};
 use crate::live::Live;
 use crate::removal::{RemovalReport, StoreItem};
-use crate::store::data_name;
 use crate::trash::bins;
 use crate::{Entry, SessionId, Store};
 
@@ -60,10 +59,9 @@ impl Store {
         dirs.extend(bins(&self.trash(), None)?);
         let mut files = Vec::new();
         for dir in dirs {
-            let ours = names_in(&dir)?
-                .into_iter()
-                .filter(|(id, is_meta)| !is_meta && id.session == *session);
-            files.extend(ours.map(|(id, _)| dir.join(data_name(&id))));
+            let mut ours = snapshot_files(&dir)?;
+            ours.retain(|file| !file.is_meta && file.id.session == *session);
+            files.extend(ours.into_iter().map(|file| file.path));
         }
         Ok(files)
     }

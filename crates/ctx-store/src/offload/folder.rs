@@ -97,7 +97,7 @@ impl Folder {
         let mut file = self.open(&name.to_string(), OFlags::RDONLY)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).naming("read", &path)?;
-        let form = name.form();
+        let form = name.form;
         if OffloadName::of(&bytes, form) != *name {
             return Err(StoreError::refused(&path, OTHER_BYTES));
         }

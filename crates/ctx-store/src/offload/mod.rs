@@ -58,11 +58,6 @@ impl OffloadName {
     pub fn sha256(&self) -> &str {
         &self.sha256
     }
-
-    /// What the bytes are.
-    pub fn form(&self) -> Form {
-        self.form
-    }
 }
 
 impl fmt::Display for OffloadName {
@@ -178,7 +173,7 @@ mod tests {
         for form in Form::all() {
             let text = format!("{hash}{}", form.suffix());
             let name = OffloadName::parse(&text).expect("a name");
-            assert_eq!((name.to_string(), name.form()), (text, form));
+            assert_eq!((name.to_string(), name.form), (text, form));
         }
         for bad in [
             "",

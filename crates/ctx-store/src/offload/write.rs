@@ -44,7 +44,7 @@ impl OffloadWriter<'_> {
         let (folder, _) = match &mut self.begun {
             Some(begun) => begun,
             empty => {
-                let operation = self.store.begin("offload", &facts(&self.session, None))?;
+                let operation = self.store.begin("offload", &Facts::of(&self.session))?;
                 empty.insert((Folder::create(self.store, &self.session)?, operation))
             }
         };
@@ -85,15 +85,11 @@ impl OffloadWriter<'_> {
             sources::add(folder, transcripts)?;
         }
         folder.sync()?;
-        let done = facts(&self.session, Some((self.files, self.bytes)));
-        self.store.done(operation, &done)
-    }
-}
-
-fn facts(session: &SessionId, written: Option<(u64, u64)>) -> Facts {
-    Facts {
-        count: written.map(|(files, _)| files),
-        bytes: written.map(|(_, bytes)| bytes),
-        ..Facts::of(session)
+        let facts = Facts {
+            count: Some(self.files),
+            bytes: Some(self.bytes),
+            ..Facts::of(&self.session)
+        };
+        self.store.done(operation, &facts)
     }
 }

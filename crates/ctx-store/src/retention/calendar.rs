@@ -22,17 +22,6 @@ pub enum Period {
 }
 
 impl Period {
-    /// The flag that asks for it.
-    pub fn flag(self) -> &'static str {
-        match self {
-            Self::Hour => "--keep-hourly",
-            Self::Day => "--keep-daily",
-            Self::Week => "--keep-weekly",
-            Self::Month => "--keep-monthly",
-            Self::Year => "--keep-yearly",
-        }
-    }
-
     /// Which one `time` lies in: equal for two times in the same one.
     fn number(self, time: DateTime<Utc>) -> (i32, u32) {
         match self {

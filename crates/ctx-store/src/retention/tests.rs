@@ -181,7 +181,8 @@ fn policies_that_keep_nothing_are_refused() {
             "--keep-within",
         ),
     ] {
-        assert_eq!(refused(&policy), PolicyError::Zero(flag));
+        let error = refused(&policy).to_string();
+        assert_eq!(error, format!("{flag} 0 keeps nothing"));
     }
 }
 

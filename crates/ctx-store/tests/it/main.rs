@@ -123,8 +123,8 @@ fn session() -> SessionId {
 }
 
 fn take(store: &Store, bytes: &[u8]) -> Snapshot {
-    let mut draft = store.draft().expect("a draft");
-    draft.fill(bytes, Path::new("memory")).expect("from memory");
+    let draft = store.draft(bytes, Path::new("memory"));
+    let draft = draft.expect("from memory");
     draft
         .commit(&session(), SnapshotKind::Snapshot)
         .expect("commits")
