@@ -231,7 +231,8 @@ impl Check<'_> {
         for line in lines {
             if shape::is_heading(line) {
                 area = shape::area(line);
-                let is_asked = self.rules.headings.iter().any(|h| line[3..] == **h);
+                let asked = |heading: &String| line.strip_prefix("## ") == Some(heading);
+                let is_asked = self.rules.headings.iter().any(asked);
                 let there = sections
                     .iter()
                     .position(|lines| lines.first() == Some(line));

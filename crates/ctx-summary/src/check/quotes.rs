@@ -1,9 +1,14 @@
 //! Requests that are quoted: word for word in the source, or not at all.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
+use regex::{Captures, Regex};
+
+use super::commands::without_bullet;
 use super::source::Source;
-use super::words::{is_chinese, words};
+use super::words::{is_chinese, pattern, pieces, words};
+use ctx_ledger::text::one_line;
 
 /// What became of the quotes of a line.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -19,12 +24,19 @@ const REMOVED: &str = "(a quote that is not in the record was removed)";
 /// A quote longer than this is not put in the place of another.
 const LONGEST: usize = 400;
 
+/// A quote, or a mark that opens one which does not end.
+static QUOTE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r#""([^"]*)"|“([^”]*)”|「([^」]*)」|『([^』]*)』|«([^»]*)»|["“「『«]"#)
+});
+/// The end of a sentence.
+static END: LazyLock<Regex> = LazyLock::new(|| pattern("[。！？]|[.!?] "));
+
 /// Holds the quotes of a line against what users said.
 pub(super) fn check(line: &str, source: &Source) -> Quoted {
     let mut quoted = Quoted::default();
     let mut text = line.to_owned();
     // From the last, so that the places before it stay true.
-    for range in quotes(line).into_iter().rev() {
+    for (with_marks, range) in quotes(line).into_iter().rev() {
         let quote = &line[range.clone()];
         let (mut users, complete) = source.users();
         if users.any(|said| is_in(quote, said)) {
@@ -35,47 +47,28 @@ pub(super) fn check(line: &str, source: &Source) -> Quoted {
             quoted.mended += 1;
         } else if complete {
             quoted.removed += 1;
-            if quote.len() * 2 > super::commands::without_bullet(line).len() {
+            if quote.len() * 2 > without_bullet(line).len() {
                 return quoted;
             }
-            let open = line[..range.start]
-                .chars()
-                .next_back()
-                .map_or(0, char::len_utf8);
-            let close = line[range.end..].chars().next().map_or(0, char::len_utf8);
-            text.replace_range(range.start - open..range.end + close, REMOVED);
+            text.replace_range(with_marks, REMOVED);
         }
     }
     quoted.line = Some(text);
     quoted
 }
 
-/// What stands in quotation marks and is long enough to be somebody's words.
-fn quotes(line: &str) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while let Some((open, c)) = line[at..]
-        .char_indices()
-        .find(|(_, c)| "\"“「『«".contains(*c))
-    {
-        let close = match c {
-            '“' => '”',
-            '「' => '」',
-            '『' => '』',
-            '«' => '»',
-            other => other,
-        };
-        let start = at + open + c.len_utf8();
-        let Some(length) = line[start..].find(close) else {
-            break;
-        };
-        let end = start + length;
-        if is_long(&line[start..end]) {
-            found.push(start..end);
-        }
-        at = end + close.len_utf8();
-    }
-    found
+/// What stands in quotation marks and is long enough to be somebody's words: its place
+/// with the marks, and without them.
+fn quotes(line: &str) -> Vec<(Range<usize>, Range<usize>)> {
+    let place = |found: Captures<'_>| {
+        let quote = found.iter().skip(1).flatten().next()?;
+        Some((found.get(0)?.range(), quote.range()))
+    };
+    QUOTE
+        .captures_iter(line)
+        .map_while(place)
+        .filter(|(_, quote)| is_long(&line[quote.clone()]))
+        .collect()
 }
 
 /// Shorter quotes are terms.
@@ -86,22 +79,13 @@ fn is_long(quote: &str) -> bool {
 
 /// Word for word, blanks apart; where the quote has `…`, something was left out.
 fn is_in(quote: &str, said: &str) -> bool {
-    let quote = quote
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
-        .replace("...", "…");
-    let mut rest = said;
-    quote.split('…').all(|part| {
+    let quote = one_line(quote).replace("...", "…");
+    let mut rest = Some(said);
+    for part in quote.split('…') {
         let part = part.trim().trim_end_matches(['.', '。', ',', '，']);
-        match rest.find(part) {
-            Some(at) => {
-                rest = &rest[at + part.len()..];
-                true
-            }
-            None => false,
-        }
-    })
+        rest = rest.and_then(|rest| Some(rest.split_once(part)?.1));
+    }
+    rest.is_some()
 }
 
 /// The sentence of a user that was meant: it has nearly all of the quote's words,
@@ -113,7 +97,7 @@ fn nearest<'s>(quote: &str, source: &'s Source) -> Option<&'s str> {
     }
     let mut best: Option<(usize, &str)> = None;
     let (users, _) = source.users();
-    for sentence in users.flat_map(sentences) {
+    for sentence in users.flat_map(|said| pieces(said, &END)).map(str::trim) {
         if sentence.len() > LONGEST || sentence.contains(['"', '“', '”', '「', '」']) {
             continue;
         }
@@ -125,24 +109,6 @@ fn nearest<'s>(quote: &str, source: &'s Source) -> Option<&'s str> {
         }
     }
     best.map(|(_, sentence)| sentence)
-}
-
-fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    let ends = |at: usize, c: char| match c {
-        '。' | '！' | '？' => true,
-        '.' | '!' | '?' => text[at + 1..].starts_with(' '),
-        _ => false,
-    };
-    let mut start = 0;
-    let mut found = Vec::new();
-    for (at, c) in text.char_indices() {
-        if ends(at, c) {
-            found.push(text[start..at + c.len_utf8()].trim());
-            start = at + c.len_utf8();
-        }
-    }
-    found.push(text[start..].trim());
-    found.into_iter().filter(|sentence| !sentence.is_empty())
 }
 
 #[cfg(test)]

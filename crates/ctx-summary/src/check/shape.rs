@@ -1,11 +1,55 @@
 //! The shape of an answer: headings, echoes, and what is no summary at all.
 
 use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::Area;
-use super::commands::{has_chinese, without_bullet};
+use super::commands::without_bullet;
 use super::missing::plain as plain_heading;
+use super::words::{has_chinese, lower, pattern};
 use ctx_ledger::text::one_line;
+
+/// Words of headings over what users want.
+static ASKS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        "goal|request|ask|pending|open|todo|next|user|preference|constraint|目标|待|请求|需求|偏好|约束|下一步",
+    )
+});
+/// Words of headings over what happened, and over how things are.
+static DONE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        "done|complete|change|current|status|state|debug|decision|overview|technical|detail|已完成|\
+         决策|结论|变更",
+    )
+});
+/// Lines of a conversation: the markup of calls, and the labels of the record.
+static CONVERSATION: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(concat!(
+        r#"^(?:<(?:tool_call|tool_use|function|invoke|\|(?:im_start|start_header_id|eot_id)\|>)|```tool|"#,
+        r#"\{"(?:name|tool)":|\[(?:tool_calls\]|inst\]|user\]|assistant\]|system\]|"#,
+        r"tool result|tool error|assistant calls))",
+    ))
+});
+/// Lines of a chat.
+static TURN: LazyLock<Regex> =
+    LazyLock::new(|| pattern("^(?:user:|human:|assistant:|user：|assistant：|用户：|助手：)"));
+/// The first words of one who answers instead of summing up.
+static ANSWER: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        "^(?:sure|certainly|of course|absolutely|i'll |i will |let me |i'd be happy|\
+         i would be happy|great question|hello|hi!|hi,|hi there|thank you|thanks for|no problem|\
+         how can i|好的|当然|没问题|让我|我来|我会|你好|您好|谢谢)",
+    )
+});
+/// What a helpful model puts at the end.
+static OFFER: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        "^(?:let me know|would you like|do you want me|is there anything|feel free to|i hope this|\
+         if you need|if you have any|shall i |如果您|如果你需要|如需|需要我|希望这|请告诉我)",
+    )
+});
 
 /// The heading of `headings` that a line is, however it is dressed up: `## X`,
 /// `**X**`, `X:`, `1. X`.
@@ -28,47 +72,10 @@ pub(super) fn is_heading(line: &str) -> bool {
 
 /// What stands under a heading.
 pub(super) fn area(heading: &str) -> Area {
-    const DONE: &[&str] = &[
-        "done",
-        "complete",
-        "change",
-        "current",
-        "status",
-        "state",
-        "debug",
-        "decision",
-        "overview",
-        "technical",
-        "detail",
-        "已完成",
-        "决策",
-        "结论",
-        "变更",
-    ];
-    const ASKS: &[&str] = &[
-        "goal",
-        "request",
-        "ask",
-        "pending",
-        "open",
-        "todo",
-        "next",
-        "user",
-        "preference",
-        "constraint",
-        "目标",
-        "待",
-        "请求",
-        "需求",
-        "偏好",
-        "约束",
-        "下一步",
-    ];
-    let heading = heading.to_lowercase();
-    let has = |words: &[&str]| words.iter().any(|word| heading.contains(word));
-    if has(ASKS) {
+    let heading = lower(heading);
+    if ASKS.is_match(&heading) {
         Area::Asks
-    } else if has(DONE) {
+    } else if DONE.is_match(&heading) {
         Area::Done
     } else {
         Area::Other
@@ -93,15 +100,13 @@ impl Prompt {
 
     /// Whether a line is one of the prompt's, or a good part of one, or a frame.
     pub(super) fn has(&self, line: &str) -> bool {
-        const FRAMES: [&str; 4] = [
-            "<record>",
-            "</record>",
-            "<earlier-summary>",
-            "</earlier-summary>",
-        ];
+        let is_frame = matches!(
+            line.trim(),
+            "<record>" | "</record>" | "<earlier-summary>" | "</earlier-summary>"
+        );
         let plain = plain(line);
         let is_part = plain.split_whitespace().count() >= 6 && self.text.contains(&plain);
-        FRAMES.contains(&line.trim()) || is_part || self.lines.contains(&plain)
+        is_frame || is_part || self.lines.contains(&plain)
     }
 }
 
@@ -118,110 +123,25 @@ fn plain(line: &str) -> String {
 /// telling of it: a label of the record, the markup of a tool call, or turns of a
 /// chat; one line `User: …` may be a remark.
 pub(super) fn end_of_summary(lines: &[String]) -> Option<usize> {
-    let mut turns = lines.iter().enumerate().filter(|(_, line)| is_turn(line));
+    let lines = || {
+        lines
+            .iter()
+            .map(|line| lower(line.trim().trim_start_matches("**")))
+    };
+    let mut turns = lines().enumerate().filter(|(_, line)| TURN.is_match(line));
     let turn = turns.next().filter(|_| turns.next().is_some());
-    let markup = lines.iter().position(|line| goes_on(line));
+    let markup = lines().position(|line| CONVERSATION.is_match(&line));
     markup.into_iter().chain(turn.map(|(at, _)| at)).min()
 }
 
-fn goes_on(line: &str) -> bool {
-    const MARKUP: &[&str] = &[
-        "<tool_call",
-        "<function",
-        "<|im_start|>",
-        "<|start_header_id|>",
-        "<|eot_id|>",
-        "<invoke",
-        "[tool_calls]",
-        "```tool",
-        "{\"name\":",
-        "{\"tool\":",
-        "<tool_use",
-        "[inst]",
-    ];
-    const LABELS: &[&str] = &[
-        "[user]",
-        "[assistant]",
-        "[system]",
-        "[tool result",
-        "[tool error",
-        "[assistant calls",
-    ];
-    let line = line.trim().trim_start_matches("**").to_lowercase();
-    let begins = |words: &[&str]| words.iter().any(|word| line.starts_with(word));
-    begins(MARKUP) || begins(LABELS)
-}
-
-fn is_turn(line: &str) -> bool {
-    const TURNS: &[&str] = &[
-        "user:",
-        "human:",
-        "assistant:",
-        "user：",
-        "assistant：",
-        "用户：",
-        "助手：",
-    ];
-    let line = line.trim().trim_start_matches("**").to_lowercase();
-    TURNS.iter().any(|turn| line.starts_with(turn))
-}
-
-/// The first words of one who answers instead of summing up.
+/// Whether somebody answers here instead of summing up.
 pub(super) fn answers(text: &str) -> bool {
-    const OPENINGS: &[&str] = &[
-        "sure",
-        "certainly",
-        "of course",
-        "absolutely",
-        "i'll ",
-        "i will ",
-        "let me ",
-        "i'd be happy",
-        "i would be happy",
-        "great question",
-        "hello",
-        "hi!",
-        "hi,",
-        "hi there",
-        "thank you",
-        "thanks for",
-        "no problem",
-        "how can i",
-        "好的",
-        "当然",
-        "没问题",
-        "让我",
-        "我来",
-        "我会",
-        "你好",
-        "您好",
-        "谢谢",
-    ];
-    let text = text.trim_start().to_lowercase().replace('’', "'");
-    OPENINGS.iter().any(|opening| text.starts_with(opening))
+    ANSWER.is_match(&lower(text.trim_start()))
 }
 
-/// What a helpful model puts at the end.
+/// Whether a line offers more help.
 pub(super) fn offers(line: &str) -> bool {
-    const OFFERS: &[&str] = &[
-        "let me know",
-        "would you like",
-        "do you want me",
-        "is there anything",
-        "feel free to",
-        "i hope this",
-        "if you need",
-        "if you have any",
-        "shall i ",
-        "如果您",
-        "如果你需要",
-        "如需",
-        "需要我",
-        "希望这",
-        "请告诉我",
-    ];
-    let line = line.trim().to_lowercase();
-    OFFERS.iter().any(|offer| line.starts_with(offer))
+    OFFER.is_match(&lower(line.trim()))
 }
 
 #[cfg(test)]

@@ -226,6 +226,12 @@ fn repeats_go_and_missing_sections_are_told() {
 }
 
 #[test]
+fn a_heading_that_nobody_asked_for_stays() {
+    let answer = "## Goal\nFix the login bug.\n\n# 决定\nDo not touch the database.";
+    assert_eq!(used(answer).text, answer);
+}
+
+#[test]
 fn half_a_line_at_the_end_goes() {
     let headings = HEADINGS.map(str::to_owned);
     let rules = Rules {

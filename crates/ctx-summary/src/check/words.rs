@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use regex::Regex;
+
 /// Hashes, up to a number: what is not in a full set is not known, rather than absent.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
@@ -58,6 +60,32 @@ const EMPTY_CHINESE: &str =
 
 pub(super) fn is_chinese(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
+}
+
+/// Whether a text has Chinese in it.
+pub(super) fn has_chinese(text: &str) -> bool {
+    text.chars().any(is_chinese)
+}
+
+/// A pattern of this crate, which is known to be one.
+pub(super) fn pattern(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a constant pattern")
+}
+
+/// A text as patterns read it: in lower case, with one kind of apostrophe.
+pub(super) fn lower(text: &str) -> String {
+    text.to_lowercase().replace('’', "'")
+}
+
+/// The pieces of a text, each with what ends it.
+pub(super) fn pieces<'t>(text: &'t str, end: &Regex) -> impl Iterator<Item = &'t str> {
+    let mut start = 0;
+    let ends = end.find_iter(text).map(|found| found.end());
+    ends.chain([text.len()]).map(move |end| {
+        let piece = &text[start..end];
+        start = end;
+        piece
+    })
 }
 
 /// The words that carry meaning, in order; each Chinese character is one.
