@@ -111,7 +111,6 @@ fn a_window_parts_no_reply() {
 fn within(tokens: u64, temp: &Path) -> Vec<u8> {
     let plan = Plan {
         recognizer: Recognizer::default(),
-        header: None,
         role: Role::User,
         counter: counter(),
         strict: true,

@@ -1,7 +1,5 @@
 //! The text of a summary message, and how it is recognised when it is old.
 
-use std::borrow::Cow;
-
 use ctx_transcript::{Dialect, Message, Object, Part, Role};
 
 /// Stands in every summary: what the next model reads is a record, and a wish
@@ -24,22 +22,22 @@ pub struct Recognizer {
 }
 
 impl Recognizer {
-    /// Recognises summaries with `header`, and those of the presets.
+    /// Writes summaries with `header`, and recognises them and those of the presets.
     pub fn new(header: Option<&str>, presets: &[String]) -> Self {
-        let bare = |header: &str| header.trim().trim_end_matches([':', '：']).to_owned();
+        let header = header.filter(|header| !header.trim().is_empty());
         Self {
-            header: header.map(bare).filter(|header| !header.is_empty()),
-            presets: presets.iter().map(|header| bare(header)).collect(),
+            header: header.map(str::to_owned),
+            presets: presets.to_vec(),
         }
     }
 
-    /// The text of a summary message: header if wanted, what it is, the summary.
+    /// The text of a summary message: header if there is one, what it is, the summary.
     ///
     /// A summary that opens with a heading of its own keeps it first. A header that
     /// ends in a blank stands on the line of what follows.
-    pub fn compose(&self, header: Option<&str>, summary: &str) -> String {
+    pub fn compose(&self, summary: &str) -> String {
         let mut text = String::new();
-        if let Some(header) = header.filter(|header| !header.trim().is_empty()) {
+        if let Some(header) = &self.header {
             let is_inline = header.ends_with(' ');
             text.push_str(header.trim());
             text.push_str(if is_inline { " " } else { "\n\n" });
@@ -73,46 +71,49 @@ impl Recognizer {
         message: &Message<'_>,
     ) -> Option<String> {
         if let Some(text) = dialect.summary_text(object) {
-            return Some(self.bare(&text).into_owned());
+            return Some(self.bare(&text));
         }
         let may_be = matches!(message.role, Role::User | Role::Assistant | Role::System);
         let Some(Part::Text(text)) = message.parts.first().filter(|_| may_be) else {
             return None;
         };
         let marked = self.headers().any(|header| behind(text, header).is_some());
-        marked.then(|| self.bare(text).into_owned())
+        marked.then(|| self.bare(text))
     }
 
     fn headers(&self) -> impl Iterator<Item = &str> {
-        let own = self.header.as_deref().into_iter();
+        let own = self.header.as_deref().map(without_colon);
+        let own = own.filter(|own| !own.is_empty()).into_iter();
         own.chain(self.known()).chain([RECORD_LINE])
     }
 
     /// The headings that our summaries bring, and the headers of the presets.
     fn known(&self) -> impl Iterator<Item = &str> {
-        let presets = self.presets.iter().map(String::as_str);
+        let presets = self.presets.iter().map(|header| without_colon(header));
         presets.chain([RECORD_HEADING, RULE_HEADING])
     }
 
     /// Without header and record line. The rule summary's heading stays: it says
     /// how to read what follows.
-    fn bare<'t>(&self, text: &'t str) -> Cow<'t, str> {
+    fn bare(&self, text: &str) -> String {
         let mut text = text.trim();
-        let mut heading = None;
+        let mut heading = String::new();
         while let Some((header, rest)) = self
             .headers()
             .find_map(|header| Some((header, behind(text, header)?)))
         {
             if header == RULE_HEADING {
-                heading = Some(header);
+                heading = format!("{header}\n\n");
             }
             text = rest.trim();
         }
-        match heading {
-            Some(heading) => Cow::Owned(format!("{heading}\n\n{text}")),
-            None => Cow::Borrowed(text),
-        }
+        heading + text
     }
+}
+
+/// A header as others may write it.
+fn without_colon(header: &str) -> &str {
+    header.trim().trim_end_matches([':', '：'])
 }
 
 /// What follows `header` at the beginning of `text`. A header in brackets cannot
@@ -150,7 +151,7 @@ mod tests {
     }
 
     fn compose(header: Option<&str>, summary: &str) -> String {
-        recognizer(header).compose(header, summary)
+        recognizer(header).compose(summary)
     }
 
     fn found(dialect: &dyn Dialect, header: Option<&str>, record: &str) -> Option<String> {

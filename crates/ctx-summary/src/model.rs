@@ -38,7 +38,7 @@ pub struct Job<'a> {
 }
 
 /// A summary, and what it took.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelSummary {
     /// The text.
     pub text: String,
@@ -73,7 +73,16 @@ pub fn summarize(
 ) -> Result<ModelSummary, LlmError> {
     let mut room = room(job);
     loop {
-        match Run::new(job, room, &mut *ask).all() {
+        let run = Run {
+            job,
+            room,
+            ask: &mut *ask,
+            done: ModelSummary {
+                parts: 1,
+                ..ModelSummary::default()
+            },
+        };
+        match run.all() {
             Err(LlmError::TooLong(_)) if room / 2 >= SMALLEST_INPUT => room /= 2,
             outcome => return outcome,
         }
@@ -91,17 +100,15 @@ fn room(job: &Job<'_>) -> u64 {
     });
     let prompt = job.counter.count(&system) + job.counter.count(&message);
     let free = job.window - job.window / 10;
-    free.saturating_sub(prompt + most_output(job))
+    free.saturating_sub(prompt + most_output(job, job.target))
         .max(SMALLEST_INPUT)
 }
 
-/// What the model may write, and never more than half of the window.
-fn most_output(job: &Job<'_>) -> u64 {
-    of_percent(job, job.target).min(job.window / 2).max(1)
-}
-
-fn of_percent(job: &Job<'_>, target: u64) -> u64 {
-    target * job.most_percent / 100
+/// What the model may write where so many tokens are asked for, and never more than half
+/// of the window.
+fn most_output(job: &Job<'_>, target: u64) -> u64 {
+    let most = target.min(job.target) * job.most_percent / 100;
+    most.min(job.window / 2).max(1)
 }
 
 struct Run<'a, 'q> {
@@ -111,27 +118,7 @@ struct Run<'a, 'q> {
     done: ModelSummary,
 }
 
-impl<'a, 'q> Run<'a, 'q> {
-    fn new(
-        job: &'a Job<'a>,
-        room: u64,
-        ask: &'q mut dyn FnMut(&Question<'_>) -> Result<Completion, LlmError>,
-    ) -> Self {
-        Self {
-            job,
-            room,
-            ask,
-            done: ModelSummary {
-                text: String::new(),
-                answers: 0,
-                parts: 1,
-                cut: false,
-                excerpts: 0,
-                thinned: false,
-            },
-        }
-    }
-
+impl Run<'_, '_> {
     fn all(mut self) -> Result<ModelSummary, LlmError> {
         let earlier = self.job.earlier.trim();
         let beside = self.job.counter.count(earlier);
@@ -204,23 +191,19 @@ impl<'a, 'q> Run<'a, 'q> {
     }
 
     fn question(&mut self, earlier: &str, record: &str, target: u64) -> Result<String, LlmError> {
+        // Nothing but earlier summaries may be old; the paragraph must stay.
+        let record = Some(record).filter(|record| !record.is_empty());
+        let record = record.unwrap_or("(nothing)");
         let (system, message) = self.job.template.fill(&Filling {
             target,
             instructions: self.job.instructions,
             earlier,
-            // Nothing but earlier summaries may be old; the paragraph must stay.
-            transcript: if record.is_empty() {
-                "(nothing)"
-            } else {
-                record
-            },
+            transcript: record,
         });
         let completion = (self.ask)(&Question {
             instructions: &system,
             text: &message,
-            max_tokens: of_percent(self.job, target)
-                .min(most_output(self.job))
-                .max(1),
+            max_tokens: most_output(self.job, target),
         })?;
         self.done.answers += 1;
         self.done.cut = completion.cut;

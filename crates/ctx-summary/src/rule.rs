@@ -48,11 +48,6 @@ pub struct RuleSummary {
 }
 
 impl RuleSummary {
-    /// Nothing seen yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// One more message of the old zone, in order.
     pub fn push(&mut self, message: &Message<'_>) {
         for call in message.calls() {
@@ -103,20 +98,20 @@ impl RuleSummary {
     /// summaries leave first, the oldest before the others, which is said in a
     /// line; then tools, then topics. Counts always stay.
     pub fn finish(&self, limit: Option<u64>, counter: &dyn TokenCounter) -> String {
-        let whole = Cut::default();
+        let mut cut = Cut::default();
         let Some(limit) = limit else {
-            return self.write(whole);
+            return self.write(cut);
         };
-        let fits = |cut: Cut| counter.count_up_to(&self.write(cut), limit).is_some();
+        let most = [self.carried.lines(), self.tools.len(), self.topics.len()];
         // Each stage cuts as little as is enough, and all of it when it is not.
-        let mut cut = whole;
-        for (stage, most) in [
-            (Stage::Lines, self.carried.lines()),
-            (Stage::Tools, self.tools.len()),
-            (Stage::Topics, self.topics.len()),
-        ] {
-            let least = least(most, |amount| fits(cut.with(stage, amount)));
-            cut = cut.with(stage, least.unwrap_or(most));
+        for (stage, most) in most.into_iter().enumerate() {
+            let fits = |amount| {
+                let mut cut = cut;
+                cut[stage] = amount;
+                counter.count_up_to(&self.write(cut), limit).is_some()
+            };
+            let least = least(most, fits);
+            cut[stage] = least.unwrap_or(most);
             if least.is_some() {
                 break;
             }
@@ -166,21 +161,17 @@ impl RuleSummary {
         }
     }
 
-    fn write(&self, cut: Cut) -> String {
+    fn write(&self, [lines, tools, topics]: Cut) -> String {
         let mut text = format!(
             "{HEADING}\n\n{USER_MESSAGES}{}\n{TOOL_CALLS}{}\n",
             self.user_messages, self.tool_calls
         );
-        let topics: Vec<&str> = self
-            .topics
-            .iter()
-            .skip(cut.topics)
-            .map(String::as_str)
-            .collect();
+        let topics = self.topics.iter().skip(topics).map(String::as_str);
+        let topics: Vec<&str> = topics.collect();
         if !topics.is_empty() {
             let _ = writeln!(text, "{LATEST_TOPICS}{}", topics.join("; "));
         }
-        let (kept, more) = self.tools.split_at(self.tools.len() - cut.tools);
+        let (kept, more) = self.tools.split_at(self.tools.len() - tools);
         if !self.tools.is_empty() {
             let more = match more.len() {
                 0 => String::new(),
@@ -190,47 +181,16 @@ impl RuleSummary {
             let _ = writeln!(text, "{TOOLS}{}{more}", kept.join(", "));
         }
         if !self.carried.is_empty() {
-            let _ = write!(text, "\n{EARLIER}\n\n{}", self.carried.write(cut.lines));
+            let _ = write!(text, "\n{EARLIER}\n\n{}", self.carried.write(lines));
         }
         text.truncate(text.trim_end().len());
         text
     }
 }
 
-/// How much is left out: carried lines and topics from the oldest, tools from
-/// the last.
-#[derive(Clone, Copy, Default)]
-struct Cut {
-    lines: usize,
-    tools: usize,
-    topics: usize,
-}
-
-#[derive(Clone, Copy)]
-enum Stage {
-    Lines,
-    Tools,
-    Topics,
-}
-
-impl Cut {
-    fn with(self, stage: Stage, amount: usize) -> Self {
-        match stage {
-            Stage::Lines => Self {
-                lines: amount,
-                ..self
-            },
-            Stage::Tools => Self {
-                tools: amount,
-                ..self
-            },
-            Stage::Topics => Self {
-                topics: amount,
-                ..self
-            },
-        }
-    }
-}
+/// How many are left out of the carried lines, of the tools and of the topics: lines and
+/// topics from the oldest, tools from the last.
+type Cut = [usize; 3];
 
 /// The least amount up to `most` that is enough, found by halving.
 fn least(most: usize, enough: impl Fn(usize) -> bool) -> Option<usize> {

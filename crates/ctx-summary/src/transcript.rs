@@ -10,32 +10,16 @@ use ctx_ledger::text::{first_chars, last_chars};
 ///
 /// Results and arguments of tools are shortened in the middle; what people and
 /// the model said is whole. Reasoning and media are left out.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Transcript {
     pieces: Vec<String>,
-    tool_chars: usize,
     redacted: usize,
 }
 
-/// Of a tool result or of a call's arguments, head and tail together.
+/// Characters of a tool result or of a call's arguments, head and tail together.
 const TOOL_CHARS: usize = 2_000;
 
-impl Default for Transcript {
-    fn default() -> Self {
-        Self::with_tool_chars(TOOL_CHARS)
-    }
-}
-
 impl Transcript {
-    /// Keeps `tool_chars` characters of each result and of each call's arguments.
-    pub fn with_tool_chars(tool_chars: usize) -> Self {
-        Self {
-            pieces: Vec::new(),
-            tool_chars,
-            redacted: 0,
-        }
-    }
-
     /// One more message, in order.
     pub fn push(&mut self, message: &Message<'_>) {
         let mut piece = String::new();
@@ -75,7 +59,7 @@ impl Transcript {
             Part::Call(call) => {
                 let label = format!("{role} calls {}", self.clean(&call.name));
                 let arguments = self.clean(&call.arguments);
-                add_labelled(piece, &label, &shorten(&arguments, self.tool_chars));
+                add_labelled(piece, &label, &shorten(&arguments, TOOL_CHARS));
             }
             Part::Result(result) => {
                 let of = result
@@ -86,7 +70,7 @@ impl Transcript {
                 let label = format!("tool {kind}{}", of.unwrap_or_default());
                 let texts: Vec<&str> = result.parts.iter().filter_map(text_of).collect();
                 let text = self.clean(&texts.join("\n"));
-                add_labelled(piece, &label, &shorten(&text, self.tool_chars));
+                add_labelled(piece, &label, &shorten(&text, TOOL_CHARS));
             }
             Part::Media(media) => self.add(piece, role, &format!("({})", media.kind)),
             Part::Reasoning(_) | Part::Opaque(_) => {}
@@ -196,7 +180,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn pieces(dialect: &dyn Dialect, records: &[&str]) -> Vec<String> {
-        let mut transcript = Transcript::with_tool_chars(20);
+        let mut transcript = Transcript::default();
         for text in records {
             let object = Object::parse(text).expect("an object");
             transcript.push(&dialect.message(&object).expect("a message"));
@@ -206,13 +190,22 @@ mod tests {
 
     #[test]
     fn roles_calls_and_results_are_labelled() {
+        let long = format!(
+            r#"{{"role":"tool","tool_call_id":"a","name":"ls","content":"{}Z"}}"#,
+            "a".repeat(2_016)
+        );
+        let shortened = format!(
+            "[tool result of ls]\n{}\n[… 17 characters left out …]\n{}Z",
+            "a".repeat(1_000),
+            "a".repeat(999)
+        );
         assert_eq!(
             pieces(
                 &Chat,
                 &[
                     r#"{"role":"user","content":"hi\n"}"#,
                     r#"{"role":"assistant","content":"so","reasoning_content":"hm","tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{\"p\":1}"}}]}"#,
-                    r#"{"role":"tool","tool_call_id":"a","name":"ls","content":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaZ"}"#,
+                    &long,
                     r#"{"role":"assistant","content":""}"#,
                     r#"{"role":"tool","tool_call_id":"a","content":""}"#,
                 ]
@@ -220,7 +213,7 @@ mod tests {
             [
                 "[user]\nhi",
                 "[assistant]\nso\n\n[assistant calls ls]\n{\"p\":1}",
-                "[tool result of ls]\naaaaaaaaaa\n[… 17 characters left out …]\naaaaaaaaaZ",
+                &shortened,
                 "[tool result]\n(empty)",
             ]
         );
@@ -237,12 +230,18 @@ mod tests {
 
     #[test]
     fn secrets_go_before_texts_are_shortened() {
-        let mut transcript = Transcript::with_tool_chars(24);
-        let record = r#"{"role":"tool","tool_call_id":"a","content":"password=hunter2x and so on, and so on"}"#;
-        let object = Object::parse(record).expect("an object");
+        let mut transcript = Transcript::default();
+        // Cut in two it would be no secret.
+        let content = format!(
+            "{} password=hunter2x {}",
+            "a ".repeat(493),
+            "b ".repeat(800)
+        );
+        let record = format!(r#"{{"role":"tool","tool_call_id":"a","content":"{content}"}}"#);
+        let object = Object::parse(&record).expect("an object");
         transcript.push(&Chat.message(&object).expect("a message"));
         assert_eq!(transcript.redacted(), 1);
-        assert!(!transcript.pieces[0].contains("hunter2x"));
+        assert!(!transcript.pieces[0].contains("hunt"));
     }
 
     #[test]

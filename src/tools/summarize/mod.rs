@@ -153,7 +153,6 @@ impl Args {
     fn plan(&self, io: &Io) -> Plan {
         Plan {
             recognizer: recognizer(self.header.as_deref()),
-            header: self.header.clone(),
             role: self.role.into(),
             counter: MessageCounter::new(self.encoding),
             strict: self.strict,

@@ -227,7 +227,6 @@ impl Plan {
         let summary = &self.policy.summary;
         summarize::Plan {
             recognizer: self.recognizer.clone(),
-            header: summary.header.clone(),
             role: summary.role.into(),
             counter: self.counter,
             strict: false,

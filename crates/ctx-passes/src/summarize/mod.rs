@@ -26,10 +26,8 @@ pub use zones::{Edited, ZonePass};
 
 /// How a session is summed up, whoever writes the summary.
 pub struct Plan {
-    /// Knows the summaries of earlier compactions.
+    /// Knows what the message begins with, and the summaries of earlier compactions.
     pub recognizer: Recognizer,
-    /// What the message begins with.
-    pub header: Option<String>,
     /// Whose message it is, where the dialect allows it.
     pub role: Role,
     /// Counts tokens.

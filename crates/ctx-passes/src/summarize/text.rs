@@ -12,7 +12,7 @@ use crate::Notes;
 pub(super) fn clean(plan: &Plan, mut summary: Summary) -> Summary {
     let (clean, secrets) = redact(&summary.text);
     let text = one_kind_of_line(&clean);
-    summary.text = plan.recognizer.compose(plan.header.as_deref(), &text);
+    summary.text = plan.recognizer.compose(&text);
     summary.redacted_late = secrets;
     summary
 }

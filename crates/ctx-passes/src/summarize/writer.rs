@@ -175,7 +175,7 @@ impl Writer {
 /// What is left of the room below the line which says that this is a record. The
 /// extractive summary says it itself.
 fn without_line(old: &OldZone, room: Option<u64>) -> Option<u64> {
-    let line = || Recognizer::default().compose(None, "");
+    let line = || Recognizer::default().compose("");
     room.map(|room| room.saturating_sub(old.counter.count(&line())))
 }
 

@@ -25,23 +25,28 @@ const CLOSING: u64 = 60;
 /// Sections grow up to so many times their share where the rest needs less.
 const MOST_WEIGHT: u64 = 16;
 
-/// `head`, the typed items that it does not have, and segments for what is not told
-/// yet, up to `limit` tokens in all; `of_model`: what `head` says was written by a model.
-/// Then what it leaves out is asked for by kind before anything else, and no quote
-/// stands under a heading of the model's.
+/// What a summary begins with.
+pub(super) struct Head<'t> {
+    pub(super) text: &'t str,
+    /// Whether a model wrote it. Then what it leaves out is asked for by kind before
+    /// anything else, and no quote stands under a heading of the model's.
+    pub(super) of_model: bool,
+}
+
+/// A head, the typed items that it does not have, and segments for what is not told
+/// yet, up to `limit` tokens in all.
 pub(super) fn written(
     ledger: &Ledger,
-    head: &str,
+    head: &Head<'_>,
     limit: u64,
-    of_model: bool,
     counter: &dyn TokenCounter,
 ) -> String {
-    let said = one_line(head);
-    let mut weight = if of_model { ITEMS_FIRST } else { 1 };
+    let in_head = one_line(head.text);
+    let mut weight = if head.of_model { ITEMS_FIRST } else { 1 };
     let items = ledger.items().iter();
-    let items: Vec<&Item> = items.filter(|item| !said.contains(&item.text)).collect();
+    let items: Vec<&Item> = items.filter(|item| !in_head.contains(&item.text)).collect();
     loop {
-        let mut draft = Draft::new(ledger, &items, (head, of_model), limit, weight, counter);
+        let mut draft = Draft::new(ledger, &items, head, limit, weight, counter);
         draft.fill();
         let tokens = counter.count(&draft.text);
         if !draft.lacks_items || tokens > limit / 4 * 3 || weight >= MOST_WEIGHT {
@@ -60,7 +65,7 @@ struct Draft<'l> {
     /// Everything before the details.
     head: String,
     /// Whether there are headings before the details.
-    sections: bool,
+    has_headings: bool,
     /// The last line.
     closing: String,
     /// Whether items had no room.
@@ -73,32 +78,32 @@ impl<'l> Draft<'l> {
     fn new(
         ledger: &'l Ledger,
         items: &[&Item],
-        (head, of_model): (&str, bool),
+        head: &Head<'_>,
         limit: u64,
         weight: u64,
         counter: &'l dyn TokenCounter,
     ) -> Self {
-        let room = limit.saturating_sub(counter.count(head));
+        let room = limit.saturating_sub(counter.count(head.text));
         let sections = Sections::of(items, room * weight, room.saturating_sub(CLOSING), counter);
         let mut counts = sections.left_out;
         let lacks_items = counts.iter().any(|(_, count)| *count > 0);
         ledger.add_left_out(&mut counts);
-        let tells = room >= TELLS_LEFT_OUT;
-        let head = format!("{head}{}", sections.text);
+        let closing = if room < TELLS_LEFT_OUT {
+            String::new()
+        } else {
+            left_out(&counts)
+        };
+        let text = format!("{}{}", head.text, sections.text);
         let mut draft = Self {
             ledger,
             counter,
             limit,
             room,
-            sections: of_model || !sections.text.is_empty(),
-            closing: if tells {
-                left_out(&counts)
-            } else {
-                String::new()
-            },
+            has_headings: head.of_model || !sections.text.is_empty(),
+            closing,
             lacks_items,
-            picker: Picker::new(ledger.index(), &head, counter),
-            head,
+            picker: Picker::new(ledger.index(), &text, counter),
+            head: text,
             text: String::new(),
         };
         draft.write();
@@ -125,7 +130,7 @@ impl<'l> Draft<'l> {
     fn write(&mut self) {
         let details = self.details();
         self.text.clone_from(&self.head);
-        if self.sections && !details.is_empty() {
+        if self.has_headings && !details.is_empty() {
             self.text.push_str(DETAILS);
             self.text.push('\n');
         }
@@ -184,7 +189,7 @@ mod tests {
     use ctx_tokens::{Encoding, TokenCounter};
     use ctx_transcript::{Message, Part, Role, ToolResult, Zone};
 
-    use super::written;
+    use super::{Head, written};
 
     fn counter() -> &'static dyn TokenCounter {
         Encoding::Chars4.counter()
@@ -205,6 +210,10 @@ mod tests {
         Message::new(Role::Tool, vec![Part::Result(result)])
     }
 
+    fn write(ledger: &Ledger, text: &str, limit: u64, of_model: bool) -> String {
+        written(ledger, &Head { text, of_model }, limit, counter())
+    }
+
     fn ledger(messages: &[Message<'_>]) -> Ledger {
         let mut ledger = Ledger::new();
         for (line, message) in (1..).zip(messages) {
@@ -215,7 +224,7 @@ mod tests {
 
     /// The lines behind the heading of the details.
     fn details(ledger: &Ledger, limit: u64) -> String {
-        let text = written(ledger, "# Head\n\n", limit, false, counter());
+        let text = write(ledger, "# Head\n\n", limit, false);
         let (_, details) = text
             .split_once(&format!("{DETAILS}\n"))
             .unwrap_or(("", &text));
@@ -224,11 +233,8 @@ mod tests {
 
     #[test]
     fn a_session_without_anything_is_its_head() {
-        assert_eq!(
-            written(&Ledger::new(), "# Head\n\n", 1_000, false, counter()),
-            "# Head"
-        );
-        assert_eq!(written(&Ledger::new(), "", 0, true, counter()), "");
+        assert_eq!(write(&Ledger::new(), "# Head\n\n", 1_000, false), "# Head");
+        assert_eq!(write(&Ledger::new(), "", 0, true), "");
     }
 
     #[test]
@@ -245,7 +251,7 @@ mod tests {
         let least = counter().count(head.trim_end());
         for limit in [0, 1, 10, 50, 100, 299, 300, 601, 1_000, 5_000] {
             for of_model in [false, true] {
-                let text = written(&ledger, head, limit, of_model, counter());
+                let text = write(&ledger, head, limit, of_model);
                 assert!(
                     counter().count(&text) <= limit.max(least),
                     "{limit}: {text}"
@@ -296,13 +302,7 @@ mod tests {
             says(Role::User, "Please fix the login form."),
             says(Role::User, "Please ship order_17."),
         ]);
-        let text = written(
-            &ledger,
-            "Please fix\nthe login form.\n\n",
-            2_000,
-            true,
-            counter(),
-        );
+        let text = write(&ledger, "Please fix\nthe login form.\n\n", 2_000, true);
         assert_eq!(text.matches("login form").count(), 1, "{text}");
         assert!(
             text.contains(heading(ItemKind::Ask)) && text.contains("order_17"),
@@ -317,7 +317,7 @@ mod tests {
             .collect();
         let messages: Vec<Message<'_>> = asks.iter().map(|ask| says(Role::User, ask)).collect();
         let ledger = ledger(&messages);
-        let of = |limit| written(&ledger, "# Head\n\n", limit, false, counter());
+        let of = |limit| write(&ledger, "# Head\n\n", limit, false);
         assert!(of(600).contains("⟦left out: "));
         assert!(!of(200).contains("⟦left out: "));
     }

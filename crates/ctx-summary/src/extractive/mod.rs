@@ -10,7 +10,7 @@ use ctx_tokens::TokenCounter;
 
 use crate::earlier::RECORD_HEADING;
 use ctx_ledger::{Item, Ledger};
-use draft::written;
+use draft::{Head, written};
 use sections::Sections;
 
 /// Less room is not worth a completion.
@@ -21,25 +21,25 @@ const SECTIONS_SHARE: u64 = 39;
 /// Writes the summary of what `ledger` holds: at most `limit` tokens, without what
 /// the texts that stay tell already.
 pub fn extractive(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> String {
-    written(
-        ledger,
-        &format!("{RECORD_HEADING}\n\n"),
-        limit,
-        false,
-        counter,
-    )
+    let head = Head {
+        text: &format!("{RECORD_HEADING}\n\n"),
+        of_model: false,
+    };
+    written(ledger, &head, limit, counter)
 }
 
 /// A summary that a model wrote, with what it leaves out behind it: the items of the
 /// ledger that it does not have, and segments for what it does not tell, up to
 /// `limit` tokens in all. It stays as it is where there is no room.
 pub fn completed(ledger: &Ledger, summary: &str, limit: u64, counter: &dyn TokenCounter) -> String {
-    let head = format!("{}\n\n", summary.trim_end());
-    if counter.count(&head) + LEAST_COMPLETION > limit {
+    let head = Head {
+        text: &format!("{}\n\n", summary.trim_end()),
+        of_model: true,
+    };
+    if counter.count(head.text) + LEAST_COMPLETION > limit {
         return summary.to_owned();
     }
-    // What it leaves out is asked for by kind before anything else.
-    written(ledger, &head, limit, true, counter)
+    written(ledger, &head, limit, counter)
 }
 
 /// The items that a summary must have, at most `limit` tokens of them.

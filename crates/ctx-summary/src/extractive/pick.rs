@@ -1,7 +1,7 @@
 //! Which segments are worth their tokens: a greedy choice of the one that tells
 //! most, for its length, of what is likely to be needed and not told yet.
 
-use std::cmp::Ordering;
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use ctx_tokens::TokenCounter;
@@ -76,7 +76,8 @@ impl<'i> Picker<'i> {
                 too_long.push(best);
                 continue;
             }
-            let Some(again) = self.chooser.candidate(best.number, best.tokens) else {
+            let Reverse(number) = best.number;
+            let Some(again) = self.chooser.candidate(number, best.tokens) else {
                 continue;
             };
             // Others may have told a part of it meanwhile.
@@ -85,8 +86,8 @@ impl<'i> Picker<'i> {
                 continue;
             }
             room -= best.tokens;
-            self.picked.push((best.number, best.tokens));
-            self.chooser.take(best.number);
+            self.picked.push((number, best.tokens));
+            self.chooser.take(number);
             if room <= PER_LINE {
                 break;
             }
@@ -125,8 +126,8 @@ impl Chooser<'_> {
         #[allow(clippy::cast_precision_loss)] // A segment has few tokens.
         let gain = worth / (tokens as f64).powf(LENGTH_POWER);
         (gain > 0.0).then_some(Candidate {
-            gain,
-            number,
+            gain: gain.to_bits(),
+            number: Reverse(number),
             tokens,
         })
     }
@@ -140,32 +141,13 @@ impl Chooser<'_> {
 }
 
 /// A segment and its worth for its length; of equals the earlier one is greater.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
-    gain: f64,
-    number: usize,
+    /// The bits of a positive number: their order is the number's.
+    gain: u64,
+    number: Reverse<usize>,
     tokens: u64,
 }
-
-impl Ord for Candidate {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let by_gain = self.gain.total_cmp(&other.gain);
-        by_gain.then_with(|| other.number.cmp(&self.number))
-    }
-}
-
-impl PartialOrd for Candidate {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Candidate {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Candidate {}
 
 #[cfg(test)]
 mod tests {
@@ -173,7 +155,7 @@ mod tests {
     use ctx_tokens::{Encoding, TokenCounter};
     use ctx_transcript::{Message, Part, Role, Zone};
 
-    use super::{Candidate, PER_LINE, Picker};
+    use super::{Candidate, PER_LINE, Picker, Reverse};
 
     fn counter() -> &'static dyn TokenCounter {
         Encoding::Chars4.counter()
@@ -268,9 +250,9 @@ mod tests {
 
     #[test]
     fn of_equals_the_earlier_one_is_greater() {
-        let candidate = |gain, number| Candidate {
-            gain,
-            number,
+        let candidate = |gain: f64, number| Candidate {
+            gain: gain.to_bits(),
+            number: Reverse(number),
             tokens: 1,
         };
         assert!(candidate(0.2, 5) > candidate(0.1, 1));

@@ -7,7 +7,7 @@ use ctx_transcript::dialect::{Anthropic, Chat, Dialect};
 use proptest::prelude::*;
 
 fn summary_of(dialect: &dyn Dialect, records: &[&str]) -> RuleSummary {
-    let mut summary = RuleSummary::new();
+    let mut summary = RuleSummary::default();
     for text in records {
         let object = Object::parse(text).expect("an object");
         summary.push(&dialect.message(&object).expect("a message"));
@@ -66,7 +66,7 @@ fn results_are_no_user_messages() {
 #[test]
 fn nothing_said_leaves_lines_out() {
     assert_eq!(
-        write(&RuleSummary::new()),
+        write(&RuleSummary::default()),
         "## 会话摘要 / Session summary\n\n- 用户消息数 / User messages: 0\n- 工具调用数 / Tool calls: 0"
     );
 }
@@ -86,7 +86,7 @@ fn secrets_do_not_become_topics() {
 #[test]
 fn an_earlier_rule_summary_is_added_up() {
     let first = write(&summary_of(&Chat, &[&user("alpha"), &user("beta")]));
-    let mut second = RuleSummary::new();
+    let mut second = RuleSummary::default();
     second.push_earlier(&first);
     second.push(
         &Chat
@@ -103,7 +103,7 @@ fn an_earlier_rule_summary_is_added_up() {
          ### 更早的摘要 / Earlier summary\n\n\
          - 更早话题 / Earlier topics: alpha; beta"
     );
-    let mut third = RuleSummary::new();
+    let mut third = RuleSummary::default();
     third.push_earlier(&second);
     let third = write(&third);
     assert!(third.contains("User messages: 3\n"), "{third}");
@@ -118,7 +118,7 @@ fn another_earlier_summary_is_carried_word_for_word_and_never_nested() {
     let foreign = "## Technical Context\n- Rust 1.89\n\n## Pending\n- release";
     let mut text = foreign.to_owned();
     for round in 0..12 {
-        let mut summary = RuleSummary::new();
+        let mut summary = RuleSummary::default();
         summary.push_earlier(&text);
         let topic = user(&format!("topic {round}"));
         summary.push(
@@ -139,7 +139,7 @@ fn another_earlier_summary_is_carried_word_for_word_and_never_nested() {
 
 #[test]
 fn several_earlier_summaries_stand_in_one_section() {
-    let mut summary = RuleSummary::new();
+    let mut summary = RuleSummary::default();
     summary.push_earlier("first");
     summary.push_earlier("second");
     assert!(write(&summary).ends_with("### 更早的摘要 / Earlier summary\n\nfirst\n\nsecond"));
@@ -149,7 +149,7 @@ fn several_earlier_summaries_stand_in_one_section() {
 fn the_oldest_lines_leave_first_and_it_is_said() {
     let counter = Encoding::Chars4.counter();
     let lines: Vec<String> = (0..40).map(|n| format!("- fact number {n}")).collect();
-    let mut summary = RuleSummary::new();
+    let mut summary = RuleSummary::default();
     summary.push_earlier(&lines.join("\n"));
     let text = summary.finish(Some(80), counter);
     assert!(counter.count(&text) <= 80, "{text}");
@@ -160,7 +160,7 @@ fn the_oldest_lines_leave_first_and_it_is_said() {
     let kept = text.matches("fact number").count();
     assert!(kept >= 8, "{text}");
 
-    let mut next = RuleSummary::new();
+    let mut next = RuleSummary::default();
     next.push_earlier(&text);
     let again = next.finish(Some(60), counter);
     assert_eq!(again.matches("left out").count(), 1, "{again}");
@@ -200,7 +200,7 @@ proptest! {
         let records: Vec<String> = texts.iter().map(|text| user(text)).collect();
         let records: Vec<&str> = records.iter().map(String::as_str).collect();
         let (early, late) = records.split_at(cut.min(records.len()));
-        let mut summary = RuleSummary::new();
+        let mut summary = RuleSummary::default();
         summary.push_earlier(&write(&summary_of(&Chat, early)));
         for text in late {
             summary.push(&Chat.message(&Object::parse(text).expect("an object")).expect("a message"));
@@ -213,7 +213,7 @@ proptest! {
 
     #[test]
     fn any_earlier_text_is_taken(text in "\\PC{0,60}(\\n\\PC{0,60}){0,6}", limit in prop::option::of(0u64..80)) {
-        let mut summary = RuleSummary::new();
+        let mut summary = RuleSummary::default();
         summary.push_earlier(&text);
         let written = summary.finish(limit, Encoding::Chars4.counter());
         let is_own = "## 会话摘要 / Session summary\n\n- 用户消息数 / User messages: ";

@@ -176,6 +176,6 @@ impl Room<'_> {
 /// that it is a record.
 fn around(plan: &Plan) -> String {
     let summary = format!("{RECORD_HEADING}\n");
-    let summary = plan.recognizer.compose(plan.header.as_deref(), &summary);
+    let summary = plan.recognizer.compose(&summary);
     summary.replace(RECORD_HEADING, "").trim_end().to_owned()
 }
