@@ -1,6 +1,6 @@
 //! What passes say and why they give up, as the user sees it.
 
-use ctx_cli::{Failure, Io};
+use ctx_cli::{ExitStatus, Failure, Io};
 use ctx_llm::TapeError;
 use ctx_passes::extract::ExtractError;
 use ctx_passes::{ErrorKind, Level, Notes, PassError};
@@ -29,6 +29,8 @@ pub fn failure(error: PassError, name: &str) -> Failure {
         ErrorKind::Output(error) => return output::failure(error),
         ErrorKind::Temporary(_) => Failure::new(&error.kind),
         ErrorKind::Store(error) => return store::failure(error),
+        ErrorKind::Memory(error) => return store::merge_failure(error),
+        ErrorKind::Unchanged(kind) => return unchanged(self::failure((*kind).into(), name)),
         ErrorKind::Caller(error) => {
             let failure = error.downcast::<Failure>();
             return failure.map_or_else(Failure::new, |failure| *failure);
@@ -41,6 +43,14 @@ pub fn failure(error: PassError, name: &str) -> Failure {
     match hint {
         Some(hint) => failure.hint(hint),
         None => failure,
+    }
+}
+
+/// Whatever became of the store, the session is as it was.
+fn unchanged(failure: Failure) -> Failure {
+    match failure.exit_status() {
+        ExitStatus::Uncertain | ExitStatus::Partial => failure.status(ExitStatus::Failed),
+        _ => failure,
     }
 }
 
@@ -93,12 +103,15 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         }
         ErrorKind::Tape(TapeError::Damaged(_)) => "record it again",
         ErrorKind::NoAnswer(_) => "--on-failure extractive takes a summary that needs no model",
+        ErrorKind::Document => "as a filter it becomes lines: ctx-compact < FILE > session.jsonl",
         ErrorKind::Read(_)
         | ErrorKind::Output(_)
         | ErrorKind::OtherRecord
         | ErrorKind::FailedCheck(_)
         | ErrorKind::Tape(TapeError::Io(..))
         | ErrorKind::Store(_)
+        | ErrorKind::Memory(_)
+        | ErrorKind::Unchanged(_)
         | ErrorKind::Caller(_) => return None,
     })
 }

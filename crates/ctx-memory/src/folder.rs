@@ -9,10 +9,10 @@ use ctx_store::{Facts, Severity, SharedFile, SharedFolder, StagedFile, Store, St
 use crate::{Item, Merged, file_name, merge};
 
 /// A folder of memory files.
-pub struct MemoryFolder {
+pub struct MemoryFolder<'a> {
     dir: PathBuf,
     /// The store that it lies in: what is written there is recorded there.
-    store: Option<Store>,
+    store: Option<&'a Store>,
 }
 
 /// What was merged.
@@ -39,9 +39,9 @@ pub struct MergeError {
 /// How often a file that somebody edits is read again.
 const TRIES: usize = 3;
 
-impl MemoryFolder {
+impl<'a> MemoryFolder<'a> {
     /// The folder of a store.
-    pub fn of_store(store: Store) -> Self {
+    pub fn of_store(store: &'a Store) -> Self {
         Self {
             dir: store.memory().join("extracted"),
             store: Some(store),
@@ -49,7 +49,7 @@ impl MemoryFolder {
     }
 
     /// `dir/extracted`; `store` is the one that it lies in, if it lies in one.
-    pub fn within(dir: &Path, store: Option<Store>) -> Self {
+    pub fn within(dir: &Path, store: Option<&'a Store>) -> Self {
         Self {
             dir: dir.join("extracted"),
             store,
@@ -77,7 +77,7 @@ impl MemoryFolder {
         if items.is_empty() {
             return Ok(());
         }
-        if let Some(store) = &self.store {
+        if let Some(store) = self.store {
             store.prepare()?;
         }
         let folder = SharedFolder::lock(&self.dir)?;
@@ -99,8 +99,8 @@ impl MemoryFolder {
             session: only_session(items),
             ..Facts::default()
         };
-        let store = self.store.as_ref();
-        let operation = store
+        let operation = self
+            .store
             .map(|store| store.begin("extract", &intent))
             .transpose()?;
         let mut bytes = 0;
@@ -110,7 +110,7 @@ impl MemoryFolder {
             counts.added += merged.added;
             bytes += merged.appended.len() as u64;
         }
-        if let (Some(store), Some(operation)) = (store, operation) {
+        if let (Some(store), Some(operation)) = (self.store, operation) {
             let facts = Facts {
                 count: Some(counts.added as u64),
                 bytes: Some(bytes),
@@ -239,7 +239,8 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let root = dir.path().join("store");
         let log = || fs::read_to_string(root.join("context/events.jsonl")).unwrap_or_default();
-        let folder = MemoryFolder::of_store(store(&root));
+        let store = store(&root);
+        let folder = MemoryFolder::of_store(&store);
         assert_eq!(folder.path(), root.join("memory/extracted"));
         folder.merge(&items()).expect("merged");
         let told = log();

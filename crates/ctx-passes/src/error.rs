@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 
 use ctx_llm::TapeError;
+use ctx_memory::MergeError;
 use ctx_select::budget::TooSmall;
 use ctx_store::StoreError;
 use ctx_transcript::{EarlyEnd, Offence};
@@ -95,9 +96,18 @@ pub enum ErrorKind {
     /// The whole session is not the one that the old one begins.
     #[error("the session does not begin with the messages of BEFORE")]
     OtherBeginning,
+    /// One JSON document, where a session file is to be compacted in place.
+    #[error("one JSON document, not lines: an agent could not read it any more")]
+    Document,
     /// The store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Items cannot be merged into the memory.
+    #[error(transparent)]
+    Memory(#[from] MergeError),
+    /// The store or its memory failed, and the session file is as it was.
+    #[error(transparent)]
+    Unchanged(Box<ErrorKind>),
 }
 
 impl ErrorKind {

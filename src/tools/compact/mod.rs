@@ -1,11 +1,10 @@
 //! `ctx-compact`: the whole flow on a session, with one commit point.
 
+mod file;
 mod filter;
 mod page;
 mod plan;
 mod policy;
-mod session_file;
-mod strikes;
 mod text;
 
 use std::path::PathBuf;
@@ -29,7 +28,6 @@ use crate::triggers::TriggerArgs;
 use ctx_passes::Pin;
 use ctx_passes::compact::Report;
 use ctx_passes::prune::Time;
-use session_file::SessionFile;
 
 /// Compact session files in place: split, extract, summarize, check, replace
 ///
@@ -203,18 +201,10 @@ fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
     if args.is_filter() {
         return filter::run(&args, &plan, io);
     }
-    let open_store = || args.store.open(&TOOL, matches);
     let mut statuses = Vec::new();
     for path in &args.files {
-        let file = SessionFile {
-            plan: &plan,
-            path,
-            name: path.display().to_string(),
-            dialect: args.read.dialect(),
-            invalid: args.read.invalid,
-            open_store: &open_store,
-        };
-        match file.compact(args.session.as_ref(), io) {
+        let store = args.store.open(&TOOL, matches);
+        match store.and_then(|store| file::run(&args, &plan, path, &store, io)) {
             Ok(report) => {
                 let told = tell(&report, args.json, io).and_then(|()| io.flush());
                 told.map_err(|failure| text::untold(&report, failure))?;

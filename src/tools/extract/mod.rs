@@ -112,18 +112,23 @@ struct Args {
 }
 
 impl Args {
-    /// Where to merge; `None` to print.
-    fn folder(&self, matches: &ArgMatches) -> Result<Option<MemoryFolder>, Failure> {
-        if self.into_store {
-            let store = self.store.open(&TOOL, matches)?;
-            return Ok(Some(MemoryFolder::of_store(store)));
-        }
-        let Some(dir) = &self.into else {
-            return Ok(None);
+    /// The store that the memory lies in, if it lies in one.
+    fn open_store(&self, matches: &ArgMatches) -> Result<Option<Store>, Failure> {
+        let around = self.into.as_deref().and_then(Store::around);
+        let args = match around {
+            Some(root) => StoreArgs { store: Some(root) },
+            None if self.into_store => self.store.clone(),
+            None => return Ok(None),
         };
-        let args = Store::around(dir).map(|root| StoreArgs { store: Some(root) });
-        let store = args.map(|args| args.open(&TOOL, matches)).transpose()?;
-        Ok(Some(MemoryFolder::within(dir, store)))
+        args.open(&TOOL, matches).map(Some)
+    }
+
+    /// Where to merge; `None` to print.
+    fn folder<'a>(&self, store: Option<&'a Store>) -> Option<MemoryFolder<'a>> {
+        match &self.into {
+            Some(dir) => Some(MemoryFolder::within(dir, store)),
+            None => store.map(MemoryFolder::of_store),
+        }
     }
 
     fn plan(&self, path: &Path) -> Result<Plan, Failure> {
@@ -198,9 +203,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
             "-s names one session, but there are several files",
         ));
     }
-    let folder = args.folder(matches)?;
+    let store = args.open_store(matches)?;
     let output = args.output.open(io)?;
-    let Some(folder) = folder else {
+    let Some(folder) = args.folder(store.as_ref()) else {
         print(&args, &paths, output)?.report(io);
         return Ok(ExitStatus::Done);
     };
@@ -231,7 +236,7 @@ fn merge(
     args: &Args,
     paths: &[PathBuf],
     output: Output<'_>,
-    folder: &MemoryFolder,
+    folder: &MemoryFolder<'_>,
 ) -> Result<(Found, MergeCounts), Failure> {
     let mut found = Found::default();
     let mut all = Vec::new();

@@ -55,6 +55,27 @@ impl Content {
         })
     }
 
+    /// What `input` gives, in a temporary file.
+    pub fn of_stream(
+        input: &mut dyn Read,
+        dialect: Option<&'static dyn Dialect>,
+        invalid: Invalid,
+    ) -> Result<Self, PassError> {
+        let mut buffer = vec![0; BUFFER];
+        let file = temporary(|output| {
+            loop {
+                let count = match input.read(&mut buffer) {
+                    Ok(0) => return Ok(()),
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    count => count.map_err(ErrorKind::Read)?,
+                };
+                let written = output.write_all(&buffer[..count]);
+                written.map_err(PassError::temporary)?;
+            }
+        })?;
+        Self::open(file, dialect, invalid)
+    }
+
     /// Another handle on the same bytes.
     pub(super) fn again(&self) -> Result<Self, PassError> {
         Ok(Self {

@@ -6,12 +6,17 @@
 
 mod content;
 mod forecast;
+mod in_place;
 mod ladder;
 mod offloading;
 mod outcome;
 mod plan;
 mod pruning;
+mod stream;
+mod strikes;
 mod survey;
+#[cfg(test)]
+mod tests;
 
 use ctx_ledger::Ledger;
 use ctx_ledger::score::Score;
@@ -22,29 +27,32 @@ use ctx_store::Survived;
 
 pub use content::Content;
 pub use forecast::{Forecast, Leaving, ZoneCount};
+pub use in_place::SessionFile;
 use ladder::{Candidate, Climbed, Ladder};
-pub use offloading::{Offloading, Stores};
+use offloading::Offloading;
+pub use offloading::Stores;
 pub use outcome::{Attempt, Outcome, Report};
 use plan::Before;
 pub use plan::{MakeWriter, Plan};
 use pruning::Rules;
+pub use stream::compact_stream;
 use survey::{Inquiry, Survey};
 
 use crate::summarize::Summary;
 use crate::{Notes, PassError, score};
 
 /// What pruning comes before the rest; made of a plan for one session.
-pub struct First(Option<Rules>);
+struct First(Option<Rules>);
 
 impl First {
     /// What the plan says of it.
-    pub fn of(plan: &Plan, content: &Content) -> Self {
+    fn of(plan: &Plan, content: &Content) -> Self {
         Self(Rules::at(plan, When::Before, content))
     }
 }
 
 /// One session and what is to become of it.
-pub struct Job<'j> {
+struct Job<'j> {
     plan: &'j Plan,
     content: &'j Content,
     first: &'j First,
@@ -53,17 +61,17 @@ pub struct Job<'j> {
     /// What was put into files before anything else is decided.
     offloading: Option<&'j Offloading<'j>>,
     /// How it ends.
-    pub report: Report,
+    report: Report,
 }
 
 /// The new content of a session.
-pub struct Compacted {
+struct Compacted {
     /// Its bytes.
-    pub content: Content,
+    content: Content,
     /// What was summed up.
-    pub summary: Option<Summary>,
+    summary: Option<Summary>,
     /// What the part that left holds for the memory, where the policy wants it.
-    pub items: Vec<Item>,
+    items: Vec<Item>,
 }
 
 /// What the first step came to.
@@ -78,7 +86,7 @@ struct FirstStep {
 
 impl<'j> Job<'j> {
     /// Surveys a session; with its ledger where that is `scored`.
-    pub fn of(
+    fn of(
         plan: &'j Plan,
         content: &'j Content,
         first: &'j First,
@@ -112,22 +120,22 @@ impl<'j> Job<'j> {
     }
 
     /// The size of the session.
-    pub fn size(&self) -> &Size {
+    fn size(&self) -> &Size {
         &self.before.size
     }
 
     /// The ledger of the session as it was, where it was asked for.
-    pub fn take_ledger(&mut self) -> Option<Ledger> {
+    fn take_ledger(&mut self) -> Option<Ledger> {
         self.survey.ledger.take()
     }
 
     /// How it ends without a change.
-    pub fn end(&mut self, outcome: Outcome) {
+    fn end(&mut self, outcome: Outcome) {
         self.report.end(outcome);
     }
 
     /// Whether anything is to be done, by the triggers.
-    pub fn step(&mut self) -> Step {
+    fn step(&mut self) -> Step {
         let due = self.plan.triggers.check(&self.before.size);
         self.report.due = due
             .fired()
@@ -150,9 +158,9 @@ impl<'j> Job<'j> {
     }
 
     /// Large results were put into files: what is left is compacted further.
-    pub fn offloaded(&mut self, offloading: &'j Offloading<'j>) -> Result<(), PassError> {
-        self.offloading = Some(offloading);
-        let Some((left, _)) = &offloading.left else {
+    fn offloaded(&mut self, offloading: Option<&'j Offloading<'j>>) -> Result<(), PassError> {
+        self.offloading = offloading;
+        let Some((left, _)) = offloading.and_then(|offloading| offloading.left.as_ref()) else {
             return Ok(());
         };
         let inquiry = Inquiry {
@@ -171,7 +179,7 @@ impl<'j> Job<'j> {
     }
 
     /// What the part that a compaction would take away holds for the memory.
-    pub fn flushed(&self, session: &str) -> Result<Vec<Item>, PassError> {
+    fn flushed(&self, session: &str) -> Result<Vec<Item>, PassError> {
         let keep = self.plan.keep(plan::Rung::Policy, &self.before);
         let ladder = self.ladder(false);
         ladder.items(&self.survey.zones(keep, false), session)
@@ -179,7 +187,7 @@ impl<'j> Job<'j> {
 
     /// Makes the new content and tells of it in the report. `session` is its id in the
     /// store, if it has one.
-    pub fn build(
+    fn build(
         &mut self,
         session: Option<&str>,
         notes: &mut Notes,
@@ -356,40 +364,17 @@ fn report(plan: &Plan, name: &str, size: &Size) -> Report {
         survived: Survived::new(),
         late_bytes: 0,
         deleted_files: None,
+        retained: None,
+        summary_error: None,
+        not_deleted: Vec::new(),
     }
 }
 
 /// Scores `new` against the session that it was made of, whose ledger may be known.
-pub fn score(before: &Content, ledger: Option<Ledger>, new: &Content) -> Result<Score, PassError> {
+fn score(before: &Content, ledger: Option<Ledger>, new: &Content) -> Result<Score, PassError> {
     let ledger = match ledger {
         Some(ledger) => ledger,
         None => score::read_before(&mut before.session()?, None, None)?,
     };
     score::score(&ledger, &mut new.session()?, || before.session())
-}
-
-/// Prunes what is pruned only on its way to the model. `None` where that frees nothing,
-/// or the target stays out of reach.
-pub fn prune_sent(
-    plan: &Plan,
-    content: &Content,
-    report: &mut Report,
-    notes: &mut Notes,
-) -> Result<Option<Content>, PassError> {
-    if !plan.policy.enabled {
-        return Ok(None);
-    }
-    let size = Size {
-        tokens: report.current_tokens,
-        messages: report.current_messages,
-        ..Size::default()
-    };
-    let Some(pruned) = pruning::prune(plan, When::Sent, content, &size, notes)? else {
-        return Ok(None);
-    };
-    if pruned.size.tokens >= report.current_tokens || !plan.fits(pruned.size.tokens) {
-        return Ok(None);
-    }
-    report.pruned(&pruned.size);
-    Ok(Some(pruned.content))
 }

@@ -25,18 +25,18 @@ pub struct Stores<'a> {
 }
 
 /// A session whose large results lie in files.
-pub struct Offloading<'a> {
+pub(super) struct Offloading<'a> {
     /// What is left of the session, and whether that is enough; nothing where nothing
     /// was large.
     pub(super) left: Option<(Content, bool)>,
     pub(super) restore: Option<Box<Restore<'a>>>,
     /// The files.
-    pub paths: Vec<String>,
+    pub(super) paths: Vec<String>,
 }
 
 impl<'a> Offloading<'a> {
     /// Takes large results out; `None` where the policy does not ask for it.
-    pub fn of(
+    pub(super) fn of(
         plan: &Plan,
         content: &Content,
         stores: Stores<'a>,

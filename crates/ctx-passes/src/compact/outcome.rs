@@ -1,7 +1,9 @@
 //! How the compaction of one session ended.
 
+use std::path::PathBuf;
+
 use ctx_select::trigger::Size;
-use ctx_store::Survived;
+use ctx_store::{StoreError, Survived};
 use serde::Serialize;
 
 use super::forecast::Forecast;
@@ -111,6 +113,15 @@ pub struct Report {
     /// Bytes that arrived while it ran, carried over.
     #[serde(skip_serializing_if = "is_zero")]
     pub late_bytes: u64,
+    /// The old file, where another process still has it open.
+    #[serde(skip)]
+    pub retained: Option<PathBuf>,
+    /// Why the replaced session's summary is not among those of the store.
+    #[serde(skip)]
+    pub summary_error: Option<StoreError>,
+    /// Why files that nothing names any more are still there.
+    #[serde(skip)]
+    pub not_deleted: Vec<StoreError>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // As serde calls it.

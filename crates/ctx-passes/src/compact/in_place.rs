@@ -1,0 +1,225 @@
+//! A session file compacted in place: claimed, its bytes saved, replaced at one moment.
+
+use std::fs::File;
+
+use ctx_ledger::score::{Score, rounded};
+use ctx_memory::{Item, MemoryFolder};
+use ctx_select::trigger::Step;
+use ctx_store::{
+    NewContent, RemovalReport, ReplaceOutcome, Replacement, SnapshotKind, Standing, StoreError,
+    Survived, hash,
+};
+use ctx_transcript::Dialect;
+
+use super::strikes;
+use super::{Compacted, Content, First, Job, Offloading, Outcome, Plan, Report, Stores, score};
+use crate::prune::Time;
+use crate::{ErrorKind, Invalid, Notes, PassError};
+
+/// A longer session is not scored unasked, and a longer result not at all: its text is
+/// searched in memory.
+const MOST_SCORED_BYTES: u64 = 64 << 20;
+
+/// One session file.
+pub struct SessionFile<'a> {
+    /// What is to become of it.
+    pub plan: &'a Plan,
+    /// Where it lies, and where its snapshots do.
+    pub stores: Stores<'a>,
+    /// Its dialect, where somebody named it.
+    pub dialect: Option<&'static dyn Dialect>,
+    /// What happens to bad lines.
+    pub invalid: Invalid,
+    /// When it changed last, where that tells anything.
+    pub last_change: Option<Time>,
+}
+
+impl SessionFile<'_> {
+    /// What would be done with the file, of which `file` is a handle.
+    pub fn preview(&self, file: File, notes: &mut Notes) -> Result<Report, PassError> {
+        let content = self.content(file)?;
+        let first = First::of(self.plan, &content);
+        let offloading;
+        let mut job = Job::of(self.plan, &content, &first, &self.name(), false)?;
+        if !self.plan.policy.enabled {
+            job.end(Outcome::Disabled);
+            return Ok(job.report);
+        }
+        match job.step() {
+            Step::None => job.end(Outcome::NotDue),
+            Step::Flush => job.end(Outcome::Flushed),
+            Step::Compact => {
+                offloading = Offloading::of(self.plan, &content, self.stores)?;
+                job.offloaded(offloading.as_ref())?;
+                job.build(Some(self.stores.session.as_str()), notes)?;
+            }
+        }
+        Ok(job.report)
+    }
+
+    /// Compacts the file.
+    pub fn compact(&self, notes: &mut Notes) -> Result<Report, PassError> {
+        let (plan, session) = (self.plan, self.stores.session);
+        let claimed = self
+            .stores
+            .store
+            .begin_replacement(self.stores.path, session);
+        let replacement = claimed.map_err(unchanged)?;
+        let content = self.content(replacement.bytes()?)?;
+        let scored = match plan.score {
+            Some(scored) => scored,
+            None => content.length()? <= MOST_SCORED_BYTES,
+        };
+        let first = First::of(plan, &content);
+        let offloading;
+        // Where it may not be due, its ledger is only read once it is.
+        let reads = scored && !plan.only_if_due;
+        let mut job = Job::of(plan, &content, &first, &self.name(), reads)?;
+        job.report.session = Some(session.to_string());
+        match job.step() {
+            Step::None => job.end(Outcome::NotDue),
+            Step::Flush => {
+                self.remember(&job.flushed(session.as_str())?)?;
+                job.end(Outcome::Flushed);
+            }
+            Step::Compact if !plan.force && strikes::given_up(self.stores, plan, job.size())? => {
+                job.end(Outcome::GivenUp);
+            }
+            Step::Compact => {
+                offloading = Offloading::of(plan, &content, self.stores)?;
+                let ledger = job.take_ledger();
+                job.offloaded(offloading.as_ref())?;
+                let Some(new) = job.build(Some(session.as_str()), notes)? else {
+                    if job.report.outcome != Outcome::NothingToDo {
+                        strikes::add(replacement, job.size(), plan.target)?;
+                    }
+                    return Ok(job.report);
+                };
+                let report = &mut job.report;
+                if scored
+                    && new
+                        .content
+                        .length()
+                        .is_ok_and(|bytes| bytes <= MOST_SCORED_BYTES)
+                {
+                    // A score that cannot be had hinders nothing.
+                    if let Ok(score) = score(&content, ledger, &new.content) {
+                        report.fidelity = Some(rounded(score.fidelity()));
+                        report.survived = survived(&score);
+                    }
+                }
+                let files = offloading.as_ref();
+                let files = files.map_or(&[][..], |offloading| &offloading.paths);
+                self.replace(report, &new, files, replacement)?;
+            }
+        }
+        Ok(job.report)
+    }
+
+    fn name(&self) -> String {
+        self.stores.path.display().to_string()
+    }
+
+    fn content(&self, file: File) -> Result<Content, PassError> {
+        let mut content = Content::open(file, self.dialect, self.invalid)?;
+        if content.is_document() {
+            return Err(ErrorKind::Document.into());
+        }
+        content.last_change = self.last_change;
+        Ok(content)
+    }
+
+    /// Merges items into the memory of the store.
+    fn remember(&self, items: &[Item]) -> Result<(), ErrorKind> {
+        MemoryFolder::of_store(self.stores.store).merge(items)?;
+        Ok(())
+    }
+
+    fn replace(
+        &self,
+        report: &mut Report,
+        new: &Compacted,
+        offloaded: &[String],
+        replacement: Replacement<'_>,
+    ) -> Result<(), PassError> {
+        let policy = &self.plan.policy;
+        let Stores { store, session, .. } = self.stores;
+        if policy.summary.extract && report.preserved_count.is_some() {
+            self.remember(&new.items).map_err(unchanged)?;
+        }
+        let sha256 = hash(&mut new.content.file()?).map_err(PassError::temporary)?;
+        let replaced = replacement.commit(&mut NewContent {
+            reader: &mut new.content.file()?,
+            sha256: &sha256,
+            operation: "compact",
+            kind: SnapshotKind::PreCompact,
+            survived: report.survived.clone(),
+        })?;
+        if let ReplaceOutcome::New {
+            before,
+            late_bytes,
+            retained,
+        } = replaced
+        {
+            report.snapshot = Some(before.id.to_string());
+            report.late_bytes = late_bytes;
+            report.retained = retained;
+        }
+        if let (true, Some(summary)) = (policy.summary.cumulative, &new.summary) {
+            let appended = store.append_summary(session, summary.messages, &summary.text);
+            if let Err(error) = appended {
+                report.summary_error = Some(error);
+                return Ok(());
+            }
+        }
+        if policy.offload.delete_unreferenced {
+            let deleted = delete_unreferenced(self.stores, offloaded);
+            let deleted = deleted.unwrap_or_else(|error| RemovalReport {
+                failed: vec![error],
+                ..RemovalReport::default()
+            });
+            report.deleted_files = Some(deleted.items.len());
+            report.not_deleted = deleted.failed;
+        }
+        Ok(())
+    }
+}
+
+/// Moves those of these files to the trash that no transcript of the session names:
+/// what was in them is summed up now, and the snapshot has the results themselves.
+fn delete_unreferenced(
+    stores: Stores<'_>,
+    offloaded: &[String],
+) -> Result<RemovalReport, StoreError> {
+    let Stores { store, session, .. } = stores;
+    if offloaded.is_empty() {
+        return Ok(RemovalReport::default());
+    }
+    let now = store.now();
+    let mut files = match store.unreferenced(session, now) {
+        Err(StoreError::Unsearchable(_)) => return Ok(RemovalReport::default()),
+        files => files?,
+    };
+    let folder = store.offload_folder(session)?;
+    files.retain(|file| offloaded.contains(&folder.path_of(&file.name)));
+    store.discard_offloaded(&files, now)
+}
+
+/// A failure before the commit: whatever became of the store, the session is as it was.
+fn unchanged(error: impl Into<ErrorKind>) -> PassError {
+    ErrorKind::Unchanged(Box::new(error.into())).into()
+}
+
+/// The figures for the audit log: how many, never what.
+fn survived(score: &Score) -> Survived {
+    let rows = score.rows().into_iter().filter(|row| row.total > 0);
+    rows.map(|row| {
+        let standing = Standing {
+            retained: row.retained,
+            recoverable: row.recoverable,
+            lost: row.lost,
+        };
+        (row.class.as_str(), standing)
+    })
+    .collect()
+}

@@ -1,0 +1,201 @@
+use std::fs;
+use std::path::Path;
+
+use ctx_policy::{Keep, Policy, preset};
+use ctx_select::count::MessageCounter;
+use ctx_store::{Actor, SessionId, Store};
+use ctx_tokens::Encoding;
+
+use super::{Content, Outcome, Plan, Report, SessionFile, Stores, compact_stream};
+use crate::summarize::recognizer;
+use crate::{ErrorKind, Invalid, Notes, PassError};
+
+fn plan(change: impl FnOnce(&mut Policy)) -> Plan {
+    let mut policy = preset("default").expect("a preset");
+    policy.keep = Keep {
+        messages: None,
+        turns: Some(1),
+        tokens: None,
+        recent_share: None,
+    };
+    change(&mut policy);
+    Plan {
+        triggers: policy.trigger,
+        overflow: false,
+        only_if_due: false,
+        force: false,
+        dry_run: false,
+        score: None,
+        counter: MessageCounter::new(Encoding::default()),
+        target: policy.target.tokens,
+        budget: None,
+        summary_tokens: None,
+        model_window: None,
+        pins: Vec::new(),
+        last_call: None,
+        model: None,
+        headings: Vec::new(),
+        recognizer: recognizer(None),
+        now: chrono::Utc::now,
+        temp: std::env::temp_dir(),
+        policy,
+    }
+}
+
+/// Turns of two messages.
+fn session(turns: usize) -> String {
+    let turn = |at: usize| {
+        let text = format!("{at}: we keep the file src/part{at}.rs as it is. ").repeat(20);
+        format!(
+            "{{\"role\":\"user\",\"content\":\"{text}\"}}\n{{\"role\":\"assistant\",\"content\":\"{text}\"}}\n"
+        )
+    };
+    (0..turns).map(turn).collect()
+}
+
+/// A folder with a session file and a store.
+struct Place {
+    dir: tempfile::TempDir,
+    store: Store,
+    session: SessionId,
+}
+
+impl Place {
+    fn of(content: &str) -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        fs::write(dir.path().join("s.jsonl"), content).expect("written");
+        let actor = Actor {
+            tool: "test".to_owned(),
+            flags: Vec::new(),
+        };
+        let store = Store::open(&dir.path().join("store"), actor, Box::new(chrono::Utc::now));
+        Self {
+            store: store.expect("a store"),
+            session: "demo".parse().expect("an id"),
+            dir,
+        }
+    }
+
+    fn with<T>(&self, plan: &Plan, run: impl FnOnce(&SessionFile<'_>, &Path) -> T) -> T {
+        let path = self.dir.path().join("s.jsonl");
+        let file = SessionFile {
+            plan,
+            stores: Stores {
+                store: &self.store,
+                session: &self.session,
+                path: &path,
+            },
+            dialect: None,
+            invalid: Invalid::default(),
+            last_change: None,
+        };
+        run(&file, &path)
+    }
+
+    fn compact(&self, plan: &Plan) -> Result<Report, PassError> {
+        self.with(plan, |file, _| file.compact(&mut Notes::new()))
+    }
+
+    fn content(&self) -> String {
+        fs::read_to_string(self.dir.path().join("s.jsonl")).expect("a file")
+    }
+}
+
+#[test]
+fn a_file_is_replaced_and_its_bytes_are_a_snapshot() {
+    let old = session(8);
+    let place = Place::of(&old);
+    let plan = plan(|_| ());
+    let report = place.compact(&plan).expect("compacted");
+    assert_eq!(report.outcome, Outcome::Compacted);
+    let new = place.content();
+    assert!(new.len() < old.len() && new.ends_with(&session(8)[old.len() - 500..]));
+    let catalog = place.store.catalog(None).expect("a catalog");
+    let [entry] = catalog.entries.as_slice() else {
+        panic!("one snapshot");
+    };
+    assert_eq!(report.snapshot, Some(entry.id.to_string()));
+    let saved = fs::read_to_string(place.store.data_path(&entry.id)).expect("a file");
+    assert_eq!(saved, old);
+    // Scored, since it is small, and told for the audit log, too.
+    assert!(report.fidelity.is_some() && !report.survived.is_empty());
+}
+
+#[test]
+fn a_preview_changes_nothing_and_says_what_would_leave() {
+    let place = Place::of(&session(8));
+    let plan = Plan {
+        dry_run: true,
+        ..plan(|_| ())
+    };
+    let report = place.with(&plan, |file, path| {
+        let handle = fs::File::open(path).expect("a file");
+        file.preview(handle, &mut Notes::new())
+    });
+    let report = report.expect("a forecast");
+    assert_eq!(report.outcome, Outcome::Compacted);
+    assert!(report.plan.is_some() && report.snapshot.is_none());
+    assert_eq!(place.content(), session(8));
+    let catalog = place.store.catalog(None).expect("a catalog");
+    assert!(catalog.entries.is_empty());
+}
+
+#[test]
+fn a_session_that_gets_no_smaller_is_given_up_until_it_is_forced_or_has_grown() {
+    let place = Place::of(&session(3));
+    let strict = |policy: &mut Policy| {
+        policy.target.tokens = Some(1);
+        policy.target.max_attempts = 2;
+    };
+    let outcome = |plan: &Plan| place.compact(plan).expect("it ends").outcome;
+    let twice = plan(strict);
+    assert_eq!(outcome(&twice), Outcome::Unreachable);
+    assert_eq!(outcome(&twice), Outcome::Unreachable);
+    assert_eq!(outcome(&twice), Outcome::GivenUp);
+    let forced = Plan {
+        force: true,
+        ..plan(strict)
+    };
+    assert_eq!(outcome(&forced), Outcome::Unreachable);
+    fs::write(place.dir.path().join("s.jsonl"), session(4)).expect("written");
+    assert_eq!(outcome(&twice), Outcome::Unreachable);
+}
+
+#[test]
+fn a_document_is_not_replaced_by_lines() {
+    let place = Place::of("{\n\"messages\":[\n{\"role\":\"user\",\"content\":\"a\"}]}");
+    let error = place.compact(&plan(|_| ())).expect_err("a document");
+    assert!(matches!(error.kind, ErrorKind::Document), "{error}");
+}
+
+#[test]
+fn a_file_that_cannot_be_claimed_is_as_it_was() {
+    let place = Place::of(&session(2));
+    let path = place.dir.path().join("s.jsonl");
+    fs::hard_link(&path, place.dir.path().join("other")).expect("a second name");
+    let error = place.compact(&plan(|_| ())).expect_err("two names");
+    assert!(matches!(error.kind, ErrorKind::Unchanged(_)), "{error}");
+}
+
+#[test]
+fn a_stream_is_compacted_or_comes_as_it_was() {
+    let compacted = |plan: &Plan| {
+        let input = session(8);
+        let content = Content::of_stream(&mut input.as_bytes(), None, Invalid::default());
+        let content = content.expect("a session");
+        let done = compact_stream(plan, content, "stream", &mut Notes::new());
+        let (report, content) = done.expect("it ends");
+        let bytes = std::io::read_to_string(content.file().expect("a file"));
+        (report.outcome, bytes.expect("text"))
+    };
+    let (outcome, bytes) = compacted(&plan(|_| ()));
+    assert_eq!(outcome, Outcome::Compacted);
+    assert!(bytes.len() < session(8).len());
+    let off = plan(|policy| policy.enabled = false);
+    assert_eq!(compacted(&off), (Outcome::Disabled, session(8)));
+    let not_due = Plan {
+        only_if_due: true,
+        ..plan(|policy| policy.trigger = ctx_select::trigger::Triggers::default())
+    };
+    assert_eq!(compacted(&not_due), (Outcome::NotDue, session(8)));
+}

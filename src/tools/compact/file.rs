@@ -1,0 +1,57 @@
+//! A session file in place.
+
+use std::fs::File;
+use std::path::Path;
+
+use ctx_cli::{ExitStatus, Failure, Io};
+use ctx_passes::compact::{Plan, Report, SessionFile, Stores};
+use ctx_store::Store;
+
+use super::Args;
+use crate::cache::last_change;
+use crate::passes;
+use crate::store::{failure, session_of, warn_retained};
+
+/// Compacts it, or tells what would be done.
+pub(super) fn run(
+    args: &Args,
+    plan: &Plan,
+    path: &Path,
+    store: &Store,
+    io: &mut Io,
+) -> Result<Report, Failure> {
+    let name = path.display().to_string();
+    let session = session_of(args.session.as_ref(), path)?;
+    let file = SessionFile {
+        plan,
+        stores: Stores {
+            store,
+            session: &session,
+            path,
+        },
+        dialect: args.read.dialect(),
+        invalid: args.read.invalid,
+        last_change: last_change(path),
+    };
+    let report = if plan.dry_run || !plan.policy.enabled {
+        let handle = File::open(path).map_err(|error| {
+            Failure::new(format_args!("cannot read: {error}"))
+                .at(&name, None)
+                .hint("check the path")
+        })?;
+        passes::telling(&name, io, |notes| file.preview(handle, notes))
+    } else {
+        passes::telling(&name, io, |notes| file.compact(notes))
+    };
+    let mut report = report.map_err(|error| passes::failure(error, &name))?;
+    if let Some(retained) = &report.retained {
+        warn_retained(retained, io);
+    }
+    if let Some(error) = report.summary_error.take() {
+        return Err(failure(error).status(ExitStatus::Uncertain));
+    }
+    for error in &report.not_deleted {
+        io.warn(format_args!("{name}: not deleted: {error}"));
+    }
+    Ok(report)
+}
