@@ -5,33 +5,16 @@ use std::io;
 
 use crate::ExitStatus;
 
-/// Where in the input something is wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// File as the user named it, or `<stdin>`.
-    pub file: String,
-    /// Line, from 1.
-    pub line: Option<u64>,
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&printable(&self.file))?;
-        match self.line {
-            Some(line) => write!(f, ":{line}"),
-            None => Ok(()),
-        }
-    }
-}
-
 /// A failure as the user sees it: `ctx-NAME: FILE:LINE: what is wrong; what to do`.
 #[derive(Debug)]
 pub struct Failure {
     status: ExitStatus,
-    place: Option<Place>,
+    /// As the user named it, or `<stdin>`.
+    file: Option<String>,
+    /// From 1.
+    line: Option<u64>,
     what: String,
     hint: Option<String>,
-    broken_pipe: bool,
 }
 
 impl Failure {
@@ -39,19 +22,16 @@ impl Failure {
     pub fn new(what: impl fmt::Display) -> Self {
         Self {
             status: ExitStatus::Failed,
-            place: None,
+            file: None,
+            line: None,
             what: what.to_string(),
             hint: None,
-            broken_pipe: false,
         }
     }
 
     /// The reader of stdout went away: not a failure of ours, exit status 0, silent.
     pub fn broken_pipe() -> Self {
-        Self {
-            broken_pipe: true,
-            ..Self::new("broken pipe")
-        }
+        Self::new("broken pipe").status(ExitStatus::Done)
     }
 
     /// A failed write to stdout.
@@ -73,10 +53,8 @@ impl Failure {
     /// The file, and the line if known.
     #[must_use]
     pub fn at(mut self, file: impl Into<String>, line: Option<u64>) -> Self {
-        self.place = Some(Place {
-            file: file.into(),
-            line,
-        });
+        self.file = Some(file.into());
+        self.line = line;
         self
     }
 
@@ -89,23 +67,23 @@ impl Failure {
 
     /// The exit status this failure asks for.
     pub fn exit_status(&self) -> ExitStatus {
-        if self.broken_pipe {
-            ExitStatus::Done
-        } else {
-            self.status
-        }
+        self.status
     }
 
     /// Whether there is nothing to say.
     pub fn is_silent(&self) -> bool {
-        self.broken_pipe
+        self.status == ExitStatus::Done
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(place) = &self.place {
-            write!(f, "{place}: ")?;
+        if let Some(file) = &self.file {
+            f.write_str(&printable(file))?;
+            if let Some(line) = self.line {
+                write!(f, ":{line}")?;
+            }
+            f.write_str(": ")?;
         }
         f.write_str(&printable(&self.what))?;
         match &self.hint {

@@ -61,7 +61,6 @@ pub struct Io {
     /// Whether stdout and stderr take colour.
     colour: [bool; 2],
     out: io::BufWriter<Box<dyn Write + Send>>,
-    error: Box<dyn Write + Send>,
 }
 
 /// Large enough that a pipe is written in few system calls.
@@ -84,7 +83,6 @@ impl Io {
                 wants_colour(common.color, io::stderr().is_terminal()),
             ],
             out: io::BufWriter::with_capacity(STDOUT_BUFFER, raw_stdout()),
-            error: Box::new(io::stderr()),
         }
     }
 
@@ -98,7 +96,7 @@ impl Io {
         self.verbosity
     }
 
-    /// Buffered stdout, for data. [`crate::main`] flushes it.
+    /// Buffered stdout, for data; flushed when the tool ends.
     pub fn out(&mut self) -> &mut (dyn Write + Send) {
         &mut self.out
     }
@@ -141,18 +139,18 @@ impl Io {
     pub fn report(&mut self, failure: &Failure) {
         if !failure.is_silent() {
             let tool = painted(self.colour[1], Paint::Red, &format!("{}:", self.tool));
-            self.say_whole(&format!("{tool} {failure}\n"));
+            Self::say_whole(&format!("{tool} {failure}\n"));
         }
     }
 
     fn say(&mut self, kind: &str, what: &str) {
-        self.say_whole(&format!("{}: {kind}{}\n", self.tool, printable(what)));
+        Self::say_whole(&format!("{}: {kind}{}\n", self.tool, printable(what)));
     }
 
     /// One write per message: messages of several processes do not interleave.
-    fn say_whole(&mut self, message: &str) {
+    fn say_whole(message: &str) {
         // When stderr itself is gone there is nobody to tell.
-        let _ = self.error.write_all(message.as_bytes());
+        let _ = io::stderr().write_all(message.as_bytes());
     }
 }
 
@@ -189,14 +187,12 @@ fn painted(colour: bool, paint: Paint, text: &str) -> String {
 }
 
 fn wants_colour(choice: Colour, terminal: bool) -> bool {
-    let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     match choice {
         Colour::Always => true,
         Colour::Never => false,
-        Colour::Auto => {
-            !set("NO_COLOR")
-                && (set("CLICOLOR_FORCE")
-                    || (terminal && std::env::var_os("TERM").is_some_and(|term| term != "dumb")))
-        }
+        Colour::Auto if is_set("NO_COLOR") => false,
+        Colour::Auto if is_set("CLICOLOR_FORCE") => true,
+        Colour::Auto => terminal && std::env::var_os("TERM").is_some_and(|term| term != "dumb"),
     }
 }

@@ -12,7 +12,7 @@ mod process;
 mod status;
 mod tool;
 
-pub use failure::{Failure, Place, printable};
+pub use failure::{Failure, printable};
 pub use input::{Input, STDIN_NAME, input_name, inputs, is_stdin};
 pub use io::{Colour, CommonArgs, Io, Paint, Verbosity};
 pub use process::main;

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use clap::{ArgMatches, FromArgMatches};
+use clap::FromArgMatches;
 
-use crate::{CommonArgs, ExitStatus, Failure, Io, Outcome, Tool};
+use crate::{CommonArgs, ExitStatus, Failure, Io, Tool};
 
 /// Parses the command line, runs the tool, reports its failure, and turns all
 /// of that into the exit status.
@@ -22,26 +22,15 @@ pub fn main(tool: &Tool) -> ExitCode {
     };
     let common = CommonArgs::from_arg_matches(&matches).unwrap_or_default();
     let mut io = Io::of_process(tool.name, &common);
-    let outcome = run(tool, &matches, &mut io);
-    ExitCode::from(report(outcome, &mut io).code())
-}
-
-fn run(tool: &Tool, matches: &ArgMatches, io: &mut Io) -> Outcome {
-    let status = (tool.run)(matches, io)?;
-    io.flush()?;
-    Ok(status)
-}
-
-fn report(outcome: Outcome, io: &mut Io) -> ExitStatus {
-    match outcome {
-        Ok(status) => status,
-        Err(failure) => {
-            // What was written before the failure is still data.
-            let _ = io.out().flush();
-            io.report(&failure);
-            failure.exit_status()
-        }
-    }
+    let outcome = (tool.run)(&matches, &mut io);
+    let outcome = outcome.and_then(|status| io.flush().map(|()| status));
+    let status = outcome.unwrap_or_else(|failure| {
+        // What was written before the failure is still data.
+        let _ = io.out().flush();
+        io.report(&failure);
+        failure.exit_status()
+    });
+    ExitCode::from(status.code())
 }
 
 /// clap's own messages: help and version to stdout, usage errors to stderr.
@@ -50,8 +39,6 @@ fn usage(error: &clap::Error) -> ExitStatus {
     if error.use_stderr() {
         return ExitStatus::Failed;
     }
-    match printed.map_err(|error| Failure::stdout(&error)) {
-        Ok(()) => ExitStatus::Done,
-        Err(failure) => failure.exit_status(),
-    }
+    let failure = printed.err().map(|error| Failure::stdout(&error));
+    failure.map_or(ExitStatus::Done, |failure| failure.exit_status())
 }

@@ -33,16 +33,10 @@ pub struct Page {
 
 impl Page {
     /// The examples as they stand at the end of `--help`.
-    pub fn examples_help(&self) -> String {
-        let mut text = String::from("Examples:\n");
-        for (command, what) in self.examples {
-            text.push_str("  # ");
-            text.push_str(what);
-            text.push_str("\n  ");
-            text.push_str(command);
-            text.push('\n');
-        }
-        text
+    fn examples_help(&self) -> String {
+        let examples = self.examples.iter();
+        let examples = examples.map(|(command, what)| format!("  # {what}\n  {command}\n"));
+        "Examples:\n".to_owned() + &examples.collect::<Vec<_>>().concat()
     }
 }
 
@@ -57,8 +51,7 @@ impl Tool {
             .long_about(Resettable::from(long_about))
             .name(self.name)
             .version(env!("CARGO_PKG_VERSION"))
-            .args_override_self(true)
-            .infer_long_args(false);
+            .args_override_self(true);
         if !self.page.examples.is_empty() {
             command = command.after_long_help(self.page.examples_help());
         }
