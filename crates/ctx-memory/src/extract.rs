@@ -47,91 +47,67 @@ impl Extractor {
 
     /// The items of the message at `line`.
     pub fn read(&mut self, message: &Message<'_>, line: u64) -> Vec<Item> {
-        let mut items = Vec::new();
+        // Kind, text and tool.
+        let mut found = Vec::new();
         for part in &message.parts {
             match part {
-                Part::Text(text) => self.read_text(text, message.role, line, &mut items),
+                Part::Text(text) => {
+                    let statements = self.statements(text, message.role).into_iter();
+                    found.extend(statements.map(|(kind, text)| (kind, text, None)));
+                }
                 Part::Call(call) => {
+                    let name = call.name.to_string();
                     if let Some(id) = &call.id {
-                        self.waiting.insert(id.to_string(), call.name.to_string());
+                        self.waiting.insert(id.to_string(), name.clone());
                     }
-                    let text = runtime::digest(call);
-                    let tool = Some(call.name.to_string());
-                    self.push(
-                        MemoryKind::Runtime,
-                        &text,
-                        message.role,
-                        line,
-                        tool,
-                        &mut items,
-                    );
+                    found.push((MemoryKind::Runtime, runtime::digest(call), Some(name)));
                 }
                 Part::Result(result) => {
                     let tool = self.tool_of(result, message);
                     if let Some(error) = runtime::error(result) {
                         let name = tool.as_deref().unwrap_or("a tool");
                         let text = format!("{name} failed: {error}");
-                        self.push(
-                            MemoryKind::Runtime,
-                            &text,
-                            message.role,
-                            line,
-                            tool,
-                            &mut items,
-                        );
+                        found.push((MemoryKind::Runtime, text, tool));
                     }
                 }
                 // Reasoning weighs what could be; what came of it is said in text.
                 Part::Reasoning(_) | Part::Refusal(_) | Part::Media(_) | Part::Opaque(_) => {}
             }
         }
-        items
+        found.retain(|(kind, ..)| self.kinds.contains(kind));
+        let items = found.into_iter().map(|(kind, text, tool)| {
+            let text = redact(&text).0.into_owned();
+            self.redacted += text.matches(MARK).count();
+            Item {
+                kind,
+                text,
+                role: message.role,
+                line,
+                session: self.session.clone(),
+                tool: tool.map(|name| redact(&name).0.into_owned()),
+            }
+        });
+        items.collect()
     }
 
-    fn read_text(&mut self, text: &str, role: Role, line: u64, items: &mut Vec<Item>) {
-        let kinds: Vec<MemoryKind> = self
-            .kinds
-            .iter()
-            .copied()
-            .filter(|kind| *kind != MemoryKind::Runtime)
-            .collect();
-        if kinds.is_empty() {
-            return;
+    /// The sentences of a text that are of a kind that is wanted.
+    fn statements(&self, text: &str, role: Role) -> Vec<(MemoryKind, String)> {
+        if self.kinds == [MemoryKind::Runtime] {
+            return Vec::new();
         }
         // Before the cut into sentences: a private key has many lines.
         let (clean, _) = redact(text);
-        for sentence in sentences(&clean) {
+        let of_sentence = |sentence: String| {
             let quoted = quote(&sentence);
-            for kind in &kinds {
-                if find(*kind, &quoted, role).is_some() {
-                    self.push(*kind, &quoted, role, line, None, items);
-                }
-            }
-        }
-    }
-
-    fn push(
-        &mut self,
-        kind: MemoryKind,
-        text: &str,
-        role: Role,
-        line: u64,
-        tool: Option<String>,
-        items: &mut Vec<Item>,
-    ) {
-        if !self.kinds.contains(&kind) {
-            return;
-        }
-        let (clean, _) = redact(text);
-        self.redacted += clean.matches(MARK).count();
-        items.push(Item {
-            kind,
-            text: clean.into_owned(),
-            role,
-            line,
-            session: self.session.clone(),
-            tool: tool.map(|name| redact(&name).0.into_owned()),
-        });
+            let kinds = self.kinds.iter().copied();
+            let kinds = kinds.filter(|kind| find(*kind, &quoted, role).is_some());
+            let found = kinds.map(|kind| (kind, quoted.clone()));
+            found.collect::<Vec<_>>()
+        };
+        sentences(&clean)
+            .into_iter()
+            .flat_map(of_sentence)
+            .collect()
     }
 
     /// The tool that a result is of: named by the result, by its message, or by its call.

@@ -127,7 +127,7 @@ fn plan(
     kind: MemoryKind,
     items: &[Item],
 ) -> Result<(SharedFile, Merged), StoreError> {
-    let file = folder.read(file_name(kind))?;
+    let file = folder.read(&file_name(kind))?;
     let merged = merge(file.bytes(), kind, items);
     Ok((file, merged))
 }

@@ -1,7 +1,7 @@
 //! What is extracted, and its form on stdout.
 
 use ctx_transcript::Role;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use ctx_ledger::rules::MemoryKind;
 
@@ -13,7 +13,6 @@ pub struct Item {
     /// The sentence as it was written, on one line; or the digest of a call or an error.
     pub text: String,
     /// Who said it.
-    #[serde(serialize_with = "role_word")]
     pub role: Role,
     /// Line in the session, from 1.
     pub line: u64,
@@ -22,12 +21,6 @@ pub struct Item {
     /// The tool, for [`MemoryKind::Runtime`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-}
-
-// serde asks for a reference.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn role_word<S: Serializer>(role: &Role, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(role.as_str())
 }
 
 #[cfg(test)]

@@ -32,19 +32,15 @@ pub(crate) struct Merged {
 }
 
 /// Merges those `items` that are of `kind` into its file, which holds `old` now.
-pub(crate) fn merge<'i>(
-    old: &[u8],
-    kind: MemoryKind,
-    items: impl IntoIterator<Item = &'i Item>,
-) -> Merged {
+pub(crate) fn merge(old: &[u8], kind: MemoryKind, items: &[Item]) -> Merged {
     // Bytes that are no UTF-8 are only read past, never written.
     let text = String::from_utf8_lossy(old);
-    let mut known = Known::of(&text);
+    let mut known = keys(&text);
     let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let mut merged = Merged::default();
     let mut entries = String::new();
-    for item in items.into_iter().filter(|item| item.kind == kind) {
-        if known.insert(&item.text) {
+    for item in items.iter().filter(|item| item.kind == kind) {
+        if known.insert(key(&item.text)) {
             merged.added += 1;
             entries.push_str(&entry(item));
             entries.push_str(line_end);
@@ -67,7 +63,7 @@ fn entry(item: &Item) -> String {
 /// What stands between the old text and the first new entry.
 fn joint(old: &str, kind: MemoryKind, line_end: &str) -> String {
     if old.trim().is_empty() {
-        return format!("{}{line_end}{line_end}", heading(kind));
+        return format!("# {}{line_end}{line_end}", title(kind));
     }
     let mut joint = String::new();
     if !old.ends_with('\n') {
@@ -81,25 +77,11 @@ fn joint(old: &str, kind: MemoryKind, line_end: &str) -> String {
     joint
 }
 
-/// The entries of a file, by their keys.
-struct Known(HashSet<String>);
-
-impl Known {
-    fn of(text: &str) -> Self {
-        let mut known = HashSet::new();
-        for line in text.lines() {
-            let (_, entry) = without_marker(line.trim());
-            known.insert(key(entry));
-            if let Some(text) = without_place(entry) {
-                known.insert(key(text));
-            }
-        }
-        Self(known)
-    }
-
-    fn insert(&mut self, text: &str) -> bool {
-        self.0.insert(key(text))
-    }
+/// The keys of the entries of a file.
+fn keys(text: &str) -> HashSet<String> {
+    let entries = text.lines().map(|line| without_marker(line.trim()).1);
+    let texts = entries.flat_map(|entry| [Some(entry), without_place(entry)]);
+    texts.flatten().map(key).collect()
 }
 
 /// The text of an entry that we wrote: without ` (ROLE, SESSION:LINE)` at its end.
@@ -117,22 +99,17 @@ fn without_place(entry: &str) -> Option<&str> {
 }
 
 /// The name of the memory file of a kind.
-pub(crate) fn file_name(kind: MemoryKind) -> &'static str {
-    match kind {
-        MemoryKind::Decision => "decisions.md",
-        MemoryKind::Fact => "facts.md",
-        MemoryKind::Preference => "preferences.md",
-        MemoryKind::Runtime => "runtime.md",
-    }
+pub(crate) fn file_name(kind: MemoryKind) -> String {
+    format!("{}.md", title(kind).to_lowercase())
 }
 
-/// The heading of a new memory file of a kind.
-fn heading(kind: MemoryKind) -> &'static str {
+/// The heading of the memory file of a kind.
+fn title(kind: MemoryKind) -> &'static str {
     match kind {
-        MemoryKind::Decision => "# Decisions",
-        MemoryKind::Fact => "# Facts",
-        MemoryKind::Preference => "# Preferences",
-        MemoryKind::Runtime => "# Runtime",
+        MemoryKind::Decision => "Decisions",
+        MemoryKind::Fact => "Facts",
+        MemoryKind::Preference => "Preferences",
+        MemoryKind::Runtime => "Runtime",
     }
 }
 

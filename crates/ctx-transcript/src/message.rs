@@ -9,7 +9,8 @@ use crate::{Object, Slot};
 use serde::{Deserialize, Serialize};
 
 /// Who speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Role {
     /// Instructions of the operator.
     System,
