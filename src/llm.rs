@@ -169,11 +169,10 @@ impl LlmArgs {
 
     /// How often and how patiently it is asked.
     pub fn retries(&self) -> Retries {
-        let step = self.llm_backoff.map(Duration::from_secs);
-        Retries::new(
-            self.llm_retries.unwrap_or(Retries::USUAL),
-            step.unwrap_or(Retries::USUAL_STEP),
-        )
+        let usual = ctx_policy::Policy::default().summary;
+        let retries = self.llm_retries.unwrap_or(usual.retries);
+        let backoff = self.llm_backoff.unwrap_or(usual.backoff_seconds);
+        Retries::new(retries, Duration::from_secs(backoff))
     }
 
     fn template_name(&self) -> &str {

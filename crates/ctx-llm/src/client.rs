@@ -9,7 +9,7 @@ use ureq::{Agent, Body, Proxy, RequestBuilder, Timeout};
 use ctx_redact::redact;
 
 use super::retry::retry_after;
-use super::{Api, Clock, Endpoint, Key, LlmError, Retries, wire};
+use super::{Api, Clock, Completion, Endpoint, Key, LlmError, Question, Retries, wire};
 
 /// Everything a client needs; the caller has read flags and environment.
 #[derive(Clone, Debug)]
@@ -28,26 +28,6 @@ pub struct Settings {
     pub retries: Retries,
     /// A proxy between us and the server.
     pub proxy: Option<Proxy>,
-}
-
-/// What is asked.
-#[derive(Clone, Copy, Debug)]
-pub struct Question<'a> {
-    /// What the model shall do.
-    pub instructions: &'a str,
-    /// With what.
-    pub text: &'a str,
-    /// The answer is no longer.
-    pub max_tokens: u64,
-}
-
-/// What was answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Completion {
-    /// Trimmed, never empty.
-    pub text: String,
-    /// The model reached `max_tokens`: the end is missing.
-    pub cut: bool,
 }
 
 /// Asks one server.
@@ -88,15 +68,12 @@ impl Client {
 
     /// Asks, again if that may help, and returns text or the reason why there is none.
     pub fn ask(&self, question: &Question<'_>, clock: Clock<'_>) -> Result<Completion, LlmError> {
-        let request = wire::request(
-            &self.settings.endpoint,
-            self.settings.model.as_deref(),
-            question,
-        );
-        let body = request.to_string();
-        self.settings
-            .retries
-            .run(clock, || self.ask_once(&body, clock))
+        let Settings {
+            endpoint, model, ..
+        } = &self.settings;
+        let body = wire::request(endpoint, model.as_deref(), question).to_string();
+        let retries = &self.settings.retries;
+        retries.run(clock, || self.ask_once(&body, clock))
     }
 
     fn ask_once(&self, body: &str, clock: Clock<'_>) -> Result<Completion, LlmError> {
@@ -122,19 +99,16 @@ impl Client {
     }
 
     fn authorized<B>(&self, request: RequestBuilder<B>) -> Result<RequestBuilder<B>, LlmError> {
-        let key = self.settings.key.as_ref();
-        Ok(match self.settings.endpoint.api() {
-            Api::OpenAi => match key {
-                Some(key) => request.header("authorization", key.header("Bearer ")?),
-                None => request,
-            },
+        let (request, name, prefix) = match self.settings.endpoint.api() {
+            Api::OpenAi => (request, "authorization", "Bearer "),
             Api::Anthropic => {
                 let request = request.header("anthropic-version", "2023-06-01");
-                match key {
-                    Some(key) => request.header("x-api-key", key.header("")?),
-                    None => request,
-                }
+                (request, "x-api-key", "")
             }
+        };
+        Ok(match &self.settings.key {
+            Some(key) => request.header(name, key.header(prefix)?),
+            None => request,
         })
     }
 
@@ -188,7 +162,7 @@ impl Client {
         }
     }
 
-    /// Text of a server is not trusted: it may quote the key, or be a book.
+    /// Text of a server is not trusted: it may quote the key, or be very long.
     fn shown(&self, error: LlmError) -> LlmError {
         match error {
             LlmError::Refused(text) => LlmError::Refused(self.shorten(&text)),

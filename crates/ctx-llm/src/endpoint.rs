@@ -27,7 +27,6 @@ pub enum Api {
 pub struct Endpoint {
     api: Api,
     url: String,
-    shown: String,
     names_openai: bool,
     loopback: bool,
 }
@@ -60,14 +59,14 @@ impl Endpoint {
     pub fn new(url: &str, asked: Option<Api>) -> Result<Self, EndpointError> {
         let uri: Uri = url.trim().parse().map_err(|_| EndpointError::NotHttp)?;
         let scheme = uri.scheme_str().ok_or(EndpointError::NotHttp)?;
-        let authority = uri.authority().ok_or(EndpointError::NotHttp)?.as_str();
-        if !matches!(scheme, "http" | "https") || uri.host().is_none_or(str::is_empty) {
+        let authority = uri.authority().ok_or(EndpointError::NotHttp)?;
+        let host = authority.host();
+        if !matches!(scheme, "http" | "https") || host.is_empty() {
             return Err(EndpointError::NotHttp);
         }
-        if authority.contains('@') {
+        if authority.as_str().contains('@') {
             return Err(EndpointError::Credentials);
         }
-        let host = uri.host().unwrap_or_default();
         let given = uri.path().trim_end_matches('/');
         let (api, path) = match whole_address(given) {
             Some(api) if asked.is_some_and(|asked| asked != api) => {
@@ -76,23 +75,16 @@ impl Endpoint {
             Some(api) => (api, given.to_owned()),
             None => {
                 let api = asked.unwrap_or_else(|| guess(host, given));
-                let version = if given.split('/').any(is_version) {
-                    ""
-                } else {
-                    "/v1"
-                };
+                let has_version = given.split('/').any(is_version);
+                let version = if has_version { "" } else { "/v1" };
                 (api, format!("{given}{version}{}", api.path()))
             }
         };
-        let shown = format!("{scheme}://{authority}{path}");
-        let url = match uri.query() {
-            Some(query) => format!("{shown}?{query}"),
-            None => shown.clone(),
-        };
+        let query = uri.query().map(|query| format!("?{query}"));
+        let query = query.unwrap_or_default();
         Ok(Self {
             api,
-            url,
-            shown,
+            url: format!("{scheme}://{authority}{path}{query}"),
             names_openai: host == "openai.com" || host.ends_with(".openai.com"),
             loopback: is_loopback(host),
         })
@@ -123,13 +115,13 @@ impl Endpoint {
 /// The address without its query, which may hold a key.
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.shown)
+        f.write_str(self.url.split('?').next().unwrap_or_default())
     }
 }
 
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Endpoint({:?}, {})", self.api, self.shown)
+        write!(f, "Endpoint({:?}, {self})", self.api)
     }
 }
 

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use super::TapeError;
-
 /// Why there is no answer. No variant holds a key, and text of a server is cut
 /// short and redacted before it comes in here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -85,6 +83,20 @@ impl LlmError {
                 | Self::Empty { .. }
         )
     }
+}
+
+/// Why a question cannot be recorded or replayed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TapeError {
+    /// Another question was asked then.
+    #[error("no answer is recorded for this question ({0})")]
+    Missing(String),
+    /// A file that this did not write, or that was changed.
+    #[error("{0}: not a recorded answer")]
+    Damaged(String),
+    /// The directory cannot be used.
+    #[error("{0}: {1}")]
+    Io(String, String),
 }
 
 fn colon(message: &str) -> String {

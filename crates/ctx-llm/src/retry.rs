@@ -13,15 +13,10 @@ pub struct Retries {
     pub tries: u32,
     /// Waited `step` before the second try, `2 × step` before the third, …
     pub step: Duration,
-    /// No wait is longer, whatever the server asks.
-    pub longest_wait: Duration,
 }
 
-impl Default for Retries {
-    fn default() -> Self {
-        Self::new(Self::USUAL, Self::USUAL_STEP)
-    }
-}
+/// No wait is longer, whatever the server asks.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// Time as the caller has it; tests have their own.
 #[derive(Clone, Copy)]
@@ -33,17 +28,11 @@ pub struct Clock<'a> {
 }
 
 impl Retries {
-    /// How often a question is repeated where nobody says.
-    pub const USUAL: u64 = 3;
-    /// Waited before the second try where nobody says.
-    pub const USUAL_STEP: Duration = Duration::from_secs(1);
-
     /// Asks, and asks again up to `retries` times.
     pub fn new(retries: u64, step: Duration) -> Self {
         Self {
             tries: u32::try_from(retries).unwrap_or(u32::MAX).saturating_add(1),
             step,
-            longest_wait: Duration::from_secs(60),
         }
     }
 
@@ -72,7 +61,7 @@ impl Retries {
         };
         asked
             .unwrap_or_else(|| self.step.saturating_mul(tried))
-            .min(self.longest_wait)
+            .min(LONGEST_WAIT)
     }
 }
 
@@ -108,7 +97,7 @@ mod tests {
 
     /// What is waited while `errors` come, one a try.
     fn waits(errors: &[LlmError]) -> (Result<(), LlmError>, Vec<u64>) {
-        waits_of(Retries::default(), errors)
+        waits_of(Retries::new(3, Duration::from_secs(1)), errors)
     }
 
     fn waits_of(retries: Retries, errors: &[LlmError]) -> (Result<(), LlmError>, Vec<u64>) {

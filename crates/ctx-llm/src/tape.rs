@@ -17,29 +17,16 @@
 
 use std::cell::RefCell;
 use std::collections::HashSet;
-use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{Completion, LlmError, Question};
-
-/// Why a question cannot be recorded or replayed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TapeError {
-    /// Another question was asked then.
-    #[error("no answer is recorded for this question ({0})")]
-    Missing(String),
-    /// A file that this did not write, or that was changed.
-    #[error("{0}: not a recorded answer")]
-    Damaged(String),
-    /// The directory cannot be used.
-    #[error("{0}: {1}")]
-    Io(String, String),
-}
+use super::{Completion, LlmError, Question, TapeError};
 
 /// A directory of answers.
 #[derive(Debug)]
@@ -81,7 +68,7 @@ impl Tape {
         }
         let outcome = ask();
         let (member, value) = match &outcome {
-            Ok(said) => ("answer", json!({"text": said.text, "cut": said.cut})),
+            Ok(completion) => ("answer", json!(completion)),
             Err(error) => match written(error) {
                 Some(value) => ("error", value),
                 None => return outcome,
@@ -108,12 +95,8 @@ impl Tape {
         if file["ctx_llm"] != json!(VERSION) || file["request"] != request {
             return Err(damaged());
         }
-        let answer = &file["answer"];
-        if let (Some(text), Some(cut)) = (answer["text"].as_str(), answer["cut"].as_bool()) {
-            return Ok(Completion {
-                text: text.to_owned(),
-                cut,
-            });
+        if let Ok(completion) = Completion::deserialize(&file["answer"]) {
+            return Ok(completion);
         }
         Err(read_error(&file["error"]).ok_or_else(damaged)?)
     }
@@ -129,7 +112,9 @@ impl Tape {
 
     /// Beside, then renamed: a run that is stopped leaves no half answer.
     fn write(&self, name: &str, file: &Value) -> io::Result<()> {
-        make_private(&self.dir)?;
+        // What a session says is in there: for its owner only.
+        let mut folder = fs::DirBuilder::new();
+        folder.recursive(true).mode(0o700).create(&self.dir)?;
         let mut beside = tempfile::Builder::new()
             .prefix(".ctx-")
             .tempfile_in(&self.dir)?;
@@ -146,23 +131,10 @@ impl Tape {
     }
 }
 
-/// What a session says is in there: for its owner only.
-fn make_private(dir: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(dir)
-}
-
 fn file_name(request: &Value) -> String {
     let digest = Sha256::digest(request.to_string().as_bytes());
-    let mut name = digest.iter().fold(String::new(), |mut name, byte| {
-        let _ = write!(name, "{byte:02x}");
-        name
-    });
-    name.push_str(".json");
-    name
+    let digits = digest.iter().map(|byte| format!("{byte:02x}"));
+    digits.collect::<Vec<_>>().concat() + ".json"
 }
 
 fn written(error: &LlmError) -> Option<Value> {
@@ -186,8 +158,8 @@ fn read_error(value: &Value) -> Option<LlmError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Tape, TapeError};
-    use crate::{Completion, LlmError, Question};
+    use super::Tape;
+    use crate::{Completion, LlmError, Question, TapeError};
     use std::fs;
 
     fn question(text: &str) -> Question<'_> {

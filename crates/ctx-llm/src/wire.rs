@@ -43,7 +43,7 @@ pub(super) fn answer(api: Api, body: &[u8]) -> Result<Completion, LlmError> {
         return Err(LlmError::WrongShape("no object"));
     }
     // Some gateways report an error with status 200.
-    if value.get("error").is_some_and(|error| !error.is_null()) {
+    if !value["error"].is_null() {
         return Err(LlmError::Rejected {
             status: 200,
             message: error_message(body),
@@ -56,38 +56,31 @@ pub(super) fn answer(api: Api, body: &[u8]) -> Result<Completion, LlmError> {
 }
 
 fn open_ai(value: &Value) -> Result<Completion, LlmError> {
-    let choice = value
-        .get("choices")
-        .and_then(Value::as_array)
-        .and_then(|choices| choices.first())
-        .ok_or(LlmError::WrongShape("no choices"))?;
-    let message = choice
-        .get("message")
-        .ok_or(LlmError::WrongShape("no message"))?;
-    let finish = choice.get("finish_reason").and_then(Value::as_str);
-    if let Some(refusal) = message.get("refusal").and_then(Value::as_str)
-        && !refusal.is_empty()
-    {
+    let choice = value.pointer("/choices/0");
+    let choice = choice.ok_or(LlmError::WrongShape("no choices"))?;
+    let message = choice.get("message");
+    let message = message.ok_or(LlmError::WrongShape("no message"))?;
+    let finish = choice["finish_reason"].as_str();
+    let refusal = message["refusal"].as_str();
+    if let Some(refusal) = refusal.filter(|refusal| !refusal.is_empty()) {
         return Err(LlmError::Refused(refusal.to_owned()));
     }
     if finish == Some("content_filter") {
         return Err(LlmError::Refused("content filter".to_owned()));
     }
-    let text = match message.get("content") {
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(parts)) => texts(parts),
-        None | Some(Value::Null) => String::new(),
-        Some(_) => return Err(LlmError::WrongShape("content is no text")),
+    let text = match &message["content"] {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => texts(parts),
+        Value::Null => String::new(),
+        _ => return Err(LlmError::WrongShape("content is no text")),
     };
     completion(&text, finish, "length")
 }
 
 fn anthropic(value: &Value) -> Result<Completion, LlmError> {
-    let blocks = value
-        .get("content")
-        .and_then(Value::as_array)
-        .ok_or(LlmError::WrongShape("no content"))?;
-    let finish = value.get("stop_reason").and_then(Value::as_str);
+    let blocks = value["content"].as_array();
+    let blocks = blocks.ok_or(LlmError::WrongShape("no content"))?;
+    let finish = value["stop_reason"].as_str();
     if finish == Some("refusal") {
         return Err(LlmError::Refused(texts(blocks)));
     }
@@ -95,12 +88,9 @@ fn anthropic(value: &Value) -> Result<Completion, LlmError> {
 }
 
 fn texts(parts: &[Value]) -> String {
-    parts
-        .iter()
-        .filter(|part| part.get("type").and_then(Value::as_str) == Some("text"))
-        .filter_map(|part| part.get("text").and_then(Value::as_str))
-        .collect::<Vec<_>>()
-        .join("\n")
+    let parts = parts.iter().filter(|part| part["type"] == "text");
+    let texts: Vec<&str> = parts.filter_map(|part| part["text"].as_str()).collect();
+    texts.join("\n")
 }
 
 /// What a failed answer says went wrong, in any of the shapes servers use.

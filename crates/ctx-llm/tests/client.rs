@@ -33,7 +33,7 @@ fn settings(url: &str, api: Api) -> Settings {
         key: Key::new(KEY),
         connect_timeout: Duration::from_secs(5),
         answer_timeout: LONG,
-        retries: Retries::default(),
+        retries: Retries::new(3, Duration::from_secs(1)),
         proxy: None,
     }
 }
