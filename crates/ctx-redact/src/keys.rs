@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::table::{self, PREFIXES, Rest};
-use super::{has_digit_and_letter, is_word, run};
+use super::table::{self, Rest};
+use super::{is_word, run, run_back};
 
 /// Random text of 20 characters out of 64 nearly always has such a run.
 const RUN: usize = 12;
@@ -23,8 +23,7 @@ pub(super) fn may_begin(bytes: &[u8], word: Range<usize>) -> bool {
 pub(super) fn prefixed(text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let may_be = table::with_first(bytes[at]);
-    may_be.iter().find_map(|index| {
-        let (prefix, rest) = &PREFIXES[usize::from(*index)];
+    may_be.iter().find_map(|(prefix, rest)| {
         let tail = bytes[at..].strip_prefix(prefix.as_bytes())?;
         let length = rest_length(*rest, tail)?;
         // Of an address the host is no secret.
@@ -88,16 +87,6 @@ fn is_dashed(byte: u8) -> bool {
     is_word(byte) || byte == b'-'
 }
 
-/// A JSON web token: three parts of base64url joined by dots, the first of which
-/// begins with `{"` and so with `eyJ`.
-pub(super) fn web_token(text: &str, at: usize) -> Option<Range<usize>> {
-    let bytes = &text.as_bytes()[at..];
-    if !bytes.starts_with(b"eyJ") {
-        return None;
-    }
-    dotted(bytes, &[10, 10, 10]).map(|length| at..at + length)
-}
-
 /// A bot's token for Discord: its id in base64, a time, a signature.
 pub(super) fn discord(text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = &text.as_bytes()[at..];
@@ -118,13 +107,7 @@ pub(super) fn discord(text: &str, at: usize) -> Option<Range<usize>> {
 /// A bot's token for Telegram: the bot's number, a colon at `at`, 35 characters.
 pub(super) fn telegram(text: &str, from: usize, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
-    let before = &bytes[from..at];
-    let digits = before
-        .iter()
-        .rev()
-        .take(12)
-        .take_while(|b| b.is_ascii_digit())
-        .count();
+    let digits = run_back(&bytes[from..at], 12, |b| b.is_ascii_digit());
     let tail = &bytes[at + 1..bytes.len().min(at + 38)];
     let length = run(tail, is_dashed);
     ((8..=10).contains(&digits) && (34..=36).contains(&length) && mixed(&tail[..length]))
@@ -187,41 +170,44 @@ fn label_end(label: &[u8]) -> Option<usize> {
 
 /// Ids that tools give to calls and messages: long and random, but no secrets.
 pub(super) fn is_public_id(value: &[u8]) -> bool {
-    [
-        &b"toolu_"[..],
-        b"srvtoolu_",
-        b"call_",
-        b"chatcmpl-",
-        b"msg_",
-        b"req_",
-        b"resp_",
-        b"rs_",
-        b"fc_",
-        b"run_",
-        b"thread_",
-        b"file-",
-    ]
-    .iter()
-    .any(|prefix| value.starts_with(prefix))
+    const PREFIXES: [&str; 12] = [
+        "toolu_",
+        "srvtoolu_",
+        "call_",
+        "chatcmpl-",
+        "msg_",
+        "req_",
+        "resp_",
+        "rs_",
+        "fc_",
+        "run_",
+        "thread_",
+        "file-",
+    ];
+    PREFIXES
+        .iter()
+        .any(|prefix| value.starts_with(prefix.as_bytes()))
 }
 
 /// Whether a value can be a secret by its look: digits and letters mixed.
 pub(super) fn looks_random(value: &[u8]) -> bool {
-    has_digit_and_letter(value) && !is_public_id(value)
+    value.iter().any(u8::is_ascii_digit)
+        && value.iter().any(u8::is_ascii_alphabetic)
+        && !is_public_id(value)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::table::{PREFIXES, Rest};
+    use super::super::table::{Rest, all};
     use super::{SHORTEST, may_begin};
     use crate::redact;
 
     #[test]
     fn no_key_is_too_short_to_be_looked_at() {
-        for (prefix, rest) in PREFIXES {
+        for (prefix, rest) in all() {
             let least = match rest {
-                Rest::Plain(least) | Rest::Dashed(least) | Rest::Path(least) => *least,
-                Rest::Capitals(exact) | Rest::Hex(exact) => *exact,
+                Rest::Plain(least) | Rest::Dashed(least) | Rest::Path(least) => least,
+                Rest::Capitals(exact) | Rest::Hex(exact) => exact,
                 Rest::Dotted(parts) => parts.iter().map(|part| part + 1).sum::<usize>() - 1,
             };
             assert!(prefix.len() + least >= SHORTEST, "{prefix}");

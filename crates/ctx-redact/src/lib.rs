@@ -88,7 +88,6 @@ fn word(text: &str, from: usize, word: Range<usize>) -> Option<Range<usize>> {
         return bearer;
     }
     keys::prefixed(text, at)
-        .or_else(|| keys::web_token(text, at))
         .or_else(|| keys::discord(text, at))
         .or_else(|| random::alone(text, from, at))
 }
@@ -116,10 +115,10 @@ fn sign(text: &str, from: usize, at: usize, may_be_flag: bool) -> Option<Range<u
 
 /// The value behind a word that joins it to its name.
 fn said(text: &str, from: usize, at: usize, word: &str) -> Option<Range<usize>> {
-    let is_there = text.as_bytes()[at..].starts_with(word.as_bytes());
-    is_there
-        .then(|| named::assigned(text, from, at, word.len()))
-        .flatten()
+    if !text.as_bytes()[at..].starts_with(word.as_bytes()) {
+        return None;
+    }
+    named::assigned(text, from, at, word.len())
 }
 
 /// A dash is part of a word here, so that every run of `sk-sk-…` is looked at once;
@@ -144,8 +143,10 @@ fn run(bytes: &[u8], wanted: impl Fn(u8) -> bool) -> usize {
     end.unwrap_or(bytes.len())
 }
 
-fn has_digit_and_letter(bytes: &[u8]) -> bool {
-    bytes.iter().any(u8::is_ascii_digit) && bytes.iter().any(u8::is_ascii_alphabetic)
+/// Length of such a run at the end, up to `most`.
+fn run_back(bytes: &[u8], most: usize, wanted: impl Fn(u8) -> bool) -> usize {
+    let last = bytes.iter().rev().take(most);
+    last.take_while(|byte| wanted(**byte)).count()
 }
 
 #[cfg(test)]

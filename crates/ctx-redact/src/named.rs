@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::keys::looks_random;
-use super::{is_word, random, run};
+use super::{is_word, random, run, run_back};
 
 /// What a name says about its value.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -151,12 +151,7 @@ fn is_prose(value: &[u8]) -> bool {
 /// The value after a flag, `--password hunter2`; `at` is the blank.
 pub(super) fn flagged(text: &str, from: usize, at: usize) -> Option<Range<usize>> {
     let before = &text.as_bytes()[from..at];
-    let length = before
-        .iter()
-        .rev()
-        .take(NAME_MAX)
-        .take_while(|b| is_word(**b) || **b == b'-')
-        .count();
+    let length = run_back(before, NAME_MAX, |b| is_word(b) || b == b'-');
     if length < 5 || !before[before.len() - length..].starts_with(b"--") {
         return None;
     }
@@ -174,18 +169,10 @@ pub(super) fn flagged(text: &str, from: usize, at: usize) -> Option<Range<usize>
 /// The password of `curl -u user:password`; `at` is the colon.
 pub(super) fn login(text: &str, from: usize, at: usize) -> Option<Range<usize>> {
     let before = &text.as_bytes()[from..at];
-    let user = before
-        .iter()
-        .rev()
-        .take(NAME_MAX)
-        .take_while(|b| is_word(**b) || b"-.@".contains(b))
-        .count();
+    let user = run_back(before, NAME_MAX, |b| is_word(b) || b"-.@".contains(&b));
     let flag = before[..before.len() - user].trim_ascii_end();
-    let flag = flag
-        .strip_suffix(b"\"")
-        .or(flag.strip_suffix(b"'"))
-        .unwrap_or(flag);
-    let flag = flag.trim_ascii_end();
+    let quoted = flag.strip_suffix(b"\"").or(flag.strip_suffix(b"'"));
+    let flag = quoted.unwrap_or(flag).trim_ascii_end();
     let tail = &flag[flag.len().saturating_sub(7)..];
     if user == 0 || !(tail.ends_with(b" -u") || tail.ends_with(b" --user")) {
         return None;
@@ -201,10 +188,11 @@ pub(super) fn login(text: &str, from: usize, at: usize) -> Option<Range<usize>> 
 pub(super) fn signature(text: &str, from: usize, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let before = &bytes[from..at];
-    let is_parameter = [&b"?sig"[..], b"&sig", b";sig", b"amp;sig"]
+    // `;` ends `&amp;` of HTML.
+    if !["?sig", "&sig", ";sig"]
         .iter()
-        .any(|name| before.ends_with(name));
-    if !is_parameter {
+        .any(|name| before.ends_with(name.as_bytes()))
+    {
         return None;
     }
     let length = run(&bytes[at + 1..], |b| {
@@ -284,9 +272,9 @@ fn is_path(value: &[u8]) -> bool {
 /// `Bearer TOKEN` as in the header of a request.
 pub(super) fn bearer(text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
-    let scheme = [&b"bearer "[..], b"basic "].into_iter().find(|scheme| {
-        bytes.len() >= at + scheme.len()
-            && bytes[at..at + scheme.len()].eq_ignore_ascii_case(scheme)
+    let scheme = ["bearer ", "basic "].into_iter().find(|scheme| {
+        let start = bytes[at..].get(..scheme.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(scheme.as_bytes()))
     })?;
     let start = at + scheme.len() + run(&bytes[at + scheme.len()..], |b| b == b' ');
     let length = run(&bytes[start..], |b| {

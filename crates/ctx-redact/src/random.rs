@@ -30,7 +30,9 @@ struct Look {
     capitals: usize,
     small: usize,
     digits: usize,
+    /// From one of these classes to another.
     jumps: usize,
+    /// Entropy of a character.
     bits: f64,
 }
 
@@ -92,16 +94,9 @@ fn is_plain(value: &[u8]) -> bool {
         && value.split(|b| *b == b'/').any(|part| {
             part.len() >= 3 && part.iter().all(|b| b.is_ascii_lowercase() || *b == b'_')
         });
-    let is_sum = [
-        &b"sha1-"[..],
-        b"sha256-",
-        b"sha384-",
-        b"sha512-",
-        b"MII",
-        b"AAAA",
-    ]
-    .iter()
-    .any(|prefix| value.starts_with(prefix));
+    let is_sum = ["sha1-", "sha256-", "sha384-", "sha512-", "MII", "AAAA"]
+        .iter()
+        .any(|prefix| value.starts_with(prefix.as_bytes()));
     is_hex || is_path || is_sum || super::keys::is_public_id(value)
 }
 
@@ -139,30 +134,22 @@ fn is_public(before: &[u8]) -> bool {
 
 impl Look {
     fn at(value: &[u8]) -> Self {
-        let mut look = Self {
-            capitals: 0,
-            small: 0,
-            digits: 0,
-            jumps: 0,
-            bits: entropy(value),
+        let class = |byte: &u8| match byte {
+            b'A'..=b'Z' => Some(1),
+            b'a'..=b'z' => Some(2),
+            b'0'..=b'9' => Some(3),
+            _ => None,
         };
-        let mut before = 0;
-        for byte in value {
-            let class = match byte {
-                b'A'..=b'Z' => 1,
-                b'a'..=b'z' => 2,
-                b'0'..=b'9' => 3,
-                _ => continue,
-            };
-            match class {
-                1 => look.capitals += 1,
-                2 => look.small += 1,
-                _ => look.digits += 1,
-            }
-            look.jumps += usize::from(before != 0 && before != class);
-            before = class;
+        let classes = || value.iter().filter_map(class);
+        let count = |wanted| classes().filter(|class| *class == wanted).count();
+        let pairs = classes().zip(classes().skip(1));
+        Self {
+            capitals: count(1),
+            small: count(2),
+            digits: count(3),
+            jumps: pairs.filter(|(one, next)| one != next).count(),
+            bits: entropy(value),
         }
-        look
     }
 }
 
