@@ -418,7 +418,7 @@ fn pruning(prune: &Prune) -> String {
     if let Some(ttl) = prune.cache_ttl {
         rules.push(format!(
             "only when the last call is older than {} minutes",
-            ttl.as_secs() / 60
+            ttl.0.as_secs() / 60
         ));
     }
     if let Some(n) = prune.window_messages {

@@ -2,17 +2,17 @@
 
 use ctx_select::share::Share;
 
-use crate::policy::{Keep, Policy, Summary, Target};
+use crate::policy::{Policy, Summary, Target};
 use crate::words::{Fallback, Method};
 
 /// pomelobot's budget of a history: its share of the window, and no more than
 /// the window without what is reserved.
-pub fn max_history(window: u64, share: Share, reserve: u64) -> u64 {
+fn max_history(window: u64, share: Share, reserve: u64) -> u64 {
     share.of(window).min(window.saturating_sub(reserve))
 }
 
 /// What a budget leaves for the conversation.
-pub fn available(max: u64, system: u64, overhead: u64) -> u64 {
+fn available(max: u64, system: u64, overhead: u64) -> u64 {
     max.saturating_sub(system).saturating_sub(overhead)
 }
 
@@ -25,17 +25,6 @@ impl Target {
             .map(|share| max_history(window, share, self.reserve.unwrap_or(0)));
         let share = self.share.map(|share| share.of(window));
         [self.tokens, share, history].into_iter().flatten().min()
-    }
-}
-
-impl Keep {
-    /// How many tokens the recent part may have, beside what else is kept.
-    /// `max` is [`Target::max_tokens`], `system` the tokens of system messages.
-    pub fn recent_tokens(&self, max: Option<u64>, system: u64, overhead: u64) -> Option<u64> {
-        let recent = self
-            .recent_share
-            .and_then(|share| Some(share.of(available(max?, system, overhead))));
-        [self.tokens, recent].into_iter().flatten().max()
     }
 }
 
@@ -59,9 +48,7 @@ impl Summary {
         let said = self.max_output_factor.map(most);
         said.or_else(|| self.tokens.map(|_| length))
     }
-}
 
-impl Summary {
     /// How it is written where no model writes it.
     pub fn offline(&self) -> Method {
         match self.method {
@@ -83,12 +70,17 @@ impl Summary {
 }
 
 impl Policy {
-    /// The tokens that the recent part may have, for a window and the tokens of
-    /// the system messages.
+    /// How many tokens the recent part may have, beside what else is kept, for a
+    /// window and the tokens of the system messages.
     pub fn recent_tokens(&self, model_window: Option<u64>, system: u64) -> Option<u64> {
         let window = self.trigger.with_model(model_window).window();
-        let max = self.target.max_tokens(window);
-        self.keep.recent_tokens(max, system, self.target.overhead)
+        let left = || {
+            let max = self.target.max_tokens(window)?;
+            Some(available(max, system, self.target.overhead))
+        };
+        let share = self.keep.recent_share;
+        let recent = share.and_then(|share| Some(share.of(left()?)));
+        [self.keep.tokens, recent].into_iter().flatten().max()
     }
 }
 

@@ -60,13 +60,15 @@ fn read(layer: &mut Layer, key: &str, text: &str) -> Result<(), String> {
         "false" | "0" | "no" | "off" => Some(Value::Bool(false)),
         _ => None,
     };
-    let others = [count, number, word].into_iter().flatten();
-    others.fold(
-        layer
-            .set(key, &list)
-            .or_else(|_| layer.set(key, &Value::from(text))),
-        |read, value| read.or_else(|_| layer.set(key, &value)),
-    )
+    let values = [Some(list), Some(text.into()), count, number, word];
+    let mut wanted = String::new();
+    for value in values.into_iter().flatten() {
+        match layer.set(key, &value) {
+            Ok(()) => return Ok(()),
+            Err(other) => wanted = other,
+        }
+    }
+    Err(wanted)
 }
 
 #[cfg(test)]

@@ -3,11 +3,11 @@
 
 use std::sync::LazyLock;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::config::parse_toml;
 use crate::error::ConfigError;
 use crate::policy::Policy;
+use crate::syntax::parse_toml;
 
 /// Every setting with its built-in value, and in comments what it is.
 pub const BUILT_IN: &str = include_str!("../../../presets/built-in.toml");
@@ -15,16 +15,9 @@ pub const BUILT_IN: &str = include_str!("../../../presets/built-in.toml");
 /// Tables whose keys are no settings: a preset has any that it wants.
 const OPEN: [&str; 3] = ["environment", "bounds", "configuration"];
 
-/// Some settings, with values that fit them.
-#[derive(Clone, Debug, PartialEq)]
+/// Some settings, with values that fit them; null where there are none.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layer(Value);
-
-impl Default for Layer {
-    /// Says nothing.
-    fn default() -> Self {
-        Self(Value::Object(Map::new()))
-    }
-}
 
 impl Layer {
     /// What the layer says of `key` or `table.key`.
@@ -39,13 +32,6 @@ impl Layer {
         Policy::read(&tree)?;
         put(&mut self.0, key, value.clone());
         Ok(())
-    }
-
-    /// Replaces, setting by setting, what is below.
-    pub(crate) fn lay_on(&self, below: &mut Value) {
-        for (key, value) in leaves(&self.0) {
-            put(below, &key, value.clone());
-        }
     }
 
     /// Our own tables, from whatever they were written in; also the keys that are unknown.
@@ -68,6 +54,36 @@ impl Layer {
     }
 }
 
+impl Default for Policy {
+    /// What is built in.
+    fn default() -> Self {
+        Self::read(built_in()).expect("what is built in is whole: a test reads it")
+    }
+}
+
+impl Policy {
+    /// The policy with what `over` says instead, setting by setting.
+    #[must_use]
+    pub fn layer(&self, over: &Layer) -> Self {
+        let mut tree = self.values();
+        for (key, value) in leaves(&over.0) {
+            put(&mut tree, &key, value.clone());
+        }
+        Self::read(&tree).expect("a layer holds only what fits")
+    }
+
+    /// Every setting with its value, as a configuration file would say it;
+    /// `false` is one that is not set.
+    pub fn to_json(&self) -> Value {
+        let values = self.values();
+        let mut shown = values.clone();
+        for (key, _) in leaves(&values).iter().filter(|(_, value)| value.is_null()) {
+            put(&mut shown, key, Value::Bool(false));
+        }
+        shown
+    }
+}
+
 /// What is built in, as it is written.
 pub(crate) fn built_in() -> &'static Value {
     static TREE: LazyLock<Value> =
@@ -86,7 +102,7 @@ pub(crate) fn find<'v>(tree: &'v Value, key: &str) -> Option<&'v Value> {
     tree.pointer(&format!("/{}", key.replacen('.', "/", 1)))
 }
 
-pub(crate) fn put(tree: &mut Value, key: &str, value: Value) {
+fn put(tree: &mut Value, key: &str, value: Value) {
     match key.split_once('.') {
         Some((table, key)) => tree[table][key] = value,
         None => tree[key] = value,
@@ -94,7 +110,7 @@ pub(crate) fn put(tree: &mut Value, key: &str, value: Value) {
 }
 
 /// All values with their keys; those in no table first.
-pub(crate) fn leaves(tree: &Value) -> Vec<(String, &Value)> {
+fn leaves(tree: &Value) -> Vec<(String, &Value)> {
     let members = || tree.as_object().into_iter().flatten();
     let at_the_top = members().filter(|(_, value)| !value.is_object());
     let in_tables = members().flat_map(|(table, value)| {

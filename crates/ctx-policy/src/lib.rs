@@ -8,7 +8,8 @@
 //! Text comes in and data goes out: nothing here opens a file or reads the
 //! environment.
 
-pub mod budget;
+mod bounds;
+mod budget;
 mod check;
 mod config;
 mod env;
@@ -16,10 +17,11 @@ mod error;
 mod layer;
 mod policy;
 mod presets;
+mod syntax;
 mod value;
 mod words;
 
-pub use check::Bounds;
+pub use bounds::Bounds;
 pub use config::{Config, read_config};
 pub use env::{environment, variable_of};
 pub use error::{ConfigError, Warning};

@@ -6,8 +6,8 @@
 #![allow(missing_docs, reason = "presets/built-in.toml documents each setting")]
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
+use ctx_select::duration::FixedSpan;
 use ctx_select::prune::{Glob, Rule};
 use ctx_select::share::Share;
 use ctx_select::trigger::Triggers;
@@ -16,9 +16,8 @@ use ctx_transcript::SummaryRole;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::check::Bounds;
-use crate::layer::{Layer, built_in, leaves, put};
-use crate::value::{Reader, time};
+use crate::bounds::Bounds;
+use crate::value::Reader;
 use crate::words::{Clear, Fallback, Method, Mode, When};
 
 /// What a compaction does, and when: every setting has its value.
@@ -80,8 +79,7 @@ pub struct Prune {
     pub protect_last: u64,
     pub allow: Vec<Glob>,
     pub deny: Vec<Glob>,
-    #[serde(with = "time")]
-    pub cache_ttl: Option<Duration>,
+    pub cache_ttl: Option<FixedSpan>,
     pub window_messages: Option<u64>,
     pub min_gain: Option<u64>,
 }
@@ -115,40 +113,14 @@ pub struct Retention {
     pub keep_days: Option<u64>,
 }
 
-impl Default for Policy {
-    /// What is built in.
-    fn default() -> Self {
-        Self::read(built_in()).expect("what is built in is whole: a test reads it")
-    }
-}
-
 impl Policy {
     /// Reads all settings; the error says what the one that does not fit should be.
     pub(crate) fn read(tree: &Value) -> Result<Self, String> {
         Self::deserialize(Reader(tree)).map_err(|unfit| unfit.wanted)
     }
 
-    /// The policy with what `over` says instead.
-    #[must_use]
-    pub fn layer(&self, over: &Layer) -> Self {
-        let mut tree = self.values();
-        over.lay_on(&mut tree);
-        Self::read(&tree).expect("a layer holds only what fits")
-    }
-
-    /// Every setting with its value, as a configuration file would say it;
-    /// `false` is one that is not set.
-    pub fn to_json(&self) -> Value {
-        let values = self.values();
-        let mut shown = values.clone();
-        for (key, _) in leaves(&values).iter().filter(|(_, value)| value.is_null()) {
-            put(&mut shown, key, Value::Bool(false));
-        }
-        shown
-    }
-
-    /// The same, with null for what is not set.
-    fn values(&self) -> Value {
+    /// Every setting with its value; null is one that is not set.
+    pub(crate) fn values(&self) -> Value {
         serde_json::to_value(self).expect("tables of plain values")
     }
 }

@@ -2,12 +2,11 @@
 
 use std::sync::LazyLock;
 
-use serde::Deserialize;
 use serde_json::Value;
 
-use crate::config::{Foreign, parse_toml, read_own};
 use crate::layer::Layer;
 use crate::policy::Policy;
+use crate::syntax::parse_toml;
 
 macro_rules! sources {
     ($($name:literal,)*) => {
@@ -38,23 +37,11 @@ pub fn source(name: &str) -> Option<&'static str> {
 
 /// What a preset says.
 pub fn layer(name: &str) -> Option<Layer> {
-    let config = read_own(tree(name)?).expect("a preset is valid: a test reads them all");
-    Some(config.layer)
+    let (layer, _) = Layer::read(&tree(name)?).expect("a preset is valid: a test reads them all");
+    Some(layer)
 }
 
-/// The systems whose configuration files are read, by the names of their presets.
-pub(crate) fn foreign() -> Vec<(&'static str, Foreign)> {
-    let of = |name| {
-        let foreign = Foreign::deserialize(tree(name)?.get("configuration")?);
-        Some((
-            name,
-            foreign.expect("a preset is valid: a test reads them all"),
-        ))
-    };
-    names().filter_map(of).collect()
-}
-
-fn tree(name: &str) -> Option<Value> {
+pub(crate) fn tree(name: &str) -> Option<Value> {
     Some(parse_toml(source(name)?).expect("a preset is TOML: a test reads them all"))
 }
 
@@ -74,29 +61,16 @@ pub fn preset(name: &str) -> Option<Policy> {
 
 #[cfg(test)]
 mod tests {
-    use super::{foreign, names, preset, source};
-    use crate::config::read_own;
-    use crate::layer::settings;
+    use super::{names, preset, source, tree};
+    use crate::layer::Layer;
 
     #[test]
     fn presets_are_valid_to_the_last_key() {
         for name in names() {
-            let config = read_own(super::tree(name).expect(name)).expect(name);
-            assert_eq!(config.warnings, [], "{name}");
-            assert_eq!(config.preset, None, "a preset is whole");
+            let (_, unknown) = Layer::read(&tree(name).expect(name)).expect(name);
+            // Also none that names another preset: a preset is whole.
+            assert_eq!(unknown, [""; 0], "{name}");
             assert_eq!(preset(name).expect(name).name, name);
-        }
-    }
-
-    #[test]
-    fn what_other_systems_say_is_said_of_settings() {
-        let foreign = foreign();
-        let names: Vec<&str> = foreign.iter().map(|(name, _)| *name).collect();
-        assert_eq!(names, ["openclaw", "pomelobot", "sanbot", "xopcbot"]);
-        for (name, foreign) in foreign {
-            for key in foreign.settings() {
-                assert!(settings().iter().any(|known| known == key), "{name}: {key}");
-            }
         }
     }
 

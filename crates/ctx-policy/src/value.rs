@@ -3,7 +3,6 @@
 
 #[cfg(test)]
 mod tests;
-pub(crate) mod time;
 
 use std::fmt;
 

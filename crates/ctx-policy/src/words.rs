@@ -62,12 +62,7 @@ pub enum Method {
 
 impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Extractive => "extractive",
-            Self::Rule => "rule",
-            Self::Llm => "llm",
-            Self::None => "none",
-        })
+        self.serialize(f)
     }
 }
 

@@ -3,13 +3,22 @@
 //! One parser for all flags and settings, so that a text means the same wherever it
 //! is read. Where a text may be meant in two ways it is refused rather than guessed.
 
+use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 const WEEK: u64 = 7 * DAY;
 const MONTHS_OF_A_YEAR: u32 = 12;
+
+/// A length of time that is the same on every day: no months and years. `m` is minutes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FixedSpan(pub Duration);
 
 /// A length of time whose months and years are those of the calendar: they have no
 /// fixed number of days.
@@ -38,14 +47,43 @@ pub enum DurationError {
     Ambiguous,
 }
 
-/// Reads a length of time that is the same on every day: no months and years. `m`
-/// is minutes.
-pub fn fixed(text: &str) -> Result<Duration, DurationError> {
-    let mut time = Duration::ZERO;
-    for part in parts(text)? {
-        time = part.add_to(time)?;
+impl FromStr for FixedSpan {
+    type Err = DurationError;
+
+    fn from_str(text: &str) -> Result<Self, DurationError> {
+        let mut parts = parts(text)?.into_iter();
+        let time = parts.try_fold(Duration::ZERO, |time, part| part.add_to(time));
+        time.map(Self)
     }
-    Ok(time)
+}
+
+/// In the largest unit of which it is a whole number.
+impl fmt::Display for FixedSpan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0.as_secs();
+        if self.0.subsec_millis() > 0 {
+            return write!(f, "{}ms", self.0.as_millis());
+        }
+        let units = [("d", DAY), ("h", HOUR), ("m", MINUTE)];
+        let is_whole = |unit: &u64| seconds > 0 && seconds.is_multiple_of(*unit);
+        let whole = units.into_iter().find(|(_, unit)| is_whole(unit));
+        let (name, unit) = whole.unwrap_or(("s", 1));
+        write!(f, "{}{name}", seconds / unit)
+    }
+}
+
+impl<'de> Deserialize<'de> for FixedSpan {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer).ok();
+        let span = text.and_then(|text| text.parse().ok());
+        span.ok_or_else(|| D::Error::custom("a time such as 30s, 5m or 1h"))
+    }
+}
+
+impl Serialize for FixedSpan {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 /// Reads a length of time that may hold months and years. A bare `m` is refused:
@@ -162,7 +200,11 @@ fn split(text: &str, is_end: impl Fn(char) -> bool) -> (&str, &str) {
 mod tests {
     use std::time::Duration;
 
-    use super::{CalendarSpan, DurationError, calendar, fixed};
+    use super::{CalendarSpan, DurationError, FixedSpan, calendar};
+
+    fn fixed(text: &str) -> Result<Duration, DurationError> {
+        text.parse().map(|FixedSpan(time)| time)
+    }
 
     fn seconds(seconds: u64) -> Duration {
         Duration::from_secs(seconds)
@@ -183,6 +225,22 @@ mod tests {
             ("1h30m", seconds(5_400)),
         ] {
             assert_eq!(fixed(text), Ok(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_fixed_time_is_shown_in_its_largest_unit() {
+        for (time, shown) in [
+            (seconds(300), "5m"),
+            (seconds(90), "90s"),
+            (seconds(3_600), "1h"),
+            (seconds(86_400), "1d"),
+            (seconds(0), "0s"),
+            (Duration::from_millis(250), "250ms"),
+        ] {
+            assert_eq!(FixedSpan(time).to_string(), shown);
+            assert_eq!(fixed(shown), Ok(time));
+            assert_eq!(serde_json::json!(FixedSpan(time)), shown);
         }
     }
 
@@ -216,7 +274,7 @@ mod tests {
     fn what_is_no_duration_is_refused() {
         for text in [
             "", "7", "d", "m", "-1d", "1.5d", "1d1d", "1h1d", "1min1m", "1 d", " 1d", "5é", "1é",
-            "1M", "1months", "١d", "5", "-5m", "1.5h", "5 m",
+            "1M", "1months", "١d", "5", "-5m", "1.5h", "5 m", "5 weeks",
         ] {
             assert_eq!(fixed(text), Err(DurationError::Malformed), "{text}");
             assert_eq!(calendar(text), Err(DurationError::Malformed), "{text}");

@@ -8,13 +8,13 @@ mod policy;
 mod text;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Io, Tool, Verbosity, is_stdin};
 use ctx_policy::{Method, Mode};
+use ctx_select::duration::FixedSpan;
+use ctx_select::parse_count;
 use ctx_select::split::Keep;
-use ctx_select::{duration, parse_count};
 use ctx_store::SessionId;
 use ctx_transcript::SummaryRole;
 
@@ -130,8 +130,8 @@ struct Args {
     /// Its time is that of the last reply that has one (`timestamp` and the like),
     /// else --last-call, else the file's time of change; where nothing tells, nothing
     /// is pruned.
-    #[arg(long, value_name = "DURATION", value_parser = duration::fixed, help_heading = "What is kept")]
-    cache_ttl: Option<Duration>,
+    #[arg(long, value_name = "DURATION", help_heading = "What is kept")]
+    cache_ttl: Option<FixedSpan>,
     /// When the last call was, if the records do not tell
     #[arg(long, value_name = "TIME", help_heading = "What is kept")]
     last_call: Option<Time>,

@@ -5,14 +5,14 @@ mod plan;
 mod report;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs};
+use ctx_select::duration::FixedSpan;
+use ctx_select::parse_count;
 use ctx_select::prune::{Glob, Rule};
 use ctx_select::share::Share;
-use ctx_select::{duration, parse_count};
 use ctx_transcript::Zone;
 
 use crate::counting::CountingArgs;
@@ -115,8 +115,8 @@ struct Args {
     /// The units are w, d, h, min (or m), s and ms.
     /// Its time is that of the last reply that has one (`timestamp` and the like),
     /// else --last-call, else the file's time of change.
-    #[arg(long, value_name = "DURATION", value_parser = duration::fixed, help_heading = "What stays")]
-    cache_ttl: Option<Duration>,
+    #[arg(long, value_name = "DURATION", help_heading = "What stays")]
+    cache_ttl: Option<FixedSpan>,
     /// When the last call was, if the records do not tell
     #[arg(
         long,

@@ -50,7 +50,7 @@ impl Args {
             size: false,
             strict: self.strict,
             cache: self.cache_ttl.map(|ttl| Cache {
-                ttl,
+                ttl: ttl.0,
                 last_call: self.last_call.or_else(|| last_change(path)),
                 now: chrono::Utc::now(),
             }),

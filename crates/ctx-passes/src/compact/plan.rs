@@ -261,7 +261,7 @@ impl Plan {
     /// session's file tells where nothing else does.
     pub(super) fn cache(&self, last_change: Option<Time>) -> Option<Cache> {
         Some(Cache {
-            ttl: self.policy.prune.cache_ttl?,
+            ttl: self.policy.prune.cache_ttl?.0,
             last_call: self.last_call.or(last_change),
             now: (self.now)(),
         })

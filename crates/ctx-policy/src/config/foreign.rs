@@ -6,15 +6,14 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::Config;
-use crate::check::Bounds;
+use crate::bounds::Bounds;
 use crate::error::{ConfigError, Warning};
 use crate::layer::Layer;
 use crate::presets::preset;
 
 /// What a preset says of its system's configuration file.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Foreign {
+pub(super) struct Foreign {
     /// One of these tables or keys is in every such file.
     when: Vec<String>,
     /// Where the tables lie; each in the first of these that has it.
@@ -72,7 +71,7 @@ impl Foreign {
 
     /// The settings that its keys are.
     #[cfg(test)]
-    pub(crate) fn settings(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn settings(&self) -> impl Iterator<Item = &str> {
         let entries = self.tables.values().flat_map(BTreeMap::values);
         entries.filter_map(|entry| match entry {
             Entry::Setting(to)
@@ -84,12 +83,13 @@ impl Foreign {
     }
 
     /// Reads a file of the system that the preset `name` is made after.
-    pub(super) fn read(&self, name: &str, root: &Value) -> Result<Config, ConfigError> {
+    pub(super) fn read(
+        &self,
+        name: &str,
+        root: &Value,
+    ) -> Result<(Layer, Vec<Warning>), ConfigError> {
         let bounds = preset(name).map(|preset| preset.bounds).unwrap_or_default();
-        let mut config = Config {
-            preset: Some(name.to_owned()),
-            ..Config::default()
-        };
+        let (mut layer, mut warnings) = (Layer::default(), Vec::new());
         for (table, entries) in &self.tables {
             let paths = self.roots.iter().map(|root| join(root, table));
             let mut places = paths.filter_map(|path| Some((at(root, &path)?, path)));
@@ -108,17 +108,17 @@ impl Foreign {
                 };
                 let warning = match entries.get(key) {
                     Some(entry) => entry
-                        .say(value, &place, &mut config.layer)
+                        .say(value, &place, &mut layer)
                         .map_err(|wanted| ConfigError::wrong(&path, wanted, value))?
                         .map(|because| Warning::NotHeeded(path, because)),
                     None if self.tables.contains_key(&join(table, key)) => None,
                     None if self.not_used.contains(key) => Some(Warning::NotUsed(path)),
                     None => Some(Warning::Unknown(path)),
                 };
-                config.warnings.extend(warning);
+                warnings.extend(warning);
             }
         }
-        Ok(config)
+        Ok((layer, warnings))
     }
 }
 

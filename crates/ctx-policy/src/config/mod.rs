@@ -5,13 +5,14 @@ mod foreign;
 #[cfg(test)]
 mod tests;
 
+use serde::Deserialize;
 use serde_json::Value;
 
+use self::foreign::Foreign;
 use crate::error::{ConfigError, Warning};
 use crate::layer::{Layer, settings};
-use crate::presets;
-
-pub(crate) use foreign::Foreign;
+use crate::presets::{names, tree};
+use crate::syntax::{is_json, parse_json5, parse_toml};
 
 /// Names the preset that a file builds on.
 const PRESET: &str = "preset";
@@ -38,26 +39,39 @@ pub fn read_config(text: &str, name: Option<&str>) -> Result<Config, ConfigError
     }
     let root = parse_json5(text)?;
     let is_own = is_own(&root);
-    let known = presets::foreign();
-    let mut signs: Vec<_> = known
-        .iter()
-        .filter_map(|(name, foreign)| Some((foreign.sign(&root)?, name, foreign)))
-        .collect();
+    let known = systems();
+    let signs = known.iter();
+    let signs = signs.filter_map(|(name, foreign)| Some((foreign.sign(&root)?, name, foreign)));
+    let mut signs: Vec<_> = signs.collect();
     // Of several, the one goes first whose tables are nearest to the top.
     signs.sort_by_key(|(_, _, foreign)| foreign.depth());
-    let (mut config, read) = match signs.first() {
-        _ if is_own => (read_own(root.clone())?, None),
-        Some((_, name, foreign)) => (foreign.read(name, &root)?, Some(foreign)),
+    let (mut config, others) = match signs.split_first() {
+        _ if is_own => (read_own(root.clone())?, signs),
+        Some(((_, name, system), others)) => {
+            let (layer, warnings) = system.read(name, &root)?;
+            let config = Config {
+                preset: Some((**name).to_owned()),
+                layer,
+                warnings,
+            };
+            let others = others.iter().filter(|(sign, ..)| !system.reads(sign));
+            (config, others.copied().collect())
+        }
         None => return Err(ConfigError::NoSettings),
     };
-    let others = signs
-        .iter()
-        .skip(usize::from(!is_own))
-        .map(|(sign, ..)| *sign);
-    let others = others.filter(|sign| !read.is_some_and(|foreign| foreign.reads(sign)));
-    let others = others.map(|sign| Warning::Shadowed(sign.to_owned()));
-    config.warnings.extend(others);
+    let others = others.iter().map(|(sign, ..)| (*sign).to_owned());
+    config.warnings.extend(others.map(Warning::Shadowed));
     Ok(config)
+}
+
+/// The systems whose configuration files are read, by the names of their presets.
+fn systems() -> Vec<(&'static str, Foreign)> {
+    let of = |name| {
+        let foreign = Foreign::deserialize(tree(name)?.get("configuration")?);
+        let foreign = foreign.expect("a preset is valid: a test reads them all");
+        Some((name, foreign))
+    };
+    names().filter_map(of).collect()
 }
 
 /// Whether one of our keys is there.
@@ -72,7 +86,7 @@ fn is_own(root: &Value) -> bool {
 }
 
 /// The tables of a policy, or of a part of one.
-pub(crate) fn read_own(mut root: Value) -> Result<Config, ConfigError> {
+fn read_own(mut root: Value) -> Result<Config, ConfigError> {
     let preset = root.as_object_mut().and_then(|root| root.remove(PRESET));
     let preset = match preset {
         None | Some(Value::Null) => None,
@@ -84,66 +98,5 @@ pub(crate) fn read_own(mut root: Value) -> Result<Config, ConfigError> {
         preset,
         layer,
         warnings: unknown.into_iter().map(Warning::Unknown).collect(),
-    })
-}
-
-pub(crate) fn parse_toml(text: &str) -> Result<Value, ConfigError> {
-    let line_of = |at: usize| {
-        let before = text.as_bytes().iter().take(at);
-        before.filter(|byte| **byte == b'\n').count() as u64 + 1
-    };
-    toml::from_str(text).map_err(|error| ConfigError::Syntax {
-        format: "TOML",
-        line: error.span().map(|span| line_of(span.start)),
-        why: error.message().to_owned(),
-    })
-}
-
-fn is_json(text: &str, name: Option<&str>) -> bool {
-    let text = text.trim_start();
-    let extension = name.and_then(|name| name.rsplit_once('.'));
-    let says_json = extension.is_some_and(|(_, extension)| {
-        ["json", "jsonc", "json5"].contains(&extension.to_ascii_lowercase().as_str())
-    });
-    text.starts_with(['{', '/']) || says_json
-}
-
-/// A configuration is not nested deeper than this; the parser of JSON5 has no
-/// limit of its own, and would use up the stack.
-const MAX_DEPTH: usize = 100;
-
-fn parse_json5(text: &str) -> Result<Value, ConfigError> {
-    let syntax = |line, why: &str| ConfigError::Syntax {
-        format: "JSON5",
-        line,
-        why: why.to_owned(),
-    };
-    if is_too_deep(text) {
-        return Err(syntax(None, "nested too deeply"));
-    }
-    let value: Value = json5::from_str(text).map_err(|error| {
-        let line = error.position().map(|at| at.line as u64 + 1);
-        let why = error
-            .code()
-            .map_or_else(|| error.to_string(), |code| code.to_string());
-        syntax(line, &why)
-    })?;
-    if value.is_object() {
-        return Ok(value);
-    }
-    Err(ConfigError::wrong("the file", "an object", &value))
-}
-
-/// Counts brackets in strings and comments, too: no configuration has a hundred
-/// open ones there.
-fn is_too_deep(text: &str) -> bool {
-    let mut depth = 0_usize;
-    text.bytes().any(|byte| {
-        match byte {
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth > MAX_DEPTH
     })
 }

@@ -1,12 +1,13 @@
 use std::time::Duration;
 
+use ctx_select::duration::FixedSpan;
 use ctx_select::prune::Glob;
 use ctx_select::share::Share;
 use serde_json::json;
 
-use super::{Config, read_config};
+use super::{Config, read_config, systems};
 use crate::error::{ConfigError, Warning};
-use crate::layer::Layer;
+use crate::layer::{Layer, settings};
 use crate::policy::Policy;
 use crate::presets::preset;
 use crate::words::{Clear, Method, When};
@@ -156,7 +157,7 @@ fn openclaw_context_pruning_is_read_as_it_is() {
     );
     let prune = policy(&config).prune;
     assert_eq!(prune.when, When::Sent);
-    assert_eq!(prune.cache_ttl, Some(Duration::from_secs(3_600)));
+    assert_eq!(prune.cache_ttl, Some(FixedSpan(Duration::from_secs(3_600))));
     assert_eq!(prune.protect_last, 6);
     assert_eq!(prune.max_chars, Some(6_000));
     assert_eq!(prune.head_share, Share::of_percent(25));
@@ -181,7 +182,7 @@ fn openclaw_may_switch_pruning_off_and_leave_out_the_unit() {
     for (ttl, seconds) in [("10", 600), ("'10'", 600), ("'30s'", 30), ("'5m'", 300)] {
         let config = read(&format!("{{contextPruning: {{ttl: {ttl}}}}}"));
         let ttl = policy(&config).prune.cache_ttl;
-        assert_eq!(ttl, Some(Duration::from_secs(seconds)));
+        assert_eq!(ttl, Some(FixedSpan(Duration::from_secs(seconds))));
     }
     let head = policy(&read("{contextPruning: {softTrim: {headChars: 1000}}}"));
     assert_eq!(head.prune.max_chars, Some(4_000));
@@ -394,6 +395,18 @@ proptest::proptest! {
                     proptest::prop_assert!(!error.to_string().is_empty());
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn what_other_systems_say_is_said_of_settings() {
+    let systems = systems();
+    let names: Vec<&str> = systems.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["openclaw", "pomelobot", "sanbot", "xopcbot"]);
+    for (name, system) in systems {
+        for key in system.settings() {
+            assert!(settings().iter().any(|known| known == key), "{name}: {key}");
         }
     }
 }
