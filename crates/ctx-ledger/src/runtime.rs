@@ -1,10 +1,13 @@
 //! What the tools did: each call in short, and the errors they ended with.
 
+use std::sync::LazyLock;
+
 use ctx_redact::redact;
 use ctx_transcript::{Call, Object, Part, ToolResult};
+use regex::Regex;
 use serde_json::Value;
 
-use crate::text::{cut, plain_line};
+use crate::text::{cut, plain_line, regex};
 
 /// Longest digest, in characters.
 pub const DIGEST_MAX: usize = 160;
@@ -40,11 +43,10 @@ const MAIN: &[&str] = &[
 /// `Bash: cargo test`: the tool and its main argument.
 pub fn digest(call: &Call<'_>) -> String {
     let argument = main_argument(&call.arguments);
-    let line = if argument.is_empty() {
-        plain_line(&call.name)
-    } else {
-        format!("{}: {argument}", plain_line(&call.name))
-    };
+    let mut line = plain_line(&call.name);
+    if !argument.is_empty() {
+        line = format!("{line}: {argument}");
+    }
     // Before the cut: half a key is not recognised.
     cut(redact(&line).0.into_owned(), DIGEST_MAX)
 }
@@ -99,11 +101,7 @@ pub fn error(result: &ToolResult<'_>) -> Option<String> {
         .filter(|line| !line.is_empty());
     let head: Vec<&str> = lines.by_ref().take(LOOKED_AT).collect();
     let found = head.iter().position(|line| says_error(line));
-    let at = match found {
-        Some(at) => at,
-        None if result.is_error => 0,
-        None => return None,
-    };
+    let at = found.or(result.is_error.then_some(0))?;
     let Some(first) = head.get(at) else {
         return Some("error without a text".to_owned());
     };
@@ -122,91 +120,49 @@ pub fn error(result: &ToolResult<'_>) -> Option<String> {
     let message = message
         .replace("<tool_use_error>", "")
         .replace("</tool_use_error>", "");
-    let message = plain_line(&redact(&message).0);
-    Some(cut(message, DIGEST_MAX))
+    Some(cut(plain_line(&redact(&message).0), DIGEST_MAX))
 }
 
 /// How many lines of a result are looked at.
 const LOOKED_AT: usize = 3;
 
-/// How the line of an error begins. Case is kept: "error" in the middle of a
-/// listing and "Errors are handled …" in a document are no errors.
-const BEGINNINGS: &[&str] = &[
-    "Error:",
-    "error:",
-    "ERROR:",
-    "Error ",
-    "error[",
-    "ERROR ",
-    "[ERROR]",
-    "[error]",
-    "Fatal:",
-    "fatal:",
-    "FATAL",
-    "Traceback (",
-    "panic:",
-    "thread '",
-    "Exception:",
-    "Exception in",
-    "Unhandled",
-    "Uncaught",
-    "<tool_use_error>",
-    "Permission denied",
-    "permission denied",
-    "No such file",
-    "Segmentation fault",
-    "command not found",
-    "Command failed",
-    "Failed to",
-    "failed to",
-    "Cannot ",
-    "npm ERR!",
-    "错误：",
-    "错误:",
-    "报错",
-];
+/// How the line of an error looks. Case is kept: "error" in the middle of a listing and
+/// "Errors are handled …" in a document are no errors.
+static ERROR: LazyLock<Regex> = LazyLock::new(|| {
+    let forms = [
+        r"^(?:[Ee]rror:|ERROR:|Error |error\[|ERROR |\[ERROR\]|\[error\]|[Ff]atal:|FATAL|错误[：:]|报错)",
+        r"^(?:Traceback \(|panic:|thread '|Exception:|Exception in|Unhandled|Uncaught|<tool_use_error>)",
+        r"^(?:[Pp]ermission denied|No such file|Segmentation fault|command not found|Command failed)",
+        r"^(?:[Ff]ailed to|Cannot |npm ERR!)",
+        ": (?:command not found|No such file or directory|Permission denied)$",
+        EXCEPTION,
+    ];
+    regex(&forms.join("|"))
+});
+
+/// `ValueError: …`, `java.io.IOException: …`: one word that ends so, then a colon or nothing.
+const EXCEPTION: &str = "^[A-Za-z0-9._]*(?:[A-Za-z0-9._]Error|Exception)(?::|$)";
 
 fn says_error(line: &str) -> bool {
-    BEGINNINGS.iter().any(|start| line.starts_with(start))
-        || exit_code(line).is_some_and(|code| code != 0)
-        || names_exception(line)
-        || line.ends_with(": command not found")
-        || line.ends_with(": No such file or directory")
-        || line.ends_with(": Permission denied")
+    ERROR.is_match(line) || exit_code(line).is_some_and(|code| code != 0)
 }
 
 /// The code of `Exit code 1`, `exit status 1`, `Process exited with code 1`.
 fn exit_code(line: &str) -> Option<i64> {
-    let lower = line.to_ascii_lowercase();
-    let rest = [
-        "exit code",
-        "exit status",
-        "process exited with code",
-        "exited with code",
-    ]
-    .iter()
-    .find_map(|start| lower.strip_prefix(start))?;
-    let number = rest.trim_start_matches([':', ' ', '=']);
-    let length = number
-        .bytes()
-        .take_while(|b| b.is_ascii_digit() || *b == b'-')
-        .count();
-    number[..length].parse().ok()
+    static EXIT: LazyLock<Regex> = LazyLock::new(|| {
+        let words = "exit code|exit status|process exited with code|exited with code";
+        regex(&format!("^(?i-u:{words})[: =]*([0-9-]+)"))
+    });
+    EXIT.captures(line)?[1].parse().ok()
 }
 
 fn is_bare(line: &str) -> bool {
     exit_code(line).is_some() || line.ends_with(':')
 }
 
-/// `ValueError: …`, `java.io.IOException: …`: one word that ends so, then a colon or nothing.
 fn names_exception(line: &str) -> bool {
-    let word = line.split(':').next().unwrap_or_default();
-    let named = (word.ends_with("Error") || word.ends_with("Exception"))
-        && word.len() > "Exception".len().min(5);
-    named
-        && word
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_'))
+    static NAME: LazyLock<Regex> = LazyLock::new(|| regex(EXCEPTION));
+    NAME.is_match(line)
 }
 
 #[cfg(test)]

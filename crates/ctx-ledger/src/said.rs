@@ -2,13 +2,13 @@
 
 use std::sync::LazyLock;
 
-use crate::rules;
-use crate::sentence::sentences;
 use ctx_transcript::Role;
 use regex::Regex;
 
 use crate::item::ItemKind;
-use crate::text::{first_chars, one_line};
+use crate::rules::{MemoryKind, find};
+use crate::sentence::sentences;
+use crate::text::{first_chars, one_line, regex};
 
 /// A request of so many characters is one item, whole.
 const WHOLE_ASK: usize = 320;
@@ -21,22 +21,26 @@ const LONGEST: usize = 400;
 
 /// What must or must not be done. "I don't know" forbids nothing.
 static CONSTRAINT: LazyLock<Regex> = LazyLock::new(|| {
-    let words = r"(?i)\b(?:do not|don['’]t|never|must|mustn['’]t|always|avoid|make sure|be sure|ensure|under no circumstances|not allowed|forbidden|required to|no more than|at most|only (?:use|change|touch|edit|if|when|after))\b|不要|不能|不得|不可|不许|必须|务必|禁止|只能|切勿|千万|别再|不超过|至少";
-    Regex::new(words).expect("a constant pattern")
+    regex(
+        r"(?i)\b(?:do not|don['’]t|never|must|mustn['’]t|always|avoid|make sure|be sure|ensure|under no circumstances|not allowed|forbidden|required to|no more than|at most|only (?:use|change|touch|edit|if|when|after))\b|不要|不能|不得|不可|不许|必须|务必|禁止|只能|切勿|千万|别再|不超过|至少",
+    )
 });
 static NO_CONSTRAINT: LazyLock<Regex> = LazyLock::new(|| {
-    let words = r"(?i)\b(?:don['’]t|do not) (?:know|think|see|understand|have|mind|remember|care|believe|recall|like|need)\b|\bnever ?mind\b|\bmust (?:be|have) (?:a|an|some|been)\b|是不是|能不能|要不要|可不可";
-    Regex::new(words).expect("a constant pattern")
+    regex(
+        r"(?i)\b(?:don['’]t|do not) (?:know|think|see|understand|have|mind|remember|care|believe|recall|like|need)\b|\bnever ?mind\b|\bmust (?:be|have) (?:a|an|some|been)\b|是不是|能不能|要不要|可不可",
+    )
 });
 /// What asks, in a long message.
 static ASKS: LazyLock<Regex> = LazyLock::new(|| {
-    let words = r"(?i)[?？]|\b(?:please|can you|could you|would you|i want|i need|i would like|i'd like|let's|we need|help me)\b|请|帮我|能否|能不能|我要|我想|需要你|麻烦";
-    Regex::new(words).expect("a constant pattern")
+    regex(
+        r"(?i)[?？]|\b(?:please|can you|could you|would you|i want|i need|i would like|i'd like|let's|we need|help me)\b|请|帮我|能否|能不能|我要|我想|需要你|麻烦",
+    )
 });
 /// What is announced as still to be done.
 static OPEN: LazyLock<Regex> = LazyLock::new(|| {
-    let words = r"(?i)^\[ \] |\b(?-i:TODO)\b|\bstill (?:need|have|needs|has) to\b|\bremains to be\b|\bnot yet (?:done|implemented|fixed|tested)\b|待办|还需要|尚未|未完成|下一步";
-    Regex::new(words).expect("a constant pattern")
+    regex(
+        r"(?i)^\[ \] |\b(?-i:TODO)\b|\bstill (?:need|have|needs|has) to\b|\bremains to be\b|\bnot yet (?:done|implemented|fixed|tested)\b|待办|还需要|尚未|未完成|下一步",
+    )
 });
 
 /// Calls `found` for each item in a text that `role` said.
@@ -48,8 +52,7 @@ pub(crate) fn read(text: &str, role: Role, mut found: impl FnMut(ItemKind, &str)
     if role == Role::User {
         asks(text, &sentences, &mut found);
         for sentence in &sentences {
-            let wish =
-                || rules::find(crate::rules::MemoryKind::Preference, sentence, role).is_some();
+            let wish = || find(MemoryKind::Preference, sentence, role).is_some();
             let forbids = CONSTRAINT.is_match(sentence) && !NO_CONSTRAINT.is_match(sentence);
             if forbids || wish() {
                 found(ItemKind::Constraint, sentence);
@@ -61,7 +64,7 @@ pub(crate) fn read(text: &str, role: Role, mut found: impl FnMut(ItemKind, &str)
         }
     }
     for sentence in &sentences {
-        if rules::find(crate::rules::MemoryKind::Decision, sentence, role).is_some() {
+        if find(MemoryKind::Decision, sentence, role).is_some() {
             found(ItemKind::Decision, sentence);
         }
     }
@@ -69,12 +72,8 @@ pub(crate) fn read(text: &str, role: Role, mut found: impl FnMut(ItemKind, &str)
 
 fn asks(text: &str, sentences: &[String], found: &mut impl FnMut(ItemKind, &str)) {
     let line = one_line(text);
-    let width = |text: &str| {
-        text.chars()
-            .map(|c| if c.is_ascii() { 1 } else { 3 })
-            .sum::<usize>()
-    };
-    if width(&line) < LEAST_ASK {
+    let width = line.chars().map(|c| if c.is_ascii() { 1 } else { 3 });
+    if width.sum::<usize>() < LEAST_ASK {
         return;
     }
     if line.chars().count() <= WHOLE_ASK {

@@ -4,8 +4,11 @@
 //! lines (`>`), tables, headings, log lines, and blocks in tags (`<output>…</output>`).
 
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
-use crate::text::plain_line;
+use regex::Regex;
+
+use crate::text::{plain_line, regex};
 
 /// The sentences of `text` in order, each on one line, list markers removed.
 pub fn sentences(text: &str) -> Vec<String> {
@@ -25,7 +28,7 @@ fn paragraphs(text: &str) -> Vec<String> {
     let mut skipping = Skipping::default();
     let mut joinable = false;
     for line in text.lines() {
-        if skipping.skips(line, text) || is_no_prose(line) {
+        if skipping.skips(line, text) || NO_PROSE.is_match(line.trim()) {
             joinable = false;
             continue;
         }
@@ -67,13 +70,13 @@ impl Skipping {
             }
             return true;
         }
-        let fence = ["```", "~~~"]
-            .iter()
-            .find(|fence| trimmed.starts_with(**fence));
-        if let Some(fence) = fence.and_then(|fence| fence.chars().next()) {
+        if let Some(mark) = trimmed
+            .get(..3)
+            .filter(|mark| ["```", "~~~"].contains(mark))
+        {
             match self.fence {
-                None => self.fence = Some(fence),
-                Some(open) if open == fence => self.fence = None,
+                None => self.fence = mark.chars().next(),
+                Some(open) if mark.starts_with(open) => self.fence = None,
                 Some(_) => {}
             }
             return true;
@@ -107,138 +110,46 @@ impl Skipping {
 
 /// `</name>` for a line that begins with `<name`: something a program put there.
 fn end_of_tag(line: &str) -> Option<String> {
-    let rest = line.strip_prefix('<')?;
-    let name: String = rest
-        .chars()
-        .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
-        .collect();
-    let closes = rest[name.len()..].starts_with(['>', ' ', '/']);
-    (name.starts_with(|c: char| c.is_ascii_alphabetic()) && closes).then(|| format!("</{name}>"))
+    static TAG: LazyLock<Regex> = LazyLock::new(|| regex("^<([A-Za-z][A-Za-z0-9_-]*)[> /]"));
+    let name = TAG.captures(line)?;
+    Some(format!("</{}>", &name[1]))
 }
 
-/// Headings, quotes, tables, rules, shell prompts, diffs, log lines, stack frames.
-fn is_no_prose(line: &str) -> bool {
-    let line = line.trim();
-    let heading = line.trim_start_matches('#');
-    let starts = |marks: &[&str]| marks.iter().any(|mark| line.starts_with(mark));
-    (heading.len() < line.len() && heading.starts_with(' '))
-        || starts(&[
-            ">",
-            "|",
-            "$ ",
-            "% ",
-            "@@",
-            "+++",
-            "---",
-            "===",
-            "diff --git",
-            "File \"",
-            "Traceback (",
-        ])
-        || is_log(line)
-        || is_output(line)
-}
-
-/// Listings with line numbers, messages of compilers, JSON, lines of code,
-/// and whole lines in brackets, with which programs speak about themselves.
-fn is_output(line: &str) -> bool {
-    let bracketed = |open, close| line.starts_with(open) && line.ends_with(close);
-    let place = line.split([' ', '\t']).next().unwrap_or_default();
-    let digits = place.trim_start_matches(|c: char| c.is_ascii_digit());
-    let numbered = digits.len() < place.len() && digits.starts_with(':');
-    let at_line = place.strip_suffix(':').is_some_and(|place| {
-        place.rsplit_once(':').is_some_and(|(_, number)| {
-            !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
-        })
-    });
-    numbered
-        || at_line
-        || bracketed('[', ']')
-        || bracketed('(', ')')
-        || line.starts_with("{\"")
-        || line.ends_with(['{', '}'])
-        || line.ends_with(");")
-}
-
-/// A line that begins with a time, a level or a stack frame is from a machine.
-fn is_log(line: &str) -> bool {
-    let bare = line.trim_start_matches(['[', '(']);
-    let level = [
-        "ERROR", "WARN", "INFO", "DEBUG", "TRACE", "FATAL", "CRITICAL",
-    ]
-    .iter()
-    .find_map(|level| bare.strip_prefix(level));
-    if level.is_some_and(|rest| rest.starts_with([':', ']', ' ', '\t']) || rest.starts_with("ING"))
-    {
-        return true;
-    }
-    let digits = bare.bytes().take_while(u8::is_ascii_digit).count();
-    let clock = digits == 2
-        && bare[2..].starts_with(':')
-        && bare[3..].starts_with(|c: char| c.is_ascii_digit());
-    let rest = bare.get(10..).unwrap_or_default();
-    let date = digits == 4
-        && bare[4..].starts_with('-')
-        && (rest.starts_with('T') || rest.trim_start().starts_with(|c: char| c.is_ascii_digit()));
-    let frame = line.starts_with("at ") && line.ends_with(')') && line.contains(':');
-    // `[+] done`; a checkbox has a list marker before it.
-    let mut marks = line.chars();
-    let marked = marks.next() == Some('[') && marks.nth(1) == Some(']');
-    clock || date || frame || marked || PROGRESS.iter().any(|start| line.starts_with(start))
-}
-
-/// How package managers and compilers tell of their progress.
-const PROGRESS: &[&str] = &[
-    "Requirement already satisfied",
-    "Collecting ",
-    "Downloading ",
-    "Installing ",
-    "Successfully ",
-    "Using cached ",
-    "Preparing ",
-    "Building wheel",
-    "Building editable",
-    "Compiling ",
-    "Fetching ",
-    "Get:",
-    "Hit:",
-    "Unpacking ",
-    "Setting up ",
-    "Cloning into",
-    "remote: ",
-    "Receiving objects",
-];
+/// Lines that nobody says.
+static NO_PROSE: LazyLock<Regex> = LazyLock::new(|| {
+    let forms = [
+        // Headings, quotes, tables, shell prompts, diffs, rules.
+        r"^(?:#+ |>|\||\$ |% |@@|\+\+\+|---|===|diff --git)",
+        // The frames of a stack.
+        r#"^(?:File "|Traceback \(|at .*:.*\)$)"#,
+        // Logs: a level, a clock or a date, also in brackets.
+        r"^[\[(]*(?:(?:ERROR|WARN|INFO|DEBUG|TRACE|FATAL|CRITICAL)(?:[:\] \t]|ING)|[0-9]{2}:[0-9])",
+        r"^[\[(]*[0-9]{4}-[\x00-\x7f]{5}(?:T|\s*[0-9])",
+        // `[+] done`; a checkbox has a list marker before it.
+        r"^\[.\]",
+        // The progress of package managers and compilers.
+        r"^(?:Requirement already satisfied|Collecting |Downloading |Installing |Successfully )",
+        r"^(?:Using cached |Preparing |Building wheel|Building editable|Compiling |Fetching |Get:)",
+        r"^(?:Hit:|Unpacking |Setting up |Cloning into|remote: |Receiving objects)",
+        // Listings with line numbers, messages of compilers.
+        r"^[0-9]+:|^[^ \t]*:[0-9]+:(?:[ \t]|$)",
+        // Lines in brackets, with which programs speak about themselves; JSON; code.
+        r#"^\[.*\]$|^\(.*\)$|^\{"|[{}]$|\);$"#,
+    ];
+    regex(&forms.join("|"))
+});
 
 /// The line without `- `, `1. `, `[x] `, `（1）`; whether there was a marker.
 pub fn without_marker(line: &str) -> (bool, &str) {
-    for bullet in ["- ", "* ", "+ ", "• "] {
-        if let Some(rest) = line.strip_prefix(bullet) {
-            let rest = rest.trim_start();
-            let boxed = ["[ ] ", "[x] ", "[X] "];
-            let rest = boxed
-                .iter()
-                .find_map(|mark| rest.strip_prefix(mark))
-                .unwrap_or(rest);
-            return (true, rest.trim_start());
-        }
+    static MARKER: LazyLock<Regex> = LazyLock::new(|| {
+        let bullet = r"[-*+•] \s*(?:\[[ xX]\] )?";
+        let number = r"[(（]?[0-9]{1,3}(?:[.)] |[、）])|[(（][0-9]{1,3}\)";
+        regex(&format!(r"^(?:{bullet}|{number})\s*"))
+    });
+    match MARKER.find(line) {
+        Some(marker) => (true, &line[marker.end()..]),
+        None => (false, line),
     }
-    let open = line.strip_prefix(['(', '（']).unwrap_or(line);
-    let digits = open.bytes().take_while(u8::is_ascii_digit).count();
-    if (1..=3).contains(&digits) {
-        let rest = &open[digits..];
-        for (mark, alone) in [
-            (". ", true),
-            (") ", true),
-            ("、", true),
-            ("）", true),
-            (")", open.len() < line.len()),
-        ] {
-            if let Some(rest) = rest.strip_prefix(mark).filter(|_| alone) {
-                return (true, rest.trim_start());
-            }
-        }
-    }
-    (false, line)
 }
 
 /// Words whose full stop ends no sentence.
@@ -308,13 +219,9 @@ fn stops(rest: &str, full_stop: bool) -> bool {
 
 fn is_abbreviation(before: &str) -> bool {
     // Longer words are none; the bound keeps "a.a.a…" from taking the square of its length.
-    let word: Vec<char> = before
-        .chars()
-        .rev()
-        .take_while(|c| c.is_alphanumeric() || *c == '.')
-        .take(8)
-        .collect();
-    let word: String = word.into_iter().rev().collect();
+    let last = before.char_indices().rev().take(8);
+    let word = last.take_while(|(_, c)| c.is_alphanumeric() || *c == '.');
+    let word = word.last().map_or("", |(start, _)| &before[start..]);
     // Initials: "J. Smith".
     let initial = word.len() == 1 && word.starts_with(|c: char| c.is_ascii_uppercase() && c != 'I');
     initial || ABBREVIATIONS.contains(&word.to_ascii_lowercase().as_str())

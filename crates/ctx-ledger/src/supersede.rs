@@ -4,10 +4,13 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::text::regex;
+
 /// Words that say so.
 static TAKES_BACK: LazyLock<Regex> = LazyLock::new(|| {
-    let words = r"(?i)\b(?:instead|no longer|rather than|switch(?:ed|ing)? (?:\w+ ){0,3}to|changed? (?:my|our) mind|not .{1,40} any ?more|replac(?:e|es|ed|ing))\b|改用|改为|不再|换成|改成";
-    Regex::new(words).expect("a constant pattern")
+    regex(
+        r"(?i)\b(?:instead|no longer|rather than|switch(?:ed|ing)? (?:\w+ ){0,3}to|changed? (?:my|our) mind|not .{1,40} any ?more|replac(?:e|es|ed|ing))\b|改用|改为|不再|换成|改成",
+    )
 });
 
 /// Whether a decision says that it takes something back.

@@ -1,5 +1,12 @@
 //! Text on one line, its limit, and when two texts are the same.
 
+use regex::Regex;
+
+/// A pattern of this program's own.
+pub(crate) fn regex(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a constant pattern")
+}
+
 /// One line: runs of white space become one blank.
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -7,21 +14,17 @@ pub fn one_line(text: &str) -> String {
 
 /// The first `count` characters.
 pub fn first_chars(text: &str, count: usize) -> &str {
-    match text.char_indices().nth(count) {
-        Some((end, _)) => &text[..end],
-        None => text,
-    }
+    let end = text.char_indices().nth(count);
+    end.map_or(text, |(end, _)| &text[..end])
 }
 
 /// The last `count` characters.
 pub fn last_chars(text: &str, count: usize) -> &str {
-    match count.checked_sub(1) {
-        None => "",
-        Some(nth) => match text.char_indices().nth_back(nth) {
-            Some((start, _)) => &text[start..],
-            None => text,
-        },
-    }
+    let Some(nth) = count.checked_sub(1) else {
+        return "";
+    };
+    let start = text.char_indices().nth_back(nth);
+    start.map_or(text, |(start, _)| &text[start..])
 }
 
 /// Longest quote, in characters. A sentence is judged and quoted up to here;
@@ -30,24 +33,15 @@ pub const QUOTE_MAX: usize = 300;
 
 /// As [`one_line`], and control characters are white space, too.
 pub fn plain_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for word in text
-        .split(|c: char| c.is_whitespace() || c.is_control())
-        .filter(|word| !word.is_empty())
-    {
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    line
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    words.join(" ")
 }
 
 /// At most `most` characters; the last one is `…` where something was cut off.
 pub fn cut(mut text: String, most: usize) -> String {
-    if let Some((end, _)) = text.char_indices().nth(most) {
-        let start_of_last = text[..end].char_indices().last().map_or(0, |(at, _)| at);
-        text.truncate(start_of_last);
+    if text.char_indices().nth(most).is_some() {
+        text.truncate(first_chars(&text, most.saturating_sub(1)).len());
         text.push('…');
     }
     text
