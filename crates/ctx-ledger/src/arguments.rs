@@ -1,6 +1,8 @@
-//! The leaves of a call's arguments, in their order.
+//! The keys and the leaves of a call's arguments, in their order.
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 /// A value that is no object and no list, with the key it stands under.
 #[derive(Debug, PartialEq, Eq)]
@@ -10,122 +12,115 @@ pub(crate) struct Leaf {
     pub(crate) value: String,
 }
 
-/// The leaves of a JSON text; `None` when it is none.
-pub(crate) fn leaves(arguments: &str) -> Option<Vec<Leaf>> {
-    let node: Node = serde_json::from_str(arguments).ok()?;
-    let mut found = Vec::new();
-    node.collect("", &mut found);
-    Some(found)
+/// What stands in a JSON text.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Arguments {
+    /// The keys of all members, outer before inner.
+    pub(crate) keys: Vec<String>,
+    pub(crate) leaves: Vec<Leaf>,
 }
 
-/// The keys of a JSON text's members, outer before inner; none when it is no JSON.
-pub(crate) fn keys(arguments: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    if let Ok(node) = serde_json::from_str::<Node>(arguments) {
-        node.keys(&mut found);
-    }
-    found
-}
-
-enum Node {
-    Leaf(String),
-    Members(Vec<(String, Node)>),
-    Elements(Vec<Node>),
-}
-
-impl Node {
-    fn collect(self, key: &str, found: &mut Vec<Leaf>) {
-        match self {
-            Self::Leaf(value) => found.push(Leaf {
-                key: key.to_owned(),
-                value,
-            }),
-            Self::Members(members) => {
-                for (key, node) in members {
-                    node.collect(&key, found);
-                }
-            }
-            Self::Elements(elements) => {
-                for node in elements {
-                    node.collect(key, found);
-                }
-            }
+impl Arguments {
+    /// `None` when the text is no JSON.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let mut found = Self::default();
+        let mut json = serde_json::Deserializer::from_str(text);
+        Collector {
+            key: "",
+            found: &mut found,
         }
-    }
-
-    fn keys(&self, found: &mut Vec<String>) {
-        match self {
-            Self::Leaf(_) => {}
-            Self::Members(members) => {
-                for (key, node) in members {
-                    found.push(key.clone());
-                    node.keys(found);
-                }
-            }
-            Self::Elements(elements) => elements.iter().for_each(|node| node.keys(found)),
-        }
+        .deserialize(&mut json)
+        .ok()?;
+        json.end().ok()?;
+        Some(found)
     }
 }
 
-impl<'de> Deserialize<'de> for Node {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(NodeVisitor)
+struct Collector<'a> {
+    key: &'a str,
+    found: &'a mut Arguments,
+}
+
+impl Collector<'_> {
+    fn leaf(self, value: &impl ToString) {
+        self.found.leaves.push(Leaf {
+            key: self.key.to_owned(),
+            value: value.to_string(),
+        });
     }
 }
 
-struct NodeVisitor;
+impl<'de> DeserializeSeed<'de> for Collector<'_> {
+    type Value = ();
 
-impl<'de> Visitor<'de> for NodeVisitor {
-    type Value = Node;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
 
-    fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl<'de> Visitor<'de> for Collector<'_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("JSON")
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Node, E> {
-        Ok(Node::Leaf(value.to_string()))
+    fn visit_bool<E>(self, value: bool) -> Result<(), E> {
+        self.leaf(&value);
+        Ok(())
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Node, E> {
-        Ok(Node::Leaf(value.to_string()))
+    fn visit_i64<E>(self, value: i64) -> Result<(), E> {
+        self.leaf(&value);
+        Ok(())
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Node, E> {
-        Ok(Node::Leaf(value.to_string()))
+    fn visit_u64<E>(self, value: u64) -> Result<(), E> {
+        self.leaf(&value);
+        Ok(())
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<Node, E> {
-        Ok(Node::Leaf(value.to_string()))
+    fn visit_f64<E>(self, value: f64) -> Result<(), E> {
+        self.leaf(&value);
+        Ok(())
     }
 
-    fn visit_str<E>(self, value: &str) -> Result<Node, E> {
-        Ok(Node::Leaf(value.to_owned()))
+    fn visit_str<E>(self, value: &str) -> Result<(), E> {
+        self.leaf(&value);
+        Ok(())
     }
 
-    fn visit_unit<E>(self) -> Result<Node, E> {
-        Ok(Node::Leaf("null".to_owned()))
+    fn visit_unit<E>(self) -> Result<(), E> {
+        self.leaf(&"null");
+        Ok(())
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
-        let mut members = Vec::new();
-        while let Some(member) = map.next_entry()? {
-            members.push(member);
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            self.found.keys.push(key.clone());
+            let found = &mut *self.found;
+            map.next_value_seed(Collector { key: &key, found })?;
         }
-        Ok(Node::Members(members))
+        Ok(())
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Node, A::Error> {
-        let mut elements = Vec::new();
-        while let Some(element) = list.next_element()? {
-            elements.push(element);
-        }
-        Ok(Node::Elements(elements))
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let (key, found) = (self.key, self.found);
+        while list
+            .next_element_seed(Collector {
+                key,
+                found: &mut *found,
+            })?
+            .is_some()
+        {}
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::leaves;
+    use super::Arguments;
+    use crate::fixtures::leaves;
 
     #[test]
     fn leaves_come_in_the_order_of_the_text() {
@@ -146,5 +141,13 @@ mod tests {
         );
         assert_eq!(leaves("ls -l"), None);
         assert_eq!(leaves("{"), None);
+        assert_eq!(leaves("{} {}"), None);
+    }
+
+    #[test]
+    fn keys_come_outer_before_inner() {
+        let found = Arguments::parse(r#"{"z":{"a":1,"b":[{"c":2}]},"y":[]}"#).expect("JSON");
+        assert_eq!(found.keys, ["z", "a", "b", "c", "y"]);
+        assert_eq!(Arguments::parse("7").expect("JSON").keys, [""; 0]);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::action::{Action, Outcome, Target};
-use crate::item::{Item, ItemKind, State};
+use crate::item::{Item, ItemKind};
 use crate::items::Items;
 
 /// Calls that wait for their results; more than that wait for nothing.
@@ -12,75 +12,44 @@ const MOST_WAITING: usize = 1_000;
 /// Follows calls to their results.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
-    waiting: HashMap<String, Waiting>,
-    /// The last call without an id.
-    unnamed: Option<Waiting>,
-}
-
-/// A call without its result.
-#[derive(Debug)]
-struct Waiting {
-    digest: String,
-    is_command: bool,
-    /// What an error is about: a path, else the digest.
-    subject: String,
+    /// By their ids; of those without an id the last one.
+    waiting: HashMap<Option<String>, Action>,
 }
 
 impl Calls {
     /// A call is made.
-    pub(crate) fn begin(&mut self, action: Action, line: u64, items: &mut Items) {
-        if let Some(tasks) = action.tasks {
+    pub(crate) fn begin(&mut self, mut action: Action, line: u64, items: &mut Items) {
+        if let Some(tasks) = action.tasks.take() {
             items.tasks(tasks, line);
         }
-        let is_command = action.target == Target::Command;
-        let subject = match action.target {
-            Target::File { path, is_changed } => {
-                items.add(Item {
-                    kind: ItemKind::File,
-                    text: path.clone(),
-                    line,
-                    state: State::Current,
-                    changed: is_changed,
-                });
-                path
-            }
-            Target::Command | Target::Other => action.digest.clone(),
-        };
-        let call = Waiting {
-            digest: action.digest,
-            is_command,
-            subject,
-        };
-        match action.id {
-            Some(id) if self.waiting.len() < MOST_WAITING => {
-                self.waiting.insert(id, call);
-            }
-            Some(_) => {}
-            None => self.unnamed = Some(call),
+        if let Target::File { path, is_changed } = &action.target {
+            let mut item = Item::new(ItemKind::File, path.clone(), line);
+            item.changed = *is_changed;
+            items.add(item);
+        }
+        if action.id.is_none() || self.waiting.len() < MOST_WAITING {
+            self.waiting.insert(action.id.clone(), action);
         }
     }
 
     /// A call is answered.
     pub(crate) fn end(&mut self, outcome: Outcome, line: u64, items: &mut Items) {
-        let waiting = match &outcome.id {
-            Some(id) => self.waiting.remove(id),
-            None => self.unnamed.take(),
-        };
-        let Some(call) = waiting else {
+        let Some(call) = self.waiting.remove(&outcome.id) else {
             return;
         };
-        if call.is_command {
-            items.add(Item {
-                kind: ItemKind::Command,
-                text: call.digest.clone(),
-                line,
-                state: State::Current,
-                changed: outcome.error.is_none(),
-            });
+        if call.target == Target::Command {
+            let mut item = Item::new(ItemKind::Command, call.digest.clone(), line);
+            item.changed = outcome.error.is_none();
+            items.add(item);
         }
+        // What an error is about.
+        let subject = match &call.target {
+            Target::File { path, .. } => path,
+            Target::Command | Target::Other => &call.digest,
+        };
         match outcome.error {
-            Some(error) => items.failed(&call.subject, &call.digest, &error, line),
-            None => items.succeeded(&call.subject),
+            Some(error) => items.failed(subject, &call.digest, &error, line),
+            None => items.succeeded(subject),
         }
     }
 }
@@ -89,8 +58,7 @@ impl Calls {
 mod tests {
     use super::{Calls, MOST_WAITING};
     use crate::action::{Action, Outcome};
-    use crate::arguments::leaves;
-    use crate::fixtures::call;
+    use crate::fixtures::{call, leaves};
     use crate::item::{ItemKind, State};
     use crate::items::Items;
 

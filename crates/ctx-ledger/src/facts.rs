@@ -15,10 +15,6 @@ pub enum Origin {
     Result,
 }
 
-impl Origin {
-    const ALL: [Self; 4] = [Self::User, Self::Said, Self::Call, Self::Result];
-}
-
 /// Several origins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Origins(u8);
@@ -32,14 +28,13 @@ impl Origins {
         self.0 == 0
     }
 
-    fn iter(self) -> impl Iterator<Item = Origin> {
-        let all = Origin::ALL.into_iter();
-        all.filter(move |origin| self.0 & 1 << *origin as u8 != 0)
+    fn has(self, origin: Origin) -> bool {
+        self.0 & 1 << origin as u8 != 0
     }
 }
 
 /// What is known of one identifier. Messages are counted from 1; 0 is never.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Facts {
     shape: Shape,
     length: u32,
@@ -72,16 +67,9 @@ impl Facts {
         Self {
             shape,
             length: u32::try_from(length).unwrap_or(u32::MAX),
-            count: 0,
-            calls: 0,
             first: now.messages,
-            last: 0,
-            last_call: 0,
-            last_said: 0,
-            by_user: false,
-            by_tool: false,
-            in_first_request: false,
             crowd: u32::MAX,
+            ..Self::default()
         }
     }
 
@@ -97,19 +85,16 @@ impl Facts {
         if self.shape == Shape::Argument {
             self.shape = shape;
         }
-        for origin in origins.iter() {
-            match origin {
-                Origin::User => {
-                    self.by_user = true;
-                    self.in_first_request |= now.first_request;
-                }
-                Origin::Said => self.last_said = now.messages,
-                Origin::Result => self.by_tool = true,
-                Origin::Call => {
-                    self.calls += 1;
-                    self.last_call = now.messages;
-                }
-            }
+        let by_user = origins.has(Origin::User);
+        self.by_user |= by_user;
+        self.in_first_request |= by_user && now.first_request;
+        self.by_tool |= origins.has(Origin::Result);
+        if origins.has(Origin::Said) {
+            self.last_said = now.messages;
+        }
+        if origins.has(Origin::Call) {
+            self.calls += 1;
+            self.last_call = now.messages;
         }
         self.crowd = self.crowd.min(u32::try_from(crowd).unwrap_or(u32::MAX));
     }
@@ -150,6 +135,8 @@ mod tests {
     use super::{Facts, Now, Origin, Origins};
     use crate::identifier::Shape;
 
+    const ALL: [Origin; 4] = [Origin::User, Origin::Said, Origin::Call, Origin::Result];
+
     fn now(messages: u32) -> Now {
         Now {
             messages,
@@ -184,9 +171,11 @@ mod tests {
             some.add(origin);
         }
         assert!(!some.is_empty());
-        let listed: Vec<Origin> = some.iter().collect();
-        assert_eq!(listed, [Origin::User, Origin::Result]);
-        assert_eq!(origins(&Origin::ALL).iter().count(), Origin::ALL.len());
+        assert_eq!(
+            ALL.map(|origin| some.has(origin)),
+            [true, false, false, true]
+        );
+        assert!(ALL.iter().all(|origin| origins(&ALL).has(*origin)));
     }
 
     #[test]
@@ -284,7 +273,7 @@ mod tests {
                 for crowd in [0, usize::MAX] {
                     let before = facts.chance(at);
                     assert!(before > 0.0 && before < 1.0, "{length} {before}");
-                    facts.seen(origins(&Origin::ALL), Shape::Number, crowd, at);
+                    facts.seen(origins(&ALL), Shape::Number, crowd, at);
                     let after = facts.chance(at);
                     assert!(after > 0.0 && after < 1.0, "{length} {crowd} {after}");
                 }

@@ -2,6 +2,13 @@
 
 use ctx_transcript::{Call, Message, Part, Role, ToolResult};
 
+use crate::arguments::{Arguments, Leaf};
+
+/// The leaves of a call's arguments, when they are JSON.
+pub(crate) fn leaves(arguments: &str) -> Option<Vec<Leaf>> {
+    Some(Arguments::parse(arguments)?.leaves)
+}
+
 /// A message of one text.
 pub(crate) fn says(role: Role, text: &str) -> Message<'_> {
     Message::new(role, vec![Part::Text(text.into())])

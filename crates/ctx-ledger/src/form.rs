@@ -83,38 +83,31 @@ pub fn line_of(item: &Item, cite: bool) -> String {
 
 /// The item of a line that [`line_of`] wrote.
 pub fn item_of(kind: ItemKind, line: &str) -> Option<Item> {
-    let (text, source) = cited(line.strip_prefix("- ")?.trim_end());
-    let mut item = Item {
-        kind,
-        text: text.to_owned(),
-        line: source.unwrap_or_default(),
-        state: State::Current,
-        // Of a list that the next list replaces; of a command: that it went well.
-        changed: matches!(kind, ItemKind::Open | ItemKind::Command),
-    };
+    let (mut text, line) = cited(line.strip_prefix("- ")?.trim_end());
+    let mut item = Item::new(kind, String::new(), line.unwrap_or_default());
+    // Of a list that the next list replaces; of a command: that it went well.
+    item.changed = matches!(kind, ItemKind::Open | ItemKind::Command);
     match kind {
         ItemKind::File => {
-            let (path, changed) = match text.strip_prefix(CHANGED) {
-                Some(path) => (path, true),
-                None => (text.strip_prefix(READ).unwrap_or(text), false),
-            };
-            path.clone_into(&mut item.text);
-            item.changed = changed;
+            let changed = text.strip_prefix(CHANGED);
+            item.changed = changed.is_some();
+            text = changed.or(text.strip_prefix(READ)).unwrap_or(text);
         }
         ItemKind::Error => {
-            if let Some(text) = text.strip_suffix(MENDED) {
-                text.clone_into(&mut item.text);
+            if let Some(error) = text.strip_suffix(MENDED) {
+                text = error;
                 item.state = State::Done;
             }
         }
         ItemKind::Command => {
-            if let Some(text) = text.strip_suffix(FAILED) {
-                text.clone_into(&mut item.text);
+            if let Some(command) = text.strip_suffix(FAILED) {
+                text = command;
                 item.changed = false;
             }
         }
         ItemKind::Ask | ItemKind::Constraint | ItemKind::Decision | ItemKind::Open => {}
     }
+    text.clone_into(&mut item.text);
     Some(item)
 }
 
@@ -131,7 +124,7 @@ pub enum Line<'t> {
 /// Reads an extractive summary; `None` when the text is none.
 pub fn read(text: &str) -> Option<Vec<Line<'_>>> {
     let mut section = Some(DETAILS);
-    let mut origin = None;
+    let mut origin = Origin::Said;
     let mut lines = Vec::new();
     let mut known = false;
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
@@ -150,13 +143,11 @@ pub fn read(text: &str) -> Option<Vec<Line<'_>>> {
         match section {
             Some(DETAILS) => {
                 let (text, _) = cited(line);
-                if let Some((speaker, text)) = labelled(text) {
-                    known = true;
-                    origin = Some(speaker);
-                    lines.push(Line::Detail(speaker, text));
-                } else {
-                    lines.push(Line::Detail(origin.unwrap_or(Origin::Said), text));
-                }
+                let labelled = labelled(text);
+                known |= labelled.is_some();
+                let (speaker, text) = labelled.unwrap_or((origin, text));
+                origin = speaker;
+                lines.push(Line::Detail(speaker, text));
             }
             Some(name) => {
                 let kind = ItemKind::ALL
@@ -175,11 +166,9 @@ const LEFT_OUT: &str = "⟦left out: ";
 
 /// How many items had no room, in a line of its own; empty when all had.
 pub fn left_out(counts: &[(ItemKind, usize)]) -> String {
-    let counts: Vec<String> = counts
-        .iter()
-        .filter(|(_, count)| *count > 0)
-        .map(|(kind, count)| format!("{count} {}", kind.as_str()))
-        .collect();
+    let counts = counts.iter().filter(|(_, count)| *count > 0);
+    let counts = counts.map(|(kind, count)| format!("{count} {}", kind.as_str()));
+    let counts: Vec<String> = counts.collect();
     if counts.is_empty() {
         return String::new();
     }
@@ -190,9 +179,8 @@ fn left_out_of(line: &str) -> Option<Vec<(ItemKind, usize)>> {
     let counts = line.strip_prefix(LEFT_OUT)?.strip_suffix('⟧')?;
     let count = |part: &str| {
         let (count, name) = part.split_once(' ')?;
-        let kind = ItemKind::ALL
-            .into_iter()
-            .find(|kind| kind.as_str() == name)?;
+        let mut kinds = ItemKind::ALL.into_iter();
+        let kind = kinds.find(|kind| kind.as_str() == name)?;
         Some((kind, count.parse().ok()?))
     };
     Some(counts.split(", ").filter_map(count).collect())

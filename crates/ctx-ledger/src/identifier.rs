@@ -11,7 +11,7 @@ use crate::bytes::{
 };
 
 /// What an identifier looks like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// `https://…`
     Url,
@@ -36,6 +36,7 @@ pub(crate) enum Shape {
     /// A name or a figure in what people say.
     Term,
     /// The whole of a short argument of a tool call, whatever it looks like.
+    #[default]
     Argument,
 }
 

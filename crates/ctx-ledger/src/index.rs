@@ -1,15 +1,17 @@
 //! Every identifier of a session with what is known of it, and the segments that
 //! hold one: what a summary can quote.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
+use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
 use crate::facts::{Facts, Now, Origin};
 use crate::hash::hash;
 use crate::identifier::Shape;
 use crate::item::Identifier;
-use crate::reading::{Quote, Reading};
+use crate::reading::{Mention, Reading};
 use crate::scan::Scan;
 use crate::segment::segments;
 
@@ -32,10 +34,8 @@ pub struct Index {
     /// The texts of all segments.
     pub(crate) arena: String,
     /// The hashes of all segments.
-    pub(crate) seen: HashTable<u64>,
+    pub(crate) seen: HashSet<u64, RandomState>,
     now: Now,
-    /// Of the mentions of the current message, their numbers here.
-    current: Vec<Id>,
 }
 
 /// An identifier that was seen.
@@ -96,7 +96,7 @@ impl Known {
 impl Index {
     /// The identifiers of a system message.
     pub(crate) fn absorb_given(&mut self, reading: &Reading) {
-        for mention in reading.mentions.iter() {
+        for mention in &reading.mentions.list {
             let id = self.id(mention.hash, reading.mentions.name(mention), mention.shape);
             self.known[id as usize].is_given = true;
         }
@@ -109,10 +109,11 @@ impl Index {
         self.now.first_request = first_request;
         let now = self.now;
         let mentions = &reading.mentions;
-        let is_seen = mentions.iter().map(|mention| !mention.origins.is_empty());
-        let crowd = is_seen.filter(|is_seen| *is_seen).count();
-        let mut current = std::mem::take(&mut self.current);
-        for mention in mentions.iter() {
+        let is_seen = |mention: &&Mention| !mention.origins.is_empty();
+        let crowd = mentions.list.iter().filter(is_seen).count();
+        // Of the mentions, their numbers here.
+        let mut ids = Vec::with_capacity(mentions.list.len());
+        for mention in &mentions.list {
             // No mark has the number of one that is only told.
             let mut id = Id::MAX;
             if !mention.origins.is_empty() {
@@ -121,53 +122,41 @@ impl Index {
                 known.facts.seen(mention.origins, mention.shape, crowd, now);
                 known.line = line;
             }
-            current.push(id);
+            ids.push(id);
         }
-        let mut first = 0;
+        let mut marks = reading.marks.as_slice();
         for quote in &reading.quotes {
-            let marks = first..first + quote.marks;
-            first = marks.end;
-            self.add_quote(line, quote, mentions.text(&quote.text), || {
-                let marks = reading.marks[marks].iter();
-                marks.map(|mark| Mark {
-                    id: current[mark.id as usize],
-                    words: mark.words,
-                })
+            let (own, others) = marks.split_at(quote.marks);
+            marks = others;
+            if !self.seen.insert(quote.hash) {
+                continue;
+            }
+            let (start, first_mark) = (self.arena.len(), self.marks.len());
+            self.arena.push_str(mentions.text(&quote.text));
+            self.marks.extend(own.iter().map(|mark| Mark {
+                id: ids[mark.id as usize],
+                words: mark.words,
+            }));
+            self.segments.push(Segment {
+                line,
+                origin: quote.origin,
+                text: start..self.arena.len(),
+                marks: first_mark..self.marks.len(),
             });
         }
-        current.clear();
-        self.current = current;
         if self.is_full() {
             self.shrink();
         }
     }
 
-    fn add_quote<M: Iterator<Item = Mark>>(
-        &mut self,
-        line: u64,
-        quote: &Quote,
-        text: &str,
-        marks: impl FnOnce() -> M,
-    ) {
-        let hash = quote.hash;
-        if self.seen.find(hash, |seen| *seen == hash).is_some() {
-            return;
-        }
-        self.seen.insert_unique(hash, hash, |seen| *seen);
-        let (start, first_mark) = (self.arena.len(), self.marks.len());
-        self.arena.push_str(text);
-        self.marks.extend(marks());
-        self.segments.push(Segment {
-            line,
-            origin: quote.origin,
-            text: start..self.arena.len(),
-            marks: first_mark..self.marks.len(),
-        });
-    }
-
     /// What a message that stays tells need not be quoted.
     pub(crate) fn tell(&mut self, reading: &Reading) {
-        for mention in reading.mentions.iter().filter(|mention| mention.told > 0) {
+        for mention in reading
+            .mentions
+            .list
+            .iter()
+            .filter(|mention| mention.told > 0)
+        {
             if let Some(id) = self.find(mention.hash, reading.mentions.name(mention)) {
                 let told = &mut self.told[id as usize];
                 *told = (*told).max(mention.told);

@@ -73,6 +73,19 @@ pub struct Item {
     pub changed: bool,
 }
 
+impl Item {
+    /// An item that holds.
+    pub fn new(kind: ItemKind, text: String, line: u64) -> Self {
+        Self {
+            kind,
+            text,
+            line,
+            state: State::Current,
+            changed: false,
+        }
+    }
+}
+
 /// A name, a number, an address: what a later call may need to the letter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Identifier<'l> {

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
+use crate::action::Task;
 use crate::item::{Item, ItemKind, State};
 use crate::supersede::share_a_subject;
-use crate::task::Task;
 
 /// So many items of a kind; beyond, the oldest that are done or superseded leave,
 /// then the oldest.
@@ -36,22 +36,18 @@ impl Items {
         self.crowded_out[kind as usize]
     }
 
-    /// An item of an earlier summary.
-    pub(crate) fn carry(&mut self, item: Item, takes_back: bool) {
-        let is_error = item.kind == ItemKind::Error && item.state == State::Current;
-        let at = self.list.len();
-        self.say(item, takes_back);
-        if is_error && self.list.len() > at {
-            self.carried_errors.push(at);
-        }
-    }
-
-    /// As [`Self::add`]; the item may take back an earlier decision.
+    /// An item that was said, perhaps in an earlier summary; it may take back an
+    /// earlier decision.
     pub(crate) fn say(&mut self, item: Item, takes_back: bool) {
         if takes_back {
             self.supersede(&item);
         }
+        let is_error = item.kind == ItemKind::Error && item.state == State::Current;
+        let at = self.list.len();
         self.add(item);
+        if is_error && self.list.len() > at {
+            self.carried_errors.push(at);
+        }
     }
 
     /// One more, or news of a known one: its place stays the first one, its state
@@ -102,31 +98,20 @@ impl Items {
             }
         }
         for task in tasks {
-            self.add(Item {
-                kind: ItemKind::Open,
-                text: task.text,
-                line,
-                state: if task.done {
-                    State::Done
-                } else {
-                    State::Current
-                },
-                // Of a list: the next list says how it stands.
-                changed: true,
-            });
+            let mut item = Item::new(ItemKind::Open, task.text, line);
+            if task.done {
+                item.state = State::Done;
+            }
+            // Of a list: the next list says how it stands.
+            item.changed = true;
+            self.add(item);
         }
     }
 
     /// `subject` went wrong.
     pub(crate) fn failed(&mut self, subject: &str, digest: &str, error: &str, line: u64) {
         let text = format!("{digest}: {error}");
-        self.add(Item {
-            kind: ItemKind::Error,
-            text: text.clone(),
-            line,
-            state: State::Current,
-            changed: false,
-        });
+        self.add(Item::new(ItemKind::Error, text.clone(), line));
         let at = self.places.get(&(ItemKind::Error, text)).copied();
         if let Some(before) = at.and_then(|at| self.failing.insert(subject.to_owned(), at)) {
             // The same thing, with another error now.
@@ -145,9 +130,8 @@ impl Items {
         let items = &mut self.list;
         self.carried_errors.retain(|at| {
             let text = &items[*at].text;
-            let mended = text
-                .strip_prefix(subject)
-                .is_some_and(|rest| rest.starts_with(": "));
+            let rest = text.strip_prefix(subject);
+            let mended = rest.is_some_and(|rest| rest.starts_with(": "));
             if mended {
                 items[*at].state = State::Done;
             }
@@ -181,17 +165,11 @@ impl Items {
 #[cfg(test)]
 mod tests {
     use super::{Items, LOOKED_BACK, MOST};
+    use crate::action::Task;
     use crate::item::{Item, ItemKind, State};
-    use crate::task::Task;
 
     fn item(kind: ItemKind, text: &str, line: u64) -> Item {
-        Item {
-            kind,
-            text: text.to_owned(),
-            line,
-            state: State::Current,
-            changed: false,
-        }
+        Item::new(kind, text.to_owned(), line)
     }
 
     fn texts(items: &Items) -> Vec<&str> {
@@ -339,8 +317,8 @@ mod tests {
     #[test]
     fn an_error_of_an_earlier_summary_is_mended_by_its_beginning() {
         let mut items = Items::default();
-        items.carry(item(ItemKind::Error, "Bash: make: exit code 2", 1), false);
-        items.carry(
+        items.say(item(ItemKind::Error, "Bash: make: exit code 2", 1), false);
+        items.say(
             item(ItemKind::Error, "Bash: make all: exit code 1", 2),
             false,
         );

@@ -4,7 +4,7 @@ use ctx_transcript::{Message, Zone};
 
 use crate::calls::Calls;
 use crate::index::Index;
-use crate::item::{Identifier, Item, ItemKind, State};
+use crate::item::{Identifier, Item, ItemKind};
 use crate::items::Items;
 use crate::reading::{Event, Reading, Source};
 
@@ -53,23 +53,15 @@ impl Ledger {
 
     fn event(&mut self, line: u64, event: Event) {
         match event {
-            Event::Statement {
-                kind,
-                text,
-                takes_back,
-            } => {
-                let item = Item {
-                    kind,
-                    text,
-                    line,
-                    state: State::Current,
-                    changed: false,
-                };
+            Event::Item(mut item, takes_back) => {
+                // An earlier summary stands in no line, its items have lines of their own.
+                if line > 0 {
+                    item.line = line;
+                }
                 self.items.say(item, takes_back);
             }
             Event::Call(action) => self.calls.begin(action, line, &mut self.items),
             Event::Result(outcome) => self.calls.end(outcome, line, &mut self.items),
-            Event::Item(item, takes_back) => self.items.carry(item, takes_back),
             Event::LeftOut(counts) => self.left_out.extend(counts),
         }
     }

@@ -32,7 +32,6 @@ mod segment;
 pub mod sentence;
 mod shrink;
 mod supersede;
-mod task;
 mod term;
 pub mod text;
 

@@ -52,7 +52,7 @@ impl Index {
             let hash = hash(text);
             let text_start = arena.len();
             arena.push_str(text);
-            self.seen.insert_unique(hash, hash, |seen| *seen);
+            self.seen.insert(hash);
             let first_mark = marks.len();
             marks.extend_from_slice(self.marks(segment));
             segments.push(segment.moved(text_start..arena.len(), first_mark..marks.len()));

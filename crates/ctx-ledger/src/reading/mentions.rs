@@ -22,31 +22,16 @@ pub(crate) struct Mention {
     pub(crate) told: u8,
 }
 
-impl Mention {
-    /// It stands in a text of this origin.
-    pub(super) fn seen(&mut self, origin: Origin, shape: Shape) {
-        self.origins.add(origin);
-        // Any other shape says more.
-        if self.shape == Shape::Argument {
-            self.shape = shape;
-        }
-    }
-}
-
 /// All identifiers of a message, in the order in which they first occur.
 #[derive(Debug, Default)]
 pub(crate) struct Mentions {
-    list: Vec<Mention>,
+    pub(crate) list: Vec<Mention>,
     /// The quotes of the message, and identifiers that stand in none.
     text: String,
     numbers: HashTable<Id>,
 }
 
 impl Mentions {
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Mention> {
-        self.list.iter()
-    }
-
     pub(crate) fn name(&self, mention: &Mention) -> &str {
         &self.text[mention.place.clone()]
     }
@@ -85,8 +70,22 @@ impl Mentions {
         id
     }
 
-    pub(super) fn get_mut(&mut self, id: Id) -> &mut Mention {
-        &mut self.list[id as usize]
+    /// The number of an identifier that stands in a text of this origin.
+    pub(super) fn seen(
+        &mut self,
+        name: &str,
+        shape: Shape,
+        place: Option<Range<usize>>,
+        origin: Origin,
+    ) -> Id {
+        let id = self.number(name, shape, place);
+        let mention = &mut self.list[id as usize];
+        mention.origins.add(origin);
+        // Any other shape says more.
+        if mention.shape == Shape::Argument {
+            mention.shape = shape;
+        }
+        id
     }
 
     /// No more will come: the table is not needed any longer.
@@ -103,6 +102,7 @@ mod tests {
 
     fn names(mentions: &Mentions) -> Vec<&str> {
         mentions
+            .list
             .iter()
             .map(|mention| mentions.name(mention))
             .collect()
@@ -134,23 +134,23 @@ mod tests {
                 assert_eq!(mentions.number(name, Shape::Keyed, None), number);
             }
         }
-        assert_eq!(mentions.iter().count(), names.len());
+        assert_eq!(mentions.list.len(), names.len());
     }
 
     #[test]
     fn only_an_argument_takes_another_shape() {
         let mut mentions = Mentions::default();
         let id = mentions.number("W812", Shape::Argument, None);
-        assert!(mentions.get_mut(id).origins.is_empty());
+        assert!(mentions.list[id as usize].origins.is_empty());
         for (shape, expected) in [
             (Shape::Argument, Shape::Argument),
             (Shape::Code, Shape::Code),
             (Shape::Number, Shape::Code),
         ] {
-            mentions.get_mut(id).seen(Origin::Call, shape);
-            assert_eq!(mentions.get_mut(id).shape, expected);
+            assert_eq!(mentions.seen("W812", shape, None, Origin::Call), id);
+            assert_eq!(mentions.list[id as usize].shape, expected);
         }
-        assert!(!mentions.get_mut(id).origins.is_empty());
+        assert!(!mentions.list[id as usize].origins.is_empty());
     }
 
     #[test]

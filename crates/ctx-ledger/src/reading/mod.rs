@@ -11,14 +11,12 @@ mod reader;
 
 use std::ops::Range;
 
-use ctx_transcript::{Message, Zone};
-
 use crate::action::{Action, Outcome};
 use crate::facts::Origin;
 use crate::index::Mark;
 use crate::item::{Item, ItemKind};
+pub(crate) use mentions::Mention;
 use mentions::Mentions;
-use reader::Reader;
 
 /// One message, read.
 #[derive(Debug)]
@@ -50,17 +48,11 @@ pub(crate) enum Source {
 /// Something that was said or done.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// A sentence of a kind.
-    Statement {
-        kind: ItemKind,
-        text: String,
-        /// Of a decision: whether it may take back an earlier one.
-        takes_back: bool,
-    },
+    /// An item that was said; whether it may take back an earlier one. Its line is
+    /// known when it is of an earlier summary.
+    Item(Item, bool),
     Call(Action),
     Result(Outcome),
-    /// An item of an earlier summary; whether it may take back an earlier one.
-    Item(Item, bool),
     /// What an earlier summary had no room for.
     LeftOut(Vec<(ItemKind, usize)>),
 }
@@ -74,26 +66,6 @@ pub(crate) struct Quote {
     pub(crate) origin: Origin,
     /// How many marks are its own.
     pub(crate) marks: usize,
-}
-
-impl Reading {
-    /// Of a message. One that is [`Zone::Old`] leaves and may be quoted; one that is
-    /// [`Zone::Keep`] tells what need not be told again.
-    pub fn of(message: &Message<'_>, zone: Zone) -> Self {
-        Reader::read(message, zone)
-    }
-
-    /// Of a summary of what was before, as a recognizer of summaries finds it. An
-    /// extractive one is read back: its items are items again, its details segments.
-    pub fn of_earlier(text: &str) -> Self {
-        Reader::read_earlier(text)
-    }
-
-    /// Of a message that was read before and stays, perhaps with shorter results:
-    /// only what it tells.
-    pub fn of_stay(message: &Message<'_>) -> Self {
-        Reader::read_stay(message)
-    }
 }
 
 #[cfg(test)]
@@ -130,7 +102,7 @@ mod tests {
     }
 
     fn names(reading: &Reading) -> Vec<&str> {
-        let mentions = reading.mentions.iter();
+        let mentions = reading.mentions.list.iter();
         mentions
             .map(|mention| reading.mentions.name(mention))
             .collect()
@@ -183,11 +155,16 @@ mod tests {
             quotes(&old),
             [(Origin::User, "the order W8123 was shipped")]
         );
-        assert!(old.mentions.iter().all(|mention| mention.told == 0));
+        assert!(old.mentions.list.iter().all(|mention| mention.told == 0));
         let keep = Reading::of(&message, Zone::Keep);
         assert_eq!(quotes(&keep), []);
         assert!(keep.events.is_empty() && keep.marks.is_empty());
-        let told: Vec<u8> = keep.mentions.iter().map(|mention| mention.told).collect();
+        let told: Vec<u8> = keep
+            .mentions
+            .list
+            .iter()
+            .map(|mention| mention.told)
+            .collect();
         assert_eq!((names(&keep), told), (vec!["W8123"], vec![3]));
     }
 
@@ -198,6 +175,7 @@ mod tests {
         assert_eq!(names(&stay), ["W8123"]);
         assert!(
             stay.mentions
+                .list
                 .iter()
                 .all(|mention| mention.origins.is_empty())
         );

@@ -8,13 +8,13 @@ use ctx_transcript::{Call, Message, Part, Role, Zone};
 
 use super::{Event, Quote, Reading, Source};
 use crate::action::{Action, Outcome};
-use crate::arguments::{Leaf, leaves};
+use crate::arguments::{Arguments, Leaf};
 use crate::facts::Origin;
 use crate::form;
 use crate::hash::hash;
 use crate::identifier::{self, Shape};
 use crate::index::Mark;
-use crate::item::ItemKind;
+use crate::item::{Item, ItemKind};
 use crate::said;
 use crate::scan::Scan;
 use crate::segment::segments;
@@ -25,22 +25,23 @@ const SHORT_ARGUMENT: usize = 120;
 /// Longer values, in bytes, are no single thing.
 const LONGEST_VALUE: usize = 40;
 
-pub(super) struct Reader {
+struct Reader {
     reading: Reading,
     scan: Scan,
     /// Whether the message leaves, and so may be quoted.
     leaves: bool,
 }
 
-impl Reader {
-    pub(super) fn read(message: &Message<'_>, zone: Zone) -> Reading {
+impl Reading {
+    /// Of a message. One that is [`Zone::Old`] leaves and may be quoted; one that is
+    /// [`Zone::Keep`] tells what need not be told again.
+    pub fn of(message: &Message<'_>, zone: Zone) -> Self {
         if message.role.is_system() {
-            return Self::read_system(message);
+            return Self::of_system(message);
         }
         let says = |part: &Part<'_>| matches!(part, Part::Text(_));
         let is_request = message.role == Role::User && message.parts.iter().any(says);
-        let mut reader = Self::new(Source::Message { is_request });
-        reader.leaves = zone == Zone::Old;
+        let mut reader = Reader::new(Source::Message { is_request }, zone == Zone::Old);
         for part in &message.parts {
             reader.part(part, message.role);
         }
@@ -50,9 +51,10 @@ impl Reader {
         reader.finish()
     }
 
-    pub(super) fn read_earlier(text: &str) -> Reading {
-        let mut reader = Self::new(Source::Earlier);
-        reader.leaves = true;
+    /// Of a summary of what was before, as a recognizer of summaries finds it. An
+    /// extractive one is read back: its items are items again, its details segments.
+    pub fn of_earlier(text: &str) -> Self {
+        let mut reader = Reader::new(Source::Earlier, true);
         let clean = reader.clean(text);
         match form::read(&clean) {
             Some(lines) => lines.into_iter().for_each(|line| reader.line(line)),
@@ -61,24 +63,27 @@ impl Reader {
         reader.finish()
     }
 
-    pub(super) fn read_stay(message: &Message<'_>) -> Reading {
-        let mut reader = Self::new(Source::Stays);
+    /// Of a message that was read before and stays, perhaps with shorter results:
+    /// only what it tells.
+    pub fn of_stay(message: &Message<'_>) -> Self {
+        let mut reader = Reader::new(Source::Stays, false);
         reader.stays(message);
         reader.finish()
     }
 
-    fn read_system(message: &Message<'_>) -> Reading {
-        let mut reader = Self::new(Source::System);
+    fn of_system(message: &Message<'_>) -> Self {
+        let mut reader = Reader::new(Source::System, false);
         for text in message.texts() {
             identifier::scan(text, |place, shape| {
-                let mentions = &mut reader.reading.mentions;
-                mentions.number(&text[place], shape, None);
+                reader.reading.mentions.number(&text[place], shape, None);
             });
         }
         reader.finish()
     }
+}
 
-    fn new(source: Source) -> Self {
+impl Reader {
+    fn new(source: Source, leaves: bool) -> Self {
         Self {
             reading: Reading {
                 source,
@@ -89,7 +94,7 @@ impl Reader {
                 secrets: 0,
             },
             scan: Scan::default(),
-            leaves: false,
+            leaves,
         }
     }
 
@@ -108,7 +113,9 @@ impl Reader {
                 };
                 let clean = self.clean(text);
                 if self.leaves && matches!(role, Role::User | Role::Assistant) {
-                    self.statements(&clean, role);
+                    said::read(&clean, role, |kind, text| {
+                        self.item(Item::new(kind, text.to_owned(), 0));
+                    });
                 }
                 self.text(&clean, origin);
             }
@@ -127,24 +134,22 @@ impl Reader {
         }
     }
 
-    fn statements(&mut self, clean: &str, role: Role) {
-        said::read(clean, role, |kind, text| {
-            self.reading.events.push(Event::Statement {
-                kind,
-                text: text.to_owned(),
-                takes_back: kind == ItemKind::Decision && takes_back(text),
-            });
-        });
+    fn item(&mut self, item: Item) {
+        let takes_back = item.kind == ItemKind::Decision && takes_back(&item.text);
+        self.reading.events.push(Event::Item(item, takes_back));
     }
 
     fn call(&mut self, call: &Call<'_>) {
-        let leaves = leaves(&call.arguments);
+        let arguments = Arguments::parse(&call.arguments);
+        let leaves = arguments
+            .as_ref()
+            .map(|arguments| arguments.leaves.as_slice());
         if self.leaves {
-            let action = Action::of(call, leaves.as_deref());
+            let action = Action::of(call, leaves);
             self.reading.events.push(Event::Call(action));
         }
         if let Some(leaves) = leaves {
-            self.arguments(&call.name, &leaves);
+            self.arguments(&call.name, leaves);
         } else {
             let text = format!("{} {}", call.name, call.arguments);
             let clean = self.clean(&text);
@@ -160,7 +165,9 @@ impl Reader {
         for leaf in leaves {
             let value = self.clean(&leaf.value);
             if is_value(&value) {
-                self.mention(&value, Shape::Argument, Origin::Call);
+                self.reading
+                    .mentions
+                    .seen(&value, Shape::Argument, None, Origin::Call);
             }
             if value.len() > SHORT_ARGUMENT || value.contains('\n') {
                 long.push(value);
@@ -180,8 +187,7 @@ impl Reader {
                 self.leaves = false;
                 self.text(&item.text, Origin::Said);
                 self.leaves = true;
-                let takes_back = item.kind == ItemKind::Decision && takes_back(&item.text);
-                self.reading.events.push(Event::Item(item, takes_back));
+                self.item(item);
             }
             form::Line::Detail(origin, text) => self.text(text, origin),
             form::Line::LeftOut(counts) => self.reading.events.push(Event::LeftOut(counts)),
@@ -194,8 +200,8 @@ impl Reader {
             self.told(text);
         }
         for call in message.calls() {
-            let leaves = leaves(&call.arguments).unwrap_or_default();
-            let values = leaves.iter().map(|leaf| leaf.value.as_str());
+            let arguments = Arguments::parse(&call.arguments).unwrap_or_default();
+            let values = arguments.leaves.iter().map(|leaf| leaf.value.as_str());
             let text = std::iter::once(call.name.as_ref()).chain(values);
             self.told(&text.collect::<Vec<_>>().join(" "));
         }
@@ -207,8 +213,8 @@ impl Reader {
             let mentions = &mut self.reading.mentions;
             for found in self.scan.read(segment, true, true) {
                 let number = mentions.number(&segment[found.place.clone()], found.shape, None);
-                let mention = mentions.get_mut(number);
-                mention.told = mention.told.max(1 + found.words);
+                let told = &mut mentions.list[number as usize].told;
+                *told = (*told).max(1 + found.words);
             }
         }
     }
@@ -240,8 +246,7 @@ impl Reader {
             let place = quoted
                 .as_ref()
                 .map(|text| text.start + found.place.start..text.start + found.place.end);
-            let id = mentions.number(name, found.shape, place);
-            mentions.get_mut(id).seen(origin, found.shape);
+            let id = mentions.seen(name, found.shape, place, origin);
             match marks[first..].iter_mut().find(|mark| mark.id == id) {
                 Some(mark) => mark.words = mark.words.max(found.words),
                 None => marks.push(Mark {
@@ -259,12 +264,6 @@ impl Reader {
             }),
             None => marks.truncate(first),
         }
-    }
-
-    fn mention(&mut self, name: &str, shape: Shape, origin: Origin) {
-        let mentions = &mut self.reading.mentions;
-        let number = mentions.number(name, shape, None);
-        mentions.get_mut(number).seen(origin, shape);
     }
 
     /// Without secrets; they are counted.
@@ -360,7 +359,7 @@ mod tests {
         let kinds = |zone| -> Vec<ItemKind> {
             let events = Reading::of(&message, zone).events;
             let kinds = events.iter().filter_map(|event| match event {
-                Event::Statement { kind, .. } => Some(*kind),
+                Event::Item(item, _) => Some(item.kind),
                 _ => None,
             });
             kinds.collect()
@@ -381,7 +380,7 @@ mod tests {
     #[test]
     fn what_a_system_message_names_is_listed_and_never_quoted() {
         let reading = Reading::of(&says(Role::System, "serve user_1 at 10:30"), Zone::Old);
-        assert_eq!(reading.mentions.iter().count(), 2);
+        assert_eq!(reading.mentions.list.len(), 2);
         assert!(reading.quotes.is_empty() && reading.events.is_empty());
     }
 }

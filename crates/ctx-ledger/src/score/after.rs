@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use ctx_redact::redact;
 use ctx_transcript::{Handle, Message, Part, ToolResult, Zone};
 
-use crate::arguments::{keys, leaves};
+use crate::arguments::Arguments;
 use crate::text::one_line;
 use crate::{ItemKind, Ledger};
 
@@ -16,30 +16,31 @@ use crate::{ItemKind, Ledger};
 /// where the exchange stays, the words stand nowhere, and the item is there.
 #[derive(Debug, Default)]
 pub struct After {
-    pub(super) texts: Texts,
+    /// Everything that its messages say, as [`add`] has it.
+    text: String,
     ledger: Ledger,
 }
 
 impl After {
-    /// Nothing read yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// The next message.
     pub fn push(&mut self, message: &Message<'_>) {
-        self.texts.push(message);
+        add_parts(&mut self.text, &message.parts);
         self.ledger.push(0, message, Zone::Old);
     }
 
     /// All of its texts, one a line, white space folded, without secrets.
     pub fn as_str(&self) -> &str {
-        &self.texts.text
+        &self.text
     }
 
     /// The handles in it.
     pub fn handles(&self) -> Vec<Handle> {
-        self.texts.handles()
+        let starts = self
+            .text
+            .match_indices("⟦ctx:")
+            .map(|(at, _)| &self.text[at..]);
+        let handle = |text: &str| Handle::parse(text.split_inclusive('⟧').next()?);
+        starts.filter_map(handle).collect()
     }
 
     /// Whether it has an identifier, also one that only its ledger tells from what
@@ -54,57 +55,32 @@ impl After {
     }
 }
 
-/// Texts on one line each, without secrets: as the ledger has its items.
-#[derive(Debug, Default)]
-pub(super) struct Texts {
-    pub(super) text: String,
+/// One more text, on one line, without secrets: as the ledger has its items.
+pub(super) fn add(all: &mut String, text: &str) {
+    let (clean, _) = redact(text);
+    all.push_str(&one_line(&clean));
+    all.push('\n');
 }
 
-impl Texts {
-    /// Nothing yet.
-    pub(super) fn new() -> Self {
-        Self::default()
-    }
-
-    /// Everything that a message says: texts, arguments, results.
-    fn push(&mut self, message: &Message<'_>) {
-        self.parts(&message.parts);
-    }
-
-    /// One text.
-    pub(super) fn add(&mut self, text: &str) {
-        let (clean, _) = redact(text);
-        self.text.push_str(&one_line(&clean));
-        self.text.push('\n');
-    }
-
-    fn handles(&self) -> Vec<Handle> {
-        let starts = self.text.match_indices("⟦ctx:");
-        let handle = |(at, _): (usize, &str)| {
-            let rest = &self.text[at..];
-            let end = rest.find('⟧')? + '⟧'.len_utf8();
-            Handle::parse(&rest[..end])
-        };
-        starts.filter_map(handle).collect()
-    }
-
-    fn parts(&mut self, parts: &[Part<'_>]) {
-        for part in parts {
-            match part {
-                Part::Text(text) | Part::Refusal(text) => self.add(text),
-                Part::Call(call) => {
-                    self.add(&call.name);
-                    for key in keys(&call.arguments) {
-                        self.add(&key);
-                    }
-                    match leaves(&call.arguments) {
-                        Some(leaves) => leaves.iter().for_each(|leaf| self.add(&leaf.value)),
-                        None => self.add(&call.arguments),
-                    }
-                }
-                Part::Result(result) => self.parts(&result.parts),
-                Part::Reasoning(_) | Part::Media(_) | Part::Opaque(_) => {}
+fn add_parts(all: &mut String, parts: &[Part<'_>]) {
+    for part in parts {
+        match part {
+            Part::Text(text) | Part::Refusal(text) => add(all, text),
+            Part::Call(call) => {
+                add(all, &call.name);
+                let Some(arguments) = Arguments::parse(&call.arguments) else {
+                    add(all, &call.arguments);
+                    continue;
+                };
+                let values = arguments.leaves.iter().map(|leaf| &leaf.value);
+                arguments
+                    .keys
+                    .iter()
+                    .chain(values)
+                    .for_each(|text| add(all, text));
             }
+            Part::Result(result) => add_parts(all, &result.parts),
+            Part::Reasoning(_) | Part::Media(_) | Part::Opaque(_) => {}
         }
     }
 }
@@ -130,7 +106,7 @@ mod tests {
     use crate::fixtures::{answers, calls, result, says};
 
     fn after(messages: &[Message<'_>]) -> After {
-        let mut after = After::new();
+        let mut after = After::default();
         for message in messages {
             after.push(message);
         }

@@ -1,9 +1,9 @@
 //! What survived a compaction: the old session's ledger, looked up in the new one.
 //!
 //! An item is retained when its words stand in the new session, white space
-//! folded, not as a part of longer words, or when its own ledger finds it. Nothing is understood: a paraphrase is
-//! a loss, and a list of bare values would be none; [`Future`] looks at what
-//! stands beside a value as well.
+//! folded, not as a part of longer words, or when its own ledger finds it. Nothing is
+//! understood: a paraphrase is a loss, and a list of bare values would be none; [`Future`]
+//! looks at what stands beside a value as well.
 
 mod after;
 mod class;
@@ -19,7 +19,6 @@ use crate::text::one_line;
 use crate::{Item, ItemKind, Ledger, State};
 
 pub use after::After;
-use after::Texts;
 pub use class::{Class, Standing};
 pub use future::{Future, Needed};
 use hay::Hay;
@@ -31,7 +30,7 @@ pub struct Scorer {
     after: After,
     handles: HashSet<(ShortHash, u64)>,
     /// What the new session refers to, and where the old one has it.
-    referred: Texts,
+    referred: String,
     referred_lines: HashSet<u64>,
     saved: bool,
 }
@@ -48,7 +47,7 @@ impl Scorer {
         Self {
             handles: handles.map(|handle| (handle.hash, handle.bytes)).collect(),
             after,
-            referred: Texts::new(),
+            referred: String::new(),
             referred_lines: HashSet::new(),
             saved: false,
         }
@@ -76,7 +75,7 @@ impl Scorer {
             if self.handles.iter().any(of_length) {
                 let hash = ShortHash::of(&text);
                 if self.handles.contains(&(hash, text.len() as u64)) {
-                    self.referred.add(&text);
+                    after::add(&mut self.referred, &text);
                     self.referred_lines.insert(line);
                 }
             }
@@ -85,7 +84,7 @@ impl Scorer {
 
     /// A text that the new session refers to, and that lies elsewhere.
     pub fn add_referred(&mut self, text: &str) {
-        self.referred.add(text);
+        after::add(&mut self.referred, text);
         // Where the old session has it, its line is referred to as well.
         let hash = ShortHash::of(text);
         self.handles.insert((hash, text.len() as u64));
@@ -99,15 +98,15 @@ impl Scorer {
     /// The score of the old session, whose ledger this is.
     pub fn finish(self, ledger: &Ledger) -> Score {
         let search = Search {
-            new: Hay::of(&self.after.texts.text),
+            new: Hay::of(self.after.as_str()),
             items: self.after.items(),
-            referred: Hay::of(&self.referred.text),
+            referred: Hay::of(&self.referred),
             referred_lines: &self.referred_lines,
             saved: self.saved,
         };
         let mut score = Score::default();
         for item in ledger.items() {
-            let class = Class::from(item.kind);
+            let class = Class::Item(item.kind);
             if item.state == State::Current {
                 score.items.push(Scored {
                     class,
@@ -133,7 +132,8 @@ impl Scorer {
             weight: identifier.chance,
         }));
         // Stable: within a class nothing moves.
-        score.items.sort_by_key(|item| item.class);
+        let place = |item: &Scored| Class::ALL.iter().position(|class| *class == item.class);
+        score.items.sort_by_key(place);
         score
     }
 }

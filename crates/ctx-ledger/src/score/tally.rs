@@ -95,6 +95,11 @@ impl Score {
 #[cfg(test)]
 mod tests {
     use super::{Class, Row, Score, Scored, Standing};
+    use crate::ItemKind;
+
+    const ASKS: Class = Class::Item(ItemKind::Ask);
+    const ERRORS: Class = Class::Item(ItemKind::Error);
+    const FILES: Class = Class::Item(ItemKind::File);
 
     fn scored(class: Class, weight: f64, standing: Standing) -> Scored {
         Scored {
@@ -128,15 +133,15 @@ mod tests {
     fn a_row_counts_each_standing() {
         let score = Score {
             items: vec![
-                scored(Class::Asks, 1.0, Standing::Retained),
-                scored(Class::Asks, 1.0, Standing::Recoverable),
-                scored(Class::Asks, 1.0, Standing::Saved),
-                scored(Class::Asks, 1.0, Standing::Lost),
-                scored(Class::Files, 1.0, Standing::Lost),
+                scored(ASKS, 1.0, Standing::Retained),
+                scored(ASKS, 1.0, Standing::Recoverable),
+                scored(ASKS, 1.0, Standing::Saved),
+                scored(ASKS, 1.0, Standing::Lost),
+                scored(FILES, 1.0, Standing::Lost),
             ],
-            retired: vec![Class::Asks, Class::Errors, Class::Asks],
+            retired: vec![ASKS, ERRORS, ASKS],
         };
-        let asks = row(&score, Class::Asks);
+        let asks = row(&score, ASKS);
         assert_eq!(
             (asks.total, asks.retained, asks.lost, asks.retired),
             (4, 1, 1, 2)
@@ -144,7 +149,7 @@ mod tests {
         // What is in a snapshot only can be had back, too.
         assert_eq!((asks.recoverable, asks.saved), (2, 1));
         assert!(is_about(asks.score.expect("a score"), 1.5 / 4.0));
-        let errors = row(&score, Class::Errors);
+        let errors = row(&score, ERRORS);
         assert_eq!((errors.total, errors.retired, errors.score), (0, 1, None));
     }
 
@@ -173,13 +178,13 @@ mod tests {
 
     #[test]
     fn classes_count_by_their_weight_however_many_items_they_have() {
-        let mut items = vec![scored(Class::Asks, 1.0, Standing::Retained)];
-        items.extend(vec![scored(Class::Files, 1.0, Standing::Lost); 9]);
+        let mut items = vec![scored(ASKS, 1.0, Standing::Retained)];
+        items.extend(vec![scored(FILES, 1.0, Standing::Lost); 9]);
         let score = Score {
             items,
             retired: vec![],
         };
-        let (asks, files) = (Class::Asks.weight(), Class::Files.weight());
+        let (asks, files) = (ASKS.weight(), FILES.weight());
         assert!(is_about(score.fidelity(), asks / (asks + files)));
     }
 }

@@ -5,6 +5,8 @@ use proptest::prelude::*;
 
 use crate::Ledger;
 
+use crate::ItemKind;
+
 use super::{After, Class, Future, Needed, Score, Scored, Scorer, Standing};
 
 fn says(role: Role, text: &str) -> Message<'_> {
@@ -37,7 +39,7 @@ fn answers(text: &str) -> Message<'_> {
 }
 
 fn session(messages: &[Message<'_>]) -> After {
-    let mut after = After::new();
+    let mut after = After::default();
     for message in messages {
         after.push(message);
     }
@@ -150,6 +152,11 @@ fn a_snapshot_saves_what_nothing_else_has() {
     assert!(score.fidelity() < 0.51);
 }
 
+const ASKS: Class = Class::Item(ItemKind::Ask);
+const COMMANDS: Class = Class::Item(ItemKind::Command);
+const CONSTRAINTS: Class = Class::Item(ItemKind::Constraint);
+const ERRORS: Class = Class::Item(ItemKind::Error);
+
 fn find(score: &Score, class: Class) -> Vec<(&str, Standing)> {
     let items = score.items.iter().filter(|item| item.class == class);
     items
@@ -165,14 +172,14 @@ fn what_the_user_said_must_stay_word_for_word() {
     )];
     let rule = |after: &str| {
         let score = score(&before, &[says(Role::User, after)]);
-        find(&score, Class::Constraints)[0].1
+        find(&score, CONSTRAINTS)[0].1
     };
     assert_eq!(rule("- Never push\n  to main."), Standing::Retained);
     assert_eq!(rule("pushing to main is not allowed"), Standing::Lost);
     let score = score(&before, &before);
     assert!((score.fidelity() - 1.0).abs() < 1e-9);
     assert_eq!(
-        find(&score, Class::Asks),
+        find(&score, ASKS),
         [(
             "Rename the module, please. Never push to main.",
             Standing::Retained
@@ -188,19 +195,19 @@ fn an_exchange_that_stays_keeps_its_command_and_its_error() {
     ];
     let all = score(&exchange, &exchange);
     assert_eq!(
-        find(&all, Class::Commands),
+        find(&all, COMMANDS),
         [("Bash: cargo test", Standing::Retained)]
     );
     assert_eq!(
-        find(&all, Class::Errors),
+        find(&all, ERRORS),
         [("Bash: cargo test: error: no such crate", Standing::Retained)]
     );
     let call = score(&exchange, &[says(Role::User, "run cargo test")]);
-    assert_eq!(find(&call, Class::Commands)[0].1, Standing::Retained);
-    assert_eq!(find(&call, Class::Errors)[0].1, Standing::Lost);
+    assert_eq!(find(&call, COMMANDS)[0].1, Standing::Retained);
+    assert_eq!(find(&call, ERRORS)[0].1, Standing::Lost);
     let cut = Handle::of("error: no such crate\nmore", 9).behind("…");
     let cut = score(&exchange, &[says(Role::User, &cut)]);
-    assert_eq!(find(&cut, Class::Errors)[0].1, Standing::Recoverable);
+    assert_eq!(find(&cut, ERRORS)[0].1, Standing::Recoverable);
 }
 
 #[test]
@@ -212,7 +219,7 @@ fn what_is_done_or_superseded_may_go() {
         answers("all well"),
     ];
     let score = score(&before, &[]);
-    assert_eq!(find(&score, Class::Errors), []);
+    assert_eq!(find(&score, ERRORS), []);
     assert_eq!(score.rows()[5].retired, 1);
 }
 
@@ -255,7 +262,7 @@ fn nothing_to_lose_is_nothing_lost() {
 
 #[test]
 fn later_calls_tell_what_was_needed() {
-    let mut future = Future::new();
+    let mut future = Future::default();
     future.push_before(&says(Role::System, "you serve user_0001"));
     future.push_before(&says(
         Role::User,
@@ -286,7 +293,7 @@ fn later_calls_tell_what_was_needed() {
 #[test]
 fn what_is_told_again_before_the_call_is_not_needed() {
     let needed = |told: &str| {
-        let mut future = Future::new();
+        let mut future = Future::default();
         future.push_before(&says(Role::User, "order W8123"));
         future.push_later(&says(Role::User, told));
         future.push_later(&calls("refund", r#"{"order":"W8123"}"#));
@@ -298,7 +305,7 @@ fn what_is_told_again_before_the_call_is_not_needed() {
 
 #[test]
 fn of_a_path_its_end_is_enough() {
-    let mut future = Future::new();
+    let mut future = Future::default();
     future.push_before(&says(Role::User, "look at src/lib.rs there"));
     future.push_after(&says(Role::User, "look at src/lib.rs there"));
     future.push_later(&calls("Read", r#"{"path":"/home/me/src/lib.rs"}"#));

@@ -37,7 +37,7 @@ pub fn read_after(
     session: &mut Session,
     mut later: Option<&mut Later>,
 ) -> Result<After, PassError> {
-    let mut after = After::new();
+    let mut after = After::default();
     each_message(session, |found| {
         after.push(&found.message);
         if let Some(later) = &mut later {

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::words::is_stop;
+use crate::text::regex;
 
 /// So many characters to each side are looked at.
 const SPAN: usize = 70;
@@ -16,10 +17,8 @@ const ENOUGH: usize = 2;
 /// Shorter words are articles and prepositions.
 const SHORTEST: usize = 4;
 
-static LETTERS: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new("[A-Za-z]+").expect("a pattern of this file"));
-static KEY: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r#""([a-z_]{3,})"\s*:"#).expect("a pattern of this file"));
+static LETTERS: LazyLock<Regex> = LazyLock::new(|| regex("[A-Za-z]+"));
+static KEY: LazyLock<Regex> = LazyLock::new(|| regex(r#""([a-z_]{3,})"\s*:"#));
 
 /// Whether in `new` one occurrence of the value has enough of the words beside it
 /// that any had in `old`.

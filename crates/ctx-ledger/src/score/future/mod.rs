@@ -5,13 +5,13 @@ mod beside;
 mod values;
 mod words;
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use ctx_tokens::Encoding;
 use ctx_transcript::{Message, Part, Role};
 
 use super::hay::Hay;
-use crate::arguments::{keys, leaves};
+use crate::arguments::Arguments;
 
 /// So many tokens a message costs beside its text.
 const FRAME: u64 = 4;
@@ -53,11 +53,6 @@ pub struct Needed {
 }
 
 impl Future {
-    /// Nothing read yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// The next message of the old session.
     pub fn push_before(&mut self, message: &Message<'_>) {
         let tokens = tokens(message);
@@ -109,10 +104,7 @@ impl Future {
         let window = Hay::of(&self.old[self.window(budget)..]);
 
         let mut needed = Needed::default();
-        for (value, is_needed) in needed_values(&self.calls, &given, &old, &told) {
-            if !is_needed {
-                continue;
-            }
+        for value in needed_values(&self.calls, &given, &old, &told) {
             let is_kept = new.has(&value);
             let in_context = is_kept && beside::is_kept(old.text(), new.text(), &value);
             let is_far = !window.has(&value);
@@ -141,15 +133,15 @@ impl Future {
     }
 }
 
-/// Each value that a later call used and the old session had, in order, and whether
-/// nobody had told it again by then.
+/// Each value that a later call used, that the old session had, and that nobody had told
+/// again by then, in order.
 fn needed_values(
     calls: &[(Vec<String>, usize)],
     given: &Hay<'_>,
     old: &Hay<'_>,
     told: &Hay<'_>,
-) -> Vec<(String, bool)> {
-    let mut seen: HashMap<String, usize> = HashMap::new();
+) -> Vec<String> {
+    let mut seen = HashSet::new();
     let mut found = Vec::new();
     for (values, told_before) in calls {
         for value in values.iter().filter(|value| !given.has(value)) {
@@ -157,11 +149,10 @@ fn needed_values(
                 continue;
             };
             let is_given = known != value && given.has(known);
-            if is_given || words::is_common(known) || seen.contains_key(known) {
-                continue;
+            let is_new = !is_given && !words::is_common(known) && seen.insert(known);
+            if is_new && !told.has_within(known, *told_before) {
+                found.push(known.to_owned());
             }
-            seen.insert(known.to_owned(), found.len());
-            found.push((known.to_owned(), !told.has_within(known, *told_before)));
         }
     }
     found
@@ -193,21 +184,22 @@ fn text(message: &Message<'_>) -> String {
     let mut lines = said(&message.parts);
     for call in message.calls() {
         lines.push(call.name.to_string());
-        lines.extend(keys(&call.arguments));
-        match leaves(&call.arguments) {
-            None => lines.push(call.arguments.to_string()),
-            Some(leaves) => lines.extend(leaves.into_iter().map(|leaf| match leaf.value {
-                value if is_constant(&value) => String::new(),
-                value => value,
-            })),
-        }
+        let Some(arguments) = Arguments::parse(&call.arguments) else {
+            lines.push(call.arguments.to_string());
+            continue;
+        };
+        lines.extend(arguments.keys);
+        let values = arguments
+            .leaves
+            .into_iter()
+            .map(|leaf| match leaf.value.as_str() {
+                // Values of JSON that are words only by their spelling.
+                "true" | "false" | "null" => String::new(),
+                _ => leaf.value,
+            });
+        lines.extend(values);
     }
     lines.join("\n")
-}
-
-/// Values of JSON that are words only by their spelling.
-fn is_constant(value: &str) -> bool {
-    matches!(value, "true" | "false" | "null")
 }
 
 fn said(parts: &[Part<'_>]) -> Vec<String> {
@@ -245,7 +237,7 @@ mod tests {
 
     /// A session, what is left of it, and a call that comes later.
     fn needed(before: &[&str], after: &str, later: &str, budget: Option<u64>) -> Needed {
-        let mut future = Future::new();
+        let mut future = Future::default();
         future.push_before(&says(Role::System, "You serve the harbour of Bergen."));
         for text in before {
             future.push_before(&says(Role::User, text));
@@ -259,7 +251,7 @@ mod tests {
 
     #[test]
     fn without_a_future_nothing_is_needed() {
-        assert_eq!(Future::new().finish(None), Needed::default());
+        assert_eq!(Future::default().finish(None), Needed::default());
         assert_eq!(needed(&[], "", "order_17", None), Needed::default());
     }
 
@@ -285,7 +277,7 @@ mod tests {
 
     #[test]
     fn what_was_told_again_is_not_needed() {
-        let mut future = Future::new();
+        let mut future = Future::default();
         future.push_before(&says(Role::User, "ship order_17 and order_18"));
         future.push_later(&answers("order_17 is ready"));
         future.push_later(&calls("ship", r#"{"id":"order_17"}"#));

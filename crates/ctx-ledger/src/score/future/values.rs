@@ -8,7 +8,8 @@ use ctx_transcript::Call;
 use regex::Regex;
 
 use super::words::is_common;
-use crate::arguments::leaves;
+use crate::arguments::Arguments;
+use crate::text::regex;
 
 /// Shorter values are everywhere.
 const SHORTEST: usize = 4;
@@ -16,10 +17,6 @@ const SHORTEST: usize = 4;
 const LONGEST_VALUE: usize = 60;
 /// So are those with more blanks.
 const MOST_BLANKS: usize = 5;
-
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a pattern of this file")
-}
 
 static SHELL: LazyLock<Regex> = LazyLock::new(|| regex("(?i)shell|bash|exec|terminal|command|run"));
 
@@ -46,12 +43,12 @@ static CAMEL: LazyLock<Regex> = LazyLock::new(|| regex("[a-z][A-Z]|[A-Z]{2}[a-z]
 /// The values of a call, each once.
 pub(super) fn of_call(call: &Call<'_>) -> Vec<String> {
     let mut values = Vec::new();
-    match leaves(&call.arguments) {
+    match Arguments::parse(&call.arguments) {
         None => free(&call.arguments, &mut values),
-        Some(leaves) => {
+        Some(arguments) => {
             let is_text = call.arguments.trim_start().starts_with('"');
             let is_shell = is_text || SHELL.is_match(&call.name);
-            for leaf in leaves {
+            for leaf in arguments.leaves {
                 let value = leaf.value.trim();
                 let length = value.chars().count();
                 if length < SHORTEST {
