@@ -60,7 +60,6 @@ impl Words {
     /// How many different words stand beside `place` in the text that was read, up to
     /// [`ENOUGH`].
     pub(crate) fn beside(&self, text: &str, place: &Range<usize>) -> u8 {
-        let begin_before = |end: usize| self.places.partition_point(|word| word.start < end);
         let first_inside = self.places.partition_point(|word| word.end <= place.start);
         // A Chinese name stands inside its sentence: what is around it there says
         // what it is.
@@ -75,7 +74,8 @@ impl Words {
         let inside = inside.take_while(|word| word.start < place.end);
         let inside: usize = inside.map(around).sum();
         let inside = u8::try_from(inside).unwrap_or(ENOUGH).min(ENOUGH);
-        let near = begin_before(place.start.saturating_sub(SPAN));
+        let from = place.start.saturating_sub(SPAN);
+        let near = self.places.partition_point(|word| word.start < from);
         let within = |word: &&Range<usize>| word.end <= place.end + SPAN;
         let mut others = self.places[near..]
             .iter()
@@ -94,15 +94,11 @@ impl Words {
 
 /// The end of the run of Chinese at `at`, or of the one character that is none.
 fn han_end(text: &str, at: usize) -> usize {
-    let mut chars = text[at..].chars();
-    let Some(first) = chars.next() else {
-        return text.len();
-    };
-    let mut end = at + first.len_utf8();
-    if is_han(first) {
-        end += HAN_BYTES * chars.take_while(|c| is_han(*c)).count();
+    let chars = || text[at..].chars();
+    match chars().take_while(|c| is_han(*c)).count() {
+        0 => at + chars().next().map_or(1, char::len_utf8),
+        han => at + HAN_BYTES * han,
     }
-    end
 }
 
 fn is_han(c: char) -> bool {

@@ -99,11 +99,17 @@ impl Facts {
         self.crowd = self.crowd.min(u32::try_from(crowd).unwrap_or(u32::MAX));
     }
 
-    /// The chance that a later call needs it, by a logistic rule. The signals are
-    /// those that recorded sessions of agents show: used as an argument before, how
-    /// often and how lately, counts most; then ids and dates, then what the first
-    /// request names; long ones, and those seen once in a crowd, count less. The
-    /// weights were fitted and then rounded.
+    /// The chance that a later call needs it, by a logistic rule: each weight is added to
+    /// the log-odds, where 0.7 doubles the odds. Used as an argument before, how often
+    /// and how lately, counts most; then ids and dates, then what the first request
+    /// names; long ones, and those seen once in a crowd, count less. Half-lives (6 and
+    /// 4) are in messages.
+    ///
+    /// The weights were fitted, and then rounded, on recorded sessions of Claude Code and
+    /// of tau-bench, each cut in two: what the calls behind the cut used was needed. No
+    /// session was held out, and the fit itself is not part of this repository. What a
+    /// change of a weight does is measured by `ctx-score BEFORE AFTER --future FULL`;
+    /// "What a summary keeps" in `docs/benchmarks.md` has its figures.
     pub(crate) fn chance(&self, now: Now) -> f64 {
         let n = f64::from(now.messages.max(1));
         let fades = |at: u32, half: f64| match at {

@@ -23,7 +23,7 @@ pub type Id = u32;
 pub struct Index {
     /// The numbers of the identifiers, found by the hash of the name.
     pub(crate) ids: HashTable<Id>,
-    pub(crate) known: Vec<Known>,
+    pub(crate) known: Vec<Entry>,
     /// The names of all identifiers.
     pub(crate) names: String,
     /// How well texts that stay tell each: 0 for not at all, else one more than
@@ -40,11 +40,11 @@ pub struct Index {
 
 /// An identifier that was seen.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct Entry {
     /// Where its name begins in the names; the facts have the length.
-    start: usize,
+    pub(crate) start: usize,
     /// The line that had it last; 0 for the system's own.
-    line: u64,
+    pub(crate) line: u64,
     pub(crate) facts: Facts,
     /// Whether a system message has it: always there, so never missing.
     pub(crate) is_given: bool,
@@ -57,8 +57,8 @@ pub struct Segment {
     pub line: u64,
     /// Who it comes from.
     pub origin: Origin,
-    text: Range<usize>,
-    marks: Range<usize>,
+    pub(crate) text: Range<usize>,
+    pub(crate) marks: Range<usize>,
 }
 
 /// An identifier in a segment.
@@ -70,26 +70,9 @@ pub struct Mark {
     pub words: u8,
 }
 
-impl Segment {
-    /// The same, elsewhere.
-    pub(crate) fn moved(&self, text: Range<usize>, marks: Range<usize>) -> Self {
-        Self {
-            line: self.line,
-            origin: self.origin,
-            text,
-            marks,
-        }
-    }
-}
-
-impl Known {
+impl Entry {
     pub(crate) fn name(&self) -> Range<usize> {
         self.start..self.start + self.facts.length()
-    }
-
-    /// The same, with its name elsewhere.
-    pub(crate) fn moved(&self, start: usize) -> Self {
-        Self { start, ..*self }
     }
 }
 
@@ -151,12 +134,8 @@ impl Index {
 
     /// What a message that stays tells need not be quoted.
     pub(crate) fn tell(&mut self, reading: &Reading) {
-        for mention in reading
-            .mentions
-            .list
-            .iter()
-            .filter(|mention| mention.told > 0)
-        {
+        let mentions = reading.mentions.list.iter();
+        for mention in mentions.filter(|mention| mention.told > 0) {
             if let Some(id) = self.find(mention.hash, reading.mentions.name(mention)) {
                 let told = &mut self.told[id as usize];
                 *told = (*told).max(mention.told);
@@ -188,7 +167,7 @@ impl Index {
         if let Some(id) = self.find(hash, name) {
             return id;
         }
-        let known = Known {
+        let known = Entry {
             start: self.names.len(),
             line: 0,
             facts: Facts::new(shape, name.len(), self.now),
@@ -200,7 +179,7 @@ impl Index {
     }
 
     /// The number of an identifier that is not there yet.
-    pub(crate) fn insert(&mut self, of_name: u64, known: Known) -> Id {
+    pub(crate) fn insert(&mut self, of_name: u64, known: Entry) -> Id {
         let id = Id::try_from(self.known.len()).unwrap_or(Id::MAX);
         self.known.push(known);
         let (known, names) = (&self.known, &self.names);
@@ -231,7 +210,7 @@ impl Index {
 
     /// For each identifier the chance that it is needed again.
     pub fn chances(&self) -> Vec<f64> {
-        let chance = |known: &Known| {
+        let chance = |known: &Entry| {
             if known.is_given {
                 0.0
             } else {

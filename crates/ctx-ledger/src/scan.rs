@@ -9,7 +9,7 @@ use crate::term;
 
 /// An identifier in a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct Match {
     pub(crate) place: Range<usize>,
     pub(crate) shape: Shape,
     /// How many words beside it say what it is, up to [`crate::context::ENOUGH`].
@@ -19,19 +19,19 @@ pub(crate) struct Found {
 /// Reads segments; what it allocates serves all of them.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
-    found: Vec<Found>,
+    found: Vec<Match>,
     words: Words,
 }
 
 impl Scan {
     /// The identifiers of a segment; in `prose` also terms, behind them. Words are
     /// counted only when asked for.
-    pub(crate) fn read(&mut self, text: &str, prose: bool, with_words: bool) -> &[Found] {
+    pub(crate) fn read(&mut self, text: &str, prose: bool, with_words: bool) -> &[Match] {
         self.found.clear();
         let found = &mut self.found;
         let words = 0;
         identifier::scan(text, |place, shape| {
-            found.push(Found {
+            found.push(Match {
                 place,
                 shape,
                 words,
@@ -43,7 +43,7 @@ impl Scan {
                 let known = found[..identifiers].iter();
                 if !known.map(|known| &known.place).any(|known| *known == place) {
                     let shape = Shape::Term;
-                    found.push(Found {
+                    found.push(Match {
                         place,
                         shape,
                         words,

@@ -2,7 +2,7 @@
 //! again and again.
 
 use crate::hash::hash;
-use crate::index::{Id, Index, Segment};
+use crate::index::{Entry, Id, Index, Segment};
 
 /// Segments may take so many bytes, and so many identifiers may be known.
 pub(crate) const MOST_BYTES: usize = 16 << 20;
@@ -55,7 +55,11 @@ impl Index {
             self.seen.insert(hash);
             let first_mark = marks.len();
             marks.extend_from_slice(self.marks(segment));
-            segments.push(segment.moved(text_start..arena.len(), first_mark..marks.len()));
+            segments.push(Segment {
+                text: text_start..arena.len(),
+                marks: first_mark..marks.len(),
+                ..*segment
+            });
         }
         self.arena = arena;
         self.marks = marks;
@@ -75,7 +79,8 @@ impl Index {
         let mut new_ids = vec![Id::MAX; known.len()];
         for (old, known) in known.iter().enumerate().filter(|(old, _)| used[*old]) {
             let name = &names[known.name()];
-            let moved = known.moved(self.names.len());
+            let start = self.names.len();
+            let moved = Entry { start, ..*known };
             self.names.push_str(name);
             self.told.push(told[old]);
             new_ids[old] = self.insert(hash(name), moved);

@@ -140,10 +140,8 @@ impl Reader {
     }
 
     fn call(&mut self, call: &Call<'_>) {
-        let arguments = Arguments::parse(&call.arguments);
-        let leaves = arguments
-            .as_ref()
-            .map(|arguments| arguments.leaves.as_slice());
+        let parsed = Arguments::parse(&call.arguments);
+        let leaves = parsed.as_ref().map(|parsed| parsed.leaves.as_slice());
         if self.leaves {
             let action = Action::of(call, leaves);
             self.reading.events.push(Event::Call(action));
@@ -165,9 +163,8 @@ impl Reader {
         for leaf in leaves {
             let value = self.clean(&leaf.value);
             if is_value(&value) {
-                self.reading
-                    .mentions
-                    .seen(&value, Shape::Argument, None, Origin::Call);
+                let mentions = &mut self.reading.mentions;
+                mentions.seen(&value, Shape::Argument, None, Origin::Call);
             }
             if value.len() > SHORT_ARGUMENT || value.contains('\n') {
                 long.push(value);

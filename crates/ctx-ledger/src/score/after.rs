@@ -73,11 +73,8 @@ fn add_parts(all: &mut String, parts: &[Part<'_>]) {
                     continue;
                 };
                 let values = arguments.leaves.iter().map(|leaf| &leaf.value);
-                arguments
-                    .keys
-                    .iter()
-                    .chain(values)
-                    .for_each(|text| add(all, text));
+                let texts = arguments.keys.iter().chain(values);
+                texts.for_each(|text| add(all, text));
             }
             Part::Result(result) => add_parts(all, &result.parts),
             Part::Reasoning(_) | Part::Media(_) | Part::Opaque(_) => {}

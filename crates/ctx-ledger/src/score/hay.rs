@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use crate::bytes::{WORD, class, class_at, run};
+
 /// A text with the places of its words, so that looking for one of many thousand
 /// texts does not read all of it.
 pub(super) struct Hay<'t> {
@@ -10,19 +12,12 @@ pub(super) struct Hay<'t> {
     places: HashMap<&'t str, Vec<usize>>,
 }
 
-/// A byte of a word. Other scripts have no borders to look at.
-pub(super) fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
-}
-
 impl<'t> Hay<'t> {
     pub(super) fn of(text: &'t str) -> Self {
         let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
         for word in words(text) {
-            places
-                .entry(&text[word.clone()])
-                .or_default()
-                .push(word.start);
+            let known = places.entry(&text[word.clone()]).or_default();
+            known.push(word.start);
         }
         Self { text, places }
     }
@@ -74,22 +69,20 @@ impl<'t> Hay<'t> {
 
     fn is_bordered(&self, range: Range<usize>, whole_end: bool) -> bool {
         let bytes = self.text.as_bytes();
-        let inside = |right: usize| {
-            right > 0 && right < bytes.len() && is_word(bytes[right - 1]) && is_word(bytes[right])
-        };
+        let is_word = |at: usize| class_at(bytes, at) & WORD != 0;
+        let inside = |right: usize| right > 0 && is_word(right - 1) && is_word(right);
         !(inside(range.start) || whole_end && inside(range.end))
     }
 }
 
-/// The words of a text.
+/// The words of a text. Other scripts have no borders to look at.
 fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     let bytes = text.as_bytes();
     let mut at = 0;
     std::iter::from_fn(move || {
-        let start = at + bytes[at..].iter().position(|byte| is_word(*byte))?;
-        let rest = &bytes[start..];
-        let length = rest.iter().position(|byte| !is_word(*byte));
-        at = start + length.unwrap_or(rest.len());
+        let is_word = |byte: &u8| class(*byte) & WORD != 0;
+        let start = at + bytes[at..].iter().position(is_word)?;
+        at = start + run(bytes, start, WORD);
         Some(start..at)
     })
 }
