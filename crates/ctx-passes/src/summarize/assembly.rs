@@ -273,3 +273,119 @@ impl NewSession {
         self.kept.write(self.draft.as_ref(), out)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ctx_transcript::dialect::Chat;
+    use ctx_transcript::{Dialect, Record};
+
+    use super::super::Plan;
+    use super::super::fixtures::{
+        ASK, CALL, DONE, LEDGER, RESULT, SYSTEM, THANKS, by_rule, each, lines, plan, texts,
+    };
+    use super::{Assembly, Found, Material, OldZone};
+    use crate::{ErrorKind, Notes, PassError};
+
+    /// A session of which the records at these places leave.
+    fn assembled<'p>(
+        plan: &'p Plan,
+        session: &[&str],
+        old: &[usize],
+        notes: &mut Notes,
+    ) -> Result<Material<'p>, PassError> {
+        let zone = OldZone::new(plan, LEDGER, Some(&Chat));
+        let mut assembly = Assembly::new(plan, Some(&Chat), zone);
+        let mut at = 0;
+        each(session, |record: &Record<'_>| {
+            let is_old = old.contains(&at);
+            at += 1;
+            let outline = record.outline(Some(&Chat));
+            if assembly.input(record, outline.as_ref(), is_old) {
+                return;
+            }
+            if is_old {
+                let message = record.message(Some(&Chat));
+                let found = Found::of(record, message.as_ref(), record.bytes);
+                return assembly.leave(record.line_end(), found);
+            }
+            let stays = assembly.stay(record.line, outline.as_ref(), record.bytes);
+            stays.expect("there is room");
+        });
+        assembly.finish(notes)
+    }
+
+    #[test]
+    fn the_summary_stands_where_the_first_old_record_stood() {
+        let plan = plan();
+        let mut notes = Notes::new();
+        let session = [SYSTEM, ASK, DONE, THANKS];
+        let material = assembled(&plan, &session, &[1, 2], &mut notes).expect("it is legal");
+        let draft = material.draft(&by_rule(), &mut notes).expect("by code");
+        let mut new = material.with(draft);
+        let first = lines(&mut new);
+        assert_eq!((first[0].as_str(), first[2].as_str()), (SYSTEM, THANKS));
+        assert!(
+            first[1].contains("\"name\":\"ctx_summary\""),
+            "{}",
+            first[1]
+        );
+        assert_eq!(first.len(), 3);
+        assert_eq!(lines(&mut new), first);
+        assert_eq!(new.draft.map(|draft| draft.summary.messages), Some(2));
+        assert!(texts(&mut notes).is_empty());
+    }
+
+    #[test]
+    fn where_nothing_is_old_nothing_changes() {
+        let plan = plan();
+        let mut notes = Notes::new();
+        let material = assembled(&plan, &[ASK, DONE], &[], &mut notes).expect("it is legal");
+        let draft = material.draft(&by_rule(), &mut notes).expect("by code");
+        assert!(draft.is_none());
+        assert_eq!(texts(&mut notes), ["nothing is old, nothing was changed"]);
+        assert_eq!(lines(&mut material.with(None)), [ASK, DONE]);
+    }
+
+    #[test]
+    fn an_output_with_a_new_offence_is_refused() {
+        let plan = plan();
+        let cut = assembled(&plan, &[ASK, CALL, RESULT], &[1], &mut Notes::new());
+        let error = cut.err().expect("the result has no call");
+        assert!(matches!(error.kind, ErrorKind::NewOffence(_)), "{error}");
+        assert_eq!(error.lines, [3]);
+    }
+
+    #[test]
+    fn bad_lines_leave_where_that_is_wanted_or_with_the_old_zone() {
+        let session = [ASK, "no JSON", DONE, "nor this", THANKS];
+        let mut notes = Notes::new();
+        let mut plan = plan();
+        let kept = assembled(&plan, &session, &[0, 1], &mut notes).expect("it is legal");
+        assert_eq!(lines(&mut kept.with(None)), [DONE, "nor this", THANKS]);
+        plan.drop_bad = true;
+        let kept = assembled(&plan, &session, &[0, 1], &mut notes).expect("it is legal");
+        assert_eq!(lines(&mut kept.with(None)), [DONE, THANKS]);
+        let told = texts(&mut notes);
+        let account = |told: &str| told.split(';').next().map(str::to_owned);
+        assert_eq!(
+            [account(&told[0]), account(&told[1])],
+            [
+                Some("2 bad lines, 1 kept, 1 gone with the old zone".to_owned()),
+                Some("2 bad lines, 1 left out, 1 gone with the old zone".to_owned()),
+            ]
+        );
+    }
+
+    #[test]
+    fn tokens_are_those_of_the_message() {
+        let plan = plan();
+        let material = assembled(&plan, &[ASK, DONE], &[0], &mut Notes::new()).expect("legal");
+        let place = material.place.expect("the first record is old");
+        // Eight letters, the name of the message, and the frames of both.
+        let name = plan.counter.text("ctx_summary") + 1;
+        assert_eq!(place.tokens("12345678", &plan.counter), 2 + name + 4);
+        let draft = place.draft(material.old.summary("12345678".to_owned()));
+        let record = Chat.summary_record(place.role, "12345678") + "\n";
+        assert_eq!(draft.record, record.as_bytes());
+    }
+}

@@ -136,3 +136,86 @@ impl<'p> Batch<'p> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ctx_transcript::Dialect;
+    use ctx_transcript::dialect::Chat;
+
+    use super::super::Plan;
+    use super::super::fixtures::{ASK, CALL, DONE, RESULT, by_rule, each, lines, plan, texts};
+    use super::Batch;
+    use crate::{ErrorKind, Notes, PassError};
+
+    fn pass(
+        plan: &Plan,
+        dialect: Option<&'static dyn Dialect>,
+        session: &[&str],
+        notes: &mut Notes,
+    ) -> Result<Vec<String>, PassError> {
+        let writer = by_rule();
+        let mut batch = Batch::new(plan, &writer, dialect);
+        let mut pushed = Ok(());
+        each(session, |record| {
+            if pushed.is_ok() {
+                pushed = batch.push(record, notes);
+            }
+        });
+        pushed?;
+        Ok(lines(&mut batch.finish(notes)))
+    }
+
+    fn conversation(zones: &str, list: &str) -> String {
+        format!(r#"{{"_ctx":{{"zones":[{zones}]}},"id":7, "messages": [{list}] ,"n":1}}"#)
+    }
+
+    #[test]
+    fn what_stands_around_kept_messages_stays() {
+        let list = format!(" {ASK} ,  {DONE}, {ASK} ");
+        let line = conversation(r#""keep","old","old""#, &list);
+        let new = pass(&plan(), Some(&Chat), &["{}", &line], &mut Notes::new()).expect("legal");
+        let head =
+            format!(r#"{{"id":7, "messages": [ {ASK} ,  {{"role":"user","name":"ctx_summary""#);
+        assert!(new[1].starts_with(&head), "{}", new[1]);
+        assert!(new[1].ends_with(r#"} ] ,"n":1}"#), "{}", new[1]);
+        let line = conversation(r#""old","keep","keep""#, &list);
+        let new = pass(&plan(), Some(&Chat), &["{}", &line], &mut Notes::new()).expect("legal");
+        let tail = format!(r#"}} ,  {DONE}, {ASK} ] ,"n":1}}"#);
+        assert!(new[1].ends_with(&tail), "{}", new[1]);
+    }
+
+    #[test]
+    fn a_line_without_anything_old_loses_only_its_tag() {
+        let line = conversation(r#""keep""#, ASK);
+        let bare = line.replacen(r#""_ctx":{"zones":["keep"]},"#, "", 1);
+        let session = [line.as_str(), "no JSON"];
+        let mut notes = Notes::new();
+        let new = pass(&plan(), None, &session, &mut notes).expect("nothing is old");
+        assert_eq!(new, [bare.as_str(), "no JSON"]);
+        assert!(texts(&mut notes)[0].starts_with("1 bad line kept in place"));
+        let plan = Plan {
+            drop_bad: true,
+            ..plan()
+        };
+        let new = pass(&plan, None, &session, &mut notes).expect("nothing is old");
+        assert_eq!(new, [bare]);
+    }
+
+    #[test]
+    fn an_error_says_the_line_and_the_message_in_it() {
+        let error = |dialect, zones: &str, list: &str| {
+            let line = conversation(zones, list);
+            let new = pass(&plan(), dialect, &["{}", &line], &mut Notes::new());
+            let error = new.expect_err("it cannot be summed up");
+            (error.kind.to_string(), error.lines)
+        };
+        let chat: Option<&'static dyn Dialect> = Some(&Chat);
+        let unknown = ErrorKind::UnknownFormat("summed up").to_string();
+        assert_eq!(error(None, r#""old""#, ASK), (unknown, vec![2]));
+        let other = ErrorKind::OtherZones.to_string();
+        assert_eq!(error(chat, r#""old","keep""#, ASK), (other, vec![2]));
+        let list = [ASK, CALL, RESULT].join(",");
+        let (_, lines) = error(chat, r#""keep","old","keep""#, &list);
+        assert_eq!(lines, [2, 3]);
+    }
+}

@@ -3,6 +3,8 @@
 mod assembly;
 mod batch;
 mod budget;
+#[cfg(test)]
+mod fixtures;
 mod model;
 mod old;
 mod shorten;
@@ -81,5 +83,22 @@ impl Summary {
     /// Whether nothing new was summed up.
     pub fn is_only_earlier(&self) -> bool {
         self.messages == self.earlier
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fixtures::{ASK, LEDGER, old, plan};
+
+    #[test]
+    fn a_summary_of_nothing_but_summaries_is_known() {
+        let plan = plan();
+        let earlier = r#"{"role":"user","name":"ctx_summary","content":"it began"}"#;
+        let is_only_earlier = |lines: &[&str]| {
+            let summary = old(&plan, LEDGER, lines).summary(String::new());
+            summary.is_only_earlier()
+        };
+        assert!(is_only_earlier(&[earlier]));
+        assert!(!is_only_earlier(&[earlier, ASK]));
     }
 }

@@ -204,3 +204,146 @@ pub(super) fn tell_mends(mended: &Mended, notes: &mut Notes) {
         notes.info(format_args!("in the model's answer: {what}"));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ctx_summary::ModelSummary;
+    use ctx_summary::check::{Mended, Reason};
+
+    use super::super::fixtures::{ASK, answering_model, old, plan, silent_model, texts};
+    use super::super::{Model, Needs};
+    use super::{Answer, Question, tell, tell_mends};
+    use crate::Notes;
+
+    const MODEL: Needs = Needs {
+        ledger: false,
+        model: true,
+    };
+
+    fn ask(model: &Model, notes: &mut Notes) -> Answer {
+        let plan = plan();
+        let old = old(&plan, MODEL, &[ASK]);
+        let question = Question {
+            input: old.input.as_ref().expect("for the model"),
+            known: "it began",
+            target: 100,
+            largest: None,
+            counter: old.counter,
+        };
+        model.ask(&question, notes).expect("an answer")
+    }
+
+    #[test]
+    fn one_good_answer_is_enough() {
+        let (mut model, server) = answering_model(&["## Goal\nShip order W8123."]);
+        model.headings = Some(vec!["Goal".to_owned()]);
+        let mut notes = Notes::new();
+        let answer = ask(&model, &mut notes);
+        assert_eq!(answer.flaw, None);
+        assert_eq!(answer.summary.text, "## Goal\nShip order W8123.");
+        assert!(answer.checked.is_ok() && texts(&mut notes).is_empty());
+        let request = server.requests().concat();
+        assert!(request.contains("it began") && request.contains("W8123"));
+    }
+
+    #[test]
+    fn a_flaw_is_told_to_the_model_once() {
+        let (mut model, server) = answering_model(&["## Goal\nShip it.", "## Goal\nShip it."]);
+        model.headings = Some(vec!["Goal".to_owned(), "Open".to_owned()]);
+        model.template = "{{instructions}}\n\n{{transcript}}"
+            .parse()
+            .expect("a template");
+        let mut notes = Notes::new();
+        let answer = ask(&model, &mut notes);
+        let flaw = "these sections are missing: Open";
+        assert_eq!(answer.flaw.as_deref(), Some(flaw));
+        assert_eq!(
+            texts(&mut notes),
+            [format!("the summary failed its check: {flaw}; asked again")]
+        );
+        let asked: Vec<bool> = server.requests().iter().map(|r| r.contains(flaw)).collect();
+        assert_eq!(asked, [false, true]);
+    }
+
+    #[test]
+    fn only_a_policy_that_wants_headings_looks_for_flaws() {
+        let mut model = silent_model();
+        let summary = |text: &str, cut| ModelSummary {
+            text: text.to_owned(),
+            cut,
+            ..ModelSummary::default()
+        };
+        let fine = Ok(Mended::default());
+        assert_eq!(model.flaw(&summary("", true), &Err(Reason::Empty)), None);
+        model.headings = Some(vec!["Goal".to_owned()]);
+        assert_eq!(model.flaw(&summary("## Goal\nIt.", false), &fine), None);
+        for (summary, checked, flaw) in [
+            (
+                summary("", false),
+                Err(Reason::Empty),
+                "the answer is empty",
+            ),
+            (
+                summary("## Goal\nIt", true),
+                fine.clone(),
+                "it reached its limit before its end: be shorter",
+            ),
+            (
+                summary("It.", false),
+                fine,
+                "these sections are missing: Goal",
+            ),
+        ] {
+            assert_eq!(model.flaw(&summary, &checked).as_deref(), Some(flaw));
+        }
+    }
+
+    #[test]
+    fn what_is_remarkable_in_an_answer_is_told() {
+        let plan = plan();
+        let secret = r#"{"role":"user","content":"password=hunter2x"}"#;
+        let input = old(&plan, MODEL, &[secret]).input.expect("for the model");
+        let mut notes = Notes::new();
+        let summary = ModelSummary {
+            parts: 2,
+            answers: 3,
+            thinned: true,
+            excerpts: 1,
+            cut: true,
+            ..ModelSummary::default()
+        };
+        tell(&summary, &input, &mut notes);
+        let told = texts(&mut notes);
+        assert_eq!(
+            told[..2],
+            [
+                "secrets taken out of what was sent: 1",
+                "summed up in 2 parts, 3 answers"
+            ]
+        );
+        assert_eq!(told.len(), 5);
+        let input = old(&plan, MODEL, &[ASK]).input.expect("for the model");
+        tell(&ModelSummary::default(), &input, &mut notes);
+        assert!(texts(&mut notes).is_empty());
+    }
+
+    #[test]
+    fn mends_are_told_and_mere_numbers_are_no_mends() {
+        let mut notes = Notes::new();
+        let mut mended = Mended::default();
+        tell_mends(&mended, &mut notes);
+        mended.missing = vec!["Goal".to_owned()];
+        tell_mends(&mended, &mut notes);
+        mended.mends.numbers = 2;
+        mended.mends.talk = 1;
+        tell_mends(&mended, &mut notes);
+        assert_eq!(
+            texts(&mut notes),
+            [
+                "in the model's answer: sections missing: Goal",
+                "the model's answer was mended: lines of talk removed: 1, \
+                 numbers not in the record: 2, sections missing: Goal",
+            ]
+        );
+    }
+}

@@ -251,3 +251,92 @@ impl ModelInput {
         self.redacted + self.transcript.redacted()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::{ASK, CALL, DONE, LEDGER, RESULT, old, plan};
+    use super::{Needs, Sizes};
+
+    const RULE: Needs = Needs {
+        ledger: false,
+        model: false,
+    };
+    const MODEL: Needs = Needs {
+        ledger: true,
+        model: true,
+    };
+
+    #[test]
+    fn what_was_gathered_for_a_model_is_enough_without_one() {
+        assert!(MODEL.cover(LEDGER) && LEDGER.cover(LEDGER));
+        assert!(!LEDGER.cover(MODEL) && !LEDGER.cover(RULE) && !RULE.cover(LEDGER));
+    }
+
+    #[test]
+    fn only_what_is_needed_is_gathered() {
+        let plan = plan();
+        let lines = [ASK, CALL, RESULT, DONE];
+        let counter = plan.counter.encoding().counter();
+        let rule = |needs| old(&plan, needs, &lines).rule.finish(None, counter);
+        assert!(rule(RULE).contains("User messages: 1"));
+        assert!(rule(LEDGER).contains("User messages: 0"));
+        assert!(old(&plan, RULE, &lines).ledger.items().is_empty());
+        assert!(!old(&plan, LEDGER, &lines).ledger.items().is_empty());
+        assert!(old(&plan, LEDGER, &lines).input.is_none());
+        let input = old(&plan, MODEL, &lines).input.expect("for the model");
+        assert!(!input.is_silent() && input.earlier.is_empty());
+    }
+
+    #[test]
+    fn earlier_summaries_are_told_apart_and_their_secrets_are_taken_out() {
+        let plan = plan();
+        let earlier =
+            r#"{"role":"user","name":"ctx_summary","content":"it began with password=hunter2x"}"#;
+        let zone = old(&plan, MODEL, &[earlier, ASK]);
+        let summary = zone.summary("so".to_owned());
+        assert_eq!((summary.messages, summary.earlier), (2, 1));
+        let input = zone.input.expect("for the model");
+        assert_eq!(input.earlier, ["it began with password=[REDACTED]"]);
+        assert_eq!(input.redacted(), 1);
+    }
+
+    #[test]
+    fn nothing_said_is_silence() {
+        let plan = plan();
+        let empty = r#"{"role":"user","content":""}"#;
+        assert!(
+            old(&plan, MODEL, &[empty])
+                .input
+                .is_some_and(|input| input.is_silent())
+        );
+    }
+
+    #[test]
+    fn a_summary_has_a_fifth_of_the_length_within_limits() {
+        let plan = plan();
+        let length = |bytes: usize| {
+            let line = format!(r#"{{"role":"user","content":"{}"}}"#, "x".repeat(bytes));
+            old(&plan, LEDGER, &[&line]).default_length()
+        };
+        assert_eq!(length(10), 100);
+        assert_eq!(length(40_000), 2_000);
+        assert_eq!(length(900_000), 10_000);
+    }
+
+    #[test]
+    fn sizes_are_those_of_texts_and_frames() {
+        let plan = plan();
+        let line = format!(r#"{{"role":"user","content":"{}"}}"#, "x".repeat(400));
+        let mut zone = old(&plan, MODEL, &[&line]);
+        let sizes = |before, after| Some(Sizes { before, after });
+        assert_eq!(zone.sizes("12345678"), sizes(100 + 4, 2 + 4));
+        zone.shortened = 7;
+        assert_eq!(zone.sizes("12345678"), sizes(100 + 4 + 7, 2 + 4));
+        assert!(zone.is_far_longer_than("12345678") && !zone.is_far_longer_than(&line));
+        // With the labels that a model is sent.
+        assert_eq!(zone.most_tokens(), Some(102 + 4));
+        let long = format!(r#"{{"role":"user","content":"{}"}}"#, "x".repeat(2 << 20));
+        let zone = old(&plan, LEDGER, &[&long]);
+        assert_eq!((zone.sizes("so"), zone.most_tokens()), (None, None));
+    }
+}

@@ -54,3 +54,58 @@ pub(super) fn tell(plan: &Plan, old: &OldZone, summary: &Summary, notes: &mut No
         None => notes.info(format_args!("{messages} messages summed up")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ctx_summary::Recognizer;
+
+    use super::super::fixtures::{ASK, LEDGER, old, plan, texts};
+    use super::super::{Plan, TellSizes};
+    use super::{clean, tell};
+    use crate::Notes;
+
+    #[test]
+    fn the_last_form_has_its_header_one_line_end_and_no_secret() {
+        let plan = Plan {
+            recognizer: Recognizer::new(Some("[Before]"), &[]),
+            ..plan()
+        };
+        let old = old(&plan, LEDGER, &[ASK]);
+        let text = "a\r\nb\rc\u{2028}d password=hunter2x";
+        let clean = clean(&plan, old.summary(text.to_owned()));
+        let text = clean.text;
+        assert!(text.starts_with("[Before]\n\n"), "{text}");
+        assert!(text.ends_with("\n\na\nb c d password=[REDACTED]"), "{text}");
+        assert_eq!((clean.redacted, clean.redacted_late), (0, 1));
+    }
+
+    #[test]
+    fn sizes_are_told_as_the_plan_says() {
+        let long = format!(r#"{{"role":"user","content":"{}"}}"#, "x".repeat(400));
+        let told = |tell_sizes, text: &str| {
+            let plan = Plan {
+                tell_sizes,
+                ..plan()
+            };
+            let old = old(&plan, LEDGER, &[&long]);
+            let mut summary = old.summary(text.to_owned());
+            summary.redacted = 2;
+            let mut notes = Notes::new();
+            tell(&plan, &old, &summary, &mut notes);
+            let mut told = texts(&mut notes);
+            assert_eq!(told.remove(0), "secrets taken out of the summary: 2");
+            told.pop()
+        };
+        let longer = "x".repeat(800);
+        assert_eq!(told(TellSizes::Never, &longer), None);
+        for always in [TellSizes::Always, TellSizes::WhenLonger] {
+            let no_shorter = "the summary is no shorter than what it replaces: 104 tokens, now 204";
+            assert_eq!(told(always, &longer).as_deref(), Some(no_shorter));
+        }
+        let uncounted = told(TellSizes::WhenLonger, "short");
+        assert_eq!(uncounted.as_deref(), Some("1 messages summed up"));
+        let counted = told(TellSizes::Always, "short");
+        let sizes = "1 messages summed up: 104 tokens, now 6";
+        assert_eq!(counted.as_deref(), Some(sizes));
+    }
+}

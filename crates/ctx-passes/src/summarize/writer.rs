@@ -192,3 +192,112 @@ fn longest(model: &Model, largest: Option<u64>) -> u64 {
     let asked = model.target * model.most_percent / 100;
     largest.map_or(asked, |most| asked.min(most / 2))
 }
+
+#[cfg(test)]
+mod tests {
+    use ctx_policy::Method;
+
+    use super::super::fixtures::{ASK, DONE, answering_model, old, plan, silent_model, texts};
+    use super::super::{Model, Summary};
+    use super::{Writer, longest, target};
+    use crate::{ErrorKind, Notes, PassError};
+
+    fn with(model: Model) -> Writer {
+        Writer {
+            model: Some(model),
+            ..Writer::offline(Method::Extractive, None)
+        }
+    }
+
+    fn write(writer: &Writer, lines: &[&str], notes: &mut Notes) -> Result<Summary, PassError> {
+        let old = old(&plan(), writer.needs(), lines);
+        writer.write(&old, None, notes)
+    }
+
+    #[test]
+    fn code_keeps_the_limit_and_the_room() {
+        let asks: Vec<String> = (1_000..1_100)
+            .map(|n| format!(r#"{{"role":"user","content":"Please ship order W{n}."}}"#))
+            .collect();
+        let asks: Vec<&str> = asks.iter().map(String::as_str).collect();
+        for method in [Method::Extractive, Method::Rule] {
+            for (limit, room) in [(None, Some(60)), (Some(60), None), (Some(60), Some(90))] {
+                let writer = Writer::offline(method, limit);
+                let old = old(&plan(), writer.needs(), &asks);
+                let text = writer.by_code(&old, room).text;
+                let tokens = old.counter.count(&text);
+                assert!((20..=60).contains(&tokens), "{method}: {tokens}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_models_answer_is_completed_where_that_is_wanted() {
+        let answer = "## Goal\nShip the order.";
+        let lines = [ASK, DONE];
+        let (model, _server) = answering_model(&[answer, answer]);
+        let mut writer = with(model);
+        let mut notes = Notes::new();
+        let bare = write(&writer, &lines, &mut notes).expect("an answer");
+        assert_eq!((bare.text.as_str(), bare.mends), (answer, 0));
+        writer.completes = true;
+        let plan = plan();
+        let old = old(&plan, writer.needs(), &lines);
+        let whole = writer
+            .write(&old, Some(400), &mut notes)
+            .expect("an answer");
+        assert!(whole.text.starts_with(answer) && whole.text.contains("W8123"));
+        assert!(texts(&mut notes).is_empty());
+    }
+
+    #[test]
+    fn a_useless_answer_is_followed_by_code_or_by_an_error() {
+        let answers = ["Sure, I can do that!"; 2];
+        let (model, _server) = answering_model(&answers);
+        let mut writer = with(model);
+        let mut notes = Notes::new();
+        let summary = write(&writer, &[ASK], &mut notes).expect("by code");
+        assert!(summary.text.contains("W8123") && !summary.failed_check);
+        let told = texts(&mut notes).concat();
+        let why = "the answer goes on with the conversation; the extractive summary is taken";
+        assert!(told.ends_with(why), "{told}");
+        writer.model.as_mut().expect("a model").must_answer = true;
+        let error = write(&writer, &[ASK], &mut notes).expect_err("it must answer");
+        assert!(matches!(error.kind, ErrorKind::NoAnswer(_)), "{error}");
+    }
+
+    #[test]
+    fn a_check_that_failed_twice_is_told() {
+        let (mut model, _server) = answering_model(&["## Goal\nShip it."; 2]);
+        model.headings = Some(vec!["Open".to_owned()]);
+        let mut notes = Notes::new();
+        let summary = write(&with(model), &[ASK], &mut notes).expect("by code");
+        assert!(summary.failed_check);
+        let told = texts(&mut notes).concat();
+        assert!(told.contains("failed its check twice"), "{told}");
+        assert!(told.ends_with("is taken, and less is kept"), "{told}");
+    }
+
+    #[test]
+    fn a_recording_without_the_answer_is_always_an_error() {
+        let error = write(&with(silent_model()), &[ASK], &mut Notes::new());
+        let error = error.expect_err("nothing is on file");
+        assert!(matches!(error.kind, ErrorKind::Tape(_)), "{error}");
+        // Where nothing was said nobody is asked.
+        let empty = r#"{"role":"user","content":""}"#;
+        let summary = write(&with(silent_model()), &[empty], &mut Notes::new());
+        assert_eq!(summary.expect("by code").messages, 1);
+    }
+
+    #[test]
+    fn a_model_is_asked_for_its_share_and_completed_to_half_of_what_it_replaces() {
+        let model = silent_model();
+        assert_eq!(target(&model, None), 100);
+        assert_eq!(target(&model, Some(6_000)), 100);
+        assert_eq!(target(&model, Some(540)), 90);
+        assert_eq!(target(&model, Some(0)), 64);
+        assert_eq!(longest(&model, None), 120);
+        assert_eq!(longest(&model, Some(1_000)), 120);
+        assert_eq!(longest(&model, Some(100)), 50);
+    }
+}

@@ -100,3 +100,94 @@ impl<'p> ZonePass<'p> {
         Ok(material.with(draft))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ctx_transcript::dialect::Chat;
+    use ctx_transcript::{Dialect, Zone};
+
+    use super::super::Plan;
+    use super::super::fixtures::{ASK, DONE, THANKS, by_rule, each, lines, plan, tagged, texts};
+    use super::{Edited, NewSession, ZonePass};
+    use crate::{ErrorKind, Notes, PassError};
+
+    /// The new session of tagged lines.
+    fn pass(
+        plan: &Plan,
+        dialect: Option<&'static dyn Dialect>,
+        session: &[&str],
+        notes: &mut Notes,
+    ) -> Result<NewSession, PassError> {
+        let mut pass = ZonePass::new(plan, by_rule().needs(), dialect);
+        let mut pushed = Ok(());
+        each(session, |record| {
+            if pushed.is_ok() {
+                pushed = pass.push(record);
+            }
+        });
+        pushed?;
+        assert_eq!(pass.zones().records(), session.len() as u64);
+        pass.finish(&by_rule(), notes)
+    }
+
+    #[test]
+    fn the_tags_say_what_is_old() {
+        let session = [
+            tagged(r#""zone":"old","line":1"#, ASK),
+            tagged(r#""zone":"old""#, DONE),
+            tagged(r#""zone":"keep","end":3"#, THANKS),
+        ];
+        let session = session.each_ref().map(String::as_str);
+        let mut new = pass(&plan(), Some(&Chat), &session, &mut Notes::new()).expect("legal");
+        let lines = lines(&mut new);
+        assert!(lines[0].contains("User messages: 1"), "{}", lines[0]);
+        assert_eq!(lines[1..], [THANKS]);
+    }
+
+    #[test]
+    fn without_a_format_nothing_can_be_old() {
+        let old = tagged(r#""zone":"old""#, ASK);
+        let new = pass(&plan(), None, &[THANKS, &old], &mut Notes::new());
+        let error = new.err().expect("the format is not known");
+        assert!(matches!(error.kind, ErrorKind::UnknownFormat("summed up")));
+        assert_eq!(error.lines, [2]);
+        let mut new = pass(&plan(), None, &[THANKS], &mut Notes::new()).expect("nothing is old");
+        assert_eq!(lines(&mut new), [THANKS]);
+    }
+
+    #[test]
+    fn lines_that_are_no_messages_leave_with_the_old_ones_and_are_told() {
+        let session = [
+            tagged(r#""zone":"old""#, ASK),
+            tagged(r#""zone":"old""#, r#"{"n":1}"#),
+            tagged(r#""zone":"keep""#, THANKS),
+        ];
+        let session = session.each_ref().map(String::as_str);
+        let mut notes = Notes::new();
+        let mut new = pass(&plan(), Some(&Chat), &session, &mut notes).expect("legal");
+        assert_eq!(lines(&mut new).len(), 2);
+        assert_eq!(
+            texts(&mut notes),
+            ["1 lines of the old zone are no messages and left with it"]
+        );
+    }
+
+    #[test]
+    fn records_may_change_or_be_left_out_on_their_way() {
+        let plan = plan();
+        let mut pass = ZonePass::new(&plan, by_rule().needs(), Some(&Chat));
+        each(&[ASK, DONE, THANKS], |record| {
+            if record.line == 1 {
+                return pass.drop(record);
+            }
+            let edited = Edited {
+                bytes: [THANKS.as_bytes(), b"\n"].concat(),
+                message: record.message(Some(&Chat)).expect("a message"),
+            };
+            let edited = Some(edited).filter(|_| record.line == 2);
+            pass.push_in(Zone::Keep, record, edited).expect("it stays");
+        });
+        let material = pass.gather(&mut Notes::new()).expect("legal");
+        assert_eq!(lines(&mut material.with(None)), [THANKS, THANKS]);
+    }
+}

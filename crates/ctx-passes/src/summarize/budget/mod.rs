@@ -291,3 +291,81 @@ fn zones(entries: &[Entry], verdicts: &[Verdict]) -> Vec<Zone> {
     };
     entries.iter().zip(verdicts).map(zone).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use ctx_policy::Method;
+    use ctx_transcript::dialect::Chat;
+    use ctx_transcript::{Dialect, Zone};
+
+    use super::super::Writer;
+    use super::super::fixtures::{
+        ASK, CALL, DONE, RESULT, SYSTEM, THANKS, each, lines, plan, tagged,
+    };
+    use super::{BudgetPass, BudgetRequest};
+    use crate::{ErrorKind, Notes, PassError};
+
+    fn pass(
+        tokens: u64,
+        dialect: Option<&'static dyn Dialect>,
+        session: &[&str],
+    ) -> Result<(Vec<String>, Vec<Zone>), PassError> {
+        let (plan, writer) = (plan(), Writer::offline(Method::Extractive, None));
+        let request = BudgetRequest {
+            tokens,
+            ..BudgetRequest::default()
+        };
+        let mut pass = BudgetPass::new(&plan, &writer, &request, dialect);
+        let mut pushed = Ok(());
+        each(session, |record| {
+            if pushed.is_ok() {
+                pushed = pass.push(record);
+            }
+        });
+        pushed?;
+        let (mut new, zones) = pass.finish(&mut Notes::new())?;
+        Ok((lines(&mut new), zones))
+    }
+
+    #[test]
+    fn what_fits_stays_and_loses_only_its_tags() {
+        let ask = tagged(r#""zone":"old","end":9"#, ASK);
+        let session = [SYSTEM, &ask, CALL, RESULT, "no JSON", DONE];
+        let (new, zones) = pass(1_000, Some(&Chat), &session).expect("it fits");
+        assert_eq!(new, [SYSTEM, ASK, CALL, RESULT, "no JSON", DONE]);
+        assert_eq!(zones[0], Zone::System);
+        assert_eq!(zones[1..], [Zone::Keep; 5]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_old_and_lines_go_with_the_record_before_them() {
+        let long = format!(
+            r#"{{"role":"assistant","content":"{} order_17"}}"#,
+            "many words ".repeat(200)
+        );
+        let session = [SYSTEM, ASK, &long, "{}", THANKS, DONE];
+        let (new, zones) = pass(200, Some(&Chat), &session).expect("the rest fits");
+        assert_eq!(new[0], SYSTEM);
+        assert!(
+            new[1].contains("ctx_summary") && new[1].contains("order_17"),
+            "{new:?}"
+        );
+        assert_eq!(new[new.len() - 2..], [THANKS, DONE]);
+        assert_eq!(zones[2..], [Zone::Old, Zone::Old, Zone::Keep, Zone::Keep]);
+    }
+
+    #[test]
+    fn what_cannot_be_shared_out_is_an_error() {
+        let error = pass(5, Some(&Chat), &[SYSTEM, ASK]).expect_err("it does not fit");
+        assert!(matches!(error.kind, ErrorKind::TooSmall(_)), "{error}");
+        let error = pass(5, None, &["no JSON", ASK]).expect_err("no format");
+        assert!(matches!(error.kind, ErrorKind::UnknownFormat(_)), "{error}");
+        assert_eq!(error.lines, [2]);
+        // Lines alone take no room.
+        let (new, zones) = pass(5, None, &["no JSON"]).expect("no message");
+        assert_eq!(
+            (new, zones),
+            (vec!["no JSON".to_owned()], vec![Zone::System])
+        );
+    }
+}

@@ -179,3 +179,117 @@ fn around(plan: &Plan) -> String {
     let summary = plan.recognizer.compose(&summary);
     summary.replace(RECORD_HEADING, "").trim_end().to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use ctx_policy::Method;
+    use ctx_select::budget::Verdict;
+    use ctx_summary::RECORD_HEADING;
+    use ctx_transcript::dialect::Chat;
+
+    use super::super::super::fixtures::{ASK, DONE, THANKS, each, lines, plan};
+    use super::super::super::{NewSession, Plan, Writer};
+    use super::{Output, around};
+    use crate::ledger::LedgerReader;
+    use crate::{ErrorKind, Notes, PassError};
+    use ctx_transcript::Zone;
+
+    /// The output of records with what was decided about each.
+    fn output(
+        plan: &Plan,
+        budget: u64,
+        cut_only: bool,
+        session: &[(&str, Verdict)],
+    ) -> Result<NewSession, PassError> {
+        let writer = Writer::offline(Method::Extractive, None);
+        let texts: Vec<&str> = session.iter().map(|(line, _)| *line).collect();
+        let mut reader = LedgerReader::new(&Chat);
+        each(&texts, |record| {
+            if let Some(message) = record.message(Some(&Chat)) {
+                reader.push(record.line, &message, record.bytes, Zone::Old);
+            }
+        });
+        let ledger = Some(reader.finish());
+        let mut output = Output::new(plan, &writer, Some(&Chat), ledger, budget, cut_only);
+        let mut verdicts = session.iter().map(|(_, verdict)| *verdict);
+        each(&texts, |record| {
+            let message = record.message(Some(&Chat)).expect("a message");
+            let tokens = plan.counter.message(&message).total();
+            let verdict = verdicts.next().expect("one a record");
+            output
+                .record(record, tokens, verdict)
+                .expect("there is room");
+        });
+        output.finish(&mut Notes::new())
+    }
+
+    /// A text so many times, each with its number for `#`.
+    fn names(count: u32, text: &str) -> String {
+        let names = (0..count).map(|n| text.replace('#', &n.to_string()));
+        names.collect()
+    }
+
+    fn result(content: &str) -> String {
+        format!(r#"{{"role":"tool","tool_call_id":"c","content":"{content}"}}"#)
+    }
+
+    #[test]
+    fn the_summary_has_the_room_that_is_left() {
+        let plan = plan();
+        let long = format!(
+            r#"{{"role":"user","content":"{}"}}"#,
+            names(200, "see file_#.rs. ")
+        );
+        let session = [
+            (long.as_str(), Verdict::Old),
+            (ASK, Verdict::Keep),
+            (DONE, Verdict::Keep),
+        ];
+        for budget in [90, 150, 400] {
+            let mut new = output(&plan, budget, false, &session).expect("it fits");
+            let mut used = ctx_select::count::PRIMING;
+            let written = lines(&mut new);
+            let written: Vec<&str> = written.iter().map(String::as_str).collect();
+            each(&written, |record| {
+                let message = record.message(Some(&Chat)).expect("a message");
+                used += plan.counter.message(&message).total();
+            });
+            assert!(used <= budget && used + 40 > budget, "{budget}: {used}");
+            assert_eq!(written[1..], [ASK, DONE]);
+        }
+        let error = output(&plan, 25, false, &session).err().expect("no room");
+        assert!(matches!(error.kind, ErrorKind::TooSmall(_)), "{error}");
+    }
+
+    #[test]
+    fn a_summary_tells_what_results_lose_if_there_is_room() {
+        let plan = plan();
+        let call = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"ls","arguments":"{}"}}]}"#;
+        let content = names(300, "row user_# ");
+        let long = result(&content);
+        let short = Verdict::Shorten {
+            tokens: 60,
+            arguments: false,
+        };
+        let session = [
+            (THANKS, Verdict::Keep),
+            (call, Verdict::Keep),
+            (&long, short),
+        ];
+        let with = lines(&mut output(&plan, 300, true, &session).expect("it fits"));
+        assert!(with[0].contains("ctx_summary"), "{with:?}");
+        assert_eq!(with[1..3], [THANKS, call]);
+        assert!(with[3].len() < long.len() / 4);
+        let without = lines(&mut output(&plan, 130, true, &session).expect("it fits"));
+        assert_eq!(without, with[1..]);
+    }
+
+    #[test]
+    fn around_the_shortest_summary_stands_its_header() {
+        let mut plan = plan();
+        assert_eq!(around(&plan), "");
+        plan.recognizer = ctx_summary::Recognizer::new(Some("[Before]"), &[]);
+        assert_eq!(around(&plan), "[Before]");
+        assert!(!around(&plan).contains(RECORD_HEADING));
+    }
+}
