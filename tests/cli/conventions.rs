@@ -270,6 +270,30 @@ fn no_test_module_is_forgotten() {
     }
 }
 
+/// What two tools need is a module of `src`, or belongs to a library.
+#[test]
+fn no_tool_uses_another() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tools");
+    let (mut folders, mut files) = (vec![root], 0);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = fs::read_to_string(&path).expect("a source file");
+            assert!(!text.contains("crate::tools"), "{}", path.display());
+            for tool in TOOLS {
+                let other = tool.name.replace("ctx-", "super::super::");
+                assert!(!text.contains(&other), "{}: {other}", path.display());
+            }
+            files += 1;
+        }
+    }
+    assert!(files > TOOLS.len());
+}
+
 #[test]
 fn colour_is_given_on_request_and_never_to_a_pipe() {
     let split = || Case::new(tool_path("ctx-split")).args(["no.jsonl"]).code(2);

@@ -3,6 +3,7 @@
 mod ci;
 mod due;
 mod json;
+mod page;
 mod repair;
 mod text;
 
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool, Verbosity, input_name, inputs};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, Verbosity, input_name, inputs};
 use ctx_passes::Invalid;
 use ctx_passes::check::{CheckPass, Limits, Plan, Report};
 use ctx_policy::Policy;
@@ -118,51 +119,7 @@ pub const TOOL: Tool = Tool {
     name: "ctx-check",
     command: Args::command,
     run,
-    page: Page {
-        exit_status: &[
-            (
-                0,
-                "legal and within limits; with --due: due; with --repair: the copy is legal",
-            ),
-            (
-                1,
-                "an offence, or a limit exceeded; with --due: not due, or only a flush is",
-            ),
-            (2, "could not tell, or not mend"),
-            (3, "some files could not be read; the others were checked"),
-        ],
-        environment: &[
-            ("CTX_PRESET", "as --preset, with --due"),
-            ("CTX_CONFIG", "as --config, with --due"),
-        ],
-        files: &[],
-        examples: &[
-            (
-                "ctx-check session.jsonl",
-                "The first offence, if there is any",
-            ),
-            (
-                "ctx-check --format github --max-tokens 100k sessions/*.jsonl",
-                "Annotations for a pull request",
-            ),
-            (
-                "ctx-check --repair s.jsonl -o mended.jsonl",
-                "A copy that the API takes again",
-            ),
-            (
-                "ctx-check --due -q s.jsonl && ctx-split --only old s.jsonl",
-                "Go on only when a compaction is due",
-            ),
-            (
-                "ctx-check --due --preset sanbot s.jsonl",
-                "Whether ctx-compact would find it due by that policy",
-            ),
-            (
-                "ctx-check --due --model gpt-4o --trigger-messages 80 s.jsonl",
-                "How far two triggers are",
-            ),
-        ],
-    },
+    page: page::PAGE,
 };
 
 /// What came of each operand, with its name.

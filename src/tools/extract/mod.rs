@@ -1,11 +1,13 @@
 //! `ctx-extract`: what a session decided, stated, prefers and ran, as items or
 //! merged into memory files.
 
+mod page;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool, inputs, is_stdin};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs, is_stdin};
 use ctx_ledger::rules::MemoryKind;
 use ctx_memory::{Item, MemoryFolder, MergeCounts};
 use ctx_passes::PassError;
@@ -23,51 +25,7 @@ pub const TOOL: Tool = Tool {
     name: "ctx-extract",
     command: Args::command,
     run,
-    page: Page {
-        exit_status: &[
-            (
-                2,
-                "also: the tagged stream ended early; nothing was merged then",
-            ),
-            (
-                3,
-                "some of the memory files are merged, others could not be written: run it again",
-            ),
-            (
-                4,
-                "somebody edited a memory file at the same moment: run it again, what is merged is not merged twice",
-            ),
-            (
-                5,
-                "also: the items are merged, but the last records could not be written",
-            ),
-        ],
-        environment: &[("CTX_HOME", "where the store lies; --store goes before it")],
-        files: &[
-            (
-                "DIR/extracted/{decisions,facts,preferences,runtime}.md",
-                "one list entry per item: TEXT (ROLE, SESSION:LINE); new ones are added at the end, all else is yours; strike an entry out (~~TEXT~~) to keep it from coming back",
-            ),
-            (
-                "STORE/context/events.jsonl",
-                "the audit log, when DIR lies in a store",
-            ),
-        ],
-        examples: &[
-            (
-                "ctx-extract session.jsonl",
-                "Print what a session holds, one JSON object per item",
-            ),
-            (
-                "ctx-extract --kind decision session.jsonl | jq -r .text",
-                "Only the decisions, as text",
-            ),
-            (
-                "ctx-split --keep-turns 6 session.jsonl | ctx-extract --into memory | ctx-summarize",
-                "Save what the old zone says before it is summarized away",
-            ),
-        ],
-    },
+    page: page::PAGE,
 };
 
 /// Extract decisions, facts, preferences and tool runs from a session

@@ -1,14 +1,16 @@
 //! `ctx-offload`: large tool results go into files of the store, a reference in
 //! their place; `--restore` puts them back.
 
+mod page;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool, inputs, is_stdin};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs, is_stdin};
 use ctx_passes::offload::{
-    self, Change, ChangePass, Offloader, OriginalError, Reading, Restorer, Template, Wanted,
-    original,
+    self, Change, ChangePass, Offloader, OriginalError, Reading, Reference, Restorer, Template,
+    Wanted, original,
 };
 use ctx_select::parse_count;
 use ctx_store::{SessionId, Severity, Store, real_path};
@@ -25,54 +27,7 @@ pub const TOOL: Tool = Tool {
     name: "ctx-offload",
     command: Args::command,
     run,
-    page: Page {
-        exit_status: &[
-            (
-                2,
-                "nothing was written, but files that were made for it may be in the store",
-            ),
-            (
-                5,
-                "written, but a power cut may undo that, or the audit log may not know",
-            ),
-        ],
-        environment: &[
-            ("CTX_HOME", "where the store lies; --store goes before it"),
-            (
-                "TMPDIR",
-                "where a temporary file lies while a long session waits for its files to be durable",
-            ),
-        ],
-        files: &[
-            (
-                "STORE/offloaded/ID/SHA256.txt",
-                "a result that was taken out; .json where its content is more than one text",
-            ),
-            (
-                "STORE/offloaded/ID/sources.jsonl",
-                "the transcripts that name such files: ctx-gc looks into them before it removes one",
-            ),
-            ("STORE/context/events.jsonl", "the audit log"),
-        ],
-        examples: &[
-            (
-                "ctx-offload session.jsonl -o session.jsonl",
-                "Take the results of 2,000 tokens and more out of a session",
-            ),
-            (
-                "ctx-offload -n --min-tokens 500 session.jsonl",
-                "Show what would be taken out",
-            ),
-            (
-                "ctx-offload --restore session.jsonl -o session.jsonl",
-                "Put them back",
-            ),
-            (
-                "ctx-offload --show '⟦ctx:0123456789ab 5120 bytes 1300 tokens⟧'",
-                "Print what a handle stands for",
-            ),
-        ],
-    },
+    page: page::PAGE,
 };
 
 /// Take large tool results out of a session, into files that it names
@@ -209,15 +164,13 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &Store, io: &mut Io) -> Outcome 
         dry_run: args.dry_run,
     };
     let offloader = Offloader::new(store, &plan.session, wanted).map_err(failure)?;
-    let mut session = open(args, plan, io)?;
-    let output = output(args, io)?;
-    let (mut offloader, new) = pass(args, &mut session, offloader)?;
+    let (session, mut offloader, new) = pass(args, plan, offloader, io)?;
     // The files are there even when the audit log could not be told so.
     let unaudited = match offloader.finish(&plan.transcripts()) {
         Err(error) if error.severity() == Severity::Uncertain => Some(failure(error)),
         other => other.map(|()| None).map_err(failure)?,
     };
-    write(new, output)?;
+    new.map_or(Ok(()), NewSession::write)?;
     for result in offloader.results.iter().filter(|_| args.dry_run) {
         let offload::OffloadedResult {
             line,
@@ -243,30 +196,25 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &Store, io: &mut Io) -> Outcome 
     let unavailable = ctx_policy::Policy::default().offload.unavailable;
     let template = args.reference.clone();
     let restorer = Restorer::new(store, &plan.session, template, &unavailable).map_err(failure)?;
-    let mut session = open(args, plan, io)?;
-    let output = output(args, io)?;
-    let (restorer, new) = pass(args, &mut session, restorer)?;
-    write(new, output)?;
+    let (session, restorer, new) = pass(args, plan, restorer, io)?;
+    new.map_or(Ok(()), NewSession::write)?;
     let name = &session.name;
     let put_back = restorer.restored.len();
-    for reference in restorer.restored.iter().filter(|_| args.dry_run) {
-        let (line, path) = (reference.line, &reference.path);
+    for Reference { line, path } in restorer.restored.iter().filter(|_| args.dry_run) {
         io.write(format!("would restore line {line}: {path}\n").as_bytes())?;
     }
     let missing = restorer.missing.len();
-    for (reference, error) in restorer.missing {
-        let (line, path, why) = (reference.line, reference.path, failure(error));
+    for (Reference { line, path }, error) in restorer.missing {
         if args.dry_run {
             io.write(format!("would miss line {line}: {path}\n").as_bytes())?;
         }
+        let why = failure(error);
         io.warn(format_args!("{name}:{line}: content unavailable: {why}"));
     }
-    for reference in &restorer.elsewhere {
+    let folder = restorer.folder.path();
+    for Reference { line, path } in &restorer.elsewhere {
         io.warn(format_args!(
-            "{name}:{}: {} is no file of {}; left as it is",
-            reference.line,
-            reference.path,
-            restorer.folder.path()
+            "{name}:{line}: {path} is no file of {folder}; left as it is"
         ));
     }
     session.report(io);
@@ -276,8 +224,28 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &Store, io: &mut Io) -> Outcome 
     Ok(ExitStatus::Done)
 }
 
-fn open(args: &Args, plan: &Plan<'_>, io: &mut Io) -> Result<Session, Failure> {
-    let session = args.read.open(plan.path)?;
+/// A session that waits to be written.
+struct NewSession<'a> {
+    records: Spool,
+    output: Output<'a>,
+}
+
+impl NewSession<'_> {
+    fn write(mut self) -> Result<(), Failure> {
+        let written = self.records.write_to(&mut self.output);
+        written.map_err(output::failure)?;
+        self.output.finish()
+    }
+}
+
+/// All records go through `change`; in a dry run no new session comes of it.
+fn pass<'a, C: Change>(
+    args: &Args,
+    plan: &Plan<'_>,
+    change: C,
+    io: &'a mut Io,
+) -> Result<(Session, C, Option<NewSession<'a>>), Failure> {
+    let mut session = args.read.open(plan.path)?;
     session.tell_of_document(io);
     if session.dialect().is_none() {
         io.warn(format_args!(
@@ -285,21 +253,7 @@ fn open(args: &Args, plan: &Plan<'_>, io: &mut Io) -> Result<Session, Failure> {
             session.name
         ));
     }
-    Ok(session)
-}
-
-/// Where the new session goes; `None` in a dry run.
-fn output<'a>(args: &Args, io: &'a mut Io) -> Result<Option<Output<'a>>, Failure> {
-    let wanted = (!args.dry_run).then(|| args.output.open(io));
-    wanted.transpose()
-}
-
-/// All records go through; the new session waits.
-fn pass<C: Change>(
-    args: &Args,
-    session: &mut Session,
-    change: C,
-) -> Result<(C, Option<Spool>), Failure> {
+    let output = (!args.dry_run).then(|| args.output.open(io)).transpose()?;
     let reading = Reading {
         dialect: session.dialect(),
         batch: args.read.batch,
@@ -309,14 +263,9 @@ fn pass<C: Change>(
     let temp = (!args.dry_run).then_some(temp.as_path());
     let mut pass = ChangePass::new(reading, change, temp);
     session.pass(|record| pass.push(record))?;
-    pass.finish(session.bad().left_out())
-        .map_err(|error| passes::failure(error, &session.name))
-}
-
-fn write(new: Option<Spool>, output: Option<Output<'_>>) -> Result<(), Failure> {
-    let Some((new, mut output)) = new.zip(output) else {
-        return Ok(());
-    };
-    new.write_to(&mut output).map_err(output::failure)?;
-    output.finish()
+    let done = pass.finish(session.bad().left_out());
+    let (change, records) = done.map_err(|error| passes::failure(error, &session.name))?;
+    let new = records.zip(output);
+    let new = new.map(|(records, output)| NewSession { records, output });
+    Ok((session, change, new))
 }

@@ -1,0 +1,52 @@
+//! What the manual says beyond the flags.
+
+use ctx_cli::Page;
+
+pub(super) const PAGE: Page = Page {
+    exit_status: &[
+        (
+            2,
+            "nothing was written, but files that were made for it may be in the store",
+        ),
+        (
+            5,
+            "written, but a power cut may undo that, or the audit log may not know",
+        ),
+    ],
+    environment: &[
+        ("CTX_HOME", "where the store lies; --store goes before it"),
+        (
+            "TMPDIR",
+            "where a temporary file lies while a long session waits for its files to be durable",
+        ),
+    ],
+    files: &[
+        (
+            "STORE/offloaded/ID/SHA256.txt",
+            "a result that was taken out; .json where its content is more than one text",
+        ),
+        (
+            "STORE/offloaded/ID/sources.jsonl",
+            "the transcripts that name such files: ctx-gc looks into them before it removes one",
+        ),
+        ("STORE/context/events.jsonl", "the audit log"),
+    ],
+    examples: &[
+        (
+            "ctx-offload session.jsonl -o session.jsonl",
+            "Take the results of 2,000 tokens and more out of a session",
+        ),
+        (
+            "ctx-offload -n --min-tokens 500 session.jsonl",
+            "Show what would be taken out",
+        ),
+        (
+            "ctx-offload --restore session.jsonl -o session.jsonl",
+            "Put them back",
+        ),
+        (
+            "ctx-offload --show '⟦ctx:0123456789ab 5120 bytes 1300 tokens⟧'",
+            "Print what a handle stands for",
+        ),
+    ],
+};
