@@ -15,7 +15,8 @@ pub struct Content {
     /// Its dialect, and that of all that is made of it.
     pub dialect: &'static dyn Dialect,
     invalid: Invalid,
-    is_document: bool,
+    /// Whether it is one JSON document, which a compaction makes lines of.
+    pub is_document: bool,
     /// When its file changed last, where that tells anything.
     pub last_change: Option<Time>,
 }
@@ -76,14 +77,6 @@ impl Content {
         Self::open(file, dialect, invalid)
     }
 
-    /// Another handle on the same bytes.
-    pub(super) fn again(&self) -> Result<Self, PassError> {
-        Ok(Self {
-            file: self.file()?,
-            ..*self
-        })
-    }
-
     /// The same session with other bytes.
     #[must_use]
     pub fn with(&self, file: File) -> Self {
@@ -92,11 +85,6 @@ impl Content {
             is_document: false,
             ..*self
         }
-    }
-
-    /// Whether it is one JSON document, which a compaction makes lines of.
-    pub fn is_document(&self) -> bool {
-        self.is_document
     }
 
     /// Its length in bytes.
@@ -139,6 +127,9 @@ fn session(
     Session::open(Box::new(FromStart { file, at: 0 }), &options, invalid)
 }
 
+/// Bytes of a temporary file that wait to be written.
+const BUFFER: usize = 256 << 10;
+
 /// A temporary file without a name: what is in it is nobody else's business. `write`
 /// fills it.
 pub(super) fn temporary(
@@ -152,4 +143,86 @@ pub(super) fn temporary(
     Ok(file)
 }
 
-const BUFFER: usize = 256 << 10;
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::super::job::tests::{content, session, text};
+    use super::{Content, temporary};
+    use crate::{ErrorKind, Invalid, PassError};
+
+    fn open(bytes: &str, invalid: Invalid) -> Result<Content, PassError> {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(bytes.as_bytes()).expect("written");
+        Content::open(file, None, invalid)
+    }
+
+    fn lines(content: &Content) -> Vec<u64> {
+        let mut lines = Vec::new();
+        let read = content.each(|record| {
+            lines.push(record.line);
+            Ok(())
+        });
+        read.expect("from a file");
+        lines
+    }
+
+    #[test]
+    fn only_an_empty_session_needs_no_known_format() {
+        assert_eq!(
+            open("", Invalid::Keep).expect("empty").dialect.name(),
+            "chat"
+        );
+        let unknown = open("{\"what\":1}\n", Invalid::Keep);
+        let error = unknown.err().expect("nobody knows it");
+        assert!(matches!(error.kind, ErrorKind::UnknownFormat("compacted")));
+    }
+
+    #[test]
+    fn a_document_is_known_as_one_and_what_is_made_of_it_is_none() {
+        let document = content("{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}");
+        assert!(document.is_document);
+        assert_eq!(lines(&document).len(), 1);
+        let file = document.file().expect("a handle");
+        assert!(!document.with(file).is_document);
+    }
+
+    #[test]
+    fn readers_do_not_disturb_each_other() {
+        let content = content(&session(2, 3));
+        let mut seen = 0;
+        let outer = content.each(|_| {
+            seen += 1;
+            assert_eq!(lines(&content).len(), 9);
+            Ok(())
+        });
+        outer.expect("from a file");
+        assert_eq!(seen, 9);
+        assert_eq!(text(&content), session(2, 3));
+        assert_eq!(
+            content.length().expect("a file"),
+            session(2, 3).len() as u64
+        );
+    }
+
+    #[test]
+    fn bad_lines_are_read_as_the_user_wants_them() {
+        let bytes = session(1, 3) + "broken\n";
+        assert_eq!(lines(&open(&bytes, Invalid::Keep).expect("known")).len(), 6);
+        let dropped = open(&bytes, Invalid::Drop).expect("known");
+        assert_eq!(lines(&dropped).len(), 5);
+        let same = dropped.with(dropped.file().expect("a handle"));
+        assert_eq!(lines(&same).len(), 5);
+        let fails = open(&bytes, Invalid::Fail).expect("known").each(|_| Ok(()));
+        assert_eq!(fails.expect_err("a bad line").lines, [6]);
+    }
+
+    #[test]
+    fn what_fails_while_it_is_written_leaves_no_file() {
+        let failed = temporary(|_| Err(ErrorKind::NoFormat.into()));
+        assert!(matches!(
+            failed.err().map(|error| error.kind),
+            Some(ErrorKind::NoFormat)
+        ));
+    }
+}

@@ -53,23 +53,16 @@ pub struct Leaving {
 const ZONES: [Zone; 3] = [Zone::System, Zone::Old, Zone::Keep];
 
 impl Forecast {
-    /// Of a session whose records have zones; `prunes`: pruning comes first. `earlier`
-    /// is how many earlier summaries the new one holds, `saved` whether there would be a
-    /// snapshot.
-    pub(super) fn of(
-        survey: &Survey<'_>,
-        zones: &Zones,
-        prunes: bool,
-        earlier: u64,
-        saved: bool,
-    ) -> Self {
+    /// Of a session whose records have zones. `earlier` is how many earlier summaries the
+    /// new one holds, `saved` whether there would be a snapshot.
+    pub(super) fn of(survey: &Survey<'_>, zones: &Zones, earlier: u64, saved: bool) -> Self {
         let mut forecast = Self {
             zones: ZONES.map(ZoneCount::new).into(),
             leaving: Leaving::default(),
         };
         let mut dropped = 0;
         for (record, entry) in survey.entries.iter().enumerate() {
-            if survey.is_dropped(record, prunes) {
+            if survey.is_dropped(record) {
                 dropped += u64::from(entry.begins);
                 continue;
             }
@@ -77,7 +70,7 @@ impl Forecast {
                 continue;
             }
             let zone = zones.of[record];
-            let tokens = survey.tokens(record, prunes);
+            let tokens = survey.tokens(record);
             let counts = forecast.zones.iter_mut();
             for count in counts.filter(|count| count.zone == zone.as_str()) {
                 count.add(entry.line.into(), entry.is_message().then_some(tokens));
@@ -156,8 +149,59 @@ impl Leaving {
 
 #[cfg(test)]
 mod tests {
-    use super::ZoneCount;
+    use ctx_select::split::Keep;
     use ctx_transcript::Zone;
+
+    use super::super::job::tests::{content, plan, session};
+    use super::super::survey::Survey;
+    use super::{Forecast, ZoneCount};
+
+    fn forecast(text: &str, saved: bool) -> Forecast {
+        let survey = Survey::of(&plan(1), &content(text), None, false);
+        let survey = survey.expect("from a file");
+        let keep = Keep {
+            turns: Some(1),
+            ..Keep::default()
+        };
+        let zones = survey.zones(keep);
+        Forecast::of(&survey, &zones, 1, saved)
+    }
+
+    #[test]
+    fn what_leaves_is_counted_by_kind() {
+        let text =
+            session(2, 10).replacen("\n{\"role\":\"tool\"", "\n\nbroken\n{\"role\":\"tool\"", 1);
+        let Forecast { zones, leaving } = forecast(&text, true);
+        let counts = |zone: &ZoneCount| (zone.records, zone.messages, zone.ranges());
+        let found: Vec<_> = zones.iter().map(counts).collect();
+        let expected = [(1, 1, "1"), (6, 4, "2-7"), (4, 4, "8-11")];
+        assert_eq!(
+            found,
+            expected.map(|(a, b, lines)| (a, b, lines.to_owned()))
+        );
+        assert_eq!((leaving.user_messages, leaving.model_messages), (1, 2));
+        assert_eq!((leaving.tool_results, leaving.other_lines), (1, 1));
+        assert_eq!((leaving.carried_over, leaving.recoverable), (1, 6));
+        let unsaved = forecast(&text, false);
+        assert_eq!(unsaved.leaving.recoverable, 0);
+        let tokens: u64 = zones.iter().map(|zone| zone.tokens).sum();
+        assert_eq!(
+            unsaved.zones.iter().map(|zone| zone.tokens).sum::<u64>(),
+            tokens
+        );
+    }
+
+    #[test]
+    fn an_earlier_summary_was_no_user() {
+        let summary = "{\"role\":\"user\",\"name\":\"ctx_summary\",\"content\":\"x\"}\n";
+        let text = session(2, 10).replacen(
+            "{\"role\":\"user\"",
+            &(summary.to_owned() + "{\"role\":\"user\""),
+            1,
+        );
+        let leaving = forecast(&text, false).leaving;
+        assert_eq!((leaving.user_messages, leaving.model_messages), (1, 2));
+    }
 
     #[test]
     fn runs_of_lines_are_ranges() {

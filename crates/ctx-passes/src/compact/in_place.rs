@@ -2,6 +2,7 @@
 
 use std::fs::File;
 
+use ctx_ledger::Ledger;
 use ctx_ledger::score::{Score, rounded};
 use ctx_memory::{Item, MemoryFolder};
 use ctx_select::trigger::Step;
@@ -11,10 +12,15 @@ use ctx_store::{
 };
 use ctx_transcript::Dialect;
 
+use super::content::Content;
+use super::job::{Compacted, Job};
+use super::offloading::{Offloading, Stores};
+use super::outcome::{Outcome, Report};
+use super::plan::Plan;
+use super::pruning::Rules;
 use super::strikes;
-use super::{Compacted, Content, First, Job, Offloading, Outcome, Plan, Report, Stores, score};
 use crate::prune::Time;
-use crate::{ErrorKind, Invalid, Notes, PassError};
+use crate::{ErrorKind, Invalid, Notes, PassError, score};
 
 /// A longer session is not scored unasked, and a longer result not at all: its text is
 /// searched in memory.
@@ -38,16 +44,16 @@ impl SessionFile<'_> {
     /// What would be done with the file, of which `file` is a handle.
     pub fn preview(&self, file: File, notes: &mut Notes) -> Result<Report, PassError> {
         let content = self.content(file)?;
-        let first = First::of(self.plan, &content);
+        let first = Rules::first(self.plan, &content);
         let offloading;
         let mut job = Job::of(self.plan, &content, &first, &self.name(), false)?;
         if !self.plan.policy.enabled {
-            job.end(Outcome::Disabled);
+            job.report.end(Outcome::Disabled);
             return Ok(job.report);
         }
         match job.step() {
-            Step::None => job.end(Outcome::NotDue),
-            Step::Flush => job.end(Outcome::Flushed),
+            Step::None => job.report.end(Outcome::NotDue),
+            Step::Flush => job.report.end(Outcome::Flushed),
             Step::Compact => {
                 offloading = Offloading::of(self.plan, &content, self.stores)?;
                 job.offloaded(offloading.as_ref())?;
@@ -70,20 +76,20 @@ impl SessionFile<'_> {
             Some(scored) => scored,
             None => content.length()? <= MOST_SCORED_BYTES,
         };
-        let first = First::of(plan, &content);
+        let first = Rules::first(plan, &content);
         let offloading;
         // Where it may not be due, its ledger is only read once it is.
         let reads = scored && !plan.only_if_due;
         let mut job = Job::of(plan, &content, &first, &self.name(), reads)?;
         job.report.session = Some(session.to_string());
         match job.step() {
-            Step::None => job.end(Outcome::NotDue),
+            Step::None => job.report.end(Outcome::NotDue),
             Step::Flush => {
                 self.remember(&job.flushed(session.as_str())?)?;
-                job.end(Outcome::Flushed);
+                job.report.end(Outcome::Flushed);
             }
             Step::Compact if !plan.force && strikes::given_up(self.stores, plan, job.size())? => {
-                job.end(Outcome::GivenUp);
+                job.report.end(Outcome::GivenUp);
             }
             Step::Compact => {
                 offloading = Offloading::of(plan, &content, self.stores)?;
@@ -122,7 +128,7 @@ impl SessionFile<'_> {
 
     fn content(&self, file: File) -> Result<Content, PassError> {
         let mut content = Content::open(file, self.dialect, self.invalid)?;
-        if content.is_document() {
+        if content.is_document {
             return Err(ErrorKind::Document.into());
         }
         content.last_change = self.last_change;
@@ -222,4 +228,13 @@ fn survived(score: &Score) -> Survived {
         (row.class.as_str(), standing)
     })
     .collect()
+}
+
+/// Scores `new` against the session that it was made of, whose ledger may be known.
+fn score(before: &Content, ledger: Option<Ledger>, new: &Content) -> Result<Score, PassError> {
+    let ledger = match ledger {
+        Some(ledger) => ledger,
+        None => score::read_before(&mut before.session()?, None, None)?,
+    };
+    score::score(&ledger, &mut new.session()?, || before.session())
 }

@@ -4,7 +4,7 @@
 use ctx_ledger::rules::MemoryKind;
 use ctx_memory::{Extractor, Item};
 use ctx_policy::When;
-use ctx_select::budget::LEAST_SUMMARY;
+use ctx_select::budget::{LEAST_SUMMARY, TooSmall};
 use ctx_select::count::{MessageCounter, PER_MESSAGE, PRIMING};
 use ctx_select::split::Keep;
 use ctx_select::trigger::Size;
@@ -26,19 +26,14 @@ use crate::{ErrorKind, Notes, PassError};
 pub(super) struct Candidate {
     pub(super) content: Content,
     pub(super) size: Size,
-    /// The zones of the records, where something was summed up or left out.
-    pub(super) zones: Option<Zones>,
-    /// Whether the zones say what leaves: where a budget only shortens, nothing does.
-    pub(super) leaves: bool,
+    /// The zones of the records: what was summed up or left out.
+    pub(super) zones: Zones,
     /// What was summed up.
     pub(super) summary: Option<Summary>,
 }
 
-/// What came of it, and what was tried.
-pub(super) struct Climbed {
-    pub(super) result: Result<Candidate, Outcome>,
-    pub(super) attempts: Vec<Attempt>,
-}
+/// What came of it, or how it ended without a change.
+pub(super) type Ended<T> = Result<T, Outcome>;
 
 /// The session that is to become smaller.
 pub(super) struct Ladder<'a, 'p> {
@@ -47,8 +42,6 @@ pub(super) struct Ladder<'a, 'p> {
     pub(super) survey: &'a Survey<'p>,
     /// What it was before anything changed.
     pub(super) before: &'a Before,
-    /// Whether records are pruned as their survey says.
-    pub(super) prunes: bool,
     /// Whether a trigger fired.
     pub(super) due: bool,
     /// Puts offloaded results back before they are summed up.
@@ -69,11 +62,16 @@ struct Read<'l> {
 }
 
 /// What a rung came to.
-struct Built {
-    draft: Option<Draft>,
-    size: Size,
-    /// What was written already, with other zones than those that were read.
-    written: Option<Candidate>,
+enum Built {
+    /// What stays of the session that was read, with a summary if there is one.
+    Draft {
+        draft: Option<Draft>,
+        size: Size,
+        /// There when what stays was pruned.
+        content: Option<Content>,
+    },
+    /// A session with other zones than those that were read.
+    Shared(Candidate),
 }
 
 impl Ladder<'_, '_> {
@@ -81,9 +79,9 @@ impl Ladder<'_, '_> {
     /// and not above the target.
     pub(super) fn climb(
         &self,
-        mut attempts: Vec<Attempt>,
+        attempts: &mut Vec<Attempt>,
         notes: &mut Notes,
-    ) -> Result<Climbed, PassError> {
+    ) -> Result<Ended<Candidate>, PassError> {
         let (plan, before) = (self.plan, self.before.size.tokens);
         // Less than the policy keeps is kept only where more does not help.
         let in_need = self.due || !plan.fits(before);
@@ -101,7 +99,7 @@ impl Ladder<'_, '_> {
             let keep = plan.keep(rung, self.before);
             let is_last = rung == Rung::LastTurnsAlone && plan.sums_up();
             let known = read.take().filter(|read| read.keep == keep);
-            let zones = self.survey.zones(keep, self.prunes);
+            let zones = self.survey.zones(keep);
             // Where nothing is old there is nothing to write, and nobody is asked to.
             let built = if zones.counts.old == 0 && known.is_none() && !is_last {
                 None
@@ -123,26 +121,24 @@ impl Ladder<'_, '_> {
                 }
                 continue;
             };
-            let (what, tokens) = (rung.as_str(), built.size.tokens);
+            let (what, tokens) = (rung.as_str(), built.size().tokens);
             attempts.push(Attempt { what, tokens });
             if built.failed_check() {
                 failed_check = true;
             } else if tokens < before {
                 if let (true, Some(ready)) = (plan.fits(tokens), read.take()) {
-                    let result = Ok(self.write(ready, built)?);
-                    return Ok(Climbed { result, attempts });
+                    return self.write(ready, built).map(Ok);
                 }
                 smaller = true;
             }
         }
-        let result = Err(if attempts.len() == first && !in_need {
+        Ok(Err(if attempts.len() == first && !in_need {
             Outcome::NothingToDo
         } else if plan.fits(before) && !smaller {
             Outcome::NoGain
         } else {
             Outcome::Unreachable
-        });
-        Ok(Climbed { result, attempts })
+        }))
     }
 
     /// Reads the session with what is old decided.
@@ -165,7 +161,7 @@ impl Ladder<'_, '_> {
         Ok(Read {
             keep,
             needs,
-            kept: self.survey.kept(&zones, self.prunes),
+            kept: self.survey.kept(&zones),
             zones,
             material: pass.gather(notes)?,
         })
@@ -178,12 +174,12 @@ impl Ladder<'_, '_> {
         zones: &Zones,
         mut handle: impl FnMut(Option<Zone>, &Record<'_>, Option<Edited<'_>>) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
-        let verdicts = self.survey.pruned.as_ref().filter(|_| self.prunes);
+        let verdicts = self.survey.pruned.as_ref();
         let mut number = 0;
         self.content.each(|record| {
             let (at, zone) = (number, zones.of[number]);
             number += 1;
-            if self.survey.is_dropped(at, self.prunes) {
+            if self.survey.is_dropped(at) {
                 return handle(None, record, None);
             }
             let restore = self.restore.filter(|_| zone == Zone::Old);
@@ -228,25 +224,32 @@ impl Ladder<'_, '_> {
         let (plan, before) = (self.plan, self.before.size.tokens);
         let rung = Rung::LastTurnsAlone;
         let most = plan.target.unwrap_or(before).min(before.saturating_sub(1));
-        let fits = |built: &Built| built.size.tokens <= most;
+        let fits = |size: &Size| size.tokens <= most;
         let alone = self.sized(rung, read, None, notes)?;
-        let room = most.saturating_sub(alone.size.tokens + PER_MESSAGE);
+        let room = most.saturating_sub(alone.size().tokens + PER_MESSAGE);
         let code = plan.by_code(Some(room.max(LEAST_SUMMARY)));
         let draft = read.material.draft(&code, notes)?;
         let draft = draft.filter(|draft| !draft.summary.is_only_earlier());
         let only_earlier = draft.is_none();
         if draft.is_some() {
             let with_summary = self.sized(rung, read, draft, notes)?;
-            if fits(&with_summary) {
+            if fits(with_summary.size()) {
                 return Ok(Some(with_summary));
             }
         }
-        let shared = if fits(&alone) && !(only_earlier && plan.fits(before)) {
-            self.shared_out(most, notes)?.filter(fits)
-        } else {
-            None
-        };
-        Ok(shared.or_else(|| (!only_earlier).then_some(alone)))
+        if fits(alone.size()) && !(only_earlier && plan.fits(before)) {
+            // A target in the place of a budget.
+            let request = BudgetRequest {
+                tokens: most,
+                keep: Keep::default(),
+                pins: plan.pins.clone(),
+            };
+            let shared = self.within(&request, &plan.by_code(Some(most)), notes)?;
+            if let Some(shared) = shared.ok().filter(|shared| fits(&shared.size)) {
+                return Ok(Some(Built::Shared(shared)));
+            }
+        }
+        Ok((!only_earlier).then_some(alone))
     }
 
     /// The size of what stays with a summary, on a rung that may prune what stays.
@@ -262,29 +265,24 @@ impl Ladder<'_, '_> {
         if let Some(draft) = &draft {
             self.add_summary(draft, &mut size);
         }
-        let mut built = Built {
-            size,
-            draft,
-            written: None,
-        };
         let times = [When::Fallback, When::Before].into_iter();
-        for when in times.filter(|when| rung.prunes() && self.plan.prunes(*when)) {
-            let candidate = match built.written.take() {
-                Some(candidate) => candidate,
-                None => self.candidate(read, &built)?,
-            };
-            let content = &candidate.content;
-            built.written = Some(match prune(self.plan, when, content, &built.size, notes)? {
-                Some(pruned) => Candidate {
-                    content: pruned.content,
-                    size: pruned.size,
-                    ..candidate
-                },
-                None => candidate,
+        let mut times = times.filter(|when| rung.prunes() && self.plan.prunes(*when));
+        let mut content = None;
+        if let Some(when) = times.next() {
+            let unpruned = self.content_of(read, draft.as_ref())?;
+            content = Some(match prune(self.plan, when, &unpruned, &size, notes)? {
+                Some(pruned) => {
+                    size = pruned.size;
+                    pruned.content
+                }
+                None => unpruned,
             });
-            built.size = built.written.as_ref().map_or(built.size, |c| c.size);
         }
-        Ok(built)
+        Ok(Built::Draft {
+            draft,
+            size,
+            content,
+        })
     }
 
     fn add_summary(&self, draft: &Draft, size: &mut Size) {
@@ -298,27 +296,30 @@ impl Ladder<'_, '_> {
         }
     }
 
-    /// What a rung came to, in a file.
-    fn candidate(&self, read: &mut Read<'_>, built: &Built) -> Result<Candidate, PassError> {
-        let file = temporary(|output| read.material.write(built.draft.as_ref(), output))?;
-        Ok(Candidate {
-            content: self.content.with(file),
-            size: built.size,
-            zones: None,
-            leaves: true,
-            summary: built.draft.as_ref().map(|draft| draft.summary.clone()),
-        })
+    /// What stays, with a summary if there is one.
+    fn content_of(&self, read: &mut Read<'_>, draft: Option<&Draft>) -> Result<Content, PassError> {
+        let file = temporary(|output| read.material.write(draft, output))?;
+        Ok(self.content.with(file))
     }
 
-    fn write(&self, mut read: Read<'_>, mut built: Built) -> Result<Candidate, PassError> {
-        let candidate = match built.written.take() {
-            Some(candidate) => candidate,
-            None => self.candidate(&mut read, &built)?,
-        };
-        Ok(Candidate {
-            zones: candidate.zones.or(Some(read.zones)),
-            ..candidate
-        })
+    /// What a rung came to, in a file.
+    fn write(&self, mut read: Read<'_>, built: Built) -> Result<Candidate, PassError> {
+        match built {
+            Built::Shared(candidate) => Ok(candidate),
+            Built::Draft {
+                draft,
+                size,
+                content,
+            } => Ok(Candidate {
+                content: match content {
+                    Some(content) => content,
+                    None => self.content_of(&mut read, draft.as_ref())?,
+                },
+                size,
+                zones: read.zones,
+                summary: draft.map(|draft| draft.summary),
+            }),
+        }
     }
 
     /// What the old records hold for memory.
@@ -343,52 +344,27 @@ impl Ladder<'_, '_> {
         Ok(items)
     }
 
-    /// A target in the place of a budget, with a summary that is written by code: `None`
-    /// where what has to stay exceeds it.
-    fn shared_out(&self, tokens: u64, notes: &mut Notes) -> Result<Option<Built>, PassError> {
-        let request = BudgetRequest {
-            tokens,
-            keep: Keep::default(),
-            pins: self.plan.pins.clone(),
-        };
-        let writer = self.plan.by_code(Some(tokens));
-        match self.within(&request, &writer, notes) {
-            Ok(candidate) => Ok(Some(Built {
-                draft: None,
-                size: candidate.size,
-                written: Some(candidate),
-            })),
-            Err(PassError {
-                kind: ErrorKind::TooSmall(_),
-                ..
-            }) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
     /// One number for the whole context, in the place of the ladder: what stays and how
     /// long the summary is are decided together, so that no other would come out smaller.
     pub(super) fn budget(
         &self,
         request: &BudgetRequest,
-        mut attempts: Vec<Attempt>,
+        attempts: &mut Vec<Attempt>,
         notes: &mut Notes,
-    ) -> Result<Climbed, PassError> {
+    ) -> Result<Ended<Candidate>, PassError> {
         let writer = self.plan.writer_within(self.before, notes)?;
-        let (tokens, result) = match self.within(request, &writer, notes) {
-            Err(PassError {
-                kind: ErrorKind::TooSmall(error),
-                ..
-            }) => (error.needed, Err(Outcome::Unreachable)),
-            Err(error) => return Err(error),
-            Ok(candidate) => (candidate.size.tokens, self.judged(candidate)),
+        let shared = self.within(request, &writer, notes)?;
+        let tokens = match &shared {
+            Ok(candidate) => candidate.size.tokens,
+            Err(error) => error.needed,
         };
         let what = "budget";
         attempts.push(Attempt { what, tokens });
-        Ok(Climbed { result, attempts })
+        let shared = shared.map_err(|_| Outcome::Unreachable);
+        Ok(shared.and_then(|candidate| self.judged(candidate)))
     }
 
-    fn judged(&self, candidate: Candidate) -> Result<Candidate, Outcome> {
+    fn judged(&self, candidate: Candidate) -> Ended<Candidate> {
         let after = candidate.size.tokens;
         let summary = candidate.summary.as_ref();
         if !self.plan.fits(after) {
@@ -402,12 +378,13 @@ impl Ladder<'_, '_> {
         }
     }
 
+    /// The session within a budget; an error where what has to stay exceeds it.
     fn within(
         &self,
         request: &BudgetRequest,
         writer: &Writer,
         notes: &mut Notes,
-    ) -> Result<Candidate, PassError> {
+    ) -> Result<Result<Candidate, TooSmall>, PassError> {
         let plan = self.plan.summary();
         let mut pass = BudgetPass::new(&plan, writer, request, Some(self.content.dialect));
         let all = Zones {
@@ -419,18 +396,21 @@ impl Ladder<'_, '_> {
             (Some(_), None) => pass.push(record),
             (Some(_), Some(edited)) => pass.push(&record.origin().record(&edited.bytes)),
         })?;
-        let (mut session, zones) = pass.finish(notes)?;
+        let (mut session, zones) = match pass.finish(notes) {
+            Err(PassError {
+                kind: ErrorKind::TooSmall(error),
+                ..
+            }) => return Ok(Err(error)),
+            finished => finished?,
+        };
         let file = temporary(|output| session.write(output))?;
         let content = self.content.with(file);
-        let size = measure(&content, &self.plan.counter)?;
-        let summary = session.draft.map(|draft| draft.summary);
-        Ok(Candidate {
+        Ok(Ok(Candidate {
+            size: measure(&content, &self.plan.counter)?,
             content,
-            size,
-            zones: Some(self.spread(&zones)),
-            leaves: summary.is_some(),
-            summary,
-        })
+            zones: self.spread(&zones),
+            summary: session.draft.map(|draft| draft.summary),
+        }))
     }
 
     /// The zones of all records, out of those that pruning did not leave out.
@@ -439,7 +419,7 @@ impl Ladder<'_, '_> {
         let mut counts = ZoneCounts::default();
         let entries = self.survey.entries.iter().enumerate();
         let of = entries.map(|(record, _)| {
-            if self.survey.is_dropped(record, self.prunes) {
+            if self.survey.is_dropped(record) {
                 return Zone::Keep;
             }
             let zone = zones.next().copied().unwrap_or(Zone::Keep);
@@ -451,16 +431,29 @@ impl Ladder<'_, '_> {
     }
 }
 
+impl Candidate {
+    /// Whether anything leaves: a budget may only shorten.
+    pub(super) fn leaves(&self) -> bool {
+        self.summary.is_some() || self.zones.counts.old > 0
+    }
+}
+
 impl Built {
+    fn size(&self) -> &Size {
+        match self {
+            Self::Draft { size, .. } => size,
+            Self::Shared(candidate) => &candidate.size,
+        }
+    }
+
     /// Whether a model's summary was not good enough.
     fn failed_check(&self) -> bool {
-        let draft = self.draft.as_ref();
-        draft.is_some_and(|draft| draft.summary.failed_check)
+        matches!(self, Self::Draft { draft: Some(draft), .. } if draft.summary.failed_check)
     }
 }
 
 /// Counts a session.
-pub(super) fn measure(content: &Content, counter: &MessageCounter) -> Result<Size, PassError> {
+fn measure(content: &Content, counter: &MessageCounter) -> Result<Size, PassError> {
     let mut size = Size::default();
     content.each(|record| {
         let dialect = Some(content.dialect);
@@ -470,4 +463,172 @@ pub(super) fn measure(content: &Content, counter: &MessageCounter) -> Result<Siz
         Ok(())
     })?;
     Ok(size)
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_policy::{Fallback, Method, When};
+    use ctx_transcript::Zone;
+
+    use super::super::job::tests::{content, plan, session, text, turn};
+    use super::super::plan::{Before, Plan};
+    use super::super::survey::Survey;
+    use super::{Attempt, Candidate, Ended, Ladder, measure};
+    use crate::summarize::BudgetRequest;
+    use crate::{Notes, compact::Outcome};
+
+    /// Climbs the ladder, or asks for a budget; gives what was tried, too.
+    fn climb(plan: &Plan, session: &str, due: bool) -> (Ended<Candidate>, Vec<&'static str>) {
+        let content = content(session);
+        let survey = Survey::of(plan, &content, None, false).expect("from a file");
+        let before = Before {
+            size: survey.size,
+            system_tokens: survey.system_tokens,
+        };
+        let ladder = Ladder {
+            plan,
+            content: &content,
+            survey: &survey,
+            before: &before,
+            due,
+            restore: None,
+        };
+        let (mut attempts, mut notes) = (Vec::new(), Notes::new());
+        let ended = match &plan.budget {
+            Some(request) => ladder.budget(request, &mut attempts, &mut notes),
+            None => ladder.climb(&mut attempts, &mut notes),
+        };
+        let ended = ended.expect("no failure");
+        if let Ok(candidate) = &ended {
+            let measured = measure(&candidate.content, &plan.counter).expect("from a file");
+            assert_eq!(candidate.size.tokens, measured.tokens);
+            assert_eq!(candidate.size.messages, measured.messages);
+        }
+        let tried = attempts.iter().map(|attempt: &Attempt| attempt.what);
+        (ended, tried.collect())
+    }
+
+    #[test]
+    fn the_first_rung_that_helps_is_taken() {
+        let (ended, tried) = climb(&plan(2), &session(6, 100), false);
+        let candidate = ended.expect("it is smaller");
+        assert_eq!(tried, ["policy"]);
+        assert!(candidate.leaves());
+        assert_eq!(
+            candidate
+                .zones
+                .of
+                .iter()
+                .filter(|zone| **zone == Zone::Old)
+                .count(),
+            16
+        );
+        assert_eq!(candidate.summary.expect("a summary").messages, 16);
+    }
+
+    #[test]
+    fn without_a_summary_what_is_old_only_leaves() {
+        let mut plan = plan(2);
+        plan.policy.summary.method = Method::None;
+        let candidate = climb(&plan, &session(6, 100), false)
+            .0
+            .expect("it is smaller");
+        assert!(candidate.leaves() && candidate.summary.is_none());
+        assert_eq!(text(&candidate.content).lines().count(), 1 + 8);
+    }
+
+    #[test]
+    fn less_is_kept_only_in_need() {
+        let mut plan = plan(9);
+        plan.policy.summary.fallback = vec![Fallback::LastTurns];
+        let session = session(3, 100);
+        let (ended, tried) = climb(&plan, &session, false);
+        assert_eq!(ended.err(), Some(Outcome::NothingToDo));
+        assert!(tried.is_empty());
+        let (ended, tried) = climb(&plan, &session, true);
+        assert_eq!(tried, ["last-turns"]);
+        assert!(text(&ended.expect("it is smaller").content).ends_with(&turn(3, 100)));
+    }
+
+    #[test]
+    fn a_summary_that_is_longer_is_no_gain() {
+        let session =
+            "{\"role\":\"user\",\"content\":\"Never use the port 8443 for it\"}\n".to_owned();
+        let (ended, tried) = climb(&plan(1), &(session + &turn(1, 2)), false);
+        assert_eq!(ended.err(), Some(Outcome::NoGain));
+        assert_eq!(tried, ["policy"]);
+    }
+
+    #[test]
+    fn a_target_below_the_last_turn_is_out_of_reach() {
+        let mut plan = plan(2);
+        plan.target = Some(20);
+        plan.policy.summary.fallback = vec![Fallback::Smaller, Fallback::LastTurns];
+        let (ended, tried) = climb(&plan, &session(4, 100), false);
+        assert_eq!(ended.err(), Some(Outcome::Unreachable));
+        let all = [
+            "policy",
+            "smaller-summary",
+            "last-turns",
+            "last-turns-alone",
+        ];
+        assert_eq!(tried, all);
+    }
+
+    #[test]
+    fn what_is_kept_is_pruned_on_the_rung_that_says_so() {
+        let mut plan = plan(2);
+        plan.target = Some(450);
+        plan.policy.prune.when = When::Fallback;
+        plan.policy.prune.max_chars = Some(200);
+        plan.policy.prune.protect_last = 0;
+        plan.policy.summary.fallback = vec![Fallback::Prune];
+        let (ended, tried) = climb(&plan, &session(4, 200), false);
+        assert_eq!(tried, ["policy", "pruned"]);
+        let written = text(&ended.expect("it is smaller").content);
+        assert_eq!(written.matches("chars truncated").count(), 2);
+    }
+
+    #[test]
+    fn a_budget_has_one_attempt() {
+        let mut plan = plan(2);
+        let mut budget = |tokens| {
+            plan.target = Some(tokens);
+            plan.budget = Some(BudgetRequest {
+                tokens,
+                ..BudgetRequest::default()
+            });
+            climb(&plan, &session(4, 100), false)
+        };
+        let (ended, tried) = budget(400);
+        assert_eq!(tried, ["budget"]);
+        assert!(ended.expect("there is room").size.tokens <= 400);
+        assert_eq!(budget(9).0.err(), Some(Outcome::Unreachable));
+        // All of it fits: there is nothing to sum up.
+        assert_eq!(budget(100_000).0.err(), Some(Outcome::NothingToDo));
+    }
+
+    #[test]
+    fn memory_gets_the_items_of_what_leaves() {
+        let plan = plan(1);
+        let content = content(&session(3, 10));
+        let survey = Survey::of(&plan, &content, None, false).expect("from a file");
+        let before = Before::default();
+        let ladder = Ladder {
+            plan: &plan,
+            content: &content,
+            survey: &survey,
+            before: &before,
+            due: false,
+            restore: None,
+        };
+        let zones = survey.zones(plan.keep(super::Rung::Policy, &before));
+        let items = ladder.items(&zones, "s").expect("from a file");
+        assert!(items.iter().any(|item| item.text.contains("file_2")));
+        assert!(
+            items
+                .iter()
+                .all(|item| item.line < 10 && item.session == "s")
+        );
+    }
 }

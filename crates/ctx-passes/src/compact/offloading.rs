@@ -97,3 +97,92 @@ fn restore<'a>(
         reading.changed(record, &mut *restorer.borrow_mut())
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use chrono::Utc;
+    use ctx_store::{Actor, SessionId, Store};
+
+    use super::super::content::Content;
+    use super::super::job::tests::{content, plan, session, text};
+    use super::super::plan::Plan;
+    use super::{Offloading, Stores};
+
+    /// What offloading leaves of a session, in a store of its own.
+    fn offload(plan: &Plan, content: &Content, check: impl FnOnce(Option<&Offloading<'_>>)) {
+        let dir = tempfile::tempdir().expect("a folder");
+        let actor = Actor {
+            tool: "test".into(),
+            flags: Vec::new(),
+        };
+        let root = dir.path().join("store");
+        let store = Store::open(&root, actor, Box::new(Utc::now)).expect("a store");
+        let session: SessionId = "demo".parse().expect("an id");
+        let stores = Stores {
+            store: &store,
+            session: &session,
+            path: &dir.path().join("s.jsonl"),
+        };
+        let offloading = Offloading::of(plan, content, stores).expect("no failure");
+        check(offloading.as_ref());
+    }
+
+    #[test]
+    fn a_policy_that_does_not_ask_for_it_offloads_nothing() {
+        offload(&plan(1), &content(&session(2, 200)), |it| {
+            assert!(it.is_none());
+        });
+    }
+
+    #[test]
+    fn large_results_are_put_into_files_and_back_before_a_summary() {
+        let mut plan = plan(1);
+        plan.policy.offload.min_tokens = Some(100);
+        let content = content(&session(2, 200));
+        offload(&plan, &content, |offloading| {
+            let offloading = offloading.expect("the policy asks for it");
+            let (left, enough) = offloading.left.as_ref().expect("two are large");
+            assert_eq!(offloading.paths.len(), 2);
+            assert!(!enough);
+            assert_eq!(text(left).matches("Tool result is at: ").count(), 2);
+            let restore = offloading
+                .restore
+                .as_deref()
+                .expect("the policy asks for it");
+            let mut restored = String::new();
+            let read = left.each(|record| {
+                let bytes = restore(record)?.unwrap_or_else(|| record.bytes.to_vec());
+                restored += &String::from_utf8_lossy(&bytes);
+                Ok(())
+            });
+            read.expect("from a file");
+            assert_eq!(restored, text(&content));
+        });
+    }
+
+    #[test]
+    fn what_is_freed_may_be_enough() {
+        let mut plan = plan(1);
+        plan.policy.offload.min_tokens = Some(100);
+        plan.policy.offload.restore_before_summary = false;
+        for (tokens, expected) in [(1, true), (1_000_000, false)] {
+            plan.policy.offload.enough_tokens = Some(tokens);
+            offload(&plan, &content(&session(2, 200)), |offloading| {
+                let offloading = offloading.expect("the policy asks for it");
+                let (_, enough) = offloading.left.as_ref().expect("two are large");
+                assert_eq!(*enough, expected, "{tokens}");
+                assert!(offloading.restore.is_none());
+            });
+        }
+    }
+
+    #[test]
+    fn where_nothing_is_large_the_session_is_as_it_was() {
+        let mut plan = plan(1);
+        plan.policy.offload.min_tokens = Some(100_000);
+        offload(&plan, &content(&session(2, 200)), |offloading| {
+            let offloading = offloading.expect("the policy asks for it");
+            assert!(offloading.left.is_none() && offloading.paths.is_empty());
+        });
+    }
+}

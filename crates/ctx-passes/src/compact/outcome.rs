@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::forecast::Forecast;
 
 /// What became of a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// It is smaller now.
@@ -17,6 +17,7 @@ pub enum Outcome {
     /// Nothing was summed up; what is sent to the model is smaller.
     Pruned,
     /// Nothing in it is old.
+    #[default]
     NothingToDo,
     /// No trigger fired.
     NotDue,
@@ -50,7 +51,7 @@ pub struct Attempt {
 
 /// All that is said of one session; the names are those of the systems whose policies
 /// can be run.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
     /// As the user named it.
@@ -131,16 +132,14 @@ fn is_zero(number: &u64) -> bool {
 
 impl Report {
     /// How it ended.
-    pub(super) fn end(&mut self, outcome: Outcome) {
+    pub fn end(&mut self, outcome: Outcome) {
         self.outcome = outcome;
         self.success = outcome.is_good();
     }
 
-    /// What is sent to the model was pruned, too.
-    pub(super) fn pruned(&mut self, size: &Size) {
-        if self.outcome != Outcome::Compacted {
-            self.end(Outcome::Pruned);
-        }
+    /// It ended with a session of this size.
+    pub(super) fn end_at(&mut self, outcome: Outcome, size: &Size) {
+        self.end(outcome);
         self.current_tokens = size.tokens;
         self.freed_tokens = self.previous_tokens - size.tokens;
         self.current_messages = size.messages;
@@ -150,5 +149,65 @@ impl Report {
     pub fn best(&self) -> u64 {
         let tokens = self.attempts.iter().map(|attempt| attempt.tokens);
         tokens.min().unwrap_or(self.previous_tokens)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_select::trigger::Size;
+
+    use super::{Attempt, Outcome, Report};
+
+    #[test]
+    fn a_failed_attempt_is_no_success_and_what_needs_none_is() {
+        for (outcome, good) in [
+            (Outcome::NothingToDo, true),
+            (Outcome::Flushed, true),
+            (Outcome::NoGain, false),
+            (Outcome::Unreachable, false),
+            (Outcome::GivenUp, false),
+        ] {
+            let mut report = Report::default();
+            report.end(outcome);
+            assert_eq!((report.outcome, report.success), (outcome, good));
+        }
+    }
+
+    #[test]
+    fn what_is_freed_is_the_difference() {
+        let mut report = Report {
+            previous_tokens: 50,
+            previous_messages: 9,
+            ..Report::default()
+        };
+        let size = Size {
+            tokens: 20,
+            messages: 4,
+            ..Size::default()
+        };
+        report.end_at(Outcome::Pruned, &size);
+        assert_eq!((report.current_tokens, report.freed_tokens), (20, 30));
+        assert_eq!((report.current_messages, report.success), (4, true));
+    }
+
+    #[test]
+    fn the_best_attempt_is_the_smallest_and_without_any_nothing_changes() {
+        let mut report = Report {
+            previous_tokens: 50,
+            ..Report::default()
+        };
+        assert_eq!(report.best(), 50);
+        let attempt = |tokens| Attempt { what: "", tokens };
+        report.attempts = [70, 60, 65].map(attempt).into();
+        assert_eq!(report.best(), 60);
+    }
+
+    #[test]
+    fn programs_see_what_is_known_and_nothing_else() {
+        let report = serde_json::to_string(&Report::default()).expect("JSON");
+        assert_eq!(
+            report,
+            r#"{"file":"","preset":"","outcome":"nothing-to-do","success":false,"dryRun":false,"due":[],"previousTokens":0,"currentTokens":0,"freedTokens":0,"previousMessages":0,"currentMessages":0,"attempts":[]}"#
+        );
     }
 }

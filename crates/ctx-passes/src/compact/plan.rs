@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
-use ctx_policy::{Fallback, Method, Mode, Policy, When};
+use ctx_policy::{Clear, Fallback, Method, Mode, Policy, When};
 use ctx_select::count::MessageCounter;
 use ctx_select::split::Keep;
 use ctx_select::trigger::{Size, Step, Trigger, Triggers};
@@ -268,7 +268,7 @@ impl Plan {
     }
 
     /// Whether a context is above its target, or above a limit of tokens.
-    pub(super) fn is_over_its_limit(&self, size: &Size) -> bool {
+    fn is_over_its_limit(&self, size: &Size) -> bool {
         let of_tokens = [Trigger::Tokens, Trigger::Share, Trigger::Reserve];
         let readings = self.triggers.check(size).readings;
         let mut readings = readings.iter();
@@ -278,8 +278,154 @@ impl Plan {
             })
     }
 
+    /// Whether what is old is cleared, where that is left after trimming.
+    pub(super) fn clears(&self, left: &Size) -> bool {
+        self.policy.prune.clear == Clear::Always || self.is_over_its_limit(left)
+    }
+
     /// Whether a compaction is due at that size.
     pub(super) fn is_due(&self, size: &Size) -> bool {
         self.triggers.check(size).step == Step::Compact
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use chrono::DateTime;
+    use ctx_policy::{Clear, Fallback, Method, Mode, When};
+    use ctx_select::trigger::Size;
+
+    use super::super::job::tests::plan;
+    use super::{Before, Rung};
+    use crate::prune::Time;
+
+    fn before(tokens: u64) -> Before {
+        Before {
+            size: Size {
+                tokens,
+                ..Size::default()
+            },
+            system_tokens: 100,
+        }
+    }
+
+    #[test]
+    fn fallbacks_are_tried_in_the_order_of_the_policy() {
+        let mut plan = plan(2);
+        assert_eq!(plan.rungs(), [Rung::Policy]);
+        plan.policy.summary.safeguard = true;
+        plan.policy.summary.fallback = vec![
+            Fallback::Extractive,
+            Fallback::LastTurns,
+            Fallback::Prune,
+            Fallback::Smaller,
+        ];
+        let rungs = [
+            Rung::Policy,
+            Rung::LessKept,
+            Rung::LastTurns,
+            Rung::LastTurnsAlone,
+            Rung::Pruned,
+            Rung::Smaller,
+        ];
+        assert_eq!(plan.rungs(), rungs);
+    }
+
+    #[test]
+    fn each_rung_keeps_what_it_says() {
+        let mut plan = plan(5);
+        plan.policy.keep.messages = Some(9);
+        plan.policy.keep.tokens = Some(1_000);
+        let keep = |rung| {
+            let keep = plan.keep(rung, &before(10_000));
+            (keep.messages, keep.turns, keep.tokens)
+        };
+        assert_eq!(keep(Rung::Policy), (Some(9), Some(5), Some(1_000)));
+        assert_eq!(keep(Rung::Pruned), keep(Rung::Policy));
+        assert_eq!(keep(Rung::LessKept), (Some(5), Some(3), Some(500)));
+        assert_eq!(keep(Rung::LastTurns), (None, Some(1), None));
+    }
+
+    #[test]
+    fn a_policy_that_keeps_no_turn_keeps_none_on_the_last_rung() {
+        assert_eq!(plan(0).keep(Rung::LastTurns, &before(0)).turns, Some(0));
+    }
+
+    #[test]
+    fn the_target_leaves_less_for_the_latest_messages() {
+        let mut plan = plan(1);
+        plan.policy.keep.tokens = Some(1_000);
+        plan.policy.summary.tokens = Some(300);
+        let recent = |target| {
+            plan.target = target;
+            plan.keep(Rung::Policy, &before(10_000)).tokens
+        };
+        let mut recent = recent;
+        assert_eq!(recent(None), Some(1_000));
+        assert_eq!(recent(Some(900)), Some(500));
+        assert_eq!(recent(Some(50)), Some(0));
+    }
+
+    #[test]
+    fn pruning_has_one_time() {
+        let mut plan = plan(1);
+        let times = |plan: &super::Plan| {
+            [When::Before, When::Fallback, When::Sent].map(|when| plan.prunes(when))
+        };
+        assert_eq!(times(&plan), [true, false, false]);
+        plan.policy.prune.when = When::Fallback;
+        assert_eq!(times(&plan), [false, true, false]);
+        plan.policy.mode = Mode::PruneOnly;
+        assert_eq!(times(&plan), [true, false, false]);
+        plan.policy.prune.when = When::Sent;
+        assert_eq!(times(&plan), [false, false, true]);
+        plan.policy.mode = Mode::SummaryOnly;
+        assert_eq!(times(&plan), [false; 3]);
+    }
+
+    #[test]
+    fn old_results_are_cleared_as_the_policy_says() {
+        let mut plan = plan(1);
+        let size = &before(500).size;
+        plan.policy.prune.clear = Clear::IfNeeded;
+        assert!(!plan.clears(size));
+        plan.target = Some(500);
+        assert!(!plan.clears(size));
+        plan.target = Some(499);
+        assert!(plan.clears(size));
+        plan.target = None;
+        plan.triggers.tokens = Some(499);
+        assert!(plan.clears(size));
+        (plan.triggers.tokens, plan.triggers.messages) = (None, Some(0));
+        assert!(!plan.clears(&Size {
+            messages: 9,
+            ..*size
+        }));
+        plan.policy.prune.clear = Clear::Always;
+        assert!(plan.clears(size));
+    }
+
+    #[test]
+    fn a_cache_is_only_asked_about_where_the_policy_names_its_life() {
+        let mut plan = plan(1);
+        let changed = Some(Time(DateTime::UNIX_EPOCH));
+        assert!(plan.cache(changed).is_none());
+        plan.policy.prune.cache_ttl = Some(Duration::from_secs(300));
+        assert_eq!(plan.cache(changed).expect("a cache").last_call, changed);
+        let said = Time(DateTime::UNIX_EPOCH + Duration::from_secs(9));
+        plan.last_call = Some(said);
+        assert_eq!(plan.cache(changed).expect("a cache").last_call, Some(said));
+    }
+
+    #[test]
+    fn what_is_summed_up_and_what_leaves_are_two_things() {
+        let mut plan = plan(1);
+        assert!(plan.sums_up() && plan.sums_up_or_drops());
+        plan.policy.summary.method = Method::None;
+        assert!(!plan.sums_up() && plan.sums_up_or_drops());
+        plan.policy.mode = Mode::PruneOnly;
+        assert!(!plan.sums_up_or_drops());
     }
 }

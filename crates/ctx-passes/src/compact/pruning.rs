@@ -11,7 +11,7 @@ use super::survey::Survey;
 use crate::checks::Checks;
 use crate::outlet::Outlet;
 use crate::prune::decision::{self, tell_gain, tell_sums};
-use crate::prune::{self, Decision, PrunePass};
+use crate::prune::{self, PrunePass};
 use crate::{Notes, PassError};
 
 /// A session after pruning.
@@ -22,38 +22,33 @@ pub(super) struct Pruned {
 
 /// The rules of a policy, with and without clearing what is old.
 pub(super) struct Rules {
-    pub(super) trims: Option<Policy>,
-    pub(super) clears: Option<Policy>,
+    trims: Option<Policy>,
+    clears: Option<Policy>,
 }
 
 impl Rules {
-    /// What applies when this is; `None` when nothing does.
-    pub(super) fn at(plan: &Plan, when: When, content: &Content) -> Option<Self> {
-        if !plan.prunes(when) {
-            return None;
-        }
-        let policy = &plan.policy.prune;
-        let rules = |clears| prune::rules(&plan.policy, clears, content.dialect);
-        let rules = Self {
-            trims: (policy.clear != Clear::Always)
-                .then(|| rules(false))
-                .flatten(),
-            clears: (policy.clear != Clear::Never)
-                .then(|| rules(true))
-                .flatten(),
+    /// What is pruned before all else.
+    pub(super) fn first(plan: &Plan, content: &Content) -> Self {
+        Self::at(plan, When::Before, content)
+    }
+
+    /// What is pruned when this is.
+    fn at(plan: &Plan, when: When, content: &Content) -> Self {
+        let rules = |clears, never| {
+            let wanted = plan.policy.prune.clear != never && plan.prunes(when);
+            let rules = || prune::rules(&plan.policy, clears, content.dialect);
+            wanted.then(rules).flatten()
         };
-        (rules.trims.is_some() || rules.clears.is_some()).then_some(rules)
+        Self {
+            trims: rules(false, Clear::Always),
+            clears: rules(true, Clear::Never),
+        }
     }
 
-    /// The rules that ask for most.
-    fn most(&self) -> Option<&Policy> {
-        self.clears.as_ref().or(self.trims.as_ref())
-    }
-
-    /// What a survey has to ask for them.
+    /// What a survey has to ask for them; `None` where there are none.
     pub(super) fn questions(&self, plan: &Plan) -> Option<Questions<'_>> {
         Some(Questions {
-            policy: self.most()?,
+            policy: self.clears.as_ref().or(self.trims.as_ref())?,
             counter: plan.counter,
             size: true,
         })
@@ -101,7 +96,7 @@ pub(super) fn decide<'p>(
     }
     let size = judged.unwrap_or(survey.size);
     if let Some(clears) = &rules.clears
-        && (plan.policy.prune.clear == Clear::Always || plan.is_over_its_limit(&size))
+        && plan.clears(&size)
     {
         // Of what came in, so that each handle is of the original.
         verdicts = verdicts.under(clears, &plan.counter);
@@ -132,28 +127,27 @@ pub(super) fn carry_out(
     survey: &Survey<'_>,
     notes: &mut Notes,
 ) -> Result<Content, PassError> {
-    let mut checks = Checks::new(content.dialect.rules());
+    let dialect = content.dialect;
+    let mut checks = Checks::new(dialect.rules());
     let file = temporary(|output| {
         let mut outlet = Outlet::new(output, survey.announced, &plan.temp);
-        let mut number = 0;
+        let mut next = 0;
         content.each(|record| {
-            let outline = record.outline(Some(content.dialect));
+            let number = next;
+            next += 1;
+            let outline = record.outline(Some(dialect));
             if let Some(outline) = &outline {
                 checks.input(record.line, outline);
             }
-            let new = match &survey.pruned {
-                Some(verdicts) if verdicts.is_dropped(number) => {
-                    outlet.skip(record.piece);
-                    number += 1;
-                    return Ok(());
-                }
-                Some(verdicts) => decision::changed(verdicts, number, record, content.dialect),
-                None => None,
-            };
+            if survey.is_dropped(number) {
+                outlet.skip(record.piece);
+                return Ok(());
+            }
             if let Some(outline) = &outline {
                 checks.output(record.line, outline);
             }
-            number += 1;
+            let verdicts = survey.pruned.as_ref();
+            let new = verdicts.and_then(|it| decision::changed(it, number, record, dialect));
             outlet.write(record, new.map(|(bytes, _)| bytes))
         })?;
         outlet.finish(0).map(|_| ())
@@ -170,21 +164,13 @@ pub(super) fn prune(
     size: &Size,
     notes: &mut Notes,
 ) -> Result<Option<Pruned>, PassError> {
-    let Some(rules) = Rules::at(plan, when, content) else {
-        return Ok(None);
-    };
-    let mut trimmed = None;
-    if let Some(trims) = &rules.trims {
-        trimmed = Some(run(plan, trims, content, size, notes)?);
-    }
+    let Rules { trims, clears } = Rules::at(plan, when, content);
+    let mut run = |rules: &Policy| run(plan, rules, content, size, notes);
+    let trimmed = trims.as_ref().map(&mut run).transpose()?;
     let left = trimmed.as_ref().map_or(size, |pruned| &pruned.size);
-    match &rules.clears {
-        Some(clears)
-            if plan.policy.prune.clear == Clear::Always || plan.is_over_its_limit(left) =>
-        {
-            run(plan, clears, content, size, notes).map(Some)
-        }
-        _ => Ok(trimmed),
+    match clears.filter(|_| plan.clears(left)) {
+        Some(clears) => run(&clears).map(Some),
+        None => Ok(trimmed),
     }
 }
 
@@ -210,7 +196,7 @@ fn run(
     let mut pass = PrunePass::new(&rules, Some(content.dialect), false);
     content.each(|record| pass.push(record))?;
     let may = may_change(plan, content, pass.last_call(), notes);
-    let mut decision: Decision<'_> = pass.finish(may, notes)?;
+    let mut decision = pass.finish(may, notes)?;
     let size = if decision.changes() {
         decision.verdicts().size()
     } else {
@@ -221,4 +207,125 @@ fn run(
         content: content.with(file),
         size,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use ctx_policy::{Clear, When};
+
+    use super::super::job::tests::{content, plan, session, text};
+    use super::super::plan::Plan;
+    use super::super::survey::Survey;
+    use super::{Rules, carry_out, decide, prune};
+    use crate::Notes;
+
+    /// Trims results of more than 400 characters.
+    fn trims() -> Plan {
+        let mut plan = plan(1);
+        plan.policy.prune.max_chars = Some(400);
+        plan.policy.prune.protect_last = 0;
+        plan
+    }
+
+    /// What pruning makes of a session before all else, and what it says.
+    fn first(plan: &Plan, session: &str) -> (Option<String>, Vec<String>) {
+        let content = content(session);
+        let rules = Rules::first(plan, &content);
+        let survey = Survey::of(plan, &content, rules.questions(plan), false);
+        let mut survey = survey.expect("from a file");
+        let mut notes = Notes::new();
+        let left = decide(plan, &content, &rules, &mut survey, &mut notes);
+        let written = left.map(|size| {
+            let new = carry_out(plan, &content, &survey, &mut notes).expect("legal");
+            let measured = Survey::of(plan, &new, None, false).expect("from a file");
+            assert_eq!(measured.size.tokens, size.tokens);
+            text(&new)
+        });
+        (
+            written,
+            notes.take().into_iter().map(|note| note.text).collect(),
+        )
+    }
+
+    #[test]
+    fn a_policy_that_prunes_at_another_time_has_no_rules() {
+        let mut plan = trims();
+        let session = content(&session(1, 3));
+        assert!(Rules::first(&plan, &session).questions(&plan).is_some());
+        plan.policy.prune.when = When::Sent;
+        assert!(Rules::first(&plan, &session).questions(&plan).is_none());
+    }
+
+    #[test]
+    fn results_are_trimmed_and_every_other_byte_stays() {
+        let session = session(2, 200);
+        let (new, notes) = first(&trims(), &session);
+        let new = new.expect("something is long");
+        for (old, new) in session.lines().zip(new.lines()) {
+            assert_eq!(old == new, !old.contains("\"tool\""));
+        }
+        assert!(notes[0].starts_with("trim: 2 changes: "), "{notes:?}");
+    }
+
+    #[test]
+    fn too_little_gain_changes_nothing() {
+        let mut plan = trims();
+        plan.policy.prune.min_gain = Some(1_000_000);
+        let (new, notes) = first(&plan, &session(2, 200));
+        assert_eq!(new, None);
+        let last = notes.last().expect("it is told");
+        assert!(
+            last.ends_with("fewer than --min-gain: nothing was changed"),
+            "{last}"
+        );
+    }
+
+    #[test]
+    fn old_results_go_only_where_trimming_is_not_enough() {
+        let mut plan = trims();
+        plan.policy.prune.clear = Clear::IfNeeded;
+        let cleared = |plan: &Plan| {
+            let new = first(plan, &session(2, 200)).0.expect("something is long");
+            new.matches("[Old tool result content cleared]").count()
+        };
+        assert_eq!(cleared(&plan), 0);
+        plan.target = Some(100);
+        assert_eq!(cleared(&plan), 2);
+        plan.target = None;
+        plan.policy.prune.clear = Clear::Always;
+        assert_eq!(cleared(&plan), 2);
+    }
+
+    #[test]
+    fn nothing_is_pruned_while_the_cache_may_be_warm() {
+        let mut plan = trims();
+        plan.policy.prune.cache_ttl = Some(Duration::from_secs(300));
+        let (new, notes) = first(&plan, &session(2, 200));
+        assert_eq!(new, None);
+        assert!(
+            notes[0].starts_with("nothing tells when the last call was"),
+            "{notes:?}"
+        );
+        let said = session(2, 200).replace("\"Fixed", "\"x\",\"ts\":-900,\"y\":\"Fixed");
+        assert!(first(&plan, &said).0.is_some());
+    }
+
+    #[test]
+    fn what_was_made_of_a_session_is_pruned_in_the_same_way() {
+        let mut plan = trims();
+        let session = content(&session(2, 200));
+        let size = Survey::of(&plan, &session, None, false).expect("read").size;
+        let mut notes = Notes::new();
+        let sent = prune(&plan, When::Sent, &session, &size, &mut notes);
+        assert!(sent.expect("no failure").is_none());
+        plan.policy.prune.when = When::Sent;
+        let sent = prune(&plan, When::Sent, &session, &size, &mut notes);
+        let sent = sent.expect("no failure").expect("pruned");
+        assert!(sent.size.tokens < size.tokens);
+        plan.policy.prune.when = When::Before;
+        let first = first(&plan, &text(&session)).0.expect("pruned");
+        assert_eq!(text(&sent.content), first);
+    }
 }

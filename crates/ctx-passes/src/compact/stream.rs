@@ -3,7 +3,11 @@
 use ctx_policy::When;
 use ctx_select::trigger::{Size, Step};
 
-use super::{Content, First, Job, Outcome, Plan, Report, pruning};
+use super::content::Content;
+use super::job::Job;
+use super::outcome::{Outcome, Report};
+use super::plan::Plan;
+use super::pruning::{Rules, prune};
 use crate::{Notes, PassError};
 
 /// The compacted session, or, where nothing is to be done or nothing helps, the session
@@ -26,12 +30,12 @@ fn summed_up(
     name: &str,
     notes: &mut Notes,
 ) -> Result<(Report, Option<Content>), PassError> {
-    let first = First::of(plan, content);
+    let first = Rules::first(plan, content);
     let mut job = Job::of(plan, content, &first, name, false)?;
     if !plan.policy.enabled {
-        job.end(Outcome::Disabled);
+        job.report.end(Outcome::Disabled);
     } else if job.step() != Step::Compact {
-        job.end(Outcome::NotDue);
+        job.report.end(Outcome::NotDue);
     } else if let Some(new) = job.build(None, notes)? {
         return Ok((job.report, Some(new.content)));
     }
@@ -54,12 +58,49 @@ fn prune_sent(
         messages: report.current_messages,
         ..Size::default()
     };
-    let Some(pruned) = pruning::prune(plan, When::Sent, content, &size, notes)? else {
+    let Some(pruned) = prune(plan, When::Sent, content, &size, notes)? else {
         return Ok(None);
     };
     if pruned.size.tokens >= report.current_tokens || !plan.fits(pruned.size.tokens) {
         return Ok(None);
     }
-    report.pruned(&pruned.size);
+    let outcome = match report.outcome {
+        Outcome::Compacted => Outcome::Compacted,
+        _ => Outcome::Pruned,
+    };
+    report.end_at(outcome, &pruned.size);
     Ok(Some(pruned.content))
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_policy::When;
+
+    use super::super::job::tests::{content, plan, session};
+    use super::{Job, Outcome, Plan, Rules, prune_sent};
+    use crate::Notes;
+
+    #[test]
+    fn what_is_sent_is_pruned_only_where_that_frees_something() {
+        let mut plan = plan(1);
+        plan.policy.prune.when = When::Sent;
+        plan.policy.prune.max_chars = Some(400);
+        plan.policy.prune.protect_last = 0;
+        let sent = |plan: &Plan, words| {
+            let content = content(&session(3, words));
+            let first = Rules::first(plan, &content);
+            let job = Job::of(plan, &content, &first, "s.jsonl", false).expect("a survey");
+            let mut report = job.report;
+            let pruned = prune_sent(plan, &content, &mut report, &mut Notes::new());
+            (pruned.expect("no failure").is_some(), report)
+        };
+        let (pruned, report) = sent(&plan, 200);
+        assert!(pruned && report.current_tokens < report.previous_tokens);
+        assert_eq!(report.outcome, Outcome::Pruned);
+        assert!(!sent(&plan, 20).0);
+        plan.target = Some(10);
+        assert!(!sent(&plan, 200).0);
+        (plan.target, plan.policy.enabled) = (None, false);
+        assert!(!sent(&plan, 200).0);
+    }
 }

@@ -2,40 +2,31 @@
 //! to know of its records.
 
 use ctx_ledger::Ledger;
-use ctx_select::count::{MessageCounter, PRIMING};
+use ctx_select::count::PRIMING;
 use ctx_select::measure::tool_bytes;
 use ctx_select::prune::{MessageFacts, Pruner, Questions, Verdicts};
 use ctx_select::split::{Facts, Keep, Known, Splitter};
 use ctx_select::trigger::Size;
 use ctx_summary::Recognizer;
-use ctx_transcript::{Class, Message, Outline, Record, Role, Zone};
+use ctx_transcript::{Class, Dialect, Message, Outline, Record, Role, Zone};
 
 use super::content::Content;
+use super::plan::Plan;
 use crate::ledger::LedgerReader;
 use crate::outlet::Announced;
 use crate::prune::LastCall;
 use crate::split::ZoneCounts;
 use crate::summarize::recognizer;
-use crate::{PassError, Pin};
-
-/// What is asked of every record.
-pub(super) struct Inquiry<'p> {
-    pub(super) counter: MessageCounter,
-    /// Selectors of records that stay.
-    pub(super) pins: &'p [Pin],
-    /// What pruning has to know, where it is asked for.
-    pub(super) prune: Option<Questions<'p>>,
-    /// Whether the ledger is read, for a score.
-    pub(super) ledger: bool,
-}
+use crate::{PassError, pins};
 
 /// What is known of a session.
+#[derive(Default)]
 pub(super) struct Survey<'p> {
     pub(super) entries: Vec<Entry>,
     pub(super) size: Size,
     /// Tokens of the system messages.
     pub(super) system_tokens: u64,
-    /// What pruning would do.
+    /// What pruning does, as long as it may be done.
     pub(super) pruned: Option<Verdicts<'p>>,
     pub(super) last_call: LastCall,
     pub(super) announced: Announced,
@@ -87,8 +78,24 @@ pub(super) struct Zones {
 }
 
 impl<'p> Survey<'p> {
-    pub(super) fn of(content: &Content, inquiry: &Inquiry<'p>) -> Result<Self, PassError> {
-        let mut surveyor = Surveyor::new(content, inquiry);
+    /// Reads a session: for what pruning asks where it is asked for, and for a ledger
+    /// where it is `scored`.
+    pub(super) fn of(
+        plan: &Plan,
+        content: &Content,
+        pruning: Option<Questions<'p>>,
+        scored: bool,
+    ) -> Result<Self, PassError> {
+        let mut surveyor = Surveyor {
+            plan,
+            dialect: content.dialect,
+            survey: Survey::default(),
+            pruning: pruning.map(|questions| (questions, Pruner::new(&questions))),
+            splitter: Splitter::new(Keep::default()),
+            grouped: 0,
+            recognizer: recognizer(None),
+            reader: scored.then(|| LedgerReader::new(content.dialect)),
+        };
         content.each(|record| {
             surveyor.record(record);
             Ok(())
@@ -97,26 +104,26 @@ impl<'p> Survey<'p> {
     }
 
     /// The tokens of a record, after pruning where that is done.
-    pub(super) fn tokens(&self, record: usize, prunes: bool) -> u64 {
+    pub(super) fn tokens(&self, record: usize) -> u64 {
         match &self.pruned {
-            Some(verdicts) if prunes => verdicts.tokens(record),
-            _ => self.entries[record].tokens.into(),
+            Some(verdicts) => verdicts.tokens(record),
+            None => self.entries[record].tokens.into(),
         }
     }
 
     /// Whether pruning leaves a record out.
-    pub(super) fn is_dropped(&self, record: usize, prunes: bool) -> bool {
-        let verdicts = self.pruned.as_ref().filter(|_| prunes);
+    pub(super) fn is_dropped(&self, record: usize) -> bool {
+        let verdicts = self.pruned.as_ref();
         verdicts.is_some_and(|verdicts| verdicts.is_dropped(record))
     }
 
     /// Decides what is old.
-    pub(super) fn zones(&self, keep: Keep, prunes: bool) -> Zones {
+    pub(super) fn zones(&self, keep: Keep) -> Zones {
         let mut splitter = Splitter::new(keep);
-        let stay = |record: &usize| !self.is_dropped(*record, prunes);
+        let stay = |record: &usize| !self.is_dropped(*record);
         let records: Vec<usize> = (0..self.entries.len()).filter(stay).collect();
         for record in &records {
-            splitter.push(self.entries[*record].facts(self.tokens(*record, prunes)));
+            splitter.push(self.entries[*record].facts(self.tokens(*record)));
         }
         splitter.finish();
         let mut zones = Zones {
@@ -135,12 +142,12 @@ impl<'p> Survey<'p> {
     }
 
     /// Tokens and messages of what stays, without any summary.
-    pub(super) fn kept(&self, zones: &Zones, prunes: bool) -> Size {
+    pub(super) fn kept(&self, zones: &Zones) -> Size {
         let mut size = Size::default();
         for (record, entry) in self.entries.iter().enumerate() {
-            let stays = zones.of[record] != Zone::Old && !self.is_dropped(record, prunes);
+            let stays = zones.of[record] != Zone::Old && !self.is_dropped(record);
             if stays && entry.is_message() {
-                size.tokens = size.tokens.max(PRIMING) + self.tokens(record, prunes);
+                size.tokens = size.tokens.max(PRIMING) + self.tokens(record);
                 size.messages += u64::from(entry.begins_message && !entry.role.is_system());
             }
         }
@@ -170,11 +177,11 @@ impl Entry {
 }
 
 /// Reads records into a survey.
-struct Surveyor<'i, 'p> {
-    content: &'i Content,
-    inquiry: &'i Inquiry<'p>,
+struct Surveyor<'a, 'p> {
+    plan: &'a Plan,
+    dialect: &'static dyn Dialect,
     survey: Survey<'p>,
-    pruner: Option<Pruner<'p>>,
+    pruning: Option<(Questions<'p>, Pruner<'p>)>,
     /// Finds the exchanges.
     splitter: Splitter,
     /// How many entries have theirs.
@@ -183,47 +190,27 @@ struct Surveyor<'i, 'p> {
     reader: Option<LedgerReader>,
 }
 
-impl<'i, 'p> Surveyor<'i, 'p> {
-    fn new(content: &'i Content, inquiry: &'i Inquiry<'p>) -> Self {
-        Self {
-            content,
-            inquiry,
-            survey: Survey {
-                entries: Vec::new(),
-                size: Size::default(),
-                system_tokens: 0,
-                pruned: None,
-                last_call: LastCall::default(),
-                announced: Announced::default(),
-                ledger: None,
-            },
-            pruner: inquiry.prune.as_ref().map(Pruner::new),
-            splitter: Splitter::new(Keep::default()),
-            grouped: 0,
-            recognizer: recognizer(None),
-            reader: inquiry.ledger.then(|| LedgerReader::new(content.dialect)),
-        }
-    }
-
+impl<'p> Surveyor<'_, 'p> {
     fn record(&mut self, record: &Record<'_>) {
         self.survey.announced.read(record.tag().as_ref());
-        let dialect = self.content.dialect;
+        let dialect = self.dialect;
         let found = record.whole_object().and_then(|object| {
             let outline = record.outline(Some(dialect))?;
             Some((object, outline, record.message(Some(dialect))?))
         });
         let entry = match found {
             Some((object, outline, message)) => {
-                let fixed = self.is_pinned(record, &outline, &message);
-                let tokens = match (&mut self.pruner, &self.inquiry.prune) {
-                    (Some(pruner), Some(questions)) => {
-                        let stays = fixed || outline.role.is_system();
-                        let facts = MessageFacts::of(&message, object, stays, questions);
-                        let tokens = facts.tokens();
-                        pruner.message(&outline, facts);
-                        tokens
-                    }
-                    _ => self.inquiry.counter.message(&message).total(),
+                let pins = &self.plan.pins;
+                let pin = pins::first(pins, record, outline.role, || Some(message.clone()));
+                let pinned = pin.is_some();
+                let tokens = if let Some((questions, pruner)) = &mut self.pruning {
+                    let stays = pinned || outline.role.is_system();
+                    let facts = MessageFacts::of(&message, object, stays, questions);
+                    let tokens = facts.tokens();
+                    pruner.message(&outline, facts);
+                    tokens
+                } else {
+                    self.plan.counter.message(&message).total()
                 };
                 self.survey.last_call.message(outline.role, object);
                 self.size(&outline, &message, tokens);
@@ -235,17 +222,12 @@ impl<'i, 'p> Surveyor<'i, 'p> {
                         }
                     }
                 }
-                self.message(record, &outline, tokens, fixed)
+                self.message(record, &outline, tokens, pinned)
             }
             None => self.line(record),
         };
         self.survey.entries.push(entry);
         self.group();
-    }
-
-    fn is_pinned(&self, record: &Record<'_>, outline: &Outline<'_>, message: &Message<'_>) -> bool {
-        let mut pins = self.inquiry.pins.iter();
-        pins.any(|pin| pin.selects(record, outline.role, || Some(message.clone())))
     }
 
     fn size(&mut self, outline: &Outline<'_>, message: &Message<'_>, tokens: u64) {
@@ -292,7 +274,7 @@ impl<'i, 'p> Surveyor<'i, 'p> {
         let is_tail = record.class == Class::Tail;
         self.splitter
             .push(if is_tail { Facts::Tail } else { Facts::Line });
-        if let Some(pruner) = &mut self.pruner {
+        if let Some((_, pruner)) = &mut self.pruning {
             if is_tail {
                 pruner.tail();
             } else {
@@ -340,9 +322,128 @@ impl<'i, 'p> Surveyor<'i, 'p> {
         self.splitter.finish();
         self.group();
         Survey {
-            pruned: self.pruner.map(Pruner::finish),
+            pruned: self.pruning.map(|(_, pruner)| pruner.finish()),
             ledger: self.reader.map(LedgerReader::finish),
             ..self.survey
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_select::split::Keep;
+    use ctx_select::trigger::Size;
+    use ctx_transcript::{Role, Zone};
+
+    use super::super::job::tests::{SYSTEM, content, plan, session, turn};
+    use super::super::pruning::Rules;
+    use super::{EntryKind, Survey};
+
+    fn survey(text: &str) -> Survey<'static> {
+        Survey::of(&plan(1), &content(text), None, false).expect("from a file")
+    }
+
+    fn keep(turns: u64) -> Keep {
+        Keep {
+            turns: Some(turns),
+            ..Keep::default()
+        }
+    }
+
+    #[test]
+    fn each_record_is_what_it_is() {
+        let text = session(1, 3) + "\n[1]\n{\"half";
+        let kinds: Vec<EntryKind> = survey(&text).entries.iter().map(|it| it.kind).collect();
+        let message = EntryKind::Message;
+        let (line, blank, tail) = (EntryKind::Line, EntryKind::Blank, EntryKind::Tail);
+        let expected = [EntryKind::System, message, message, message, message];
+        assert_eq!(kinds[..5], expected);
+        assert_eq!(kinds[5..], [blank, line, tail]);
+        assert_eq!(survey("").entries.len(), 0);
+        assert_eq!(survey("").size, Size::default());
+    }
+
+    #[test]
+    fn sizes_are_the_sums_of_the_records() {
+        let survey = survey(&session(2, 30));
+        let sum: u64 = survey.entries.iter().map(|it| u64::from(it.tokens)).sum();
+        assert_eq!(survey.size.tokens, 3 + sum);
+        assert_eq!((survey.size.messages, survey.size.turns), (8, 2));
+        assert_eq!(survey.system_tokens, u64::from(survey.entries[0].tokens));
+        assert_eq!(survey.size.tool_bytes, 2 * 30 * "word1 ".len() as u64);
+        assert_eq!(survey.entries[3].results, 1);
+        assert_eq!(survey.entries[3].role, Role::Tool);
+    }
+
+    #[test]
+    fn zones_keep_turns_and_the_size_of_what_stays_is_theirs() {
+        let survey = survey(&session(3, 10));
+        let zones = survey.zones(keep(1));
+        let mut expected = vec![Zone::Old; 13];
+        expected[0] = Zone::System;
+        expected[9..].fill(Zone::Keep);
+        assert_eq!(zones.of, expected);
+        assert_eq!((zones.counts.old, zones.counts.keep), (8, 4));
+        let kept = survey.kept(&zones);
+        let alone = self::survey(&(SYSTEM.to_owned() + &turn(3, 10)));
+        assert_eq!(kept.tokens, alone.size.tokens);
+        assert_eq!(kept.messages, 4);
+        assert_eq!(
+            survey.kept(&survey.zones(keep(9))).tokens,
+            survey.size.tokens
+        );
+    }
+
+    #[test]
+    fn an_exchange_is_not_cut() {
+        let survey = survey(&session(2, 10));
+        let last_two = Keep {
+            messages: Some(2),
+            ..Keep::default()
+        };
+        // The call comes with its result, which is one of the last two.
+        assert_eq!(survey.zones(last_two).of[6..], [Zone::Keep; 3]);
+        assert_eq!(survey.zones(last_two).of[2], Zone::Old);
+    }
+
+    #[test]
+    fn pins_stay() {
+        let mut plan = plan(1);
+        plan.pins = vec!["line:2".parse().expect("a selector")];
+        let content = content(&session(3, 10));
+        let survey = Survey::of(&plan, &content, None, false).expect("from a file");
+        let zones = survey.zones(keep(1));
+        assert_eq!(zones.of[1..4], [Zone::Keep, Zone::Old, Zone::Old]);
+    }
+
+    #[test]
+    fn pruned_records_have_the_tokens_that_are_left() {
+        let mut plan = plan(1);
+        plan.policy.prune.max_chars = Some(100);
+        plan.policy.prune.protect_last = 0;
+        let content = content(&session(2, 100));
+        let rules = Rules::first(&plan, &content);
+        let read = |questions| Survey::of(&plan, &content, questions, false);
+        let pruned = read(rules.questions(&plan)).expect("from a file");
+        let whole = read(None).expect("from a file");
+        assert!(pruned.tokens(3) < whole.tokens(3));
+        assert_eq!(pruned.tokens(1), whole.tokens(1));
+        assert_eq!(pruned.size, whole.size);
+        let zones = whole.zones(keep(1));
+        assert!(pruned.kept(&zones).tokens < whole.kept(&zones).tokens);
+    }
+
+    #[test]
+    fn the_ledger_is_read_where_it_is_asked_for() {
+        assert!(survey(&session(1, 3)).ledger.is_none());
+        let content = content(&session(2, 3));
+        let survey = Survey::of(&plan(1), &content, None, true).expect("from a file");
+        let ledger = survey.ledger.expect("it was asked for");
+        assert!(
+            ledger
+                .items()
+                .iter()
+                .any(|item| item.text.contains("file_2"))
+        );
     }
 }

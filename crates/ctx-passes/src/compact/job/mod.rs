@@ -1,0 +1,282 @@
+//! The compaction of one session, from its survey to its new content.
+
+#[cfg(test)]
+pub(super) mod tests;
+
+use ctx_ledger::Ledger;
+use ctx_memory::Item;
+use ctx_select::trigger::{Size, Step};
+
+use super::content::Content;
+use super::forecast::Forecast;
+use super::ladder::{Candidate, Ended, Ladder};
+use super::offloading::Offloading;
+use super::outcome::{Attempt, Outcome, Report};
+use super::plan::{Before, Plan, Rung};
+use super::pruning::{self, Rules};
+use super::survey::Survey;
+use crate::summarize::Summary;
+use crate::{Notes, PassError};
+
+/// One session and what is to become of it.
+pub(super) struct Job<'j> {
+    plan: &'j Plan,
+    content: &'j Content,
+    first: &'j Rules,
+    survey: Survey<'j>,
+    before: Before,
+    /// What was put into files before anything else is decided.
+    offloading: Option<&'j Offloading<'j>>,
+    /// How it ends.
+    pub(super) report: Report,
+}
+
+/// The new content of a session.
+pub(super) struct Compacted {
+    /// Its bytes.
+    pub(super) content: Content,
+    /// What was summed up.
+    pub(super) summary: Option<Summary>,
+    /// What the part that left holds for the memory, where the policy wants it.
+    pub(super) items: Vec<Item>,
+}
+
+/// What makes a session smaller without a summary, and is done first.
+struct FirstStep {
+    what: &'static str,
+    size: Size,
+    /// Whether nothing need be summed up any more.
+    is_enough: bool,
+}
+
+impl<'j> Job<'j> {
+    /// Surveys a session; with its ledger where that is `scored`. `first` is what is
+    /// pruned before all else.
+    pub(super) fn of(
+        plan: &'j Plan,
+        content: &'j Content,
+        first: &'j Rules,
+        name: &str,
+        scored: bool,
+    ) -> Result<Self, PassError> {
+        let survey = Survey::of(plan, content, first.questions(plan), scored)?;
+        let size = Size {
+            overflow: plan.overflow,
+            ..survey.size
+        };
+        let report = Report {
+            file: name.to_owned(),
+            preset: plan.policy.name.clone(),
+            success: true,
+            dry_run: plan.dry_run,
+            previous_tokens: size.tokens,
+            current_tokens: size.tokens,
+            target_tokens: plan.target,
+            previous_messages: size.messages,
+            current_messages: size.messages,
+            ..Report::default()
+        };
+        let before = Before {
+            size,
+            system_tokens: survey.system_tokens,
+        };
+        Ok(Self {
+            plan,
+            content,
+            first,
+            survey,
+            before,
+            offloading: None,
+            report,
+        })
+    }
+
+    /// The size of the session.
+    pub(super) fn size(&self) -> &Size {
+        &self.before.size
+    }
+
+    /// The ledger of the session as it was, where it was asked for.
+    pub(super) fn take_ledger(&mut self) -> Option<Ledger> {
+        self.survey.ledger.take()
+    }
+
+    /// Whether anything is to be done, by the triggers.
+    pub(super) fn step(&mut self) -> Step {
+        let due = self.plan.triggers.check(&self.before.size);
+        self.report.due = due
+            .fired()
+            .map(|reading| reading.trigger.to_string())
+            .collect();
+        if let Some(request) = &self.plan.budget {
+            if self.before.size.tokens > request.tokens {
+                self.report.due.push("budget".to_owned());
+                return Step::Compact;
+            }
+            if !self.plan.only_if_due && !self.plan.force {
+                return Step::None;
+            }
+        }
+        if self.plan.only_if_due {
+            due.step
+        } else {
+            Step::Compact
+        }
+    }
+
+    /// Large results were put into files: what is left is compacted further.
+    pub(super) fn offloaded(
+        &mut self,
+        offloading: Option<&'j Offloading<'j>>,
+    ) -> Result<(), PassError> {
+        self.offloading = offloading;
+        let Some((left, _)) = offloading.and_then(|offloading| offloading.left.as_ref()) else {
+            return Ok(());
+        };
+        self.content = left;
+        self.survey = Survey::of(self.plan, left, None, false)?;
+        Ok(())
+    }
+
+    /// What the part that a compaction would take away holds for the memory.
+    pub(super) fn flushed(&mut self, session: &str) -> Result<Vec<Item>, PassError> {
+        self.survey.pruned = None;
+        let keep = self.plan.keep(Rung::Policy, &self.before);
+        self.ladder().items(&self.survey.zones(keep), session)
+    }
+
+    /// Makes the new content and tells of it in the report. `session` is its id in the
+    /// store, if it has one.
+    pub(super) fn build(
+        &mut self,
+        session: Option<&str>,
+        notes: &mut Notes,
+    ) -> Result<Option<Compacted>, PassError> {
+        let mut attempts = Vec::new();
+        let ended = self.compacted(session, &mut attempts, notes)?;
+        self.report.attempts = attempts;
+        if let Err(outcome) = &ended {
+            self.report.end(*outcome);
+        }
+        Ok(ended.ok())
+    }
+
+    fn compacted(
+        &mut self,
+        session: Option<&str>,
+        attempts: &mut Vec<Attempt>,
+        notes: &mut Notes,
+    ) -> Result<Ended<Compacted>, PassError> {
+        let plan = self.plan;
+        if let Some(step) = self.first_step(notes) {
+            let (what, tokens) = (step.what, step.size.tokens);
+            attempts.push(Attempt { what, tokens });
+            if step.is_enough {
+                return self.end_first(&step.size, notes);
+            }
+        }
+        if !plan.sums_up_or_drops() {
+            return Ok(Err(Outcome::NothingToDo));
+        }
+        let ladder = self.ladder();
+        let candidate = match &plan.budget {
+            Some(request) => ladder.budget(request, attempts, notes)?,
+            None => ladder.climb(attempts, notes)?,
+        };
+        let candidate = match candidate {
+            Ok(candidate) => candidate,
+            Err(outcome) => return Ok(Err(outcome)),
+        };
+        let extracts = plan.policy.summary.extract && candidate.leaves() && !plan.dry_run;
+        let items = match session.filter(|_| extracts) {
+            Some(session) => ladder.items(&candidate.zones, session)?,
+            None => Vec::new(),
+        };
+        self.tell(&candidate, session.is_some());
+        Ok(Ok(Compacted {
+            content: candidate.content,
+            summary: candidate.summary,
+            items,
+        }))
+    }
+
+    fn ladder(&self) -> Ladder<'_, 'j> {
+        Ladder {
+            plan: self.plan,
+            content: self.content,
+            survey: &self.survey,
+            before: &self.before,
+            due: !self.report.due.is_empty(),
+            restore: self
+                .offloading
+                .and_then(|offloading| offloading.restore.as_deref()),
+        }
+    }
+
+    fn first_step(&mut self, notes: &mut Notes) -> Option<FirstStep> {
+        let plan = self.plan;
+        let left = self
+            .offloading
+            .and_then(|offloading| offloading.left.as_ref());
+        if let Some((_, freed_enough)) = left {
+            let size = self.survey.size;
+            return Some(FirstStep {
+                what: "offloaded",
+                size,
+                is_enough: plan.only_if_due && (*freed_enough || !plan.is_due(&size)),
+            });
+        }
+        self.first.questions(plan)?;
+        let left = pruning::decide(plan, self.content, self.first, &mut self.survey, notes);
+        let size = left.unwrap_or(self.survey.size);
+        if size.tokens == self.before.size.tokens && plan.sums_up_or_drops() {
+            self.survey.pruned = None;
+            return None;
+        }
+        let fits = plan.fits(size.tokens) && !plan.is_due(&size);
+        Some(FirstStep {
+            what: "pruned-first",
+            size,
+            is_enough: !plan.sums_up_or_drops() || (plan.only_if_due && fits),
+        })
+    }
+
+    /// The first step is all that is to be done.
+    fn end_first(&mut self, size: &Size, notes: &mut Notes) -> Result<Ended<Compacted>, PassError> {
+        let plan = self.plan;
+        if plan.budget.is_some() && !plan.fits(size.tokens) {
+            return Ok(Err(Outcome::Unreachable));
+        }
+        if size.tokens >= self.before.size.tokens {
+            return Ok(Err(Outcome::NoGain));
+        }
+        let content = if self.survey.pruned.is_some() {
+            pruning::carry_out(plan, self.content, &self.survey, notes)?
+        } else {
+            self.content.with(self.content.file()?)
+        };
+        self.report.end_at(Outcome::Compacted, size);
+        Ok(Ok(Compacted {
+            content,
+            summary: None,
+            items: Vec::new(),
+        }))
+    }
+
+    fn tell(&mut self, candidate: &Candidate, saved: bool) {
+        let Candidate { zones, summary, .. } = candidate;
+        let report = &mut self.report;
+        report.end_at(Outcome::Compacted, &candidate.size);
+        report.preserved_count = Some(zones.counts.keep);
+        report.first_kept_index = zones.counts.first_keep;
+        if self.plan.dry_run && candidate.leaves() {
+            let earlier = summary.as_ref().map_or(0, |summary| summary.earlier);
+            let forecast = Forecast::of(&self.survey, zones, earlier, saved);
+            report.plan = Some(forecast);
+        }
+        if let Some(summary) = summary {
+            report.summary = Some(summary.text.clone());
+            report.summary_mends = (summary.mends > 0).then_some(summary.mends);
+        }
+    }
+}
