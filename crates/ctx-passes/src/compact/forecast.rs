@@ -49,7 +49,7 @@ pub struct Leaving {
     pub recoverable: u64,
 }
 
-/// Zones in the order in which they are told.
+/// Zones in the order in which they are told, which is that of their numbers.
 const ZONES: [Zone; 3] = [Zone::System, Zone::Old, Zone::Keep];
 
 impl Forecast {
@@ -62,19 +62,16 @@ impl Forecast {
         };
         let mut dropped = 0;
         for (record, entry) in survey.entries.iter().enumerate() {
-            if survey.is_dropped(record) {
-                dropped += u64::from(entry.begins);
-                continue;
-            }
             if !entry.begins {
                 continue;
             }
-            let zone = zones.of[record];
-            let tokens = survey.tokens(record);
-            let counts = forecast.zones.iter_mut();
-            for count in counts.filter(|count| count.zone == zone.as_str()) {
-                count.add(entry.line.into(), entry.is_message().then_some(tokens));
+            if survey.is_dropped(record) {
+                dropped += 1;
+                continue;
             }
+            let zone = zones.of[record];
+            let tokens = entry.role.map(|_| survey.tokens(record));
+            forecast.zones[zone as usize].add(entry.line.into(), tokens);
             if zone == Zone::Old {
                 forecast.leaving.add(entry);
             }
@@ -83,7 +80,7 @@ impl Forecast {
         leaving.carried_over = earlier;
         leaving.other_lines += dropped;
         if saved {
-            leaving.recoverable = forecast.zones[1].records + dropped;
+            leaving.recoverable = forecast.zones[Zone::Old as usize].records + dropped;
         }
         forecast
     }
@@ -113,20 +110,15 @@ impl ZoneCount {
     /// As people write pages; not all where there are many.
     pub fn ranges(&self) -> String {
         const SHOWN: usize = 8;
-        let mut ranges: Vec<String> = self
-            .lines
-            .iter()
-            .take(SHOWN)
-            .map(|(first, last)| match last - first {
-                0 => first.to_string(),
-                _ => format!("{first}-{last}"),
-            })
-            .collect();
+        let range = |(first, last): &(u64, u64)| match last - first {
+            0 => first.to_string(),
+            _ => format!("{first}-{last}"),
+        };
+        let mut ranges: Vec<String> = self.lines.iter().take(SHOWN).map(range).collect();
         if self.lines.len() > SHOWN {
             ranges.push("…".to_owned());
-        }
-        if ranges.is_empty() {
-            ranges.push("none".to_owned());
+        } else if ranges.is_empty() {
+            return "none".to_owned();
         }
         ranges.join(",")
     }
@@ -134,15 +126,12 @@ impl ZoneCount {
 
 impl Leaving {
     fn add(&mut self, entry: &Entry) {
-        if !entry.is_message() {
-            self.other_lines += u64::from(entry.kind != EntryKind::Blank);
-            return;
-        }
         self.tool_results += u64::from(entry.results);
         match entry.role {
-            Role::Assistant => self.model_messages += 1,
-            Role::User if !entry.is_summary && entry.results == 0 => self.user_messages += 1,
-            _ => {}
+            None => self.other_lines += u64::from(entry.kind != EntryKind::Blank),
+            Some(Role::Assistant) => self.model_messages += 1,
+            Some(Role::User) if !entry.is_summary && entry.results == 0 => self.user_messages += 1,
+            Some(_) => {}
         }
     }
 }

@@ -63,10 +63,8 @@ fn may_change(
     last_call: prune::LastCall,
     notes: &mut Notes,
 ) -> bool {
-    let Some(cache) = plan.cache(content.last_change) else {
-        return true;
-    };
-    cache.is_cold(last_call).unwrap_or_else(|| {
+    let cache = plan.cache(content.last_change);
+    prune::is_cold(cache.as_ref(), last_call).unwrap_or_else(|| {
         notes.warn(
             &[],
             "nothing tells when the last call was: nothing is pruned; --last-call TIME tells",

@@ -34,7 +34,7 @@ pub(super) struct Survey<'p> {
 }
 
 /// What is known of a record.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
 pub(super) struct Entry {
     /// Its line, from 1.
@@ -44,7 +44,8 @@ pub(super) struct Entry {
     /// Number, from 1, of the first record of its exchange; 0 where it is in none.
     exchange: u32,
     pub(super) kind: EntryKind,
-    pub(super) role: Role,
+    /// Whose message it is.
+    pub(super) role: Option<Role>,
     /// How many tool results it holds, at most 255.
     pub(super) results: u8,
     pub(super) is_summary: bool,
@@ -57,13 +58,14 @@ pub(super) struct Entry {
 }
 
 /// What a record is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum EntryKind {
     /// Instructions of the operator.
     System,
     /// Any other message.
     Message,
     /// No message, but not blank.
+    #[default]
     Line,
     /// Nothing.
     Blank,
@@ -146,9 +148,9 @@ impl<'p> Survey<'p> {
         let mut size = Size::default();
         for (record, entry) in self.entries.iter().enumerate() {
             let stays = zones.of[record] != Zone::Old && !self.is_dropped(record);
-            if stays && entry.is_message() {
+            if let Some(role) = entry.role.filter(|_| stays) {
                 size.tokens = size.tokens.max(PRIMING) + self.tokens(record);
-                size.messages += u64::from(entry.begins_message && !entry.role.is_system());
+                size.messages += u64::from(entry.begins_message && !role.is_system());
             }
         }
         size
@@ -156,10 +158,6 @@ impl<'p> Survey<'p> {
 }
 
 impl Entry {
-    pub(super) fn is_message(&self) -> bool {
-        matches!(self.kind, EntryKind::System | EntryKind::Message)
-    }
-
     fn facts(&self, tokens: u64) -> Facts<'static> {
         match self.kind {
             EntryKind::Tail => Facts::Tail,
@@ -260,7 +258,7 @@ impl<'p> Surveyor<'_, 'p> {
             } else {
                 EntryKind::Message
             },
-            role: outline.role,
+            role: Some(outline.role),
             results: u8::try_from(outline.results.len()).unwrap_or(u8::MAX),
             is_summary: outline.is_summary,
             begins_message: outline.begins_message(),
@@ -294,17 +292,9 @@ impl<'p> Surveyor<'_, 'p> {
     fn entry(record: &Record<'_>) -> Entry {
         Entry {
             line: u32::try_from(record.line).unwrap_or(u32::MAX),
-            tokens: 0,
-            exchange: 0,
-            kind: EntryKind::Line,
-            role: Role::Other,
-            results: 0,
-            is_summary: false,
-            begins_message: false,
-            begins_turn: false,
-            pinned: false,
             begins: record.piece.begins(),
             ends: record.piece.ends(),
+            ..Entry::default()
         }
     }
 
@@ -372,7 +362,7 @@ mod tests {
         assert_eq!(survey.system_tokens, u64::from(survey.entries[0].tokens));
         assert_eq!(survey.size.tool_bytes, 2 * 30 * "word1 ".len() as u64);
         assert_eq!(survey.entries[3].results, 1);
-        assert_eq!(survey.entries[3].role, Role::Tool);
+        assert_eq!(survey.entries[3].role, Some(Role::Tool));
     }
 
     #[test]

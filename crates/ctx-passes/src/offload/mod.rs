@@ -11,6 +11,7 @@ mod template;
 mod tests;
 
 pub use change::{Change, Reading, Substitute};
+pub(crate) use original::sessions;
 pub use original::{OriginalError, Wanted, original};
 pub use restore::{Reference, Restorer};
 pub use stream::ChangePass;

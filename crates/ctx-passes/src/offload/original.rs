@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use ctx_store::{Entry, Form, OffloadName, OffloadedFile, SessionId, Store, StoreError};
+use ctx_store::{Entry, Form, OffloadName, SessionId, Store, StoreError};
 use ctx_transcript::{Conversation, Dialect, Handle, Message, Object, Options, Records, dialect};
 
 /// What is asked for.
@@ -72,10 +72,7 @@ pub fn original(
     session: Option<&SessionId>,
     wanted: &Wanted,
 ) -> Result<String, OriginalError> {
-    let sessions = match session {
-        Some(session) => vec![session.clone()],
-        None => store.offload_sessions()?,
-    };
+    let sessions = sessions(store, session)?;
     match wanted {
         Wanted::Hash(hash) => by_hash(store, session, &sessions, hash),
         Wanted::Path(path) => {
@@ -89,31 +86,41 @@ pub fn original(
     }
 }
 
+/// The session that is asked for, or all that have offloaded files.
+pub(crate) fn sessions(
+    store: &Store,
+    session: Option<&SessionId>,
+) -> Result<Vec<SessionId>, StoreError> {
+    match session {
+        Some(session) => Ok(vec![session.clone()]),
+        None => store.offload_sessions(),
+    }
+}
+
 fn by_hash(
     store: &Store,
     session: Option<&SessionId>,
     offloading: &[SessionId],
     hash: &str,
 ) -> Result<String, OriginalError> {
-    let mut files: BTreeMap<String, OffloadedFile> = BTreeMap::new();
+    let mut files = BTreeMap::new();
     for session in offloading {
         let ours = store.offloaded_files(session)?;
         // The same text in two sessions, or written in two ways, is one.
         let found = ours.into_iter().filter(|file| file.begins_with(hash));
         files.extend(found.map(|file| (file.name.sha256().to_owned(), file)));
     }
-    let mut texts: BTreeMap<String, String> = BTreeMap::new();
     if files.is_empty() {
-        in_snapshots(store, session, hash, &mut texts)?;
+        return only(in_snapshots(store, session, hash)?, hash);
     }
-    let hashes: Vec<&str> = files
-        .keys()
-        .chain(texts.keys())
-        .map(String::as_str)
-        .collect();
-    if hashes.len() > 1 {
-        let mut shown = hashes[..hashes.len().min(SHOWN)].to_vec();
-        if hashes.len() > SHOWN {
+    Ok(store.read_offloaded(&only(files, hash)?)?.text)
+}
+
+/// The only one of what was found, by its hash.
+fn only<T>(found: BTreeMap<String, T>, hash: &str) -> Result<T, OriginalError> {
+    if found.len() > 1 {
+        let mut shown: Vec<&str> = found.keys().map(String::as_str).take(SHOWN).collect();
+        if found.len() > SHOWN {
             shown.push("and more");
         }
         return Err(OriginalError::Ambiguous {
@@ -121,13 +128,8 @@ fn by_hash(
             matches: shown.join(", "),
         });
     }
-    match files.into_values().next() {
-        Some(file) => Ok(store.read_offloaded(&file)?.text),
-        None => texts
-            .into_values()
-            .next()
-            .ok_or_else(|| OriginalError::NotKept(hash.to_owned())),
-    }
+    let found = found.into_values().next();
+    found.ok_or_else(|| OriginalError::NotKept(hash.to_owned()))
 }
 
 /// Texts of results in snapshots, the newest snapshot first.
@@ -135,11 +137,11 @@ fn in_snapshots(
     store: &Store,
     session: Option<&SessionId>,
     hash: &str,
-    found: &mut BTreeMap<String, String>,
-) -> Result<(), StoreError> {
+) -> Result<BTreeMap<String, String>, StoreError> {
+    let mut found = BTreeMap::new();
     let catalog = store.catalog(session)?;
     for entry in catalog.entries.iter().rev() {
-        match in_snapshot(store, entry, hash, found) {
+        match in_snapshot(store, entry, hash, &mut found) {
             // A damaged one does not hide the others.
             Ok(()) | Err(StoreError::Damaged { .. }) => {}
             Err(error) => return Err(error),
@@ -148,7 +150,7 @@ fn in_snapshots(
             break;
         }
     }
-    Ok(())
+    Ok(found)
 }
 
 fn in_snapshot(

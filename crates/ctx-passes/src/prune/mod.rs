@@ -65,6 +65,11 @@ impl Cache {
     }
 }
 
+/// [`Cache::is_cold`], where there is a cache that must not be lost.
+pub(crate) fn is_cold(cache: Option<&Cache>, last_call: LastCall) -> Option<bool> {
+    cache.map_or(Some(true), |cache| cache.is_cold(last_call))
+}
+
 /// The rules of a compaction's policy; `None` where it prunes nothing. Whether old
 /// results are cleared, its caller decides.
 pub fn rules(whole: &ctx_policy::Policy, clears: bool, dialect: &dyn Dialect) -> Option<Policy> {

@@ -6,7 +6,7 @@ use ctx_transcript::view::Presences;
 use ctx_transcript::{Class, Dialect, Record, Spool, Zone, ZoneReader};
 
 use super::decision::{Decision, Item, Waiting};
-use super::{LastCall, Plan};
+use super::{LastCall, Plan, is_cold};
 use crate::checks::Checks;
 use crate::outlet::Announced;
 use crate::{ErrorKind, Notes, PassError, pins};
@@ -54,10 +54,7 @@ impl<'p> PrunePass<'p> {
     /// Whether there is no cache that must not be lost, by what the records so far
     /// say of time; `None` where nothing tells.
     pub fn is_cold(&self) -> Option<bool> {
-        let Some(cache) = &self.waiting.plan.cache else {
-            return Some(true);
-        };
-        cache.is_cold(self.last_call)
+        is_cold(self.waiting.plan.cache.as_ref(), self.last_call)
     }
 
     /// The next record.

@@ -3,6 +3,8 @@
 use ctx_ledger::score::After;
 use ctx_store::{OffloadedFile, SessionId, Store, StoreError};
 
+use crate::offload::sessions;
+
 /// What the new session refers to, as far as it could be read.
 #[derive(Debug, Default)]
 pub struct Referred {
@@ -18,14 +20,10 @@ pub fn referred(
     session: Option<&SessionId>,
     after: &After,
 ) -> Result<Referred, StoreError> {
-    let sessions = match session {
-        Some(session) => vec![session.clone()],
-        None => store.offload_sessions()?,
-    };
     let handles = after.handles().into_iter();
     let hashes: Vec<String> = handles.map(|handle| handle.hash.to_string()).collect();
     let mut found = Referred::default();
-    for session in sessions {
+    for session in sessions(store, session)? {
         let named = store.offload_folder(&session)?.files_in(after.as_str());
         let is_named = |file: &&OffloadedFile| {
             named.contains(*file) || hashes.iter().any(|hash| file.begins_with(hash))
