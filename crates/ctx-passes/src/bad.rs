@@ -33,7 +33,7 @@ impl BadLines {
         }
     }
 
-    /// Those of another session as well; its first one is not told.
+    /// Adds the counts of another session, without its first bad line.
     pub fn count_in(&mut self, other: &Self) {
         for (count, more) in self.counts.iter_mut().zip(other.counts) {
             *count += more;
@@ -50,7 +50,7 @@ impl BadLines {
         self.counts[Fate::LeftOut as usize]
     }
 
-    /// A warning of them, if there are any.
+    /// Warns of them, if there are any.
     pub fn report(&self, notes: &mut Notes) {
         let Some((line, why)) = &self.first else {
             return;

@@ -49,8 +49,8 @@ impl Checks {
         role
     }
 
-    /// Each offence of the output must be one of the input's; those are told, or with
-    /// `strict` refused.
+    /// Each offence of the output must be one of the input. These cause a warning, or with
+    /// `strict` an error.
     pub fn finish(self, strict: bool, notes: &mut Notes) -> Result<(), PassError> {
         let input = self.input.finish();
         let is_new = |offence: &Offence| !input.contains(offence);

@@ -27,49 +27,49 @@ pub enum ErrorKind {
     /// The session cannot be read.
     #[error("cannot read: {0}")]
     Read(io::Error),
-    /// Where the output goes to does not take it.
+    /// The output cannot be written.
     #[error("cannot write: {0}")]
     Output(io::Error),
     /// A temporary file cannot be used.
     #[error("cannot use a temporary file: {0}")]
     Temporary(io::Error),
-    /// A line is bad, and such lines are not wanted.
+    /// A line is bad, and such lines are refused.
     #[error("{0}")]
     BadLine(String),
-    /// Nobody knows which records are messages.
+    /// The session is of no known dialect, so this cannot be done with it.
     #[error("the format is not known, so nothing can be {0}")]
     UnknownFormat(&'static str),
-    /// A record is no message, or in a batch no conversation, of a known format.
+    /// The session is of no known dialect: a record is neither a message nor a conversation.
     #[error("no message of a known format")]
     NoMessage {
-        /// Whether it may be one of a batch.
+        /// Whether it could be read as a batch.
         batch: bool,
     },
-    /// The records have tags, and those would become wrong.
+    /// The records have tags, which would no longer be true.
     #[error("the records are tagged")]
     Tagged,
-    /// Nobody but the agents that write sessions of this dialect mends them.
+    /// Sessions of this dialect cannot be mended here; the agents that write them do that.
     #[error("sessions of {0} cannot be mended")]
     NoMend(&'static str),
-    /// A session cannot be mended: this would still be wrong with it.
+    /// The session cannot be mended: this offence would be left in the copy.
     #[error("cannot be mended: in the copy, line {}, {}", .0.line, .0.why())]
     Unmendable(Offence),
-    /// The output would be less legal than the input.
+    /// The output would have an offence that the input does not have.
     #[error("the output would break a rule that the input keeps: {}", .0.why())]
     NewOffence(Offence),
-    /// A changed record would not be the message that it was.
+    /// A changed record would no longer be the same message.
     #[error("the change would break the record; nothing was written")]
     OtherRecord,
-    /// The input is not legal, and that is not wanted.
+    /// The input has an offence, and such input is refused.
     #[error("{}", .0.why())]
     OldOffence(Offence),
-    /// Zones are needed, and nothing was split.
+    /// Zones are needed, and no record has one.
     #[error("no record has a zone")]
     NoZones,
     /// The tag of a batch record does not fit its messages.
     #[error("the zones of the tag are not those of the messages")]
     OtherZones,
-    /// The stream is not all that its writer had to say.
+    /// The stream ended before its announced end.
     #[error(transparent)]
     EarlyEnd(#[from] EarlyEnd),
     /// What has to stay is more than the budget.
@@ -78,22 +78,22 @@ pub enum ErrorKind {
     /// A recorded answer cannot be used.
     #[error(transparent)]
     Tape(#[from] TapeError),
-    /// No usable answer came, and nothing else may take its place.
+    /// The model gave no usable answer, and no other summary may be taken.
     #[error("{0}")]
     NoAnswer(String),
-    /// What a model wrote failed its check, and nothing else may take its place.
+    /// The model's summary failed its check, and no other summary may be taken.
     #[error("{0}")]
     FailedCheck(String),
-    /// Whoever runs the pass has failed in what it does for it.
+    /// The caller failed in something that it does for the pass.
     #[error("{0}")]
     Caller(Box<dyn std::error::Error + Send + Sync>),
     /// Items for memory cannot be found.
     #[error(transparent)]
     Extract(#[from] ExtractError),
-    /// Nobody knows which records are messages, and so what of them survived.
+    /// The session is of no known dialect, so it cannot be scored.
     #[error("the format is not known")]
     NoFormat,
-    /// The whole session is not the one that the old one begins.
+    /// The whole session does not begin with the old one.
     #[error("the session does not begin with the messages of BEFORE")]
     OtherBeginning,
     /// One JSON document, where a session file is to be compacted in place.
@@ -131,7 +131,7 @@ impl PassError {
         ErrorKind::Temporary(error).into()
     }
 
-    /// Whoever runs the pass has failed.
+    /// The caller failed.
     pub fn caller(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         ErrorKind::Caller(error.into()).into()
     }
@@ -163,5 +163,34 @@ impl fmt::Display for PassError {
 impl std::error::Error for PassError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::{ErrorKind, PassError};
+
+    #[test]
+    fn lines_are_told_from_the_outside_in() {
+        let error = ErrorKind::NoFormat.at(2).at(7);
+        assert_eq!(error.lines, [7, 2]);
+        assert_eq!(error.to_string(), "7: 2: the format is not known");
+    }
+
+    #[test]
+    fn what_comes_from_elsewhere_says_what_it_said_there() {
+        let full = || io::Error::other("no room");
+        for (error, text) in [
+            (
+                PassError::temporary(full()),
+                "cannot use a temporary file: no room",
+            ),
+            (PassError::output(full()), "cannot write: no room"),
+            (PassError::caller("the caller failed"), "the caller failed"),
+        ] {
+            assert_eq!(error.to_string(), text);
+        }
     }
 }

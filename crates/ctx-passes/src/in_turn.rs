@@ -1,5 +1,5 @@
-//! Work on a stream that takes longer than reading it: several threads do it, and what
-//! comes of it is put together in the order of the stream.
+//! Work that takes longer than reading the stream: several threads do it, and their results
+//! are put together in the order of the stream.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -13,7 +13,7 @@ pub(crate) trait Work: Send + Sync + 'static {
     type Item: Send + 'static;
     /// What one thread makes of a portion, whatever the others do.
     type Done: Send + 'static;
-    /// What all of it is put together in.
+    /// What the results are put together in.
     type State: Send + 'static;
 
     /// Does the work on one portion.
@@ -37,7 +37,7 @@ pub(crate) struct InTurn<W: Work> {
     sent: usize,
 }
 
-/// So many portions may wait for each thread.
+/// How many portions may wait for each thread.
 const WAITING: usize = 2;
 /// Bytes of the items that are handed to a thread at once.
 const PORTION: usize = 256 << 10;
@@ -68,7 +68,7 @@ impl<W: Work> InTurn<W> {
         }
     }
 
-    /// The next item, and its length in bytes; waits while too many are on their way.
+    /// The next item, and its length in bytes; waits while too many portions wait.
     pub(crate) fn push(&mut self, item: W::Item, bytes: usize) {
         self.portion.push(item);
         self.bytes += bytes;
@@ -87,7 +87,7 @@ impl<W: Work> InTurn<W> {
 
     fn send(&mut self) {
         let portion = std::mem::take(&mut self.portion);
-        // Nobody listens when all threads have panicked, which the end tells.
+        // This fails only if all threads have panicked, which `finish` passes on.
         let _ = self.portions.send((self.sent, portion));
         self.sent += 1;
         self.bytes = 0;

@@ -1,5 +1,5 @@
-//! The ledger of a session, read while the session passes: in threads of its own once
-//! there is much of it, since that takes longer than all else that is done with a record.
+//! The ledger of a session, read while the session passes. A long session is read by
+//! threads of its own, since that takes longer than everything else done with a record.
 
 use ctx_ledger::{Ledger, Reading};
 use ctx_transcript::{Dialect, Message, Object, Zone};
@@ -54,7 +54,7 @@ impl Work for Reader {
     }
 }
 
-/// With fewer bytes of records threads would cost more than they save.
+/// Up to so many bytes of records, threads would cost more than they save.
 const MANY_BYTES: usize = 1 << 20;
 
 impl LedgerReader {

@@ -1,4 +1,4 @@
-//! Records on their way out, with the tags they came with: what these say stays true.
+//! Records on their way out: the tags that they came with are kept true.
 
 use std::io::Write;
 use std::path::Path;
@@ -32,8 +32,8 @@ impl Announced {
 }
 
 impl<W: Write> Outlet<W> {
-    /// To `output`; what has to wait lies in `temp`. `announced` is what the records say
-    /// that will not come here.
+    /// Writes to `output`; what has to wait lies in `temp`. `announced` is what the tags of
+    /// records say that will not be written.
     pub(crate) fn new(output: W, announced: Announced, temp: &Path) -> Self {
         Self {
             writer: TaggedWriter::new(output, temp),
@@ -48,7 +48,7 @@ impl<W: Write> Outlet<W> {
         self.came += u64::from(piece.begins());
     }
 
-    /// A record goes on, with other bytes if there are any; these are without a tag.
+    /// Writes a record, with new bytes if there are any; these have no tag.
     pub(crate) fn write(
         &mut self,
         record: &Record<'_>,
@@ -59,7 +59,7 @@ impl<W: Write> Outlet<W> {
         self.write_with(record, bytes, |tag| {
             let mut tag = tag?;
             if let Some(length) = length {
-                // What it said of the record's size is not true any more.
+                // What it said of the size is no longer true.
                 tag.bytes = Some((length - record.line_end().len()) as u64);
                 (tag.tokens, tag.encoding) = (None, None);
             }
@@ -67,7 +67,7 @@ impl<W: Write> Outlet<W> {
         })
     }
 
-    /// A record goes on with these bytes, and with what `retag` makes of its tag.
+    /// Writes a record with these bytes, and with what `retag` makes of its tag.
     pub(crate) fn write_with(
         &mut self,
         record: &Record<'_>,
@@ -82,9 +82,9 @@ impl<W: Write> Outlet<W> {
         self.writer.write(untagged, record.splice().zip(retag(tag)))
     }
 
-    /// Writes the rest; the output comes back. `left_out` is how many records of the
-    /// input did not come here. A stream that came with tags keeps its end, or the lack
-    /// of it: if the tool before died, the one after must see that.
+    /// Writes the rest and gives the output back. `left_out` is how many records of the
+    /// input did not come here. A tagged stream keeps its end, or the lack of one: if the
+    /// tool before died, the tool after must notice.
     pub(crate) fn finish(self, left_out: u64) -> Result<W, PassError> {
         let Announced { tagged, records } = self.announced;
         let is_whole = !tagged || records == Some(self.came + left_out);

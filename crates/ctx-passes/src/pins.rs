@@ -7,7 +7,7 @@ use std::str::FromStr;
 use ctx_transcript::{Message, Record, Role};
 use regex::Regex;
 
-/// One selector, as a flag has it.
+/// One selector, as a flag gives it.
 #[derive(Clone, Debug)]
 pub struct Pin {
     text: String,
@@ -92,7 +92,43 @@ fn parse_lines(text: &str) -> Result<RangeInclusive<u64>, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::Pin;
+    use ctx_transcript::dialect::Chat;
+    use ctx_transcript::{Dialect, Origin, Role};
+
+    use super::{Pin, first};
+
+    /// The selector that selects this line.
+    fn selects(pins: &[&str], bytes: &str, line: u64) -> Option<String> {
+        let pins: Vec<Pin> = pins.iter().map(|pin| pin.parse().expect(pin)).collect();
+        let origin = Origin {
+            line,
+            ..Origin::ALONE
+        };
+        let record = origin.record(bytes.as_bytes());
+        let dialect: &dyn Dialect = &Chat;
+        let outline = record.outline(Some(dialect));
+        let role = outline.map_or(Role::Other, |outline| outline.role);
+        let pin = first(&pins, &record, role, || record.message(Some(dialect)));
+        pin.map(ToString::to_string)
+    }
+
+    #[test]
+    fn the_first_selector_that_fits_is_told() {
+        let user = r#"{"role":"user","content":"We decided \u0041."}"#;
+        let of = |pins: &[&str]| selects(pins, user, 4);
+        assert_eq!(of(&["role:tool", "line:5", "re:no"]), None);
+        assert_eq!(of(&["line:4", "role:user"]).as_deref(), Some("line:4"));
+        assert_eq!(of(&["line:2-4"]).as_deref(), Some("line:2-4"));
+        assert_eq!(of(&["line:1-3", "line:5-9"]), None);
+    }
+
+    #[test]
+    fn a_pattern_looks_at_what_is_said_and_without_a_message_at_the_line() {
+        let user = r#"{"role":"user","content":"We decided \u0041."}"#;
+        assert!(selects(&["re:decided A"], user, 1).is_some());
+        assert!(selects(&["re:content"], user, 1).is_none());
+        assert!(selects(&["re:^bro.en$"], "broken", 1).is_some());
+    }
 
     #[test]
     fn selectors_are_read() {

@@ -78,7 +78,7 @@ impl Session {
         &self.bad
     }
 
-    /// Warns of what a document holds beside its messages.
+    /// Warns that a document holds more than its messages.
     pub fn tell_of_document(&self, notes: &mut Notes) {
         if let Some(beside @ 1..) = self.records.document_members_beside() {
             notes.warn(
@@ -88,5 +88,65 @@ impl Session {
                 ),
             );
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_transcript::Options;
+
+    use super::{Invalid, Session};
+    use crate::{Notes, PassError};
+
+    fn open(input: &str, invalid: Invalid) -> Session {
+        let reader = Box::new(std::io::Cursor::new(input.to_owned().into_bytes()));
+        Session::open(reader, &Options::default(), invalid).expect("from memory")
+    }
+
+    fn lines(session: &mut Session) -> Result<Vec<u64>, PassError> {
+        let mut lines = Vec::new();
+        session.each(|record| -> Result<(), PassError> {
+            lines.push(record.line);
+            Ok(())
+        })?;
+        Ok(lines)
+    }
+
+    const USER: &str = "{\"role\":\"user\",\"content\":\"a\"}\n";
+
+    #[test]
+    fn bad_lines_are_kept_left_out_or_refused() {
+        let input = format!("{USER}broken\n{USER}{{\"half");
+        let mut kept = open(&input, Invalid::Keep);
+        assert_eq!(lines(&mut kept).expect("read"), [1, 2, 3, 4]);
+        assert_eq!((kept.bad().count(), kept.bad().left_out()), (1, 0));
+        let mut dropped = open(&input, Invalid::Drop);
+        assert_eq!(lines(&mut dropped).expect("read"), [1, 3, 4]);
+        assert_eq!(dropped.bad().left_out(), 1);
+        let refused = lines(&mut open(&input, Invalid::Fail));
+        assert_eq!(refused.expect_err("a bad line").lines, [2]);
+        // A line in the writing is not bad.
+        let tail = format!("{USER}{{\"half");
+        assert_eq!(
+            lines(&mut open(&tail, Invalid::Fail)).expect("read"),
+            [1, 2]
+        );
+    }
+
+    #[test]
+    fn a_document_tells_what_it_holds_beside_its_messages() {
+        let told = |input: &str| {
+            let session = open(input, Invalid::Keep);
+            let mut notes = Notes::new();
+            session.tell_of_document(&mut notes);
+            (session.is_document(), notes.take().len())
+        };
+        let messages = format!("\"messages\":[{}]", USER.trim_end());
+        assert_eq!(
+            told(&format!("{{{messages},\n\"model\":\"m\"}}")),
+            (true, 1)
+        );
+        assert_eq!(told(&format!("{{{messages}\n}}")), (true, 0));
+        assert_eq!(told(USER), (false, 0));
     }
 }

@@ -35,8 +35,8 @@ impl<W: Write> TaggedWriter<W> {
         }
     }
 
-    /// The bytes of the next record without any tag, and its tag and the place for
-    /// it; `None` for a record that can carry none.
+    /// Writes the next record: its bytes without a tag, and its tag with the place for it,
+    /// unless it can carry none.
     pub fn write(&mut self, bytes: Vec<u8>, tag: Option<(Splice, Tag)>) -> Result<(), PassError> {
         if let Some((splice, tag)) = tag {
             self.release(None)?;
@@ -50,7 +50,7 @@ impl<W: Write> TaggedWriter<W> {
         self.behind.push(&bytes).map_err(PassError::temporary)
     }
 
-    /// Writes the rest, and that the stream ends after `end` records; the output comes
+    /// Writes the rest, marks that the stream ends after `end` records, and gives the output
     /// back.
     pub fn finish(mut self, end: Option<u64>) -> Result<W, PassError> {
         self.release(end)?;
@@ -69,5 +69,53 @@ impl<W: Write> TaggedWriter<W> {
             .write(&held.bytes, &held.tag, output)
             .and_then(|()| behind.pop_to(length, output))
             .map_err(PassError::output)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use ctx_transcript::{Options, Records, Tag};
+
+    use super::TaggedWriter;
+
+    fn write(input: &str, end: Option<u64>) -> String {
+        let options = Options {
+            raw: true,
+            ..Options::default()
+        };
+        let mut records = Records::open(input.as_bytes(), &options).expect("from memory");
+        let mut writer = TaggedWriter::new(Vec::new(), Path::new("/tmp"));
+        while let Some(record) = records.next().expect("from memory") {
+            // An end from before must not stay.
+            let tag = Tag {
+                line: Some(record.line),
+                end: Some(99),
+                ..Tag::default()
+            };
+            let tagged = record.splice().map(|splice| (splice, tag));
+            writer
+                .write(record.untagged().into_owned(), tagged)
+                .expect("to memory");
+        }
+        let written = writer.finish(end).expect("to memory");
+        String::from_utf8(written).expect("text")
+    }
+
+    #[test]
+    fn the_last_record_that_can_carry_a_tag_says_the_end() {
+        let input = "broken\n{\"a\":1}\n\n{\"a\":2}\n[1]\n\n";
+        assert_eq!(
+            write(input, Some(6)),
+            "broken\n{\"_ctx\":{\"line\":2},\"a\":1}\n\n{\"_ctx\":{\"line\":4,\"end\":6},\"a\":2}\n[1]\n\n"
+        );
+        assert!(!write(input, None).contains("end"));
+    }
+
+    #[test]
+    fn a_stream_that_can_carry_no_tag_passes() {
+        assert_eq!(write("broken\n\n", Some(2)), "broken\n\n");
+        assert_eq!(write("", Some(0)), "");
     }
 }

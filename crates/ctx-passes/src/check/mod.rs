@@ -1,4 +1,4 @@
-//! Checking: is a session legal, is it within limits, how large is it.
+//! Checks whether a session is legal and within limits, and how large it is.
 
 mod finding;
 mod limits;
@@ -26,7 +26,7 @@ pub struct Plan {
     pub bad_lines: bool,
     /// Whether each record is a conversation.
     pub batch: bool,
-    /// There when tokens and bytes of results are asked for.
+    /// Set if tokens and bytes of results are asked for.
     pub counter: Option<MessageCounter>,
 }
 

@@ -51,7 +51,7 @@ impl Report {
         findings.filter_map(move |(at, finding)| shown(at).then_some(finding))
     }
 
-    /// Warns of what is odd and was not asked for as an offence.
+    /// Warns of oddities that do not count as offences.
     pub fn warn(&self, bad_lines: bool, notes: &mut Notes) {
         if !bad_lines {
             self.bad.report(notes);
@@ -60,5 +60,55 @@ impl Report {
             }
         }
         warn_no_conversation(self.no_conversation, notes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Fault, Finding, Report};
+    use crate::Notes;
+
+    fn report(faults: &[Fault]) -> Report {
+        let finding = |(line, fault): (u64, &Fault)| Finding {
+            fault: *fault,
+            line: Some(line),
+            rule: "",
+            id: None,
+            message: String::new(),
+        };
+        Report {
+            findings: (1..).zip(faults).map(finding).collect(),
+            ..Report::default()
+        }
+    }
+
+    #[test]
+    fn of_the_offences_the_first_is_shown_and_every_limit() {
+        let (offence, limit) = (Fault::Offence, Fault::Limit);
+        let shown = |report: &Report, all| {
+            let lines = report.shown(all).filter_map(|finding| finding.line);
+            lines.collect::<Vec<_>>()
+        };
+        let both = report(&[offence, offence, offence, limit, limit]);
+        assert_eq!((both.offences(), both.exceeded()), (3, 2));
+        assert_eq!(shown(&both, false), [1, 4, 5]);
+        assert_eq!(shown(&both, true), [1, 2, 3, 4, 5]);
+        assert_eq!(shown(&report(&[limit, limit]), false), [1, 2]);
+        assert!(shown(&Report::default(), false).is_empty());
+    }
+
+    #[test]
+    fn what_was_asked_for_as_an_offence_is_no_warning() {
+        let report = Report {
+            tail: Some(3),
+            no_conversation: 1,
+            ..Report::default()
+        };
+        let warned = |bad_lines| {
+            let mut notes = Notes::new();
+            report.warn(bad_lines, &mut notes);
+            notes.take().len()
+        };
+        assert_eq!((warned(false), warned(true)), (2, 1));
     }
 }

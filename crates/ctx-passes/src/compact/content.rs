@@ -1,4 +1,4 @@
-//! The bytes of a session that is compacted: read again and again, by several threads.
+//! The bytes of the session that is compacted, which can be read any number of times.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, Write};
@@ -12,16 +12,17 @@ use crate::{ErrorKind, Invalid, PassError, Session};
 /// A session in a file, whose format is known.
 pub struct Content {
     file: File,
-    /// Its dialect, and that of all that is made of it.
+    /// Its dialect, which the new content has as well.
     pub dialect: &'static dyn Dialect,
     invalid: Invalid,
     /// Whether it is one JSON document, which a compaction makes lines of.
     pub is_document: bool,
-    /// When its file changed last, where that tells anything.
+    /// When its file was last modified, if that is known.
     pub last_change: Option<Time>,
 }
 
-/// A file read from its start, wherever others stand who read it at the same time.
+/// Reads a file from its start without moving the position that all its handles share, so
+/// that it can be read several times at once.
 struct FromStart {
     file: File,
     at: u64,
@@ -43,7 +44,7 @@ impl Content {
         invalid: Invalid,
     ) -> Result<Self, PassError> {
         let session = session(&file, dialect, invalid)?;
-        // In an empty session there is nothing to know it by, and nothing to do.
+        // An empty session shows no format, and there is nothing to do in it.
         let is_empty = file.metadata().is_ok_and(|meta| meta.len() == 0);
         let empty = || dialect::by_name("chat").filter(|_| is_empty);
         let known = session.dialect().or_else(empty);
@@ -93,14 +94,14 @@ impl Content {
         Ok(meta.len())
     }
 
-    /// Another handle on its file, which stands at its start.
+    /// Another handle on its file, positioned at the start.
     pub fn file(&self) -> Result<File, PassError> {
         let mut file = self.file.try_clone().map_err(ErrorKind::Read)?;
         file.rewind().map_err(ErrorKind::Read)?;
         Ok(file)
     }
 
-    /// Its records, each to `handle`.
+    /// Hands each of its records to `handle`.
     pub fn each(
         &self,
         handle: impl FnMut(&Record<'_>) -> Result<(), PassError>,
@@ -130,8 +131,8 @@ fn session(
 /// Bytes of a temporary file that wait to be written.
 const BUFFER: usize = 256 << 10;
 
-/// A temporary file without a name: what is in it is nobody else's business. `write`
-/// fills it.
+/// A temporary file, filled by `write`. It has no name, so that no other program can open
+/// it.
 pub(super) fn temporary(
     write: impl FnOnce(&mut BufWriter<&File>) -> Result<(), PassError>,
 ) -> Result<File, PassError> {

@@ -11,7 +11,7 @@ use super::survey::{Entry, EntryKind, Survey, Zones};
 pub struct Forecast {
     /// System, old, keep.
     pub zones: Vec<ZoneCount>,
-    /// What would not be there any more.
+    /// What would no longer be in the session.
     pub leaving: Leaving,
 }
 
@@ -22,7 +22,7 @@ pub struct ZoneCount {
     pub zone: &'static str,
     /// Its records.
     pub records: u64,
-    /// Those of them that are messages.
+    /// How many of them are messages.
     pub messages: u64,
     /// Their tokens.
     pub tokens: u64,
@@ -30,8 +30,8 @@ pub struct ZoneCount {
     pub lines: Vec<(u64, u64)>,
 }
 
-/// What would not be in the session any more. A record of several kinds counts as
-/// each of them.
+/// What would no longer be in the session. A record of several kinds counts as each of
+/// them.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Leaving {
@@ -41,7 +41,7 @@ pub struct Leaving {
     pub model_messages: u64,
     /// What tools answered.
     pub tool_results: u64,
-    /// Lines that are no messages, and needless ones that pruning drops before.
+    /// Lines that are not messages, and records that pruning drops before the summary.
     pub other_lines: u64,
     /// Earlier summaries, whose text goes into the new one.
     pub carried_over: u64,
@@ -49,7 +49,7 @@ pub struct Leaving {
     pub recoverable: u64,
 }
 
-/// Zones in the order in which they are told, which is that of their numbers.
+/// The zones in the order in which they are listed: that of their discriminants.
 const ZONES: [Zone; 3] = [Zone::System, Zone::Old, Zone::Keep];
 
 impl Forecast {
@@ -107,7 +107,7 @@ impl ZoneCount {
         }
     }
 
-    /// As people write pages; not all where there are many.
+    /// The lines as people write page ranges; only the first few when there are many.
     pub fn ranges(&self) -> String {
         const SHOWN: usize = 8;
         let range = |(first, last): &(u64, u64)| match last - first {

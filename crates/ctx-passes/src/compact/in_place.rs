@@ -230,7 +230,8 @@ fn survived(score: &Score) -> Survived {
     .collect()
 }
 
-/// Scores `new` against the session that it was made of, whose ledger may be known.
+/// Scores `new` against the session it was made from, whose ledger is read unless it is
+/// given.
 fn score(before: &Content, ledger: Option<Ledger>, new: &Content) -> Result<Score, PassError> {
     let ledger = match ledger {
         Some(ledger) => ledger,

@@ -1,5 +1,5 @@
-//! From what the policy wants to what still helps: the next rung is taken where
-//! a result is not small enough.
+//! The ladder of a compaction, from what the policy asks for down to the last resort. The
+//! next rung is tried when a result is not small enough.
 
 use ctx_ledger::rules::MemoryKind;
 use ctx_memory::{Extractor, Item};
@@ -26,13 +26,13 @@ use crate::{ErrorKind, Notes, PassError};
 pub(super) struct Candidate {
     pub(super) content: Content,
     pub(super) size: Size,
-    /// The zones of the records: what was summed up or left out.
+    /// The zones of the records: the old ones were summed up or left out.
     pub(super) zones: Zones,
     /// What was summed up.
     pub(super) summary: Option<Summary>,
 }
 
-/// What came of it, or how it ended without a change.
+/// The result, or how the compaction ended without one.
 pub(super) type Ended<T> = Result<T, Outcome>;
 
 /// The session that is to become smaller.
@@ -51,7 +51,7 @@ pub(super) struct Ladder<'a, 'p> {
 /// Gives a record with its offloaded results put back; `None` where it has none.
 pub(super) type Restore<'a> = dyn Fn(&Record<'_>) -> Result<Option<Vec<u8>>, PassError> + 'a;
 
-/// A session read with its zones: the same for all rungs that keep as much.
+/// The session, read with its zones. Rungs that keep equally much share it.
 struct Read<'l> {
     keep: Keep,
     needs: Needs,
@@ -67,7 +67,7 @@ enum Built {
     Draft {
         draft: Option<Draft>,
         size: Size,
-        /// There when what stays was pruned.
+        /// Already written if what stays was pruned.
         content: Option<Content>,
     },
     /// A session with other zones than those that were read.
@@ -83,7 +83,7 @@ impl Ladder<'_, '_> {
         notes: &mut Notes,
     ) -> Result<Ended<Candidate>, PassError> {
         let (plan, before) = (self.plan, self.before.size.tokens);
-        // Less than the policy keeps is kept only where more does not help.
+        // Less than the policy keeps is kept only if nothing else helps.
         let in_need = self.due || !plan.fits(before);
         let first = attempts.len();
         let (mut smaller, mut failed_check) = (false, false);
@@ -100,7 +100,7 @@ impl Ladder<'_, '_> {
             let is_last = rung == Rung::LastTurnsAlone && plan.sums_up();
             let known = read.take().filter(|read| read.keep == keep);
             let zones = self.survey.zones(keep);
-            // Where nothing is old there is nothing to write, and nobody is asked to.
+            // If nothing is old there is nothing to sum up, so no model is asked.
             let built = if zones.counts.old == 0 && known.is_none() && !is_last {
                 None
             } else {
@@ -141,7 +141,7 @@ impl Ladder<'_, '_> {
         }))
     }
 
-    /// Reads the session with what is old decided.
+    /// Reads the session, whose zones are decided.
     fn read<'l>(
         &self,
         keep: Keep,
@@ -167,8 +167,8 @@ impl Ladder<'_, '_> {
         })
     }
 
-    /// Each record with its zone, none where pruning leaves it out, and as pruning
-    /// changes it. An old one comes with its offloaded results.
+    /// Hands on each record with its zone (`None` if pruning drops it) and with what pruning
+    /// makes of it. Old records come with their offloaded results put back.
     fn each(
         &self,
         zones: &Zones,
@@ -213,9 +213,9 @@ impl Ladder<'_, '_> {
         }
     }
 
-    /// The last turns, with as much of a summary as the target still has room for;
-    /// where it has none, their results make room if they can. An earlier summary, which
-    /// is all that there is of the rest, gets shorter only for the target, and never goes.
+    /// The last turns, with as long a summary as the target leaves room for. If it leaves
+    /// none, their tool results are shortened to make room. An earlier summary is all that
+    /// is left of the turns before: it is shortened only for the target, and never dropped.
     fn last_turns(
         &self,
         read: &mut Read<'_>,
@@ -238,7 +238,7 @@ impl Ladder<'_, '_> {
             }
         }
         if fits(alone.size()) && !(only_earlier && plan.fits(before)) {
-            // A target in the place of a budget.
+            // The target is taken for a budget.
             let request = BudgetRequest {
                 tokens: most,
                 keep: Keep::default(),
@@ -322,7 +322,7 @@ impl Ladder<'_, '_> {
         }
     }
 
-    /// What the old records hold for memory.
+    /// What is in the old records that belongs into the memory.
     pub(super) fn items(&self, zones: &Zones, session: &str) -> Result<Vec<Item>, PassError> {
         let mut extractor = Extractor::new(session, &MemoryKind::ALL);
         let mut items = Vec::new();
@@ -331,7 +331,7 @@ impl Ladder<'_, '_> {
             let Some(object) = record.whole_object().filter(|_| zone == Some(Zone::Old)) else {
                 return Ok(());
             };
-            // What an earlier summary tells was extracted from the messages themselves.
+            // What an earlier summary says was extracted from its messages when they left.
             if dialect.summary_text(object).is_some() {
                 return Ok(());
             }
@@ -344,8 +344,8 @@ impl Ladder<'_, '_> {
         Ok(items)
     }
 
-    /// One number for the whole context, in the place of the ladder: what stays and how
-    /// long the summary is are decided together, so that no other would come out smaller.
+    /// One number for the whole context, instead of the ladder. What stays and how long the
+    /// summary may be are decided together, so there is nothing else to try.
     pub(super) fn budget(
         &self,
         request: &BudgetRequest,
@@ -378,7 +378,7 @@ impl Ladder<'_, '_> {
         }
     }
 
-    /// The session within a budget; an error where what has to stay exceeds it.
+    /// The session within a budget; the inner error if what has to stay exceeds it.
     fn within(
         &self,
         request: &BudgetRequest,
@@ -413,7 +413,7 @@ impl Ladder<'_, '_> {
         }))
     }
 
-    /// The zones of all records, out of those that pruning did not leave out.
+    /// The zones of all records, given those of the records that pruning did not drop.
     fn spread(&self, zones: &[Zone]) -> Zones {
         let mut zones = zones.iter();
         let mut counts = ZoneCounts::default();

@@ -1,4 +1,4 @@
-//! Large results into files before anything else, where the policy wants that.
+//! Large results are put into files before anything else, if the policy asks for it.
 
 use std::cell::RefCell;
 use std::io::Write;
@@ -13,7 +13,7 @@ use super::plan::Plan;
 use crate::PassError;
 use crate::offload::{self, Offloader, Reading, Restorer, Template};
 
-/// The store, the session's id in it, and the file that will name what is there.
+/// Where offloaded results go, and the session that will name them.
 #[derive(Clone, Copy)]
 pub struct Stores<'a> {
     /// The store.
@@ -26,8 +26,8 @@ pub struct Stores<'a> {
 
 /// A session whose large results lie in files.
 pub(super) struct Offloading<'a> {
-    /// What is left of the session, and whether that is enough; nothing where nothing
-    /// was large.
+    /// What is left of the session, and whether that is small enough; `None` if no result was
+    /// large.
     pub(super) left: Option<(Content, bool)>,
     pub(super) restore: Option<Box<Restore<'a>>>,
     /// The files.
@@ -68,7 +68,7 @@ impl<'a> Offloading<'a> {
             })
         })?;
         if !offloader.results.is_empty() {
-            // Known by its real name, so that gc can look into it.
+            // By its real path, so that gc finds it and sees what it names.
             let live = real_path(stores.path).ok();
             offloader.finish(&[live.as_deref()])?;
         }

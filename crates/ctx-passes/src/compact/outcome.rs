@@ -34,7 +34,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Whether the session is as it should be; a target out of reach is none.
+    /// Whether the session is as small as it should be.
     pub fn is_good(self) -> bool {
         !matches!(self, Self::NoGain | Self::Unreachable | Self::GivenUp)
     }
@@ -49,8 +49,8 @@ pub struct Attempt {
     pub tokens: u64,
 }
 
-/// All that is said of one session; the names are those of the systems whose policies
-/// can be run.
+/// The report on one session. Its keys are those of the systems whose policies the
+/// presets are.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
@@ -94,7 +94,7 @@ pub struct Report {
     /// How much of a model's answer had to be mended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary_mends: Option<usize>,
-    /// What would be done, of a preview.
+    /// What would be done; only in a preview.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<Forecast>,
     /// What was tried, in order.
@@ -102,16 +102,17 @@ pub struct Report {
     /// The snapshot of what was replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<String>,
-    /// Files of offloaded results that nothing names any more, moved to the trash.
+    /// How many files of offloaded results went into the trash because nothing names them
+    /// any more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deleted_files: Option<usize>,
-    /// What of the session survived, as ctx-score has it: one number.
+    /// How much of the session survived, as one number; see ctx-score.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fidelity: Option<f64>,
-    /// The same by class; lost is what only the snapshot has.
+    /// The same by class; what only the snapshot has counts as lost.
     #[serde(skip_serializing_if = "Survived::is_empty")]
     pub survived: Survived,
-    /// Bytes that arrived while it ran, carried over.
+    /// Bytes that were appended while it ran, and carried over.
     #[serde(skip_serializing_if = "is_zero")]
     pub late_bytes: u64,
     /// The old file, where another process still has it open.

@@ -16,38 +16,38 @@ use crate::{Notes, PassError, Pin};
 /// One policy, and how it is applied.
 #[allow(clippy::struct_excessive_bools)] // Switches that do not depend on each other.
 pub struct Plan {
-    /// The policy, with what flags say instead.
+    /// The policy, as changed by flags.
     pub policy: Policy,
     /// When a session is due.
     pub triggers: Triggers,
-    /// The model refused the session.
+    /// Whether the model refused the session as too long.
     pub overflow: bool,
-    /// Only what is due is compacted.
+    /// Whether only a session that is due is compacted.
     pub only_if_due: bool,
-    /// Whatever triggers and earlier attempts say.
+    /// Whether it is compacted whatever triggers and earlier attempts say.
     pub force: bool,
-    /// Nothing is written, and no model is asked.
+    /// Whether this is a preview: nothing is written, and no model is asked.
     pub dry_run: bool,
-    /// Whether what survives is scored; by its size when nobody says.
+    /// Whether what survives is scored; if nobody says, the size of the session decides.
     pub score: Option<bool>,
     /// Counts tokens.
     pub counter: MessageCounter,
-    /// What the whole context may have afterwards; without it, smaller is enough.
+    /// The most tokens that the whole context may have afterwards. Without a target it only
+    /// has to be smaller.
     pub target: Option<u64>,
-    /// What the whole context may have, shared out between summary and tail.
+    /// The most tokens that the whole context may have, divided between summary and tail.
     pub budget: Option<BudgetRequest>,
-    /// How long a flag says that the summary is to be.
+    /// The length of the summary in tokens, if a flag sets it.
     pub summary_tokens: Option<u64>,
     /// The window of the named model.
     pub model_window: Option<u64>,
     /// Records that are kept.
     pub pins: Vec<Pin>,
-    /// When the model was called last, where the records do not tell.
+    /// When the model was last called, in case the records do not say.
     pub last_call: Option<Time>,
-    /// What makes the writer that asks a model for so many tokens; `None` where no model
-    /// is to be asked.
+    /// Makes the writer that asks a model; `None` if no model is to be asked.
     pub model: Option<Box<MakeWriter>>,
-    /// The headings that a model's summary must have, as far as they are known.
+    /// The headings that a model's summary must have, if the template has known ones.
     pub headings: Vec<String>,
     /// Knows the summaries of earlier compactions.
     pub recognizer: Recognizer,
@@ -108,7 +108,7 @@ pub(super) struct Before {
     pub(super) system_tokens: u64,
 }
 
-/// Where a policy does not say how many tokens a summary may have.
+/// The tokens of a summary if the policy does not say.
 const SUMMARY_TOKENS: u64 = 2_000;
 
 impl Plan {
@@ -123,7 +123,7 @@ impl Plan {
         let more = fallbacks.flat_map(|fallback| match fallback {
             Fallback::Smaller => vec![Rung::Smaller],
             Fallback::LastTurns => vec![Rung::LastTurns, Rung::LastTurnsAlone],
-            // Taken by the writer itself, or not at all.
+            // Up to the writer: these say who else may write the summary.
             Fallback::Rule | Fallback::Extractive | Fallback::Fail => Vec::new(),
             Fallback::Prune => vec![Rung::Pruned],
         });
@@ -191,8 +191,8 @@ impl Plan {
         })
     }
 
-    /// Who sums up within a budget: as long as there is room, unless a flag says how
-    /// long.
+    /// Who sums up within a budget. Code uses all the room there is, unless a flag sets the
+    /// length.
     pub(super) fn writer_within(
         &self,
         before: &Before,
@@ -230,25 +230,25 @@ impl Plan {
             role: summary.role.into(),
             counter: self.counter,
             strict: false,
-            // Who reads the session has left them out already.
+            // They were left out already when the session was read.
             drop_bad: false,
             tell_sizes: TellSizes::Never,
             temp: self.temp.clone(),
         }
     }
 
-    /// Whether anything leaves the session as old.
+    /// Whether old records leave the session.
     pub(super) fn sums_up_or_drops(&self) -> bool {
         self.policy.mode != Mode::PruneOnly
     }
 
-    /// Whether what leaves is summed up.
+    /// Whether the records that leave are summed up.
     pub(super) fn sums_up(&self) -> bool {
         self.policy.summary.method != Method::None
     }
 
-    /// Whether the policy prunes at that time. Where nothing is summed up, there is
-    /// no summary whose failure it could wait for.
+    /// Whether the policy prunes at that time. A policy that only prunes makes no summary, so
+    /// it does not wait for one to fail.
     pub(super) fn prunes(&self, when: When) -> bool {
         match (self.policy.mode, self.policy.prune.when) {
             (Mode::SummaryOnly, _) => false,
@@ -257,8 +257,8 @@ impl Plan {
         }
     }
 
-    /// The cache that must be cold before anything is pruned; `last_change` of the
-    /// session's file tells where nothing else does.
+    /// The cache that must be cold before anything is pruned. `last_change` is when the file
+    /// was modified, which is used if nothing says when the last call was.
     pub(super) fn cache(&self, last_change: Option<Time>) -> Option<Cache> {
         Some(Cache {
             ttl: self.policy.prune.cache_ttl?.0,
@@ -278,7 +278,7 @@ impl Plan {
             })
     }
 
-    /// Whether what is old is cleared, where that is left after trimming.
+    /// Whether old results are cleared, if so much is left after trimming.
     pub(super) fn clears(&self, left: &Size) -> bool {
         self.policy.prune.clear == Clear::Always || self.is_over_its_limit(left)
     }
@@ -295,6 +295,7 @@ mod tests {
 
     use chrono::DateTime;
     use ctx_policy::{Clear, Fallback, Method, Mode, When};
+    use ctx_select::duration::FixedSpan;
     use ctx_select::trigger::Size;
 
     use super::super::job::tests::plan;
@@ -412,7 +413,7 @@ mod tests {
         let mut plan = plan(1);
         let changed = Some(Time(DateTime::UNIX_EPOCH));
         assert!(plan.cache(changed).is_none());
-        plan.policy.prune.cache_ttl = Some(Duration::from_secs(300));
+        plan.policy.prune.cache_ttl = Some(FixedSpan(Duration::from_secs(300)));
         assert_eq!(plan.cache(changed).expect("a cache").last_call, changed);
         let said = Time(DateTime::UNIX_EPOCH + Duration::from_secs(9));
         plan.last_call = Some(said);

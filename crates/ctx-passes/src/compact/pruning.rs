@@ -1,5 +1,5 @@
-//! Pruning as the policy says: what is too long is trimmed; where that is not
-//! enough, what is old is cleared.
+//! Pruning as the policy says: long results are trimmed; if that is not enough, old ones
+//! are cleared.
 
 use ctx_policy::{Clear, When};
 use ctx_select::prune::{Policy, Questions, Verdicts};
@@ -20,7 +20,7 @@ pub(super) struct Pruned {
     pub(super) size: Size,
 }
 
-/// The rules of a policy, with and without clearing what is old.
+/// The rules of a policy, without and with the clearing of old results.
 pub(super) struct Rules {
     trims: Option<Policy>,
     clears: Option<Policy>,
@@ -32,7 +32,7 @@ impl Rules {
         Self::at(plan, When::Before, content)
     }
 
-    /// What is pruned when this is.
+    /// What is pruned at that time.
     fn at(plan: &Plan, when: When, content: &Content) -> Self {
         let rules = |clears, never| {
             let wanted = plan.policy.prune.clear != never && plan.prunes(when);
@@ -45,7 +45,7 @@ impl Rules {
         }
     }
 
-    /// What a survey has to ask for them; `None` where there are none.
+    /// What a survey has to find out for them; `None` if there are none.
     pub(super) fn questions(&self, plan: &Plan) -> Option<Questions<'_>> {
         Some(Questions {
             policy: self.clears.as_ref().or(self.trims.as_ref())?,
@@ -55,8 +55,8 @@ impl Rules {
     }
 }
 
-/// Whether anything may be pruned: where nothing tells how old the last call is, the
-/// cache may be warm, and nothing changes.
+/// Whether anything may be pruned. If nothing says when the last call was, the cache may
+/// be warm, and nothing is pruned.
 fn may_change(
     plan: &Plan,
     content: &Content,
@@ -73,9 +73,8 @@ fn may_change(
     })
 }
 
-/// Decides what pruning does to a surveyed session, by the verdicts that its survey
-/// made possible. They stay in the survey where they are to be carried out; gives the
-/// size that is left then.
+/// Decides what pruning does to a surveyed session. The verdicts stay in the survey only
+/// if they are to be carried out; gives the size that is left then.
 pub(super) fn decide<'p>(
     plan: &Plan,
     content: &Content,
@@ -96,7 +95,7 @@ pub(super) fn decide<'p>(
     if let Some(clears) = &rules.clears
         && plan.clears(&size)
     {
-        // Of what came in, so that each handle is of the original.
+        // Decided from the original results, so that each handle names the original.
         verdicts = verdicts.under(clears, &plan.counter);
         judged = judge(plan, &verdicts, may, notes);
     }
@@ -104,7 +103,7 @@ pub(super) fn decide<'p>(
     judged
 }
 
-/// The size that is left, where enough is freed.
+/// The size that is left; `None` if too little is freed.
 fn judge(plan: &Plan, verdicts: &Verdicts<'_>, may: bool, notes: &mut Notes) -> Option<Size> {
     if !may {
         return None;
@@ -118,7 +117,7 @@ fn judge(plan: &Plan, verdicts: &Verdicts<'_>, may: bool, notes: &mut Notes) -> 
     Some(verdicts.size())
 }
 
-/// Carries the verdicts of a survey out, and nothing else.
+/// Carries out the verdicts of a survey, and changes nothing else.
 pub(super) fn carry_out(
     plan: &Plan,
     content: &Content,
@@ -154,7 +153,7 @@ pub(super) fn carry_out(
     Ok(content.with(file))
 }
 
-/// Prunes what was made of a session, if the policy asks for it `when` this is.
+/// Prunes the result of a rung, or what is sent, if the policy prunes at that time.
 pub(super) fn prune(
     plan: &Plan,
     when: When,
@@ -212,6 +211,7 @@ mod tests {
     use std::time::Duration;
 
     use ctx_policy::{Clear, When};
+    use ctx_select::duration::FixedSpan;
 
     use super::super::job::tests::{content, plan, session, text};
     use super::super::plan::Plan;
@@ -299,7 +299,7 @@ mod tests {
     #[test]
     fn nothing_is_pruned_while_the_cache_may_be_warm() {
         let mut plan = trims();
-        plan.policy.prune.cache_ttl = Some(Duration::from_secs(300));
+        plan.policy.prune.cache_ttl = Some(FixedSpan(Duration::from_secs(300)));
         let (new, notes) = first(&plan, &session(2, 200));
         assert_eq!(new, None);
         assert!(

@@ -42,8 +42,8 @@ fn summed_up(
     Ok((job.report, None))
 }
 
-/// Prunes what is pruned only on its way to the model. `None` where that frees nothing,
-/// or the target stays out of reach.
+/// Prunes a session that is only sent to the model, not stored. `None` if that frees
+/// nothing, or misses the target.
 fn prune_sent(
     plan: &Plan,
     content: &Content,

@@ -1,5 +1,5 @@
-//! A session in numbers: one reading finds all that the decisions of a compaction need
-//! to know of its records.
+//! A session in numbers: one reading finds everything about its records that the decisions
+//! of a compaction are based on.
 
 use ctx_ledger::Ledger;
 use ctx_select::count::PRIMING;
@@ -26,7 +26,7 @@ pub(super) struct Survey<'p> {
     pub(super) size: Size,
     /// Tokens of the system messages.
     pub(super) system_tokens: u64,
-    /// What pruning does, as long as it may be done.
+    /// What pruning does to the records; `None` if they are not pruned.
     pub(super) pruned: Option<Verdicts<'p>>,
     pub(super) last_call: LastCall,
     pub(super) announced: Announced,
@@ -67,9 +67,9 @@ pub(super) enum EntryKind {
     /// No message, but not blank.
     #[default]
     Line,
-    /// Nothing.
+    /// A blank line.
     Blank,
-    /// A last line in the writing.
+    /// A last line that is still being written.
     Tail,
 }
 
@@ -80,8 +80,8 @@ pub(super) struct Zones {
 }
 
 impl<'p> Survey<'p> {
-    /// Reads a session: for what pruning asks where it is asked for, and for a ledger
-    /// where it is `scored`.
+    /// Reads a session. `pruning` is what pruning has to know, if there is any; a session that
+    /// is `scored` gets its ledger as well.
     pub(super) fn of(
         plan: &Plan,
         content: &Content,
@@ -105,7 +105,7 @@ impl<'p> Survey<'p> {
         Ok(surveyor.finish())
     }
 
-    /// The tokens of a record, after pruning where that is done.
+    /// The tokens of a record, after pruning if it is pruned.
     pub(super) fn tokens(&self, record: usize) -> u64 {
         match &self.pruned {
             Some(verdicts) => verdicts.tokens(record),
@@ -113,7 +113,7 @@ impl<'p> Survey<'p> {
         }
     }
 
-    /// Whether pruning leaves a record out.
+    /// Whether pruning drops a record.
     pub(super) fn is_dropped(&self, record: usize) -> bool {
         let verdicts = self.pruned.as_ref();
         verdicts.is_some_and(|verdicts| verdicts.is_dropped(record))
@@ -182,7 +182,7 @@ struct Surveyor<'a, 'p> {
     pruning: Option<(Questions<'p>, Pruner<'p>)>,
     /// Finds the exchanges.
     splitter: Splitter,
-    /// How many entries have theirs.
+    /// How many entries have been assigned theirs.
     grouped: usize,
     recognizer: Recognizer,
     reader: Option<LedgerReader>,
@@ -298,7 +298,7 @@ impl<'p> Surveyor<'_, 'p> {
         }
     }
 
-    /// Notes the exchanges that are known by now.
+    /// Assigns the exchanges that are known by now.
     fn group(&mut self) {
         while let Some(verdict) = self.splitter.next() {
             let exchange = verdict.exchange.unwrap_or(0);

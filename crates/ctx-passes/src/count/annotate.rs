@@ -1,4 +1,4 @@
-//! The records pass, each with its bytes and tokens in its tag.
+//! Passes the records on, each with its bytes and tokens in its tag.
 
 use std::io::Write;
 use std::path::Path;

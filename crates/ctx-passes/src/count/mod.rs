@@ -21,7 +21,7 @@ pub use breakdown::Breakdown;
 pub struct Counts {
     /// Records, whatever they hold.
     pub records: u64,
-    /// Of the records as they stand, tags and line ends included.
+    /// Bytes of the records as they came, with tags and line ends.
     pub bytes: u64,
     /// The messages.
     pub tally: Tally,

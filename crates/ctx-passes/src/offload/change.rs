@@ -144,3 +144,71 @@ fn results(
     }
     Ok(edits)
 }
+
+#[cfg(test)]
+mod tests {
+    use ctx_transcript::{Origin, ToolResult, dialect};
+
+    use super::{Change, Reading, Substitute};
+    use crate::{ErrorKind, PassError};
+
+    /// Puts this JSON in the place of every result.
+    struct Put(&'static str);
+
+    impl Change for Put {
+        fn result(
+            &mut self,
+            _: u64,
+            _: &ToolResult<'_>,
+            _: &str,
+        ) -> Result<Option<Substitute>, PassError> {
+            Ok(Some(Substitute::Json(self.0.to_owned())))
+        }
+    }
+
+    fn changed(
+        dialect: Option<&str>,
+        json: &'static str,
+        bytes: &str,
+    ) -> Result<Option<String>, PassError> {
+        let reading = Reading {
+            dialect: dialect.and_then(dialect::by_name),
+            batch: false,
+            protect_last: 0,
+        };
+        let origin = Origin {
+            line: 3,
+            ..Origin::ALONE
+        };
+        let record = origin.record(bytes.as_bytes());
+        let bytes = reading.changed(&record, &mut Put(json))?;
+        Ok(bytes.map(|bytes| String::from_utf8(bytes).expect("text")))
+    }
+
+    const RESULT: &str = "{\"role\":\"tool\",\"tool_call_id\":\"c\" , \"content\": \"a\" }\n";
+
+    #[test]
+    fn only_the_content_of_a_result_changes() {
+        let new = changed(Some("chat"), "\"b\"", RESULT).expect("no failure");
+        assert_eq!(new, Some(RESULT.replace("\"a\"", "\"b\"")));
+        let user = "{\"role\":\"user\",\"content\":\"a\"}\n";
+        assert_eq!(
+            changed(Some("chat"), "\"b\"", user).expect("no failure"),
+            None
+        );
+        assert_eq!(changed(None, "\"b\"", RESULT).expect("no failure"), None);
+        assert_eq!(
+            changed(Some("chat"), "\"b\"", "broken\n").expect("no failure"),
+            None
+        );
+    }
+
+    #[test]
+    fn a_change_that_makes_another_message_of_it_is_refused() {
+        for json in ["\"b\",\"role\":\"user\"", "\"b\",\"tool_call_id\":\"d\""] {
+            let error = changed(Some("chat"), json, RESULT).expect_err(json);
+            assert!(matches!(error.kind, ErrorKind::OtherRecord));
+            assert_eq!(error.lines, [3]);
+        }
+    }
+}

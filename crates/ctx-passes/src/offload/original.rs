@@ -22,13 +22,13 @@ pub enum OriginalError {
     /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The path is somebody else's.
+    /// The path is not one of an offloaded file.
     #[error("it is no offloaded file of this store")]
     NoFile,
-    /// No text has such a hash.
+    /// No text has a hash that begins so.
     #[error("nothing with sha256 {0}… was kept")]
     NotKept(String),
-    /// Several texts have.
+    /// Several texts have hashes that begin so.
     #[error("{wanted} is ambiguous: {matches}")]
     Ambiguous {
         /// The beginning of their hashes.
@@ -38,7 +38,8 @@ pub enum OriginalError {
     },
 }
 
-/// So many digits name a text; with all that a handle has, the first that fits is it.
+/// At least so many digits of its hash name a text. With all digits of a handle the search
+/// ends at the first text that fits.
 const FEWEST: usize = 4;
 const HANDLE: usize = 12;
 /// So many matches of an ambiguous hash are named.

@@ -1,4 +1,4 @@
-//! What references name is put back.
+//! The results that references name are put back.
 
 use ctx_store::{OffloadFolder, SessionId, Store, StoreError};
 use ctx_transcript::{Part, ToolResult};
@@ -7,7 +7,7 @@ use super::change::{Change, Substitute};
 use super::template::Template;
 use crate::PassError;
 
-/// Puts results back; where a file cannot be read, that is said in its place.
+/// Puts results back. If a file cannot be read, a note about that takes the result's place.
 pub struct Restorer<'a> {
     store: &'a Store,
     /// Where the files lie.
@@ -19,7 +19,7 @@ pub struct Restorer<'a> {
     pub restored: Vec<Reference>,
     /// What could not be, and why not.
     pub missing: Vec<(Reference, StoreError)>,
-    /// What names no file of the folder; it stays as it is.
+    /// References to files outside the folder; they stay as they are.
     pub elsewhere: Vec<Reference>,
 }
 

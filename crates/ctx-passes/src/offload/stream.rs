@@ -1,5 +1,5 @@
-//! The records of a session on their way through: the last ones wait while it is
-//! not known whether they are protected, the others are changed and go on.
+//! The records of a session pass through: the last ones wait, since they may be protected;
+//! the others are changed and go on.
 
 use std::collections::VecDeque;
 use std::path::Path;

@@ -33,7 +33,7 @@ pub struct Offloader<'a> {
     folder: OffloadFolder,
     /// What was taken out.
     pub results: Vec<OffloadedResult>,
-    /// Tokens that the session has less for it.
+    /// How many tokens shorter the session is for it.
     pub freed: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What was decided about a session: told, checked, and carried out as it is written.
+//! What was decided about a session: reported, checked, and carried out as it is written.
 
 use std::io::Write;
 
@@ -42,7 +42,7 @@ pub struct Decision<'p> {
 }
 
 impl<'p> Decision<'p> {
-    /// Tells what would be done, and whether that is too little to do it.
+    /// Reports what would be done, and whether it frees too little to be done.
     pub(super) fn tell(
         &mut self,
         checks: Option<Checks>,
@@ -69,7 +69,7 @@ impl<'p> Decision<'p> {
         Ok(())
     }
 
-    /// A line a change of a record.
+    /// Reports each change of each record.
     fn tell_changes(&self, notes: &mut Notes) {
         for (record, item) in self.waiting.items.iter().enumerate() {
             for freed in self.verdicts.freed(record) {
@@ -101,9 +101,9 @@ impl<'p> Decision<'p> {
         }
     }
 
-    /// Takes the records that will not go out of the spool, and shows the others to the
-    /// checks. Only where records are left out: no change of a record changes its skeleton
-    /// in any way that matters.
+    /// Removes dropped records from the spool, and shows the others to the checks. If none is
+    /// dropped there is nothing to check: changing a record does not change what the checks
+    /// look at.
     fn check(&mut self, checks: &mut Checks) -> Result<(), PassError> {
         let waiting = &mut self.waiting;
         if !self.changes || !self.verdicts.drop_any() {
@@ -133,13 +133,13 @@ impl<'p> Decision<'p> {
         self.changes
     }
 
-    /// The verdicts, once nothing is to be written any more.
+    /// The verdicts.
     pub fn verdicts(&self) -> &Verdicts<'p> {
         &self.verdicts
     }
 
-    /// Writes it; the output comes back. `left_out` is how many records of the input
-    /// were not taken.
+    /// Writes the session and gives the output back. `left_out` is how many records of the
+    /// input were not pushed.
     pub fn write<W: Write>(&mut self, left_out: u64, output: W) -> Result<W, PassError> {
         let waiting = &mut self.waiting;
         let mut outlet = Outlet::new(output, waiting.announced, &waiting.plan.temp);
@@ -197,7 +197,7 @@ pub(crate) fn changed<'r>(
     Some((record.edited(&edits), message))
 }
 
-/// A line a rule, and the sum.
+/// Reports the sums of each rule, and of all.
 pub(crate) fn tell_sums(sums: &Sums, notes: &mut Notes) {
     if sums.is_empty() {
         return notes.info("nothing to prune");
@@ -213,12 +213,91 @@ pub(crate) fn tell_sums(sums: &Sums, notes: &mut Notes) {
     }
 }
 
-/// That too little is freed to change anything.
+/// Reports that too little is freed to change anything.
 pub(crate) fn tell_gain(sums: &Sums, notes: &mut Notes) {
     if !sums.is_empty() {
         let gain = sums.total().gain();
         notes.info(format_args!(
             "{gain} tokens are fewer than --min-gain: nothing was changed"
         ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_select::prune::Policy;
+
+    use super::super::tests::{pass, plan, result};
+
+    /// Drops all but the last `count` messages.
+    fn window(count: u64) -> Policy {
+        Policy {
+            window_messages: Some(count),
+            ..Policy::default()
+        }
+    }
+
+    fn user(text: &str) -> String {
+        format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n")
+    }
+
+    #[test]
+    fn lines_before_the_window_go_with_it_and_are_counted() {
+        let session = user("one") + "broken\n\n" + &user("two");
+        let (written, notes) = pass(&plan(window(1)), &session).expect("no failure");
+        assert_eq!(written, user("two"));
+        let told = [
+            "window: 1 change: 5 tokens, now 0",
+            "in all: 1 change: 5 tokens, now 0",
+            "2 lines before the window are no messages and go with it",
+        ];
+        assert_eq!(notes, told);
+    }
+
+    #[test]
+    fn too_small_a_gain_changes_nothing_and_is_told() {
+        let session = user("one") + &user("two");
+        let mut plan = plan(window(1));
+        plan.min_gain = 6;
+        let (written, notes) = pass(&plan, &session).expect("no failure");
+        assert_eq!(written, session);
+        let told = "5 tokens are fewer than --min-gain: nothing was changed";
+        assert_eq!(notes.last().map(String::as_str), Some(told));
+        plan.min_gain = 5;
+        assert_eq!(pass(&plan, &session).expect("no failure").0, user("two"));
+    }
+
+    #[test]
+    fn each_change_is_told_to_who_asks() {
+        let mut plan = plan(window(1));
+        plan.tell_changes = true;
+        let (_, notes) = pass(&plan, &(user("one") + &user("two"))).expect("no failure");
+        assert_eq!(notes[0], "1: window: 5 tokens, now 0");
+        let (_, notes) = pass(&plan, &user("one")).expect("no failure");
+        assert_eq!(notes, ["nothing to prune"]);
+    }
+
+    #[test]
+    fn a_tagged_stream_announces_what_is_left() {
+        let tagged = |text: &str, end: &str| {
+            user(text).replacen('{', &format!("{{\"_ctx\":{{\"line\":1{end}}},"), 1)
+        };
+        let session = tagged("one", "") + &tagged("two", ",\"end\":2");
+        let (written, _) = pass(&plan(window(1)), &session).expect("no failure");
+        assert_eq!(written, tagged("two", ",\"end\":1"));
+    }
+
+    #[test]
+    fn what_was_wrong_before_is_refused_only_by_the_strict() {
+        let orphan = user("one") + &result(1, 3);
+        let mut plan = plan(window(9));
+        let (written, notes) = pass(&plan, &orphan).expect("it is told");
+        assert_eq!(written, orphan);
+        assert!(
+            notes[1].starts_with("2: 1 offence in the input"),
+            "{notes:?}"
+        );
+        plan.strict = true;
+        assert_eq!(pass(&plan, &orphan).expect_err("strict").lines, [2]);
     }
 }

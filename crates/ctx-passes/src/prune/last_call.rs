@@ -1,4 +1,4 @@
-//! When the model was called last, by the times that the records of a session tell.
+//! When the model was last called, according to the times in the records of a session.
 
 use std::str::FromStr;
 
@@ -28,7 +28,7 @@ impl FromStr for Time {
     }
 }
 
-/// Seconds, or milliseconds where seconds would be thousands of years away.
+/// Seconds, or milliseconds if as seconds it would be thousands of years from now.
 #[allow(clippy::cast_possible_truncation)] // Such a time is none, and saturates.
 fn since_epoch(number: f64) -> Option<DateTime<Utc>> {
     const MILLISECONDS_FROM: f64 = 1e11;
@@ -40,7 +40,7 @@ fn since_epoch(number: f64) -> Option<DateTime<Utc>> {
     DateTime::from_timestamp_millis(milliseconds as i64)
 }
 
-/// The times that the records of a session tell.
+/// The times that were found in the records of a session.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LastCall {
     reply: Option<Time>,

@@ -70,8 +70,8 @@ pub(crate) fn is_cold(cache: Option<&Cache>, last_call: LastCall) -> Option<bool
     cache.map_or(Some(true), |cache| cache.is_cold(last_call))
 }
 
-/// The rules of a compaction's policy; `None` where it prunes nothing. Whether old
-/// results are cleared, its caller decides.
+/// The rules of a compaction's policy; `None` if it prunes nothing. Whether old results
+/// are cleared is up to the caller.
 pub fn rules(whole: &ctx_policy::Policy, clears: bool, dialect: &dyn Dialect) -> Option<Policy> {
     let prune = &whole.prune;
     let trim = prune.max_chars.map(|chars| Trim {
@@ -98,8 +98,8 @@ pub fn rules(whole: &ctx_policy::Policy, clears: bool, dialect: &dyn Dialect) ->
     policy.does_anything().then_some(policy)
 }
 
-/// What the session may hold in the place of results: as this policy writes it, or as
-/// `ctx-offload` does by itself.
+/// The references that may stand in the place of results: those that this policy writes,
+/// and those that `ctx-offload` writes by default.
 pub fn references(offload: &Offload) -> Vec<ReferencePattern> {
     let built_in = ctx_policy::Policy::default().offload;
     let templates = [offload, &built_in].map(|offload| [&offload.reference, &offload.unavailable]);
@@ -118,9 +118,80 @@ fn size(count: u64) -> usize {
 mod tests {
     use std::time::Duration;
 
-    use ctx_transcript::{Object, Role};
+    use ctx_policy::Clear;
+    use ctx_select::count::MessageCounter;
+    use ctx_select::prune::Policy;
+    use ctx_tokens::Encoding;
+    use ctx_transcript::dialect::Chat;
+    use ctx_transcript::{Object, Options, Role};
 
-    use super::{Cache, LastCall, Time};
+    use super::{Cache, LastCall, Plan, PrunePass, Time, is_cold, references, rules};
+    use crate::{Invalid, Notes, PassError, Session};
+
+    pub(super) fn plan(policy: Policy) -> Plan {
+        Plan {
+            policy,
+            pins: Vec::new(),
+            zone: None,
+            min_gain: 0,
+            counter: MessageCounter::new(Encoding::Chars4),
+            tell_changes: false,
+            size: false,
+            strict: false,
+            cache: None,
+            temp: std::env::temp_dir(),
+        }
+    }
+
+    /// A tool result of so many words.
+    pub(super) fn result(id: u64, words: usize) -> String {
+        let text = "word ".repeat(words);
+        format!("{{\"role\":\"tool\",\"tool_call_id\":\"c{id}\",\"content\":\"{text}\"}}\n")
+    }
+
+    /// What pruning makes of a session, and what it says; each note with its line.
+    pub(super) fn pass(plan: &Plan, session: &str) -> Result<(String, Vec<String>), PassError> {
+        let reader = Box::new(std::io::Cursor::new(session.to_owned().into_bytes()));
+        let mut session = Session::open(reader, &Options::default(), Invalid::Keep)?;
+        let mut pass = PrunePass::new(plan, session.dialect(), false);
+        session.each(|record| pass.push(record))?;
+        let mut notes = Notes::new();
+        let written = pass.finish(true, &mut notes)?.write(0, Vec::new())?;
+        let told = notes.take().into_iter().map(|note| {
+            let lines = note.lines.iter().map(|line| format!("{line}: "));
+            lines.collect::<Vec<_>>().concat() + &note.text
+        });
+        Ok((String::from_utf8(written).expect("text"), told.collect()))
+    }
+
+    #[test]
+    fn the_rules_of_a_policy_are_those_of_pruning() {
+        let mut whole = ctx_policy::Policy::default();
+        whole.prune.max_chars = Some(500);
+        whole.prune.protect_last = 2;
+        whole.prune.clear = Clear::Never;
+        let trims = rules(&whole, false, &Chat).expect("it trims");
+        assert_eq!(trims.trim.expect("it trims").max_chars, 500);
+        assert_eq!((trims.clear, trims.protect_last), (None, 2));
+        let clears = rules(&whole, true, &Chat).expect("it clears");
+        assert_eq!(clears.clear, Some(whole.prune.placeholder.clone()));
+        (whole.prune.max_chars, whole.prune.drop) = (None, Vec::new());
+        assert!(rules(&whole, false, &Chat).is_none());
+    }
+
+    #[test]
+    fn references_of_the_policy_and_of_the_tool_are_known() {
+        let mut offload = ctx_policy::Policy::default().offload;
+        assert_eq!(references(&offload).len(), 4);
+        // Nothing that a text could be known by.
+        offload.reference = "{path}".to_owned();
+        assert_eq!(references(&offload).len(), 3);
+    }
+
+    #[test]
+    fn without_a_cache_nothing_is_warm() {
+        assert_eq!(is_cold(None, LastCall::default()), Some(true));
+    }
 
     fn time(text: &str) -> Time {
         text.parse().expect("a time")

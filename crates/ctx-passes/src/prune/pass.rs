@@ -1,5 +1,5 @@
-//! One session: records wait in a spool until all facts are known, then leave as
-//! they came, changed, or not at all.
+//! One session: records wait in a spool until all facts are known. Then they leave
+//! unchanged, changed, or not at all.
 
 use ctx_select::prune::{MessageFacts, Pruner, Questions, Sums};
 use ctx_transcript::view::Presences;
@@ -46,13 +46,13 @@ impl<'p> PrunePass<'p> {
         }
     }
 
-    /// What the records so far say of the last call.
+    /// When the model was last called, as far as the records so far say.
     pub fn last_call(&self) -> LastCall {
         self.last_call
     }
 
-    /// Whether there is no cache that must not be lost, by what the records so far
-    /// say of time; `None` where nothing tells.
+    /// Whether no warm cache would be lost, according to the records so far; `None` if
+    /// nothing says when the last call was.
     pub fn is_cold(&self) -> Option<bool> {
         is_cold(self.waiting.plan.cache.as_ref(), self.last_call)
     }
@@ -107,7 +107,7 @@ impl<'p> PrunePass<'p> {
         Ok(())
     }
 
-    /// Decides, tells of it and checks it. Nothing changes unless it `may`.
+    /// Decides, reports and checks. Nothing changes unless it `may`.
     pub fn finish(self, may: bool, notes: &mut Notes) -> Result<Decision<'p>, PassError> {
         let plan = self.waiting.plan;
         if plan.zone.is_some() && !self.zones.zoned() && self.zones.records() > 0 {
@@ -121,5 +121,97 @@ impl<'p> PrunePass<'p> {
         };
         decision.tell(self.checks, notes)?;
         Ok(decision)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_select::prune::{Policy, Trim};
+    use ctx_transcript::{Options, Zone};
+
+    use super::super::tests::{pass, plan, result};
+    use super::{Notes, PrunePass};
+    use crate::{ErrorKind, Invalid, Session};
+
+    fn trims() -> Policy {
+        let trim = Trim {
+            max_chars: 40,
+            ..Trim::default()
+        };
+        Policy {
+            trim: Some(trim),
+            ..Policy::default()
+        }
+    }
+
+    /// Which of three long results are trimmed.
+    fn trimmed(plan: &super::Plan, tags: [&str; 3]) -> Vec<usize> {
+        let lines = [1, 2, 3].map(|id| result(id, 60));
+        let tagged = lines.iter().zip(tags);
+        let session: String = tagged
+            .map(|(line, tag)| line.replacen('{', &("{".to_owned() + tag), 1))
+            .collect();
+        let (written, _) = pass(plan, &session).expect("no failure");
+        let is_changed = |(number, line): (usize, &str)| line.contains("⟦ctx:").then_some(number);
+        written.lines().enumerate().filter_map(is_changed).collect()
+    }
+
+    #[test]
+    fn pinned_records_stay_as_they_are() {
+        let mut plan = plan(trims());
+        assert_eq!(trimmed(&plan, [""; 3]), [0, 1, 2]);
+        plan.pins = vec!["line:2".parse().expect("a selector")];
+        assert_eq!(trimmed(&plan, [""; 3]), [0, 2]);
+    }
+
+    #[test]
+    fn only_the_zone_that_is_asked_for_changes_and_system_never() {
+        let [system, old, keep] =
+            ["system", "old", "keep"].map(|zone| format!("\"_ctx\":{{\"zone\":\"{zone}\"}},"));
+        let tags = [system.as_str(), &old, &keep];
+        let mut plan = plan(trims());
+        assert_eq!(trimmed(&plan, tags), [1, 2]);
+        plan.zone = Some(Zone::Old);
+        assert_eq!(trimmed(&plan, tags), [1]);
+    }
+
+    #[test]
+    fn a_zone_needs_a_session_that_was_split() {
+        let mut plan = plan(trims());
+        plan.zone = Some(Zone::Keep);
+        let error = pass(&plan, &result(1, 60)).expect_err("nothing was split");
+        assert!(matches!(error.kind, ErrorKind::NoZones));
+        assert!(pass(&plan, "").is_ok());
+    }
+
+    #[test]
+    fn a_record_of_an_unknown_format_is_refused() {
+        let error = pass(&plan(trims()), "\n{\"what\":1}\n").expect_err("nobody knows it");
+        assert!(matches!(error.kind, ErrorKind::UnknownFormat("pruned")));
+        assert_eq!(error.lines, [2]);
+    }
+
+    #[test]
+    fn what_is_no_message_goes_on_as_it_came() {
+        let others = "broken\n\n[1]\n{\"role\":\"user\",\"content\":\"a\"}\n{\"half";
+        let (written, _) = pass(&plan(trims()), others).expect("no failure");
+        assert_eq!(written, others);
+    }
+
+    #[test]
+    fn nothing_changes_unless_it_may() {
+        let plan = plan(trims());
+        let line = result(1, 60);
+        let reader = Box::new(std::io::Cursor::new(line.clone().into_bytes()));
+        let session = Session::open(reader, &Options::default(), Invalid::Keep);
+        let mut session = session.expect("from memory");
+        let mut pass = PrunePass::new(&plan, session.dialect(), false);
+        session.each(|record| pass.push(record)).expect("read");
+        assert_eq!(pass.is_cold(), Some(true));
+        let decision = pass.finish(false, &mut Notes::new());
+        let mut decision = decision.expect("no failure");
+        assert!(!decision.changes());
+        let written = decision.write(0, Vec::new()).expect("to memory");
+        assert_eq!(written, line.as_bytes());
     }
 }

@@ -1,4 +1,4 @@
-//! What was needed later, when the whole session is known that BEFORE begins.
+//! What was needed later, if the whole session is known of which BEFORE is the beginning.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -67,5 +67,49 @@ fn hash_parts(parts: &[Part<'_>], hasher: &mut DefaultHasher) {
             Part::Result(result) => hash_parts(&result.parts, hasher),
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_transcript::{Dialect, Object, dialect};
+
+    use super::digest;
+
+    fn of(name: &str, record: &str) -> u64 {
+        let object = Object::parse(record).expect("an object");
+        let dialect = dialect::by_name(name).expect("a dialect");
+        digest(&Dialect::message(dialect, &object).expect("a message"))
+    }
+
+    #[test]
+    fn a_message_is_the_same_however_its_json_is_written() {
+        let one = of("chat", r#"{"role":"user","content":"a/b"}"#);
+        let same = r#"{ "content":[{"type":"text","text":"a\/b"}], "role":"user", "ts":1}"#;
+        assert_eq!(of("chat", same), one);
+        assert_ne!(of("chat", r#"{"role":"user","content":"a/c"}"#), one);
+        assert_ne!(of("chat", r#"{"role":"assistant","content":"a/b"}"#), one);
+    }
+
+    #[test]
+    fn results_and_the_names_of_calls_count() {
+        let call = |name: &str, arguments: &str| {
+            let call = format!(
+                r#"{{"id":"c","type":"function","function":{{"name":"{name}","arguments":"{arguments}"}}}}"#
+            );
+            of(
+                "chat",
+                &format!(r#"{{"role":"assistant","content":null,"tool_calls":[{call}]}}"#),
+            )
+        };
+        assert_eq!(call("ls", ""), call("ls", "x"));
+        assert_ne!(call("ls", ""), call("cat", ""));
+        let result = |text: &str| {
+            of(
+                "chat",
+                &format!(r#"{{"role":"tool","tool_call_id":"c","content":"{text}"}}"#),
+            )
+        };
+        assert_ne!(result("a"), result("b"));
     }
 }

@@ -1,4 +1,4 @@
-//! What of a session survived in another one, read from the records of both.
+//! How much of a session survived in another one, read from the records of both.
 
 mod later;
 mod stored;

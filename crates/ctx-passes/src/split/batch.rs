@@ -63,3 +63,40 @@ fn zones(
         .map(|verdict| verdict.zone)
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{plan, split};
+
+    const LINE: &str = r#"{"id":1,"messages":[{"role":"system","content":"x"},{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"what":1},{"role":"user","content":"c"}]}
+"#;
+
+    #[test]
+    fn a_tag_has_the_zones_of_all_messages() {
+        let (written, counts) = split(&plan(1), true, LINE);
+        let tag = format!(
+            r#"{{"_ctx":{{"zones":["system","old","old","old","keep"],"line":1,"bytes":{},"end":1}},"id":1"#,
+            LINE.len() - 1
+        );
+        assert!(written.starts_with(&tag), "{written}");
+        assert_eq!((counts.keep, counts.old), (1, 0));
+    }
+
+    #[test]
+    fn pins_and_tokens_decide_in_each_conversation() {
+        let mut plan = plan(1);
+        plan.pins = vec!["role:assistant".parse().expect("a selector")];
+        let (written, _) = split(&plan, true, LINE);
+        let zones = r#""zones":["system","old","keep","keep","keep"]"#;
+        assert!(written.contains(zones), "{written}");
+    }
+
+    #[test]
+    fn what_is_no_conversation_passes_without_zones() {
+        let input = "{\"no\":1}\nbroken\n".to_owned() + LINE;
+        let (written, _) = split(&plan(1), true, &input);
+        let first = "{\"_ctx\":{\"line\":1,\"bytes\":8},\"no\":1}\nbroken\n";
+        assert!(written.starts_with(first), "{written}");
+        assert!(written.contains("\"end\":3"), "{written}");
+    }
+}

@@ -20,7 +20,7 @@ pub struct Plan {
     pub keep: Keep,
     /// Records that are kept.
     pub pins: Vec<Pin>,
-    /// There when tokens decide.
+    /// Set if tokens decide.
     pub counter: Option<MessageCounter>,
     /// Only records of this zone are written.
     pub only: Option<Zone>,
@@ -77,7 +77,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
         batch::split(self.plan, self.dialect, record, &mut self.sink)
     }
 
-    /// Writes the rest, and that this is all; the output comes back.
+    /// Writes the rest, marks the end, and gives the output back.
     pub fn finish(mut self) -> Result<(W, ZoneCounts), PassError> {
         self.splitter.finish();
         self.write()?;
@@ -119,5 +119,159 @@ impl<'p, W: Write> SplitPass<'p, W> {
             self.sink.decided(&verdict)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_select::count::MessageCounter;
+    use ctx_select::split::Keep;
+    use ctx_tokens::Encoding;
+    use ctx_transcript::{Options, Zone};
+
+    use super::{Plan, SplitPass, ZoneCounts};
+    use crate::{Invalid, Session};
+
+    pub(super) fn plan(messages: u64) -> Plan {
+        Plan {
+            keep: Keep {
+                messages: Some(messages),
+                ..Keep::default()
+            },
+            pins: Vec::new(),
+            counter: None,
+            only: None,
+            temp: std::env::temp_dir(),
+        }
+    }
+
+    /// What goes out, and how many of each zone.
+    pub(super) fn split(plan: &Plan, batch: bool, input: &str) -> (String, ZoneCounts) {
+        let reader = Box::new(std::io::Cursor::new(input.to_owned().into_bytes()));
+        let options = Options {
+            batch,
+            ..Options::default()
+        };
+        let session = Session::open(reader, &options, Invalid::Keep);
+        let mut session = session.expect("from memory");
+        let mut pass = SplitPass::new(plan, session.dialect(), Vec::new());
+        let read = session.each(|record| {
+            if batch {
+                pass.push_batch(record)
+            } else {
+                pass.push(record)
+            }
+        });
+        read.expect("to memory");
+        let (written, counts) = pass.finish().expect("to memory");
+        (String::from_utf8(written).expect("text"), counts)
+    }
+
+    fn said(role: &str, text: &str) -> String {
+        format!("{{\"role\":\"{role}\",\"content\":\"{text}\"}}\n")
+    }
+
+    fn session() -> String {
+        said("system", "x") + &said("user", "a") + &said("assistant", "b") + &said("user", "c")
+    }
+
+    /// The tags, without their braces.
+    fn tags(written: &str) -> Vec<&str> {
+        let lines = written.lines();
+        let tag = lines.map(|line| line.strip_prefix("{\"_ctx\":{").unwrap_or_default());
+        tag.map(|tag| tag.split_once('}').map_or("", |(tag, _)| tag))
+            .collect()
+    }
+
+    #[test]
+    fn each_record_says_its_zone_and_the_last_one_how_many_there_are() {
+        let (written, counts) = split(&plan(1), false, &session());
+        let expected = [
+            r#""zone":"system","line":1,"bytes":31"#,
+            r#""zone":"old","line":2,"bytes":29"#,
+            r#""zone":"old","line":3,"bytes":34"#,
+            r#""zone":"keep","line":4,"bytes":29,"end":4"#,
+        ];
+        assert_eq!(tags(&written), expected);
+        assert_eq!((counts.system, counts.old, counts.keep), (1, 2, 1));
+        assert_eq!(counts.first_keep, Some(3));
+    }
+
+    #[test]
+    fn one_zone_alone_is_a_whole_stream() {
+        let mut plan = plan(1);
+        plan.only = Some(Zone::Old);
+        let (written, counts) = split(&plan, false, &session());
+        let expected = [
+            r#""zone":"old","line":2,"bytes":29"#,
+            r#""zone":"old","line":3,"bytes":34,"end":2"#,
+        ];
+        assert_eq!(tags(&written), expected);
+        assert_eq!((counts.old, counts.keep, counts.first_keep), (2, 0, None));
+    }
+
+    #[test]
+    fn a_pin_is_named_and_so_is_the_latest_request() {
+        let mut plan = plan(0);
+        plan.pins = vec!["line:3".parse().expect("a selector")];
+        let (written, _) = split(&plan, false, &session());
+        assert!(tags(&written)[2].contains(r#""pin":"line:3""#), "{written}");
+        assert!(
+            tags(&written)[3].contains(r#""pin":"latest-user""#),
+            "{written}"
+        );
+    }
+
+    #[test]
+    fn tokens_are_counted_where_they_decide_and_taken_from_a_tag_that_is_valid() {
+        let mut plan = plan(1);
+        plan.counter = Some(MessageCounter::new(Encoding::Chars4));
+        let tag = |bytes| {
+            format!("{{\"_ctx\":{{\"bytes\":{bytes},\"tokens\":99,\"encoding\":\"chars4\"}},")
+        };
+        for (bytes, tokens) in [(29, 99), (28, 5)] {
+            let input = said("user", "a").replacen('{', &tag(bytes), 1);
+            let (written, _) = split(&plan, false, &input);
+            let expected = format!(r#""bytes":29,"tokens":{tokens},"encoding":"chars4""#);
+            assert!(written.contains(&expected), "{written}");
+        }
+    }
+
+    #[test]
+    fn what_was_decided_before_is_decided_anew_and_other_members_stay() {
+        let input = said("user", "a").replacen(
+            '{',
+            "{\"_ctx\":{\"zone\":\"old\",\"pin\":\"x\",\"mine\":1},",
+            1,
+        );
+        let (written, _) = split(&plan(1), false, &input);
+        assert_eq!(
+            tags(&written),
+            [r#""zone":"keep","line":1,"bytes":29,"end":1,"mine":1"#]
+        );
+    }
+
+    #[test]
+    fn lines_that_cannot_carry_a_tag_pass_as_they_came() {
+        let input = "broken\n\n".to_owned() + &said("user", "a") + "{\"half";
+        let (written, counts) = split(&plan(1), false, &input);
+        assert!(written.starts_with("broken\n\n{\"_ctx\""), "{written}");
+        assert!(written.ends_with("\n{\"half"), "{written}");
+        assert_eq!((counts.system, counts.keep), (2, 2));
+        assert!(written.contains("\"end\":4"), "{written}");
+    }
+
+    #[test]
+    fn without_a_known_format_zones_go_by_lines() {
+        let (written, counts) = split(&plan(1), false, "{\"a\":1}\n{\"a\":2}\n");
+        assert_eq!((counts.old, counts.keep), (1, 1));
+        assert!(
+            written.ends_with(
+                r#""end":2},"a":2}
+"#
+            ),
+            "{written}"
+        );
+        assert_eq!(split(&plan(1), false, "").0, "");
     }
 }

@@ -34,7 +34,7 @@ pub struct ZoneCounts {
     pub old: u64,
     /// What stays.
     pub keep: u64,
-    /// Number of the first one that is kept, from 0, with all before it counted.
+    /// Number of the first record that is kept, from 0.
     pub first_keep: Option<u64>,
 }
 
@@ -101,7 +101,7 @@ impl<W: Write> Sink<W> {
             let bytes = self.pop(item.length)?;
             return self.writer.write(bytes, Some((splice, item.tag)));
         }
-        // A line that is too long to be looked at is too long to be in memory.
+        // A line that is too long to be parsed is too long to be held in memory.
         let mut left = item.length;
         while left > 0 {
             let bytes = self.pop(left.min(CHUNK))?;
@@ -115,7 +115,7 @@ impl<W: Write> Sink<W> {
         self.spool.pop(length).map_err(PassError::temporary)
     }
 
-    /// Marks the end and writes the rest; the output comes back.
+    /// Marks the end, writes the rest, and gives the output back.
     pub(super) fn finish(self) -> Result<(W, ZoneCounts), PassError> {
         let output = self.writer.finish(Some(self.counts.all()))?;
         Ok((output, self.counts))
@@ -136,5 +136,51 @@ impl ZoneCounts {
 
     fn all(self) -> u64 {
         self.system + self.old + self.keep
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use ctx_select::split::{Reason, Verdict};
+    use ctx_transcript::{Tag, Zone};
+
+    use super::{CHUNK, Item, Sink, ZoneCounts};
+
+    fn verdict(zone: Zone) -> Verdict {
+        Verdict {
+            zone,
+            reason: Reason::Window,
+            exchange: None,
+        }
+    }
+
+    #[test]
+    fn a_line_longer_than_memory_passes_in_pieces() {
+        let mut sink = Sink::new(Vec::new(), None, Path::new("/tmp"));
+        let length = 2 * CHUNK + 7;
+        sink.spool(&vec![b'x'; length]).expect("spooled");
+        sink.expect(Item {
+            length,
+            splice: None,
+            tag: Tag::default(),
+        });
+        sink.decided(&verdict(Zone::Old)).expect("to memory");
+        // Nobody waits any more.
+        sink.decided(&verdict(Zone::Keep)).expect("to memory");
+        let (written, counts) = sink.finish().expect("to memory");
+        assert_eq!(written, vec![b'x'; length]);
+        assert_eq!((counts.old, counts.keep), (1, 0));
+    }
+
+    #[test]
+    fn the_first_that_is_kept_has_the_number_of_those_before_it() {
+        let mut counts = ZoneCounts::default();
+        for zone in [Zone::System, Zone::Old, Zone::Keep, Zone::Old, Zone::Keep] {
+            counts.add(zone);
+        }
+        assert_eq!(counts.first_keep, Some(2));
+        assert_eq!(counts.all(), 5);
     }
 }

@@ -18,14 +18,14 @@ use super::survey::Survey;
 use crate::summarize::Summary;
 use crate::{Notes, PassError};
 
-/// One session and what is to become of it.
+/// The compaction of one session.
 pub(super) struct Job<'j> {
     plan: &'j Plan,
     content: &'j Content,
     first: &'j Rules,
     survey: Survey<'j>,
     before: Before,
-    /// What was put into files before anything else is decided.
+    /// The large results that were put into files first.
     offloading: Option<&'j Offloading<'j>>,
     /// How it ends.
     pub(super) report: Report,
@@ -37,7 +37,7 @@ pub(super) struct Compacted {
     pub(super) content: Content,
     /// What was summed up.
     pub(super) summary: Option<Summary>,
-    /// What the part that left holds for the memory, where the policy wants it.
+    /// What is in the old part that belongs into the memory, if the policy asks for it.
     pub(super) items: Vec<Item>,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Compacted {
 struct FirstStep {
     what: &'static str,
     size: Size,
-    /// Whether nothing need be summed up any more.
+    /// Whether this is enough, so that nothing has to be summed up.
     is_enough: bool,
 }
 
@@ -96,12 +96,12 @@ impl<'j> Job<'j> {
         &self.before.size
     }
 
-    /// The ledger of the session as it was, where it was asked for.
+    /// The ledger of the session as it came, if it was asked for.
     pub(super) fn take_ledger(&mut self) -> Option<Ledger> {
         self.survey.ledger.take()
     }
 
-    /// Whether anything is to be done, by the triggers.
+    /// What the triggers say is due.
     pub(super) fn step(&mut self) -> Step {
         let due = self.plan.triggers.check(&self.before.size);
         self.report.due = due
@@ -138,14 +138,14 @@ impl<'j> Job<'j> {
         Ok(())
     }
 
-    /// What the part that a compaction would take away holds for the memory.
+    /// What is in the part that a compaction would take away that belongs into the memory.
     pub(super) fn flushed(&mut self, session: &str) -> Result<Vec<Item>, PassError> {
         self.survey.pruned = None;
         let keep = self.plan.keep(Rung::Policy, &self.before);
         self.ladder().items(&self.survey.zones(keep), session)
     }
 
-    /// Makes the new content and tells of it in the report. `session` is its id in the
+    /// Makes the new content and describes it in the report. `session` is its id in the
     /// store, if it has one.
     pub(super) fn build(
         &mut self,
