@@ -70,7 +70,7 @@ impl Failure {
         self.status
     }
 
-    /// Whether there is nothing to say.
+    /// Whether there is nothing to say: the reader of stdout went away.
     pub fn is_silent(&self) -> bool {
         self.status == ExitStatus::Done
     }

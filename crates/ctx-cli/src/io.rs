@@ -63,7 +63,7 @@ pub struct Io {
     out: io::BufWriter<Box<dyn Write + Send>>,
 }
 
-/// Large enough that a pipe is written in few system calls.
+/// In bytes: large enough that a pipe is written in few system calls.
 const STDOUT_BUFFER: usize = 128 * 1024;
 
 impl Io {
@@ -108,7 +108,7 @@ impl Io {
             .map_err(|error| Failure::stdout(&error))
     }
 
-    /// Hands on all that was written.
+    /// Writes out what the buffer still holds.
     pub fn flush(&mut self) -> Result<(), Failure> {
         self.out.flush().map_err(|error| Failure::stdout(&error))
     }

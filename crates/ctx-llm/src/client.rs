@@ -36,11 +36,11 @@ pub struct Client {
     agent: Agent,
 }
 
-/// A summary is some kilobytes; this is room for a server with verbose metadata.
+/// In bytes. A summary has some kilobytes; a server may put much around it.
 const LARGEST_ANSWER: u64 = 8 * 1024 * 1024;
-/// Of an error answer only a message is wanted.
+/// In bytes. Of an answer that is an error, only the message is read.
 const LARGEST_ERROR: u64 = 64 * 1024;
-/// A server's message as it is shown.
+/// A server's message is shown up to here, in characters.
 const SHOWN_CHARS: usize = 300;
 
 impl Client {

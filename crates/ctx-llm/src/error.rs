@@ -15,7 +15,7 @@ pub enum LlmError {
     /// No connection, or one that broke.
     #[error("connection failed: {0}")]
     Connection(String),
-    /// A host name that no one knows.
+    /// The host's name is not known.
     #[error("host not found")]
     HostNotFound,
     /// 429 and its like, or 5xx: the server says that later may be better.
@@ -48,7 +48,7 @@ pub enum LlmError {
         /// Host it points to.
         location: String,
     },
-    /// An answer without end.
+    /// More bytes than an answer may have.
     #[error("the answer is larger than {0} bytes")]
     TooLarge(u64),
     /// A body that is no JSON.
@@ -66,7 +66,7 @@ pub enum LlmError {
     /// Recorded answers that cannot be used.
     #[error(transparent)]
     Tape(#[from] TapeError),
-    /// The model will not.
+    /// The model declined to answer.
     #[error("the model refused{}", colon(.0))]
     Refused(String),
 }

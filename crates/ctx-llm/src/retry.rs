@@ -28,7 +28,7 @@ pub struct Clock<'a> {
 }
 
 impl Retries {
-    /// Asks, and asks again up to `retries` times.
+    /// One try, and up to `retries` more.
     pub fn new(retries: u64, step: Duration) -> Self {
         Self {
             tries: u32::try_from(retries).unwrap_or(u32::MAX).saturating_add(1),

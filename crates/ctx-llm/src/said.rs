@@ -54,6 +54,7 @@ pub fn is_refusal(text: &str) -> bool {
         "很抱歉，我",
         "对不起，我",
     ];
+    // In characters. What is longer has more in it than an apology.
     const SHORT: usize = 400;
     if text.chars().count() > SHORT {
         return false;

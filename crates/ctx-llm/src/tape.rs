@@ -4,14 +4,14 @@
 //! question and `.json`:
 //!
 //! ```json
-//! {"ctx_llm":1,
-//!  "request":{"model":"small","system":"…","message":"…","max_tokens":600},
-//!  "answer":{"text":"…","cut":false}}
+//! {"answer":{"cut":false,"text":"…"},
+//!  "ctx_llm":1,
+//!  "request":{"max_tokens":600,"message":"…","model":"small","system":"…"}}
 //! ```
 //!
-//! Hashed is the JSON text of `request`, as it stands there without blanks. It is
-//! what is sent, without address and key; the caller has redacted it. Instead of
-//! `answer` stands `"error":{"kind":"too-long","message":"…"}` where the model
+//! The hash is that of the JSON text of `request`: its keys in this order, no blanks
+//! between them. It is what is sent, without address and key; the caller has redacted
+//! it. Instead of `answer` stands `"error":{"kind":"too-long","message":"…"}` where the model
 //! said no; kinds are `too-long`, `refused` and `empty`. Failures of the network
 //! are not recorded.
 

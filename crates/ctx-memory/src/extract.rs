@@ -40,7 +40,7 @@ impl Extractor {
         self.redacted
     }
 
-    /// Another session begins: calls of the one before are answered no more.
+    /// Another session begins: no result of the one before will come.
     pub fn next_session(&mut self) {
         self.waiting.clear();
     }

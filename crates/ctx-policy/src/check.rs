@@ -1,4 +1,4 @@
-//! What no single setting can tell: whether they go together.
+//! Whether the settings of a policy go together, which none of them can tell alone.
 
 use std::fmt;
 

@@ -49,7 +49,7 @@ pub fn variable_of(key: &str) -> Option<String> {
     })
 }
 
-/// The environment has texts only: of what one can mean, the first that fits.
+/// A variable is text: the first way of reading it that fits the setting is taken.
 fn read(layer: &mut Layer, key: &str, text: &str) -> Result<(), String> {
     let items = text.split(',').map(str::trim);
     let list: Value = items.filter(|item| !item.is_empty()).collect();

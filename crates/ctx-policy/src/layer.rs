@@ -20,8 +20,8 @@ const OPEN: [&str; 3] = ["environment", "bounds", "configuration"];
 pub struct Layer(Value);
 
 impl Layer {
-    /// What the layer says of `key` or `table.key`.
-    pub fn get(&self, key: &str) -> Option<&Value> {
+    #[cfg(test)]
+    pub(crate) fn get(&self, key: &str) -> Option<&Value> {
         find(&self.0, key)
     }
 

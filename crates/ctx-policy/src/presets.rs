@@ -1,4 +1,4 @@
-//! The policies inside.
+//! The presets, which are built into the program.
 
 use std::sync::LazyLock;
 

@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
+use std::fmt::Display;
 
 use serde::de::value::{MapDeserializer, SeqDeserializer, StrDeserializer};
 use serde::de::{Deserializer, Error, Expected, IntoDeserializer, Unexpected, Visitor};
@@ -12,22 +12,15 @@ use serde::forward_to_deserialize_any;
 use serde_json::{Number, Value};
 
 /// A value that does not fit its setting.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{wanted}")]
 pub(crate) struct Unfit {
-    /// What would, as in "expected …".
+    /// What would fit, as it stands behind "expected".
     pub(crate) wanted: String,
 }
 
-impl fmt::Display for Unfit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.wanted)
-    }
-}
-
-impl std::error::Error for Unfit {}
-
 impl Error for Unfit {
-    fn custom<T: fmt::Display>(wanted: T) -> Self {
+    fn custom<T: Display>(wanted: T) -> Self {
         let wanted = wanted.to_string();
         Self { wanted }
     }
@@ -98,7 +91,8 @@ impl<'de> Deserializer<'de> for Reader<'de> {
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
-        // What is no list is answered with what its items should be.
+        // What is no list is read as a list of null, so that the error says what the
+        // items should be.
         const NO_ITEM: &[Value] = &[Value::Null];
         let items = self.0.as_array().map_or(NO_ITEM, Vec::as_slice);
         visitor

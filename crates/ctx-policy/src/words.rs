@@ -66,8 +66,8 @@ impl fmt::Display for Method {
     }
 }
 
-/// What is tried when the summary failed or the result is too large. Flags have
-/// what takes the place of a model's answer that does not come.
+/// What is tried when the summary failed or the result is too large. As the value of a
+/// flag, only what can take the place of a model's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::table::{self, Rest};
 use super::{is_word, run, run_back};
 
-/// Random text of 20 characters out of 64 nearly always has such a run.
+/// Random text of 20 characters out of 64 nearly always has so many without a dash.
 const RUN: usize = 12;
 
 /// No key that shows itself, and no random string, is shorter, in bytes.

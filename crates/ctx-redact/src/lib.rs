@@ -1,8 +1,9 @@
 //! Secrets out of text, before it goes into a summary, a memory file or a request.
 //!
 //! A scan by hand, not a set of patterns: it runs over every text that leaves a
-//! session, also in tools that must start in a few milliseconds. It knows keys
-//! by their prefix, and values by the name before them (`keys`, `named`).
+//! session, also in tools that must start in a few milliseconds. It knows keys by
+//! their prefix (`keys`), values by the name before them (`named`), and random strings
+//! by their characters (`random`).
 //! It is a net, not a proof: a secret that looks like prose passes.
 
 use std::borrow::Cow;

@@ -7,7 +7,7 @@
 //! | | announced by a name (`…_key=`) | alone in a text |
 //! |---|---|---|
 //! | length | 16 or more | 32 to 128 |
-//! | classes | two, digits among them | all three |
+//! | classes | two, digits among them | all three, each three times or more |
 //! | jumps of 100 characters | 20 | 35 |
 //! | entropy, bits a character | 3.0 | 4.0 |
 //!
@@ -22,8 +22,9 @@ use super::{is_word, run};
 const ALONE: Range<usize> = 32..129;
 const ANNOUNCED_MIN: usize = 16;
 
-/// A random string breaks seldom at `_` and `-`; words joined by them, also in
-/// the spelling of players (`y0uR_H0p3_15_…`), do.
+/// So many characters stand together without `_` or `-`, which a random string seldom
+/// has. Words joined by them have shorter parts, also where digits stand for letters
+/// (`y0uR_H0p3_15_…`).
 const UNBROKEN: usize = 16;
 
 struct Look {
