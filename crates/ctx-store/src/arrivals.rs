@@ -12,22 +12,24 @@ use crate::hash;
 use crate::live::Live;
 use crate::writers::nobody_writes;
 
-/// So long a silence of a process that still has the old file open is waited for…
+/// A process that still has the old file open is waited for until it has written nothing
+/// for this long…
 const QUIET: Duration = Duration::from_millis(50);
-/// …and so long at most.
+/// …but never longer than this.
 const DRAIN: Duration = Duration::from_secs(1);
-/// So soon it is asked again: the agent's next line goes into the new file.
+/// The time between two looks at the old file. It is short, because what the agent writes
+/// next goes into the new file and has to stand behind what is carried over.
 const POLL: Duration = Duration::from_micros(100);
 
-/// Counts what is carried over from the old file to the new one.
+/// Carries over to the new file what is appended to the old one, and counts it.
 pub(crate) struct Arrivals<'a> {
     live: &'a Live,
     before: &'a Snapshot,
-    /// When the old file was last looked at.
+    /// The time of the old file's last change, in seconds and nanoseconds, as last seen.
     pub(crate) modified: (i64, i64),
-    /// Where the line begins that was unfinished when the snapshot was taken.
+    /// The offset of the line that was unfinished when the snapshot was taken.
     line: u64,
-    /// Up to here the old file is in the snapshot or carried over.
+    /// The length of the part of the old file that is in the snapshot or carried over.
     pub(crate) covered: u64,
     /// Bytes carried over.
     pub(crate) late: u64,
@@ -54,7 +56,7 @@ impl<'a> Arrivals<'a> {
         Ok(found == self.before.meta.sha256)
     }
 
-    /// Appends to `out` what the old file has up to `to`.
+    /// Appends to `out` what the old file holds from there up to `to`.
     pub(crate) fn carry(&mut self, to: u64, mut out: &File) -> Result<(), StoreError> {
         let path = &self.live.path;
         if to <= self.covered {
@@ -67,7 +69,7 @@ impl<'a> Arrivals<'a> {
             if !ends_line(out).naming("read", path)? {
                 bytes.push(b'\n');
             }
-            // A line that was being written when the snapshot was taken comes whole.
+            // A line that was unfinished when the snapshot was taken is copied from its start.
             self.line
         };
         let mut old = &self.live.file;
@@ -75,15 +77,15 @@ impl<'a> Arrivals<'a> {
         old.take(to - from)
             .read_to_end(&mut bytes)
             .naming("read", path)?;
-        // One write: an agent that appends to the new file at this moment is not torn.
+        // In one write, so that a line which an agent appends at this moment stays whole.
         out.write_all(&bytes).naming("write", path)?;
         self.late += to - from;
         self.covered = to;
         Ok(())
     }
 
-    /// Whether the new content ends with the line that was being written when the
-    /// snapshot was taken: the rest of it then follows there.
+    /// Whether the new content ends with the line that was unfinished when the snapshot
+    /// was taken: then only the rest of that line has to follow.
     fn goes_on(&self, out: &File) -> io::Result<bool> {
         let length = usize::try_from(self.covered - self.line).map_err(io::Error::other)?;
         let Some(at) = out.metadata()?.len().checked_sub(length as u64) else {
@@ -98,10 +100,10 @@ impl<'a> Arrivals<'a> {
         Ok(old == new)
     }
 
-    /// After the rename: carries over what comes through a handle that was opened
-    /// before it. True when the kernel says that no more can come, and all there is was
-    /// appended: a process that opened the old file just before the rename may
-    /// have written it over.
+    /// After the rename: carries over what is written through a handle that was opened
+    /// before it. True when the kernel says that nobody can write any more, and the old file
+    /// has only grown: a process that opened it just before the rename may have overwritten
+    /// what was there.
     pub(crate) fn drain(&mut self, out: &File) -> Result<bool, StoreError> {
         let path = &self.live.path;
         // The file is live now: others append to it as well.

@@ -10,7 +10,7 @@ use crate::error::{Naming, StoreError};
 use crate::files::sync_name;
 use crate::temp::TempFile;
 
-/// Bytes that are gathered before they are written.
+/// How many bytes are gathered before they are written.
 const BUFFER: usize = 128 * 1024;
 
 /// A file to be written whole or not at all.
@@ -22,7 +22,7 @@ const BUFFER: usize = 128 * 1024;
 pub struct AtomicFile {
     writer: BufWriter<TempFile>,
     target: PathBuf,
-    /// Mode and owner of the file that is replaced.
+    /// The file that is replaced: its mode and owner are taken over.
     replaced: Option<fs::Metadata>,
 }
 
@@ -40,7 +40,8 @@ impl AtomicFile {
             Err(error) if error.kind() == io::ErrorKind::NotFound => (target.to_owned(), None),
             Err(error) => return Err(error),
         };
-        // As the shell creates files where nothing is; private until the end where something is.
+        // A new file gets the mode that a shell would give it. A replacement is private until
+        // it takes over the mode of the old file.
         let mode = if replaced.is_some() { 0o600 } else { 0o666 };
         Ok(Self {
             writer: BufWriter::with_capacity(BUFFER, TempFile::beside(&target, mode)?),
@@ -84,14 +85,15 @@ pub(crate) fn persist(temp: TempFile, target: &Path) -> Result<(), StoreError> {
     sync_name(target)
 }
 
-/// Mode and owner of the file that is replaced; never readable for more users than it.
+/// Gives a file the mode and owner of the one that it replaces; it is never readable by more
+/// users than that one was.
 pub(crate) fn inherit(file: &File, replaced: &fs::Metadata) -> io::Result<()> {
     let own = file.metadata()?;
     let mut mode = replaced.mode() & 0o777;
     if (own.uid(), own.gid()) != (replaced.uid(), replaced.gid())
         && fchown(file, Some(replaced.uid()), Some(replaced.gid())).is_err()
     {
-        // Its group and others would not be the same people.
+        // With another owner, "group" and "others" would be other people.
         mode &= 0o700;
     }
     file.set_permissions(Permissions::from_mode(mode))

@@ -18,7 +18,7 @@ use crate::{SessionId, Store};
 /// What may be told of an operation: ids, hashes and sizes, never values, never text.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Facts {
-    /// Whose.
+    /// The session; none when several may be concerned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// The snapshots that were made, restored or removed.
@@ -30,7 +30,7 @@ pub struct Facts {
     /// Hash of the session file, or of the snapshot, after.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-    /// Size of it.
+    /// Its size, or that of all that was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// Bytes that another process wrote meanwhile, and that were carried over.
@@ -45,7 +45,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// What is done to a session.
+    /// The facts of an operation on one session; the others are not set.
     pub(crate) fn of(session: &SessionId) -> Self {
         Self {
             session: Some(session.to_string()),
@@ -54,17 +54,17 @@ impl Facts {
     }
 }
 
-/// How many things of each class survived a compaction.
+/// How many items of each class (asks, constraints, …) survived a compaction.
 pub type Survived = BTreeMap<&'static str, Standing>;
 
-/// What became of the things of a class.
+/// What became of the items of one class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Standing {
     /// They stand in the new session.
     pub retained: u64,
     /// The new session refers to them.
     pub recoverable: u64,
-    /// Only the snapshot has them.
+    /// Only the snapshot of the old session has them.
     pub lost: u64,
 }
 
@@ -133,7 +133,7 @@ impl StoreLock<'_> {
         let opened = careful().append(true).create(true).mode(0o600).open(&path);
         let mut file = opened.naming("open", &path)?;
         let mut line = Vec::new();
-        // A run was cut off in the middle of its record: this one begins a line of its own.
+        // A run that was killed may have left half a record without a line end.
         if !ends_line(&file).naming("read", &path)? {
             line.push(b'\n');
         }

@@ -10,12 +10,13 @@ use crate::hash::hash;
 use crate::store::meta_name;
 use crate::{Meta, SessionId, SnapshotId, SnapshotKind, Store};
 
-/// What a store holds, in its own order.
+/// The snapshots of a store, in the order in which they were taken.
 #[derive(Debug, Default)]
 pub struct Catalog {
     /// Committed snapshots by session and sequence.
     pub entries: Vec<Entry>,
-    /// Bytes without a meta.json: a run was killed before its commit, or somebody took it away.
+    /// Snapshots without a meta.json: the run was killed before its commit, or somebody
+    /// removed the file.
     pub uncommitted: Vec<SnapshotId>,
 }
 
@@ -24,11 +25,11 @@ pub struct Catalog {
 pub struct Entry {
     /// Its id.
     pub id: SnapshotId,
-    /// Its commit record, or why that is not believed.
+    /// Its commit record, or why the snapshot cannot be trusted.
     pub meta: Result<Meta, String>,
 }
 
-/// No meta.json is longer: bad lines are capped.
+/// How many bytes of a meta.json are read. None is longer: it names 100 bad lines at most.
 const LONGEST_META: u64 = 1 << 20;
 
 impl Store {
@@ -90,8 +91,8 @@ impl Store {
         Ok((file, meta))
     }
 
-    /// Whether a snapshot that is not damaged, of one session or of any, has the bytes
-    /// with this sha256.
+    /// Whether an undamaged snapshot, of one session or of any, has the bytes with this
+    /// sha256.
     pub fn has_snapshot_of(
         &self,
         session: Option<&SessionId>,
@@ -162,15 +163,16 @@ impl Catalog {
         }
     }
 
-    /// The newest one that somebody wanted, which no tool took for its own undo.
+    /// The newest one that was not taken by `ctx-rollback` before it replaced the file, or
+    /// of what was written to a file after it had been replaced.
     fn latest(&self) -> Result<&Entry, StoreError> {
         let wanted = |entry: &&Entry| !matches!(&entry.meta, Ok(meta) if matches!(meta.kind, SnapshotKind::PreRollback | SnapshotKind::Late));
         self.newest(wanted)
             .ok_or_else(|| StoreError::NoSnapshot("latest".to_owned()))
     }
 
-    /// The state before the last replacement of a file that has hash `current`
-    /// now. A replacement that failed, or was killed, has saved that state only.
+    /// The state before the last replacement of a file whose hash is `current` now. A
+    /// snapshot of just these bytes is passed over: its replacement failed or was killed.
     pub fn undo(&self, current: Option<&str>) -> Result<&Entry, StoreError> {
         let taken = |entry: &&Entry| {
             matches!(&entry.meta, Ok(meta) if matches!(meta.kind, SnapshotKind::PreRollback | SnapshotKind::PreCompact)
@@ -188,7 +190,7 @@ impl Catalog {
 }
 
 impl Entry {
-    /// The commit record; without one that is believed, the snapshot is damaged.
+    /// The commit record; an error when the snapshot cannot be trusted.
     pub(crate) fn trusted_meta(&self) -> Result<Meta, StoreError> {
         self.meta.clone().map_err(|why| self.damaged(why))
     }

@@ -1,5 +1,5 @@
-//! Garbage collection: what is due in the trash is deleted, what no rule keeps goes into
-//! the trash, and so does what nothing names; what became of each thing is told.
+//! Garbage collection: what has been in the trash for long enough is deleted. Snapshots that
+//! no rule keeps, and offloaded files that nothing names, go into the trash.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,12 +15,12 @@ use crate::{
 /// What is collected, and by which rules.
 #[derive(Clone, Copy, Debug)]
 pub struct CollectPlan<'a> {
-    /// Only this session is looked at; the trash is everybody's.
+    /// Only this session is looked at; the trash is emptied for all.
     pub session: Option<&'a SessionId>,
     /// Which snapshots stay.
     pub policy: &'a Policy,
-    /// What went into the trash then or before is deleted; offloaded files that were
-    /// used after it stay.
+    /// What went into the trash at this time or before is deleted; offloaded files that
+    /// were used after it stay.
     pub deadline: DateTime<Utc>,
 }
 
@@ -65,7 +65,7 @@ pub enum Event {
     Done(Action, StoreItem),
     /// A snapshot that no rule keeps stays: its session is being changed.
     Locked(SnapshotId),
-    /// Somebody wrote to a file after it had been replaced; what he wrote was saved.
+    /// A process wrote to a file after it had been replaced; what it wrote was saved.
     Late(SnapshotId),
     /// A replaced file is still open.
     StillOpen(PathBuf),
@@ -80,14 +80,14 @@ pub enum Event {
 pub struct Collector<'a> {
     store: &'a Store,
     dry_run: bool,
-    /// What there is to tell, also of a collection that failed.
+    /// What was done so far, also when the collection then failed.
     pub events: Vec<Event>,
     /// The disk was too full for the audit log.
     pub unaudited: bool,
 }
 
 impl<'a> Collector<'a> {
-    /// Nothing was done yet. In a dry run nothing will be.
+    /// In a dry run nothing is changed.
     pub fn new(store: &'a Store, dry_run: bool) -> Self {
         Self {
             store,
@@ -97,7 +97,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Collects, first what makes room.
+    /// Collects; the trash is emptied first, because that makes room on a full disk.
     pub fn collect(&mut self, plan: &CollectPlan<'_>) -> Result<(), StoreError> {
         self.purge(Some(plan.deadline))?;
         let open = self.sweep(plan.session);
@@ -105,7 +105,7 @@ impl<'a> Collector<'a> {
         self.discard_offloaded(plan)
     }
 
-    /// Empties the trash: of that whose grace was over at `deadline`, or of all.
+    /// Deletes what has been in the trash since `deadline` or longer, or all of it.
     pub fn purge(&mut self, deadline: Option<DateTime<Utc>>) -> Result<(), StoreError> {
         let would = |store: &Store| store.expired(deadline);
         self.act(&Action::Purge, would, |store| store.purge(deadline))
@@ -122,7 +122,8 @@ impl<'a> Collector<'a> {
         self.act(&Action::Delete, would, |store| store.forget(session))
     }
 
-    /// Removes replaced files that are quiet; returns the snapshots of the others.
+    /// Removes replaced files that nobody writes any more; returns the snapshots that were
+    /// taken of the others.
     fn sweep(&mut self, session: Option<&SessionId>) -> Vec<SnapshotId> {
         if self.dry_run {
             return Vec::new();
@@ -162,7 +163,7 @@ impl<'a> Collector<'a> {
                 if !locks.contains_key(&id.session) {
                     locks.insert(id.session.clone(), self.lock(&id.session)?);
                 }
-                // Somebody rolls this session back at the moment: its turn comes next time.
+                // While a session is being changed, its snapshots are left for the next run.
                 match locks[&id.session] {
                     Some(_) => discarded.push(id),
                     None => self.events.push(Event::Locked(id)),
@@ -208,7 +209,7 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
-    /// Does it, or in a dry run lists what it would be done to; and tells of it.
+    /// Carries an action out, or in a dry run lists what it would concern.
     fn act(
         &mut self,
         action: &Action,

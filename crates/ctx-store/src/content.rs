@@ -12,13 +12,13 @@ use crate::{SnapshotKind, Survived, hex};
 pub struct NewContent<'a> {
     /// All its bytes.
     pub reader: &'a mut dyn Read,
-    /// Their hash, which what is read and what is written must have.
+    /// Their hash. It is checked as they are read, and again in the file that was written.
     pub sha256: &'a str,
     /// What the audit log calls the operation: `rollback`.
     pub operation: &'static str,
     /// The kind of the snapshot that is taken of what is replaced.
     pub kind: SnapshotKind,
-    /// What of the old content survives in it, for the audit log.
+    /// How much of the old content survives in it, for the audit log.
     pub survived: Survived,
 }
 

@@ -1,4 +1,4 @@
-//! What the lines of a session hold.
+//! Counts the messages and the bad lines of a session.
 
 use std::io::{self, Read};
 
@@ -36,7 +36,7 @@ pub(crate) fn tally(mut reader: impl Read) -> io::Result<Tally> {
         }
     }
     drop(records);
-    // Whatever the records ended with, the bytes are read to their end.
+    // A reader of records may stop early, but the caller wants all bytes to be read.
     io::copy(&mut reader, &mut io::sink())?;
     Ok(tally)
 }

@@ -10,12 +10,13 @@ use similar::{Algorithm, DiffOp};
 use crate::error::{Naming, StoreError};
 use crate::{Entry, Store};
 
-/// Lines of one session that stand in the place of lines of the other; counted from 0.
+/// Lines of the old session and the lines that the new one has in their place, counted
+/// from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hunk {
-    /// Those that are gone.
+    /// The lines that are gone.
     pub old: Range<usize>,
-    /// Those that are new.
+    /// The lines that are new.
     pub new: Range<usize>,
 }
 
@@ -29,7 +30,7 @@ pub struct Diff {
     pub hunks: Vec<Hunk>,
 }
 
-/// The lines of a file, known by their hashes: sessions do not fit in memory twice.
+/// The lines of a file. Only their hashes are in memory: two sessions may not fit into it.
 pub struct Lines {
     file: File,
     /// Where each line begins, and where the last one ends.
@@ -38,7 +39,7 @@ pub struct Lines {
 }
 
 impl Store {
-    /// Compares two snapshots, whose bytes are checked before.
+    /// Compares two snapshots, after checking the bytes of both.
     pub fn diff(&self, old: &Entry, new: &Entry) -> Result<Diff, StoreError> {
         let hasher = RandomState::new();
         let lines = |entry: &Entry| {

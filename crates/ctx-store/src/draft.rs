@@ -59,7 +59,7 @@ impl Sums {
     }
 }
 
-/// Hands bytes on to whoever counts, and keeps them.
+/// Writes what is read through it into the draft's file.
 struct Tee<R> {
     input: R,
     temp: TempFile,
@@ -80,7 +80,7 @@ impl<R: Read> Read for Tee<R> {
 }
 
 impl Store {
-    /// Begins a snapshot of all of `input`; `name` is how its read errors call it.
+    /// Begins a snapshot of all bytes of `input`; errors of reading call it `name`.
     pub fn draft(&self, input: impl Read, name: &Path) -> Result<Draft<'_>, StoreError> {
         self.prepare()?;
         let mut tee = Tee {
@@ -120,8 +120,7 @@ impl Draft<'_> {
         self.sums.bytes
     }
 
-    /// Makes it a snapshot: data first, meta.json last. Without the latter,
-    /// nothing of it counts.
+    /// Makes it a snapshot: first the data, then meta.json, without which it is none.
     pub fn commit(self, session: &SessionId, kind: SnapshotKind) -> Result<Snapshot, StoreError> {
         let store = self.store;
         let (file, path) = (&self.temp.file, self.temp.path());
@@ -152,7 +151,7 @@ impl Draft<'_> {
             if store.meta_path(&id).exists() {
                 return Err(error.after(format!("snapshot {id}")));
             }
-            // Without its meta.json it never was one.
+            // Without its meta.json it is no snapshot.
             let _ = fs::remove_file(&data);
             return Err(error.before());
         }

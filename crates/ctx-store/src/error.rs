@@ -13,12 +13,12 @@ pub enum StoreError {
     Io {
         /// What was tried: "read", "create".
         action: &'static str,
-        /// On which file.
+        /// The file.
         path: PathBuf,
         /// What the system said.
         source: io::Error,
     },
-    /// A file that is written whole or not at all: it is what it was.
+    /// A file that is written whole or not at all was not written.
     #[error("cannot write {}: {source}; nothing was changed", path.display())]
     NotWritten {
         /// The file.
@@ -39,7 +39,7 @@ pub enum StoreError {
     Insecure {
         /// The store's directory or file.
         path: PathBuf,
-        /// Who could do what.
+        /// Why it is not safe.
         why: &'static str,
     },
     /// The directory has other things in it.
@@ -50,21 +50,21 @@ pub enum StoreError {
         "{0:?} is no session id: expected 1 to 128 of A-Z a-z 0-9 . _ - after a letter or digit"
     )]
     BadSession(String),
-    /// No snapshot answers to it.
+    /// No snapshot has this name.
     #[error("no snapshot {0:?}")]
     NoSnapshot(String),
-    /// Nothing in the trash answers to it.
+    /// Nothing in the trash has this name.
     #[error("no snapshot {0:?} in the trash")]
     NotInTrash(String),
-    /// No replacement has saved another state than the present one.
+    /// No snapshot was taken before a replacement, or only of what the file holds now.
     #[error("nothing to undo: what is there was never replaced")]
     NothingToUndo,
-    /// Several do.
+    /// Several things have this name.
     #[error("{wanted:?} is ambiguous: {}", matches.join(", "))]
     Ambiguous {
         /// What was asked for.
         wanted: String,
-        /// Some of those that answer to it.
+        /// The first of them.
         matches: Vec<String>,
     },
     /// The rules of retention.
@@ -75,10 +75,10 @@ pub enum StoreError {
     Damaged {
         /// Its id.
         id: String,
-        /// In which way.
+        /// What is wrong with it.
         why: String,
     },
-    /// Whether offloaded files are named by a transcript cannot be told.
+    /// It is not known whether a transcript names the offloaded files of a session.
     #[error("not every transcript that may name offloaded files can be looked into: {0}")]
     Unsearchable(String),
     /// The store's path cannot be written into a session.
@@ -92,10 +92,10 @@ pub enum StoreError {
         /// Why not.
         source: Box<StoreError>,
     },
-    /// It may not be removed.
+    /// The snapshot may not be removed.
     #[error("snapshot {0} is held")]
     Held(String),
-    /// A file that is not used as it is.
+    /// A file that the tools do not touch, or do not trust.
     #[error("{} {why}", path.display())]
     Refused {
         /// The file.
@@ -113,13 +113,13 @@ pub enum StoreError {
         /// The file that it was taken of.
         taken_of: String,
     },
-    /// Somebody else works on it.
+    /// Another process uses the store, the session or its file.
     #[error("{0}")]
     Busy(String),
-    /// The session file changed in another way than by growing.
+    /// The file changed in another way than by growing.
     #[error("{} changed meanwhile; nothing was replaced", .0.display())]
     Changed(PathBuf),
-    /// The operation is done, but the disk or the audit log may not know.
+    /// The operation is done, but a power cut may undo it, or the audit log lacks it.
     #[error("{what} is done, but {source}")]
     Uncertain {
         /// What is done: an id or a path.
@@ -140,11 +140,11 @@ pub enum Severity {
     Uncertain,
 }
 
-/// So many matches of an ambiguous id are named.
+/// How many matches of an ambiguous id are named.
 const SHOWN_MATCHES: usize = 5;
 
 impl StoreError {
-    /// Several things answer to what was asked for.
+    /// Several things have the name that was asked for.
     pub(crate) fn ambiguous<T: ToString>(wanted: &str, found: impl IntoIterator<Item = T>) -> Self {
         let mut matches: Vec<String> = found.into_iter().map(|item| item.to_string()).collect();
         let more = matches.len().saturating_sub(SHOWN_MATCHES);
@@ -158,7 +158,7 @@ impl StoreError {
         }
     }
 
-    /// A file that is not used as it is.
+    /// The file at `path` is refused; `why` says what is wrong with it.
     pub(crate) fn refused(path: &Path, why: &'static str) -> Self {
         Self::Refused {
             path: path.to_owned(),
@@ -203,7 +203,7 @@ impl StoreError {
         }
     }
 
-    /// The same failure, when what was written has been taken back.
+    /// The same failure, when nothing of what was written counts.
     pub(crate) fn before(self) -> Self {
         match self {
             Self::NotDurable { path, source } => Self::NotWritten { path, source },
@@ -217,7 +217,7 @@ pub(crate) trait Naming<T> {
     /// `action` is what was tried: "read", "create".
     fn naming(self, action: &'static str, path: &Path) -> Result<T, StoreError>;
 
-    /// For a file that is written whole or not at all, before it is in place.
+    /// For a file that is written whole or not at all, until it is in its place.
     fn not_written(self, path: &Path) -> Result<T, StoreError>;
 }
 

@@ -1,5 +1,5 @@
-//! Files and folders used with care: no link is followed, no FIFO hangs, names are
-//! made durable.
+//! Calls of the file system: files are opened without following a link and without
+//! hanging on a FIFO, locks are waited for, new names are made durable.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
@@ -16,10 +16,10 @@ use crate::error::{Naming, StoreError};
 /// How long a run waits for a lock that others hold for milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How often it tries.
+/// The time between two tries.
 const POLL: Duration = Duration::from_millis(2);
 
-/// Reading, without following a link and without hanging on a FIFO.
+/// Opens for reading, without following a link and without hanging on a FIFO.
 pub(crate) fn careful() -> OpenOptions {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let mut options = OpenOptions::new();
@@ -37,7 +37,8 @@ pub(crate) fn open_plain(path: &Path) -> io::Result<File> {
     }
 }
 
-/// A file that was to be opened without following a link: refused unless it is a regular one.
+/// Refuses a link, which was not followed when the file was opened, and everything else
+/// that is no regular file.
 pub(crate) fn only_regular(
     opened: io::Result<File>,
     action: &'static str,
@@ -58,7 +59,7 @@ pub(crate) fn only_regular(
     }
 }
 
-/// Whether both are of one file, whatever its names.
+/// Whether both describe the same file.
 pub(crate) fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
@@ -77,7 +78,7 @@ pub(crate) fn ends_line(file: &File) -> io::Result<bool> {
     begins_line(file, file.metadata()?.len())
 }
 
-/// What came of a call; `None` where nothing has that name.
+/// Turns the error that nothing has a name into `None`.
 pub(crate) fn if_there<T>(result: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
     match result {
         Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -118,7 +119,8 @@ pub(crate) fn names(folder: &Path) -> Result<Vec<String>, StoreError> {
     Ok(names)
 }
 
-/// Waits for the lock on a file, up to 10 seconds; `busy` says why it cannot be had.
+/// Waits for the lock on a file, up to 10 seconds; `busy` is the message when it stays
+/// locked.
 pub(crate) fn wait_for_lock(
     file: &File,
     path: &Path,

@@ -22,7 +22,7 @@ pub fn hash(reader: &mut impl Read) -> io::Result<String> {
 }
 
 /// A reader that hashes what is read from it, for input that can be read only once.
-/// Its clones share the input: one is read by others, another then tells the hash.
+/// Its clones share the input: one can be given away to be read, another has the hash.
 #[derive(Clone)]
 pub struct HashingReader(Arc<Mutex<Input>>);
 
@@ -32,7 +32,7 @@ struct Input {
 }
 
 impl HashingReader {
-    /// Of all that `reader` gives.
+    /// Hashes what is read from `reader`.
     pub fn new(reader: Box<dyn Read + Send>) -> Self {
         let hasher = Sha256::new();
         Self(Arc::new(Mutex::new(Input { reader, hasher })))

@@ -3,8 +3,9 @@
 //! [`Store::open`] names a directory; what writes into it creates what it needs.
 //! [`Draft`] makes snapshots, [`Catalog`] finds and checks them, [`Store::replace`]
 //! puts new content into a session file that an agent may be writing, and the
-//! trash keeps what retention removed. Every change is in the audit log twice:
-//! before it, and after. What to keep is decided in [`retention`], from a list and the time alone.
+//! trash keeps what retention removed. The audit log has two records of every change,
+//! one before it and one after it. [`retention`] decides what to keep, from a list of
+//! snapshots and the time alone.
 
 mod arrivals;
 pub mod atomic;

@@ -18,7 +18,7 @@ pub(crate) struct Live {
     pub(crate) file: File,
     /// Where it really lies.
     pub(crate) path: PathBuf,
-    /// When it was opened.
+    /// What it was like when it was opened.
     pub(crate) meta: Metadata,
 }
 
@@ -47,7 +47,7 @@ impl Live {
         })
     }
 
-    /// As it is now; an error when its path leads to another file or it shrank.
+    /// What it is like now; an error when another file has its name, or when it shrank.
     pub(crate) fn again(&self) -> Result<Metadata, StoreError> {
         let changed = || StoreError::Changed(self.path.clone());
         let named = if_there(fs::symlink_metadata(&self.path).naming("read", &self.path))?;
@@ -72,8 +72,8 @@ impl Live {
         }
     }
 
-    /// Takes the bytes it had when it was opened. An agent may append
-    /// meanwhile: what was there before stays the same.
+    /// Begins a snapshot of the bytes that it had when it was opened. An agent may append
+    /// to it meanwhile.
     pub(crate) fn draft<'a>(&self, store: &'a Store) -> Result<Draft<'a>, StoreError> {
         let mut draft = store.draft((&self.file).take(self.meta.len()), &self.path)?;
         draft.source = Some(self.path.to_string_lossy().into_owned());

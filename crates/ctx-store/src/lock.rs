@@ -32,7 +32,7 @@ struct Counter {
     sequence: u64,
 }
 
-/// Content of a session's lock file, for the message of the next one only.
+/// Content of a session's lock file: only for the message that somebody has the lock.
 #[derive(Serialize, Deserialize)]
 struct Holder {
     pid: u32,
@@ -72,7 +72,7 @@ impl Store {
             pid: std::process::id(),
             tool: self.actor.tool.clone(),
         };
-        // Only for a message: on a full disk the lock is a lock all the same.
+        // A full disk does not matter: the file is locked, whatever it says.
         let _ = write_json(&mut file, &holder);
         Ok(SessionLock { _file: file })
     }

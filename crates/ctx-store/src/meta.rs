@@ -12,31 +12,33 @@ use crate::hex;
 /// The version of meta.json that is written and read here.
 pub(crate) const META_FORMAT: u32 = 1;
 
-/// What is known of a snapshot. Its file is written last: a snapshot exists when
-/// this exists and agrees with its bytes.
+/// What is known of a snapshot. This file is written last: a snapshot exists when
+/// it exists and agrees with the bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
     /// Version of this file's format.
     pub format: u32,
-    /// `{session}-{timestamp}`, the stem of the file: a renamed or swapped file shows.
+    /// `{session}-{time}-{number}`, the stem of the file's name: shows when somebody
+    /// renamed or exchanged files.
     pub id: String,
-    /// Whose.
+    /// The session.
     pub session: String,
-    /// The order of the store.
+    /// The number in its name: the order in which snapshots were taken.
     pub sequence: u64,
     /// When it was taken; UTC.
     pub created: DateTime<Utc>,
     /// Why it was taken.
     pub kind: SnapshotKind,
-    /// Where the bytes came from; `None` for stdin. For people: no tool opens this path.
+    /// The real path of the session file; `None` for stdin. No tool writes to a file because
+    /// it is named here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// Name of the link beside `source` that keeps a replaced file until it is quiet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retained: Option<String>,
-    /// Their number.
+    /// The number of bytes.
     pub bytes: u64,
-    /// Line ends, and one more for a last line without.
+    /// The number of lines, an unfinished last one included.
     pub lines: u64,
     /// Bytes after the last line end: a line that was still being written.
     pub tail_bytes: u64,
@@ -46,7 +48,7 @@ pub struct Meta {
     /// Tokens, where they were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<Tokens>,
-    /// Of the bytes.
+    /// The sha256 of the bytes.
     pub sha256: String,
     /// Whether retention leaves it alone.
     #[serde(default)]
@@ -66,12 +68,12 @@ pub enum SnapshotKind {
     PreRollback,
     /// Before a compaction replaced the file.
     PreCompact,
-    /// Written by another process to a file that had already been replaced.
+    /// Another process wrote it to a file that had already been replaced.
     Late,
 }
 
 impl SnapshotKind {
-    /// Whether a file was replaced after it.
+    /// Whether it was taken because a file was about to be replaced.
     pub(crate) fn is_of_replacement(self) -> bool {
         matches!(self, Self::PreRollback | Self::PreCompact)
     }
@@ -97,7 +99,7 @@ pub struct Tally {
     pub messages: u64,
     /// Lines that are no JSON object.
     pub bad_lines: u64,
-    /// The first of them.
+    /// The first 100 of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bad: Vec<BadLine>,
 }
@@ -105,11 +107,11 @@ pub struct Tally {
 /// A line that is no JSON object; never its text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BadLine {
-    /// From 1.
+    /// Its number, from 1.
     pub line: u64,
-    /// In bytes from the start.
+    /// Where it begins, in bytes from the start of the session.
     pub offset: u64,
-    /// In which way.
+    /// What is wrong with it: `broken`, `nul`.
     pub class: String,
 }
 
@@ -122,7 +124,7 @@ pub struct Tokens {
     pub encoding: String,
 }
 
-/// Names of links have so many bytes of the file's: a name has 255 at most.
+/// How many bytes of a file's name go into the name of the link: a name may have 255 in all.
 const LONGEST_NAME: usize = 220;
 
 /// `.NAME.ctx-old-SEQUENCE`: hidden, so that no agent takes it for a session.
@@ -133,7 +135,7 @@ pub(crate) fn retained_name(source: &str, sequence: u64) -> Option<String> {
     Some(format!(".{}.ctx-old-{sequence}", &name[..end]))
 }
 
-/// The last member: sha256 of all before it.
+/// How the last member begins: the sha256 of all that stands before it.
 const SEAL: &str = ",\"meta_sha256\":\"";
 
 #[derive(Deserialize)]
@@ -142,8 +144,8 @@ struct Version {
 }
 
 impl Meta {
-    /// The live file and the link to what it replaced; `None` where the names are not of
-    /// our making.
+    /// The session file and the link to the file that it replaced; `None` where we did not
+    /// make these names.
     pub(crate) fn retained_paths(&self) -> Option<(PathBuf, PathBuf)> {
         let (source, retained) = (self.source.as_deref()?, self.retained.as_deref()?);
         let live = PathBuf::from(source);

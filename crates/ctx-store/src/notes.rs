@@ -1,12 +1,12 @@
-//! Commit records written anew: held snapshots, which retention leaves alone, and what a
-//! tool remembers of a session, in the meta.json of its newest snapshot.
+//! Changes of commit records: a snapshot is held, so that retention leaves it alone, or a
+//! tool makes a note of a session in the meta.json of its newest snapshot.
 
 use serde_json::Value;
 
 use crate::{Facts, Replacement, SessionId, SnapshotId, SnapshotKind, Store, StoreError};
 
 impl Store {
-    /// Holds a snapshot, or releases it; one that is already so stays as it is.
+    /// Holds a snapshot, or releases it; does nothing when it is held, or released, already.
     pub fn hold(
         &self,
         session: Option<&SessionId>,
@@ -39,9 +39,9 @@ impl Store {
 }
 
 impl Replacement<'_> {
-    /// Gives up the replacement and remembers why: `change` makes of the session's
-    /// member `key` the new one. It is kept with a snapshot of the file as it is,
-    /// which is taken unless the newest one has these bytes.
+    /// Gives up the replacement and notes why: `change` makes the new member `key` from the
+    /// one that the session's newest meta.json has. It goes into the meta.json of a snapshot
+    /// of the file as it is; that is taken unless the newest one has these bytes.
     pub fn remember(
         self,
         key: &str,

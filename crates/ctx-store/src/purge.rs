@@ -1,4 +1,4 @@
-//! Deletion for good: of what is due in the trash, and of all that a session has.
+//! Deletion for good: of the trash, and of everything that belongs to a session.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use crate::trash::{remove, sync_removal};
 use crate::{Entry, SessionId, Store};
 
 impl Store {
-    /// What is in the trash: that whose grace was over at `deadline`, or all.
+    /// What has been in the trash since `deadline` or longer, or all of it.
     pub fn expired(&self, deadline: Option<DateTime<Utc>>) -> Result<Vec<StoreItem>, StoreError> {
         Ok(self.trashed(deadline)?.into_keys().collect())
     }
@@ -23,7 +23,7 @@ impl Store {
             return Ok(RemovalReport::default());
         }
         let mut removal = Removal::begin(self, "purge", None, &items)?;
-        // Only what is still there: somebody may have brought some of it back.
+        // Somebody may have brought some of it back before we had the lock.
         let mut trashed = self.trashed(deadline)?;
         for item in items {
             if let Some(files) = trashed.remove(&item) {
@@ -49,7 +49,7 @@ impl Store {
         for id in committed.chain(catalog.uncommitted) {
             items.entry(StoreItem::Snapshot(id)).or_default();
         }
-        // What is no folder holds no files of ours, and goes all the same.
+        // Something else in the place of the folder holds no files of ours; it goes as well.
         let kept = self.offloaded_files(session).unwrap_or_default();
         let kept: Vec<StoreItem> = kept.into_iter().map(StoreItem::Offloaded).collect();
 

@@ -1,4 +1,5 @@
-//! Removals: under the store's lock, told to the audit log, and as far as they go.
+//! Removals: done under the store's lock and recorded in the audit log; when one thing
+//! cannot be removed, the others still are.
 
 use std::fmt;
 
@@ -15,7 +16,7 @@ pub enum StoreItem {
 }
 
 impl StoreItem {
-    /// Whose.
+    /// The session that it belongs to.
     pub fn session(&self) -> &SessionId {
         match self {
             Self::Snapshot(id) => &id.session,
@@ -40,15 +41,15 @@ pub struct RemovalReport {
     pub items: Vec<StoreItem>,
     /// What could not be removed.
     pub failed: Vec<StoreError>,
-    /// The audit log could not be written because the disk is full; a full disk
-    /// must not keep us from making room.
+    /// The audit log could not be written because the disk is full. Things are removed all
+    /// the same: that makes room.
     pub unaudited: bool,
 }
 
 /// A removal under the store's lock, with its records in the audit log.
 pub(crate) struct Removal<'a> {
     locked: StoreLock<'a>,
-    /// When all of one session is removed.
+    /// Set when everything of one session is removed.
     session: Option<&'a SessionId>,
     /// `None` when the disk is full.
     operation: Option<Operation>,
@@ -72,7 +73,7 @@ impl<'a> Removal<'a> {
         })
     }
 
-    /// What became of one thing; one failure does not stop the others.
+    /// Notes what became of one thing.
     pub(crate) fn note(&mut self, item: StoreItem, removed: Result<(), StoreError>) {
         match removed {
             Ok(()) => self.removed.items.push(item),

@@ -17,7 +17,7 @@ pub(crate) fn create(temp: TempFile, path: &Path) -> Result<(), StoreError> {
         Ok(()) => {}
         // Somebody made a file there meanwhile.
         Err(Errno::EXIST) => return Err(StoreError::Changed(path.to_owned())),
-        // A file system that cannot refuse: look first.
+        // This file system cannot refuse to replace a file: look first.
         Err(Errno::INVAL | Errno::NOSYS) if !path.exists() => {
             fs::rename(temp.path(), path).naming("create", path)?;
         }
@@ -27,7 +27,7 @@ pub(crate) fn create(temp: TempFile, path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Lets a file and the live one at `path` change places; `false` on a file system that
+/// Exchanges the names of a file and of the one at `path`; `false` on a file system that
 /// cannot do that.
 pub(crate) fn exchange(temp: &TempFile, path: &Path) -> Result<bool, StoreError> {
     match change_places(temp, path) {
@@ -39,7 +39,7 @@ pub(crate) fn exchange(temp: &TempFile, path: &Path) -> Result<bool, StoreError>
     }
 }
 
-/// The same once more: what stood at `path` stands there again.
+/// Exchanges them again: what stood at `path` stands there once more.
 pub(crate) fn put_back(temp: &TempFile, path: &Path) -> Result<(), StoreError> {
     let done = change_places(temp, path).map_err(io::Error::from);
     done.naming("put back", path)

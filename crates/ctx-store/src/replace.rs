@@ -1,10 +1,11 @@
 //! New content for a session file that an agent may be writing: nothing that
-//! was in it, and nothing that arrives meanwhile, is lost.
+//! was in it, and nothing that is appended meanwhile, is lost.
 //!
-//! lock → is it open for writing? → its bytes are taken → (new content is made of
-//! them) → snapshot → new file beside it → link to the old one → what arrived since is
-//! carried over → rename (the one commit point) → what arrived through an old handle is
-//! carried over.
+//! The steps: lock the session; refuse a file that somebody has open for writing; copy its
+//! bytes (the caller makes the new content from them); make the copy a snapshot; write the
+//! new file beside the old one; give the old one a second name; carry over what was appended
+//! since; rename, which is the commit; carry over what is still written through a handle
+//! that was opened before the rename.
 
 use std::fs::{self, File, TryLockError};
 use std::os::unix::fs::MetadataExt;
@@ -29,17 +30,18 @@ pub enum ReplaceOutcome {
     Created,
     /// The content is new.
     New {
-        /// What was there.
+        /// The snapshot of what was there.
         before: Box<Snapshot>,
-        /// Bytes that arrived meanwhile and now stand behind the new content.
+        /// The number of bytes that were appended meanwhile and now follow the new content.
         late_bytes: u64,
-        /// The old file, when a process still has it open for writing.
+        /// The second name of the old file, when a process may still be writing to it.
         retained: Option<PathBuf>,
     },
 }
 
-/// A session file about to be replaced: locked, not open for writing elsewhere,
-/// its bytes taken. Dropped without [`Replacement::commit`], it leaves nothing.
+/// A session file that is about to be replaced: it is locked, nobody has it open for
+/// writing, and its bytes are copied. Dropped without [`Replacement::commit`], it leaves
+/// nothing behind.
 pub struct Replacement<'s> {
     pub(crate) store: &'s Store,
     pub(crate) session: SessionId,
@@ -63,23 +65,23 @@ impl Store {
         self.begin_replacement(path, session)?.commit(new)
     }
 
-    /// Takes a session's lock and the bytes of its file as they are now, from
-    /// which new content can be made for as long as that takes: what arrives
-    /// meanwhile is carried over. A file with other names, or in use, is refused.
+    /// Locks a session and copies the bytes of its file. Making the new content from them
+    /// may take long: what is appended meanwhile is carried over. A file that has several
+    /// names, or that somebody has open for writing, is refused.
     pub fn begin_replacement(
         &self,
         path: &Path,
         session: &SessionId,
     ) -> Result<Replacement<'_>, StoreError> {
         let lock = self.lock_session(session)?;
-        // What a killed run left may be a second name of the file.
+        // A run that was killed may have left a second name of the file.
         self.sweep_retained(Some(session))
             .map_err(|error| not_saved(path, error))?;
         let live = Live::open(path)?;
         if live.meta.nlink() > 1 {
             return Err(StoreError::refused(&live.path, SEVERAL_NAMES));
         }
-        // Tools with another store, and others that respect locks on files.
+        // This keeps out tools that use another store, and programs that lock their files.
         if let Err(TryLockError::WouldBlock) = live.file.try_lock() {
             let name = live.path.display();
             return Err(StoreError::Busy(format!(
@@ -108,7 +110,7 @@ impl Store {
             ..Facts::of(session)
         };
         let operation = self.begin(new.operation, &facts)?;
-        // For its owner alone: what mode the lost file had is not known.
+        // Private: nobody knows which mode the lost file had.
         let mut temp = TempFile::beside(path, 0o600).naming("create a file in", parent(path))?;
         new.copy_to(&mut temp, path)?;
         temp.file.sync_all().naming("sync", temp.path())?;

@@ -1,4 +1,4 @@
-//! Restoring: a snapshot is found and checked, then its bytes become the session file's.
+//! Restoring: a snapshot is found and checked, then its bytes are put into the session file.
 
 use std::fs::File;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::{Meta, NewContent, ReplaceOutcome, SessionId, SnapshotKind, Store, Su
 /// Which snapshot is to be restored.
 #[derive(Clone, Copy, Debug)]
 pub enum Wanted<'a> {
-    /// The one that this names: see [`crate::Catalog::find`].
+    /// The one with this name: see [`crate::Catalog::find`].
     Named(&'a str),
     /// What the last replacement of this file replaced.
     Undo(Option<&'a Path>),
@@ -53,7 +53,7 @@ impl Store {
 }
 
 impl Restore<'_> {
-    /// Refuses another file than the snapshot was taken of: a mistyped name must not cost
+    /// Refuses a file that the snapshot was not taken of: a mistyped name must not overwrite
     /// another session's file.
     pub fn refuse_other_file(&self, path: &Path) -> Result<(), StoreError> {
         let real = real_path(path).naming("read", path)?;

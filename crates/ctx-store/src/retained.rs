@@ -1,5 +1,5 @@
-//! Replaced files that stay linked beside the live one until they are quiet:
-//! what a process still writes to them is not lost.
+//! Replaced files: they keep a name beside the new file until nobody writes to them any
+//! more, so that what a process still writes is not lost.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek};
@@ -13,7 +13,8 @@ use crate::temp;
 use crate::writers::{Writers, writers};
 use crate::{Meta, SessionId, SnapshotId, SnapshotKind, Store};
 
-/// Where the kernel cannot tell whether somebody writes, so long a silence will do.
+/// Where the kernel cannot tell whether somebody writes to a file, it is taken to be
+/// finished when it has not changed for this long.
 const SILENCE: Duration = Duration::from_secs(600);
 
 /// What became of the replaced files of a store.
@@ -21,7 +22,7 @@ const SILENCE: Duration = Duration::from_secs(600);
 pub struct SweepReport {
     /// Removed: their bytes are in snapshots.
     pub removed: u64,
-    /// Left: still open for writing, or not silent for long enough.
+    /// Left alone: open for writing, or changed a short time ago.
     pub busy: Vec<(SnapshotId, PathBuf)>,
     /// Snapshots of what was written to them after they had been replaced.
     pub late: Vec<SnapshotId>,
@@ -62,7 +63,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let old = file.metadata().naming("read", retained)?;
         let now = fs::symlink_metadata(live).ok();
-        // A run was killed after the link and before the rename: the file is still live.
+        // A run was killed after the link and before the rename: it is the session file.
         let same = now.is_some_and(|now| is_same_file(&now, &old));
         if !same {
             let silent = old.modified().ok().and_then(|at| at.elapsed().ok());

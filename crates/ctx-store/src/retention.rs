@@ -1,7 +1,7 @@
 //! Which snapshots stay: a pure function of the list, the policy and the time.
 //!
-//! All rules are ORed: what one of them keeps, stays. A rule only ever adds to
-//! what is kept, so no mistyped rule deletes more than the others allow.
+//! A snapshot stays when any rule keeps it. So a rule can only add to what is kept, and a
+//! mistyped one never deletes more than the others allow.
 
 mod calendar;
 mod span;
@@ -31,13 +31,13 @@ pub struct Candidate {
 /// What to keep.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// The newest so many.
+    /// How many of the newest.
     pub last: Option<u32>,
-    /// The newest of each of so many hours, days, weeks, months, years that have one.
+    /// Of how many hours, days, weeks, months or years that have one the newest is kept.
     pub periods: Vec<(Period, u32)>,
-    /// All that are not older than this, seen from the newest.
+    /// Keeps what is not older than this, counted back from the newest.
     pub within: Option<Span>,
-    /// All that are not older than so many days, seen from now.
+    /// Keeps what is not older than so many days, counted back from now.
     pub days: Option<u32>,
     /// Whether even the newest of a session may go.
     pub no_floor: bool,
@@ -50,25 +50,25 @@ pub enum Reason {
     Held,
     /// Something still refers to it.
     InUse,
-    /// It is not known what it is: unknown is not expired.
+    /// It cannot be read, so nobody knows what it is.
     Unreadable,
     /// The newest of its session.
     Newest,
-    /// Taken in the future: a clock is wrong, and nobody knows which.
+    /// Dated in the future: one of the clocks was wrong, and nobody knows which.
     Future,
     /// Among the last.
     Last,
     /// The newest of its hour, day, week, month or year.
     Period(Period),
-    /// The oldest of all, where there are fewer periods than asked for.
+    /// The oldest of all, where fewer periods have a snapshot than were asked for.
     Oldest(Period),
-    /// Near enough to the newest.
+    /// Not much older than the newest.
     Within,
-    /// Young enough.
+    /// Not older than so many days.
     Days,
 }
 
-/// A policy that nobody can mean.
+/// A policy that cannot be meant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
     /// It would keep nothing.
@@ -143,12 +143,12 @@ fn judge(mut session: Vec<Judged<'_>>, policy: &Policy, now: DateTime<Utc>) {
     for it in future {
         it.reasons.push(Reason::Future);
     }
-    // The calendar goes by the clock, not by the order.
+    // Periods of the calendar are a matter of time, not of the order of snapshots.
     past.sort_by_key(|it| Reverse((it.candidate.taken, it.candidate.sequence)));
     for (period, count) in &policy.periods {
         calendar::judge(&mut past, *period, *count);
     }
-    // From the newest, not from now: a month without work deletes nothing.
+    // Counted back from the newest, so that a month without work deletes nothing.
     let within = past.first().zip(policy.within);
     let within = within.map(|(newest, span)| span.before(newest.candidate.taken));
     let days = policy

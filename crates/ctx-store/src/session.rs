@@ -1,4 +1,4 @@
-//! Ids of sessions: file names are made of them, so only an allow-list passes.
+//! Ids of sessions: file names are made of them, so only a few characters are allowed.
 
 use std::fmt;
 use std::path::Path;
@@ -13,7 +13,10 @@ use crate::hex;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(String);
 
+/// The most characters that an id may have; all are ASCII.
 const LONGEST: usize = 128;
+/// `-` and the digits of the hash behind the stem of a file.
+const HASH_LENGTH: usize = 9;
 
 impl SessionId {
     /// The id as text.
@@ -21,7 +24,7 @@ impl SessionId {
         &self.0
     }
 
-    /// The id of a file that brings none of its own: its stem, `-`, and 8 hex
+    /// The id of a session that the user did not name: the file's stem, `-`, and 8 hex
     /// digits of the sha256 of its real path, so that two files of the same
     /// name in two folders are two sessions.
     pub fn of_file(path: &Path) -> Result<Self, StoreError> {
@@ -32,7 +35,7 @@ impl SessionId {
             .chars()
             .map(|c| if is_allowed(c) { c } else { '_' })
             .skip_while(|c| !c.is_ascii_alphanumeric())
-            .take(LONGEST - 9)
+            .take(LONGEST - HASH_LENGTH)
             .collect();
         if id.is_empty() {
             id.push_str("session");
@@ -47,7 +50,7 @@ fn is_allowed(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')
 }
 
-/// The real path of a file, which need not exist, in a folder, which must.
+/// The real path of a file. Its folder must exist, the file itself need not.
 pub fn real_path(path: &Path) -> std::io::Result<std::path::PathBuf> {
     let name = path
         .file_name()

@@ -1,8 +1,8 @@
-//! Files that people edit too: lines are added to them, and no edit is lost.
+//! Files that people edit too: the tools add lines to them, and no edit is lost.
 //!
-//! The tools lock the folder against each other. An editor takes no lock, so at
-//! the commit the two versions change places in one step, and only then is
-//! looked at what was there: when it is not what was read, they change back.
+//! Runs of the tools keep each other out with a lock on the folder. An editor takes no lock.
+//! So the commit exchanges the old and the new version in one step and only then looks at
+//! the old one: when it is not what was read, the two are exchanged back.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -15,7 +15,7 @@ use crate::rename::{create, exchange, put_back};
 use crate::store::make_dirs;
 use crate::temp::{TempFile, reap_beside};
 
-/// A folder of such files, locked against other runs of the tools.
+/// A folder of such files; other runs of the tools are locked out of it.
 #[derive(Debug)]
 pub struct SharedFolder {
     dir: PathBuf,
@@ -41,7 +41,7 @@ impl SharedFolder {
     /// Creates the folder if need be, and locks it.
     pub fn lock(dir: &Path) -> Result<Self, StoreError> {
         make_dirs(dir)?;
-        // The folder itself carries the lock: no file of ours lies among the user's.
+        // The folder itself is locked, so that no lock file lies among the user's files.
         let lock = File::open(dir).naming("open", dir)?;
         let busy = || format!("{} is being changed by another run", dir.display());
         wait_for_lock(&lock, dir, busy)?;
@@ -51,8 +51,8 @@ impl SharedFolder {
         })
     }
 
-    /// Reads a file; one that is not there is empty. What is no regular file is
-    /// refused, and so is a link: it may lead out of the folder.
+    /// Reads a file; one that does not exist counts as empty. Only a regular file is read:
+    /// a link may lead out of the folder.
     pub fn read(&self, name: &str) -> Result<SharedFile, StoreError> {
         let path = self.dir.join(name);
         reap_beside(&path);
@@ -74,7 +74,7 @@ fn read(path: &Path) -> Result<(Vec<u8>, fs::Metadata), StoreError> {
 }
 
 impl SharedFile {
-    /// What stands in it.
+    /// Its content.
     pub fn bytes(&self) -> &[u8] {
         &self.old
     }
@@ -84,10 +84,10 @@ impl SharedFile {
         self.stage(more)?.commit()
     }
 
-    /// Writes the file with `more` at its end beside it, durably. What can fail
-    /// for lack of space fails here, before anything is replaced.
+    /// Writes a new version beside the file, with `more` at its end, and flushes it to the
+    /// disk. When there is no room for it, that fails before anything is replaced.
     pub fn stage(self, more: &[u8]) -> Result<StagedFile, StoreError> {
-        // Words of a session: private, until their owner says otherwise.
+        // What was said in a session is private, unless the user has made the file public.
         let mut temp = TempFile::beside(&self.path, 0o600).naming("create", &self.path)?;
         let written = temp.write_all(&self.old);
         let written = written.and_then(|()| temp.write_all(more));
@@ -105,8 +105,8 @@ impl SharedFile {
 }
 
 impl StagedFile {
-    /// Puts the new version in place. When somebody changed the file since it
-    /// was read, that is an error and the file is theirs.
+    /// Puts the new version in place. When somebody has changed the file since it was read,
+    /// that is an error, and their version stays.
     pub fn commit(self) -> Result<(), StoreError> {
         let Self { file, temp } = self;
         let path = &file.path;
@@ -118,8 +118,7 @@ impl StagedFile {
     }
 }
 
-/// After the exchange the old version lies under the temporary name, and goes
-/// with it.
+/// After the exchange the old version has the temporary name, under which it is removed.
 fn replace(file: &SharedFile, temp: &TempFile, meta: &fs::Metadata) -> Result<(), StoreError> {
     let path = &file.path;
     let changed = || StoreError::Changed(path.clone());
@@ -130,7 +129,7 @@ fn replace(file: &SharedFile, temp: &TempFile, meta: &fs::Metadata) -> Result<()
         put_back(temp, path)?;
         return Err(changed());
     }
-    // A file system that cannot exchange: look first, then replace.
+    // This file system cannot exchange names: look first, then replace.
     if !file.is_as_read(path, meta) {
         return Err(changed());
     }

@@ -17,7 +17,7 @@ pub struct Stamp {
     pub time: DateTime<Utc>,
 }
 
-/// A time in names.
+/// How a time is written in a name.
 pub(crate) const TIME: &str = "%Y%m%dT%H%M%S%.6fZ";
 /// Length of a time of [`TIME`].
 const TIME_LEN: usize = "20261121T234307.123456Z".len();
@@ -31,7 +31,7 @@ impl Stamp {
             time: NaiveDateTime::parse_from_str(time, TIME).ok()?.and_utc(),
             sequence: sequence.parse().ok()?,
         };
-        // One moment and number have one spelling.
+        // Only the one spelling that `Display` has is read.
         (stamp.to_string() == text).then_some(stamp)
     }
 }
@@ -45,15 +45,14 @@ impl fmt::Display for Stamp {
 /// The id of a snapshot, which is also the stem of its files.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SnapshotId {
-    /// Whose.
+    /// The session.
     pub session: SessionId,
     /// When, and in which order.
     pub stamp: Stamp,
 }
 
 impl SnapshotId {
-    /// Reads what `Display` writes. A session's id may hold `-`, so the name is
-    /// read from its right end.
+    /// Reads what `Display` writes, from the right end: the id of a session may have a `-`.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.rfind('-')?;
         let time = digits.checked_sub(TIME_LEN)?;

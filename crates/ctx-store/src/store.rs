@@ -48,7 +48,8 @@ const OURS: [&str; 7] = [
 ];
 
 impl Store {
-    /// Names the store at `root`, and refuses one that is unsafe or unknown.
+    /// Uses the store at `root`, which need not exist yet. One that others can write into,
+    /// or that has an unknown format, is refused.
     pub fn open(root: &Path, actor: Actor, clock: Clock) -> Result<Self, StoreError> {
         let store = Self {
             root: root.to_owned(),
@@ -137,7 +138,7 @@ impl Store {
         &self.root
     }
 
-    /// L0, L1 and L2, and the snapshots.
+    /// The snapshots, the cumulative summaries and the memory files.
     pub fn memory(&self) -> PathBuf {
         self.root.join("memory")
     }
@@ -170,7 +171,7 @@ impl Store {
         self.root.join("tmp")
     }
 
-    /// A file in `tmp/`, where killed runs left nothing.
+    /// A new file in `tmp/`; what killed runs left there is removed.
     pub(crate) fn temp(&self, stem: &str, mode: u32) -> Result<TempFile, StoreError> {
         let dir = self.tmp();
         temp::reap(&dir, None);
@@ -185,7 +186,7 @@ impl Store {
         self.root.join("trash")
     }
 
-    /// To the microsecond: what names can hold.
+    /// The time, to the microsecond, as names of snapshots have it.
     pub fn now(&self) -> DateTime<Utc> {
         (self.clock)().trunc_subsecs(6)
     }

@@ -1,4 +1,4 @@
-//! The cumulative summary of a session: what each compaction said, newest last.
+//! The cumulative summary of a session: the summaries of its compactions, the newest last.
 
 use std::path::PathBuf;
 
@@ -16,9 +16,8 @@ impl Store {
         self.snapshots().join(summary_name(session))
     }
 
-    /// Appends what a compaction said of `messages` messages. A text that is the
-    /// newest one already is not repeated, so that a pipeline may be run again.
-    /// `true` when something was written.
+    /// Appends the summary of `messages` messages. The newest one is not repeated, so that a
+    /// pipeline may be run again. `true` when something was written.
     pub fn append_summary(
         &self,
         session: &SessionId,

@@ -15,7 +15,7 @@ use crate::rename::{exchange, put_back};
 use crate::temp::{TempFile, TempName};
 use crate::{NewContent, Snapshot};
 
-/// So often the file may grow under our eyes before we give up.
+/// How often a file that keeps growing is caught up with before we give up.
 const ROUNDS: usize = 5;
 const OTHER_CONTENT: &str =
     "does not hold what was written: another process has written it over, or the disk is at fault";
@@ -24,8 +24,8 @@ const OTHER_CONTENT: &str =
 pub(crate) struct Swap<'a> {
     live: &'a Live,
     temp: TempFile,
-    /// The second name of the old file. If it stays, the next run sees that it is one of
-    /// the live file, and removes it.
+    /// The second name of the old file. When it cannot be removed, the next run sees that
+    /// it is a name of the session file, and removes it.
     link: TempName,
     /// Length of the new content.
     length: u64,
@@ -92,13 +92,13 @@ impl<'a> Swap<'a> {
         let file = renamed?;
         let old = self.link.path.clone();
         let finish = || {
-            // At once: what an agent appends next must stand behind it.
+            // At once: what an agent appends to the new file must stand behind it.
             let quiet = self.arrivals.drain(&file)?;
             file.sync_all().naming("sync", path)?;
             sync_dir(parent(path))?;
             check(&file, path, self.length, sha256)?;
             if quiet {
-                // Nobody can write to it any longer, and all its bytes are elsewhere.
+                // Nobody can write to it any more, and all its bytes are saved.
                 fs::remove_file(&old).naming("remove", &old)?;
             }
             Ok((self.arrivals.late, (!quiet).then_some(old)))
@@ -129,7 +129,7 @@ fn put_in_place(temp: TempFile, live: &Live) -> Result<File, StoreError> {
             }
         });
     }
-    // The old file has its other name; this one the next run would remove.
+    // The old file keeps its second name; the temporary one goes.
     Ok(temp.unname())
 }
 

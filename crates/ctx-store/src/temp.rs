@@ -16,7 +16,7 @@ use crate::files::{careful, open_plain, parent};
 /// What the names of unfinished files contain, after a dot and their target's name.
 const MARK: &str = ".ctx-tmp-";
 
-/// A name that is removed with its holder, unless it is kept.
+/// A name of a file, which is removed when this is dropped, unless `keep` is set.
 #[derive(Debug)]
 pub(crate) struct TempName {
     pub(crate) path: PathBuf,
@@ -42,7 +42,7 @@ pub(crate) struct TempFile {
 }
 
 impl TempFile {
-    /// A new file beside `target`, where killed runs left nothing of it.
+    /// A new file beside `target`; what killed runs left there of it is removed.
     pub(crate) fn beside(target: &Path, mode: u32) -> io::Result<Self> {
         let name = target.file_name();
         let name = name.ok_or_else(|| io::Error::other("it names no file"))?;
@@ -78,13 +78,13 @@ impl TempFile {
         &self.name.path
     }
 
-    /// The file, which has another name now, or is not ours to remove.
+    /// The file; its name here is not removed, because it was renamed, or is not ours now.
     pub(crate) fn keep(mut self) -> File {
         self.name.keep = true;
         self.file
     }
 
-    /// The file, without the name that it had here.
+    /// The file; its name here is removed.
     pub(crate) fn unname(self) -> File {
         self.file
     }
@@ -100,7 +100,8 @@ impl Write for TempFile {
     }
 }
 
-/// Never the same twice: a reaper that read an old name must not meet a new file under it.
+/// A name that was never used before: a reaper that has read an old one must not find a new
+/// file under it.
 fn unique_name(stem: &OsStr) -> OsString {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let nanos = SystemTime::now()
@@ -113,7 +114,7 @@ fn unique_name(stem: &OsStr) -> OsString {
     name
 }
 
-/// So much of a target's name that the mark fits within a file name's 255 bytes.
+/// The first 180 bytes of a target's name: with the mark, a name may have 255.
 fn short(stem: &OsStr) -> &[u8] {
     let bytes = stem.as_bytes();
     &bytes[..bytes.len().min(180)]

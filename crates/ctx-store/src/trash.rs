@@ -19,8 +19,8 @@ use crate::{Facts, OffloadName, OffloadedFile, SessionId, SnapshotId, Stamp, Sto
 /// The folder of offloaded files in a folder of the trash.
 const OFFLOADED: &str = "offloaded";
 
-/// The files of a thing in the trash; of each kind several, in several folders, when it
-/// was removed several times.
+/// The files of a thing in the trash. When it was removed several times, there are several
+/// of each kind, in several folders.
 #[derive(Debug, Default)]
 pub(crate) struct TrashedFiles {
     /// The bytes of a snapshot, or an offloaded file.
@@ -47,8 +47,8 @@ impl Store {
         })
     }
 
-    /// Moves things into a new folder of the trash, except those that are spared, which
-    /// is asked under the store's lock.
+    /// Moves things into a new folder of the trash; `is_spared` is asked for each of them
+    /// while the store is locked.
     pub(crate) fn move_to_trash(
         &self,
         items: Vec<StoreItem>,
@@ -80,7 +80,7 @@ impl Store {
         for folder in changed {
             sync_removal(&folder)?;
         }
-        // Stays unless all was spared.
+        // Fails when something is in it.
         let _ = fs::remove_dir(&bin);
         removal.done()
     }
@@ -137,7 +137,7 @@ impl Store {
             is_named && session.is_none_or(|session| session == item.session())
         });
         let mut found: Vec<&StoreItem> = trashed.keys().collect();
-        // Snapshots come first, and what names one is not meant as a hash.
+        // Snapshots come first; what is a name of one is not taken for a hash.
         if let Some(StoreItem::Snapshot(_)) = found.first() {
             found.retain(|item| matches!(item, StoreItem::Snapshot(_)));
         }
@@ -230,7 +230,7 @@ impl Store {
             .skip(1)
             .take_while(|folder| **folder != trash)
         {
-            // Stays as long as something is in it.
+            // Fails when something is in it.
             if fs::remove_dir(folder).is_err() {
                 break;
             }
@@ -263,8 +263,8 @@ fn offloaded_in(bin: &Path) -> Result<Vec<(OffloadedFile, PathBuf)>, StoreError>
     Ok(files)
 }
 
-/// What lies in a folder under a name of ours, by what that means; nothing when somebody
-/// put something else in its place.
+/// Whatever has a name in this folder that `parse` can read, with its path; nothing when
+/// somebody put something else in the place of the folder.
 fn entries<T>(
     folder: &Path,
     parse: impl Fn(&str) -> Option<T>,
@@ -277,7 +277,7 @@ fn entries<T>(
     Ok(entries.collect())
 }
 
-/// What was removed stays so.
+/// Makes a removal durable.
 pub(crate) fn sync_removal(dir: &Path) -> Result<(), StoreError> {
     sync_dir(dir).map_err(|error| error.after("the removal"))
 }

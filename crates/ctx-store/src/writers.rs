@@ -6,11 +6,11 @@ use std::os::unix::fs::MetadataExt;
 /// The answer, and how far it can be trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Writers {
-    /// The kernel says: nobody. Not true for longer than it took to ask.
+    /// The kernel says: nobody. That was true at the moment of the question.
     Nobody,
-    /// No process that we may look at; another user's, or one on another machine, might.
+    /// No process that we may look at. One of another user, or on another machine, might.
     NobodySeen,
-    /// Somebody; whom, if we may know.
+    /// Somebody: its name and process id, where we may know them.
     Somebody(String),
 }
 
@@ -24,7 +24,7 @@ pub(crate) fn writers(file: &File) -> Writers {
     }
 }
 
-/// Whether the kernel says that nobody does; it takes no look at the processes.
+/// Whether the kernel says that nobody does; the processes are not looked through.
 pub(crate) fn nobody_writes(file: &File) -> bool {
     lease::is_free(file) == Some(true)
 }

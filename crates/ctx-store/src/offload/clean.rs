@@ -35,7 +35,7 @@ impl Store {
             return Ok(Vec::new());
         }
         for path in self.snapshot_files(session)? {
-            // One that is not there was moved by gc, and what it moved is listed too.
+            // One that is gone was moved into the trash, which is searched as well.
             if let Some(mut file) = if_there(open_plain(&path).naming("read", &path))? {
                 search.look_through(&mut file).naming("read", &path)?;
             }
@@ -52,8 +52,8 @@ impl Store {
         Ok(search.unreferenced())
     }
 
-    /// The bytes of all snapshots of a session, those in the trash included:
-    /// they may be brought back. The trash comes last, for what is on its way there.
+    /// The bytes of all snapshots of a session, also of those in the trash, which may be
+    /// brought back. The trash comes last, because a snapshot may be moved there meanwhile.
     fn snapshot_files(&self, session: &SessionId) -> Result<Vec<PathBuf>, StoreError> {
         let mut dirs = vec![self.snapshots()];
         dirs.extend(bins(&self.trash(), None)?);
@@ -87,7 +87,7 @@ impl Store {
         Ok(live)
     }
 
-    /// Moves offloaded files into the trash; what was used after `deadline` is spared.
+    /// Moves offloaded files into the trash, except those that were used after `deadline`.
     pub fn discard_offloaded(
         &self,
         files: &[OffloadedFile],

@@ -1,4 +1,4 @@
-//! A result's content as a file that an agent can read, and back: the same JSON,
+//! The content of a result as a file that an agent can read, and back into the same JSON,
 //! byte for byte.
 
 use std::fmt::Write;
@@ -10,7 +10,7 @@ pub struct Form(u8);
 
 /// A way to write a text as JSON.
 struct Spelling {
-    /// The end of the file's name.
+    /// How the file's name ends.
     suffix: &'static str,
     /// What stands around the string.
     around: (&'static str, &'static str),
@@ -46,7 +46,7 @@ impl Form {
         (Self::TEXT.0..=Self::JSON.0).map(Self)
     }
 
-    /// The end of such a file's name.
+    /// How the name of such a file ends.
     pub fn suffix(self) -> &'static str {
         self.spelling().map_or(".json", |spelling| spelling.suffix)
     }

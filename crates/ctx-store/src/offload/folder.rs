@@ -68,7 +68,7 @@ impl Folder {
         }
     }
 
-    /// Names of what lies in it, in order; only those that are text.
+    /// The names in it that are text, in order.
     pub(super) fn names(&self) -> Result<Vec<String>, StoreError> {
         let read = || -> io::Result<Vec<String>> {
             let mut names = Vec::new();
@@ -115,7 +115,7 @@ impl Folder {
                 .is_ok_and(|file| file.set_modified(SystemTime::now()).is_ok())
     }
 
-    /// A file that lies elsewhere gets its name here; what has it already is replaced.
+    /// Moves a file from elsewhere into the folder; one that has its name is replaced.
     pub(super) fn adopt(&self, from: &Path, name: &OffloadName) -> io::Result<()> {
         Ok(renameat(CWD, from, &self.handle, name.to_string())?)
     }

@@ -69,7 +69,7 @@ impl fmt::Display for OffloadName {
 /// An offloaded file of a store: `{session}/{name}`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OffloadedFile {
-    /// Whose.
+    /// The session.
     pub session: SessionId,
     /// Its name in the session's folder.
     pub name: OffloadName,
@@ -138,8 +138,7 @@ impl Store {
         }
     }
 
-    /// Brings an offloaded file back from where it lies in the trash; it counts as used
-    /// now.
+    /// Brings an offloaded file back from the trash; it counts as used now.
     pub(crate) fn bring_back_offloaded(
         &self,
         file: &OffloadedFile,

@@ -6,12 +6,11 @@ use std::io::{self, Read};
 
 use super::OffloadedFile;
 
-/// So many digits of a hash name a file: a path has all 64, the handle of a
-/// trimmed result has 12.
+/// How many digits of its hash name a file: a path has all 64, a handle has 12.
 const DIGITS: u32 = 12;
 const MASK: u64 = (1 << (4 * DIGITS)) - 1;
 
-/// Files that nothing named so far.
+/// A search for files that no transcript names.
 pub(super) struct Search {
     unnamed: HashMap<u64, Vec<OffloadedFile>>,
 }
@@ -27,10 +26,10 @@ impl Search {
         Self { unnamed }
     }
 
-    /// Strikes out what `reader` names.
+    /// Drops the files that `reader` names.
     pub(super) fn look_through(&mut self, reader: &mut impl Read) -> io::Result<()> {
         let mut buffer = vec![0; 128 * 1024];
-        // The last 12 digits, and for how long there were only digits.
+        // The last 12 digits as a number, and how many digits stand behind each other.
         let (mut window, mut run) = (0, 0_u32);
         loop {
             let read = match reader.read(&mut buffer) {

@@ -62,15 +62,15 @@ impl OffloadFolder {
     }
 }
 
-/// How long the name of a file is that a text begins with; the full stop of a sentence
-/// is no part of it.
+/// The length of the file name at the beginning of a text; the full stop behind it belongs
+/// to the sentence.
 fn name_length(text: &str) -> usize {
     let belongs = |c: char| matches!(c, '/' | '.') || c.is_ascii_alphanumeric();
     let length = text.find(|c| !belongs(c)).unwrap_or(text.len());
     text[..length].trim_end_matches('.').len()
 }
 
-/// The real path of a folder that need not exist yet.
+/// The real path of a folder, which need not exist yet.
 fn real(path: &Path) -> io::Result<PathBuf> {
     match fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {

@@ -12,8 +12,8 @@ use crate::files::if_there;
 
 const NAME: &str = "sources.jsonl";
 
-/// Adds transcripts that are not listed yet: a path a line as a JSON string, or
-/// `null` for one whose place is not known.
+/// Adds transcripts that are not listed yet. Each has a line: its path as a JSON string, or
+/// `null` when that is not known.
 pub(super) fn add(folder: &Folder, transcripts: &[Option<&Path>]) -> Result<(), StoreError> {
     let path = folder.path().join(NAME);
     let mut file = folder.open(NAME, OFlags::RDWR | OFlags::CREATE | OFlags::APPEND)?;
@@ -24,7 +24,7 @@ pub(super) fn add(folder: &Folder, transcripts: &[Option<&Path>]) -> Result<(), 
         new.push('\n');
     }
     for transcript in transcripts {
-        // A path that is no text cannot be told from others later.
+        // A path that is not UTF-8 cannot be written down, so it counts as unknown.
         let line = serde_json::Value::from(transcript.and_then(Path::to_str)).to_string();
         if !old.lines().chain(new.lines()).any(|known| known == line) {
             new.push_str(&line);
@@ -36,7 +36,7 @@ pub(super) fn add(folder: &Folder, transcripts: &[Option<&Path>]) -> Result<(), 
         .naming("write", &path)
 }
 
-/// The transcripts; `None` when there is one whose place is not known.
+/// The transcripts; `None` when the path of one is not known.
 pub(super) fn read(folder: &Folder) -> Result<Option<Vec<PathBuf>>, StoreError> {
     let mut text = String::new();
     if let Some(mut file) = if_there(folder.open(NAME, OFlags::RDONLY))? {

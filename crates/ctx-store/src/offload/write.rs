@@ -1,4 +1,4 @@
-//! Taking results out: each becomes a file, and all of them are durable before
+//! Taking results out of a session: each becomes a file, and all files are on the disk before
 //! anything names them.
 
 use std::io::Write;
@@ -9,8 +9,8 @@ use super::{Content, OffloadName, OffloadedFile, sources};
 use crate::error::Naming;
 use crate::{Facts, Operation, SessionId, Store, StoreError};
 
-/// Writes offloaded files of one session. Nothing is made, and nothing audited,
-/// before the first one.
+/// Writes offloaded files of one session. Before the first of them nothing is created and
+/// nothing is recorded in the audit log.
 pub struct OffloadWriter<'a> {
     store: &'a Store,
     session: SessionId,
@@ -33,10 +33,10 @@ impl Store {
 }
 
 impl OffloadWriter<'_> {
-    /// The file that holds `content`, made if need be. Content that is there
-    /// already is checked, and counts as used now: cleaning leaves it alone.
+    /// Writes `content` into a file, unless there is one with it. That one is checked and
+    /// counts as used now, so that garbage collection leaves it alone.
     pub fn put(&mut self, content: &Content) -> Result<OffloadedFile, StoreError> {
-        // Whatever fails here, and however late: nothing names the file yet.
+        // Even a failure after the rename counts for nothing: no transcript names the file yet.
         self.write(content).map_err(StoreError::before)
     }
 
@@ -50,8 +50,8 @@ impl OffloadWriter<'_> {
         };
         let bytes = content.text.as_bytes();
         let name = OffloadName::of(bytes, content.form);
-        // Cleaning works under the same lock: it removes a file before this, and
-        // then a new one is made, or it sees that the file was used.
+        // Garbage collection takes the same lock. Either it removed the file before this, and
+        // a new one is made, or it will see that the file was used just now.
         let there = {
             let _locked = self.store.lock()?;
             folder.freshen(&name)
@@ -73,9 +73,9 @@ impl OffloadWriter<'_> {
         })
     }
 
-    /// Makes all of it durable. `transcripts` are the files that name the
-    /// offloaded ones, or will: cleaning looks into them. `None` among them is
-    /// one whose place is not known, as behind a pipe.
+    /// Makes the names of all files durable. `transcripts` are the sessions that name them, or
+    /// will: garbage collection searches them. `None` stands for one whose path is not known,
+    /// because it goes into a pipe.
     pub fn finish(self, transcripts: &[Option<&Path>]) -> Result<(), StoreError> {
         let Some((folder, operation)) = &self.begun else {
             return Ok(());

@@ -6,7 +6,7 @@ use chrono::{DateTime, Datelike, Timelike, Utc};
 
 use super::{Judged, Reason};
 
-/// A stretch of the calendar.
+/// A period of the calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Period {
     /// 60 minutes.
@@ -22,7 +22,7 @@ pub enum Period {
 }
 
 impl Period {
-    /// Which one `time` lies in: equal for two times in the same one.
+    /// The number of the period that `time` lies in; two times in one period have the same.
     fn number(self, time: DateTime<Utc>) -> (i32, u32) {
         match self {
             Self::Hour => (time.num_days_from_ce(), time.hour()),

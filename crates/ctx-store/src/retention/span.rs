@@ -9,7 +9,7 @@ use chrono::{DateTime, Months, TimeDelta, Utc};
 pub struct Span {
     /// Whole months; a year is twelve of them.
     pub months: u32,
-    /// What comes on top of the months.
+    /// What is added to the months.
     pub time: Duration,
 }
 
@@ -19,7 +19,8 @@ impl Span {
         self == Self::default()
     }
 
-    /// So long before `time`; the beginning of time at the most.
+    /// The moment that lies so long before `time`; the earliest that there is, where that
+    /// would be earlier still.
     pub fn before(self, time: DateTime<Utc>) -> DateTime<Utc> {
         let rest = TimeDelta::from_std(self.time).ok();
         time.checked_sub_months(Months::new(self.months))
