@@ -107,9 +107,8 @@ impl<'a> Arrivals<'a> {
     pub(crate) fn drain(&mut self, out: &File) -> Result<bool, StoreError> {
         let path = &self.live.path;
         // The file is live now: others append to it as well.
-        rustix::fs::fcntl_setfl(out, rustix::fs::OFlags::APPEND)
-            .map_err(io::Error::from)
-            .naming("append to", path)?;
+        let appending = rustix::fs::fcntl_setfl(out, rustix::fs::OFlags::APPEND);
+        appending.naming("append to", path)?;
         let begun = Instant::now();
         let mut moved = begun;
         loop {

@@ -147,9 +147,7 @@ impl StoreLock<'_> {
             pid: std::process::id(),
             facts,
         };
-        serde_json::to_writer(&mut line, &record)
-            .map_err(std::io::Error::from)
-            .naming("write", &path)?;
+        serde_json::to_writer(&mut line, &record).naming("write", &path)?;
         line.push(b'\n');
         file.write_all(&line).naming("write", &path)?;
         file.sync_data().naming("sync", &path)

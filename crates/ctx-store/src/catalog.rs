@@ -166,19 +166,21 @@ impl Catalog {
     /// The newest one that was not taken by `ctx-rollback` before it replaced the file, or
     /// of what was written to a file after it had been replaced.
     fn latest(&self) -> Result<&Entry, StoreError> {
-        let wanted = |entry: &&Entry| !matches!(&entry.meta, Ok(meta) if matches!(meta.kind, SnapshotKind::PreRollback | SnapshotKind::Late));
-        self.newest(wanted)
-            .ok_or_else(|| StoreError::NoSnapshot("latest".to_owned()))
+        let is_wanted = |entry: &&Entry| {
+            let kind = entry.meta.as_ref().map(|meta| meta.kind);
+            !matches!(kind, Ok(SnapshotKind::PreRollback | SnapshotKind::Late))
+        };
+        let newest = self.newest(is_wanted);
+        newest.ok_or_else(|| StoreError::NoSnapshot("latest".to_owned()))
     }
 
     /// The state before the last replacement of a file whose hash is `current` now. A
     /// snapshot of just these bytes is passed over: its replacement failed or was killed.
     pub fn undo(&self, current: Option<&str>) -> Result<&Entry, StoreError> {
-        let taken = |entry: &&Entry| {
-            matches!(&entry.meta, Ok(meta) if matches!(meta.kind, SnapshotKind::PreRollback | SnapshotKind::PreCompact)
-                && Some(meta.sha256.as_str()) != current)
-        };
-        self.newest(taken).ok_or(StoreError::NothingToUndo)
+        let is_other =
+            |meta: &Meta| meta.kind.is_of_replacement() && Some(meta.sha256.as_str()) != current;
+        let is_wanted = |entry: &&Entry| entry.meta.as_ref().is_ok_and(is_other);
+        self.newest(is_wanted).ok_or(StoreError::NothingToUndo)
     }
 
     fn newest(&self, wanted: impl Fn(&&Entry) -> bool) -> Option<&Entry> {

@@ -161,7 +161,11 @@ impl<'a> Collector<'a> {
                 self.tell(&Action::Discard(Cause::NoRule), [StoreItem::Snapshot(id)]);
             } else {
                 if !locks.contains_key(&id.session) {
-                    locks.insert(id.session.clone(), self.lock(&id.session)?);
+                    let lock = match self.store.lock_session(&id.session) {
+                        Err(StoreError::Busy(_)) => None,
+                        lock => Some(lock?),
+                    };
+                    locks.insert(id.session.clone(), lock);
                 }
                 // While a session is being changed, its snapshots are left for the next run.
                 match locks[&id.session] {
@@ -178,14 +182,6 @@ impl<'a> Collector<'a> {
             self.tell_removed(&Action::Discard(Cause::NoRule), removed);
         }
         Ok(())
-    }
-
-    /// `None` while something else has the lock.
-    fn lock(&self, session: &SessionId) -> Result<Option<SessionLock>, StoreError> {
-        match self.store.lock_session(session) {
-            Err(StoreError::Busy(_)) => Ok(None),
-            other => other.map(Some),
-        }
     }
 
     fn discard_offloaded(&mut self, plan: &CollectPlan<'_>) -> Result<(), StoreError> {

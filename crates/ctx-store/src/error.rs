@@ -221,19 +221,19 @@ pub(crate) trait Naming<T> {
     fn not_written(self, path: &Path) -> Result<T, StoreError>;
 }
 
-impl<T> Naming<T> for io::Result<T> {
+impl<T, E: Into<io::Error>> Naming<T> for Result<T, E> {
     fn naming(self, action: &'static str, path: &Path) -> Result<T, StoreError> {
-        self.map_err(|source| StoreError::Io {
+        self.map_err(|error| StoreError::Io {
             action,
             path: path.to_owned(),
-            source,
+            source: error.into(),
         })
     }
 
     fn not_written(self, path: &Path) -> Result<T, StoreError> {
-        self.map_err(|source| StoreError::NotWritten {
+        self.map_err(|error| StoreError::NotWritten {
             path: path.to_owned(),
-            source,
+            source: error.into(),
         })
     }
 }

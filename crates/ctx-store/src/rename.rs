@@ -1,7 +1,6 @@
 //! Names of files given and exchanged in one step.
 
 use std::fs;
-use std::io;
 use std::path::Path;
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -21,7 +20,7 @@ pub(crate) fn create(temp: TempFile, path: &Path) -> Result<(), StoreError> {
         Err(Errno::INVAL | Errno::NOSYS) if !path.exists() => {
             fs::rename(temp.path(), path).naming("create", path)?;
         }
-        Err(error) => return Err(io::Error::from(error)).naming("create", path),
+        Err(error) => return Err(error).naming("create", path),
     }
     temp.keep();
     Ok(())
@@ -35,14 +34,13 @@ pub(crate) fn exchange(temp: &TempFile, path: &Path) -> Result<bool, StoreError>
         Err(Errno::INVAL | Errno::NOSYS) => Ok(false),
         // It was removed meanwhile.
         Err(Errno::NOENT) => Err(StoreError::Changed(path.to_owned())),
-        Err(error) => Err(io::Error::from(error)).naming("replace", path),
+        Err(error) => Err(error).naming("replace", path),
     }
 }
 
 /// Exchanges them again: what stood at `path` stands there once more.
 pub(crate) fn put_back(temp: &TempFile, path: &Path) -> Result<(), StoreError> {
-    let done = change_places(temp, path).map_err(io::Error::from);
-    done.naming("put back", path)
+    change_places(temp, path).naming("put back", path)
 }
 
 fn change_places(temp: &TempFile, path: &Path) -> Result<(), Errno> {

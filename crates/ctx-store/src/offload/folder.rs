@@ -51,7 +51,7 @@ impl Folder {
         match mkdirat(&all.handle, session.as_str(), Mode::RWXU) {
             Ok(()) => all.sync()?,
             Err(Errno::EXIST) => {}
-            Err(error) => return Err(io::Error::from(error)).naming("create", &path),
+            Err(error) => return Err(error).naming("create", &path),
         }
         if_there(all.folder(session.as_str()))?.ok_or_else(missing)
     }
@@ -64,7 +64,7 @@ impl Folder {
                 path,
             }),
             Err(Errno::LOOP | Errno::NOTDIR) => Err(StoreError::refused(&path, "is not a folder")),
-            Err(error) => Err(io::Error::from(error)).naming("open", &path),
+            Err(error) => Err(error).naming("open", &path),
         }
     }
 
@@ -123,9 +123,8 @@ impl Folder {
     /// Moves a file into a folder of the trash.
     pub(super) fn give(&self, name: &OffloadName, to: &Path) -> Result<(), StoreError> {
         let name = name.to_string();
-        renameat(&self.handle, &name, CWD, to.join(&name))
-            .map_err(io::Error::from)
-            .naming("move to the trash", &self.path.join(&name))
+        let moved = renameat(&self.handle, &name, CWD, to.join(&name));
+        moved.naming("move to the trash", &self.path.join(&name))
     }
 
     /// Makes the names in it durable.

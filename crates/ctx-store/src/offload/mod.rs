@@ -88,23 +88,22 @@ impl OffloadedFile {
     }
 }
 
+/// The names in a folder; none where there is no folder.
+fn names_in(folder: Result<Folder, StoreError>) -> Result<Vec<String>, StoreError> {
+    if_there(folder)?.map_or_else(|| Ok(Vec::new()), |folder| folder.names())
+}
+
 impl Store {
     /// Sessions that have a folder of offloaded files.
     pub fn offload_sessions(&self) -> Result<Vec<SessionId>, StoreError> {
-        let Some(folder) = if_there(Folder::of_all(self))? else {
-            return Ok(Vec::new());
-        };
-        let names = folder.names()?;
+        let names = names_in(Folder::of_all(self))?;
         let ids = names.iter().filter_map(|name| name.parse().ok());
         Ok(ids.collect())
     }
 
     /// The offloaded files of a session, by name.
     pub fn offloaded_files(&self, session: &SessionId) -> Result<Vec<OffloadedFile>, StoreError> {
-        let Some(folder) = if_there(Folder::of_session(self, session))? else {
-            return Ok(Vec::new());
-        };
-        let names = folder.names()?;
+        let names = names_in(Folder::of_session(self, session))?;
         let names = names.iter().filter_map(|name| OffloadName::parse(name));
         Ok(names
             .map(|name| OffloadedFile {
