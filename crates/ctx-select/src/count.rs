@@ -13,7 +13,7 @@
 //! - an image, a sound or a document counts [`PER_MEDIA`], never its base64 as text;
 //! - a part of an unknown kind counts as its JSON text.
 
-use std::ops::{Add, AddAssign};
+use std::ops::AddAssign;
 
 use ctx_tokens::{Encoding, TokenCounter};
 use ctx_transcript::{Message, Part, Tag, ToolResult};
@@ -72,31 +72,24 @@ impl ByKind {
     }
 }
 
-impl Add for ByKind {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            text: self.text + other.text,
-            reasoning: self.reasoning + other.reasoning,
-            calls: self.calls + other.calls,
-            results: self.results + other.results,
-            media: self.media + other.media,
-            other: self.other + other.other,
-            overhead: self.overhead + other.overhead,
-        }
-    }
-}
-
 impl AddAssign for ByKind {
     fn add_assign(&mut self, other: Self) {
-        *self = *self + other;
+        self.text += other.text;
+        self.reasoning += other.reasoning;
+        self.calls += other.calls;
+        self.results += other.results;
+        self.media += other.media;
+        self.other += other.other;
+        self.overhead += other.overhead;
     }
 }
 
 impl std::iter::Sum for ByKind {
     fn sum<I: Iterator<Item = Self>>(tokens: I) -> Self {
-        tokens.fold(Self::default(), Add::add)
+        tokens.fold(Self::default(), |mut sum, tokens| {
+            sum += tokens;
+            sum
+        })
     }
 }
 
@@ -128,7 +121,9 @@ impl MessageCounter {
 
     /// The tokens of a message with its frame.
     pub fn message(&self, message: &Message<'_>) -> ByKind {
-        self.frame(message) + self.parts(&message.parts)
+        let mut tokens = self.parts(&message.parts);
+        tokens += self.frame(message);
+        tokens
     }
 
     /// The frame of a message: its role and its name. What continues a message has none.
@@ -145,7 +140,7 @@ impl MessageCounter {
     }
 
     /// The tokens of some parts of a message.
-    pub fn parts(&self, parts: &[Part<'_>]) -> ByKind {
+    fn parts(&self, parts: &[Part<'_>]) -> ByKind {
         parts.iter().map(|part| self.part(part)).sum()
     }
 

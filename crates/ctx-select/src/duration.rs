@@ -51,9 +51,9 @@ impl FromStr for FixedSpan {
     type Err = DurationError;
 
     fn from_str(text: &str) -> Result<Self, DurationError> {
-        let mut parts = parts(text)?.into_iter();
-        let time = parts.try_fold(Duration::ZERO, |time, part| part.add_to(time));
-        time.map(Self)
+        let is_fixed = |part: &Part<'_>| part.months == 0;
+        let span = sum(text, is_fixed, DurationError::NotFixed)?;
+        Ok(Self(span.time))
     }
 }
 
@@ -89,86 +89,63 @@ impl Serialize for FixedSpan {
 /// Reads a length of time that may hold months and years. A bare `m` is refused:
 /// beside years and days it may be meant as months.
 pub fn calendar(text: &str) -> Result<CalendarSpan, DurationError> {
-    let mut span = CalendarSpan::default();
-    for part in parts(text)? {
-        match part.unit {
-            Unit::Minute if part.name == "m" => return Err(DurationError::Ambiguous),
-            Unit::Month => span.months = add_months(span.months, part.number, 1)?,
-            Unit::Year => span.months = add_months(span.months, part.number, MONTHS_OF_A_YEAR)?,
-            _ => span.time = part.add_to(span.time)?,
-        }
-    }
-    Ok(span)
+    let is_clear = |part: &Part<'_>| part.unit != "m";
+    sum(text, is_clear, DurationError::Ambiguous)
 }
 
-fn add_months(months: u32, number: u64, unit: u32) -> Result<u32, DurationError> {
-    let number = u32::try_from(number).ok();
-    number
-        .and_then(|number| number.checked_mul(unit)?.checked_add(months))
-        .ok_or(DurationError::TooLong)
-}
-
-/// The units, from the largest to the smallest.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Unit {
-    Year,
-    Month,
-    Week,
-    Day,
-    Hour,
-    Minute,
-    Second,
-    Millisecond,
-}
+/// Each unit with its months and its seconds; a millisecond has neither.
+const UNITS: [(&str, u32, u64); 9] = [
+    ("y", MONTHS_OF_A_YEAR, 0),
+    ("mo", 1, 0),
+    ("w", 0, WEEK),
+    ("d", 0, DAY),
+    ("h", 0, HOUR),
+    ("min", 0, MINUTE),
+    ("m", 0, MINUTE),
+    ("s", 0, 1),
+    ("ms", 0, 0),
+];
 
 /// A number and its unit.
 struct Part<'a> {
     number: u64,
-    unit: Unit,
-    /// The unit as it was written.
-    name: &'a str,
+    unit: &'a str,
+    months: u32,
+    seconds: u64,
 }
 
-impl<'a> Part<'a> {
-    fn new(digits: &str, name: &'a str) -> Result<Self, DurationError> {
-        if digits.is_empty() {
-            return Err(DurationError::Malformed);
+impl Part<'_> {
+    /// A span and this; `None` when that is too long.
+    fn add_to(&self, span: CalendarSpan) -> Option<CalendarSpan> {
+        let CalendarSpan { months, time } = span;
+        if self.months > 0 {
+            let more = u32::try_from(self.number).ok()?.checked_mul(self.months)?;
+            let months = months.checked_add(more)?;
+            return Some(CalendarSpan { months, time });
         }
-        let unit = match name {
-            "y" => Unit::Year,
-            "mo" => Unit::Month,
-            "w" => Unit::Week,
-            "d" => Unit::Day,
-            "h" => Unit::Hour,
-            "m" | "min" => Unit::Minute,
-            "s" => Unit::Second,
-            "ms" => Unit::Millisecond,
-            _ => return Err(DurationError::Malformed),
+        let more = match self.seconds {
+            0 => Duration::from_millis(self.number),
+            seconds => Duration::from_secs(self.number.checked_mul(seconds)?),
         };
-        // Only digits, so what does not parse is too large.
-        let number = digits.parse().map_err(|_| DurationError::TooLong)?;
-        Ok(Self { number, unit, name })
+        let time = time.checked_add(more)?;
+        Some(CalendarSpan { months, time })
     }
+}
 
-    /// `time` and this; months and years cannot be added.
-    fn add_to(&self, time: Duration) -> Result<Duration, DurationError> {
-        let seconds = match self.unit {
-            Unit::Year | Unit::Month => return Err(DurationError::NotFixed),
-            Unit::Week => WEEK,
-            Unit::Day => DAY,
-            Unit::Hour => HOUR,
-            Unit::Minute => MINUTE,
-            Unit::Second => 1,
-            Unit::Millisecond => {
-                let more = Duration::from_millis(self.number);
-                return time.checked_add(more).ok_or(DurationError::TooLong);
-            }
-        };
-        self.number
-            .checked_mul(seconds)
-            .and_then(|seconds| time.checked_add(Duration::from_secs(seconds)))
-            .ok_or(DurationError::TooLong)
+/// The sum of all parts; `error` where one of them may not stand there.
+fn sum(
+    text: &str,
+    may_stand: fn(&Part<'_>) -> bool,
+    error: DurationError,
+) -> Result<CalendarSpan, DurationError> {
+    let mut span = CalendarSpan::default();
+    for part in parts(text)? {
+        if !may_stand(&part) {
+            return Err(error);
+        }
+        span = part.add_to(span).ok_or(DurationError::TooLong)?;
     }
+    Ok(span)
 }
 
 /// The numbers and their units: each unit once, the larger ones first.
@@ -178,11 +155,21 @@ fn parts(text: &str) -> Result<Vec<Part<'_>>, DurationError> {
     while !rest.is_empty() {
         let (digits, after) = split(rest, |c| !c.is_ascii_digit());
         let (name, after) = split(after, |c| c.is_ascii_digit());
-        let part = Part::new(digits, name)?;
-        if parts.last().is_some_and(|last| last.unit >= part.unit) {
+        let known = UNITS.iter().find(|(unit, ..)| *unit == name);
+        let known = known.filter(|_| !digits.is_empty());
+        let (unit, months, seconds) = *known.ok_or(DurationError::Malformed)?;
+        let is_smaller = |last: &Part<'_>| (last.months, last.seconds) > (months, seconds);
+        // Only digits, so what does not parse is too large.
+        let number = digits.parse().map_err(|_| DurationError::TooLong)?;
+        if !parts.last().is_none_or(is_smaller) {
             return Err(DurationError::Malformed);
         }
-        parts.push(part);
+        parts.push(Part {
+            number,
+            unit,
+            months,
+            seconds,
+        });
         rest = after;
     }
     if parts.is_empty() {

@@ -67,7 +67,7 @@ mod tests {
             size.add(&outline, &message, &counter);
             tally.message(&counter, &message);
         }
-        assert_eq!(size.tokens, tally.tokens().total());
+        assert_eq!(size.tokens, tally.tokens.total());
         size
     }
 

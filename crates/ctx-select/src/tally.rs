@@ -29,9 +29,12 @@ impl Share {
 /// [`Tally::tokens`].
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    conversations: u64,
-    messages: u64,
-    tokens: ByKind,
+    /// Conversations begun.
+    pub conversations: u64,
+    /// Messages counted.
+    pub messages: u64,
+    /// All tokens, by kind.
+    pub tokens: ByKind,
     parts: ByKind,
     roles: BTreeMap<Role, Share>,
     tools: BTreeMap<String, Share>,
@@ -41,21 +44,6 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Conversations begun.
-    pub fn conversations(&self) -> u64 {
-        self.conversations
-    }
-
-    /// Messages counted.
-    pub fn messages(&self) -> u64 {
-        self.messages
-    }
-
-    /// All tokens, by kind.
-    pub fn tokens(&self) -> ByKind {
-        self.tokens
-    }
-
     /// A conversation begins: its reply is primed, and no call of the one before is open.
     pub fn begin(&mut self) {
         self.conversations += 1;
@@ -118,10 +106,7 @@ impl Tally {
     }
 
     fn tool(&mut self, name: &str) -> &mut Share {
-        if !self.tools.contains_key(name) {
-            self.tools.insert(name.to_owned(), Share::default());
-        }
-        self.tools.get_mut(name).expect("it was just inserted")
+        self.tools.entry(name.to_owned()).or_default()
     }
 
     /// The tool a result comes from: that of the call it answers, else the name it bears.
@@ -276,7 +261,7 @@ mod tests {
             &MessageCounter::new(Encoding::O200kBase),
             &result("a", None),
         );
-        assert_eq!(tally.conversations(), 2);
+        assert_eq!(tally.conversations, 2);
         assert!(rows(&tally.by_tool()).contains(&("(unknown)", 0, 2)));
     }
 }

@@ -5,8 +5,6 @@
 //! value is strictly above it. "80 messages" fires at the 81st, "0.8 of a window
 //! of 128,000" at 102,401 tokens.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use crate::share::Share;
@@ -28,20 +26,9 @@ pub struct Size {
     pub tokens: u64,
     /// Bytes of the text of all tool results.
     pub tool_bytes: u64,
-    /// Tokens of the context as the provider reported them, where the records say.
-    #[serde(skip)]
-    pub reported_tokens: Option<u64>,
     /// Whether the model refused the session because its window was full.
     #[serde(skip)]
     pub overflow: bool,
-}
-
-impl Size {
-    /// Tokens of the context: counted, or reported where that is more. A
-    /// compaction that comes early costs less than a call that is refused.
-    pub fn context(&self) -> u64 {
-        self.tokens.max(self.reported_tokens.unwrap_or(0))
-    }
 }
 
 /// When a compaction is due: any trigger that is given may fire. The same in flags and
@@ -116,12 +103,6 @@ impl Trigger {
             Self::Turns => "turns",
             Self::Overflow => "overflow",
         }
-    }
-}
-
-impl fmt::Display for Trigger {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
@@ -226,14 +207,8 @@ impl Triggers {
 
     /// Whether none is given.
     pub fn is_empty(&self) -> bool {
-        let limits = [
-            self.messages,
-            self.tokens,
-            self.reserve,
-            self.tool_bytes,
-            self.turns,
-        ];
-        limits.iter().all(Option::is_none) && self.share.is_none() && !self.on_overflow
+        let limits = self.limits(&Size::default());
+        limits.iter().all(|(_, _, limit)| limit.is_none())
     }
 
     /// Holds each trigger that is given against `size`.
@@ -271,7 +246,6 @@ impl Triggers {
 
     /// Each trigger with the value it looks at and its limit.
     fn limits(&self, size: &Size) -> [(Trigger, u64, Option<u64>); 7] {
-        let context = size.context();
         let share = self.share.map(|share| share.of(self.window()));
         let reserve = self
             .reserve
@@ -279,9 +253,9 @@ impl Triggers {
         let overflow = self.on_overflow.then_some(0);
         [
             (Trigger::Messages, size.messages, self.messages),
-            (Trigger::Tokens, context, self.tokens),
-            (Trigger::Share, context, share),
-            (Trigger::Reserve, context, reserve),
+            (Trigger::Tokens, size.tokens, self.tokens),
+            (Trigger::Share, size.tokens, share),
+            (Trigger::Reserve, size.tokens, reserve),
             (Trigger::ToolBytes, size.tool_bytes, self.tool_bytes),
             (Trigger::Turns, size.turns, self.turns),
             (Trigger::Overflow, u64::from(size.overflow), overflow),

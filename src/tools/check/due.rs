@@ -67,7 +67,7 @@ fn row(reading: &Reading) -> [String; 3] {
     let reached = reading.reached();
     let reached = reached.map_or_else(String::new, |share| format!("{:.1}%", share * 100.0));
     [
-        reading.trigger.to_string(),
+        reading.trigger.as_str().to_owned(),
         value,
         format!("{reached:>6}  {step}"),
     ]

@@ -76,7 +76,7 @@ pub(super) fn of(args: &Args, counting: &Counting, files: &[File], total: &Count
 
 fn line<'a>(kind: &'static str, counts: &Counts, args: &'a Args, counting: &Counting) -> Line<'a> {
     let tally = &counts.tally;
-    let tokens = tally.tokens().total();
+    let tokens = tally.tokens.total();
     let rows = |by: Breakdown| {
         let rows = by.rows(tally).into_iter();
         rows.map(|(key, share)| Row { key, share }).collect()
@@ -85,8 +85,8 @@ fn line<'a>(kind: &'static str, counts: &Counts, args: &'a Args, counting: &Coun
         kind,
         name: None,
         files: None,
-        conversations: tally.conversations(),
-        messages: tally.messages(),
+        conversations: tally.conversations,
+        messages: tally.messages,
         tokens,
         bytes: counts.bytes,
         records: counts.records,
@@ -98,7 +98,7 @@ fn line<'a>(kind: &'static str, counts: &Counts, args: &'a Args, counting: &Coun
             share: (kind == "file").then(|| tokens as f64 / model.window as f64),
             exact: counting.is_exact(),
         }),
-        kinds: tally.tokens().rows().into_iter().collect(),
+        kinds: tally.tokens.rows().into_iter().collect(),
         by: args.by.map(Breakdown::as_str),
         rows: args.by.map(rows),
     }

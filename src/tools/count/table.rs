@@ -17,18 +17,14 @@ pub(super) fn of_files(
 ) -> String {
     let row = |counts: &Counts, share: Option<String>, name: String| {
         let tally = &counts.tally;
-        let tokens = tally.tokens().total().to_string();
+        let tokens = tally.tokens.total().to_string();
         if args.text {
             return vec![tokens, name];
         }
-        let numbers = [
-            tally.messages().to_string(),
-            tokens,
-            counts.bytes.to_string(),
-        ];
+        let numbers = [tally.messages.to_string(), tokens, counts.bytes.to_string()];
         numbers.into_iter().chain(share).chain([name]).collect()
     };
-    let share = |counts: &Counts| Some(percent(counts.tally.tokens().total(), model?.window));
+    let share = |counts: &Counts| Some(percent(counts.tally.tokens.total(), model?.window));
     let name = |file: &File| {
         // Stdin that nobody named has no name.
         if args.files.is_empty() {
@@ -51,7 +47,7 @@ pub(super) fn of_files(
 
 /// `count tokens share what`, of all files together, and the total.
 pub(super) fn of_breakdown(by: Breakdown, total: &Counts) -> String {
-    let all = total.tally.tokens().total();
+    let all = total.tally.tokens.total();
     let row = |count: u64, tokens: u64, what: String| {
         vec![
             count.to_string(),

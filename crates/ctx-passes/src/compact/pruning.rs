@@ -87,7 +87,7 @@ pub(super) fn decide<'p>(
     let mut judged = None;
     if let Some(trims) = &rules.trims {
         if rules.clears.is_some() {
-            verdicts = verdicts.under(trims, &plan.counter);
+            verdicts = verdicts.under(trims);
         }
         judged = judge(plan, &verdicts, may, notes);
     }
@@ -96,7 +96,7 @@ pub(super) fn decide<'p>(
         && plan.clears(&size)
     {
         // Decided from the original results, so that each handle names the original.
-        verdicts = verdicts.under(clears, &plan.counter);
+        verdicts = verdicts.under(clears);
         judged = judge(plan, &verdicts, may, notes);
     }
     survey.pruned = judged.is_some().then_some(verdicts);

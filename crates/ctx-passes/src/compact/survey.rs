@@ -4,7 +4,7 @@
 use ctx_ledger::Ledger;
 use ctx_select::count::PRIMING;
 use ctx_select::measure::tool_bytes;
-use ctx_select::prune::{MessageFacts, Pruner, Questions, Verdicts};
+use ctx_select::prune::{Pruner, Questions, Verdicts};
 use ctx_select::split::{Facts, Keep, Known, Splitter};
 use ctx_select::trigger::Size;
 use ctx_summary::Recognizer;
@@ -92,7 +92,7 @@ impl<'p> Survey<'p> {
             plan,
             dialect: content.dialect,
             survey: Survey::default(),
-            pruning: pruning.map(|questions| (questions, Pruner::new(&questions))),
+            pruner: pruning.map(Pruner::new),
             splitter: Splitter::new(Keep::default()),
             grouped: 0,
             recognizer: recognizer(None),
@@ -179,7 +179,7 @@ struct Surveyor<'a, 'p> {
     plan: &'a Plan,
     dialect: &'static dyn Dialect,
     survey: Survey<'p>,
-    pruning: Option<(Questions<'p>, Pruner<'p>)>,
+    pruner: Option<Pruner<'p>>,
     /// Finds the exchanges.
     splitter: Splitter,
     /// How many entries have been assigned theirs.
@@ -201,14 +201,12 @@ impl<'p> Surveyor<'_, 'p> {
                 let pins = &self.plan.pins;
                 let pin = pins::first(pins, record, outline.role, || Some(message.clone()));
                 let pinned = pin.is_some();
-                let tokens = if let Some((questions, pruner)) = &mut self.pruning {
-                    let stays = pinned || outline.role.is_system();
-                    let facts = MessageFacts::of(&message, object, stays, questions);
-                    let tokens = facts.tokens();
-                    pruner.message(&outline, facts);
-                    tokens
-                } else {
-                    self.plan.counter.message(&message).total()
+                let tokens = match &mut self.pruner {
+                    Some(pruner) => {
+                        let stays = pinned || outline.role.is_system();
+                        pruner.message(&outline, &message, object, stays)
+                    }
+                    None => self.plan.counter.message(&message).total(),
                 };
                 self.survey.last_call.message(outline.role, object);
                 self.size(&outline, &message, tokens);
@@ -272,7 +270,7 @@ impl<'p> Surveyor<'_, 'p> {
         let is_tail = record.class == Class::Tail;
         self.splitter
             .push(if is_tail { Facts::Tail } else { Facts::Line });
-        if let Some((_, pruner)) = &mut self.pruning {
+        if let Some(pruner) = &mut self.pruner {
             if is_tail {
                 pruner.tail();
             } else {
@@ -300,7 +298,7 @@ impl<'p> Surveyor<'_, 'p> {
 
     /// Assigns the exchanges that are known by now.
     fn group(&mut self) {
-        while let Some(verdict) = self.splitter.next() {
+        for verdict in self.splitter.by_ref() {
             let exchange = verdict.exchange.unwrap_or(0);
             self.survey.entries[self.grouped].exchange =
                 u32::try_from(exchange).unwrap_or(u32::MAX);
@@ -312,7 +310,7 @@ impl<'p> Surveyor<'_, 'p> {
         self.splitter.finish();
         self.group();
         Survey {
-            pruned: self.pruning.map(|(_, pruner)| pruner.finish()),
+            pruned: self.pruner.map(Pruner::finish),
             ledger: self.reader.map(LedgerReader::finish),
             ..self.survey
         }

@@ -82,19 +82,19 @@ impl Counts {
             self.no_conversation += 1;
             return 0;
         };
-        let before = self.tally.tokens().total();
+        let before = self.tally.tokens.total();
         self.tally.begin();
         for object in &conversation.messages {
             self.message(dialect.message(object), counter);
         }
-        self.tally.tokens().total() - before
+        self.tally.tokens.total() - before
     }
 
     fn message(&mut self, message: Option<Message<'_>>, counter: &MessageCounter) -> u64 {
         let Some(message) = message else {
             return 0;
         };
-        if self.tally.conversations() == 0 {
+        if self.tally.conversations == 0 {
             self.tally.begin();
         }
         self.tally.message(counter, &message).total()
@@ -131,7 +131,7 @@ pub fn tokens(
         Ok(())
     })?;
     let counts = pass.finish(session.bad());
-    Ok(Some(counts.tally.tokens().total()))
+    Ok(Some(counts.tally.tokens.total()))
 }
 
 /// How records are counted.

@@ -58,11 +58,11 @@ fn warnings(counts: &Counts) -> Vec<String> {
 fn messages_records_and_bytes_are_counted() {
     let input = format!("{CHAT}broken\n");
     let counts = count(&input, &plan(false, 1));
-    assert_eq!((counts.records, counts.tally.messages()), (3, 2));
+    assert_eq!((counts.records, counts.tally.messages), (3, 2));
     assert_eq!(counts.bytes, input.len() as u64);
-    assert_eq!(counts.tally.conversations(), 1);
+    assert_eq!(counts.tally.conversations, 1);
     // 3 for the reply, 4 for each frame, and 13 and 4 characters.
-    assert_eq!(counts.tally.tokens().total(), 3 + 4 + 4 + 4 + 1);
+    assert_eq!(counts.tally.tokens.total(), 3 + 4 + 4 + 4 + 1);
     let [bad] = &warnings(&counts)[..] else {
         panic!("one warning");
     };
@@ -80,13 +80,13 @@ fn a_batch_is_counted_alike_on_any_number_of_threads() {
         .collect();
     let input = lines.concat();
     let expected = count(&input, &plan(true, 1));
-    assert_eq!(expected.tally.conversations(), 19_980);
+    assert_eq!(expected.tally.conversations, 19_980);
     for threads in [2, 5] {
         let counts = count(&input, &plan(true, threads));
         assert_eq!(counts.records, expected.records);
         assert_eq!(counts.bytes, expected.bytes);
-        assert_eq!(counts.tally.tokens(), expected.tally.tokens());
-        assert_eq!(counts.tally.conversations(), 19_980);
+        assert_eq!(counts.tally.tokens, expected.tally.tokens);
+        assert_eq!(counts.tally.conversations, 19_980);
         let warned = "lines that hold no conversation (\"messages\"): 20";
         assert_eq!(warnings(&counts), [warned]);
     }
@@ -95,8 +95,8 @@ fn a_batch_is_counted_alike_on_any_number_of_threads() {
 #[test]
 fn an_unknown_format_is_counted_as_text() {
     let counts = count("{\"what\":1}\n{\"what\":2}\n", &plan(false, 1));
-    assert_eq!((counts.records, counts.tally.messages()), (2, 0));
-    assert_eq!(counts.tally.tokens().total(), 6);
+    assert_eq!((counts.records, counts.tally.messages), (2, 0));
+    assert_eq!(counts.tally.tokens.total(), 6);
     assert!(warnings(&counts)[0].starts_with("unknown format"));
 }
 
@@ -114,7 +114,7 @@ fn sums_are_of_all_files() {
     for input in [CHAT, CHAT, "broken\n"] {
         total.merge(&count(input, &plan(false, 1)));
     }
-    assert_eq!((total.records, total.tally.messages()), (5, 4));
+    assert_eq!((total.records, total.tally.messages), (5, 4));
     assert_eq!(total.bad.count(), 1);
 }
 
@@ -122,7 +122,7 @@ fn sums_are_of_all_files() {
 fn a_text_may_hold_bytes_that_are_no_text() {
     let counts = Counts::of_text(b"abcd\xff\xff\xff\xff", &plan(false, 1).counter);
     assert_eq!((counts.bytes, counts.records), (8, 0));
-    assert_eq!(counts.tally.tokens().total(), 2);
+    assert_eq!(counts.tally.tokens.total(), 2);
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn each_record_gets_its_size_and_the_last_one_the_end() {
             r#"{"line":2,"bytes":37,"tokens":5,"encoding":"chars4","end":2},"#,
         ]
     );
-    assert_eq!(counts.tally.messages(), 2);
+    assert_eq!(counts.tally.messages, 2);
 }
 
 #[test]

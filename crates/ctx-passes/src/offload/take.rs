@@ -98,7 +98,7 @@ impl Change for Offloader<'_> {
         if is_short || self.is_enough() || self.is_reference(result) {
             return Ok(None);
         }
-        let tokens = counter.parts(&result.parts).total();
+        let tokens = counter.result(result).total();
         if tokens < *min_tokens {
             return Ok(None);
         }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ctx_select::prune::{Sums, Verdict, Verdicts};
+use ctx_select::prune::{Sums, Verdicts};
 use ctx_transcript::view::Presences;
 use ctx_transcript::{Dialect, Message, Origin, Piece, Record, Spool};
 
@@ -189,11 +189,11 @@ pub(crate) fn changed<'r>(
     record: &Record<'r>,
     dialect: &dyn Dialect,
 ) -> Option<(Vec<u8>, Message<'r>)> {
-    let Verdict::Change(changes) = verdicts.get(number) else {
-        return None;
-    };
-    let object = record.whole_object()?;
-    let (edits, message) = changes.carry_out(record.message(Some(dialect))?, object);
+    let object = record
+        .whole_object()
+        .filter(|_| verdicts.is_changed(number))?;
+    let message = record.message(Some(dialect))?;
+    let (edits, message) = verdicts.carry_out(number, message, object);
     Some((record.edited(&edits), message))
 }
 

@@ -1,7 +1,7 @@
 //! One session: records wait in a spool until all facts are known. Then they leave
 //! unchanged, changed, or not at all.
 
-use ctx_select::prune::{MessageFacts, Pruner, Questions, Sums};
+use ctx_select::prune::{Pruner, Questions, Sums};
 use ctx_transcript::view::Presences;
 use ctx_transcript::{Class, Dialect, Record, Spool, Zone, ZoneReader};
 
@@ -15,7 +15,6 @@ use crate::{ErrorKind, Notes, PassError, pins};
 pub struct PrunePass<'p> {
     waiting: Waiting<'p>,
     zones: ZoneReader,
-    questions: Questions<'p>,
     pruner: Pruner<'p>,
     checks: Option<Checks>,
     last_call: LastCall,
@@ -39,8 +38,7 @@ impl<'p> PrunePass<'p> {
                 announced: Announced::default(),
             },
             zones: ZoneReader::default(),
-            pruner: Pruner::new(&questions),
-            questions,
+            pruner: Pruner::new(questions),
             checks: dialect.map(|dialect| Checks::new(dialect.rules())),
             last_call: LastCall::default(),
         }
@@ -102,8 +100,7 @@ impl<'p> PrunePass<'p> {
         let pin = || pins::first(&plan.pins, record, outline.role, || Some(message.clone()));
         let fixed =
             zone == Zone::System || plan.zone.is_some_and(|only| only != zone) || pin().is_some();
-        let facts = MessageFacts::of(&message, object, fixed, &self.questions);
-        self.pruner.message(&outline, facts);
+        self.pruner.message(&outline, &message, object, fixed);
         Ok(())
     }
 

@@ -59,9 +59,7 @@ fn zones(
         });
     }
     splitter.finish();
-    std::iter::from_fn(|| splitter.next())
-        .map(|verdict| verdict.zone)
-        .collect()
+    splitter.map(|verdict| verdict.zone).collect()
 }
 
 #[cfg(test)]

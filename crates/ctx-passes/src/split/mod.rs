@@ -115,7 +115,7 @@ impl<'p, W: Write> SplitPass<'p, W> {
 
     /// Writes what is decided.
     fn write(&mut self) -> Result<(), PassError> {
-        while let Some(verdict) = self.splitter.next() {
+        for verdict in self.splitter.by_ref() {
             self.sink.decided(&verdict)?;
         }
         Ok(())

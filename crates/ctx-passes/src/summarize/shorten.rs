@@ -2,7 +2,7 @@
 //! a handle; of a call's arguments the same where there is no other way.
 
 use ctx_select::count::MessageCounter;
-use ctx_select::prune::Policy;
+use ctx_select::prune::{Policy, parted};
 use ctx_transcript::{Dialect, Edits, Handle, Record};
 
 /// What the handle and the mark of the cut take.
@@ -40,7 +40,7 @@ pub(super) fn shorten(
             ..Policy::default()
         };
         for call in message.calls() {
-            let new = policy.arguments(&call.arguments, counter);
+            let new = policy.shorter_arguments(&call.arguments, counter);
             if let (Some(slot), Some(new)) = (&call.slot, new) {
                 edits.put(slot, &new.text);
             }
@@ -55,10 +55,8 @@ fn short(text: &str, tokens: u64, counter: &MessageCounter) -> Option<String> {
     if whole <= tokens {
         return None;
     }
-    let (body, handle) = match Handle::split(text) {
-        Some((body, handle)) if handle.bytes > text.len() as u64 => (body, handle),
-        _ => (text, Handle::of(text, whole)),
-    };
+    let (body, earlier) = parted(text);
+    let handle = earlier.unwrap_or_else(|| Handle::of(text, whole));
     let room = tokens.saturating_sub(NOTES).max(LEAST_TEXT);
     let bytes = usize::try_from(body.len() as u64 * room / whole).unwrap_or(usize::MAX);
     let head = cut_before(body, bytes * HEAD / 100);

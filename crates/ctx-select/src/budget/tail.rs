@@ -25,13 +25,12 @@ pub(super) struct Choice<'e> {
     budget: &'e Budget,
     /// Tokens for all but the system messages.
     room: u64,
-    /// Places where the tail may begin without cutting an exchange, the last first.
+    /// Places where the tail may begin without cutting an exchange, the last first; none
+    /// where not even the last exchange stays.
     begins: Vec<usize>,
     must: Vec<bool>,
     /// The latest user message, when it is too long to stay.
     too_long: Option<usize>,
-    /// Not even the last exchange stays.
-    nothing_stays: bool,
 }
 
 impl<'e> Choice<'e> {
@@ -52,7 +51,6 @@ impl<'e> Choice<'e> {
             begins: begins(entries),
             must: entries.iter().map(|entry| entry.pinned).collect(),
             too_long: None,
-            nothing_stays: false,
         };
         choice.require();
         Ok(choice)
@@ -90,6 +88,7 @@ impl<'e> Choice<'e> {
         let whole = RESULT_SHARE
             .of(self.room)
             .clamp(RESULT_TOKENS.0, RESULT_TOKENS.1);
+        let recent = self.begins.get(1).copied().unwrap_or(0);
         let (limit, arguments) = loop {
             match self.limits(whole) {
                 Ok(limits) => break limits,
@@ -97,7 +96,6 @@ impl<'e> Choice<'e> {
                 Err(_) => {}
             }
         };
-        let recent = self.begins.get(1).copied().unwrap_or(0);
         let shorten = |at: usize| Verdict::Shorten {
             tokens: if at >= recent && limit == whole {
                 2 * limit
@@ -109,18 +107,11 @@ impl<'e> Choice<'e> {
         let cost = |at: usize| self.cost(at, shorten(at));
         let mut used: u64 = self.musts().map(cost).sum();
         let share = self.budget.tail.of(self.room);
-        let mut begin = match self.begins.first() {
-            Some(last) if !self.nothing_stays => *last,
-            _ => self.entries.len(),
-        };
-        let older = if self.nothing_stays {
-            &[]
-        } else {
-            self.begins.get(1..).unwrap_or(&[])
-        };
-        for older in older {
+        let mut begin = self.begins.first().copied().unwrap_or(self.entries.len());
+        for older in self.begins.iter().skip(1) {
             let more: u64 = (*older..begin).filter(|at| !self.must[*at]).map(cost).sum();
-            if used + more > share || self.holds_summary(*older..begin) {
+            let mut entries = self.entries[*older..begin].iter();
+            if used + more > share || entries.any(|entry| entry.kind == Kind::Summary) {
                 break;
             }
             used += more;
@@ -153,7 +144,7 @@ impl<'e> Choice<'e> {
         if latest.is_some_and(|at| at >= last) {
             self.too_long = latest;
         }
-        self.nothing_stays = true;
+        self.begins.clear();
         true
     }
 
@@ -186,10 +177,6 @@ impl<'e> Choice<'e> {
 
     fn musts(&self) -> impl Iterator<Item = usize> {
         (0..self.entries.len()).filter(|at| self.must[*at])
-    }
-
-    fn holds_summary(&self, mut records: std::ops::Range<usize>) -> bool {
-        records.any(|at| self.entries[at].kind == Kind::Summary)
     }
 
     /// About what a record takes.

@@ -2,13 +2,10 @@
 
 use ctx_transcript::Role;
 
-use super::facts::Reasoning;
-use super::note::note;
-use super::policy::Policy;
-use super::repeated::Later;
-use super::session::{Said, Session};
-use super::sparse::compact;
-use super::verdict::{Reason, Rule};
+use super::notes::Later;
+use super::policy::{Policy, Questions};
+use super::rule::{Reason, Rule};
+use super::session::{Amount, Answer, Change, Said, Session};
 use super::window;
 use crate::count::MessageCounter;
 
@@ -18,7 +15,7 @@ pub(super) struct Decisions {
     /// About each record.
     pub(super) fates: Vec<Fate>,
     /// About each answer.
-    pub(super) changes: Vec<Change>,
+    pub(super) changes: Vec<Option<Change>>,
 }
 
 /// What happens to a record.
@@ -33,21 +30,11 @@ pub(super) enum Fate {
     },
 }
 
-/// What happens to an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Change {
-    None,
-    /// A note takes its place, of so many tokens.
-    Note(Reason, u32),
-    /// Noise goes and what is long is trimmed.
-    Reduce,
-}
-
 /// Decides.
 struct Decider<'s> {
     session: &'s Session,
     policy: &'s Policy,
-    counter: &'s MessageCounter,
+    counter: MessageCounter,
     /// What is before the window.
     dropped: Vec<bool>,
     /// The first record of those at the end that stay as they are.
@@ -56,7 +43,10 @@ struct Decider<'s> {
 
 impl Decisions {
     /// What a policy makes of a session.
-    pub(super) fn of(session: &Session, policy: &Policy, counter: &MessageCounter) -> Self {
+    pub(super) fn of(session: &Session, questions: &Questions<'_>) -> Self {
+        let Questions {
+            policy, counter, ..
+        } = *questions;
         let decider = Decider {
             session,
             policy,
@@ -95,8 +85,8 @@ impl Decider<'_> {
     }
 
     /// What happens to each answer.
-    fn changes(&self) -> Vec<Change> {
-        let mut changes = vec![Change::None; self.session.answers.len()];
+    fn changes(&self) -> Vec<Option<Change>> {
+        let mut changes = vec![None; self.session.answers.len()];
         let mut later = Later::new(self.session, self.policy);
         for record in (0..self.session.records.len()).rev() {
             if self.dropped[record] {
@@ -106,9 +96,7 @@ impl Decider<'_> {
             for answer in self.session.answers_of(record).rev() {
                 let may_change = free && self.may_change(answer);
                 let reasons = if may_change {
-                    let [superseded, repeated] = later.reasons(answer);
-                    let old = self.policy.clear.is_some().then_some(Reason::Old);
-                    [superseded, repeated, old]
+                    later.reasons(answer)
                 } else {
                     [None; 3]
                 };
@@ -122,26 +110,28 @@ impl Decider<'_> {
     }
 
     fn may_change(&self, answer: usize) -> bool {
-        let answer = &self.session.answers[answer];
-        let tool = || answer.tool.map(|tool| self.session.tools[tool].as_str());
-        answer.is_text && !answer.fixed && self.policy.tools.allows(tool())
+        let Answer {
+            is_text, called, ..
+        } = self.session.answers[answer];
+        is_text && !called.fixed && self.policy.tools.allows(self.session.tool(answer))
     }
 
     /// The first that makes it smaller.
-    fn change(&self, answer: usize, reasons: [Option<Reason>; 3]) -> Change {
+    fn change(&self, answer: usize, reasons: [Option<Reason>; 3]) -> Option<Change> {
         let text = self.session.text(answer);
         let noted = reasons.into_iter().flatten().find_map(|reason| {
-            let note = note(self.session, self.policy, answer, reason);
-            let shorter = text.by(&note, self.counter)?;
-            Some(Change::Note(reason, compact(shorter.tokens)))
+            let note = reason.note(self.session, self.policy, answer);
+            let shorter = text.by(&note, &self.counter)?;
+            Some(Change {
+                rule: reason.rule(),
+                note: Some(reason),
+                amount: Amount::of(shorter.tokens, shorter.text.len() as u64),
+            })
         });
-        noted.unwrap_or_else(|| match self.session.reduced(answer) {
-            Some(_) => Change::Reduce,
-            None => Change::None,
-        })
+        noted.or_else(|| self.session.reduced.get(&answer).copied())
     }
 
-    fn fates(&self, changes: &[Change]) -> Vec<Fate> {
+    fn fates(&self, changes: &[Option<Change>]) -> Vec<Fate> {
         let records = 0..self.session.records.len();
         let begins_turn = |record: &usize| {
             let said = self.session.said(*record);
@@ -156,10 +146,11 @@ impl Decider<'_> {
             let Some(said) = self.free(record) else {
                 return Fate::Keep;
             };
-            let reasoning = self.policy.drops(Rule::Reasoning)
-                && said.reasoning != Reasoning::No
-                && latest_turn.is_some_and(|turn| record < turn);
-            let is_empty = said.reasoning == Reasoning::Only && reasoning;
+            let reasoning = self.session.reasoning.get(&record);
+            let may_go =
+                self.policy.drops(Rule::Reasoning) && latest_turn.is_some_and(|turn| record < turn);
+            let reasoning = reasoning.filter(|_| may_go);
+            let is_empty = reasoning.is_some_and(|reasoning| reasoning.is_all);
             if is_empty || (said.empty && self.policy.drops(Rule::Empty)) {
                 return if first == Some(record) {
                     Fate::Keep
@@ -168,11 +159,11 @@ impl Decider<'_> {
                 };
             }
             let arguments = self.policy.argument_chars.is_some()
-                && self.session.arguments.get(record).is_some();
+                && self.session.arguments.contains_key(&record);
             let mut changes = changes[self.session.answers_of(record)].iter();
-            if reasoning || arguments || changes.any(|change| *change != Change::None) {
+            if reasoning.is_some() || arguments || changes.any(Option::is_some) {
                 Fate::Change {
-                    reasoning,
+                    reasoning: reasoning.is_some(),
                     arguments,
                 }
             } else {

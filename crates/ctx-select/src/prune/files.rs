@@ -50,21 +50,17 @@ impl FileUse {
     /// Of a call; `None` when it is not known to read or write one file.
     pub fn of(tool: &str, arguments: &str) -> Option<Self> {
         let arguments = Object::parse(arguments).ok()?;
-        let key = PATHS
-            .into_iter()
-            .find(|key| arguments.text_of(key).is_some())?;
-        let path = arguments.text_of(key)?;
+        let find = |key| Some((key, arguments.text_of(key)?));
+        let (key, path) = PATHS.into_iter().find_map(find)?;
         let path = path.trim_start_matches("./");
         let command = arguments.text_of("command");
-        let access = match command.as_deref().map(access_by_command) {
-            Some(Some(access)) => access,
-            _ => access_by_name(tool)?,
-        };
-        let access = match access {
-            Kind::Read => Access::Read {
-                part: part(&arguments, key),
-            },
-            Kind::Write => Access::Write,
+        let by_command = command.as_deref().and_then(writes_by_command);
+        let writes = by_command.or_else(|| writes_by_name(tool))?;
+        let access = if writes {
+            Access::Write
+        } else {
+            let part = part(&arguments, key);
+            Access::Read { part }
         };
         (!path.is_empty()).then(|| Self {
             path: path.to_owned(),
@@ -73,22 +69,18 @@ impl FileUse {
     }
 }
 
-#[derive(Clone, Copy)]
-enum Kind {
-    Read,
-    Write,
-}
-
-/// Editors that do several things, by their argument `command`.
-fn access_by_command(command: &str) -> Option<Kind> {
+/// Whether an editor that does several things writes, by its argument `command`; `None`
+/// where it does not read either.
+fn writes_by_command(command: &str) -> Option<bool> {
     match command {
-        "view" | "read" => Some(Kind::Read),
-        "create" | "str_replace" | "insert" | "undo_edit" | "write" | "edit" => Some(Kind::Write),
+        "view" | "read" => Some(false),
+        "create" | "str_replace" | "insert" | "undo_edit" | "write" | "edit" => Some(true),
         _ => None,
     }
 }
 
-fn access_by_name(tool: &str) -> Option<Kind> {
+/// Whether a tool writes, by its name; `None` where it does not read either.
+fn writes_by_name(tool: &str) -> Option<bool> {
     const READ: [&str; 4] = ["read", "view", "open", "cat"];
     const WRITE: [&str; 9] = [
         "write", "edit", "create", "replace", "patch", "update", "insert", "append", "save",
@@ -98,13 +90,8 @@ fn access_by_name(tool: &str) -> Option<Kind> {
         let begins_word = |word: &String| begins.iter().any(|begin| word.starts_with(begin));
         words.iter().any(begins_word)
     };
-    if any(&WRITE) {
-        Some(Kind::Write)
-    } else if any(&READ) {
-        Some(Kind::Read)
-    } else {
-        None
-    }
+    let writes = any(&WRITE);
+    (writes || any(&READ)).then_some(writes)
 }
 
 /// `NotebookRead`, `read_file`, `fs.read`: words in lower case.

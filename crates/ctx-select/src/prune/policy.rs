@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
+use super::rule::Rule;
 use super::tools::ToolFilter;
-use super::verdict::Rule;
+use crate::count::MessageCounter;
 use crate::share::Share;
 
 /// What a user asks for.
@@ -32,9 +33,9 @@ pub struct Policy {
 impl Policy {
     /// Whether any rule is asked for.
     pub fn does_anything(&self) -> bool {
-        self.changes_results()
-            || self.drops(Rule::Reasoning)
-            || self.drops(Rule::Empty)
+        self.trim.is_some()
+            || self.clear.is_some()
+            || !self.drop.is_empty()
             || self.argument_chars.is_some()
             || self.window_messages.is_some()
     }
@@ -44,14 +45,22 @@ impl Policy {
         self.drop.contains(&rule)
     }
 
-    fn changes_results(&self) -> bool {
-        self.leaves_notes() || self.trim.is_some() || self.drops(Rule::Noise)
-    }
-
     /// Whether notes may take the places of results.
     pub(super) fn leaves_notes(&self) -> bool {
-        self.clear.is_some() || self.drops(Rule::Superseded) || self.drops(Rule::Duplicates)
+        self.clear.is_some() || self.drop.iter().any(|rule| rule.leaves_notes())
     }
+}
+
+/// What is asked of every message.
+#[derive(Clone, Copy)]
+pub struct Questions<'p> {
+    /// The rules that are to be decided.
+    pub policy: &'p Policy,
+    /// What counts the tokens.
+    pub counter: MessageCounter,
+    /// Whether the size of the whole session is asked for: then all is counted, else
+    /// only what may change.
+    pub size: bool,
 }
 
 /// How a long text is shortened.

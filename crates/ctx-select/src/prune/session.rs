@@ -1,37 +1,40 @@
 //! The facts of a whole session, packed: there may be a million records.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-use ctx_transcript::{Handle, Role, ShortHash};
+use ctx_transcript::{Handle, Message, Object, Outline, Part, Role, ShortHash};
+use indexmap::IndexSet;
 
-use super::facts::{Amount, Reasoning, Reduced, ResultFacts};
 use super::files::FileUse;
-use super::replace::Replaceable;
-use super::sparse::{Sparse, compact};
-use super::table::{Id, Table};
-use super::verdict::CallArguments;
-use super::window::InWindow;
+use super::rule::{Reason, Rule};
+use super::shorter::Replaceable;
+use super::sums::Freed;
+use crate::count::MessageCounter;
+use crate::split;
 
-/// What stays of the facts of all records.
+/// What stays of the facts of all records. What few of them have is kept apart.
 #[derive(Debug, Default)]
 pub(super) struct Session {
     pub(super) records: Vec<Record>,
     /// The results of all records, one behind the other.
     pub(super) answers: Vec<Answer>,
-    pub(super) tools: Table<String>,
-    pub(super) files: Table<FileUse>,
-    /// By the number of the record.
-    pub(super) arguments: Sparse<CallArguments>,
-    /// Tokens of reasoning, by the number of the record.
-    pub(super) reasoning: Sparse<u32>,
-    /// Where a window is asked for: each record's place in it.
-    pub(super) window: Vec<InWindow>,
-    /// By the number of the answer, where its text was shortened before.
-    earlier: Sparse<Handle>,
-    /// By the number of the answer, where its text can be reduced.
-    reduced: Sparse<Reduced>,
-    /// By the number of the answer, where its several texts count other than as one.
-    several: Sparse<Amount>,
+    /// The names of tools, each once, and that there is none.
+    tools: IndexSet<Option<String>>,
+    /// What calls do to files, each once, and that they do nothing.
+    files: IndexSet<Option<FileUse>>,
+    /// What shorter arguments of its calls would free, by record.
+    pub(super) arguments: BTreeMap<usize, Vec<Freed>>,
+    /// By record; only where a rule asks for it.
+    pub(super) reasoning: BTreeMap<usize, Reasoning>,
+    /// Where a window is asked for: its verdict on each record.
+    pub(super) window: Vec<split::Verdict>,
+    /// By answer, where its text was shortened before.
+    pub(super) earlier: BTreeMap<usize, Handle>,
+    /// By answer, where its text can be reduced.
+    pub(super) reduced: BTreeMap<usize, Change>,
+    /// By answer, where its several texts count other than as one.
+    pub(super) several: BTreeMap<usize, Amount>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -49,25 +52,63 @@ pub(super) struct Said {
     pub(super) begins_message: bool,
     pub(super) begins_turn: bool,
     pub(super) is_summary: bool,
+    /// Whether it must stay as it is.
     pub(super) fixed: bool,
+    /// Whether it is a reply that says nothing and calls nothing.
     pub(super) empty: bool,
-    pub(super) reasoning: Reasoning,
+    /// Its tokens; 0 where nobody asks for them.
     pub(super) tokens: u32,
 }
 
-/// A result with what is known of its call.
+/// The reasoning in a message.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reasoning {
+    pub(super) tokens: u32,
+    /// Whether the message is empty without it.
+    pub(super) is_all: bool,
+}
+
+/// The call of an answer, as far as it is known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Called {
+    /// Its place among the names of tools.
+    pub(super) tool: u32,
+    /// Its place among the uses of files.
+    file: u32,
+    /// It must stay as it is, and so must its result.
+    pub(super) fixed: bool,
+}
+
+/// A result.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Answer {
+    /// Of its text, or of the original if that was shortened before; only where a note
+    /// may refer to it or duplicates are looked for.
     pub(super) hash: ShortHash,
     /// Whether it holds a text that may change, if nothing protects it.
     pub(super) is_text: bool,
+    /// Whether the tool seems to have failed.
     pub(super) failed: bool,
-    /// Its call must stay as it is, and so must it.
-    pub(super) fixed: bool,
-    pub(super) tool: Option<Id>,
-    pub(super) file: Option<Id>,
-    bytes: u32,
-    tokens: u32,
+    pub(super) called: Called,
+    /// Of its text, where it holds one.
+    pub(super) amount: Amount,
+}
+
+/// No tokens where nobody asks for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Amount {
+    pub(super) tokens: u32,
+    pub(super) bytes: u32,
+}
+
+/// What takes the place of an answer's text: a note, or the text itself, trimmed or
+/// without noise. Behind it stands the handle of the original.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) rule: Rule,
+    /// Why a note takes its place.
+    pub(super) note: Option<Reason>,
+    pub(super) amount: Amount,
 }
 
 impl Session {
@@ -80,42 +121,17 @@ impl Session {
         });
     }
 
-    /// The next answer.
-    pub(super) fn add_answer(
+    pub(super) fn called(
         &mut self,
-        facts: ResultFacts,
-        tool: Option<Id>,
-        file: Option<Id>,
+        tool: Option<String>,
+        file: Option<FileUse>,
         fixed: bool,
-    ) {
-        let number = self.answers.len();
-        let in_message = facts.amount;
-        let mut answer = Answer {
-            hash: ShortHash::default(),
-            is_text: facts.text.is_some(),
-            failed: false,
+    ) -> Called {
+        Called {
+            tool: compact(self.tools.insert_full(tool).0 as u64),
+            file: compact(self.files.insert_full(file).0 as u64),
             fixed,
-            tool,
-            file,
-            bytes: in_message.bytes,
-            tokens: in_message.tokens,
-        };
-        if let Some(text) = facts.text {
-            answer.hash = text.hash;
-            answer.failed = text.failed;
-            answer.bytes = compact(text.bytes);
-            answer.tokens = compact(text.tokens);
-            if answer.bytes != in_message.bytes {
-                self.several.push(number, in_message);
-            }
-            if let Some(handle) = text.earlier {
-                self.earlier.push(number, handle);
-            }
-            if let Some(reduced) = text.reduced {
-                self.reduced.push(number, reduced);
-            }
         }
-        self.answers.push(answer);
     }
 
     /// The numbers of a record's answers.
@@ -129,16 +145,21 @@ impl Session {
         self.records[record].message.as_ref()
     }
 
+    /// The tool of an answer.
+    pub(super) fn tool(&self, answer: usize) -> Option<&str> {
+        self.tools[self.answers[answer].called.tool as usize].as_deref()
+    }
+
+    /// The file that an answer shows, or that its call wrote.
+    pub(super) fn file(&self, answer: usize) -> Option<&FileUse> {
+        self.files[self.answers[answer].called.file as usize].as_ref()
+    }
+
     /// The text of an answer.
     pub(super) fn text(&self, answer: usize) -> Replaceable {
-        let Answer {
-            hash,
-            bytes,
-            tokens,
-            ..
-        } = self.answers[answer];
-        let (bytes, tokens) = (u64::from(bytes), u64::from(tokens));
-        let earlier = self.earlier.get(answer).copied();
+        let Answer { hash, amount, .. } = self.answers[answer];
+        let (bytes, tokens) = (u64::from(amount.bytes), u64::from(amount.tokens));
+        let earlier = self.earlier.get(&answer).copied();
         Replaceable {
             bytes,
             tokens,
@@ -150,16 +171,10 @@ impl Session {
         }
     }
 
-    /// What trimming an answer and taking out its noise comes to.
-    pub(super) fn reduced(&self, answer: usize) -> Option<Reduced> {
-        self.reduced.get(answer).copied()
-    }
-
     /// What an answer counts in its message.
     pub(super) fn amount(&self, answer: usize) -> Amount {
-        let Answer { bytes, tokens, .. } = self.answers[answer];
-        let several = self.several.get(answer).copied();
-        several.unwrap_or(Amount { tokens, bytes })
+        let several = self.several.get(&answer).copied();
+        several.unwrap_or(self.answers[answer].amount)
     }
 }
 
@@ -175,14 +190,75 @@ impl Record {
     }
 }
 
+impl Said {
+    /// All but its tokens.
+    pub(super) fn of(outline: &Outline<'_>, message: &Message<'_>, fixed: bool) -> Self {
+        Self {
+            role: outline.role,
+            begins_message: outline.begins_message(),
+            begins_turn: outline.begins_turn,
+            is_summary: outline.is_summary,
+            fixed,
+            empty: message.role == Role::Assistant && message.parts.iter().all(is_blank),
+            tokens: 0,
+        }
+    }
+}
+
+impl Reasoning {
+    /// Of a message that has some.
+    pub(super) fn of(message: &Message<'_>, object: &Object<'_>, counter: &MessageCounter) -> Self {
+        let is_cut = |part: &&Part<'_>| message.is_cut_as_reasoning(part, object);
+        let (cut, left): (Vec<_>, Vec<_>) = message.parts.iter().partition(is_cut);
+        let tokens = cut.into_iter().map(|part| counter.part(part).total()).sum();
+        Self {
+            tokens: compact(tokens),
+            is_all: left.into_iter().all(is_blank),
+        }
+    }
+}
+
+fn is_blank(part: &Part<'_>) -> bool {
+    matches!(part, Part::Text(text) if text.trim().is_empty())
+}
+
+impl Amount {
+    pub(super) fn of(tokens: u64, bytes: u64) -> Self {
+        Self {
+            tokens: compact(tokens),
+            bytes: compact(bytes),
+        }
+    }
+}
+
+/// A number of a record or a result, or a count within one, in half the memory: more
+/// than four billion of them are in no session that fits into memory.
+pub(super) fn compact(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Answer, Record};
+    use super::{Answer, Record, Session};
 
     /// A session of a gigabyte has 600,000 records.
     #[test]
     fn what_is_kept_is_small() {
         assert!(size_of::<Record>() <= 16, "{}", size_of::<Record>());
         assert!(size_of::<Answer>() <= 28, "{}", size_of::<Answer>());
+    }
+
+    #[test]
+    fn equal_names_are_kept_once() {
+        let mut session = Session::default();
+        let tools = ["a", "b", "a", ""].map(|name| {
+            let called = session.called(Some(name.to_owned()), None, false);
+            called.tool
+        });
+        assert_eq!(tools[0], tools[2]);
+        let names = tools.map(|tool| session.tools[tool as usize].as_deref());
+        assert_eq!(names, ["a", "b", "a", ""].map(Some));
+        let unknown = session.called(None, None, false);
+        assert_eq!(session.tools[unknown.tool as usize], None);
     }
 }

@@ -2,7 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use super::verdict::{Freed, Rule};
+use super::rule::Rule;
+
+/// What one change frees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Freed {
+    /// The rule that asked for it.
+    pub rule: Rule,
+    /// Tokens before.
+    pub before: u64,
+    /// Tokens after.
+    pub after: u64,
+}
 
 /// Changes and their tokens, by rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,7 +50,7 @@ impl Sums {
         self.0.is_empty()
     }
 
-    /// The rules that change anything, in the order of [`Rule::ALL`].
+    /// The rules that change anything, in the order of [`Rule`].
     pub fn by_rule(&self) -> impl Iterator<Item = (Rule, Sum)> {
         self.0.iter().map(|(rule, sum)| (*rule, *sum))
     }

@@ -3,10 +3,7 @@ use ctx_transcript::{
     Call, Dialect, Message, Object, Outline, Part, Role, Slot, ToolResult, dialect,
 };
 
-use super::{
-    Changes, Freed, MessageFacts, Policy, Pruner, Questions, ReferencePattern, Rule, ToolFilter,
-    Trim, Verdict, Verdicts,
-};
+use super::{Freed, Policy, Pruner, Questions, ReferencePattern, Rule, ToolFilter, Trim, Verdicts};
 use crate::count::MessageCounter;
 use crate::trigger::Size;
 
@@ -76,18 +73,18 @@ pub(super) fn pruned(
     let mut changes = Vec::new();
     let mut all_freed = Vec::new();
     let mut size = Size::default();
-    assert_eq!(verdicts.iter().count(), lines.len());
+    assert_eq!(verdicts.session.records.len(), lines.len());
     let mut left = Vec::new();
     for (index, line) in lines.iter().enumerate() {
         let freed = verdicts.freed(index);
         all_freed.extend(&freed);
-        let line = match verdicts.get(index) {
-            Verdict::Keep => Some(line.clone()),
-            Verdict::Drop(_) => None,
-            Verdict::Change(carried_out) => {
-                changes.extend(&freed);
-                Some(changed(dialect, &carried_out, line))
-            }
+        let line = if verdicts.is_dropped(index) {
+            None
+        } else if verdicts.is_changed(index) {
+            changes.extend(&freed);
+            Some(changed(dialect, &verdicts, index, line))
+        } else {
+            Some(line.clone())
         };
         let object = line.as_deref().map(Object::parse);
         let object = object.map(|object| object.expect("an object"));
@@ -119,15 +116,13 @@ fn decided<'p>(
     lines: &[String],
     fixed: &[usize],
 ) -> Verdicts<'p> {
-    let questions = questions(policy);
-    let mut pruner = Pruner::new(&questions);
+    let mut pruner = Pruner::new(questions(policy));
     for (index, line) in lines.iter().enumerate() {
         let object = Object::parse(line).expect("an object");
         match (dialect.outline(&object), dialect.message(&object)) {
             (Some(outline), Some(message)) => {
                 let fixed = fixed.contains(&index);
-                let facts = MessageFacts::of(&message, &object, fixed, &questions);
-                pruner.message(&outline, facts);
+                pruner.message(&outline, &message, &object, fixed);
             }
             _ => pruner.line(),
         }
@@ -136,10 +131,10 @@ fn decided<'p>(
 }
 
 /// The line with the changes made; the changed message is that of the changed line.
-fn changed(dialect: &dyn Dialect, changes: &Changes<'_>, line: &str) -> String {
+fn changed(dialect: &dyn Dialect, verdicts: &Verdicts<'_>, index: usize, line: &str) -> String {
     let object = Object::parse(line).expect("an object");
     let message = dialect.message(&object).expect("a message");
-    let (edits, message) = changes.carry_out(message, &object);
+    let (edits, message) = verdicts.carry_out(index, message, &object);
     assert!(!edits.is_empty(), "nothing changes");
     let line = edits.of_object(&object);
     let object = Object::parse(&line).expect("still an object");
@@ -533,11 +528,9 @@ fn arguments_are_never_replaced_by_what_has_more_tokens() {
     let mut shortened = 0;
     for words in 15..40 {
         let arguments = format!("{{\"content\":\"{}\"}}", "ein Wort ".repeat(words));
-        let planned = policy.shorter_arguments(&arguments, &counter);
-        let new = policy.arguments(&arguments, &counter);
-        assert_eq!(planned.is_some(), new.is_some());
-        if let Some(new) = new {
-            assert!(new.after < new.before, "{words}: {new:?}");
+        if let Some(new) = policy.shorter_arguments(&arguments, &counter) {
+            assert!(new.freed.after < new.freed.before, "{words}: {new:?}");
+            assert_eq!(new.freed.after, counter.text(&new.text));
             shortened += 1;
         }
     }
@@ -581,8 +574,7 @@ fn a_result_may_be_in_the_record_of_its_call() {
     let object = Object::parse(&record).expect("an object");
     let text = object.text_of("result").expect("a text");
     let raw = object.get("result").expect("a member");
-    let questions = questions(&policy);
-    let mut pruner = Pruner::new(&questions);
+    let mut pruner = Pruner::new(questions(&policy));
     for tool in ["read", "ls"] {
         let call = Part::Call(Call {
             id: Some("c".into()),
@@ -598,12 +590,14 @@ fn a_result_may_be_in_the_record_of_its_call() {
             slot: Some(Slot::text(&object, raw)),
         });
         let message = Message::new(Role::Assistant, vec![call, result]);
-        let facts = MessageFacts::of(&message, &object, false, &questions);
-        pruner.message(&Outline::of_line(), facts);
+        pruner.message(&Outline::of_line(), &message, &object, false);
     }
     let verdicts = pruner.finish();
-    let verdicts: Vec<_> = verdicts.iter().collect();
-    assert!(matches!(verdicts[..], [Verdict::Keep, Verdict::Change(_)]));
+    assert_eq!(
+        [0, 1].map(|record| verdicts.is_changed(record)),
+        [false, true]
+    );
+    assert!(!verdicts.drop_any());
 }
 
 #[test]
@@ -650,7 +644,6 @@ fn one_gathering_serves_a_policy_with_fewer_rules() {
         clear: None,
         ..both.clone()
     };
-    let counter = MessageCounter::new(Encoding::O200kBase);
     let rules = |verdicts: &Verdicts<'_>| {
         let rules = verdicts.sums();
         rules
@@ -661,10 +654,10 @@ fn one_gathering_serves_a_policy_with_fewer_rules() {
     let verdicts = decided(chat(), &both, &session.0, &[]);
     let tokens = verdicts.size().tokens;
     assert_eq!(rules(&verdicts), [(Rule::Clear, 2)]);
-    let verdicts = verdicts.under(&trims, &counter);
+    let verdicts = verdicts.under(&trims);
     assert_eq!(rules(&verdicts), [(Rule::Trim, 1)]);
     assert!(verdicts.size().tokens > tokens);
-    let verdicts = verdicts.under(&both, &counter);
+    let verdicts = verdicts.under(&both);
     assert_eq!(verdicts.size().tokens, tokens);
 }
 

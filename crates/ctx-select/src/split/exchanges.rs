@@ -13,7 +13,7 @@ use ctx_transcript::{Outline, Role};
 use super::Known;
 
 /// One exchange; identified by the number of its first record.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Exchange {
     /// Number of its first record.
     pub(super) first: u64,
@@ -54,27 +54,18 @@ pub(super) struct Exchanges {
 
 impl Exchanges {
     /// The next message; returns the id of its exchange, if it has one.
-    pub(super) fn push(&mut self, number: u64, outline: &Outline<'_>, pinned: bool) -> Option<u64> {
+    pub(super) fn push(
+        &mut self,
+        number: u64,
+        outline: &Outline<'_>,
+        known: &Known,
+    ) -> Option<u64> {
         let before = self.joinable(outline);
         let Some(id) = self.find(number, outline, before) else {
             self.before = None;
             return None;
         };
-        let exchange = self.by_id.entry(id).or_insert(Exchange {
-            first: number,
-            last: number,
-            last_user: None,
-            pinned: false,
-            open: 0,
-            undecided: 0,
-        });
-        exchange.last = number;
-        exchange.pinned |= pinned;
-        exchange.undecided += 1;
-        exchange.open += outline.calls.len() as u64;
-        if outline.begins_turn {
-            exchange.last_user = Some(number);
-        }
+        self.add(id, number, known).open += outline.calls.len() as u64;
         for call in &outline.calls {
             self.await_result(call, id);
         }
@@ -87,15 +78,17 @@ impl Exchanges {
     }
 
     /// The next message of a session whose exchanges are known: none is open.
-    pub(super) fn push_known(&mut self, number: u64, known: &Known) {
-        let Some(id) = known.exchange else { return };
+    pub(super) fn push_known(&mut self, number: u64, known: &Known) -> Option<u64> {
+        let id = known.exchange?;
+        self.add(id, number, known);
+        Some(id)
+    }
+
+    /// Adds a message to an exchange.
+    fn add(&mut self, id: u64, number: u64, known: &Known) -> &mut Exchange {
         let exchange = self.by_id.entry(id).or_insert(Exchange {
             first: id,
-            last: number,
-            last_user: None,
-            pinned: false,
-            open: 0,
-            undecided: 0,
+            ..Exchange::default()
         });
         exchange.last = number;
         exchange.pinned |= known.pinned;
@@ -103,6 +96,7 @@ impl Exchanges {
         if known.begins_turn {
             exchange.last_user = Some(number);
         }
+        exchange
     }
 
     /// The exchange right before the message that it may join although it answers nothing.

@@ -1,8 +1,8 @@
 //! Splitting: which records are `system`, `old` or `keep`.
 //!
 //! A pure decision over facts, made as records come: [`Splitter::push`] takes
-//! the facts of the next record, [`Splitter::next`] gives the verdicts that
-//! cannot change any more, in order. What waits is the kept tail, an exchange
+//! the facts of the next record; the splitter is an iterator of the verdicts that cannot
+//! change any more, in order. What waits is the kept tail, an exchange
 //! that is not complete, and what follows the latest user message.
 
 mod exchanges;
@@ -103,16 +103,9 @@ pub struct Splitter {
 #[derive(Debug)]
 struct Waiting {
     number: u64,
-    kind: Kind,
+    /// What decides about it, whatever comes.
+    reason: Option<Reason>,
     exchange: Option<u64>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    System,
-    Message { pinned: bool },
-    Line,
-    Tail,
 }
 
 impl Splitter {
@@ -133,46 +126,53 @@ impl Splitter {
     pub fn push(&mut self, facts: Facts<'_>) {
         let number = self.next;
         self.next += 1;
-        let (kind, exchange) = match facts {
-            Facts::Line => (Kind::Line, None),
-            Facts::Tail => (Kind::Tail, None),
-            Facts::Known(known) if known.is_system => (Kind::System, None),
-            Facts::Known(known) => {
-                self.window.push(number, &known);
-                if known.begins_turn {
-                    self.latest_user = Some(number);
-                }
-                self.exchanges.push_known(number, &known);
-                let pinned = known.pinned;
-                (Kind::Message { pinned }, known.exchange)
-            }
-            Facts::Message { outline, .. } if outline.role.is_system() && !outline.is_summary => {
-                (Kind::System, None)
-            }
+        let (reason, exchange) = match facts {
+            Facts::Line => (Some(Reason::Follows), None),
+            Facts::Tail => (Some(Reason::Tail), None),
+            Facts::Known(known) => self.message(number, &known, None),
             Facts::Message {
                 outline,
                 tokens,
                 pinned,
             } => {
                 let known = Known {
+                    is_system: outline.role.is_system() && !outline.is_summary,
                     begins_message: outline.begins_message(),
                     begins_turn: outline.begins_turn,
                     tokens,
-                    ..Known::default()
+                    pinned,
+                    exchange: None,
                 };
-                self.window.push(number, &known);
-                if outline.begins_turn {
-                    self.latest_user = Some(number);
-                }
-                let exchange = self.exchanges.push(number, outline, pinned);
-                (Kind::Message { pinned }, exchange)
+                self.message(number, &known, Some(outline))
             }
         };
         self.waiting.push_back(Waiting {
             number,
-            kind,
+            reason,
             exchange,
         });
+    }
+
+    /// What decides about a message, and its exchange: found by its outline, if it is not
+    /// known.
+    fn message(
+        &mut self,
+        number: u64,
+        known: &Known,
+        outline: Option<&Outline<'_>>,
+    ) -> (Option<Reason>, Option<u64>) {
+        if known.is_system {
+            return (Some(Reason::System), None);
+        }
+        self.window.push(number, known);
+        if known.begins_turn {
+            self.latest_user = Some(number);
+        }
+        let exchange = match outline {
+            Some(outline) => self.exchanges.push(number, outline, known),
+            None => self.exchanges.push_known(number, known),
+        };
+        (known.pinned.then_some(Reason::Pinned), exchange)
     }
 
     /// No more records come: everything can be decided.
@@ -180,58 +180,39 @@ impl Splitter {
         self.finished = true;
     }
 
-    /// The verdict on the first record that has none yet; `None` when it cannot
-    /// be given yet, or there is no such record.
-    #[allow(clippy::should_implement_trait)] // More may come after `None`.
-    pub fn next(&mut self) -> Option<Verdict> {
-        let verdict = self.decide(self.waiting.front()?)?;
-        if let Some(Waiting {
-            exchange: Some(exchange),
-            ..
-        }) = self.waiting.pop_front()
-        {
-            self.exchanges.decided(exchange);
-        }
-        self.previous = if verdict.reason == Reason::Tail {
-            self.previous
-        } else {
-            verdict.zone
-        };
-        Some(verdict)
-    }
-
     fn decide(&self, record: &Waiting) -> Option<Verdict> {
         let exchange = record.exchange.map(|id| self.exchanges.get(id));
-        let verdict = |zone, reason| {
-            Some(Verdict {
-                zone,
-                reason,
-                exchange: exchange.map(|exchange| exchange.first),
-            })
+        let (zone, reason) = match record.reason {
+            Some(Reason::System) => (Zone::System, Reason::System),
+            Some(Reason::Follows) => (self.previous, Reason::Follows),
+            Some(reason) => (Zone::Keep, reason),
+            None => self.decide_message(record, exchange)?,
         };
-        match record.kind {
-            Kind::System => return verdict(Zone::System, Reason::System),
-            Kind::Line => return verdict(self.previous, Reason::Follows),
-            Kind::Tail => return verdict(Zone::Keep, Reason::Tail),
-            Kind::Message { pinned: true } => return verdict(Zone::Keep, Reason::Pinned),
-            Kind::Message { pinned: false } => {}
-        }
+        Some(Verdict {
+            zone,
+            reason,
+            exchange: exchange.map(|exchange| exchange.first),
+        })
+    }
+
+    fn decide_message(
+        &self,
+        record: &Waiting,
+        exchange: Option<&Exchange>,
+    ) -> Option<(Zone, Reason)> {
         if exchange.is_some_and(|exchange| exchange.pinned) {
-            return verdict(Zone::Keep, Reason::Pinned);
+            return Some((Zone::Keep, Reason::Pinned));
         }
-        let may_be_old = self.reason_to_wait(record, exchange);
-        match may_be_old {
-            None => verdict(Zone::Old, Reason::Old),
-            Some(reason) if self.finished && reason != Reason::Old => verdict(Zone::Keep, reason),
-            Some(_) if self.finished => verdict(Zone::Old, Reason::Old),
-            Some(_) => None,
+        // More records may move the window on, and join the exchange.
+        match self.reason_to_keep(record, exchange) {
+            Some(reason) => self.finished.then_some((Zone::Keep, reason)),
+            None if !self.finished && exchange.is_some_and(Exchange::is_open) => None,
+            None => Some((Zone::Old, Reason::Old)),
         }
     }
 
-    /// Why the record cannot be called old before more is known; at the end of
-    /// the input, why it is kept. [`Reason::Old`]: only because its exchange is
-    /// not complete.
-    fn reason_to_wait(&self, record: &Waiting, exchange: Option<&Exchange>) -> Option<Reason> {
+    /// Why the record is kept if no more records come.
+    fn reason_to_keep(&self, record: &Waiting, exchange: Option<&Exchange>) -> Option<Reason> {
         let first_kept = self.window.first_kept(self.next);
         let in_exchange = |number: Option<u64>| match (exchange, number) {
             (Some(exchange), Some(number)) => exchange.last_user == Some(number),
@@ -243,11 +224,27 @@ impl Splitter {
             Some(Reason::LatestUser)
         } else if exchange.is_some_and(|exchange| exchange.last >= first_kept) {
             Some(Reason::Exchange)
-        } else if exchange.is_some_and(Exchange::is_open) {
-            Some(Reason::Old)
         } else {
             None
         }
+    }
+}
+
+/// The verdicts on the records that have none yet, in order. `None` when the next one
+/// cannot be given yet: more may come after it.
+impl Iterator for Splitter {
+    type Item = Verdict;
+
+    fn next(&mut self) -> Option<Verdict> {
+        let verdict = self.decide(self.waiting.front()?)?;
+        let decided = self.waiting.pop_front();
+        if let Some(exchange) = decided.and_then(|record| record.exchange) {
+            self.exchanges.decided(exchange);
+        }
+        if verdict.reason != Reason::Tail {
+            self.previous = verdict.zone;
+        }
+        Some(verdict)
     }
 }
 

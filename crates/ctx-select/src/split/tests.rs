@@ -49,10 +49,10 @@ fn split(records: &[&str], keep: Keep) -> Vec<Verdict> {
             }),
             None => splitter.push(Facts::Line),
         }
-        verdicts.extend(std::iter::from_fn(|| splitter.next()));
+        verdicts.extend(&mut splitter);
     }
     splitter.finish();
-    verdicts.extend(std::iter::from_fn(|| splitter.next()));
+    verdicts.extend(&mut splitter);
     assert_eq!(verdicts.len(), records.len());
     verdicts
 }
@@ -310,7 +310,7 @@ proptest! {
             }
         }
         splitter.finish();
-        let late: Vec<_> = std::iter::from_fn(|| splitter.next()).collect();
+        let late: Vec<_> = splitter.collect();
         let zones = |verdicts: &[Verdict]| verdicts.iter().map(|v| (v.zone, v.exchange)).collect::<Vec<_>>();
         prop_assert_eq!(zones(&early), zones(&late));
     }

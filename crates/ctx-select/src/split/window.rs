@@ -51,7 +51,6 @@ impl Window {
 
     /// The next record of a message that is no system message.
     pub(super) fn push(&mut self, number: u64, known: &Known) {
-        let tokens = known.tokens;
         if let Some(keep) = self.keep.messages.filter(|_| known.begins_message) {
             push_bounded(&mut self.messages, number, keep);
         }
@@ -59,8 +58,8 @@ impl Window {
             push_bounded(&mut self.turns, number, keep);
         }
         if let Some(keep) = self.keep.tokens {
-            self.counted.push_back((number, tokens));
-            self.tokens += tokens;
+            self.counted.push_back((number, known.tokens));
+            self.tokens += known.tokens;
             while let Some((_, first)) = self.counted.front() {
                 if self.tokens - first < keep {
                     break;
@@ -84,13 +83,9 @@ impl Window {
             }
         };
         let starts = [
-            self.keep
-                .messages
-                .and_then(|_| self.messages.front().copied()),
+            self.messages.front().copied(),
             self.keep.turns.and_then(of_turns),
-            self.keep
-                .tokens
-                .and_then(|_| self.counted.front().map(|(number, _)| *number)),
+            self.counted.front().map(|(number, _)| *number),
         ];
         starts.into_iter().flatten().min().unwrap_or(next)
     }

@@ -83,9 +83,9 @@ proptest! {
             let counter = MessageCounter::new(encoding);
             let whole = tally(&counter, &messages);
             let each: ByKind = messages.iter().map(|message| counter.message(message)).sum();
-            prop_assert_eq!(whole.tokens().total(), each.total() + PRIMING);
+            prop_assert_eq!(whole.tokens.total(), each.total() + PRIMING);
             for rows in [whole.by_role(), whole.by_kind(), whole.by_tool()] {
-                prop_assert_eq!(sum(&rows), whole.tokens().total());
+                prop_assert_eq!(sum(&rows), whole.tokens.total());
             }
             let calls = whole.by_tool().iter().map(|(_, share)| share.count).sum::<u64>();
             let parts = messages.iter().flat_map(Message::calls).count();
@@ -94,8 +94,8 @@ proptest! {
             let (before, after) = messages.split_at(cut.min(messages.len()));
             let mut merged = tally(&counter, before);
             merged.merge(&tally(&counter, after));
-            prop_assert_eq!(merged.messages(), messages.len() as u64);
-            prop_assert_eq!(merged.tokens().total(), whole.tokens().total() + PRIMING);
+            prop_assert_eq!(merged.messages, messages.len() as u64);
+            prop_assert_eq!(merged.tokens.total(), whole.tokens.total() + PRIMING);
         }
     }
 }

@@ -6,7 +6,7 @@ mod items;
 mod tree;
 
 use ctx_select::count::{MessageCounter, PER_MESSAGE};
-use ctx_select::prune::{MessageFacts, Policy, Pruner, Questions, Trim, Verdict};
+use ctx_select::prune::{Policy, Pruner, Questions, Trim};
 use ctx_select::split::{self, Keep, Splitter};
 use ctx_select::tally::Tally;
 use ctx_select::trigger::Size;
@@ -52,7 +52,7 @@ fn a_result_far_from_its_call_stays_with_it() {
             });
         }
         splitter.finish();
-        let verdicts = std::iter::from_fn(|| splitter.next());
+        let verdicts = splitter;
         verdicts
             .map(|verdict| if verdict.zone == Zone::Keep { 'k' } else { 'o' })
             .collect::<String>()
@@ -74,25 +74,22 @@ fn a_long_result_is_trimmed_where_the_format_has_it() {
         counter: MessageCounter::new(Encoding::O200kBase),
         size: false,
     };
-    let mut pruner = Pruner::new(&questions);
+    let mut pruner = Pruner::new(questions);
     for text in &session {
         let object = Object::parse(text).expect("an object");
         match (Items.outline(&object), Items.message(&object)) {
             (Some(outline), Some(message)) => {
-                let facts = MessageFacts::of(&message, &object, false, &questions);
-                pruner.message(&outline, facts);
+                pruner.message(&outline, &message, &object, false);
             }
             _ => pruner.line(),
         }
     }
     let verdicts = pruner.finish();
-    assert!((0..3).all(|record| matches!(verdicts.get(record), Verdict::Keep)));
-    let Verdict::Change(changes) = verdicts.get(3) else {
-        panic!("it changes");
-    };
+    assert!((0..3).all(|record| !verdicts.is_changed(record)));
+    assert!(verdicts.is_changed(3) && !verdicts.drop_any());
     let object = Object::parse(&session[3]).expect("an object");
     let message = Items.message(&object).expect("a message");
-    let (edits, _) = changes.carry_out(message, &object);
+    let (edits, _) = verdicts.carry_out(3, message, &object);
     let freed = verdicts.freed(3);
     assert_eq!(freed.len(), 1);
     let text = edits.of_object(&object);
@@ -142,7 +139,7 @@ fn the_lines_of_a_reply_are_never_parted() {
             });
         });
         splitter.finish();
-        let verdicts = std::iter::from_fn(|| splitter.next());
+        let verdicts = splitter;
         verdicts
             .map(|verdict| if verdict.zone == Zone::Keep { 'k' } else { 'o' })
             .collect::<String>()
@@ -167,8 +164,8 @@ fn the_lines_of_a_reply_count_as_one_message() {
             frames += counter.frame(&message).total();
         }
     });
-    assert_eq!((tally.messages(), size.messages, size.turns), (4, 4, 2));
-    assert_eq!(size.tokens, tally.tokens().total());
+    assert_eq!((tally.messages, size.messages, size.turns), (4, 4, 2));
+    assert_eq!(size.tokens, tally.tokens.total());
     assert_eq!(frames, 4 * PER_MESSAGE);
 }
 
@@ -185,19 +182,19 @@ fn a_reply_of_several_lines_is_protected_as_one() {
             counter: MessageCounter::new(Encoding::O200kBase),
             size: false,
         };
-        let mut pruner = Pruner::new(&questions);
+        let mut pruner = Pruner::new(questions);
         each_of_tree(|record| {
             let (outline, message) = (record.outline(Some(&Tree)), record.message(Some(&Tree)));
             match (&outline, &message, record.object()) {
                 (Some(outline), Some(message), Some(object)) => {
-                    let facts = MessageFacts::of(message, object, false, &questions);
-                    pruner.message(outline, facts);
+                    pruner.message(outline, message, object, false);
                 }
                 _ => pruner.line(),
             }
         });
         let verdicts = pruner.finish();
-        (0..TREE.len()).find(|at| !matches!(verdicts.get(*at), Verdict::Keep))
+        assert!(!verdicts.drop_any());
+        (0..TREE.len()).find(|at| verdicts.is_changed(*at))
     };
     assert_eq!(changes(0), Some(4));
     assert_eq!(changes(1), None);

@@ -106,7 +106,7 @@ impl<'j> Job<'j> {
         let due = self.plan.triggers.check(&self.before.size);
         self.report.due = due
             .fired()
-            .map(|reading| reading.trigger.to_string())
+            .map(|reading| reading.trigger.as_str().to_owned())
             .collect();
         if let Some(request) = &self.plan.budget {
             if self.before.size.tokens > request.tokens {

@@ -188,7 +188,7 @@ impl<'p> BudgetPass<'p> {
 
     /// Notes the exchanges that are known by now, and what floors and pins keep.
     fn group(&mut self) {
-        while let Some(verdict) = self.splitter.next() {
+        for verdict in self.splitter.by_ref() {
             let entry = &mut self.entries[self.grouped];
             entry.exchange = verdict.exchange;
             entry.pinned = matches!(

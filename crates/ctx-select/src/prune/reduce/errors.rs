@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::noise::without_escapes;
+
 static ERROR: LazyLock<Regex> = LazyLock::new(|| {
     // Words are those of ASCII: with Unicode's the automaton gives up at the first
     // letter that is none, and the search is many times slower.
@@ -11,8 +13,15 @@ static ERROR: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(words).expect("a constant pattern")
 });
 
+/// Whether the first line of a text that is not blank looks like an error.
+pub(in crate::prune) fn begins_with_error(text: &str) -> bool {
+    let text = without_escapes(text);
+    let line = text.lines().find(|line| !line.trim().is_empty());
+    line.is_some_and(|line| looks_like_error(first_chars(line, LINE)))
+}
+
 /// Whether a line looks like an error.
-pub(super) fn looks_like_error(line: &str) -> bool {
+fn looks_like_error(line: &str) -> bool {
     ERROR.is_match(line)
 }
 

@@ -2,7 +2,7 @@
 //! is missing and the lines of it that look like errors.
 
 use super::errors::{errors_in, first_chars};
-use super::policy::Trim;
+use crate::prune::policy::Trim;
 use crate::share::Share;
 
 /// What a trimmed text may have beside head, tail, the cut and rescued lines: the line
@@ -13,7 +13,7 @@ impl Trim {
     /// Trims a text of more characters than the limit. `again` when it was trimmed
     /// before: then only if it is longer than any trimmed text would be, so that
     /// trimming twice is trimming once.
-    pub(super) fn apply(&self, text: &str, again: bool) -> Option<String> {
+    pub(in crate::prune) fn apply(&self, text: &str, again: bool) -> Option<String> {
         let limit = if again {
             self.max_chars.max(self.longest())
         } else {

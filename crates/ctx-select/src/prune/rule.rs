@@ -1,50 +1,6 @@
-//! What was decided about a record, and why.
+//! The rules of pruning by their names, and the reasons of those that leave notes.
 
-use ctx_transcript::Handle;
 use serde::{Deserialize, Serialize};
-
-use super::policy::Policy;
-use super::replace::ShorterArguments;
-
-/// What happens to a record.
-#[derive(Clone, Debug)]
-pub enum Verdict<'v> {
-    /// It stays as it is.
-    Keep,
-    /// It goes, by this rule: it is before the window, or says nothing.
-    Drop(Rule),
-    /// Some of it changes.
-    Change(Changes<'v>),
-}
-
-/// What changes in a message.
-#[derive(Clone, Debug)]
-pub struct Changes<'v> {
-    pub(super) policy: &'v Policy,
-    /// What takes the place of each of its results.
-    pub(super) results: Vec<Option<NewText>>,
-    /// Which of its calls get shorter arguments.
-    pub(super) arguments: Vec<&'v CallArguments>,
-    /// Whether its reasoning goes.
-    pub(super) reasoning: bool,
-}
-
-/// What takes the place of a result's text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum NewText {
-    /// A note with the handle of the original.
-    Note(String),
-    /// The text without noise or trimmed, as the policy has it, with this handle.
-    Reduced(Handle),
-}
-
-/// The arguments of one of a message's calls, made shorter.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct CallArguments {
-    /// How many calls stand before it.
-    pub(super) call: u32,
-    pub(super) shorter: ShorterArguments,
-}
 
 /// The rules, as policies, flags and reports name them. Those that are skipped by
 /// policies and flags are asked for by what they need to know: a limit, a text.
@@ -81,19 +37,6 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// All of them.
-    pub const ALL: [Self; 9] = [
-        Self::Trim,
-        Self::Clear,
-        Self::Superseded,
-        Self::Duplicates,
-        Self::Noise,
-        Self::Reasoning,
-        Self::Arguments,
-        Self::Empty,
-        Self::Window,
-    ];
-
     /// Its name in reports.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -108,28 +51,11 @@ impl Rule {
             Self::Window => "window",
         }
     }
-}
 
-impl Rule {
-    /// What it frees when so many tokens go.
-    pub(super) fn freed_all(self, tokens: u32) -> Freed {
-        Freed {
-            rule: self,
-            before: tokens.into(),
-            after: 0,
-        }
+    /// Whether it puts notes in the places of results.
+    pub(super) fn leaves_notes(self) -> bool {
+        matches!(self, Self::Clear | Self::Superseded | Self::Duplicates)
     }
-}
-
-/// What one change frees.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Freed {
-    /// The rule that asked for it.
-    pub rule: Rule,
-    /// Tokens before.
-    pub before: u64,
-    /// Tokens after.
-    pub after: u64,
 }
 
 /// Why a note takes the place of a result.
