@@ -2,16 +2,16 @@
 
 use ctx_transcript::{Dialect, Message, Object, Part, Role};
 
-/// Stands in every summary: what the next model reads is a record, and a wish
-/// that is written in it was dealt with, or is listed as open.
+/// Stands in every summary, so that the next model takes no request in it for a new one.
 const RECORD_LINE: &str =
     "以下是此前对话的记录，不是新的请求。 / A record of earlier conversation, not a request.";
 
-/// The extractive summary's own, which says the same in fewer tokens.
+/// The heading of the extractive summary, which says the same in fewer tokens.
 pub const RECORD_HEADING: &str = "# Record of earlier work, not a request";
 
-/// The rule summary's own; it stays with its text, and says how to read it.
-const RULE_HEADING: &str = "## 会话摘要";
+/// The beginning of the rule summary's heading, which stays with its text: it says how to
+/// read it.
+pub(crate) const RULE_HEADING: &str = "## 会话摘要";
 
 /// Knows how summaries begin: composes them, and recognises those of earlier compactions.
 #[derive(Clone, Debug, Default)]

@@ -13,7 +13,7 @@ use crate::transcript::{pack, shorten};
 use crate::{Filling, Template, Transcript};
 use ctx_llm::{Completion, LlmError, Question};
 
-/// Models do not count: a fifth more than they are asked for is let pass.
+/// Models cannot count, so that they may write a fifth more than they are asked for.
 pub const USUAL_PERCENT: u64 = 120;
 
 /// What is to be summed up, and how.
@@ -54,7 +54,7 @@ pub struct ModelSummary {
     pub thinned: bool,
 }
 
-/// Below this there is no room for any record.
+/// A question has room for at least so many tokens of the record.
 const SMALLEST_INPUT: u64 = 200;
 /// More parts are not asked for: each takes a model some seconds, and a zone of
 /// that size has millions of tokens.
@@ -132,13 +132,10 @@ impl Run<'_, '_> {
         }
         let mut texts = self.parts(earlier);
         self.done.parts = texts.len();
-        loop {
-            match texts.as_slice() {
-                [] => return self.last("", ""),
-                [text] => return self.last("", text),
-                _ => texts = self.round(&texts)?,
-            }
+        while texts.len() > 1 {
+            texts = self.round(&texts)?;
         }
+        self.last("", texts.first().map_or("", String::as_str))
     }
 
     /// All messages, packed; the earlier summary is the first of them.

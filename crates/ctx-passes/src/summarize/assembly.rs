@@ -1,6 +1,6 @@
-//! The skeleton of every pass that sums up: records that stay wait in a spool, records
-//! that leave are gathered, the summary is written, the whole is checked, and only then
-//! does a byte of it leave.
+//! What every pass that sums up has in common: the records that stay wait in a spool, the
+//! others are gathered for the summary, and nothing is written out before the whole
+//! session is checked.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -47,15 +47,15 @@ pub struct Material<'p> {
     pub(super) plan: &'p Plan,
     kept: Kept,
     pub(super) old: OldZone,
-    /// Where the summary stands; nowhere where nothing is old.
+    /// Where the summary stands; `None` where nothing is old.
     pub(super) place: Option<Place>,
 }
 
 /// A summary that could stand in the session.
 pub struct Draft {
-    /// What it says, and for what.
+    /// Its text, and what it replaces.
     pub summary: Summary,
-    /// The record that has it, with its line end.
+    /// Its record, with the line end.
     pub record: Vec<u8>,
 }
 
@@ -79,7 +79,8 @@ impl<'p> Assembly<'p> {
         }
     }
 
-    /// A record that comes in; whether it is left out because it is bad.
+    /// Takes note of a record of the input. Returns whether it is left out because it is
+    /// bad.
     pub(super) fn input(
         &mut self,
         record: &Record<'_>,
@@ -97,15 +98,15 @@ impl<'p> Assembly<'p> {
         left_out
     }
 
-    /// A message that comes in, if it is one.
+    /// Takes note of a message of the input.
     pub(super) fn input_message(&mut self, line: u64, outline: Option<&Outline<'_>>) {
         if let (Some(checks), Some(outline)) = (&mut self.checks, outline) {
             checks.input(line, outline);
         }
     }
 
-    /// The summary stands here, unless it has its place already; its record ends as
-    /// the one that stands here does.
+    /// Gives the summary its place, unless it has one; its record gets the line end of the
+    /// record that stands there.
     pub(super) fn place_summary(&mut self, line_end: &[u8]) {
         let (Some(dialect), Some(checks), None) = (self.dialect, &mut self.checks, &self.place)
         else {
@@ -118,13 +119,13 @@ impl<'p> Assembly<'p> {
         });
     }
 
-    /// Whether a record has left already.
+    /// Whether the summary has its place.
     pub(super) fn has_place(&self) -> bool {
         self.place.is_some()
     }
 
-    /// A record leaves, with the message in it, and the summary stands where the first
-    /// of them stood.
+    /// Takes a record out of the session, with the message in it. The summary stands where
+    /// the first of them stood.
     pub(super) fn leave(&mut self, line_end: &[u8], found: Option<Found<'_>>) {
         self.place_summary(line_end);
         if let (Some(dialect), Some(found)) = (self.dialect, found) {
@@ -134,7 +135,7 @@ impl<'p> Assembly<'p> {
         }
     }
 
-    /// A record stays, with these bytes. Its skeleton is the one it came with.
+    /// Keeps a record, with these bytes: no change of a record changes its outline.
     pub(super) fn stay(
         &mut self,
         line: u64,
@@ -147,7 +148,7 @@ impl<'p> Assembly<'p> {
         self.kept.push(bytes, self.has_place())
     }
 
-    /// All records came: the account of bad lines, and the check of the whole output.
+    /// Ends the input: reports bad lines and checks the whole output.
     pub(super) fn finish(mut self, notes: &mut Notes) -> Result<Material<'p>, PassError> {
         self.bad.report(notes);
         if let Some(checks) = self.checks {
@@ -198,7 +199,7 @@ impl Kept {
 }
 
 impl Place {
-    /// The tokens of a message with this text.
+    /// The tokens of the summary's message, were this its text.
     pub(super) fn tokens(&self, text: &str, counter: &MessageCounter) -> u64 {
         let record = self.dialect.summary_record(self.role, text);
         let object = Object::parse(&record).ok();
@@ -241,7 +242,7 @@ impl Material<'_> {
         self.sum_up(place, writer, notes).map(Some)
     }
 
-    /// The summary at its place, told of in `notes`.
+    /// The summary at its place; `notes` say how long it is.
     pub(super) fn sum_up(
         &self,
         place: &Place,

@@ -62,7 +62,8 @@ impl<'p> Batch<'p> {
         if !zones.contains(&Zone::Old) {
             return Ok(None);
         }
-        // The tag shifts what stands behind it: looked at again without.
+        // The record is read again without its tag, so that the places in it are those of
+        // the bytes that are written.
         let plain = record.origin().record(untagged);
         let Some((object, conversation)) = plain
             .whole_object()

@@ -30,7 +30,7 @@ pub use zones::{Edited, ZonePass};
 pub struct Plan {
     /// Knows what the message begins with, and the summaries of earlier compactions.
     pub recognizer: Recognizer,
-    /// Whose message it is, where the dialect allows it.
+    /// The role of the message that holds the summary, where the dialect allows it.
     pub role: Role,
     /// Counts tokens.
     pub counter: MessageCounter,
@@ -38,7 +38,7 @@ pub struct Plan {
     pub strict: bool,
     /// Whether bad lines outside the old zone are left out.
     pub drop_bad: bool,
-    /// When it is told how long the summary is beside what it replaces.
+    /// When the notes compare the length of the summary with that of what it replaces.
     pub tell_sizes: TellSizes,
     /// Where temporary files lie.
     pub temp: PathBuf,
@@ -49,21 +49,22 @@ pub fn recognizer(header: Option<&str>) -> Recognizer {
     Recognizer::new(header, ctx_policy::headers())
 }
 
-/// When it is told how long a summary is beside what it replaces: counting takes time.
+/// When the notes compare the length of a summary with that of what it replaces. Counting
+/// takes time, so nobody does it unasked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TellSizes {
-    /// Not at all.
+    /// Never.
     Never,
-    /// When the summary is no shorter.
+    /// Only where the summary is no shorter.
     WhenLonger,
-    /// In any case.
+    /// Always.
     Always,
 }
 
 /// A summary that stands in a session now.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// How many messages left.
+    /// How many messages it replaces.
     pub messages: u64,
     /// How many of them were summaries already.
     pub earlier: u64,
@@ -73,8 +74,8 @@ pub struct Summary {
     pub failed_check: bool,
     /// How much of a model's answer had to be mended.
     pub mends: usize,
-    /// How many secrets were taken out while code put the text together, and how many
-    /// afterwards.
+    /// How many secrets were taken out of what the text was written from, and how many
+    /// were found in the finished text.
     redacted: usize,
     redacted_late: usize,
 }

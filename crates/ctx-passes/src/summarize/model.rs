@@ -11,9 +11,9 @@ use ctx_tokens::TokenCounter;
 use super::old::ModelInput;
 use crate::Notes;
 
-/// A model, and what it is told.
+/// A model, what it is told, and what its answer must be.
 pub struct Model {
-    /// Who answers.
+    /// Where its answers come from.
     pub source: ModelSource,
     /// The prompt.
     pub template: Template,
@@ -25,21 +25,22 @@ pub struct Model {
     pub most_percent: u64,
     /// Its window in tokens.
     pub window: u64,
-    /// Whether its silence is a failure; else code writes the summary.
+    /// Whether the pass fails where it gives no usable answer; else code writes the
+    /// summary.
     pub must_answer: bool,
     /// Headings that its summary must have, where a policy wants it checked.
     pub headings: Option<Vec<String>>,
-    /// The time, for servers that say when to come again.
+    /// The current time: a server may say at what time to ask again.
     pub now: fn() -> DateTime<Utc>,
 }
 
-/// Who answers.
+/// Where a model's answers come from.
 pub enum ModelSource {
     /// A server.
     Server(Client),
-    /// A server, and what it says is kept.
+    /// A server whose answers are recorded.
     Recorded(Client, Tape),
-    /// What a server said once.
+    /// Recorded answers.
     Replayed(Tape),
 }
 
@@ -60,7 +61,7 @@ pub(super) struct Answer {
     pub(super) summary: ModelSummary,
     /// What can be used of it.
     pub(super) checked: Result<Mended, Reason>,
-    /// Why a policy that wants it checked asks again.
+    /// What is wrong with it, for a policy that wants it checked.
     pub(super) flaw: Option<String>,
 }
 
@@ -92,8 +93,7 @@ impl fmt::Display for ModelSource {
 }
 
 impl Model {
-    /// Asks, and once more when what it wrote fails the check that a policy wants; the
-    /// flaw of the answer is that of the last one.
+    /// Asks, and once more where the answer fails the check that a policy wants.
     pub(super) fn ask(
         &self,
         question: &Question<'_>,
@@ -109,7 +109,7 @@ impl Model {
         self.ask_once(question, flaw)
     }
 
-    /// `flaw` is what was wrong with the summary before.
+    /// Asks; `flaw` is what was wrong with the answer before.
     fn ask_once(&self, question: &Question<'_>, flaw: &str) -> Result<Answer, LlmError> {
         let instructions = [self.instructions.as_str(), flaw].join("\n");
         let job = Job {
@@ -139,7 +139,7 @@ impl Model {
         })
     }
 
-    /// What a summary lacks, where a policy wants to know.
+    /// What is wrong with an answer, where a policy wants it checked.
     fn flaw(&self, summary: &ModelSummary, checked: &Result<Mended, Reason>) -> Option<String> {
         let headings = self.headings.as_ref()?;
         if let Err(reason) = checked {
@@ -153,7 +153,7 @@ impl Model {
     }
 }
 
-/// How the answer came about.
+/// Notes how the answer came about.
 pub(super) fn tell(summary: &ModelSummary, input: &ModelInput, notes: &mut Notes) {
     let redacted = input.redacted();
     if redacted > 0 {
@@ -189,7 +189,7 @@ pub(super) fn tell(summary: &ModelSummary, input: &ModelInput, notes: &mut Notes
     }
 }
 
-/// What had to be mended in the answer.
+/// Notes what was mended in the answer.
 pub(super) fn tell_mends(mended: &Mended, notes: &mut Notes) {
     let mends = mended.mends.to_string();
     let missing = mended.missing.join(", ");
@@ -197,7 +197,7 @@ pub(super) fn tell_mends(mended: &Mended, notes: &mut Notes) {
     let what = [Some(mends).filter(|mends| !mends.is_empty()), missing];
     let what: Vec<String> = what.into_iter().flatten().collect();
     let what = what.join(", ");
-    // Numbers and missing sections alone change nothing in it.
+    // Unknown numbers and missing sections are noted, but change nothing in it.
     if mended.mends.total() > 0 {
         notes.warn(&[], format_args!("the model's answer was mended: {what}"));
     } else if !what.is_empty() {

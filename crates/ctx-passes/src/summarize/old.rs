@@ -1,4 +1,4 @@
-//! What is gathered of one old zone while it passes.
+//! What is gathered from an old zone while its records pass.
 
 use ctx_ledger::Ledger;
 use ctx_redact::redact;
@@ -56,7 +56,7 @@ impl<'m> Found<'m> {
 /// An old zone: what a summary is made of, and its size.
 pub(super) struct OldZone {
     needs: Needs,
-    /// `None` as well where somebody else reads the ledger.
+    /// Reads the ledger, where it is needed and the caller does not bring it.
     reader: Option<LedgerReader>,
     /// Empty unless it is needed.
     pub(super) ledger: Ledger,
@@ -64,11 +64,11 @@ pub(super) struct OldZone {
     pub(super) rule: RuleSummary,
     /// Only gathered where a model is asked.
     pub(super) input: Option<ModelInput>,
-    /// Messages that leave.
+    /// How many messages it has.
     pub(super) messages: u64,
-    /// Of them, summaries of earlier compactions.
+    /// How many of them are summaries of earlier compactions.
     earlier_messages: u64,
-    /// Lines that leave and are no messages.
+    /// How many of its lines are no messages.
     pub(super) other_lines: u64,
     /// Everything said in it, up to [`COMPARED`] bytes, and its whole length.
     texts: Vec<String>,
@@ -88,17 +88,17 @@ pub(super) struct ModelInput {
     redacted: usize,
 }
 
-/// An old zone of more bytes is not compared with its summary.
+/// The tokens of an old zone with more bytes are not counted.
 const COMPARED: usize = 1 << 20;
-/// Nor is one with so many times the summary's bytes: its tokens are more for certain,
+/// Nor those of one with so many times the summary's bytes: it certainly has more tokens,
 /// and counting them would take longer than everything else.
 const FAR_LONGER: usize = 16;
 
-/// The least and the most tokens of a summary when nobody says.
+/// The least and the most tokens of a summary where no length is asked for.
 const DEFAULT_LENGTH: (u64, u64) = (100, 10_000);
-/// A token has about so many bytes.
+/// The bytes of a token, roughly.
 const BYTES_A_TOKEN: u64 = 4;
-/// A summary is a fifth of what it replaces when nobody says.
+/// Where no length is asked for, a summary is a fifth of what it replaces.
 const DEFAULT_SHARE: u64 = 5;
 
 /// Sizes before and after, in tokens.
@@ -109,7 +109,7 @@ pub(super) struct Sizes {
 }
 
 impl OldZone {
-    /// Nothing gathered yet. Without a dialect somebody else reads the ledger.
+    /// Nothing gathered yet. Without a dialect the caller brings the ledger.
     pub(super) fn new(plan: &Plan, needs: Needs, dialect: Option<&'static dyn Dialect>) -> Self {
         Self {
             needs,
@@ -132,21 +132,21 @@ impl OldZone {
         self.reader.is_some()
     }
 
-    /// A message that stays: what it tells need not be told by the summary.
+    /// A message that stays: the summary need not tell what it tells.
     pub(super) fn push_kept(&mut self, found: Found<'_>) {
         if let Some(reader) = &mut self.reader {
             reader.push(found.line, found.message, found.bytes, Zone::Keep);
         }
     }
 
-    /// A message of a ledger that somebody else has read, which stays.
+    /// Tells the ledger that the caller has brought of a message that stays.
     pub(super) fn stays(&mut self, message: &Message<'_>) {
         if self.needs.ledger {
             self.ledger.stays(message);
         }
     }
 
-    /// One message that leaves; `earlier` is the summary in it, if it has one.
+    /// A message of the zone; `earlier` is the summary in it, where it holds one.
     pub(super) fn push(&mut self, found: Found<'_>, earlier: Option<String>) {
         let message = found.message;
         self.messages += u64::from(!message.continues);
@@ -185,14 +185,14 @@ impl OldZone {
         }
     }
 
-    /// All of it came.
+    /// Ends the reading.
     pub(super) fn finish_reading(&mut self) {
         if let Some(reader) = self.reader.take() {
             self.ledger = reader.finish();
         }
     }
 
-    /// A summary with this text in its place, which nobody has looked at yet.
+    /// A summary of it with this text.
     pub(super) fn summary(&self, text: String) -> Summary {
         Summary {
             messages: self.messages,
@@ -205,13 +205,13 @@ impl OldZone {
         }
     }
 
-    /// How long a summary is when nobody says.
+    /// The length of a summary, in tokens, where none is asked for.
     pub(super) fn default_length(&self) -> u64 {
         let (least, most) = DEFAULT_LENGTH;
         (self.bytes as u64 / (BYTES_A_TOKEN * DEFAULT_SHARE)).clamp(least, most)
     }
 
-    /// What a summary must not exceed; `None` for a zone that is far longer anyway.
+    /// The tokens that a summary must not exceed; `None` for a zone so long that none does.
     pub(super) fn most_tokens(&self) -> Option<u64> {
         // Calls have no text of their own, but they are summed up as well.
         let sent = self.input.as_ref().map(|input| &input.transcript);
@@ -225,7 +225,7 @@ impl OldZone {
         (self.bytes <= COMPARED).then(|| texts.map(|text| self.counter.count(text)).sum())
     }
 
-    /// Whether this summary is far shorter, as bytes show without counting tokens.
+    /// Whether this summary is certainly shorter, whatever the tokens.
     pub(super) fn is_far_longer_than(&self, summary: &str) -> bool {
         self.bytes > FAR_LONGER * summary.len()
     }

@@ -1,16 +1,16 @@
-//! Records that stay, made short: of a long tool result its beginning, its end and
-//! a handle; of a call's arguments the same where there is no other way.
+//! Shortens records that stay: of a long tool result its beginning and end are kept, with
+//! a handle of the whole; where that is not enough, long arguments of calls are cut, too.
 
 use ctx_select::count::MessageCounter;
 use ctx_select::prune::{Policy, parted};
 use ctx_transcript::{Dialect, Edits, Handle, Record};
 
-/// What the handle and the mark of the cut take.
+/// Tokens of the handle and the mark of the cut.
 const NOTES: u64 = 26;
-/// Less than this of a text is not worth a note.
+/// At least so many tokens of a text are kept.
 const LEAST_TEXT: u64 = 8;
-/// Of what stays of a text, the share of its beginning in percent: a command's
-/// output says at its end how it went, but a file and a list begin at the top.
+/// How much of what is kept of a text is its beginning, in percent: files and lists matter
+/// most at the top, but the output of a command says at its end how it went.
 const HEAD: usize = 60;
 /// Characters of a long string in a call's arguments.
 const ARGUMENT_CHARS: usize = 120;
@@ -71,7 +71,7 @@ fn short(text: &str, tokens: u64, counter: &MessageCounter) -> Option<String> {
     (counter.text(&short) < whole && short.len() < text.len()).then_some(short)
 }
 
-/// Names, numbers and paths are not cut in two: they would be others.
+/// Names, numbers and paths up to so many bytes are not cut in two: half a name is another.
 const FARTHEST: usize = 80;
 
 /// The last place up to `at` that is not inside a name.

@@ -1,4 +1,4 @@
-//! The text of a summary in its last form, and what is told of it.
+//! The finished text of a summary, and the notes about it.
 
 use ctx_redact::redact;
 
@@ -6,9 +6,8 @@ use super::old::{OldZone, Sizes};
 use super::{Plan, Summary, TellSizes};
 use crate::Notes;
 
-/// The summary with its header, and without the secrets that are still in it. Each
-/// method takes secrets out of what it reads; here nothing passes, whatever put the
-/// text together.
+/// The summary with its header, and without any secret. Each method takes secrets out of
+/// what it reads; this is the last check, whoever wrote the text.
 pub(super) fn clean(plan: &Plan, mut summary: Summary) -> Summary {
     let (clean, secrets) = redact(&summary.text);
     let text = one_kind_of_line(&clean);
@@ -17,14 +16,14 @@ pub(super) fn clean(plan: &Plan, mut summary: Summary) -> Summary {
     summary
 }
 
-/// The text with no other line ends than the usual one: marks stand at the beginning
-/// of a line, and what looks like one must have them.
+/// The text with one kind of line end: quotes are marked at the beginning of a line, and
+/// nothing else may look like one.
 fn one_kind_of_line(text: &str) -> String {
     let others = ['\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
     text.replace("\r\n", "\n").replace(others, " ")
 }
 
-/// Says what was taken out, and how long the summary is.
+/// Notes what was taken out, and how long the summary is.
 pub(super) fn tell(plan: &Plan, old: &OldZone, summary: &Summary, notes: &mut Notes) {
     for (count, what) in [
         (summary.redacted, "summary"),

@@ -12,19 +12,19 @@ use crate::{ErrorKind, Notes, PassError};
 
 /// Writes summaries.
 pub struct Writer {
-    /// How it is done without a model, or without its answer: extractive or rule.
+    /// How code writes, without a model or where it gives no usable answer: extractive or
+    /// rule.
     pub offline: Method,
-    /// What a summary that is written offline must fit into, in tokens.
+    /// Most tokens of a summary that code writes.
     pub limit: Option<u64>,
-    /// Who is asked first.
+    /// The model that is asked first.
     pub model: Option<Model>,
-    /// Whether what a model's answer lacks of what must not be lost is added to it:
-    /// what the ledger of the extractive summary holds.
+    /// Whether a model's answer is completed from the ledger with what must not be lost.
     pub completes: bool,
 }
 
-/// Within a budget for the whole context a model's answer may take a sixth of what is
-/// left: code, which does not depend on how good the model is, has to tell most.
+/// Within a budget for the whole context, a model is asked for a sixth of what is left.
+/// The rest is for what code adds, which does not depend on how good the model is.
 const MODEL_SHARE: u64 = 6;
 /// A model is asked for at least so many tokens.
 const LEAST_TARGET: u64 = 64;
@@ -50,7 +50,7 @@ impl Writer {
         }
     }
 
-    /// The summary of an old zone; `room` is what the context has left for it.
+    /// The summary of an old zone; `room` is how many tokens the context has left for it.
     pub(super) fn write(
         &self,
         old: &OldZone,
@@ -65,7 +65,7 @@ impl Writer {
             Ok(summary) => return Ok(summary),
             Err(error) => error,
         };
-        // Who asks for a repeatable run is not given another one.
+        // A run from recorded answers is to be the same each time: code does not step in.
         if model.must_answer || matches!(error, ErrorKind::Tape(_)) {
             return Err(error.into());
         }
@@ -103,8 +103,7 @@ impl Writer {
         }
     }
 
-    /// What a model writes, in its last form: checked and mended. What must be in every
-    /// summary and is not in this one is added here, and nowhere else.
+    /// What a model writes, checked, mended and, where that is wanted, completed.
     fn by_model(
         &self,
         model: &Model,
@@ -166,7 +165,7 @@ impl Writer {
         known.join("\n\n")
     }
 
-    /// What a model's answer is completed from, where it is.
+    /// What a model's answer is completed from, where that is wanted.
     fn ledger_to_complete<'o>(&self, old: &'o OldZone) -> Option<&'o Ledger> {
         (self.completes && self.needs().ledger).then_some(&old.ledger)
     }
@@ -185,9 +184,8 @@ fn target(model: &Model, room: Option<u64>) -> u64 {
     share.map_or(model.target, |share| share.min(model.target))
 }
 
-/// How long a summary gets where no budget for the whole context is given. A model
-/// may write more than it is asked for; so may code. But what is added must not take
-/// back what the summary saves: half of `largest`, which is what it replaces.
+/// The most tokens of a completed summary where the context has no budget: as many as the
+/// model may write, but no more than half of `largest`, the tokens that it replaces.
 fn longest(model: &Model, largest: Option<u64>) -> u64 {
     let asked = model.target * model.most_percent / 100;
     largest.map_or(asked, |most| asked.min(most / 2))

@@ -82,13 +82,13 @@ impl<'p> ZonePass<'p> {
         assembly.stay(record.line, outline.as_ref(), &bytes)
     }
 
-    /// A record that is left out for another reason than its zone.
+    /// The next record is left out, whatever its zone.
     pub fn drop(&mut self, record: &Record<'_>) {
         let outline = record.outline(self.assembly.dialect);
         self.assembly.input(record, outline.as_ref(), false);
     }
 
-    /// All records came: the output is checked.
+    /// Ends the input and checks the output.
     pub fn gather(self, notes: &mut Notes) -> Result<Material<'p>, PassError> {
         self.assembly.finish(notes)
     }

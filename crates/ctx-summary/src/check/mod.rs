@@ -309,7 +309,7 @@ impl Check<'_> {
     }
 }
 
-/// Bytes of a line that is no coincidence.
+/// A line of so many bytes is hardly repeated by chance.
 const LONG_LINE: usize = 24;
 
 /// Stands for an address that is not in the record.

@@ -9,10 +9,10 @@ use ctx_ledger::form::{DETAILS, citation, label, labelled, left_out};
 use ctx_ledger::text::one_line;
 use ctx_ledger::{Item, Ledger, Origin};
 
-/// What is left is filled up so many times: how many tokens a text has is only
-/// known when it is written.
+/// How often what room is left is filled: the tokens of a text are only known once it is
+/// written.
 const ROUNDS: usize = 4;
-/// Of the summary, citations of details may take one part in so many.
+/// Citations of details may take up to a thirtieth of the summary.
 const CITATION_SHARE: u64 = 30;
 /// Tokens of a citation.
 const CITATION: u64 = 8;
@@ -22,7 +22,7 @@ const TELLS_LEFT_OUT: u64 = 300;
 const ITEMS_FIRST: u64 = 3;
 /// Tokens of the last line, at most.
 const CLOSING: u64 = 60;
-/// Sections grow up to so many times their share where the rest needs less.
+/// Where the details need less, sections grow up to so many times their share.
 const MOST_WEIGHT: u64 = 16;
 
 /// What a summary begins with.

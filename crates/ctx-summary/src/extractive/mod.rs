@@ -13,9 +13,9 @@ use ctx_ledger::{Item, Ledger};
 use draft::{Head, written};
 use sections::Sections;
 
-/// Less room is not worth a completion.
+/// With fewer tokens of room a model's summary is not completed.
 const LEAST_COMPLETION: u64 = 30;
-/// Of a summary, what the sections of items may take, in percent.
+/// The sections of items may take so much of a summary, in percent.
 const SECTIONS_SHARE: u64 = 39;
 
 /// Writes the summary of what `ledger` holds: at most `limit` tokens, without what
@@ -52,8 +52,8 @@ pub fn must_keep(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> Str
         .to_owned()
 }
 
-/// How many tokens of at most `limit` a summary would need to tell all that
-/// is worth it; `limit`, without a closer look, where that is plainly more.
+/// How many tokens, up to `limit`, a summary needs to tell all that is worth telling. A long
+/// session is taken to need all of them.
 pub fn needed_tokens(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> u64 {
     // A token is seldom longer than 8 bytes.
     if ledger.index().bytes() / 8 > limit {

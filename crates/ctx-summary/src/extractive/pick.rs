@@ -8,7 +8,8 @@ use ctx_tokens::TokenCounter;
 
 use ctx_ledger::{Index, Segment};
 
-/// What an identifier is worth by the words beside it: alone, with one, with enough.
+/// How much of an identifier's worth is told: nothing, or the identifier alone, with one of
+/// the words beside it, or with enough of them.
 const TOLD: [f64; 4] = [0.0, 0.35, 0.5, 1.0];
 /// Identifiers less likely than this are not worth a line.
 const LEAST_CHANCE: f64 = 0.0005;

@@ -74,19 +74,14 @@ impl Sections {
 
 /// The items of a kind that still hold, with their places, the first to be kept first.
 fn ranked<'i>(items: &[&'i Item], kind: ItemKind) -> Vec<(usize, &'i Item)> {
-    let of_kind = items
-        .iter()
-        .enumerate()
-        .filter(|(_, item)| item.kind == kind);
-    let mut ranked: Vec<(usize, &'i Item)> = of_kind
-        .map(|(at, item)| (at, *item))
-        .filter(|(_, item)| match kind {
-            // A mended error may be met again.
-            ItemKind::Error => item.state != State::Superseded,
-            _ => item.state == State::Current,
-        })
-        .collect();
-    ranked.reverse();
+    let holds = |item: &Item| match kind {
+        // A mended error may be met again.
+        ItemKind::Error => item.state != State::Superseded,
+        _ => item.state == State::Current,
+    };
+    let items = items.iter().copied().enumerate().rev();
+    let of_kind = items.filter(|(_, item)| item.kind == kind && holds(item));
+    let mut ranked: Vec<(usize, &'i Item)> = of_kind.collect();
     match kind {
         // What the session is about, then the latest.
         ItemKind::Ask => {

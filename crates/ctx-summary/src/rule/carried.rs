@@ -1,5 +1,7 @@
 //! What a rule summary carries on from the summaries before it.
 
+use crate::earlier::RULE_HEADING;
+
 use super::{EARLIER, EARLIER_TOPICS, HEADING, LATEST_TOPICS, TOOL_CALLS, TOOLS, USER_MESSAGES};
 
 /// Lines of earlier summaries, the oldest first.
@@ -85,11 +87,8 @@ pub(super) struct OwnSummary<'t> {
 impl<'t> OwnSummary<'t> {
     /// `None` unless every line before the carried section is one that we write.
     pub(super) fn parse(text: &'t str) -> Option<Self> {
-        let heading = HEADING
-            .split_once(" / ")
-            .map_or(HEADING, |(short, _)| short);
         let (first, rest) = text.trim_start().split_once('\n')?;
-        if first != HEADING && first != heading {
+        if first != HEADING && first != RULE_HEADING {
             return None;
         }
         let (facts, carried) = match rest.split_once(EARLIER) {

@@ -1,5 +1,5 @@
-//! One number for the whole output: what stays and what is summed up is decided
-//! here, from the whole session.
+//! A session within a budget: what stays and what is summed up is decided here, once all
+//! records are known.
 
 mod output;
 
@@ -21,8 +21,8 @@ use crate::pins::Pin;
 use crate::{ErrorKind, Notes, PassError};
 use output::Output;
 
-/// The share of what the system messages leave that the latest messages may take:
-/// more of them tells less, for the same tokens, than a summary does.
+/// Of the tokens that the system messages leave, the share of the latest messages. For the
+/// same tokens a summary of the others tells more than more of the latest would.
 const TAIL: Share = Share::of_percent(35);
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
@@ -55,7 +55,7 @@ pub struct BudgetPass<'p> {
     presences: Presences,
     entries: Vec<Entry>,
     splitter: Splitter,
-    /// How many entries have their exchange.
+    /// How many entries know their exchange.
     grouped: usize,
     reader: Option<LedgerReader>,
 }
@@ -186,7 +186,7 @@ impl<'p> BudgetPass<'p> {
         }
     }
 
-    /// Notes the exchanges that are known by now, and what floors and pins keep.
+    /// Completes the entries whose exchange is known by now.
     fn group(&mut self) {
         for verdict in self.splitter.by_ref() {
             let entry = &mut self.entries[self.grouped];
@@ -229,7 +229,7 @@ impl<'p> BudgetPass<'p> {
             frame: PRIMING,
             tail: TAIL,
         };
-        // The share costs the writing of a summary, and decides nothing where all fits.
+        // To know the share a summary is written; where all fits it decides nothing.
         if !budget.holds(&self.entries) {
             budget.tail = self.tail(ledger.as_ref());
         }

@@ -14,8 +14,8 @@ use super::super::writer::Writer;
 use super::super::{NewSession, Plan};
 use crate::{ErrorKind, Notes, PassError};
 
-/// With less room than so many tokens, the parts that results lose are left to their
-/// handles.
+/// A summary of nothing but the parts that results lose needs at least so many tokens of
+/// room: else their handles have to do.
 const LEAST_OF_CUT: u64 = 60;
 
 /// Takes records with what was decided about them.
@@ -24,8 +24,8 @@ pub(super) struct Output<'p> {
     writer: &'p Writer,
     /// Tokens of the whole output.
     budget: u64,
-    /// No message leaves: a summary tells what results lose, before the first message
-    /// and if there is room.
+    /// Whether no message leaves, but results are shortened. Then a summary before the first
+    /// message tells what they lose, if there is room.
     cut_only: bool,
     /// Tokens of what stays.
     used: u64,
@@ -91,7 +91,7 @@ impl<'p> Output<'p> {
         self.assembly.stay(record.line, outline, &short)
     }
 
-    /// A record stays: its tokens, and what it tells.
+    /// Counts the tokens of a record that stays, and tells the ledger of it.
     fn count(&mut self, record: &Record<'_>) {
         if let Some(message) = record.message(self.assembly.dialect) {
             self.used += self.assembly.plan.counter.message(&message).total();
@@ -112,7 +112,7 @@ impl<'p> Output<'p> {
     }
 }
 
-/// What stays has so many tokens of the budget; the rest is the summary's.
+/// The room that a summary has beside what stays.
 struct Room<'p> {
     writer: &'p Writer,
     budget: u64,
@@ -129,7 +129,7 @@ impl Room<'_> {
         let Some(place) = &material.place else {
             return Ok(None);
         };
-        // Of a summary without words.
+        // The tokens of a summary without words.
         let frame = place.tokens(&around(material.plan), &material.plan.counter);
         if cut_only && self.used + frame + LEAST_OF_CUT > self.budget {
             return Ok(None);
@@ -164,8 +164,8 @@ impl Room<'_> {
                 })
                 .into());
             }
-            // A few tokens too many, or no text is short enough: no model is asked
-            // again for that.
+            // The text has a few tokens too many, or cannot be short enough. A model is
+            // not asked again for that.
             room = room.saturating_sub(over);
             summary = clean(plan, self.writer.by_code(old, Some(room)));
         }
