@@ -11,12 +11,9 @@ use crate::facts::{Facts, Now, Origin};
 use crate::hash::hash;
 use crate::identifier::Shape;
 use crate::item::Identifier;
-use crate::reading::{Mention, Reading};
+use crate::reading::{Id, Mark, Mention, Reading};
 use crate::scan::Scan;
 use crate::segment::segments;
-
-/// Number of an identifier.
-pub type Id = u32;
 
 /// Identifiers and segments, gathered in one pass.
 #[derive(Debug, Default)]
@@ -59,15 +56,6 @@ pub struct Segment {
     pub origin: Origin,
     pub(crate) text: Range<usize>,
     pub(crate) marks: Range<usize>,
-}
-
-/// An identifier in a segment.
-#[derive(Clone, Copy, Debug)]
-pub struct Mark {
-    /// Which.
-    pub id: Id,
-    /// How many words beside it say what it is, up to two.
-    pub words: u8,
 }
 
 impl Entry {

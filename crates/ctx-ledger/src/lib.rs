@@ -36,7 +36,7 @@ mod term;
 pub mod text;
 
 pub use facts::Origin;
-pub use index::{Id, Index, Mark, Segment};
+pub use index::{Index, Segment};
 pub use item::{Identifier, Item, ItemKind, State};
 pub use ledger::Ledger;
-pub use reading::Reading;
+pub use reading::{Id, Mark, Reading};

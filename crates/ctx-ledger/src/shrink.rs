@@ -2,7 +2,8 @@
 //! again and again.
 
 use crate::hash::hash;
-use crate::index::{Entry, Id, Index, Segment};
+use crate::index::{Entry, Index, Segment};
+use crate::reading::Id;
 
 /// Segments may take so many bytes, and so many identifiers may be known.
 pub(crate) const MOST_BYTES: usize = 16 << 20;

@@ -7,7 +7,18 @@ use hashbrown::HashTable;
 use crate::facts::{Origin, Origins};
 use crate::hash::hash;
 use crate::identifier::Shape;
-use crate::index::Id;
+
+/// Number of an identifier.
+pub type Id = u32;
+
+/// An identifier in a segment.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    /// Which.
+    pub id: Id,
+    /// How many words beside it say what it is, up to two.
+    pub words: u8,
+}
 
 /// An identifier in a message.
 #[derive(Debug)]

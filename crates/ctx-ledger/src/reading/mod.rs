@@ -1,10 +1,8 @@
 //! What a message says, read without knowing any other message.
 //!
 //! That is most of the work: secrets are taken out, sentences judged, identifiers
-//! found. A [`Reading`] can be made in any thread; [`Ledger::absorb`] then takes the
-//! readings in the order of the session.
-//!
-//! [`Ledger::absorb`]: crate::Ledger::absorb
+//! found. A [`Reading`] can be made in any thread; the ledger then absorbs the readings
+//! in the order of the session.
 
 mod mentions;
 mod reader;
@@ -13,10 +11,10 @@ use std::ops::Range;
 
 use crate::action::{Action, Outcome};
 use crate::facts::Origin;
-use crate::index::Mark;
 use crate::item::{Item, ItemKind};
 pub(crate) use mentions::Mention;
 use mentions::Mentions;
+pub use mentions::{Id, Mark};
 
 /// One message, read.
 #[derive(Debug)]

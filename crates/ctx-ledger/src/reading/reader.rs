@@ -6,14 +6,13 @@ use std::fmt::Write as _;
 use ctx_redact::redact;
 use ctx_transcript::{Call, Message, Part, Role, Zone};
 
-use super::{Event, Quote, Reading, Source};
+use super::{Event, Mark, Quote, Reading, Source};
 use crate::action::{Action, Outcome};
 use crate::arguments::{Arguments, Leaf};
 use crate::facts::Origin;
 use crate::form;
 use crate::hash::hash;
 use crate::identifier::{self, Shape};
-use crate::index::Mark;
 use crate::item::{Item, ItemKind};
 use crate::said;
 use crate::scan::Scan;
