@@ -2,13 +2,13 @@
 //! threads of its own, since that takes longer than everything else done with a record.
 
 use ctx_ledger::{Ledger, Reading};
-use ctx_transcript::{Dialect, Message, Object, Zone};
+use ctx_transcript::{Message, Zone};
 
 use crate::in_turn::{InTurn, Work};
 
 /// Reads messages in their order.
+#[derive(Default)]
 pub struct LedgerReader {
-    dialect: &'static dyn Dialect,
     /// What was read before threads were started.
     ledger: Ledger,
     /// Bytes of the records in it.
@@ -18,16 +18,14 @@ pub struct LedgerReader {
 
 /// What is handed to the threads.
 enum Entry {
-    /// A message of this line, as its record has it.
-    Message(u64, Vec<u8>, Zone),
+    /// A message of this line.
+    Message(u64, Message<'static>, Zone),
     /// The text of an earlier summary.
     Earlier(String),
 }
 
 /// Reads portions of entries.
-struct Reader {
-    dialect: &'static dyn Dialect,
-}
+struct Reader;
 
 impl Work for Reader {
     type Item = Entry;
@@ -36,15 +34,10 @@ impl Work for Reader {
 
     fn work(&self, portion: Vec<Entry>) -> Vec<(u64, Reading)> {
         let read = |entry| match entry {
-            Entry::Earlier(text) => Some((0, Reading::of_earlier(&text))),
-            Entry::Message(line, record, zone) => {
-                let text = std::str::from_utf8(&record).ok()?;
-                let object = Object::parse(text).ok()?;
-                let message = self.dialect.message(&object)?;
-                Some((line, Reading::of(&message, zone)))
-            }
+            Entry::Earlier(text) => (0, Reading::of_earlier(&text)),
+            Entry::Message(line, message, zone) => (line, Reading::of(&message, zone)),
         };
-        portion.into_iter().filter_map(read).collect()
+        portion.into_iter().map(read).collect()
     }
 
     fn absorb(&self, ledger: &mut Ledger, done: Vec<(u64, Reading)>) {
@@ -58,30 +51,17 @@ impl Work for Reader {
 const MANY_BYTES: usize = 1 << 20;
 
 impl LedgerReader {
-    /// Nothing read yet.
-    pub fn new(dialect: &'static dyn Dialect) -> Self {
-        Self {
-            dialect,
-            ledger: Ledger::new(),
-            bytes: 0,
-            threads: None,
-        }
-    }
-
-    /// The next message, from this line of the session; `record` is what it was read
-    /// from, without a tag.
-    pub fn push(&mut self, line: u64, message: &Message<'_>, record: &[u8], zone: Zone) {
+    /// The next message, from this line of the session, whose record has so many bytes.
+    pub fn push(&mut self, line: u64, message: &Message<'_>, bytes: usize, zone: Zone) {
         if let Some(threads) = &mut self.threads {
-            return threads.push(Entry::Message(line, record.to_vec(), zone), record.len());
+            let message = message.clone().into_owned();
+            return threads.push(Entry::Message(line, message, zone), bytes);
         }
         self.ledger.push(line, message, zone);
-        self.bytes += record.len();
+        self.bytes += bytes;
         if self.bytes > MANY_BYTES {
-            let reader = Reader {
-                dialect: self.dialect,
-            };
             let ledger = std::mem::take(&mut self.ledger);
-            self.threads = Some(InTurn::start(reader, ledger));
+            self.threads = Some(InTurn::start(Reader, ledger));
         }
     }
 
@@ -108,7 +88,7 @@ mod tests {
 
     /// The ledger of requests, and of an earlier summary before the last one.
     fn items(requests: usize, filler: usize) -> (Vec<String>, bool) {
-        let mut reader = LedgerReader::new(&Chat);
+        let mut reader = LedgerReader::default();
         for number in 0..requests {
             if number + 1 == requests {
                 reader.push_earlier("- Keep port 8443.");
@@ -119,7 +99,7 @@ mod tests {
             );
             let object = Object::parse(&record).expect("an object");
             let message = Chat.message(&object).expect("a message");
-            reader.push(number as u64 + 1, &message, record.as_bytes(), Zone::Old);
+            reader.push(number as u64 + 1, &message, record.len(), Zone::Old);
         }
         let threaded = reader.threads.is_some();
         let ledger = reader.finish();

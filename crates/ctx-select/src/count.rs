@@ -187,7 +187,7 @@ impl MessageCounter {
 #[cfg(test)]
 mod tests {
     use ctx_tokens::Encoding;
-    use ctx_transcript::{Call, Media, Message, Part, Role, Tag, ToolResult};
+    use ctx_transcript::{Call, Message, Part, Role, Tag, ToolResult};
 
     use super::{ByKind, MessageCounter, PER_MEDIA, PER_MESSAGE, PRIMING};
 
@@ -274,17 +274,16 @@ mod tests {
             arguments: "{}".into(),
             slot: None,
         });
-        let image = || {
-            Part::Media(Media {
-                kind: "image",
-                raw: "\"aGVsbG8gd29ybGQsIGhlbGxvIHdvcmxk\"",
-            })
-        };
+        let image = || Part::Media("image");
         let result = Part::Result(ToolResult {
             id: Some("call_0123456789".into()),
             name: Some("ls".into()),
             is_error: false,
-            parts: vec![Part::Text("hello world".into()), image(), Part::Opaque("7")],
+            parts: vec![
+                Part::Text("hello world".into()),
+                image(),
+                Part::Opaque("7".into()),
+            ],
             slot: None,
         });
         let parts = vec![
@@ -294,7 +293,7 @@ mod tests {
             call,
             result,
             image(),
-            Part::Opaque("{}"),
+            Part::Opaque("{}".into()),
         ];
         let tokens = counter.message(&message(Role::Assistant, parts));
         let expected = ByKind {

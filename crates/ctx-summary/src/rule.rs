@@ -134,8 +134,8 @@ impl RuleSummary {
                     source.push_str(first_chars(text, TOPIC_SOURCE_CHARS));
                     source.push(' ');
                 }
-                Part::Media(media) => {
-                    let _ = write!(source, "[{}] ", media.kind);
+                Part::Media(kind) => {
+                    let _ = write!(source, "[{kind}] ");
                 }
                 _ => {}
             }

@@ -31,16 +31,15 @@ pub enum Role {
 impl Role {
     /// Reads the word a session file has.
     pub fn from_word(word: &str) -> Self {
-        let known = [
-            Self::System,
-            Self::Developer,
-            Self::User,
-            Self::Assistant,
-            Self::Tool,
-            Self::Function,
-        ];
-        let role = known.into_iter().find(|role| role.as_str() == word);
-        role.unwrap_or(Self::Other)
+        match word {
+            "system" => Self::System,
+            "developer" => Self::Developer,
+            "user" => Self::User,
+            "assistant" => Self::Assistant,
+            "tool" => Self::Tool,
+            "function" => Self::Function,
+            _ => Self::Other,
+        }
     }
 
     /// The word for it.
@@ -164,10 +163,11 @@ pub enum Part<'a> {
     Call(Call<'a>),
     /// A tool has answered.
     Result(ToolResult<'a>),
-    /// An image, a sound, a file: never text.
-    Media(Media<'a>),
+    /// An image, a sound, a file: the type that the format gives it, such as
+    /// `image_url`, `input_audio`, `document`.
+    Media(&'static str),
     /// A part of a kind we do not know, raw.
-    Opaque(&'a str),
+    Opaque(Cow<'a, str>),
 }
 
 /// A tool call.
@@ -199,15 +199,6 @@ pub struct ToolResult<'a> {
     pub slot: Option<Slot>,
 }
 
-/// Content that is not text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Media<'a> {
-    /// The type the format gives it: `image_url`, `image`, `input_audio`, `document`, …
-    pub kind: &'a str,
-    /// The part, raw; often base64.
-    pub raw: &'a str,
-}
-
 impl<'a> Message<'a> {
     /// A message that no record holds.
     pub fn new(role: Role, parts: Vec<Part<'a>>) -> Self {
@@ -217,6 +208,17 @@ impl<'a> Message<'a> {
             parts,
             reasoning: Vec::new(),
             continues: false,
+        }
+    }
+
+    /// The same without anything borrowed from the record.
+    pub fn into_owned(self) -> Message<'static> {
+        Message {
+            role: self.role,
+            name: self.name.map(owned),
+            parts: owned_parts(self.parts),
+            reasoning: self.reasoning,
+            continues: self.continues,
         }
     }
 
@@ -249,7 +251,7 @@ impl<'a> Message<'a> {
     pub fn is_cut_as_reasoning(&self, part: &Part<'_>, object: &Object<'_>) -> bool {
         match part {
             Part::Reasoning(_) => !self.reasoning.is_empty(),
-            Part::Opaque(raw) => {
+            Part::Opaque(Cow::Borrowed(raw)) => {
                 let start = object.place_of(raw).start;
                 self.reasoning.iter().any(|cut| cut.contains(&start))
             }
@@ -268,6 +270,37 @@ impl ToolResult<'_> {
             [text] => Cow::Borrowed(text),
             texts => Cow::Owned(texts.join("\n")),
         })
+    }
+}
+
+fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
+    Cow::Owned(text.into_owned())
+}
+
+fn owned_parts(parts: Vec<Part<'_>>) -> Vec<Part<'static>> {
+    parts.into_iter().map(owned_part).collect()
+}
+
+fn owned_part(part: Part<'_>) -> Part<'static> {
+    match part {
+        Part::Text(text) => Part::Text(owned(text)),
+        Part::Refusal(text) => Part::Refusal(owned(text)),
+        Part::Reasoning(text) => Part::Reasoning(owned(text)),
+        Part::Call(call) => Part::Call(Call {
+            id: call.id.map(owned),
+            name: owned(call.name),
+            arguments: owned(call.arguments),
+            slot: call.slot,
+        }),
+        Part::Result(result) => Part::Result(ToolResult {
+            id: result.id.map(owned),
+            name: result.name.map(owned),
+            is_error: result.is_error,
+            parts: owned_parts(result.parts),
+            slot: result.slot,
+        }),
+        Part::Media(kind) => Part::Media(kind),
+        Part::Opaque(raw) => Part::Opaque(owned(raw)),
     }
 }
 
@@ -292,7 +325,40 @@ fn collect_texts<'m>(parts: &'m [Part<'_>], texts: &mut Vec<&'m str>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Media, Part, ToolResult};
+    use super::{Call, Message, Part, Role, ToolResult};
+
+    #[test]
+    fn an_owned_message_says_the_same() {
+        let parts = || {
+            vec![
+                Part::Text("a".into()),
+                Part::Refusal("b".into()),
+                Part::Reasoning("c".into()),
+                Part::Media("image"),
+                Part::Opaque("{}".into()),
+            ]
+        };
+        let result = Part::Result(ToolResult {
+            id: Some("1".into()),
+            name: Some("ls".into()),
+            is_error: true,
+            parts: parts(),
+            slot: None,
+        });
+        let call = Part::Call(Call {
+            id: Some("1".into()),
+            name: "ls".into(),
+            arguments: "[]".into(),
+            slot: None,
+        });
+        let message = Message {
+            name: Some("n".into()),
+            reasoning: vec![1..2, 3..4],
+            continues: true,
+            ..Message::new(Role::User, [parts(), vec![call, result]].concat())
+        };
+        assert_eq!(message.clone().into_owned(), message);
+    }
 
     #[test]
     fn only_a_result_of_text_is_a_text() {
@@ -307,10 +373,7 @@ mod tests {
             result.text().map(std::borrow::Cow::into_owned)
         };
         let said = |text: &'static str| Part::Text(text.into());
-        let image = Part::Media(Media {
-            kind: "image",
-            raw: "{}",
-        });
+        let image = Part::Media("image");
         assert_eq!(text(vec![]).as_deref(), Some(""));
         assert_eq!(text(vec![said("a")]).as_deref(), Some("a"));
         assert_eq!(text(vec![said("a"), said("b")]).as_deref(), Some("a\nb"));

@@ -96,7 +96,7 @@ impl<'p> Survey<'p> {
             splitter: Splitter::new(Keep::default()),
             grouped: 0,
             recognizer: recognizer(None),
-            reader: scored.then(|| LedgerReader::new(content.dialect)),
+            reader: scored.then(LedgerReader::default),
         };
         content.each(|record| {
             surveyor.record(record);
@@ -214,7 +214,7 @@ impl<'p> Surveyor<'_, 'p> {
                     match self.recognizer.summary_in(dialect, object, &message) {
                         Some(text) => reader.push_earlier(&text),
                         None => {
-                            reader.push(record.line, &message, &record.untagged(), Zone::Old);
+                            reader.push(record.line, &message, object.text().len(), Zone::Old);
                         }
                     }
                 }

@@ -56,13 +56,13 @@ pub fn read_before(
     mut later: Option<&mut Later>,
 ) -> Result<Ledger, PassError> {
     let recognizer = recognizer(None);
-    let mut reader = session.dialect().map(LedgerReader::new);
+    let mut reader = session.dialect().map(|_| LedgerReader::default());
     each_message(session, |found| {
         let (record, message) = (found.record, &found.message);
         if let Some(reader) = &mut reader {
             match recognizer.summary_in(found.dialect, found.object, message) {
                 Some(text) => reader.push_earlier(&text),
-                None => reader.push(record.line, message, &record.untagged(), Zone::Old),
+                None => reader.push(record.line, message, record.bytes.len(), Zone::Old),
             }
         }
         if let Some(scorer) = &mut scorer {

@@ -294,7 +294,7 @@ mod tests {
         old: &[usize],
         notes: &mut Notes,
     ) -> Result<Material<'p>, PassError> {
-        let zone = OldZone::new(plan, LEDGER, Some(&Chat));
+        let zone = OldZone::new(plan, LEDGER, None);
         let mut assembly = Assembly::new(plan, Some(&Chat), zone);
         let mut at = 0;
         each(session, |record: &Record<'_>| {
@@ -306,7 +306,7 @@ mod tests {
             }
             if is_old {
                 let message = record.message(Some(&Chat));
-                let found = Found::of(record, message.as_ref(), record.bytes);
+                let found = Found::of(record, message.as_ref());
                 return assembly.leave(record.line_end(), found);
             }
             let stays = assembly.stay(record.line, outline.as_ref(), record.bytes);

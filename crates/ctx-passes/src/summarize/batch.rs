@@ -90,7 +90,7 @@ impl<'p> Batch<'p> {
         zones: &[Zone],
         notes: &mut Notes,
     ) -> Result<NewSession, PassError> {
-        let old = OldZone::new(self.plan, self.writer.needs(), Some(dialect));
+        let old = OldZone::new(self.plan, self.writer.needs(), None);
         let mut assembly = Assembly::new(self.plan, Some(dialect), old);
         let list = conversation.list.as_bytes();
         let mut end = 0;
@@ -101,7 +101,6 @@ impl<'p> Batch<'p> {
                 line,
                 object,
                 message,
-                bytes: object.text().as_bytes(),
             });
             let place = conversation.place(index);
             let between = end..place.start;

@@ -60,7 +60,7 @@ pub(super) fn tagged(tag: &str, line: &str) -> String {
 
 /// An old zone of these messages.
 pub(super) fn old(plan: &Plan, needs: Needs, lines: &[&str]) -> OldZone {
-    let mut old = OldZone::new(plan, needs, Some(&Chat));
+    let mut old = OldZone::new(plan, needs, None);
     for (line, text) in (1..).zip(lines) {
         let object = Object::parse(text).expect("an object");
         let message = Chat.message(&object).expect("a message");
@@ -69,7 +69,6 @@ pub(super) fn old(plan: &Plan, needs: Needs, lines: &[&str]) -> OldZone {
             line,
             object: &object,
             message: &message,
-            bytes: text.as_bytes(),
         };
         old.push(found, earlier);
     }

@@ -6,7 +6,7 @@ use ctx_select::count::PER_MESSAGE;
 use ctx_summary::check::Source;
 use ctx_summary::{RuleSummary, Transcript};
 use ctx_tokens::TokenCounter;
-use ctx_transcript::{Dialect, Message, Object, Record, Zone};
+use ctx_transcript::{Message, Object, Record, Zone};
 
 use super::{Plan, Summary};
 use crate::ledger::LedgerReader;
@@ -33,23 +33,21 @@ pub(super) struct Found<'m> {
     pub(super) line: u64,
     pub(super) object: &'m Object<'m>,
     pub(super) message: &'m Message<'m>,
-    /// The bytes of the record, without a tag.
-    pub(super) bytes: &'m [u8],
 }
 
 impl<'m> Found<'m> {
     /// The message of a record; `None` where it has none.
-    pub(super) fn of(
-        record: &'m Record<'m>,
-        message: Option<&'m Message<'m>>,
-        bytes: &'m [u8],
-    ) -> Option<Self> {
+    pub(super) fn of(record: &'m Record<'m>, message: Option<&'m Message<'m>>) -> Option<Self> {
         Some(Self {
             line: record.line,
             object: record.whole_object()?,
             message: message?,
-            bytes,
         })
+    }
+
+    /// Bytes of the record.
+    fn length(&self) -> usize {
+        self.object.text().len()
     }
 }
 
@@ -109,12 +107,13 @@ pub(super) struct Sizes {
 }
 
 impl OldZone {
-    /// Nothing gathered yet. Without a dialect the caller brings the ledger.
-    pub(super) fn new(plan: &Plan, needs: Needs, dialect: Option<&'static dyn Dialect>) -> Self {
+    /// Nothing gathered yet. `read` is the ledger where the caller has read it.
+    pub(super) fn new(plan: &Plan, needs: Needs, read: Option<Ledger>) -> Self {
+        let reads = needs.ledger && read.is_none();
         Self {
             needs,
-            reader: dialect.filter(|_| needs.ledger).map(LedgerReader::new),
-            ledger: Ledger::default(),
+            reader: reads.then(LedgerReader::default),
+            ledger: read.unwrap_or_default(),
             rule: RuleSummary::default(),
             input: needs.model.then(ModelInput::default),
             messages: 0,
@@ -135,7 +134,7 @@ impl OldZone {
     /// A message that stays: the summary need not tell what it tells.
     pub(super) fn push_kept(&mut self, found: Found<'_>) {
         if let Some(reader) = &mut self.reader {
-            reader.push(found.line, found.message, found.bytes, Zone::Keep);
+            reader.push(found.line, found.message, found.length(), Zone::Keep);
         }
     }
 
@@ -161,7 +160,7 @@ impl OldZone {
             return self.push_earlier(&text);
         }
         if let Some(reader) = &mut self.reader {
-            reader.push(found.line, message, found.bytes, Zone::Old);
+            reader.push(found.line, message, found.length(), Zone::Old);
         } else if !self.needs.ledger {
             self.rule.push(message);
         }

@@ -27,7 +27,7 @@ impl<'p> ZonePass<'p> {
     /// Nothing seen yet. What a writer `needs` is gathered.
     pub fn new(plan: &'p Plan, needs: Needs, dialect: Option<&'static dyn Dialect>) -> Self {
         Self {
-            assembly: Assembly::new(plan, dialect, OldZone::new(plan, needs, dialect)),
+            assembly: Assembly::new(plan, dialect, OldZone::new(plan, needs, None)),
             zones: ZoneReader::default(),
         }
     }
@@ -67,7 +67,7 @@ impl<'p> ZonePass<'p> {
             let message = record.message(assembly.dialect.filter(|_| is_read));
             (record.untagged(), message)
         };
-        let found = Found::of(record, message.as_ref(), &bytes);
+        let found = Found::of(record, message.as_ref());
         if is_old {
             let begins = record.piece.begins();
             if found.is_none() && record.class != Class::Blank && begins {

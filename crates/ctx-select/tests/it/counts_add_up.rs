@@ -3,7 +3,7 @@
 use ctx_select::count::{ByKind, MessageCounter, PRIMING};
 use ctx_select::tally::{Share, Tally};
 use ctx_tokens::Encoding;
-use ctx_transcript::{Call, Media, Message, Part, Role, ToolResult};
+use ctx_transcript::{Call, Message, Part, Role, ToolResult};
 use proptest::prelude::*;
 
 fn id() -> impl Strategy<Value = Option<String>> {
@@ -21,11 +21,8 @@ fn leaf() -> impl Strategy<Value = Part<'static>> {
             arguments: arguments.into(),
             slot: None,
         })),
-        Just(Part::Media(Media {
-            kind: "image",
-            raw: "{}"
-        })),
-        Just(Part::Opaque(r#"{"type":"new"}"#)),
+        Just(Part::Media("image")),
+        Just(Part::Opaque(r#"{"type":"new"}"#.into())),
     ]
 }
 

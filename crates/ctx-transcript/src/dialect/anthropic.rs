@@ -9,9 +9,7 @@ use std::ops::Range;
 use super::{Dialect, SUMMARY_LINE, Sniff, blocks, kind_of, parts, role_of, text_record};
 use crate::repair::Mend;
 use crate::rules::{PairBy, Results};
-use crate::{
-    Call, Media, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, cut, json,
-};
+use crate::{Call, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, cut, json};
 
 /// The dialect `anthropic`.
 pub struct Anthropic;
@@ -154,15 +152,11 @@ fn place_of_reasoning(object: &Object<'_>, role: Role, said: &[Part<'_>]) -> Vec
 
 /// A block, which is a value within `object`.
 fn part<'a>(object: &Object<'a>, block: &Object<'a>) -> Option<Part<'a>> {
-    let raw = block.text();
     Some(match kind_of(block).as_ref() {
         "text" => Part::Text(block.text_of("text")?),
         "thinking" => Part::Reasoning(block.text_of("thinking")?),
-        "image" => Part::Media(Media { kind: "image", raw }),
-        "document" => Part::Media(Media {
-            kind: "document",
-            raw,
-        }),
+        "image" => Part::Media("image"),
+        "document" => Part::Media("document"),
         kind if is_call(kind) => Part::Call(call(object, block)),
         "tool_result" => Part::Result(result(object, block)),
         // What a server's tool found has a form of its own, which no text can replace.

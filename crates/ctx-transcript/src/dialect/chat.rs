@@ -10,7 +10,7 @@ use super::{Dialect, Sniff, blocks, kind_of, parts, role_of};
 use crate::repair::Mend;
 use crate::rules::{PairBy, Results};
 use crate::{
-    Call, Media, Member, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, cut, json,
+    Call, Member, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, cut, json,
 };
 
 /// The dialect `chat`.
@@ -172,10 +172,9 @@ fn part<'a>(part: &Object<'a>) -> Option<Part<'a>> {
     match part.get("type")? {
         "\"text\"" => part.text_of("text").map(Part::Text),
         "\"refusal\"" => part.text_of("refusal").map(Part::Refusal),
-        kind @ ("\"image_url\"" | "\"input_audio\"" | "\"file\"") => Some(Part::Media(Media {
-            kind: kind.trim_matches('"'),
-            raw: part.text(),
-        })),
+        "\"image_url\"" => Some(Part::Media("image_url")),
+        "\"input_audio\"" => Some(Part::Media("input_audio")),
+        "\"file\"" => Some(Part::Media("file")),
         _ => None,
     }
 }
@@ -282,11 +281,8 @@ mod tests {
             r#"{"role":"user","content":[{"type":"text","text":"see"},{"type":"image_url","image_url":{"url":"data:"}},{"type":"new"},"bare"]}"#,
         );
         let message = Chat.message(&user).expect("a message");
-        assert!(matches!(message.parts[1], Part::Media(media) if media.kind == "image_url"));
-        assert!(matches!(
-            message.parts[2],
-            Part::Opaque("{\"type\":\"new\"}")
-        ));
+        assert_eq!(message.parts[1], Part::Media("image_url"));
+        assert_eq!(message.parts[2], Part::Opaque("{\"type\":\"new\"}".into()));
         assert_eq!(message.parts[3], Part::Text("bare".into()));
         let reply =
             object(r#"{"role":"assistant","content":"","reasoning_content":"hm","refusal":"no"}"#);

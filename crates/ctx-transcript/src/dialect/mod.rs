@@ -155,7 +155,7 @@ fn parts<'a>(
         return Vec::new();
     };
     let of_element = |raw| match Object::parse(raw) {
-        Ok(block) => part(&block).unwrap_or(Part::Opaque(raw)),
+        Ok(block) => part(&block).unwrap_or(Part::Opaque(raw.into())),
         Err(_) => text_or_opaque(raw),
     };
     match json::elements(content) {
@@ -165,7 +165,7 @@ fn parts<'a>(
 }
 
 fn text_or_opaque(raw: &str) -> Part<'_> {
-    json::text(raw).map_or(Part::Opaque(raw), Part::Text)
+    json::text(raw).map_or(Part::Opaque(raw.into()), Part::Text)
 }
 
 /// A record of a message that is a text and nothing else.

@@ -80,9 +80,7 @@ impl<'p> BudgetPass<'p> {
             entries: Vec::new(),
             splitter: Splitter::new(request.keep),
             grouped: 0,
-            reader: dialect
-                .filter(|_| writer.needs().ledger)
-                .map(LedgerReader::new),
+            reader: (dialect.is_some() && writer.needs().ledger).then(LedgerReader::default),
         }
     }
 
@@ -95,7 +93,7 @@ impl<'p> BudgetPass<'p> {
     pub fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
         self.zones.read(record);
         let bytes = record.untagged();
-        let entry = self.entry(record, &bytes)?;
+        let entry = self.entry(record)?;
         self.entries.push(entry);
         self.items.push(Item {
             line: record.line,
@@ -109,7 +107,7 @@ impl<'p> BudgetPass<'p> {
     }
 
     /// What the decision needs to know of a record.
-    fn entry(&mut self, record: &Record<'_>, bytes: &[u8]) -> Result<Entry, PassError> {
+    fn entry(&mut self, record: &Record<'_>) -> Result<Entry, PassError> {
         if record.class == Class::Tail {
             self.splitter.push(split::Facts::Tail);
             return Ok(Entry {
@@ -136,7 +134,7 @@ impl<'p> BudgetPass<'p> {
         if let Some(reader) = &mut self.reader {
             match earlier {
                 Some(text) => reader.push_earlier(&text),
-                None => reader.push(record.line, &message, bytes, Zone::Old),
+                None => reader.push(record.line, &message, record.bytes.len(), Zone::Old),
             }
         }
         let outline = Outline {

@@ -40,8 +40,7 @@ impl<'p> Output<'p> {
         budget: u64,
         cut_only: bool,
     ) -> Self {
-        let mut old = OldZone::new(plan, writer.needs(), None);
-        old.ledger = ledger.unwrap_or_default();
+        let old = OldZone::new(plan, writer.needs(), Some(ledger.unwrap_or_default()));
         Self {
             assembly: Assembly::new(plan, dialect, old),
             writer,
@@ -66,7 +65,7 @@ impl<'p> Output<'p> {
         }
         if is_old {
             let message = record.message(assembly.dialect);
-            let found = Found::of(record, message.as_ref(), record.bytes);
+            let found = Found::of(record, message.as_ref());
             assembly.leave(record.line_end(), found);
             return Ok(());
         }
@@ -203,10 +202,10 @@ mod tests {
     ) -> Result<NewSession, PassError> {
         let writer = Writer::offline(Method::Extractive, None);
         let texts: Vec<&str> = session.iter().map(|(line, _)| *line).collect();
-        let mut reader = LedgerReader::new(&Chat);
+        let mut reader = LedgerReader::default();
         each(&texts, |record| {
             if let Some(message) = record.message(Some(&Chat)) {
-                reader.push(record.line, &message, record.bytes, Zone::Old);
+                reader.push(record.line, &message, record.bytes.len(), Zone::Old);
             }
         });
         let ledger = Some(reader.finish());
