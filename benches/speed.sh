@@ -4,8 +4,9 @@
 #   benches/speed.sh                                  # on examples/session.jsonl, repeated
 #   CTX_TRANSCRIPTS=~/sessions benches/speed.sh       # on the *.jsonl of a folder, repeated
 #
-# Needs jq; /usr/bin/time for the peaks of memory. BENCH_DIR names the folder for
-# 300 MB of files (default: a temporary one), RUNS and STARTS how often is measured.
+# Needs jq; /usr/bin/time for the peaks of memory. SIZE is the size of the input in bytes
+# (100 MB), BENCH_DIR the folder for four times as much (default: a temporary one), RUNS
+# and STARTS say how often is measured.
 # Prints Markdown. Competing commands take turns, so that a busy moment hits all of
 # them; the median counts.
 set -euo pipefail
@@ -13,7 +14,7 @@ cd "$(dirname "$0")/.."
 
 RUNS=${RUNS:-7}
 STARTS=${STARTS:-50}
-SIZE=100000000
+SIZE=${SIZE:-100000000}
 
 work=$(mktemp -d -p "${BENCH_DIR:-${TMPDIR:-/tmp}}" ctx-bench.XXXXXX)
 trap 'rm -rf "$work"' EXIT
@@ -75,6 +76,7 @@ bin=$PWD/target/release
 make_input
 big=$work/big.jsonl
 tiny=$work/tiny.jsonl
+megabytes=$((SIZE / 1000000))
 cat "$big" >/dev/null
 
 printf 'Input: %s bytes, %s lines. Machine: %s, %s cores, load %s.\n' \
@@ -100,7 +102,7 @@ row() { printf '| `%s` | %s | %s | %s |\n' "$1" "$(ms "$2")" "$3" "$4"; }
 say "throughput"
 take_turns jq_copy ctx_split ctx_count_chars4 ctx_count
 base=$(median "$work/jq_copy")
-printf '\n| 100 MB of chat records | ms, median of %s | times as fast as jq | peak MB |\n|---|--:|--:|--:|\n' "$RUNS"
+printf '\n| %s MB of chat records | ms, median of %s | times as fast as jq | peak MB |\n|---|--:|--:|--:|\n' "$megabytes" "$RUNS"
 row 'jq -c .' "$base" 1.00 "$(peak jq -c . "$big")"
 for name in ctx_split ctx_count_chars4 ctx_count; do
     took=$(median "$work/$name")
@@ -116,10 +118,44 @@ say "snapshot"
 take_turns copy_sync_hash ctx_snapshot
 base=$(median "$work/copy_sync_hash")
 took=$(median "$work/ctx_snapshot")
-printf '\n| saving 100 MB | ms, median of %s | times the time of the copy | peak MB |\n|---|--:|--:|--:|\n' "$RUNS"
+printf '\n| saving %s MB | ms, median of %s | times the time of the copy | peak MB |\n|---|--:|--:|--:|\n' "$megabytes" "$RUNS"
 row 'cp && sync FILE && sha256sum' "$base" 1.00 "-"
 row 'ctx-snapshot' "$took" "$(ratio "$took" "$base")" \
     "$(peak "$bin/ctx-snapshot" -s bench --store "$work/store" "$big")"
+
+# --- compaction -----------------------------------------------------------------
+
+# Each run compacts a new copy in place: saved, pruned, split, summed up, checked, replaced.
+compact_default() { "$bin/ctx-compact" --force "${compacting[@]}"; }
+compact_sanbot() { "$bin/ctx-compact" --force --preset sanbot "${compacting[@]}"; }
+summarize_budget() { "$bin/ctx-summarize" --budget 50000 "$big"; }
+
+say "compaction"
+compacting=(--store "$work/compact-store" "$work/session.jsonl")
+names=(jq_copy compact_sanbot compact_default summarize_budget)
+for name in "${names[@]}"; do : >"$work/$name"; done
+for ((run = 0; run < RUNS; run++)); do
+    for name in "${names[@]}"; do
+        rm -rf "$work/compact-store"
+        cp "$big" "$work/session.jsonl"
+        clock "$name" >>"$work/$name"
+    done
+done
+base=$(median "$work/jq_copy")
+printf '\n| compacting %s MB | ms, median of %s | times the time of jq | peak MB |\n|---|--:|--:|--:|\n' "$megabytes" "$RUNS"
+for name in "${names[@]}"; do
+    rm -rf "$work/compact-store"
+    cp "$big" "$work/session.jsonl"
+    took=$(median "$work/$name")
+    case $name in
+    jq_copy) label='jq -c .' args=(jq -c . "$big") ;;
+    compact_sanbot) label='ctx-compact --preset sanbot' args=("$bin/ctx-compact" --force --preset sanbot "${compacting[@]}") ;;
+    compact_default) label='ctx-compact' args=("$bin/ctx-compact" --force "${compacting[@]}") ;;
+    summarize_budget) label='ctx-summarize --budget 50000' args=("$bin/ctx-summarize" --budget 50000 "$big") ;;
+    esac
+    row "$label" "$took" "$(ratio "$took" "$base")" "$(peak "${args[@]}")"
+done
+rm -rf "$work/compact-store" "$work/session.jsonl"
 
 # --- start-up -------------------------------------------------------------------
 
