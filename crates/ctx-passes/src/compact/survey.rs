@@ -24,7 +24,8 @@ use crate::{PassError, pins};
 pub(super) struct Survey<'p> {
     pub(super) entries: Vec<Entry>,
     pub(super) size: Size,
-    /// Tokens of the system messages.
+    /// Tokens of the system messages, with those that begin every context where one of
+    /// these messages is the first.
     pub(super) system_tokens: u64,
     /// What pruning does to the records; `None` if they are not pruned.
     pub(super) pruned: Option<Verdicts<'p>>,
@@ -229,10 +230,11 @@ impl<'p> Surveyor<'_, 'p> {
     fn size(&mut self, outline: &Outline<'_>, message: &Message<'_>, tokens: u64) {
         let survey = &mut self.survey;
         survey.size.add_outline(outline);
-        survey.size.tokens = survey.size.tokens.max(PRIMING) + tokens;
+        let others = survey.size.tokens;
+        survey.size.tokens = others.max(PRIMING) + tokens;
         survey.size.tool_bytes += tool_bytes(message);
         if outline.role.is_system() && !outline.is_summary {
-            survey.system_tokens += tokens;
+            survey.system_tokens += survey.size.tokens - others;
         }
     }
 
@@ -357,7 +359,10 @@ mod tests {
         let sum: u64 = survey.entries.iter().map(|it| u64::from(it.tokens)).sum();
         assert_eq!(survey.size.tokens, 3 + sum);
         assert_eq!((survey.size.messages, survey.size.turns), (8, 2));
-        assert_eq!(survey.system_tokens, u64::from(survey.entries[0].tokens));
+        assert_eq!(
+            survey.system_tokens,
+            3 + u64::from(survey.entries[0].tokens)
+        );
         assert_eq!(survey.size.tool_bytes, 2 * 30 * "word1 ".len() as u64);
         assert_eq!(survey.entries[3].results, 1);
         assert_eq!(survey.entries[3].role, Some(Role::Tool));
