@@ -2,9 +2,9 @@
 
 use ctx_transcript::Role;
 
-use super::notes::Later;
+use super::notes::{Later, Reasons};
 use super::policy::{Policy, Questions};
-use super::rule::{Reason, Rule};
+use super::rule::Rule;
 use super::session::{Amount, Answer, Change, Said, Session};
 use super::window;
 use crate::count::MessageCounter;
@@ -98,9 +98,9 @@ impl Decider<'_> {
                 let reasons = if may_change {
                     later.reasons(answer)
                 } else {
-                    [None; 3]
+                    Reasons::default()
                 };
-                later.add(answer, reasons == [None; 3]);
+                later.add(answer, reasons == Reasons::default());
                 if may_change {
                     changes[answer] = self.change(answer, reasons);
                 }
@@ -117,7 +117,7 @@ impl Decider<'_> {
     }
 
     /// The first that makes it smaller.
-    fn change(&self, answer: usize, reasons: [Option<Reason>; 3]) -> Option<Change> {
+    fn change(&self, answer: usize, reasons: Reasons) -> Option<Change> {
         let text = self.session.text(answer);
         let noted = reasons.into_iter().flatten().find_map(|reason| {
             let note = reason.note(self.session, self.policy, answer);
@@ -179,5 +179,92 @@ impl Decider<'_> {
         records.into_iter().position(|(record, dropped)| {
             !dropped && record.role().is_some_and(|role| !role.is_system())
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_tokens::Encoding;
+    use ctx_transcript::{Message, Outline, Part, Role};
+
+    use super::{Decisions, Fate, protected_from};
+    use crate::count::MessageCounter;
+    use crate::prune::session::{Reasoning, Said, Session};
+    use crate::prune::{Policy, Questions, Rule};
+
+    /// A session of messages with a text each; an empty one is a reply without a text.
+    fn session(messages: &[(Role, &'static str)]) -> Session {
+        let mut session = Session::default();
+        for (role, text) in messages {
+            let outline = Outline {
+                role: *role,
+                begins_turn: *role == Role::User,
+                ..Outline::of_line()
+            };
+            let message = Message::new(*role, vec![Part::Text((*text).into())]);
+            session.add_record(Some(Said::of(&outline, &message, false)));
+        }
+        session
+    }
+
+    fn fates(session: &Session, drop: Rule, protect_last: usize) -> Vec<Fate> {
+        let policy = Policy {
+            drop: vec![drop],
+            protect_last,
+            ..Policy::default()
+        };
+        let questions = Questions {
+            policy: &policy,
+            counter: MessageCounter::new(Encoding::default()),
+            size: false,
+        };
+        Decisions::of(session, &questions).fates
+    }
+
+    const SAID: [(Role, &str); 5] = [
+        (Role::Assistant, ""),
+        (Role::User, "a"),
+        (Role::Assistant, ""),
+        (Role::User, "b"),
+        (Role::Assistant, ""),
+    ];
+
+    #[test]
+    fn protection_begins_at_the_first_of_the_last_replies() {
+        let session = session(&SAID);
+        let from = |replies| protected_from(&session, replies);
+        assert_eq!([0, 1, 2, 3, 4].map(from), [5, 4, 2, 0, 0]);
+    }
+
+    #[test]
+    fn the_first_message_and_the_protected_ones_never_go() {
+        let gone = Fate::Drop(Rule::Empty);
+        let keep = Fate::Keep;
+        let session = session(&SAID);
+        let fates = |protect_last| fates(&session, Rule::Empty, protect_last);
+        assert_eq!(fates(0), [keep, keep, gone, keep, gone]);
+        assert_eq!(fates(1), [keep, keep, gone, keep, keep]);
+    }
+
+    #[test]
+    fn reasoning_of_the_latest_turn_stays() {
+        let mut session = session(&[
+            (Role::User, "a"),
+            (Role::Assistant, "b"),
+            (Role::User, "c"),
+            (Role::Assistant, "d"),
+        ]);
+        for record in [1, 3] {
+            let (tokens, is_all) = (5, false);
+            let reasoning = Reasoning { tokens, is_all };
+            session.reasoning.insert(record, reasoning);
+        }
+        let changed = Fate::Change {
+            reasoning: true,
+            arguments: false,
+        };
+        let keep = Fate::Keep;
+        let fates = fates(&session, Rule::Reasoning, 0);
+        assert_eq!(fates, [keep, changed, keep, keep]);
     }
 }

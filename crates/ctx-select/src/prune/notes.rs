@@ -47,6 +47,9 @@ fn shown(name: &str) -> String {
     format!("…{end}")
 }
 
+/// Why a result is needless, the best reason first.
+pub(super) type Reasons = [Option<Reason>; 3];
+
 /// What the results behind the present one hold.
 pub(super) struct Later<'s> {
     session: &'s Session,
@@ -75,8 +78,8 @@ impl<'s> Later<'s> {
         }
     }
 
-    /// Why this one is needless, the best reason first.
-    pub(super) fn reasons(&self, answer: usize) -> [Option<Reason>; 3] {
+    /// Those of the present one.
+    pub(super) fn reasons(&self, answer: usize) -> Reasons {
         let repeated = self.texts.contains(&self.key(answer));
         let old = self.policy.clear.is_some();
         [
@@ -136,7 +139,87 @@ impl<'s> Later<'s> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_NAME, shown};
+    use ctx_transcript::ShortHash;
+
+    use super::{Later, MAX_NAME, Reasons, shown};
+    use crate::prune::rule::Reason;
+    use crate::prune::session::{Amount, Answer, Session};
+    use crate::prune::{Access, FileUse, Policy, Rule};
+
+    /// Adds a result of this tool, of so many bytes; equal bytes are equal texts.
+    fn add(session: &mut Session, tool: &str, access: Option<Access>, bytes: u64) {
+        let path = "a".to_owned();
+        let file = access.map(|access| FileUse { path, access });
+        let called = session.called(Some(tool.to_owned()), file, false);
+        session.answers.push(Answer {
+            hash: ShortHash::of(&bytes.to_string()),
+            is_text: true,
+            failed: false,
+            called,
+            amount: Amount::of(bytes, bytes),
+        });
+    }
+
+    /// Why each result is needless, when all that are not stay.
+    fn reasons(session: &Session, policy: &Policy) -> Vec<Reasons> {
+        let mut later = Later::new(session, policy);
+        let mut all = Vec::new();
+        for answer in (0..session.answers.len()).rev() {
+            let reasons = later.reasons(answer);
+            later.add(answer, reasons == Reasons::default());
+            all.insert(0, reasons);
+        }
+        all
+    }
+
+    #[test]
+    fn every_reason_is_told_the_best_first() {
+        let read = || {
+            Some(Access::Read {
+                part: String::new(),
+            })
+        };
+        let mut session = Session::default();
+        add(&mut session, "read", read(), 90);
+        add(&mut session, "edit", Some(Access::Write), 5);
+        add(&mut session, "read", read(), 100);
+        add(&mut session, "read", read(), 100);
+        let policy = Policy {
+            drop: vec![Rule::Superseded, Rule::Duplicates],
+            ..Policy::default()
+        };
+        let [written, again, repeated] = [Reason::Written, Reason::ReadAgain, Reason::Repeated];
+        assert_eq!(
+            reasons(&session, &policy),
+            [
+                [Some(written), None, None],
+                [None; 3],
+                [Some(again), Some(repeated), None],
+                [None; 3],
+            ]
+        );
+        let note = |reason: Reason, answer| reason.note(&session, &policy, answer);
+        assert_eq!(note(written, 0), "[Superseded: a was written later]");
+        assert_eq!(note(again, 2), "[Superseded: a was read again later]");
+        assert_eq!(
+            note(repeated, 2),
+            "[Repeated: a later result of read is the same]"
+        );
+    }
+
+    #[test]
+    fn what_is_old_is_needless_whatever_comes_later() {
+        let mut session = Session::default();
+        add(&mut session, "ls", None, 10);
+        add(&mut session, "ls", None, 10);
+        let clear = Policy {
+            clear: Some("[gone]".to_owned()),
+            ..Policy::default()
+        };
+        let old = [None, None, Some(Reason::Old)];
+        assert_eq!(reasons(&session, &clear), [old, old]);
+        assert_eq!(Reason::Old.note(&session, &clear, 0), "[gone]");
+    }
 
     #[test]
     fn of_a_long_name_the_end_is_shown_on_one_line() {

@@ -114,3 +114,62 @@ impl ReferencePattern {
         text.starts_with(&self.before) && text.ends_with(&self.after)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Policy, ReferencePattern, Rule, Trim};
+
+    #[test]
+    fn any_rule_does_something_and_only_some_leave_notes() {
+        let nothing = Policy::default;
+        assert!(!nothing().does_anything() && !nothing().leaves_notes());
+        let dropping = |rule| Policy {
+            drop: vec![rule],
+            ..nothing()
+        };
+        let clear = Policy {
+            clear: Some("[gone]".to_owned()),
+            ..nothing()
+        };
+        let trim = Policy {
+            trim: Some(Trim::default()),
+            ..nothing()
+        };
+        let arguments = Policy {
+            argument_chars: Some(1),
+            ..nothing()
+        };
+        let window = Policy {
+            window_messages: Some(1),
+            ..nothing()
+        };
+        for (policy, leaves_notes) in [
+            (clear, true),
+            (dropping(Rule::Superseded), true),
+            (dropping(Rule::Duplicates), true),
+            (dropping(Rule::Noise), false),
+            (dropping(Rule::Empty), false),
+            (trim, false),
+            (arguments, false),
+            (window, false),
+        ] {
+            assert!(policy.does_anything(), "{policy:?}");
+            assert_eq!(policy.leaves_notes(), leaves_notes, "{policy:?}");
+        }
+    }
+
+    #[test]
+    fn a_reference_is_known_by_what_stands_around_its_slots() {
+        let is = |template: &str, text: &str| {
+            let pattern = ReferencePattern::of(template).expect("something stands around");
+            pattern.is(text)
+        };
+        assert!(is("at {path} of {tokens}.", "at /a of 9."));
+        assert!(is("no slot", "no slot"));
+        assert!(is("see {path}", "see "));
+        assert!(!is("at {path}.", "at /a"));
+        assert!(!is("see {path}", "I see /a"));
+        assert_eq!(ReferencePattern::of("{path}"), None);
+        assert_eq!(ReferencePattern::of(""), None);
+    }
+}

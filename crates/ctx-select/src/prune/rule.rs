@@ -80,3 +80,48 @@ impl Reason {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde::de::IntoDeserializer;
+    use serde::de::value::{Error, StrDeserializer};
+
+    use super::{Reason, Rule};
+
+    #[test]
+    fn policies_name_a_rule_as_reports_do() {
+        let read = |name: &'static str| {
+            let name: StrDeserializer<'_, Error> = name.into_deserializer();
+            Rule::deserialize(name).ok()
+        };
+        let named = [
+            Rule::Superseded,
+            Rule::Duplicates,
+            Rule::Noise,
+            Rule::Reasoning,
+            Rule::Empty,
+        ];
+        for rule in named {
+            assert_eq!(read(rule.as_str()), Some(rule));
+        }
+        // These are asked for by a number or a text.
+        for rule in [Rule::Trim, Rule::Clear, Rule::Arguments, Rule::Window] {
+            assert_eq!(read(rule.as_str()), None);
+        }
+    }
+
+    #[test]
+    fn only_rules_with_a_reason_leave_notes() {
+        let reasons = [
+            Reason::Old,
+            Reason::ReadAgain,
+            Reason::Written,
+            Reason::Repeated,
+        ];
+        assert!(reasons.iter().all(|reason| reason.rule().leaves_notes()));
+        for rule in [Rule::Trim, Rule::Noise, Rule::Reasoning, Rule::Empty] {
+            assert!(!rule.leaves_notes(), "{}", rule.as_str());
+        }
+    }
+}

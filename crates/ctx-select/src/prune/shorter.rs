@@ -102,3 +102,59 @@ pub fn parted(text: &str) -> (&str, Option<Handle>) {
         _ => (text, None),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ctx_tokens::Encoding;
+    use ctx_transcript::Handle;
+
+    use super::{MAX_NOTE, Replaceable, is_taken_out, parted};
+    use crate::count::MessageCounter;
+    use crate::prune::ReferencePattern;
+
+    #[test]
+    fn only_fewer_bytes_and_fewer_tokens_take_a_place() {
+        let counter = MessageCounter::new(Encoding::default());
+        let text = "some words ".repeat(20);
+        let tokens = counter.text(&text);
+        let replaceable = |bytes, tokens| Replaceable {
+            bytes,
+            tokens,
+            handle: Handle::of(&text, tokens),
+        };
+        let whole = replaceable(text.len() as u64, tokens);
+        let new = whole.by("[gone]", &counter).expect("it is shorter");
+        assert_eq!(new.text, whole.handle.behind("[gone]"));
+        assert_eq!(new.tokens, counter.text(&new.text));
+        assert!(
+            replaceable(new.text.len() as u64, tokens)
+                .by("[gone]", &counter)
+                .is_none()
+        );
+        assert!(
+            replaceable(whole.bytes, new.tokens)
+                .by("[gone]", &counter)
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn a_handle_that_names_less_than_stands_there_is_text() {
+        let handle = |bytes| format!("a\n⟦ctx:ba7816bf8f01 {bytes} bytes 3 tokens⟧");
+        let (body, earlier) = (handle(900), handle(20));
+        assert_eq!(parted(&body).0, "a");
+        assert_eq!(parted(&body).1.map(|handle| handle.bytes), Some(900));
+        assert_eq!(parted(&earlier), (earlier.as_str(), None));
+        assert_eq!(parted("a"), ("a", None));
+    }
+
+    #[test]
+    fn a_note_is_one_short_line_with_a_handle_or_a_reference() {
+        let references: Vec<_> = ReferencePattern::of("at {path}").into_iter().collect();
+        let is = |text: &str| is_taken_out(text, &references);
+        let behind = |body: &str| format!("{body}\n⟦ctx:ba7816bf8f01 9999 bytes 3 tokens⟧");
+        assert!(is("at /a") && is(&behind("[gone]")) && is(&behind(&"x".repeat(MAX_NOTE))));
+        assert!(!is("[gone]") && !is("at /a\nmore"));
+        assert!(!is(&behind("two\nlines")) && !is(&behind(&"x".repeat(MAX_NOTE + 1))));
+    }
+}

@@ -40,3 +40,79 @@ fn begin(session: &Session, dropped: &[bool]) -> usize {
     };
     (0..records.len()).rev().find(begins).unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use ctx_transcript::{Message, Outline, Role, Zone};
+
+    use super::dropped;
+    use crate::prune::session::{Said, Session};
+    use crate::split::{Reason, Verdict};
+
+    /// Records by role: `s`ystem, `u`ser, `a`ssistant, `-` no message, which is
+    /// kept; in capitals when the
+    /// window keeps them, with a digit when they are in the exchange of that record, from 1.
+    fn session(records: &[&str]) -> Session {
+        let mut session = Session::default();
+        for text in records {
+            let letter = &text[..1];
+            let role = match letter.to_lowercase().as_str() {
+                "s" => Some(Role::System),
+                "u" => Some(Role::User),
+                "a" => Some(Role::Assistant),
+                _ => None,
+            };
+            session.add_record(role.map(|role| {
+                let outline = Outline {
+                    role,
+                    begins_turn: role == Role::User,
+                    ..Outline::of_line()
+                };
+                Said::of(&outline, &Message::new(role, Vec::new()), false)
+            }));
+            let is_kept = letter.to_uppercase() == letter;
+            session.window.push(Verdict {
+                zone: if is_kept { Zone::Keep } else { Zone::Old },
+                reason: Reason::Window,
+                exchange: text[1..].parse().ok(),
+            });
+        }
+        session
+    }
+
+    /// The records that stay, from 1.
+    fn kept(records: &[&str], user_first: bool) -> Vec<usize> {
+        let dropped = dropped(&session(records), user_first);
+        (1..)
+            .zip(dropped)
+            .filter(|(_, gone)| !gone)
+            .map(|(at, _)| at)
+            .collect()
+    }
+
+    #[test]
+    fn without_a_window_nothing_goes() {
+        let mut session = session(&["u", "a"]);
+        session.window.clear();
+        assert_eq!(dropped(&session, true), [false, false]);
+    }
+
+    #[test]
+    fn more_is_kept_until_the_user_is_first() {
+        let records = ["S", "u", "a", "u", "A", "U"];
+        assert_eq!(kept(&records, false), [1, 5, 6]);
+        assert_eq!(kept(&records, true), [1, 4, 5, 6]);
+        assert_eq!(kept(&["u", "a", "U"], true), [3]);
+        assert_eq!(kept(&["a", "a", "A"], true), [1, 2, 3]);
+        assert_eq!(kept(&["S", "u"], true), [1]);
+        assert_eq!(kept(&["u", "a", "-", "A"], true), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn no_exchange_reaches_over_the_border() {
+        // The exchange of record 2 reaches behind the user message that would be first.
+        let records = ["u", "a2", "u", "A", "A2"];
+        assert_eq!(kept(&records, false), [4, 5]);
+        assert_eq!(kept(&records, true), [1, 2, 3, 4, 5]);
+    }
+}

@@ -226,3 +226,91 @@ impl Exchanges {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ctx_transcript::view::Fragment;
+    use ctx_transcript::{Outline, Role};
+
+    use super::Exchanges;
+    use crate::split::Known;
+
+    fn reply(calls: &[&'static str]) -> Outline<'static> {
+        Outline {
+            role: Role::Assistant,
+            calls: calls.iter().map(|id| (*id).into()).collect(),
+            ..Outline::of_line()
+        }
+    }
+
+    fn result(id: &'static str) -> Outline<'static> {
+        Outline {
+            role: Role::Tool,
+            results: vec![id.into()],
+            ..Outline::of_line()
+        }
+    }
+
+    fn push(exchanges: &mut Exchanges, number: u64, outline: &Outline<'_>) -> Option<u64> {
+        exchanges.push(number, outline, &Known::default())
+    }
+
+    #[test]
+    fn an_exchange_is_open_until_all_its_calls_are_answered() {
+        let mut exchanges = Exchanges::default();
+        assert_eq!(push(&mut exchanges, 1, &reply(&["a", "b"])), Some(1));
+        assert_eq!(push(&mut exchanges, 2, &result("b")), Some(1));
+        assert!(exchanges.get(1).is_open());
+        assert_eq!(push(&mut exchanges, 3, &result("a")), Some(1));
+        assert!(!exchanges.get(1).is_open());
+        assert_eq!(exchanges.get(1).last, 3);
+        assert_eq!(push(&mut exchanges, 4, &result("a")), None);
+    }
+
+    #[test]
+    fn a_record_that_answers_two_exchanges_makes_them_one() {
+        let mut exchanges = Exchanges::default();
+        push(&mut exchanges, 1, &reply(&["a"]));
+        let user = Outline {
+            role: Role::User,
+            ..Outline::of_line()
+        };
+        assert_eq!(push(&mut exchanges, 2, &user), None);
+        push(&mut exchanges, 3, &reply(&["b"]));
+        let both = Outline {
+            results: vec!["b".into(), "a".into()],
+            ..result("a")
+        };
+        assert_eq!(push(&mut exchanges, 4, &both), Some(1));
+        assert_eq!((exchanges.get(3).first, exchanges.get(3).last), (1, 4));
+    }
+
+    #[test]
+    fn what_is_decided_and_closed_is_forgotten() {
+        let mut exchanges = Exchanges::default();
+        push(&mut exchanges, 1, &reply(&["a"]));
+        exchanges.decided(1);
+        assert_eq!(exchanges.by_id.len(), 1);
+        push(&mut exchanges, 2, &result("a"));
+        exchanges.decided(1);
+        assert!(exchanges.by_id.is_empty() && exchanges.calls.is_empty());
+    }
+
+    #[test]
+    fn the_lines_of_a_message_are_one_exchange() {
+        let line = |begins, ends| Outline {
+            fragment: Some(Fragment {
+                message: 7,
+                begins,
+                ends,
+            }),
+            ..reply(&[])
+        };
+        let mut exchanges = Exchanges::default();
+        assert_eq!(push(&mut exchanges, 1, &line(true, false)), Some(1));
+        assert_eq!(push(&mut exchanges, 2, &line(false, false)), Some(1));
+        assert!(exchanges.get(1).is_open());
+        assert_eq!(push(&mut exchanges, 3, &line(false, true)), Some(1));
+        assert!(!exchanges.get(1).is_open());
+    }
+}

@@ -97,3 +97,59 @@ fn push_bounded(last: &mut VecDeque<u64>, number: u64, keep: u64) {
         last.pop_front();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Keep, Window};
+    use crate::split::Known;
+
+    /// Where the tail begins behind four messages of 10 tokens, a turn at the first and third.
+    fn first_kept(keep: Keep) -> u64 {
+        let mut window = Window::new(keep);
+        for number in 1..=4 {
+            window.push(
+                number,
+                &Known {
+                    begins_message: true,
+                    begins_turn: number % 2 == 1,
+                    tokens: 10,
+                    ..Known::default()
+                },
+            );
+        }
+        window.first_kept(5)
+    }
+
+    #[test]
+    fn the_floor_that_keeps_most_decides() {
+        let keep = |messages, turns, tokens| Keep {
+            messages,
+            turns,
+            tokens,
+        };
+        assert_eq!(first_kept(Keep::default()), 5);
+        assert_eq!(first_kept(keep(Some(1), None, None)), 4);
+        assert_eq!(first_kept(keep(Some(0), None, None)), 5);
+        assert_eq!(first_kept(keep(None, Some(1), None)), 3);
+        assert_eq!(first_kept(keep(None, None, Some(11))), 3);
+        assert_eq!(first_kept(keep(Some(1), Some(1), Some(25))), 2);
+        // Until there are so many turns, all is kept, whatever stands before the first.
+        assert_eq!(first_kept(keep(None, Some(3), None)), 0);
+    }
+
+    #[test]
+    fn fragments_count_as_one_message() {
+        let mut window = Window::new(Keep {
+            messages: Some(1),
+            ..Keep::default()
+        });
+        for (number, begins_message) in [(1, true), (2, true), (3, false)] {
+            let known = Known {
+                begins_message,
+                ..Known::default()
+            };
+            window.push(number, &known);
+        }
+        assert_eq!(window.first_kept(4), 2);
+    }
+}
