@@ -125,37 +125,41 @@ row 'ctx-snapshot' "$took" "$(ratio "$took" "$base")" \
 
 # --- compaction -----------------------------------------------------------------
 
+# One session without system messages: those of all sessions together would stay.
+session=$work/session.jsonl
+jq -c 'select(.role != "system")' "$big" >"$work/long.jsonl"
 # Each run compacts a new copy in place: saved, pruned, split, summed up, checked, replaced.
+jq_session() { jq -c . "$session"; }
 compact_default() { "$bin/ctx-compact" --force "${compacting[@]}"; }
 compact_sanbot() { "$bin/ctx-compact" --force --preset sanbot "${compacting[@]}"; }
-summarize_budget() { "$bin/ctx-summarize" --budget 50000 "$big"; }
+summarize_budget() { "$bin/ctx-summarize" --budget 50000 "$session"; }
 
 say "compaction"
-compacting=(--store "$work/compact-store" "$work/session.jsonl")
-names=(jq_copy compact_sanbot compact_default summarize_budget)
+compacting=(--store "$work/compact-store" "$session")
+names=(jq_session compact_sanbot compact_default summarize_budget)
 for name in "${names[@]}"; do : >"$work/$name"; done
 for ((run = 0; run < RUNS; run++)); do
     for name in "${names[@]}"; do
         rm -rf "$work/compact-store"
-        cp "$big" "$work/session.jsonl"
+        cp "$work/long.jsonl" "$session"
         clock "$name" >>"$work/$name"
     done
 done
-base=$(median "$work/jq_copy")
+base=$(median "$work/jq_session")
 printf '\n| compacting %s MB | ms, median of %s | times the time of jq | peak MB |\n|---|--:|--:|--:|\n' "$megabytes" "$RUNS"
 for name in "${names[@]}"; do
     rm -rf "$work/compact-store"
-    cp "$big" "$work/session.jsonl"
+    cp "$work/long.jsonl" "$session"
     took=$(median "$work/$name")
     case $name in
-    jq_copy) label='jq -c .' args=(jq -c . "$big") ;;
+    jq_session) label='jq -c .' args=(jq -c . "$session") ;;
     compact_sanbot) label='ctx-compact --preset sanbot' args=("$bin/ctx-compact" --force --preset sanbot "${compacting[@]}") ;;
     compact_default) label='ctx-compact' args=("$bin/ctx-compact" --force "${compacting[@]}") ;;
-    summarize_budget) label='ctx-summarize --budget 50000' args=("$bin/ctx-summarize" --budget 50000 "$big") ;;
+    summarize_budget) label='ctx-summarize --budget 50000' args=("$bin/ctx-summarize" --budget 50000 "$session") ;;
     esac
     row "$label" "$took" "$(ratio "$took" "$base")" "$(peak "${args[@]}")"
 done
-rm -rf "$work/compact-store" "$work/session.jsonl"
+rm -rf "$work/compact-store" "$session" "$work/long.jsonl"
 
 # --- start-up -------------------------------------------------------------------
 
