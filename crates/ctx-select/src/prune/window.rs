@@ -12,20 +12,17 @@ pub(super) fn dropped(session: &Session, user_first: bool) -> Vec<bool> {
     }
     let is_before = session.window.iter().map(|place| place.zone == Zone::Old);
     let mut dropped: Vec<bool> = is_before.collect();
-    if user_first {
-        let begin = begin(session, &dropped);
+    if user_first && let Some(begin) = begin(session, &dropped) {
         dropped[begin..].fill(false);
     }
     dropped
 }
 
-/// From where all is kept, so that the first message is the user's.
-fn begin(session: &Session, dropped: &[bool]) -> usize {
+/// From where all is kept, so that the first message is the user's; `None` where it is.
+fn begin(session: &Session, dropped: &[bool]) -> Option<usize> {
     let records = &session.records;
     let is_said = |at: &usize| records[*at].role().is_some_and(|role| !role.is_system());
-    let Some(first) = (0..records.len()).find(|at| !dropped[*at] && is_said(at)) else {
-        return records.len();
-    };
+    let first = (0..records.len()).find(|at| !dropped[*at] && is_said(at))?;
     // No exchange may reach over the border.
     let mut whole_from = u64::MAX;
     let begins = |at: &usize| {
@@ -38,7 +35,8 @@ fn begin(session: &Session, dropped: &[bool]) -> usize {
             && record.role() == Some(Role::User)
             && record.begins()
     };
-    (0..records.len()).rev().find(begins).unwrap_or(0)
+    let begin = (0..records.len()).rev().find(begins).unwrap_or(0);
+    (begin < first).then_some(begin)
 }
 
 #[cfg(test)]
@@ -104,6 +102,8 @@ mod tests {
         assert_eq!(kept(&records, true), [1, 4, 5, 6]);
         assert_eq!(kept(&["u", "a", "U"], true), [3]);
         assert_eq!(kept(&["a", "a", "A"], true), [1, 2, 3]);
+        // What is between the latest user message, which stays, and the window goes.
+        assert_eq!(kept(&["u", "U", "a3", "u3", "A"], true), [2, 5]);
         assert_eq!(kept(&["S", "u"], true), [1]);
         assert_eq!(kept(&["u", "a", "-", "A"], true), [1, 2, 3, 4]);
     }
