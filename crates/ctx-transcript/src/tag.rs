@@ -8,7 +8,7 @@ use crate::Object;
 
 /// What a selection decided about a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "lowercase", try_from = "String")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Zone {
     /// System and developer messages
@@ -27,6 +27,17 @@ impl Zone {
             Self::Old => "old",
             Self::Keep => "keep",
         }
+    }
+}
+
+/// A word and nothing else: serde would take `{"old":null}` for a zone as well.
+impl TryFrom<String> for Zone {
+    type Error = String;
+
+    fn try_from(word: String) -> Result<Self, String> {
+        let zones = [Self::System, Self::Old, Self::Keep];
+        let zone = zones.into_iter().find(|zone| zone.as_str() == word);
+        zone.ok_or(word)
     }
 }
 
@@ -162,6 +173,20 @@ mod tests {
             tag.write(),
             r#"{"zone":"keep","mine" : [1, 2],"line":"x","zone":"sideways"}"#
         );
+    }
+
+    #[test]
+    fn a_zone_is_a_word() {
+        for text in [
+            r#"{"zone":{"old":null}}"#,
+            r#"{"zones":["keep",{"old":null}]}"#,
+        ] {
+            let tag = Tag::parse(text);
+            assert_eq!((tag.zone, tag.zones.as_ref()), (None, None));
+            assert_eq!(tag.write(), text);
+        }
+        let escaped = Tag::parse(r#"{"zone":"\u006fld"}"#);
+        assert_eq!(escaped.zone, Some(Zone::Old));
     }
 
     #[test]
