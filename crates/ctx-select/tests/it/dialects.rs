@@ -11,7 +11,7 @@ use ctx_select::split::{self, Keep, Splitter};
 use ctx_select::tally::Tally;
 use ctx_select::trigger::Size;
 use ctx_tokens::Encoding;
-use ctx_transcript::{Dialect, Object, Options, Record, Records, Zone};
+use ctx_transcript::{Dialect, Object, Options, Outline, Record, Records, Zone};
 use items::Items;
 use tree::Tree;
 
@@ -32,30 +32,37 @@ fn session() -> Vec<String> {
     .to_vec()
 }
 
+/// What a split that keeps so many messages says of records, a letter each: `k`ept or
+/// `o`ld. `feed` hands the outline of each record over.
+fn zones(messages: u64, feed: impl FnOnce(&mut dyn FnMut(Option<Outline>))) -> String {
+    let mut splitter = Splitter::new(Keep {
+        messages: Some(messages),
+        ..Keep::default()
+    });
+    feed(&mut |outline| {
+        splitter.push(match &outline {
+            Some(outline) => split::Facts::Message {
+                outline,
+                tokens: 0,
+                pinned: false,
+            },
+            None => split::Facts::Line,
+        });
+    });
+    splitter.finish();
+    splitter
+        .map(|verdict| if verdict.zone == Zone::Keep { 'k' } else { 'o' })
+        .collect()
+}
+
 #[test]
 fn a_result_far_from_its_call_stays_with_it() {
     let zones = |messages| {
-        let mut splitter = Splitter::new(Keep {
-            messages: Some(messages),
-            ..Keep::default()
-        });
-        for text in session() {
-            let object = Object::parse(&text).expect("an object");
-            let outline = Items.outline(&object);
-            splitter.push(match &outline {
-                Some(outline) => split::Facts::Message {
-                    outline,
-                    tokens: 0,
-                    pinned: false,
-                },
-                None => split::Facts::Line,
-            });
-        }
-        splitter.finish();
-        let verdicts = splitter;
-        verdicts
-            .map(|verdict| if verdict.zone == Zone::Keep { 'k' } else { 'o' })
-            .collect::<String>()
+        zones(messages, |push| {
+            for text in session() {
+                push(Items.outline(&Object::parse(&text).expect("an object")));
+            }
+        })
     };
     assert_eq!(zones(1), "oooooook");
     // The last but one answers call a, whose exchange call b and the reply are in.
@@ -123,26 +130,9 @@ fn each_of_tree(mut take: impl FnMut(&Record<'_>)) {
 #[test]
 fn the_lines_of_a_reply_are_never_parted() {
     let zones = |messages| {
-        let mut splitter = Splitter::new(Keep {
-            messages: Some(messages),
-            ..Keep::default()
-        });
-        each_of_tree(|record| {
-            let outline = record.outline(Some(&Tree));
-            splitter.push(match &outline {
-                Some(outline) => split::Facts::Message {
-                    outline,
-                    tokens: 0,
-                    pinned: false,
-                },
-                None => split::Facts::Line,
-            });
-        });
-        splitter.finish();
-        let verdicts = splitter;
-        verdicts
-            .map(|verdict| if verdict.zone == Zone::Keep { 'k' } else { 'o' })
-            .collect::<String>()
+        zones(messages, |push| {
+            each_of_tree(|record| push(record.outline(Some(&Tree))));
+        })
     };
     assert_eq!(zones(1), "ooooook");
     // The result is the last message but one, and the whole reply comes with it.
