@@ -37,20 +37,33 @@ impl Layer {
     /// Our own tables, from whatever they were written in; also the keys that are unknown.
     pub(crate) fn read(root: &Value) -> Result<(Self, Vec<String>), ConfigError> {
         let (mut layer, mut unknown) = (Self::default(), Vec::new());
-        for (key, value) in leaves(root)
-            .into_iter()
-            .filter(|(_, value)| !value.is_null())
-        {
+        for (key, value) in said(root) {
             let table = key.split_once('.').map_or("", |(table, _)| table);
             match find(built_in(), &key) {
                 Some(Value::Object(_)) => return Err(ConfigError::wrong(&key, "a table", value)),
                 None if !OPEN.contains(&table) => unknown.push(key),
-                _ => layer
-                    .set(&key, value)
-                    .map_err(|wanted| ConfigError::wrong(&key, wanted, value))?,
+                _ => put(&mut layer.0, &key, value.clone()),
             }
         }
+        if Policy::of(&layer).is_err() {
+            layer.each_fits()?;
+        }
         Ok((layer, unknown))
+    }
+
+    fn lay_on(&self, mut tree: Value) -> Result<Policy, String> {
+        for (key, value) in leaves(&self.0) {
+            put(&mut tree, &key, value.clone());
+        }
+        Policy::read(&tree)
+    }
+
+    /// The error names the first setting whose value does not fit.
+    fn each_fits(&self) -> Result<(), ConfigError> {
+        said(&self.0).try_for_each(|(key, value)| {
+            let set = Self::default().set(&key, value);
+            set.map_err(|wanted| ConfigError::wrong(&key, wanted, value))
+        })
     }
 }
 
@@ -62,14 +75,16 @@ impl Default for Policy {
 }
 
 impl Policy {
+    /// What is built in, with what `over` says instead.
+    pub(crate) fn of(over: &Layer) -> Result<Self, String> {
+        over.lay_on(built_in().clone())
+    }
+
     /// The policy with what `over` says instead, setting by setting.
     #[must_use]
     pub fn layer(&self, over: &Layer) -> Self {
-        let mut tree = self.values();
-        for (key, value) in leaves(&over.0) {
-            put(&mut tree, &key, value.clone());
-        }
-        Self::read(&tree).expect("a layer holds only what fits")
+        over.lay_on(self.values())
+            .expect("a layer holds only what fits")
     }
 
     /// Every setting with its value, as a configuration file would say it;
@@ -107,6 +122,12 @@ fn put(tree: &mut Value, key: &str, value: Value) {
         Some((table, key)) => tree[table][key] = value,
         None => tree[key] = value,
     }
+}
+
+/// All that says something, with its key.
+fn said(tree: &Value) -> impl Iterator<Item = (String, &Value)> {
+    let leaves = leaves(tree).into_iter();
+    leaves.filter(|(_, value)| !value.is_null())
 }
 
 /// All values with their keys; those in no table first.

@@ -46,22 +46,31 @@ pub(crate) fn tree(name: &str) -> Option<Value> {
 }
 
 /// What the summaries of the presets begin with.
+///
+/// Every start of a tool that recognises summaries needs them: their lines alone are
+/// read, as the whole of all presets would take longer than the rest of the start.
 pub fn headers() -> &'static [String] {
     static HEADERS: LazyLock<Vec<String>> = LazyLock::new(|| {
-        let header = |name| Some(tree(name)?["summary"]["header"].as_str()?.to_owned());
-        names().filter_map(header).collect()
+        let texts = SOURCES.iter().map(|(_, text)| *text);
+        texts.filter_map(header).collect()
     });
     &HEADERS
 }
 
+fn header(preset: &str) -> Option<String> {
+    let line = preset.lines().find(|line| line.starts_with("header ="))?;
+    let value = parse_toml(line).expect("a preset is TOML: a test reads them all");
+    value["header"].as_str().map(str::to_owned)
+}
+
 /// A preset over what is built in.
 pub fn preset(name: &str) -> Option<Policy> {
-    Some(Policy::default().layer(&layer(name)?))
+    Some(Policy::of(&layer(name)?).expect("a layer holds only what fits"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{names, preset, source, tree};
+    use super::{header, names, preset, source, tree};
     use crate::layer::Layer;
 
     #[test]
@@ -71,6 +80,14 @@ mod tests {
             // Also none that names another preset: a preset is whole.
             assert_eq!(unknown, [""; 0], "{name}");
             assert_eq!(preset(name).expect(name).name, name);
+        }
+    }
+
+    #[test]
+    fn headers_are_those_of_the_presets() {
+        for name in names() {
+            let whole = preset(name).expect(name).summary.header;
+            assert_eq!(header(source(name).expect(name)), whole, "{name}");
         }
     }
 
