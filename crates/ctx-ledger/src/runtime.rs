@@ -7,7 +7,7 @@ use ctx_transcript::{Call, Object, Part, ToolResult};
 use regex::Regex;
 use serde_json::Value;
 
-use crate::text::{cut, plain_line, regex};
+use crate::text::{ascii_regex, cut, plain_line};
 
 /// Longest digest, in characters.
 pub const DIGEST_MAX: usize = 160;
@@ -130,14 +130,14 @@ const LOOKED_AT: usize = 3;
 /// "Errors are handled …" in a document are no errors.
 static ERROR: LazyLock<Regex> = LazyLock::new(|| {
     let forms = [
-        r"^(?:[Ee]rror:|ERROR:|Error |error\[|ERROR |\[ERROR\]|\[error\]|[Ff]atal:|FATAL|错误[：:]|报错)",
+        r"^(?:[Ee]rror:|ERROR:|Error |error\[|ERROR |\[ERROR\]|\[error\]|[Ff]atal:|FATAL|错误：|错误:|报错)",
         r"^(?:Traceback \(|panic:|thread '|Exception:|Exception in|Unhandled|Uncaught|<tool_use_error>)",
         r"^(?:[Pp]ermission denied|No such file|Segmentation fault|command not found|Command failed)",
         r"^(?:[Ff]ailed to|Cannot |npm ERR!)",
         ": (?:command not found|No such file or directory|Permission denied)$",
         EXCEPTION,
     ];
-    regex(&forms.join("|"))
+    ascii_regex(&forms.join("|"))
 });
 
 /// `ValueError: …`, `java.io.IOException: …`: one word that ends so, then a colon or nothing.
@@ -151,7 +151,7 @@ fn says_error(line: &str) -> bool {
 fn exit_code(line: &str) -> Option<i64> {
     static EXIT: LazyLock<Regex> = LazyLock::new(|| {
         let words = "exit code|exit status|process exited with code|exited with code";
-        regex(&format!("^(?i-u:{words})[: =]*([0-9-]+)"))
+        ascii_regex(&format!("^(?i-u:{words})[: =]*([0-9-]+)"))
     });
     EXIT.captures(line)?[1].parse().ok()
 }
@@ -161,7 +161,7 @@ fn is_bare(line: &str) -> bool {
 }
 
 fn names_exception(line: &str) -> bool {
-    static NAME: LazyLock<Regex> = LazyLock::new(|| regex(EXCEPTION));
+    static NAME: LazyLock<Regex> = LazyLock::new(|| ascii_regex(EXCEPTION));
     NAME.is_match(line)
 }
 

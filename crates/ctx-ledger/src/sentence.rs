@@ -6,9 +6,9 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Regex, bytes};
 
-use crate::text::{plain_line, regex};
+use crate::text::{ascii_regex, bytes_regex, plain_line};
 
 /// The sentences of `text` in order, each on one line, list markers removed.
 pub fn sentences(text: &str) -> Vec<String> {
@@ -28,7 +28,7 @@ fn paragraphs(text: &str) -> Vec<String> {
     let mut skipping = Skipping::default();
     let mut joinable = false;
     for line in text.lines() {
-        if skipping.skips(line, text) || NO_PROSE.is_match(line.trim()) {
+        if skipping.skips(line, text) || NO_PROSE.is_match(line.trim().as_bytes()) {
             joinable = false;
             continue;
         }
@@ -110,13 +110,13 @@ impl Skipping {
 
 /// `</name>` for a line that begins with `<name`: something a program put there.
 fn end_of_tag(line: &str) -> Option<String> {
-    static TAG: LazyLock<Regex> = LazyLock::new(|| regex("^<([A-Za-z][A-Za-z0-9_-]*)[> /]"));
+    static TAG: LazyLock<Regex> = LazyLock::new(|| ascii_regex("^<([A-Za-z][A-Za-z0-9_-]*)[> /]"));
     let name = TAG.captures(line)?;
     Some(format!("</{}>", &name[1]))
 }
 
 /// Lines that nobody says.
-static NO_PROSE: LazyLock<Regex> = LazyLock::new(|| {
+static NO_PROSE: LazyLock<bytes::Regex> = LazyLock::new(|| {
     let forms = [
         // Headings, quotes, tables, shell prompts, diffs, rules.
         r"^(?:#+ |>|\||\$ |% |@@|\+\+\+|---|===|diff --git)",
@@ -125,8 +125,8 @@ static NO_PROSE: LazyLock<Regex> = LazyLock::new(|| {
         // Logs: a level, a clock or a date, also in brackets.
         r"^[\[(]*(?:(?:ERROR|WARN|INFO|DEBUG|TRACE|FATAL|CRITICAL)(?:[:\] \t]|ING)|[0-9]{2}:[0-9])",
         r"^[\[(]*[0-9]{4}-[\x00-\x7f]{5}(?:T|\s*[0-9])",
-        // `[+] done`; a checkbox has a list marker before it.
-        r"^\[.\]",
+        // `[+] done`, one character; a checkbox has a list marker before it.
+        r"^\[(?:[\x00-\x7f]|[\xc0-\xff][\x80-\xbf]{1,3})\]",
         // The progress of package managers and compilers.
         r"^(?:Requirement already satisfied|Collecting |Downloading |Installing |Successfully )",
         r"^(?:Using cached |Preparing |Building wheel|Building editable|Compiling |Fetching |Get:)",
@@ -136,18 +136,18 @@ static NO_PROSE: LazyLock<Regex> = LazyLock::new(|| {
         // Lines in brackets, with which programs speak about themselves; JSON; code.
         r#"^\[.*\]$|^\(.*\)$|^\{"|[{}]$|\);$"#,
     ];
-    regex(&forms.join("|"))
+    bytes_regex(&forms.join("|"))
 });
 
 /// The line without `- `, `1. `, `[x] `, `（1）`; whether there was a marker.
 pub fn without_marker(line: &str) -> (bool, &str) {
     static MARKER: LazyLock<Regex> = LazyLock::new(|| {
-        let bullet = r"[-*+•] \s*(?:\[[ xX]\] )?";
-        let number = r"[(（]?[0-9]{1,3}(?:[.)] |[、）])|[(（][0-9]{1,3}\)";
-        regex(&format!(r"^(?:{bullet}|{number})\s*"))
+        let bullet = r"(?:[-*+] |• )\s*(?:\[[ xX]\] )?";
+        let number = r"(?:（|\(?)[0-9]{1,3}(?:[.)] |、|）)|\([0-9]{1,3}\)|（[0-9]{1,3}\)";
+        ascii_regex(&format!("^(?:{bullet}|{number})"))
     });
     match MARKER.find(line) {
-        Some(marker) => (true, &line[marker.end()..]),
+        Some(marker) => (true, line[marker.end()..].trim_start()),
         None => (false, line),
     }
 }

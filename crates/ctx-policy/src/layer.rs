@@ -51,6 +51,11 @@ impl Layer {
         Ok((layer, unknown))
     }
 
+    /// A preset, which holds only what fits: a test reads them all.
+    pub(crate) fn of_preset(tree: Value) -> Self {
+        Self(tree)
+    }
+
     fn lay_on(&self, mut tree: Value) -> Result<Policy, String> {
         for (key, value) in leaves(&self.0) {
             put(&mut tree, &key, value.clone());
@@ -83,6 +88,9 @@ impl Policy {
     /// The policy with what `over` says instead, setting by setting.
     #[must_use]
     pub fn layer(&self, over: &Layer) -> Self {
+        if over.0.is_null() {
+            return self.clone();
+        }
         over.lay_on(self.values())
             .expect("a layer holds only what fits")
     }

@@ -37,8 +37,7 @@ pub fn source(name: &str) -> Option<&'static str> {
 
 /// What a preset says.
 pub fn layer(name: &str) -> Option<Layer> {
-    let (layer, _) = Layer::read(&tree(name)?).expect("a preset is valid: a test reads them all");
-    Some(layer)
+    Some(Layer::of_preset(tree(name)?))
 }
 
 pub(crate) fn tree(name: &str) -> Option<Value> {
@@ -70,13 +69,14 @@ pub fn preset(name: &str) -> Option<Policy> {
 
 #[cfg(test)]
 mod tests {
-    use super::{header, names, preset, source, tree};
+    use super::{header, layer, names, preset, source, tree};
     use crate::layer::Layer;
 
     #[test]
     fn presets_are_valid_to_the_last_key() {
         for name in names() {
-            let (_, unknown) = Layer::read(&tree(name).expect(name)).expect(name);
+            let (read, unknown) = Layer::read(&tree(name).expect(name)).expect(name);
+            assert_eq!(Some(read), layer(name), "{name}");
             // Also none that names another preset: a preset is whole.
             assert_eq!(unknown, [""; 0], "{name}");
             assert_eq!(preset(name).expect(name).name, name);
