@@ -6,8 +6,7 @@ use ctx_select::count::MessageCounter;
 use ctx_store::{Actor, SessionId, Store};
 use ctx_tokens::Encoding;
 
-use super::{Content, Outcome, Plan, Report, SessionFile, Stores, compact_stream};
-use crate::summarize::recognizer;
+use super::{Content, Outcome, Plan, Report, SessionFile, Stores, compact_stream, job};
 use crate::{ErrorKind, Invalid, Notes, PassError};
 
 fn plan(change: impl FnOnce(&mut Policy)) -> Plan {
@@ -21,24 +20,11 @@ fn plan(change: impl FnOnce(&mut Policy)) -> Plan {
     change(&mut policy);
     Plan {
         triggers: policy.trigger,
-        overflow: false,
-        only_if_due: false,
-        force: false,
-        dry_run: false,
-        score: None,
         counter: MessageCounter::new(Encoding::default()),
         target: policy.target.tokens,
-        budget: None,
-        summary_tokens: None,
-        model_window: None,
-        pins: Vec::new(),
-        last_call: None,
-        model: None,
-        headings: Vec::new(),
-        recognizer: recognizer(None),
         now: chrono::Utc::now,
-        temp: std::env::temp_dir(),
         policy,
+        ..job::tests::plan(1)
     }
 }
 
