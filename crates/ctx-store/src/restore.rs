@@ -83,19 +83,25 @@ impl Restore<'_> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::PathBuf;
 
     use super::Wanted;
     use crate::testing::{Bench, id};
     use crate::{ReplaceOutcome, SnapshotKind, StoreError};
 
+    /// A file of the session `demo`, with a snapshot of it.
+    fn saved(bench: &Bench, content: &str) -> PathBuf {
+        let path = bench.file("s.jsonl", content);
+        let draft = bench.store.draft_of(&path).expect("reads");
+        let saved = draft.commit(&id("demo"), SnapshotKind::Snapshot);
+        saved.expect("commits");
+        path
+    }
+
     #[test]
     fn a_file_goes_back_and_forth() {
         let bench = Bench::new();
-        let path = bench.file("s.jsonl", "old\n");
-        let draft = bench.store.draft_of(&path).expect("reads");
-        draft
-            .commit(&id("demo"), SnapshotKind::Snapshot)
-            .expect("commits");
+        let path = saved(&bench, "old\n");
         fs::write(&path, "new\n").expect("written");
         for (wanted, expected) in [
             (Wanted::Named("latest"), "old\n"),
@@ -114,11 +120,7 @@ mod tests {
     #[test]
     fn another_file_is_refused_unless_the_snapshot_is_of_none() {
         let bench = Bench::new();
-        let path = bench.file("s.jsonl", "old\n");
-        let draft = bench.store.draft_of(&path).expect("reads");
-        draft
-            .commit(&id("demo"), SnapshotKind::Snapshot)
-            .expect("commits");
+        saved(&bench, "old\n");
         bench.take("stdin", b"piped\n");
         let other = bench.file("other.jsonl", "other\n");
         let find = |session: &str| {
