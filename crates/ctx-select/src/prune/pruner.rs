@@ -174,7 +174,7 @@ impl<'p> Pruner<'p> {
         let number = self.session.answers.len();
         let (body, earlier) = parted(text);
         let short = || reduced(policy, body, earlier.is_some());
-        let short = if stays { None } else { short() };
+        let short = (!stays).then(short).flatten();
         let may_change = short.is_some() || (!stays && policy.leaves_notes());
         let tokens = if size || may_change {
             counter.text(text)
