@@ -18,7 +18,7 @@ use super::survey::{Survey, Zones};
 use crate::prune::decision::changed;
 use crate::split::ZoneCounts;
 use crate::summarize::{
-    self, BudgetPass, BudgetRequest, Draft, Edited, Material, Needs, Summary, Writer, ZonePass,
+    self, BudgetPass, BudgetRequest, Draft, Edit, Material, Needs, Summary, Writer, ZonePass,
 };
 use crate::{ErrorKind, Notes, PassError};
 
@@ -172,7 +172,7 @@ impl Ladder<'_, '_> {
     fn each(
         &self,
         zones: &Zones,
-        mut handle: impl FnMut(Option<Zone>, &Record<'_>, Option<Edited<'_>>) -> Result<(), PassError>,
+        mut handle: impl FnMut(Option<Zone>, &Record<'_>, Option<Edit<'_>>) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
         let verdicts = self.survey.pruned.as_ref();
         let mut number = 0;
@@ -189,7 +189,7 @@ impl Ladder<'_, '_> {
             }
             let edited = verdicts
                 .and_then(|verdicts| changed(verdicts, at, record, self.content.dialect))
-                .map(|(bytes, message)| Edited { bytes, message });
+                .map(|(bytes, message)| Edit { bytes, message });
             handle(Some(zone), record, edited)
         })
     }

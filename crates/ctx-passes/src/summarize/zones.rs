@@ -16,7 +16,7 @@ pub struct ZonePass<'p> {
 }
 
 /// A record that changes on its way.
-pub struct Edited<'m> {
+pub struct Edit<'m> {
     /// Its new bytes, without a tag.
     pub bytes: Vec<u8>,
     /// The message in them.
@@ -48,7 +48,7 @@ impl<'p> ZonePass<'p> {
         &mut self,
         zone: Zone,
         record: &Record<'_>,
-        edited: Option<Edited<'_>>,
+        edited: Option<Edit<'_>>,
     ) -> Result<(), PassError> {
         let assembly = &mut self.assembly;
         let is_old = zone == Zone::Old;
@@ -108,7 +108,7 @@ mod tests {
 
     use super::super::Plan;
     use super::super::fixtures::{ASK, DONE, THANKS, by_rule, each, lines, plan, tagged, texts};
-    use super::{Edited, NewSession, ZonePass};
+    use super::{Edit, NewSession, ZonePass};
     use crate::{ErrorKind, Notes, PassError};
 
     /// The new session of tagged lines.
@@ -180,7 +180,7 @@ mod tests {
             if record.line == 1 {
                 return pass.drop(record);
             }
-            let edited = Edited {
+            let edited = Edit {
                 bytes: [THANKS.as_bytes(), b"\n"].concat(),
                 message: record.message(Some(&Chat)).expect("a message"),
             };
