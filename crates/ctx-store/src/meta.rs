@@ -155,7 +155,7 @@ impl Meta {
     }
 
     /// The bytes of meta.json, sealed by their own hash.
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+    pub fn to_bytes(&self) -> Vec<u8> {
         let mut body = serde_json::to_string(self).expect("a map with text keys");
         body.pop();
         let seal = hex(&Sha256::digest(body.as_bytes()));
@@ -166,7 +166,7 @@ impl Meta {
     }
 
     /// Reads the meta.json of snapshot `id`, or says why it is not believed.
-    pub(crate) fn from_bytes(bytes: &[u8], id: &str) -> Result<Self, String> {
+    pub fn from_bytes(bytes: &[u8], id: &str) -> Result<Self, String> {
         let unreadable = |error: &dyn Display| format!("meta.json is not readable: {error}");
         let changed = || "meta.json was changed: its own sha256 disagrees".to_owned();
         let text = std::str::from_utf8(bytes).map_err(|error| unreadable(&error))?;

@@ -2,7 +2,7 @@
 
 use ctx_tokens::{TokenCounter, Tokenizer};
 
-#[path = "../../crates/ctx-tokens/tests/it/random/mod.rs"]
+#[path = "../../../crates/ctx-tokens/tests/it/random/mod.rs"]
 mod random;
 
 /// Record `number` of the random texts that the tests of ctx-tokens use too.

@@ -1,0 +1,51 @@
+//! Dialects: whatever a record holds, reading it harms nothing, and what is read as an
+//! outline agrees with what is read as a message.
+
+use ctx_transcript::dialect::ALL;
+use ctx_transcript::{Dialect, Options, Records, Role, Validator};
+
+pub(crate) fn run(bytes: &[u8]) {
+    for dialect in ALL {
+        session(bytes, dialect);
+        summary(bytes, dialect);
+    }
+}
+
+fn session(bytes: &[u8], dialect: &'static dyn Dialect) {
+    let options = Options {
+        dialect: Some(dialect),
+        ..Options::default()
+    };
+    let mut records = Records::open(bytes, &options).expect("memory does not fail");
+    let mut rules = Validator::new(dialect.rules());
+    while let Some(record) = records.next().expect("memory does not fail") {
+        let (outline, message) = (record.outline(Some(dialect)), record.message(Some(dialect)));
+        assert_eq!(outline.is_some(), message.is_some(), "a message or none");
+        let (Some(outline), Some(message)) = (outline, message) else {
+            continue;
+        };
+        rules.push(record.line, &outline);
+        let owned = message.clone().into_owned();
+        assert_eq!(
+            owned.texts(),
+            message.texts(),
+            "an owned message says the same"
+        );
+        let object = record.whole_object().expect("a message is an object");
+        let _ = dialect.summary_text(object);
+    }
+    for offence in rules.finish() {
+        assert!(!offence.why().is_empty(), "an offence without a reason");
+    }
+}
+
+/// What this program writes as a summary it reads as one.
+fn summary(bytes: &[u8], dialect: &dyn Dialect) {
+    let text = String::from_utf8_lossy(bytes);
+    for role in [Role::User, Role::System] {
+        let line = dialect.summary_record(dialect.summary_role(role), &text);
+        let object = ctx_transcript::Object::parse(&line).expect("a summary is an object");
+        let read = dialect.summary_text(&object).expect("a summary is known");
+        assert_eq!(read.trim(), text.trim(), "a summary says something else");
+    }
+}

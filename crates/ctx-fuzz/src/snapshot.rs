@@ -1,0 +1,31 @@
+//! The commit record of a snapshot: whatever is in it, also below a valid seal.
+
+use std::fmt::Write;
+
+use ctx_store::Meta;
+use sha2::{Digest, Sha256};
+
+const ID: &str = "demo-20261121T234307.123456Z-0007";
+
+pub(crate) fn run(bytes: &[u8]) {
+    let _ = Meta::from_bytes(bytes, ID);
+    // A fuzzer finds no sha256.
+    let text = String::from_utf8_lossy(bytes);
+    let body = text.trim_end().trim_end_matches('}');
+    let sealed = format!("{body},\"meta_sha256\":\"{}\"}}\n", sha256(body));
+    let Ok(meta) = Meta::from_bytes(sealed.as_bytes(), ID) else {
+        return;
+    };
+    let written = meta.to_bytes();
+    let again = Meta::from_bytes(&written, ID).expect("what is written is read");
+    assert_eq!(again.to_bytes(), written, "it is written in one way");
+}
+
+fn sha256(body: &str) -> String {
+    Sha256::digest(body.as_bytes())
+        .iter()
+        .fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+}

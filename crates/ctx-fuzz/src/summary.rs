@@ -1,0 +1,75 @@
+//! Summaries: those of earlier compactions, which anybody may have written, and those that a
+//! model answers with.
+
+use ctx_ledger::Ledger;
+use ctx_summary::check::{Rules, Source, check};
+use ctx_summary::{Recognizer, RuleSummary, extractive};
+use ctx_tokens::Encoding;
+use ctx_transcript::dialect::ALL;
+use ctx_transcript::{Message, Object, Part, Role, Zone};
+
+/// Tokens of a summary.
+const LIMIT: u64 = 200;
+
+pub(crate) fn run(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    recognise(&text);
+    sum_up(&text);
+    answer(&text);
+}
+
+fn recognise(text: &str) {
+    let recognizer = Recognizer::new(Some("[Before]"), ctx_policy::headers());
+    let composed = recognizer.compose(text);
+    for dialect in ALL {
+        let role = dialect.summary_role(Role::User);
+        let line = dialect.summary_record(role, &composed);
+        let object = Object::parse(&line).expect("a summary is an object");
+        let message = dialect.message(&object).expect("a summary is a message");
+        let found = recognizer.summary_in(dialect, &object, &message);
+        assert!(found.is_some(), "a summary of our own is not known");
+    }
+}
+
+/// A text that is a user's, and then the summary of the session before.
+fn sum_up(text: &str) {
+    let counter = Encoding::Chars4.counter();
+    let message = Message::new(Role::User, vec![Part::Text(text.into())]);
+    let mut ledger = Ledger::new();
+    ledger.push(1, &message, Zone::Old);
+    ledger.push_earlier(text);
+    let summary = extractive(&ledger, LIMIT, counter);
+    assert_eq!(summary, extractive(&ledger, LIMIT, counter), "other words");
+    let mut next = Ledger::new();
+    next.push_earlier(&summary);
+    let _ = extractive(&next, LIMIT, counter);
+
+    let mut rule = RuleSummary::default();
+    rule.push(&message);
+    rule.push_earlier(text);
+    let _ = rule.finish(Some(LIMIT), counter);
+}
+
+/// The first half is what was said, the second what a model makes of it.
+fn answer(text: &str) {
+    let middle = (text.len() / 2..=text.len())
+        .find(|at| text.is_char_boundary(*at))
+        .expect("the end is a boundary");
+    let (said, answer) = text.split_at(middle);
+    let mut source = Source::default();
+    source.push(&Message::new(Role::User, vec![Part::Text(said.into())]));
+    source.push_earlier(said);
+    let headings = ["Asks", "Done"].map(str::to_owned);
+    for headings in [&[][..], &headings] {
+        let rules = Rules {
+            headings,
+            prompt: "Sum up.",
+            cut: text.len().is_multiple_of(2),
+            largest: None,
+            counter: Encoding::Chars4.counter(),
+        };
+        if let Ok(mended) = check(answer, &source, &rules) {
+            assert!(!mended.text.trim().is_empty(), "a summary of nothing");
+        }
+    }
+}
