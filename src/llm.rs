@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use ctx_cli::Failure;
-use ctx_llm::{Api, Client, Endpoint, Key, Proxy, Retries, Settings, Tape};
+use ctx_llm::{Api, Client, Endpoint, Key, Proxy, Retries, Settings, Tape, Vendor};
 use ctx_policy::{Fallback, Method};
 use ctx_redact::redact;
 use ctx_select::parse_count;
@@ -28,6 +28,11 @@ pub struct LlmArgs {
     /// it, else openai]
     #[arg(long, value_enum, value_name = "API")]
     llm_api: Option<Api>,
+    /// Send the key over http:// to another machine, in clear text
+    ///
+    /// Whoever listens on the way can read it. Without this it is an error
+    #[arg(long)]
+    llm_key_in_clear: bool,
     /// Model to ask for
     #[arg(
         long,
@@ -95,7 +100,7 @@ impl LlmArgs {
     }
 
     /// Who answers; `None` when no server is named.
-    fn source(&self) -> Result<Option<ModelSource>, Failure> {
+    fn source(&self, warn: impl FnOnce(String)) -> Result<Option<ModelSource>, Failure> {
         let tape = |dir: &PathBuf| Tape::new(dir, self.llm_model.as_deref());
         if let Some(dir) = &self.replay {
             return Ok(Some(ModelSource::Replayed(tape(dir))));
@@ -103,7 +108,10 @@ impl LlmArgs {
         let Some(url) = self.url() else {
             return Ok(None);
         };
-        let client = Client::new(self.settings(url)?);
+        let client = Client::new(self.settings(url, warn)?).map_err(|error| {
+            Failure::new(error)
+                .hint("take https://, or --llm-key-in-clear where nobody else can listen")
+        })?;
         Ok(Some(match &self.record {
             Some(dir) => ModelSource::Recorded(client, tape(dir)),
             None => ModelSource::Server(client),
@@ -114,7 +122,7 @@ impl LlmArgs {
     pub fn writer(
         &self,
         target: Option<u64>,
-        warn: impl FnOnce(String),
+        mut warn: impl FnMut(String),
     ) -> Result<Writer, Failure> {
         // A slip in the template is told even when it would not be used.
         let template = self.template()?;
@@ -124,7 +132,7 @@ impl LlmArgs {
             _ => Method::Extractive,
         };
         let mut writer = Writer::offline(offline, target);
-        let Some(source) = self.source()? else {
+        let Some(source) = self.source(&mut warn)? else {
             let failure =
                 Failure::new("no LLM server is named").hint("set --llm-url or CTX_LLM_URL");
             if must_answer {
@@ -151,14 +159,15 @@ impl LlmArgs {
         Ok(writer)
     }
 
-    fn settings(&self, url: &str) -> Result<Settings, Failure> {
+    fn settings(&self, url: &str, warn: impl FnOnce(String)) -> Result<Settings, Failure> {
         let endpoint = Endpoint::new(url, self.llm_api).map_err(|error| {
             Failure::new(error).hint("as http://127.0.0.1:8080 or https://host/v1")
         })?;
         let is_loopback = endpoint.is_loopback();
         Ok(Settings {
             model: self.llm_model.clone(),
-            key: key(endpoint.api())?,
+            key: key(&endpoint, warn)?,
+            key_in_clear: self.llm_key_in_clear,
             connect_timeout: CONNECT_TIMEOUT,
             answer_timeout: Duration::from_secs(self.llm_timeout),
             retries: self.retries(),
@@ -197,19 +206,38 @@ impl LlmArgs {
 }
 
 /// The key of the server: from the environment or a file named there, so that
-/// no list of processes and no shell history shows it.
-fn key(api: Api) -> Result<Option<Key>, Failure> {
-    let variable = |name: &str| std::env::var(name).ok().as_deref().and_then(Key::new);
+/// no list of processes and no shell history shows it. The user's own key for this goes to
+/// whatever server he names; a vendor's, which is there for other programs, too, only to
+/// that vendor.
+fn key(endpoint: &Endpoint, warn: impl FnOnce(String)) -> Result<Option<Key>, Failure> {
     if let Some(key) = variable("CTX_LLM_KEY") {
         return Ok(Some(key));
     }
     if let Some(path) = std::env::var_os("CTX_LLM_KEY_FILE").filter(|path| !path.is_empty()) {
         return key_in(Path::new(&path)).map(Some);
     }
-    Ok(variable(match api {
+    if let Some(vendor) = endpoint.vendor() {
+        return Ok(variable(match vendor {
+            Vendor::OpenAi => "OPENAI_API_KEY",
+            Vendor::Anthropic => "ANTHROPIC_API_KEY",
+        }));
+    }
+    let usual = match endpoint.api() {
         Api::OpenAi => "OPENAI_API_KEY",
         Api::Anthropic => "ANTHROPIC_API_KEY",
-    }))
+    };
+    // Servers on this machine seldom want a key.
+    if !endpoint.is_loopback() && variable(usual).is_some() {
+        let host = endpoint.host();
+        warn(format!(
+            "{usual} is only sent to its vendor, not to {host}; CTX_LLM_KEY is sent to any server"
+        ));
+    }
+    Ok(None)
+}
+
+fn variable(name: &str) -> Option<Key> {
+    std::env::var(name).ok().as_deref().and_then(Key::new)
 }
 
 fn key_in(path: &Path) -> Result<Key, Failure> {

@@ -74,6 +74,7 @@ complete -c ctx-compact -l force -d 'Compact whatever the triggers and earlier a
 complete -c ctx-compact -s n -l dry-run -d 'Show the zones, what would leave and how small it would get; do nothing'
 complete -c ctx-compact -l json -d 'Print a JSON object a session: outcome, tokens, attempts, summary'
 complete -c ctx-compact -l overflow -d 'Due because the model refused the session: its window was full'
+complete -c ctx-compact -l llm-key-in-clear -d 'Send the key over http:// to another machine, in clear text'
 complete -c ctx-compact -l batch -d 'Take each line as one conversation: {"messages":[…]}'
 complete -c ctx-compact -s q -l quiet -d 'Say nothing but errors'
 complete -c ctx-compact -s v -l verbose -d 'Say more on stderr (can be repeated)'

@@ -38,6 +38,7 @@ complete -c ctx-summarize -l store -d 'Keep snapshots, memory and the audit log 
 complete -c ctx-summarize -l color -d 'When to colour what is shown on a terminal' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
+complete -c ctx-summarize -l llm-key-in-clear -d 'Send the key over http:// to another machine, in clear text'
 complete -c ctx-summarize -l partial -d 'Take a stream that ended early for whole'
 complete -c ctx-summarize -l strict -d 'Fail when the input breaks a rule of its dialect'
 complete -c ctx-summarize -l batch -d 'Take each line as one conversation: {"messages":[…]}'

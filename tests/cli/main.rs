@@ -33,6 +33,7 @@ mod summarize_budget;
 mod summarize_checks;
 mod summarize_completion;
 mod summarize_llm;
+mod summarize_llm_key;
 
 use std::path::{Path, PathBuf};
 

@@ -9,7 +9,7 @@ use ureq::{Agent, Body, Proxy, RequestBuilder, Timeout};
 use ctx_redact::redact;
 
 use super::retry::retry_after;
-use super::{Api, Clock, Completion, Endpoint, Key, LlmError, Question, Retries, wire};
+use super::{Api, Clock, Completion, Endpoint, Key, KeyInClear, LlmError, Question, Retries, wire};
 
 /// Everything a client needs; the caller has read flags and environment.
 #[derive(Clone, Debug)]
@@ -20,6 +20,8 @@ pub struct Settings {
     pub model: Option<String>,
     /// The server's key.
     pub key: Option<Key>,
+    /// Whether the key may go through a network without encryption.
+    pub key_in_clear: bool,
     /// Until there is a connection.
     pub connect_timeout: Duration,
     /// Until one whole answer is there; each try has it anew.
@@ -45,20 +47,26 @@ const SHOWN_CHARS: usize = 300;
 
 impl Client {
     /// Connects to nothing yet.
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: Settings) -> Result<Self, KeyInClear> {
+        let endpoint = &settings.endpoint;
+        if settings.key.is_some() && endpoint.can_be_read() && !settings.key_in_clear {
+            let host = endpoint.host().to_owned();
+            return Err(KeyInClear { host });
+        }
         let config = Agent::config_builder()
             .http_status_as_error(false)
-            // A redirected POST would lose its body or go to a host nobody named.
+            // A redirected POST would lose its body, or take it and the key to a host
+            // nobody named.
             .max_redirects(0)
             .proxy(settings.proxy.clone())
             .user_agent(concat!("ctx-tools/", env!("CARGO_PKG_VERSION")))
             .timeout_connect(Some(settings.connect_timeout))
             .timeout_global(Some(settings.answer_timeout))
             .build();
-        Self {
+        Ok(Self {
             agent: Agent::new_with_config(config),
             settings,
-        }
+        })
     }
 
     /// Where it asks.
@@ -145,6 +153,7 @@ impl Client {
                 retry_after: header(&headers, "retry-after")
                     .and_then(|value| retry_after(value, (clock.now)())),
             },
+            401 if self.settings.key.is_none() => LlmError::NoKey(message),
             413 => LlmError::TooLong(message),
             400 | 422 if wire::says_too_long(&message) => LlmError::TooLong(message),
             _ => LlmError::Rejected { status, message },

@@ -5,6 +5,8 @@ use std::fmt;
 
 use ureq::http::Uri;
 
+use super::Vendor;
+
 /// The two ways of asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
@@ -27,8 +29,9 @@ pub enum Api {
 pub struct Endpoint {
     api: Api,
     url: String,
-    names_openai: bool,
-    loopback: bool,
+    host: String,
+    vendor: Option<Vendor>,
+    is_clear: bool,
 }
 
 /// Why a URL is no address of a model.
@@ -85,8 +88,9 @@ impl Endpoint {
         Ok(Self {
             api,
             url: format!("{scheme}://{authority}{path}{query}"),
-            names_openai: host == "openai.com" || host.ends_with(".openai.com"),
-            loopback: is_loopback(host),
+            host: host.to_owned(),
+            vendor: Vendor::of(host),
+            is_clear: scheme == "http",
         })
     }
 
@@ -97,18 +101,27 @@ impl Endpoint {
 
     /// Whether it is on this machine: no proxy stands between.
     pub fn is_loopback(&self) -> bool {
-        self.loopback
+        is_loopback(&self.host)
+    }
+
+    /// Its name or number, without the port.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// The vendor whose own server it is.
+    pub fn vendor(&self) -> Option<Vendor> {
+        self.vendor
+    }
+
+    /// Whether others on the way can read what is sent there.
+    pub(super) fn can_be_read(&self) -> bool {
+        self.is_clear && !self.is_loopback()
     }
 
     /// The address to post to.
     pub(super) fn url(&self) -> &str {
         &self.url
-    }
-
-    /// The `openai.com` servers refuse `max_tokens` for their newer models; most
-    /// other servers know nothing else.
-    pub(super) fn names_openai(&self) -> bool {
-        self.names_openai
     }
 }
 

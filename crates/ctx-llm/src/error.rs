@@ -31,6 +31,9 @@ pub enum LlmError {
     /// The input is longer than the model can take.
     #[error("the input is too long for the model{}", colon(.0))]
     TooLong(String),
+    /// The server wants a key, and there is none for it.
+    #[error("the server wants a key, and none was sent (status 401){}", colon(.0))]
+    NoKey(String),
     /// Another refusal of the request: key, model name, …
     #[error("the server refused the request (status {status}){}", colon(.message))]
     Rejected {

@@ -10,6 +10,13 @@ use super::LlmError;
 #[derive(Clone)]
 pub struct Key(String);
 
+/// A key that everybody on the way could read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the key would go to {host} in clear text: the LLM URL begins with http://")]
+pub struct KeyInClear {
+    pub(super) host: String,
+}
+
 impl Key {
     /// Blanks around it (the newline of a key file) are cut; nothing left means no key.
     pub fn new(text: &str) -> Option<Self> {

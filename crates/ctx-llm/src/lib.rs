@@ -13,14 +13,16 @@ mod question;
 mod retry;
 mod said;
 mod tape;
+mod vendor;
 mod wire;
 
 pub use client::{Client, Settings};
 pub use endpoint::{Api, Endpoint, EndpointError};
 pub use error::{LlmError, TapeError};
-pub use key::Key;
+pub use key::{Key, KeyInClear};
 pub use question::{Completion, Question};
 pub use retry::{Clock, Retries};
 pub use said::is_refusal;
 pub use tape::Tape;
 pub use ureq::Proxy;
+pub use vendor::Vendor;

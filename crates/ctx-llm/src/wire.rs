@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::said::completion;
-use super::{Api, Completion, Endpoint, LlmError, Question};
+use super::{Api, Completion, Endpoint, LlmError, Question, Vendor};
 
 /// The body of a request. No temperature is set: newer models refuse any but
 /// their own.
@@ -12,7 +12,9 @@ pub(super) fn request(endpoint: &Endpoint, model: Option<&str>, question: &Quest
     let system = Some(question.instructions).filter(|text| !text.is_empty());
     let mut body = match endpoint.api() {
         Api::OpenAi => {
-            let limit = if endpoint.names_openai() {
+            // OpenAI's servers refuse `max_tokens` for their newer models; most other
+            // servers know nothing else.
+            let limit = if endpoint.vendor() == Some(Vendor::OpenAi) {
                 "max_completion_tokens"
             } else {
                 "max_tokens"

@@ -31,6 +31,7 @@ fn settings(url: &str, api: Api) -> Settings {
         endpoint: Endpoint::new(url, Some(api)).unwrap(),
         model: Some("m".to_owned()),
         key: Key::new(KEY),
+        key_in_clear: false,
         connect_timeout: Duration::from_secs(5),
         answer_timeout: LONG,
         retries: Retries::new(3, Duration::from_secs(1)),
@@ -55,7 +56,7 @@ fn ask_with(settings: Settings) -> (Result<Completion, LlmError>, Vec<u64>) {
         now: &noon,
         sleep: &sleep,
     };
-    let outcome = Client::new(settings).ask(&question, clock);
+    let outcome = Client::new(settings).unwrap().ask(&question, clock);
     // Whatever happens, the key stays inside.
     assert!(!format!("{outcome:?}").contains(KEY));
     if let Err(error) = &outcome {
@@ -116,6 +117,51 @@ fn anthropic_request_has_its_own_headers() {
         "{request}"
     );
     assert!(!request.contains("authorization:"), "{request}");
+}
+
+/// D13: whoever listens in the network could read the key.
+#[test]
+fn a_key_goes_through_no_network_in_clear() {
+    let server = Server::new(vec![ok("done")]);
+    // It leads to this machine, but no rule says that it does.
+    let beyond = server.url.replace("127.0.0.1", "0.0.0.0");
+    let refused = Client::new(settings(&beyond, Api::OpenAi)).err().unwrap();
+    assert_eq!(
+        refused.to_string(),
+        "the key would go to 0.0.0.0 in clear text: the LLM URL begins with http://"
+    );
+    assert!(server.requests().is_empty());
+    for harmless in [
+        settings("https://models.example", Api::OpenAi),
+        settings("http://localhost:1", Api::OpenAi),
+        settings("http://[::1]:1", Api::Anthropic),
+        Settings {
+            key: None,
+            ..settings(&beyond, Api::OpenAi)
+        },
+    ] {
+        assert!(Client::new(harmless).is_ok());
+    }
+    let allowed = Settings {
+        key_in_clear: true,
+        ..settings(&beyond, Api::OpenAi)
+    };
+    assert_eq!(text(ask_with(allowed).0), "done");
+    assert!(server.requests().concat().contains(KEY));
+}
+
+#[test]
+fn a_server_that_wants_a_key_is_told_from_one_that_refuses_it() {
+    let keyless = |url: &str| Settings {
+        key: None,
+        ..settings(url, Api::OpenAi)
+    };
+    let server = Server::new(vec![Act::answer("401 Unauthorized", "", "{}")]);
+    let error = ask_with(keyless(&server.url)).0.expect_err("no key");
+    assert_eq!(
+        error.to_string(),
+        "the server wants a key, and none was sent (status 401)"
+    );
 }
 
 #[test]
@@ -287,12 +333,15 @@ fn too_long_an_input_is_its_own_error() {
     ));
 }
 
+/// D13: a redirect takes the key nowhere, whatever its status.
 #[test]
 fn redirects_are_not_followed() {
     let other = Server::new(vec![ok("stolen")]);
     let elsewhere = &other.url;
     for status in [
+        "301 Moved Permanently",
         "302 Found",
+        "303 See Other",
         "307 Temporary Redirect",
         "308 Permanent Redirect",
     ] {

@@ -10,6 +10,9 @@ use std::time::Duration;
 pub enum Act {
     /// Sends these bytes and closes.
     Send(Vec<u8>),
+    /// Is a proxy that leads to itself: opens a tunnel, reads the request that comes
+    /// through it, and does this.
+    Tunnel(Box<Self>),
     /// Does it once the test says so: a slow answer.
     Late(Receiver<()>, Box<Self>),
     /// Says nothing until the client closes.
@@ -57,9 +60,10 @@ impl Server {
                 let Ok((mut stream, _)) = listener.accept() else {
                     return;
                 };
-                // The test may have ended without looking.
-                let _ = sent.send(read_request(&mut stream));
-                perform(&act, &mut stream);
+                perform(&act, &mut stream, &mut |request| {
+                    // The test may have ended without looking.
+                    let _ = sent.send(request);
+                });
             }
         });
         Self { url, requests }
@@ -71,16 +75,27 @@ impl Server {
     }
 }
 
-/// A client that went away is no failure of the server.
-fn perform(act: &Act, stream: &mut TcpStream) {
+/// Reads a request, tells it, and answers. A client that went away is no failure of the
+/// server.
+fn perform(act: &Act, stream: &mut TcpStream, tell: &mut dyn FnMut(String)) {
+    tell(read_request(stream));
+    answer(act, stream, tell);
+}
+
+fn answer(act: &Act, stream: &mut TcpStream, tell: &mut dyn FnMut(String)) {
     match act {
         Act::Send(bytes) => {
             let _ = stream.write_all(bytes);
         }
+        Act::Tunnel(act) => {
+            if stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").is_ok() {
+                perform(act, stream, tell);
+            }
+        }
         Act::Late(word, act) => {
             // A test that has ended gives no word.
             if word.recv().is_ok() {
-                perform(act, stream);
+                answer(act, stream, tell);
             }
         }
         Act::Hang => {

@@ -13,8 +13,11 @@ pub(super) const PAGE: Page = Page {
         ("CTX_LLM_MODEL", "as --llm-model"),
         (
             "CTX_LLM_KEY",
-            "key of the server; else the first line of the file that CTX_LLM_KEY_FILE names, \
-                 else OPENAI_API_KEY or ANTHROPIC_API_KEY, by API. A key alone sends nothing",
+            "key of the server; else the first line of the file that CTX_LLM_KEY_FILE names. Either goes to any server, over http beyond this machine only with --llm-key-in-clear. A key alone sends nothing",
+        ),
+        (
+            "OPENAI_API_KEY, ANTHROPIC_API_KEY",
+            "where neither of these is set: the vendor's key, sent to hosts of openai.com or anthropic.com and nowhere else",
         ),
         (
             "ALL_PROXY, HTTPS_PROXY, HTTP_PROXY, NO_PROXY",

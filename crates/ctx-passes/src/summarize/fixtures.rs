@@ -122,10 +122,12 @@ pub(super) fn answering_model(answers: &[&str]) -> (Model, Server) {
         endpoint: Endpoint::new(&server.url, None).expect("an endpoint"),
         model: None,
         key: None,
+        key_in_clear: false,
         connect_timeout: Duration::from_secs(5),
         answer_timeout: Duration::from_secs(5),
         retries: Retries::new(0, Duration::ZERO),
         proxy: None,
-    });
+    })
+    .expect("there is no key");
     (model(ModelSource::Server(client)), server)
 }

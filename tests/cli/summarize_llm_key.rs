@@ -1,0 +1,151 @@
+//! `ctx-summarize --method llm`: which server gets which key.
+
+use ctx_testkit::{Act, Case, Server};
+
+const OPENAI: &str = "key-of-openai";
+const ANTHROPIC: &str = "key-of-anthropic";
+const OWN: &str = "our-own-key";
+
+const INPUT: &str = concat!(
+    r#"{"_ctx":{"zone":"old"},"role":"user","content":"list the files, and tell me what you think of each of them in a few words"}"#,
+    "\n",
+    r#"{"_ctx":{"zone":"keep","end":2},"role":"user","content":"go on"}"#,
+    "\n",
+);
+
+fn answer() -> Act {
+    Act::ok(r#"{"choices":[{"message":{"content":"All is done."},"finish_reason":"stop"}]}"#)
+}
+
+/// Somebody with both vendors' keys in the environment.
+fn case(url: &str) -> Case {
+    Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
+        .args(["--method", "llm", "--llm-url", url])
+        .env("OPENAI_API_KEY", OPENAI)
+        .env("ANTHROPIC_API_KEY", ANTHROPIC)
+        .stdin(INPUT)
+        .stdout_any()
+}
+
+/// The address of a server on this machine that does not look like it.
+fn beyond(server: &Server) -> String {
+    server.url.replace("127.0.0.1", "0.0.0.0")
+}
+
+fn assert_no_key(server: &Server) {
+    let request = server.requests().concat();
+    assert!(request.starts_with("POST "), "{request}");
+    for key in [OPENAI, ANTHROPIC] {
+        assert!(!request.contains(key), "{request}");
+    }
+}
+
+/// D13: a vendor's key went to any host that was named.
+#[test]
+fn a_vendors_key_goes_to_no_other_host() {
+    for (api, name) in [
+        ("openai", "OPENAI_API_KEY"),
+        ("anthropic", "ANTHROPIC_API_KEY"),
+    ] {
+        let server = Server::new([answer()]);
+        // On this machine nobody expects a key.
+        case(&server.url)
+            .args(["--llm-api", api, "--llm-retries", "0"])
+            .stderr_has("")
+            .run();
+        assert_no_key(&server);
+
+        let server = Server::new([answer()]);
+        case(&beyond(&server))
+            .args(["--llm-api", api])
+            .stderr_has(&format!(
+                "ctx-summarize: warning: {name} is only sent to its vendor, not to 0.0.0.0; \
+                 CTX_LLM_KEY is sent to any server\n"
+            ))
+            .run();
+        assert_no_key(&server);
+    }
+}
+
+/// D13: the host says whose key it is, not the API that is spoken there.
+#[test]
+fn a_vendor_gets_its_own_key() {
+    for (url, api, header) in [
+        (
+            "http://api.openai.com",
+            "openai",
+            format!("authorization: Bearer {OPENAI}\r\n"),
+        ),
+        (
+            "http://api.anthropic.com",
+            "anthropic",
+            format!("x-api-key: {ANTHROPIC}\r\n"),
+        ),
+        (
+            "http://api.anthropic.com",
+            "openai",
+            format!("authorization: Bearer {ANTHROPIC}\r\n"),
+        ),
+    ] {
+        let proxy = Server::new([Act::Tunnel(Box::new(answer()))]);
+        case(url)
+            .args(["--llm-api", api, "--llm-retries", "0", "--llm-key-in-clear"])
+            .env("ALL_PROXY", &proxy.url)
+            .stderr_has("")
+            .run();
+        let request = proxy.requests().concat();
+        assert!(request.contains(&header), "{url}: {request}");
+    }
+}
+
+/// D13: whoever listens in the network could read the key.
+#[test]
+fn no_key_goes_through_a_network_in_clear() {
+    let refused = |case: Case, host: &str| {
+        case.code(2)
+            .stderr(&format!(
+                "ctx-summarize: the key would go to {host} in clear text: the LLM URL begins with http://; \
+                 take https://, or --llm-key-in-clear where nobody else can listen\n"
+            ))
+            .run();
+    };
+    let server = Server::new([answer()]);
+    let url = beyond(&server);
+    refused(case(&url).env("CTX_LLM_KEY", OWN), "0.0.0.0");
+    refused(
+        case("http://api.openai.com").env("ALL_PROXY", &server.url),
+        "api.openai.com",
+    );
+    assert!(server.requests().is_empty());
+
+    let allowed = case(&url).env("CTX_LLM_KEY", OWN);
+    allowed.args(["--llm-key-in-clear"]).stderr_has("").run();
+    let request = server.requests().concat();
+    assert!(request.contains(&format!("authorization: Bearer {OWN}\r\n")));
+}
+
+/// D13: a redirect is no way around any of this.
+#[test]
+fn a_redirect_takes_the_key_nowhere() {
+    for status in [301, 302, 303, 307, 308] {
+        let other = Server::new([answer()]);
+        let location = format!("Location: {}/v1/chat/completions\r\n", other.url);
+        let server = Server::new([Act::answer(&format!("{status} Moved"), &location, "")]);
+        case(&server.url)
+            .env("CTX_LLM_KEY", OWN)
+            .stderr_has(&format!(
+                "the server redirects (status {status}): 127.0.0.1;"
+            ))
+            .run();
+        assert!(server.requests().concat().contains(OWN));
+        assert!(other.requests().is_empty(), "{status}");
+    }
+}
+
+#[test]
+fn a_server_that_wants_a_key_and_got_none_says_so() {
+    let server = Server::new([Act::answer("401 Unauthorized", "", "{}")]);
+    case(&server.url)
+        .stderr_has("the server wants a key, and none was sent (status 401); the extractive summary is taken")
+        .run();
+}
