@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::Builder;
 
 use ctx_cli::{ExitStatus, Failure, Io, Outcome};
 
@@ -12,11 +13,21 @@ pub fn jobs_of(given: Option<NonZeroUsize>) -> NonZeroUsize {
     given.unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
 }
 
-/// Runs `work` for each path on up to `jobs` threads; the results are in the
-/// order of the paths.
+/// Runs `work` for each path on up to `jobs` threads, or on as many as can be had; the results
+/// are in the order of the paths.
 pub fn in_parallel<T: Send + Sync>(
     paths: &[PathBuf],
     jobs: NonZeroUsize,
+    work: impl Fn(&Path) -> T + Sync,
+) -> Vec<T> {
+    with_threads(paths, jobs, Builder::new, work)
+}
+
+/// `builder` makes each thread.
+fn with_threads<T: Send + Sync>(
+    paths: &[PathBuf],
+    jobs: NonZeroUsize,
+    builder: fn() -> Builder,
     work: impl Fn(&Path) -> T + Sync,
 ) -> Vec<T> {
     let threads = jobs.get().min(paths.len());
@@ -31,9 +42,10 @@ pub fn in_parallel<T: Send + Sync>(
         }
     };
     std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(take);
-        }
+        // This one works, too: where the system gives no more threads, it does all.
+        let mut others = 1..threads;
+        while others.next().is_some() && builder().spawn_scoped(scope, take).is_ok() {}
+        take();
     });
     let results = tasks
         .into_iter()
@@ -63,8 +75,9 @@ pub fn report_failures(mut failures: Vec<Failure>, operands: usize, io: &mut Io)
 mod tests {
     use std::num::NonZeroUsize;
     use std::path::PathBuf;
+    use std::thread::Builder;
 
-    use super::in_parallel;
+    use super::{in_parallel, with_threads};
 
     #[test]
     fn results_come_in_the_order_of_the_paths() {
@@ -78,5 +91,15 @@ mod tests {
             });
             assert_eq!(results, names);
         }
+    }
+    /// D12: no thread can be had, as under `ulimit -u 1`.
+    #[test]
+    fn without_threads_the_work_is_done_all_the_same() {
+        let paths: Vec<PathBuf> = (0..9).map(|n| PathBuf::from(n.to_string())).collect();
+        let jobs = NonZeroUsize::new(4).expect("not zero");
+        // No system has room for such a stack.
+        let none = || Builder::new().stack_size(usize::MAX / 4);
+        let results = with_threads(&paths, jobs, none, |path| path.to_owned());
+        assert_eq!(results, paths);
     }
 }

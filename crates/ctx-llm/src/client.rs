@@ -4,10 +4,12 @@ use std::io::Read;
 use std::time::Duration;
 
 use ureq::http::{HeaderMap, Response};
+use ureq::unversioned::transport::DefaultConnector;
 use ureq::{Agent, Body, Proxy, RequestBuilder, Timeout};
 
 use ctx_redact::redact;
 
+use super::resolve::Resolve;
 use super::retry::retry_after;
 use super::{Api, Clock, Completion, Endpoint, Key, KeyInClear, LlmError, Question, Retries, wire};
 
@@ -64,7 +66,7 @@ impl Client {
             .timeout_global(Some(settings.answer_timeout))
             .build();
         Ok(Self {
-            agent: Agent::new_with_config(config),
+            agent: Agent::with_parts(config, DefaultConnector::new(), Resolve::default()),
             settings,
         })
     }

@@ -10,6 +10,7 @@ mod endpoint;
 mod error;
 mod key;
 mod question;
+mod resolve;
 mod retry;
 mod said;
 mod tape;
