@@ -74,7 +74,7 @@ pub fn report_failures(mut failures: Vec<Failure>, operands: usize, io: &mut Io)
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroUsize;
-    use std::path::PathBuf;
+    use std::path::{Path, PathBuf};
     use std::thread::Builder;
 
     use super::{in_parallel, with_threads};
@@ -99,7 +99,7 @@ mod tests {
         let jobs = NonZeroUsize::new(4).expect("not zero");
         // No system has room for such a stack.
         let none = || Builder::new().stack_size(usize::MAX / 4);
-        let results = with_threads(&paths, jobs, none, |path| path.to_owned());
+        let results = with_threads(&paths, jobs, none, Path::to_owned);
         assert_eq!(results, paths);
     }
 }

@@ -49,7 +49,10 @@ pub fn failure(error: PassError, name: &str) -> Failure {
 /// Whatever became of the store, the session is as it was.
 fn unchanged(failure: Failure) -> Failure {
     match failure.exit_status() {
-        ExitStatus::Uncertain | ExitStatus::Partial => failure.status(ExitStatus::Failed),
+        ExitStatus::Uncertain => failure
+            .status(ExitStatus::Failed)
+            .hint("the session is as it was"),
+        ExitStatus::Partial => failure.status(ExitStatus::Failed),
         _ => failure,
     }
 }

@@ -21,7 +21,7 @@ complete -c ctx-offload -l store -d 'Keep snapshots, memory and the audit log in
 complete -c ctx-offload -l color -d 'When to colour what is shown on a terminal' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c ctx-offload -l restore -d 'Put the results back; where a file is missing, say so in its place'
+complete -c ctx-offload -l restore -d 'Put the results back; a reference whose file cannot be read stays, exit 3'
 complete -c ctx-offload -s n -l dry-run -d 'Show what would be done, and do nothing'
 complete -c ctx-offload -l batch -d 'Take each line as one conversation: {"messages":[…]}'
 complete -c ctx-offload -s q -l quiet -d 'Say nothing but errors'

@@ -149,7 +149,7 @@ fn large_results_go_into_files_and_come_back() {
     offload(place.dir())
         .args(["-v", "-s", "demo", "--restore", "new.jsonl"])
         .stdout(session())
-        .stderr("ctx-offload: new.jsonl: 2 results restored, 0 unavailable\n")
+        .stderr("ctx-offload: new.jsonl: 2 results restored, 0 left as they are\n")
         .run();
     let events = fs::read_to_string(place.folder().join("../../context/events.jsonl"));
     let events = events.expect("an audit log");
@@ -201,6 +201,7 @@ fn a_dry_run_shows_and_makes_nothing() {
     offload(place.dir())
         .args(["-n", "-q", "-s", "demo", "--restore"])
         .stdin(out)
+        .code(3)
         .stdout(format!(
             "would restore line 3: {one}\nwould miss line 5: {two}\n"
         ))
@@ -269,27 +270,54 @@ fn the_form_of_the_reference_is_a_template() {
         .run();
 }
 
+/// D3: a file that cannot be read is no reason to lose what names it.
 #[test]
-fn what_cannot_be_put_back_says_so() {
+fn a_reference_that_cannot_be_read_stays() {
     let place = Place::new();
     let out = place.offloaded();
     let [one, two] = ["one", "two"].map(|word| place.file(&log(word)));
-    fs::remove_file(&one).expect("removed");
+    let away = place.dir().join("away");
+    fs::rename(&one, &away).expect("moved");
     fs::write(&two, "other").expect("damaged");
-    let unavailable = |path: &Path| format!("[Content unavailable: {}]", path.display());
-    let expected = session()
-        .replace(&log("one"), &unavailable(&one))
-        .replace(&log("two"), &unavailable(&two));
     offload(place.dir())
-        .args(["-s", "demo", "--restore"])
-        .stdin(out)
-        .stdout(expected)
+        .args(["-s", "demo", "--restore", "-o", "new.jsonl"])
+        .stdin(out.clone())
+        .code(3)
         .stderr(&format!(
-            "ctx-offload: warning: <stdin>:3: content unavailable: {one}: cannot read: No such file or directory (os error 2); check the path\n\
-             ctx-offload: warning: <stdin>:5: content unavailable: {two} is damaged: its bytes do not have the sha256 of its name\n",
+            "ctx-offload: warning: <stdin>:3: left as it is: {one}: cannot read: No such file or directory (os error 2); check the path\n\
+             ctx-offload: warning: <stdin>:5: left as it is: {two} is damaged: its bytes do not have the sha256 of its name\n",
             one = place.dir().join(".local/state/ctx/offloaded/demo").join(one.file_name().expect("a name")).display(),
             two = place.dir().join(".local/state/ctx/offloaded/demo").join(two.file_name().expect("a name")).display(),
         ))
+        .run();
+    assert_eq!(place.read("new.jsonl"), out);
+    // One of them is back: it is put back, the other still waits.
+    fs::rename(&away, &one).expect("moved");
+    offload(place.dir())
+        .args(["-q", "-s", "demo", "--restore", "new.jsonl"])
+        .code(3)
+        .stdout(session().replace(&log("two"), &place.reference(&log("two"))))
+        .run();
+}
+
+/// D3: nor is a store that is not there at all, as on a disk that is not mounted.
+#[test]
+fn without_its_store_every_reference_stays() {
+    let place = Place::new();
+    let out = place.offloaded();
+    let (state, away) = (place.dir().join(".local/state"), place.dir().join("away"));
+    fs::rename(&state, &away).expect("moved");
+    offload(place.dir())
+        .args(["-q", "-s", "demo", "--restore"])
+        .stdin(out.clone())
+        .code(3)
+        .stdout(out.clone())
+        .run();
+    fs::rename(&away, &state).expect("moved");
+    offload(place.dir())
+        .args(["-s", "demo", "--restore"])
+        .stdin(out)
+        .stdout(session())
         .run();
 }
 
@@ -332,11 +360,11 @@ fn no_link_in_the_store_is_followed() {
     place.write("outside", "one line\n".repeat(334));
     fs::remove_file(&path).expect("removed");
     symlink(place.dir().join("outside"), &path).expect("a link");
-    let unavailable = format!("[Content unavailable: {}]", path.display());
     offload(place.dir())
         .args(["-s", "demo", "--restore"])
         .stdin(out)
-        .stdout(session().replace(&log("one"), &unavailable))
+        .code(3)
+        .stdout(session().replace(&log("one"), &place.reference(&log("one"))))
         .stderr_has("is a symbolic link")
         .run();
 

@@ -151,6 +151,11 @@ impl<E: Into<ErrorKind>> From<E> for PassError {
     }
 }
 
+/// A failure before the commit: whatever became of the store, the session is as it was.
+pub(crate) fn unchanged(error: impl Into<ErrorKind>) -> PassError {
+    ErrorKind::Unchanged(Box::new(error.into())).into()
+}
+
 impl fmt::Display for PassError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for line in &self.lines {

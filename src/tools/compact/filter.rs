@@ -24,7 +24,7 @@ pub(super) fn run(args: &Args, plan: &Plan, io: &mut Io) -> Outcome {
         compact_stream(plan, content, STDIN_NAME, notes)
     });
     let (report, content) = compacted.map_err(failed)?;
-    let status = text::status(report.outcome);
+    let status = text::status(&report);
     if plan.dry_run {
         tell(&report, args.json, io)?;
         return Ok(status);

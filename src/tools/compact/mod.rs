@@ -208,7 +208,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
             Ok(report) => {
                 let told = tell(&report, args.json, io).and_then(|()| io.flush());
                 told.map_err(|failure| text::untold(&report, failure))?;
-                statuses.push(text::status(report.outcome));
+                statuses.push(text::status(&report));
             }
             Err(failure) if args.files.len() > 1 => {
                 io.report(&failure);
@@ -255,7 +255,7 @@ fn tell(report: &Report, json: bool, io: &mut Io) -> Result<(), Failure> {
         return io.write(json_line(report).as_bytes());
     }
     let line = text::line(report);
-    if text::status(report.outcome) == ExitStatus::No {
+    if text::status(report) == ExitStatus::No {
         io.warn(format_args!("{}: {line}", report.file));
     } else if io.verbosity() != Verbosity::Quiet {
         let table = report.plan.as_ref().map(text::table);

@@ -16,7 +16,10 @@ pub(super) const PAGE: Page = Page {
             2,
             "usage, bad input, or the disk failed; the file is as it was, and a snapshot of it may have been taken",
         ),
-        (3, "some of several files failed"),
+        (
+            3,
+            "some of several files failed; or compacted, but the summary was made without results whose files cannot be read: the references are in the snapshot",
+        ),
         (
             4,
             "the session is being changed by another run, or the file is open for writing, or it changed meanwhile; it is as it was",

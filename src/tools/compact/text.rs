@@ -3,11 +3,13 @@
 use ctx_cli::{ExitStatus, Failure};
 use ctx_passes::compact::{Forecast, Leaving, Outcome, Report};
 
-pub(super) fn status(outcome: Outcome) -> ExitStatus {
-    if outcome.is_good() {
+pub(super) fn status(report: &Report) -> ExitStatus {
+    if !report.outcome.is_good() {
+        ExitStatus::No
+    } else if report.unreadable.is_empty() {
         ExitStatus::Done
     } else {
-        ExitStatus::No
+        ExitStatus::Partial
     }
 }
 

@@ -63,7 +63,7 @@ struct Args {
     #[command(flatten)]
     counting: CountingArgs,
 
-    /// Put the results back; where a file is missing, say so in its place
+    /// Put the results back; a reference whose file cannot be read stays, exit 3
     #[arg(long, conflicts_with_all = ["min_tokens", "enough", "protect_last", "show"], help_heading = "Having it back")]
     restore: bool,
     /// Print what a handle, a path or the beginning of a sha256 stands for
@@ -193,9 +193,8 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &Store, io: &mut Io) -> Outcome 
 }
 
 fn restore(args: &Args, plan: &Plan<'_>, store: &Store, io: &mut Io) -> Outcome {
-    let unavailable = ctx_policy::Policy::default().offload.unavailable;
     let template = args.reference.clone();
-    let restorer = Restorer::new(store, &plan.session, template, &unavailable).map_err(failure)?;
+    let restorer = Restorer::new(store, &plan.session, template).map_err(failure)?;
     let (session, restorer, new) = pass(args, plan, restorer, io)?;
     new.map_or(Ok(()), NewSession::write)?;
     let name = &session.name;
@@ -209,7 +208,7 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &Store, io: &mut Io) -> Outcome 
             io.write(format!("would miss line {line}: {path}\n").as_bytes())?;
         }
         let why = failure(error);
-        io.warn(format_args!("{name}:{line}: content unavailable: {why}"));
+        io.warn(format_args!("{name}:{line}: left as it is: {why}"));
     }
     let folder = restorer.folder.path();
     for Reference { line, path } in &restorer.elsewhere {
@@ -219,9 +218,13 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &Store, io: &mut Io) -> Outcome 
     }
     session.report(io);
     io.note(format_args!(
-        "{name}: {put_back} results restored, {missing} unavailable"
+        "{name}: {put_back} results restored, {missing} left as they are"
     ));
-    Ok(ExitStatus::Done)
+    Ok(if missing == 0 {
+        ExitStatus::Done
+    } else {
+        ExitStatus::Partial
+    })
 }
 
 /// A session that waits to be written.

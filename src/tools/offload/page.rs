@@ -9,6 +9,10 @@ pub(super) const PAGE: Page = Page {
             "nothing was written, but files that were made for it may be in the store",
         ),
         (
+            3,
+            "restored, but some references stay as they are, because their files cannot be read",
+        ),
+        (
             5,
             "written, but a power cut may undo that, or the audit log may not know",
         ),

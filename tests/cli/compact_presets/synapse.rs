@@ -199,6 +199,8 @@ fn offloaded(dir: &Path) -> PathBuf {
         .expect("one")
 }
 
+/// D3: where the policy sums up that a result cannot be read, it says so, and what names
+/// the result is in the snapshot.
 #[test]
 fn a_summary_is_of_the_results_and_not_of_their_references() {
     for is_lost in [false, true] {
@@ -218,7 +220,24 @@ fn a_summary_is_of_the_results_and_not_of_their_references() {
         }
         let server = Server::new((0..9).map(|_| said(WELL)));
         let case = call_in(dir, "synapse").args(["--llm-window", "200000"]);
-        run(asking(&server, case)).is("compacted");
+        let case = if is_lost {
+            case.code(3)
+                .stderr_has("s.jsonl:3: summed up without the result: cannot read ")
+        } else {
+            case
+        };
+        let ran = run(asking(&server, case));
+        ran.is("compacted");
+        let unreadable = ran.report["unreadable"].as_array().map_or(0, Vec::len);
+        assert_eq!(unreadable, usize::from(is_lost));
+        let before = first.live.as_str();
+        Case::new(env!("CARGO_BIN_EXE_ctx-rollback"))
+            .within(dir)
+            .args(["-q", "--undo", "-s", "demo", "s.jsonl"])
+            .run();
+        let back = fs::read_to_string(dir.join("s.jsonl")).expect("reads");
+        assert_eq!(back, before);
+        assert!(back.contains(REFERENCE) && file.exists() != is_lost);
         let request = server.requests().concat();
         assert_eq!(request.contains("needle needle"), !is_lost);
         assert_eq!(request.contains("[Content unavailable: "), is_lost);

@@ -19,6 +19,7 @@ use super::outcome::{Outcome, Report};
 use super::plan::Plan;
 use super::pruning::Rules;
 use super::strikes;
+use crate::error::unchanged;
 use crate::prune::Time;
 use crate::{ErrorKind, Invalid, Notes, PassError, score};
 
@@ -97,7 +98,8 @@ impl SessionFile<'_> {
                 job.offloaded(offloading.as_ref())?;
                 let Some(new) = job.build(Some(session.as_str()), notes)? else {
                     if job.report.outcome != Outcome::NothingToDo {
-                        strikes::add(replacement, job.size(), plan.target)?;
+                        let added = strikes::add(replacement, job.size(), plan.target);
+                        added.map_err(unchanged)?;
                     }
                     return Ok(job.report);
                 };
@@ -179,7 +181,9 @@ impl SessionFile<'_> {
             }
         }
         if policy.offload.delete_unreferenced {
-            let deleted = delete_unreferenced(self.stores, offloaded);
+            let read = |path: &&String| !report.unreadable.contains(path);
+            let summed_up: Vec<&String> = offloaded.iter().filter(read).collect();
+            let deleted = delete_unreferenced(self.stores, &summed_up);
             let deleted = deleted.unwrap_or_else(|error| RemovalReport {
                 failed: vec![error],
                 ..RemovalReport::default()
@@ -195,7 +199,7 @@ impl SessionFile<'_> {
 /// what was in them is summed up now, and the snapshot has the results themselves.
 fn delete_unreferenced(
     stores: Stores<'_>,
-    offloaded: &[String],
+    offloaded: &[&String],
 ) -> Result<RemovalReport, StoreError> {
     let Stores { store, session, .. } = stores;
     if offloaded.is_empty() {
@@ -207,13 +211,8 @@ fn delete_unreferenced(
         files => files?,
     };
     let folder = store.offload_folder(session)?;
-    files.retain(|file| offloaded.contains(&folder.path_of(&file.name)));
+    files.retain(|file| offloaded.contains(&&folder.path_of(&file.name)));
     store.discard_offloaded(&files, now)
-}
-
-/// A failure before the commit: whatever became of the store, the session is as it was.
-fn unchanged(error: impl Into<ErrorKind>) -> PassError {
-    ErrorKind::Unchanged(Box::new(error.into())).into()
 }
 
 /// The figures for the audit log: how many, never what.

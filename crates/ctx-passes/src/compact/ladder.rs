@@ -11,6 +11,7 @@ use ctx_select::trigger::Size;
 use ctx_transcript::{Object, Record, Zone};
 
 use super::content::{Content, temporary};
+use super::offloading::Originals;
 use super::outcome::{Attempt, Outcome};
 use super::plan::{Before, Plan, Rung};
 use super::pruning::prune;
@@ -44,12 +45,9 @@ pub(super) struct Ladder<'a, 'p> {
     pub(super) before: &'a Before,
     /// Whether a trigger fired.
     pub(super) due: bool,
-    /// Puts offloaded results back before they are summed up.
-    pub(super) restore: Option<&'a Restore<'a>>,
+    /// What was offloaded and is to be summed up.
+    pub(super) originals: Option<&'a Originals<'p>>,
 }
-
-/// Gives a record with its offloaded results put back; `None` where it has none.
-pub(super) type Restore<'a> = dyn Fn(&Record<'_>) -> Result<Option<Vec<u8>>, PassError> + 'a;
 
 /// The session, read with its zones. Rungs that keep equally much share it.
 struct Read<'l> {
@@ -182,8 +180,10 @@ impl Ladder<'_, '_> {
             if self.survey.is_dropped(at) {
                 return handle(None, record, None);
             }
-            let restore = self.restore.filter(|_| zone == Zone::Old);
-            let restored = restore.map(|restore| restore(record)).transpose()?;
+            let originals = self.originals.filter(|_| zone == Zone::Old);
+            let restored = originals
+                .map(|originals| originals.of(record))
+                .transpose()?;
             if let Some(bytes) = restored.flatten() {
                 return handle(Some(zone), &record.origin().record(&bytes), None);
             }
@@ -491,7 +491,7 @@ mod tests {
             survey: &survey,
             before: &before,
             due,
-            restore: None,
+            originals: None,
         };
         let (mut attempts, mut notes) = (Vec::new(), Notes::new());
         let ended = match &plan.budget {
@@ -620,7 +620,7 @@ mod tests {
             survey: &survey,
             before: &before,
             due: false,
-            restore: None,
+            originals: None,
         };
         let zones = survey.zones(plan.keep(super::Rung::Policy, &before));
         let items = ladder.items(&zones, "s").expect("from a file");

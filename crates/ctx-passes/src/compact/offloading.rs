@@ -1,6 +1,7 @@
 //! Large results are put into files before anything else, if the policy asks for it.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
@@ -8,9 +9,9 @@ use ctx_store::{SessionId, Store, StoreError, real_path};
 use ctx_transcript::Record;
 
 use super::content::{Content, temporary};
-use super::ladder::Restore;
 use super::plan::Plan;
 use crate::PassError;
+use crate::error::unchanged;
 use crate::offload::{self, Offloader, Reading, Restorer, Template};
 
 /// Where offloaded results go, and the session that will name them.
@@ -29,7 +30,8 @@ pub(super) struct Offloading<'a> {
     /// What is left of the session, and whether that is small enough; `None` if no result was
     /// large.
     pub(super) left: Option<(Content, bool)>,
-    pub(super) restore: Option<Box<Restore<'a>>>,
+    /// Puts them back, and those of earlier runs, if the policy asks for it.
+    pub(super) originals: Option<Originals<'a>>,
     /// The files.
     pub(super) paths: Vec<String>,
 }
@@ -70,36 +72,56 @@ impl<'a> Offloading<'a> {
         if !offloader.results.is_empty() {
             // By its real path, so that gc finds it and sees what it names.
             let live = real_path(stores.path).ok();
-            offloader.finish(&[live.as_deref()])?;
+            // That the files are there is no answer to somebody who asked for a compaction.
+            offloader.finish(&[live.as_deref()]).map_err(unchanged)?;
         }
         let enough = policy.enough_tokens;
         let enough = enough.is_some_and(|enough| offloader.freed >= enough);
         let is_changed = !offloader.results.is_empty();
-        let restores = policy.restore_before_summary;
-        let restore = restores.then(|| restore(stores, reading, template, &policy.unavailable));
+        let originals = || -> Result<Originals<'a>, StoreError> {
+            let restorer = Restorer::new(store, session, template)?;
+            Ok(Originals {
+                reading,
+                restorer: RefCell::new(restorer.with_unavailable(&policy.unavailable)),
+            })
+        };
+        let originals = policy.restore_before_summary.then(originals);
         Ok(Some(Self {
             left: is_changed.then(|| (content.with(file), enough)),
-            restore: restore.transpose()?,
+            originals: originals.transpose()?,
             paths: offloader.results.into_iter().map(|r| r.path).collect(),
         }))
     }
 }
 
-fn restore<'a>(
-    stores: Stores<'a>,
+/// What a summary is made of: the results themselves, not their references.
+pub(super) struct Originals<'a> {
     reading: Reading,
-    template: Template,
-    unavailable: &str,
-) -> Result<Box<Restore<'a>>, StoreError> {
-    let restorer = Restorer::new(stores.store, stores.session, template, unavailable)?;
-    let restorer = RefCell::new(restorer);
-    Ok(Box::new(move |record: &Record<'_>| {
-        reading.changed(record, &mut *restorer.borrow_mut())
-    }))
+    restorer: RefCell<Restorer<'a>>,
+}
+
+impl Originals<'_> {
+    /// A record with its offloaded results put back; `None` where it has none.
+    pub(super) fn of(&self, record: &Record<'_>) -> Result<Option<Vec<u8>>, PassError> {
+        self.reading
+            .changed(record, &mut *self.restorer.borrow_mut())
+    }
+
+    /// The files that could not be read, by their lines and paths, and why not. A record may
+    /// have been read several times.
+    pub(super) fn unreadable(&self) -> BTreeMap<(u64, String), String> {
+        let restorer = self.restorer.borrow();
+        let missing = restorer.missing.iter();
+        missing
+            .map(|(at, why)| ((at.line, at.path.clone()), why.to_string()))
+            .collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use chrono::Utc;
     use ctx_store::{Actor, SessionId, Store};
 
@@ -107,16 +129,20 @@ mod tests {
     use super::super::job::tests::{content, plan, session, text};
     use super::super::plan::Plan;
     use super::{Offloading, Stores};
+    use crate::{ErrorKind, PassError};
+
+    fn actor() -> Actor {
+        Actor {
+            tool: "test".into(),
+            flags: Vec::new(),
+        }
+    }
 
     /// What offloading leaves of a session, in a store of its own.
     fn offload(plan: &Plan, content: &Content, check: impl FnOnce(Option<&Offloading<'_>>)) {
         let dir = tempfile::tempdir().expect("a folder");
-        let actor = Actor {
-            tool: "test".into(),
-            flags: Vec::new(),
-        };
         let root = dir.path().join("store");
-        let store = Store::open(&root, actor, Box::new(Utc::now)).expect("a store");
+        let store = Store::open(&root, actor(), Box::new(Utc::now)).expect("a store");
         let session: SessionId = "demo".parse().expect("an id");
         let stores = Stores {
             store: &store,
@@ -145,19 +171,54 @@ mod tests {
             assert_eq!(offloading.paths.len(), 2);
             assert!(!enough);
             assert_eq!(text(left).matches("Tool result is at: ").count(), 2);
-            let restore = offloading
-                .restore
-                .as_deref()
+            let originals = offloading
+                .originals
+                .as_ref()
                 .expect("the policy asks for it");
             let mut restored = String::new();
             let read = left.each(|record| {
-                let bytes = restore(record)?.unwrap_or_else(|| record.bytes.to_vec());
+                let bytes = originals
+                    .of(record)?
+                    .unwrap_or_else(|| record.bytes.to_vec());
                 restored += &String::from_utf8_lossy(&bytes);
                 Ok(())
             });
             read.expect("from a file");
             assert_eq!(restored, text(&content));
         });
+    }
+
+    /// D11: the files are there and the session is as it was: that is no success.
+    #[test]
+    fn what_the_audit_log_lacks_ends_a_compaction_that_has_not_begun() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let root = dir.path().join("store");
+        let log = root.join("context/events.jsonl");
+        // The log can be opened for the intent, and not for what is done.
+        let clock = move || {
+            if log.is_file() {
+                fs::remove_file(&log)
+                    .and_then(|()| fs::create_dir(&log))
+                    .expect("a folder");
+            }
+            Utc::now()
+        };
+        let store = Store::open(&root, actor(), Box::new(clock)).expect("a store");
+        let session_id: SessionId = "demo".parse().expect("an id");
+        let stores = Stores {
+            store: &store,
+            session: &session_id,
+            path: &dir.path().join("s.jsonl"),
+        };
+        let mut plan = plan(1);
+        plan.policy.offload.min_tokens = Some(100);
+        let done = Offloading::of(&plan, &content(&session(2, 200)), stores);
+        let PassError { kind, .. } = done.err().expect("the log is a folder");
+        assert!(matches!(&kind, ErrorKind::Unchanged(_)), "{kind}");
+        assert!(
+            kind.to_string().starts_with("offload is done, but "),
+            "{kind}"
+        );
     }
 
     #[test]
@@ -171,7 +232,7 @@ mod tests {
                 let offloading = offloading.expect("the policy asks for it");
                 let (_, enough) = offloading.left.as_ref().expect("two are large");
                 assert_eq!(*enough, expected, "{tokens}");
-                assert!(offloading.restore.is_none());
+                assert!(offloading.originals.is_none());
             });
         }
     }

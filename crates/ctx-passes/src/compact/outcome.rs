@@ -106,6 +106,10 @@ pub struct Report {
     /// any more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deleted_files: Option<usize>,
+    /// Files of offloaded results that could not be read, so that the summary was made
+    /// without them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
     /// How much of the session survived, as one number; see ctx-score.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fidelity: Option<f64>,

@@ -7,14 +7,16 @@ use super::change::{Change, Substitute};
 use super::template::Template;
 use crate::PassError;
 
-/// Puts results back. If a file cannot be read, a note about that takes the result's place.
+/// Puts results back. A reference whose file cannot be read stays as it is: what it names may
+/// be there again tomorrow.
 pub struct Restorer<'a> {
     store: &'a Store,
     /// Where the files lie.
     pub folder: OffloadFolder,
     template: Template,
-    /// What stands in the place of a result that cannot be read; `{path}` is its file.
-    unavailable: String,
+    /// What stands instead in the place of a result that cannot be read, where the text goes
+    /// nowhere but into a summary; `{path}` is its file.
+    unavailable: Option<String>,
     /// What was put back.
     pub restored: Vec<Reference>,
     /// What could not be, and why not.
@@ -33,23 +35,29 @@ pub struct Reference {
 }
 
 impl<'a> Restorer<'a> {
-    /// `template` is what the references were made with, `unavailable` what stands in the
-    /// place of a result whose file cannot be read.
+    /// `template` is what the references were made with.
     pub fn new(
         store: &'a Store,
         session: &SessionId,
         template: Template,
-        unavailable: &str,
     ) -> Result<Self, StoreError> {
         Ok(Self {
             store,
             folder: store.offload_folder(session)?,
             template,
-            unavailable: unavailable.to_owned(),
+            unavailable: None,
             restored: Vec::new(),
             missing: Vec::new(),
             elsewhere: Vec::new(),
         })
+    }
+
+    /// Writes this text in the place of a reference whose file cannot be read. Only for what
+    /// is summed up: in a session the reference would be lost.
+    #[must_use]
+    pub fn with_unavailable(mut self, text: &str) -> Self {
+        self.unavailable = Some(text.to_owned());
+        self
     }
 }
 
@@ -70,16 +78,17 @@ impl Change for Restorer<'_> {
             self.elsewhere.push(Reference { line, path });
             return Ok(None);
         };
-        Ok(Some(match self.store.read_offloaded(&file) {
+        Ok(match self.store.read_offloaded(&file) {
             Ok(content) => {
                 self.restored.push(Reference { line, path });
-                Substitute::Json(content.into_json())
+                Some(Substitute::Json(content.into_json()))
             }
             Err(error) => {
-                let text = self.unavailable.replace("{path}", &path);
+                let text = self.unavailable.as_ref();
+                let text = text.map(|text| text.replace("{path}", &path));
                 self.missing.push((Reference { line, path }, error));
-                Substitute::Text(text)
+                text.map(Substitute::Text)
             }
-        }))
+        })
     }
 }

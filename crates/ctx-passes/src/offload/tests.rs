@@ -44,7 +44,7 @@ fn offloader(store: &Store, plan: Plan) -> Offloader<'_> {
 }
 
 fn restorer(store: &Store) -> Restorer<'_> {
-    Restorer::new(store, &session(), template(), "[gone: {path}]").expect("a path")
+    Restorer::new(store, &session(), template()).expect("a path")
 }
 
 fn reading(name: &str, batch: bool) -> Reading {
@@ -334,6 +334,7 @@ fn what_is_taken_out_stays_out() {
     assert!(second.results.is_empty());
 }
 
+/// D3: only where nothing but a summary is made of it does a text take its place.
 #[test]
 fn a_file_that_is_gone_is_told_and_another_folder_is_left_alone() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -349,11 +350,14 @@ fn a_file_that_is_gone_is_told_and_another_folder_is_left_alone() {
     let path = &offloader.results[0].path;
     std::fs::remove_file(path).expect("removed");
     let elsewhere = result("b", &reference("/etc/passwd"));
-    let mut restorer = restorer(&store);
     let session = [out, elsewhere.clone().into_bytes()].concat();
-    let back = pass("chat", false, &session, &mut restorer);
+    let mut summed_up = restorer(&store).with_unavailable("[gone: {path}]");
+    let back = pass("chat", false, &session, &mut summed_up);
     let told = result("a", &format!("[gone: {path}]"));
     assert_eq!(String::from_utf8_lossy(&back), told + &elsewhere);
+    let mut restorer = restorer(&store);
+    let back = pass("chat", false, &session, &mut restorer);
+    assert_eq!(back, session);
     let (missing, error) = &restorer.missing[0];
     assert_eq!((missing.line, &missing.path), (1, path));
     assert!(error.to_string().contains("No such file"), "{error}");

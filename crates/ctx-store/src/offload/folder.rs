@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use rustix::fs::{CWD, Dir, Mode, OFlags, mkdirat, openat, renameat};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 
 use super::{Content, OffloadName};
 use crate::error::{Naming, StoreError};
@@ -58,7 +58,7 @@ impl Folder {
 
     fn folder(&self, name: &str) -> Result<Self, StoreError> {
         let path = self.path.join(name);
-        match openat(&self.handle, name, FOLDER, Mode::empty()) {
+        match retry_on_intr(|| openat(&self.handle, name, FOLDER, Mode::empty())) {
             Ok(handle) => Ok(Self {
                 handle: handle.into(),
                 path,
@@ -86,7 +86,8 @@ impl Folder {
     /// Opens a regular file of it: no link, and no FIFO that would hang.
     pub(super) fn open(&self, name: &str, flags: OFlags) -> Result<File, StoreError> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let opened = openat(&self.handle, name, flags, Mode::RUSR | Mode::WUSR);
+        let mode = Mode::RUSR | Mode::WUSR;
+        let opened = retry_on_intr(|| openat(&self.handle, name, flags, mode));
         let opened = opened.map(File::from).map_err(io::Error::from);
         only_regular(opened, "read", &self.path.join(name))
     }

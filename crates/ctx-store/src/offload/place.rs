@@ -73,7 +73,7 @@ fn name_length(text: &str) -> usize {
 /// The real path of a folder, which need not exist yet.
 fn real(path: &Path) -> io::Result<PathBuf> {
     match fs::canonicalize(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => {
             let absolute = std::path::absolute(path)?;
             match (absolute.parent(), absolute.file_name()) {
                 (Some(above), Some(name)) => Ok(real(above)?.join(name)),
@@ -111,6 +111,16 @@ mod tests {
         let folder = folder(&dir.path().join("link/no/store")).expect("a folder");
         let expected = real.join("no/store/offloaded/demo");
         assert_eq!(Path::new(folder.path()), expected);
+    }
+
+    /// D3: what its target will be called is not known, as on a disk that is not mounted, so
+    /// the paths in a session would seem to lie elsewhere.
+    #[test]
+    fn a_store_behind_a_link_to_nowhere_has_no_path() {
+        let dir = tempfile::tempdir().expect("a folder");
+        symlink(dir.path().join("nowhere"), dir.path().join("link")).expect("a link");
+        let error = folder(&dir.path().join("link/store")).expect_err("nowhere");
+        assert!(matches!(error, StoreError::Io { .. }), "{error}");
     }
 
     #[test]

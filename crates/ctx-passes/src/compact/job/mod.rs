@@ -10,7 +10,7 @@ use ctx_select::trigger::{Size, Step};
 use super::content::Content;
 use super::forecast::Forecast;
 use super::ladder::{Candidate, Ended, Ladder};
-use super::offloading::Offloading;
+use super::offloading::{Offloading, Originals};
 use super::outcome::{Attempt, Outcome, Report};
 use super::plan::{Before, Plan, Rung};
 use super::pruning::{self, Rules};
@@ -158,6 +158,7 @@ impl<'j> Job<'j> {
         if let Err(outcome) = &ended {
             self.report.end(*outcome);
         }
+        self.tell_unreadable(notes);
         Ok(ended.ok())
     }
 
@@ -200,6 +201,10 @@ impl<'j> Job<'j> {
         }))
     }
 
+    fn originals(&self) -> Option<&'j Originals<'j>> {
+        self.offloading.and_then(|it| it.originals.as_ref())
+    }
+
     fn ladder(&self) -> Ladder<'_, 'j> {
         Ladder {
             plan: self.plan,
@@ -207,9 +212,7 @@ impl<'j> Job<'j> {
             survey: &self.survey,
             before: &self.before,
             due: !self.report.due.is_empty(),
-            restore: self
-                .offloading
-                .and_then(|offloading| offloading.restore.as_deref()),
+            originals: self.originals(),
         }
     }
 
@@ -261,6 +264,24 @@ impl<'j> Job<'j> {
             summary: None,
             items: Vec::new(),
         }))
+    }
+
+    /// Which results the summary was made without. Their files stay, and so do their
+    /// references, in the snapshot.
+    fn tell_unreadable(&mut self, notes: &mut Notes) {
+        if self.report.outcome != Outcome::Compacted {
+            return;
+        }
+        let unreadable = self.originals().map(Originals::unreadable);
+        for ((line, path), why) in unreadable.into_iter().flatten() {
+            // A preview has not written the files that it would make.
+            let ours = self.offloading.is_some_and(|it| it.paths.contains(&path));
+            if self.plan.dry_run && ours {
+                continue;
+            }
+            notes.warn(&[line], format_args!("summed up without the result: {why}"));
+            self.report.unreadable.push(path);
+        }
     }
 
     fn tell(&mut self, candidate: &Candidate, saved: bool) {
