@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Naming, StoreError};
 use crate::files::{names, open_plain};
 use crate::hash::hash;
+use crate::query::Query;
 use crate::store::meta_name;
 use crate::{Meta, SessionId, SnapshotId, SnapshotKind, Store};
 
@@ -137,16 +138,17 @@ pub(crate) fn snapshot_files(dir: &Path) -> Result<Vec<SnapshotFile>, StoreError
 
 impl Catalog {
     /// The snapshot that `wanted` names: `latest`, a sequence number, or a unique
-    /// beginning of an id, of a timestamp, or (6 digits and more) of a sha256.
+    /// beginning of an id, of a timestamp, or (6 digits and more) of a sha256. What has
+    /// digits only is a number, a whole day (`20261121`), or 12 digits of a sha256 and more.
     pub fn find(&self, wanted: &str) -> Result<&Entry, StoreError> {
         if wanted == "latest" {
             return self.latest();
         }
-        let number = wanted.parse::<u64>().ok();
-        let numbered = |entry: &&Entry| Some(entry.id.stamp.sequence) == number;
+        let query = Query::new(wanted);
+        let numbered = |entry: &&Entry| query.is_number_of(&entry.id);
         let mut found: Vec<&Entry> = self.entries.iter().filter(numbered).collect();
-        if found.is_empty() && !wanted.is_empty() {
-            let begins = |entry: &&Entry| entry.begins_with(wanted);
+        if found.is_empty() {
+            let begins = |entry: &&Entry| entry.begins_with(query);
             found = self.entries.iter().filter(begins).collect();
         }
         let exact = |entry: &&Entry| entry.id.to_string() == wanted;
@@ -204,10 +206,8 @@ impl Entry {
         }
     }
 
-    fn begins_with(&self, wanted: &str) -> bool {
+    fn begins_with(&self, query: Query<'_>) -> bool {
         let hash = self.meta.as_ref().map(|meta| meta.sha256.as_str());
-        self.id.to_string().starts_with(wanted)
-            || self.id.stamp.to_string().starts_with(wanted)
-            || (wanted.len() >= 6 && hash.is_ok_and(|hash| hash.starts_with(wanted)))
+        query.begins(&self.id) || hash.is_ok_and(|hash| query.begins_hash(hash, 6))
     }
 }

@@ -24,8 +24,8 @@ mod lock;
 mod meta;
 mod notes;
 mod offload;
-
 mod purge;
+mod query;
 mod removal;
 mod rename;
 mod replace;

@@ -67,7 +67,8 @@ pub const TOOL: Tool = Tool {
 /// Without FILE, stdin is saved and then passed on: when it cannot be saved,
 /// nothing is written. With FILE, the id of the snapshot is printed.
 /// Where ID is asked for: an id, its unique beginning, the beginning of its
-/// timestamp or its sha256, its number, or "latest".
+/// timestamp or its sha256, its number, or "latest". Digits alone are a number, or
+/// a whole day: 20261121.
 #[derive(Debug, Parser)]
 #[command(group = clap::ArgGroup::new("mode").args(["list", "show", "verify", "diff", "hold", "release"]))]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.

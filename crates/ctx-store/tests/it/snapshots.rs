@@ -106,6 +106,39 @@ fn what_people_type_finds_one_or_says_why_not() {
     }
 }
 
+/// D7: a number that names no snapshot is not the beginning of a date, of an id or of a
+/// hash: it names nothing.
+#[test]
+fn a_number_that_names_no_snapshot_names_nothing() {
+    let bench = Bench::new();
+    let taken = bench.take(b"1\n");
+    let catalog = bench.store.catalog(None).expect("lists");
+    for wanted in [
+        "2",
+        "20",
+        "2026",
+        "202611",
+        "2026112",
+        "20261122",
+        "12345678901",
+    ] {
+        let found = catalog.find(wanted).map(|entry| entry.id.clone());
+        let none = matches!(found, Err(StoreError::NoSnapshot(_)));
+        assert!(none, "{wanted}: {found:?}");
+        let held = bench.store.hold(None, wanted, true);
+        assert!(held.is_err(), "{wanted}");
+    }
+    for wanted in ["1", "20261121", "20261121T23", "latest"] {
+        assert_eq!(catalog.find(wanted).expect(wanted).id, taken.id, "{wanted}");
+    }
+    bench.store.discard(&[taken.id], &[]).expect("discards");
+    for wanted in ["2", "20", "2026"] {
+        let found = bench.store.find_deleted(None, wanted);
+        let none = matches!(found, Err(StoreError::NotInTrash(_)));
+        assert!(none, "{wanted}: {found:?}");
+    }
+}
+
 /// Does something bad to the files of two snapshots.
 type Damage = fn(&Path, &Path, &Path, &Path);
 
