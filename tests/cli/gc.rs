@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::rollback::Mounted;
 use crate::snapshot::CTX_SNAPSHOT;
 
-const CTX_GC: &str = env!("CARGO_BIN_EXE_ctx-gc");
+pub(crate) const CTX_GC: &str = env!("CARGO_BIN_EXE_ctx-gc");
 
 fn gc(dir: &Path) -> Case {
     Case::new(CTX_GC).within(dir)

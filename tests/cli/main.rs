@@ -23,6 +23,7 @@ mod pipeline;
 mod prune;
 mod readme;
 mod rollback;
+mod scale;
 mod score;
 mod secrets;
 mod settings;

@@ -1,15 +1,17 @@
 //! Garbage collection: what has been in the trash for long enough is deleted. Snapshots that
 //! no rule keeps, and offloaded files that nothing names, go into the trash.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
 
+use crate::offload::Snapshots;
 use crate::retention::{Candidate, Policy, Reason, decide};
 use crate::{
-    Entry, RemovalReport, SessionId, SessionLock, SnapshotId, Store, StoreError, StoreItem,
+    Entry, OffloadedFile, RemovalReport, SessionId, SessionLock, SnapshotId, Store, StoreError,
+    StoreItem,
 };
 
 /// What is collected, and by which rules.
@@ -149,7 +151,8 @@ impl<'a> Collector<'a> {
         open: &[SnapshotId],
     ) -> Result<(), StoreError> {
         let catalog = self.store.catalog(plan.session)?;
-        let candidates = catalog.entries.iter().map(|entry| candidate(entry, open));
+        let open: BTreeSet<&SnapshotId> = open.iter().collect();
+        let candidates = catalog.entries.iter().map(|entry| candidate(entry, &open));
         let candidates: Vec<Candidate> = candidates.collect();
         let verdicts = decide(&candidates, plan.policy, self.store.now())?;
         let mut locks: BTreeMap<SessionId, Option<SessionLock>> = BTreeMap::new();
@@ -185,24 +188,42 @@ impl<'a> Collector<'a> {
     }
 
     fn discard_offloaded(&mut self, plan: &CollectPlan<'_>) -> Result<(), StoreError> {
-        let action = Action::Discard(Cause::Unreferenced);
-        for session in self.store.offload_sessions()? {
-            if plan.session.is_some_and(|wanted| *wanted != session) {
-                continue;
-            }
-            match self.store.unreferenced(&session, plan.deadline) {
-                Ok(files) => {
-                    let items = files.iter().cloned().map(StoreItem::Offloaded).collect();
-                    let discard = |store: &Store| store.discard_offloaded(&files, plan.deadline);
-                    self.act(&action, |_| Ok(items), discard)?;
-                }
+        let mut sessions = self.store.offload_sessions()?;
+        sessions.retain(|session| plan.session.is_none_or(|wanted| wanted == session));
+        let mut snapshots = None;
+        let mut doomed = Vec::new();
+        for session in sessions {
+            match self.unreferenced(&session, plan, &mut snapshots) {
+                Ok(files) => doomed.extend(files),
                 Err(StoreError::Unsearchable(why)) => {
                     self.events.push(Event::Unknown(session, why));
                 }
                 Err(error) => self.events.push(Event::Failed(error)),
             }
         }
-        Ok(())
+        let items = doomed.iter().cloned().map(StoreItem::Offloaded).collect();
+        let discard = |store: &Store| store.discard_offloaded(&doomed, plan.deadline);
+        let action = Action::Discard(Cause::Unreferenced);
+        self.act(&action, |_| Ok(items), discard)
+    }
+
+    /// The offloaded files of a session that may go. The snapshots are looked for once for
+    /// all sessions, when the first one has such files.
+    fn unreferenced(
+        &self,
+        session: &SessionId,
+        plan: &CollectPlan<'_>,
+        snapshots: &mut Option<Snapshots>,
+    ) -> Result<Vec<OffloadedFile>, StoreError> {
+        let unused = self.store.unused(session, plan.deadline)?;
+        if unused.is_empty() {
+            return Ok(unused);
+        }
+        let snapshots = match snapshots {
+            Some(found) => found,
+            none => none.insert(self.store.snapshots_of(plan.session)?),
+        };
+        self.store.unnamed(session, unused, snapshots)
     }
 
     /// Carries an action out, or in a dry run lists what it would concern.
@@ -233,7 +254,7 @@ impl<'a> Collector<'a> {
     }
 }
 
-fn candidate(entry: &Entry, open: &[SnapshotId]) -> Candidate {
+fn candidate(entry: &Entry, open: &BTreeSet<&SnapshotId>) -> Candidate {
     let protected = match &entry.meta {
         Err(_) => Some(Reason::Unreadable),
         Ok(meta) if meta.held => Some(Reason::Held),

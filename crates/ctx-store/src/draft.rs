@@ -13,7 +13,7 @@ use crate::error::{Naming, StoreError};
 use crate::lock::StoreLock;
 use crate::meta::{META_FORMAT, retained_name};
 use crate::temp::TempFile;
-use crate::{Facts, Meta, SessionId, SnapshotId, SnapshotKind, Stamp, Store, Tally, Tokens, hex};
+use crate::{Facts, Meta, SessionId, SnapshotId, SnapshotKind, Store, Tally, Tokens, hex};
 
 /// Bytes that will be a snapshot. Dropped without [`Draft::commit`], it leaves nothing.
 pub struct Draft<'a> {
@@ -132,10 +132,7 @@ impl Draft<'_> {
         let mut locked = store.lock()?;
         let id = SnapshotId {
             session: session.clone(),
-            stamp: Stamp {
-                time: store.now(),
-                sequence: locked.next_sequence()?,
-            },
+            stamp: locked.next_stamp()?,
         };
         let meta = self.describe(&id, kind);
         let facts = Facts {
@@ -155,6 +152,7 @@ impl Draft<'_> {
             let _ = fs::remove_file(&data);
             return Err(error.before());
         }
+        locked.change_recent(session, |recent| recent.add(&id, &meta));
         locked
             .done(&operation, &facts)
             .map_err(|error| error.after(format!("snapshot {id}")))?;

@@ -26,6 +26,7 @@ mod notes;
 mod offload;
 mod purge;
 mod query;
+mod recent;
 mod removal;
 mod rename;
 mod replace;

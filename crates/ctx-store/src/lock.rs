@@ -6,12 +6,13 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::catalog::snapshot_files;
 use crate::error::{Naming, StoreError};
 use crate::files::{careful, wait_for_lock};
-use crate::{SessionId, Store};
+use crate::{SessionId, Stamp, Store};
 
 /// The store's lock: sequence numbers, commit renames, gc, audit records.
 /// Never held while stdin is read, stdout is written or the network is waited for.
@@ -27,9 +28,12 @@ pub struct SessionLock {
 }
 
 /// Content of the store's lock file.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct Counter {
+    /// The last number that was given.
     sequence: u64,
+    /// The latest time that was given with one.
+    latest: DateTime<Utc>,
 }
 
 /// Content of a session's lock file: only for the message that somebody has the lock.
@@ -79,16 +83,44 @@ impl Store {
 }
 
 impl StoreLock<'_> {
-    /// The next number of the store: above every number that was ever given,
+    /// The time, with the next number of the store: above every number that was ever given,
     /// also when the snapshots that had them are gone.
-    pub(crate) fn next_sequence(&mut self) -> Result<u64, StoreError> {
+    pub(crate) fn next_stamp(&mut self) -> Result<Stamp, StoreError> {
+        let time = self.store.now();
+        let last = match read_json::<Counter>(&mut self.file) {
+            Some(last) => last,
+            None => self.count()?,
+        };
+        let next = Counter {
+            sequence: last.sequence + 1,
+            latest: last.latest.max(time),
+        };
         let path = self.store.root().join("lock");
-        let known = read_json::<Counter>(&mut self.file).map_or(0, |counter| counter.sequence);
+        // On the disk, because the names of the snapshots are not read again.
+        let written = write_json(&mut self.file, &next);
+        let synced = written.and_then(|()| self.file.sync_data());
+        synced.naming("write", &path)?;
+        Ok(Stamp {
+            sequence: next.sequence,
+            time,
+        })
+    }
+
+    /// Counts anew, from the names of all snapshots and what is left of the counter.
+    fn count(&mut self) -> Result<Counter, StoreError> {
+        #[derive(Deserialize)]
+        struct Number {
+            sequence: u64,
+        }
+        let known = read_json::<Number>(&mut self.file).map_or(0, |number| number.sequence);
         let there = snapshot_files(&self.store.snapshots())?;
-        let highest = there.iter().map(|file| file.id.stamp.sequence).max();
-        let next = known.max(highest.unwrap_or(0)) + 1;
-        write_json(&mut self.file, &Counter { sequence: next }).naming("write", &path)?;
-        Ok(next)
+        let stamps = there.iter().map(|file| file.id.stamp);
+        let highest = stamps.clone().map(|stamp| stamp.sequence).max();
+        let latest = stamps.map(|stamp| stamp.time).max();
+        Ok(Counter {
+            sequence: known.max(highest.unwrap_or(0)),
+            latest: latest.unwrap_or(DateTime::UNIX_EPOCH),
+        })
     }
 }
 
@@ -97,7 +129,7 @@ fn open_lock(path: &Path) -> Result<File, StoreError> {
     opened.naming("open", path)
 }
 
-fn read_json<T: serde::de::DeserializeOwned>(file: &mut File) -> Option<T> {
+pub(crate) fn read_json<T: serde::de::DeserializeOwned>(file: &mut File) -> Option<T> {
     let mut text = String::new();
     file.seek(SeekFrom::Start(0)).ok()?;
     file.take(4096).read_to_string(&mut text).ok()?;

@@ -1,6 +1,8 @@
 //! Deletion for good: of the trash, and of everything that belongs to a session.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
 
@@ -18,18 +20,21 @@ impl Store {
 
     /// Deletes what [`Store::expired`] lists, for good.
     pub fn purge(&self, deadline: Option<DateTime<Utc>>) -> Result<RemovalReport, StoreError> {
-        let items = self.expired(deadline)?;
-        if items.is_empty() {
+        let trashed = self.trashed(deadline)?;
+        if trashed.is_empty() {
             return Ok(RemovalReport::default());
         }
+        let items: Vec<StoreItem> = trashed.keys().cloned().collect();
         let mut removal = Removal::begin(self, "purge", None, &items)?;
-        // Somebody may have brought some of it back before we had the lock.
-        let mut trashed = self.trashed(deadline)?;
-        for item in items {
-            if let Some(files) = trashed.remove(&item) {
-                removal.note(item, self.delete(&files));
-            }
-        }
+        let mut folders = BTreeSet::new();
+        removal.each(trashed, |(item, files)| {
+            // Somebody may have brought it back since it was listed.
+            files.are_there().then(|| {
+                folders.extend(files.folders());
+                (item, files.delete())
+            })
+        });
+        self.remove_empty(&mut removal, folders);
         removal.done()
     }
 
@@ -55,15 +60,19 @@ impl Store {
 
         let all: Vec<StoreItem> = items.keys().chain(&kept).cloned().collect();
         let mut removal = Removal::begin(self, "forget", Some(session), &all)?;
-        for (item, trashed) in items {
+        let mut folders = BTreeSet::new();
+        removal.each(items, |(item, trashed)| {
             let deleted = match &item {
                 StoreItem::Snapshot(id) => {
                     remove(&self.meta_path(id)).and_then(|()| remove(&self.data_path(id)))
                 }
                 StoreItem::Offloaded(_) => Ok(()),
             };
-            removal.note(item, deleted.and_then(|()| self.delete(&trashed)));
-        }
+            folders.extend(trashed.folders());
+            Some((item, deleted.and_then(|()| trashed.delete())))
+        });
+        self.remove_empty(&mut removal, folders);
+        self.remove_recent(session);
         let folder = self.offloaded().join(session.as_str());
         match if_there(fs::remove_dir_all(&folder).naming("remove", &folder)) {
             Ok(None) => {}
@@ -72,5 +81,14 @@ impl Store {
         }
         sync_removal(&self.snapshots())?;
         removal.done()
+    }
+
+    /// Removes the folders of the trash that are empty now: once, at the end, because to
+    /// find a folder empty the whole of it may have to be read.
+    fn remove_empty(&self, removal: &mut Removal<'_>, folders: BTreeSet<PathBuf>) {
+        removal.each(folders, |folder| {
+            self.remove_empty_from(&folder);
+            None
+        });
     }
 }

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::lock::StoreLock;
+use crate::files::let_others_in;
 use crate::{Facts, OffloadedFile, Operation, SessionId, SnapshotId, Store, StoreError};
 
 /// A thing that a store keeps and that can be removed from it.
@@ -46,9 +46,12 @@ pub struct RemovalReport {
     pub unaudited: bool,
 }
 
-/// A removal under the store's lock, with its records in the audit log.
+/// How many things are removed while the store is locked once.
+const AT_A_TIME: usize = 500;
+
+/// A removal, with its records in the audit log.
 pub(crate) struct Removal<'a> {
-    locked: StoreLock<'a>,
+    store: &'a Store,
     /// Set when everything of one session is removed.
     session: Option<&'a SessionId>,
     /// `None` when the disk is full.
@@ -63,14 +66,38 @@ impl<'a> Removal<'a> {
         session: Option<&'a SessionId>,
         items: &[StoreItem],
     ) -> Result<Self, StoreError> {
-        let mut locked = store.lock()?;
-        let operation = unless_full(locked.begin(op, &facts(session, items)))?;
+        let operation = unless_full(store.begin(op, &facts(session, items)))?;
         Ok(Self {
-            locked,
+            store,
             session,
             operation,
             removed: RemovalReport::default(),
         })
+    }
+
+    /// Removes one thing after the other; `remove` says what became of it, or nothing when it
+    /// is spared. Other runs get the store in between: it is locked for some of them at a time.
+    pub(crate) fn each<T>(
+        &mut self,
+        things: impl IntoIterator<Item = T>,
+        mut remove: impl FnMut(T) -> Option<(StoreItem, Result<(), StoreError>)>,
+    ) {
+        let mut things = things.into_iter().peekable();
+        while things.peek().is_some() {
+            let locked = match self.store.lock() {
+                Ok(locked) => locked,
+                Err(error) => return self.fail(error),
+            };
+            for thing in things.by_ref().take(AT_A_TIME) {
+                if let Some((item, removed)) = remove(thing) {
+                    self.note(item, removed);
+                }
+            }
+            drop(locked);
+            if things.peek().is_some() {
+                let_others_in();
+            }
+        }
     }
 
     /// Notes what became of one thing.
@@ -88,7 +115,7 @@ impl<'a> Removal<'a> {
     pub(crate) fn done(mut self) -> Result<RemovalReport, StoreError> {
         let facts = facts(self.session, &self.removed.items);
         let done = match &self.operation {
-            Some(operation) => unless_full(self.locked.done(operation, &facts))?,
+            Some(operation) => unless_full(self.store.done(operation, &facts))?,
             None => None,
         };
         self.removed.unaudited = done.is_none();

@@ -75,9 +75,13 @@ impl Store {
     ) -> Result<Replacement<'_>, StoreError> {
         let lock = self.lock_session(session)?;
         // A run that was killed may have left a second name of the file.
-        self.sweep_retained(Some(session))
-            .map_err(|error| not_saved(path, error))?;
-        let live = Live::open(path)?;
+        let not_saved = |error| not_saved(path, error);
+        self.sweep_recent(session).map_err(not_saved)?;
+        let mut live = Live::open(path)?;
+        if live.meta.nlink() > 1 {
+            self.sweep_retained(Some(session)).map_err(not_saved)?;
+            live = Live::open(path)?;
+        }
         if live.meta.nlink() > 1 {
             return Err(StoreError::refused(&live.path, SEVERAL_NAMES));
         }
@@ -150,6 +154,9 @@ impl Replacement<'_> {
         facts.late_bytes = Some(late_bytes);
         facts.survived = std::mem::take(&mut new.survived);
         store.done(&operation, &facts)?;
+        if retained.is_none() {
+            store.forget_retained(&self.session, std::slice::from_ref(&before.id));
+        }
         Ok(ReplaceOutcome::New {
             before: Box::new(before),
             late_bytes,

@@ -1,13 +1,15 @@
 //! Replaced files: they keep a name beside the new file until nobody writes to them any
 //! more, so that what a process still writes is not lost.
 
-use std::fs::{self, File};
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsString;
+use std::fs;
 use std::io::{Read, Seek};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::error::{Naming, StoreError};
-use crate::files::{is_same_file, open_plain};
+use crate::files::{is_same_file, open_plain, parent};
 use crate::hash;
 use crate::temp;
 use crate::writers::{Writers, writers};
@@ -33,21 +35,48 @@ impl Store {
     /// runs left beside the live ones.
     pub fn sweep_retained(&self, session: Option<&SessionId>) -> Result<SweepReport, StoreError> {
         temp::reap(&self.tmp(), None);
-        if let Some(session) = session {
-            temp::reap_beside(&self.summary_path(session));
-        }
+        temp::reap(&self.snapshots(), None);
         let mut swept = SweepReport::default();
+        let mut names: BTreeMap<PathBuf, HashSet<OsString>> = BTreeMap::new();
         for entry in self.catalog(session)?.entries {
             let Ok(meta) = &entry.meta else { continue };
-            let Some((live, retained)) = meta.retained_paths() else {
-                continue;
-            };
-            temp::reap_beside(&live);
-            if let Ok(file) = open_plain(&retained) {
-                self.sweep_one(&entry.id, meta, &live, &retained, &file, &mut swept)?;
+            if let Some((live, _)) = meta.retained_paths() {
+                let name = live.file_name().unwrap_or_default().to_owned();
+                names
+                    .entry(parent(&live).to_owned())
+                    .or_default()
+                    .insert(name);
+                self.sweep_one(&entry.id, meta, &mut swept)?;
             }
         }
+        for (folder, names) in names {
+            temp::reap_all(&folder, &names);
+        }
         Ok(swept)
+    }
+
+    /// The same for what the last runs on a session may have left, which takes no look at
+    /// the whole store.
+    pub(crate) fn sweep_recent(&self, session: &SessionId) -> Result<(), StoreError> {
+        temp::reap(&self.tmp(), None);
+        let recent = self.recent(session).retained;
+        let mut gone = Vec::new();
+        let mut swept = SweepReport::default();
+        let ids = recent.iter().filter_map(|id| SnapshotId::parse(id));
+        for id in ids.filter(|id| id.session == *session) {
+            // gc looks at what cannot be read here.
+            if let Ok(meta) = self.read_meta(&id) {
+                if let Some((live, _)) = meta.retained_paths() {
+                    temp::reap_beside(&live);
+                }
+                self.sweep_one(&id, &meta, &mut swept)?;
+            }
+            if !swept.busy.iter().any(|(busy, _)| *busy == id) {
+                gone.push(id);
+            }
+        }
+        self.forget_retained(session, &gone);
+        Ok(())
     }
 
     /// A path out of meta.json is not trusted: what is removed is a file of our
@@ -56,18 +85,22 @@ impl Store {
         &self,
         id: &SnapshotId,
         meta: &Meta,
-        live: &Path,
-        retained: &Path,
-        mut file: &File,
         swept: &mut SweepReport,
     ) -> Result<(), StoreError> {
+        let Some((live, retained)) = meta.retained_paths() else {
+            return Ok(());
+        };
+        let (live, retained) = (live.as_path(), retained.as_path());
+        let Ok(mut file) = open_plain(retained) else {
+            return Ok(());
+        };
         let old = file.metadata().naming("read", retained)?;
         let now = fs::symlink_metadata(live).ok();
         // A run was killed after the link and before the rename: it is the session file.
         let same = now.is_some_and(|now| is_same_file(&now, &old));
         if !same {
             let silent = old.modified().ok().and_then(|at| at.elapsed().ok());
-            let is_quiet = match writers(file) {
+            let is_quiet = match writers(&file) {
                 Writers::Nobody => true,
                 Writers::NobodySeen => silent.is_some_and(|silent| silent >= SILENCE),
                 Writers::Somebody(_) => false,
@@ -76,10 +109,10 @@ impl Store {
                 swept.busy.push((id.clone(), retained.to_owned()));
                 return Ok(());
             }
-            let known = hash(&mut file.take(meta.bytes)).naming("read", retained)?;
+            let known = hash(&mut (&file).take(meta.bytes)).naming("read", retained)?;
             if known != meta.sha256 || old.len() > meta.bytes {
                 file.rewind().naming("read", retained)?;
-                let mut draft = self.draft(file, retained)?;
+                let mut draft = self.draft(&file, retained)?;
                 draft.source = Some(live.to_string_lossy().into_owned());
                 let late = draft.commit(&id.session, SnapshotKind::Late)?;
                 swept.late.push(late.id);

@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 
 use crate::atomic::inherit;
 use crate::error::{Naming, StoreError};
-use crate::files::{careful, if_there, is_same_file, only_regular, sync_name, wait_for_lock};
+use crate::files::{
+    careful, if_there, is_same_file, only_regular, parent, sync_name, wait_for_lock,
+};
 use crate::rename::{create, exchange, put_back};
 use crate::store::make_dirs;
 use crate::temp::{TempFile, reap_beside};
@@ -19,6 +21,8 @@ use crate::temp::{TempFile, reap_beside};
 #[derive(Debug)]
 pub struct SharedFolder {
     dir: PathBuf,
+    /// Where new versions are made; beside the files where there is no such place.
+    staging: Option<PathBuf>,
     _lock: File,
 }
 
@@ -26,6 +30,7 @@ pub struct SharedFolder {
 #[derive(Debug)]
 pub struct SharedFile {
     path: PathBuf,
+    staging: Option<PathBuf>,
     old: Vec<u8>,
     meta: Option<fs::Metadata>,
 }
@@ -47,18 +52,29 @@ impl SharedFolder {
         wait_for_lock(&lock, dir, busy)?;
         Ok(Self {
             dir: dir.to_owned(),
+            staging: None,
             _lock: lock,
         })
+    }
+
+    /// The same folder, whose new versions are made in `dir`, on the same disk: to find what
+    /// killed runs left beside a file takes a look at the whole folder.
+    pub(crate) fn staging_in(mut self, dir: PathBuf) -> Self {
+        self.staging = Some(dir);
+        self
     }
 
     /// Reads a file; one that does not exist counts as empty. Only a regular file is read:
     /// a link may lead out of the folder.
     pub fn read(&self, name: &str) -> Result<SharedFile, StoreError> {
         let path = self.dir.join(name);
-        reap_beside(&path);
+        if self.staging.is_none() {
+            reap_beside(&path);
+        }
         let (old, meta) = if_there(read(&path))?.unzip();
         Ok(SharedFile {
             path,
+            staging: self.staging.clone(),
             old: old.unwrap_or_default(),
             meta,
         })
@@ -88,7 +104,10 @@ impl SharedFile {
     /// disk. When there is no room for it, that fails before anything is replaced.
     pub fn stage(self, more: &[u8]) -> Result<StagedFile, StoreError> {
         // What was said in a session is private, unless the user has made the file public.
-        let mut temp = TempFile::beside(&self.path, 0o600).naming("create", &self.path)?;
+        let name = self.path.file_name().unwrap_or_default();
+        let dir = self.staging.as_deref().unwrap_or(parent(&self.path));
+        let temp = TempFile::create(dir, name, 0o600);
+        let mut temp = temp.naming("create", &self.path)?;
         let written = temp.write_all(&self.old);
         let written = written.and_then(|()| temp.write_all(more));
         written.not_written(&self.path)?;

@@ -1,7 +1,5 @@
 //! The cumulative summary of a session: the summaries of its compactions, the newest last.
 
-use std::path::PathBuf;
-
 use chrono::SecondsFormat;
 
 use crate::error::StoreError;
@@ -12,10 +10,6 @@ fn summary_name(session: &SessionId) -> String {
 }
 
 impl Store {
-    pub(crate) fn summary_path(&self, session: &SessionId) -> PathBuf {
-        self.snapshots().join(summary_name(session))
-    }
-
     /// Appends the summary of `messages` messages. The newest one is not repeated, so that a
     /// pipeline may be run again. `true` when something was written.
     pub fn append_summary(
@@ -25,7 +19,7 @@ impl Store {
         text: &str,
     ) -> Result<bool, StoreError> {
         self.prepare()?;
-        let folder = SharedFolder::lock(&self.snapshots())?;
+        let folder = SharedFolder::lock(&self.snapshots())?.staging_in(self.tmp());
         let file = folder.read(&summary_name(session))?;
         let said = format!(" messages\n\n{}\n", text.trim_end());
         if file.bytes().ends_with(said.as_bytes()) {

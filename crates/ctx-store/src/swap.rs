@@ -41,7 +41,10 @@ impl<'a> Swap<'a> {
     ) -> Result<Self, StoreError> {
         let path = &live.path;
         let dir = parent(path);
-        let mut temp = TempFile::beside(path, 0o600).naming("create a file beside", path)?;
+        let name = path.file_name().unwrap_or_default();
+        // What killed runs left is gone: that was looked for when the session was locked.
+        let temp = TempFile::create(dir, name, 0o600);
+        let mut temp = temp.naming("create a file beside", path)?;
         let length = new.copy_to(&mut temp, path)?;
         inherit(&temp.file, &live.meta).naming("keep the mode of", path)?;
         temp.file.sync_all().naming("sync", temp.path())?;

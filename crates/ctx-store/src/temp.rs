@@ -1,5 +1,6 @@
 //! Files in the making: named so that a dead writer's can be told and removed.
 
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -123,12 +124,23 @@ fn short(stem: &OsStr) -> &[u8] {
 /// Removes unfinished files of dead writers in `dir`, of one target or of all;
 /// returns how many. What cannot be opened or removed is left for a later run.
 pub(crate) fn reap(dir: &Path, stem: Option<&OsStr>) -> usize {
+    let is_of = |target: &[u8]| stem.is_none_or(|stem| short(stem) == target);
+    reap_those(dir, is_of)
+}
+
+/// The same of several targets, in one look at the folder.
+pub(crate) fn reap_all(dir: &Path, stems: &HashSet<OsString>) -> usize {
+    let stems: HashSet<&[u8]> = stems.iter().map(|stem| short(stem)).collect();
+    reap_those(dir, |target| stems.contains(target))
+}
+
+fn reap_those(dir: &Path, is_wanted: impl Fn(&[u8]) -> bool) -> usize {
     let Ok(entries) = fs::read_dir(dir) else {
         return 0;
     };
     entries
         .flatten()
-        .filter(|entry| is_unfinished(&entry.file_name(), stem))
+        .filter(|entry| target_of(&entry.file_name()).is_some_and(&is_wanted))
         .filter(|entry| {
             abandoned(&entry.path()).is_some_and(|_locked| fs::remove_file(entry.path()).is_ok())
         })
@@ -142,10 +154,10 @@ pub(crate) fn reap_beside(target: &Path) {
     }
 }
 
-fn is_unfinished(name: &OsStr, stem: Option<&OsStr>) -> bool {
-    let rest = name.as_bytes().strip_prefix(b".");
-    let target = rest.and_then(|rest| Some(&rest[..memmem::rfind(rest, MARK.as_bytes())?]));
-    target.is_some_and(|target| stem.is_none_or(|stem| short(stem) == target))
+/// The name of the file that an unfinished one was to become, or the beginning of it.
+fn target_of(name: &OsStr) -> Option<&[u8]> {
+    let rest = name.as_bytes().strip_prefix(b".")?;
+    Some(&rest[..memmem::rfind(rest, MARK.as_bytes())?])
 }
 
 /// The file, locked, when nobody writes it. Its lock must be held until after

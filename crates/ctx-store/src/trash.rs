@@ -12,6 +12,7 @@ use chrono::{DateTime, Utc};
 use crate::catalog::snapshot_files;
 use crate::error::{Naming, StoreError};
 use crate::files::{if_there, names, sync_dir};
+use crate::query::Query;
 use crate::removal::{Removal, RemovalReport, StoreItem};
 use crate::store::{data_name, make_dirs, meta_name};
 use crate::{Facts, OffloadName, OffloadedFile, SessionId, SnapshotId, Stamp, Store};
@@ -29,6 +30,28 @@ pub(crate) struct TrashedFiles {
     meta: Vec<PathBuf>,
 }
 
+impl TrashedFiles {
+    fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.meta.iter().chain(&self.data)
+    }
+
+    /// Whether any of them is still where it was found.
+    pub(crate) fn are_there(&self) -> bool {
+        self.paths().any(|path| path.symlink_metadata().is_ok())
+    }
+
+    /// The folders that they lie in.
+    pub(crate) fn folders(&self) -> impl Iterator<Item = PathBuf> {
+        let folders = self.paths().filter_map(|path| path.parent());
+        folders.map(Path::to_owned)
+    }
+
+    /// Deletes them for good, the commit record first.
+    pub(crate) fn delete(&self) -> Result<(), StoreError> {
+        self.paths().try_for_each(|path| remove(path))
+    }
+}
+
 impl Store {
     /// Moves snapshots, and bytes that were never committed, into the trash.
     /// What was held, or committed, since the lists were made is spared.
@@ -38,6 +61,7 @@ impl Store {
         uncommitted: &[SnapshotId],
     ) -> Result<RemovalReport, StoreError> {
         let ids = committed.iter().chain(uncommitted).cloned();
+        let uncommitted: BTreeSet<&SnapshotId> = uncommitted.iter().collect();
         self.move_to_trash(ids.map(StoreItem::Snapshot).collect(), |item| match item {
             StoreItem::Snapshot(id) if uncommitted.contains(id) => {
                 self.meta_path(id).symlink_metadata().is_ok()
@@ -60,14 +84,15 @@ impl Store {
         let mut removal = Removal::begin(self, "gc", None, &items)?;
         let bin = self.new_bin()?;
         let mut changed = BTreeSet::new();
-        for item in items {
+        removal.each(items, |item| {
             if is_spared(&item) {
-                continue;
+                return None;
             }
             let moved = match &item {
                 StoreItem::Snapshot(id) => {
                     changed.extend([self.snapshots(), bin.clone()]);
-                    self.move_snapshot(id, &bin)
+                    // Whoever empties the trash meanwhile removes it when it is empty.
+                    make_dirs(&bin).and_then(|()| self.move_snapshot(id, &bin))
                 }
                 StoreItem::Offloaded(file) => {
                     let to = bin.join(OFFLOADED).join(file.session.as_str());
@@ -75,8 +100,8 @@ impl Store {
                     make_dirs(&to).and_then(|()| self.move_offloaded(file, &to))
                 }
             };
-            removal.note(item, moved);
-        }
+            Some((item, moved))
+        });
         for folder in changed {
             sync_removal(&folder)?;
         }
@@ -124,15 +149,14 @@ impl Store {
         wanted: &str,
     ) -> Result<StoreItem, StoreError> {
         let mut trashed = self.trashed(None)?;
-        let number = wanted.parse::<u64>().ok();
+        let query = Query::new(wanted);
         trashed.retain(|item, files| {
             let is_named = match item {
                 StoreItem::Snapshot(id) => {
                     let is_whole = !files.meta.is_empty();
-                    let is_numbered = Some(id.stamp.sequence) == number;
-                    is_whole && (is_numbered || id.to_string().starts_with(wanted))
+                    is_whole && (query.is_number_of(id) || query.begins(id))
                 }
-                StoreItem::Offloaded(file) => file.begins_with(wanted),
+                StoreItem::Offloaded(file) => query.begins_file(file),
             };
             is_named && session.is_none_or(|session| session == item.session())
         });
@@ -164,8 +188,8 @@ impl Store {
             StoreItem::Snapshot(_) => self.bring_back(&trashed)?,
             StoreItem::Offloaded(file) => self.bring_back_offloaded(file, &trashed.data)?,
         }
-        for path in trashed.data.iter().chain(&trashed.meta) {
-            self.remove_empty_above(path);
+        for folder in trashed.folders() {
+            self.remove_empty_from(&folder);
         }
         locked.done(&operation, &facts)
     }
@@ -213,23 +237,10 @@ impl Store {
         Ok(found)
     }
 
-    /// Deletes its files for good, the commit record first.
-    pub(crate) fn delete(&self, trashed: &TrashedFiles) -> Result<(), StoreError> {
-        for path in trashed.meta.iter().chain(&trashed.data) {
-            remove(path)?;
-            self.remove_empty_above(path);
-        }
-        Ok(())
-    }
-
-    /// Removes the folders of the trash that a file has left empty.
-    fn remove_empty_above(&self, path: &Path) {
+    /// Removes a folder of the trash, and those above it, as far as they are empty.
+    pub(crate) fn remove_empty_from(&self, folder: &Path) {
         let trash = self.trash();
-        for folder in path
-            .ancestors()
-            .skip(1)
-            .take_while(|folder| **folder != trash)
-        {
+        for folder in folder.ancestors().take_while(|folder| **folder != trash) {
             // Fails when something is in it.
             if fs::remove_dir(folder).is_err() {
                 break;
@@ -279,7 +290,9 @@ fn entries<T>(
 
 /// Makes a removal durable.
 pub(crate) fn sync_removal(dir: &Path) -> Result<(), StoreError> {
-    sync_dir(dir).map_err(|error| error.after("the removal"))
+    // A folder that is not there any more was empty.
+    let synced = if_there(sync_dir(dir)).map(|_| ());
+    synced.map_err(|error| error.after("the removal"))
 }
 
 /// Deletes a file, if it is there.

@@ -89,7 +89,7 @@ impl SessionFile<'_> {
                 self.remember(&job.flushed(session.as_str())?)?;
                 job.report.end(Outcome::Flushed);
             }
-            Step::Compact if !plan.force && strikes::given_up(self.stores, plan, job.size())? => {
+            Step::Compact if !plan.force && strikes::given_up(self.stores, plan, job.size()) => {
                 job.report.end(Outcome::GivenUp);
             }
             Step::Compact => {

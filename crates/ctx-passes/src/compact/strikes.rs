@@ -54,10 +54,10 @@ impl Strikes {
 }
 
 /// Whether the session has not grown since as many attempts in a row as the policy allows.
-pub(super) fn given_up(stores: Stores<'_>, plan: &Plan, now: &Size) -> Result<bool, StoreError> {
-    let strikes = Strikes::of(stores.store.note(stores.session, KEY)?);
+pub(super) fn given_up(stores: Stores<'_>, plan: &Plan, now: &Size) -> bool {
+    let strikes = Strikes::of(stores.store.note(stores.session, KEY));
     let most = plan.policy.target.max_attempts;
-    Ok(strikes.count >= most && !strikes.is_another(now.tokens, plan.target))
+    strikes.count >= most && !strikes.is_another(now.tokens, plan.target)
 }
 
 /// One more attempt was in vain.

@@ -1,6 +1,7 @@
 //! Which offloaded files may go: those that no transcript of their session names,
 //! live or in a snapshot. When one of them cannot be looked into, all stay.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
@@ -17,10 +18,55 @@ use crate::removal::{RemovalReport, StoreItem};
 use crate::trash::bins;
 use crate::{Entry, SessionId, Store};
 
+/// The snapshots of each session, found in one look at the store.
+pub(crate) struct Snapshots {
+    /// Their bytes, also of those in the trash, which may be brought back.
+    data: BTreeMap<SessionId, Vec<PathBuf>>,
+    /// Those that are not in the trash.
+    entries: BTreeMap<SessionId, Vec<Entry>>,
+}
+
 impl Store {
-    /// The offloaded files of a session that were last used at `deadline` or
-    /// before and that nothing names.
+    /// The offloaded files of a session that were last used at `deadline` or before and that
+    /// nothing names.
     pub fn unreferenced(
+        &self,
+        session: &SessionId,
+        deadline: DateTime<Utc>,
+    ) -> Result<Vec<OffloadedFile>, StoreError> {
+        let files = self.unused(session, deadline)?;
+        if files.is_empty() {
+            return Ok(files);
+        }
+        self.unnamed(session, files, &self.snapshots_of(Some(session))?)
+    }
+
+    /// Looks for the snapshots of one session, or of all. The trash comes last, because a
+    /// snapshot may be moved there meanwhile.
+    pub(crate) fn snapshots_of(
+        &self,
+        session: Option<&SessionId>,
+    ) -> Result<Snapshots, StoreError> {
+        let mut entries: BTreeMap<SessionId, Vec<Entry>> = BTreeMap::new();
+        for entry in self.catalog(session)?.entries {
+            let session = entry.id.session.clone();
+            entries.entry(session).or_default().push(entry);
+        }
+        let mut dirs = vec![self.snapshots()];
+        dirs.extend(bins(&self.trash(), None)?);
+        let mut data: BTreeMap<SessionId, Vec<PathBuf>> = BTreeMap::new();
+        for dir in dirs {
+            for file in snapshot_files(&dir)? {
+                if !file.is_meta && session.is_none_or(|session| *session == file.id.session) {
+                    data.entry(file.id.session).or_default().push(file.path);
+                }
+            }
+        }
+        Ok(Snapshots { data, entries })
+    }
+
+    /// The offloaded files of a session that were last used at `deadline` or before.
+    pub(crate) fn unused(
         &self,
         session: &SessionId,
         deadline: DateTime<Utc>,
@@ -30,17 +76,24 @@ impl Store {
         };
         let mut files = self.offloaded_files(session)?;
         files.retain(|file| is_unused(&folder, file, deadline));
+        Ok(files)
+    }
+
+    /// Those of these files of a session that nothing names.
+    pub(crate) fn unnamed(
+        &self,
+        session: &SessionId,
+        files: Vec<OffloadedFile>,
+        snapshots: &Snapshots,
+    ) -> Result<Vec<OffloadedFile>, StoreError> {
         let mut search = Search::new(files);
-        if search.is_done() {
-            return Ok(Vec::new());
-        }
-        for path in self.snapshot_files(session)? {
+        for path in snapshots.data.get(session).into_iter().flatten() {
             // One that is gone was moved into the trash, which is searched as well.
-            if let Some(mut file) = if_there(open_plain(&path).naming("read", &path))? {
-                search.look_through(&mut file).naming("read", &path)?;
+            if let Some(mut file) = if_there(open_plain(path).naming("read", path))? {
+                search.look_through(&mut file).naming("read", path)?;
             }
         }
-        for path in self.transcripts(session, &folder)? {
+        for path in self.live_files(session, snapshots)? {
             Live::open(&path)
                 .and_then(|live| {
                     search
@@ -52,32 +105,19 @@ impl Store {
         Ok(search.unreferenced())
     }
 
-    /// The bytes of all snapshots of a session, also of those in the trash, which may be
-    /// brought back. The trash comes last, because a snapshot may be moved there meanwhile.
-    fn snapshot_files(&self, session: &SessionId) -> Result<Vec<PathBuf>, StoreError> {
-        let mut dirs = vec![self.snapshots()];
-        dirs.extend(bins(&self.trash(), None)?);
-        let mut files = Vec::new();
-        for dir in dirs {
-            let mut ours = snapshot_files(&dir)?;
-            ours.retain(|file| !file.is_meta && file.id.session == *session);
-            files.extend(ours.into_iter().map(|file| file.path));
-        }
-        Ok(files)
-    }
-
     /// The live files of a session, when all of them are known.
-    fn transcripts(
+    fn live_files(
         &self,
         session: &SessionId,
-        folder: &Folder,
+        snapshots: &Snapshots,
     ) -> Result<Vec<PathBuf>, StoreError> {
         let unknown = |why: &str| StoreError::Unsearchable(why.to_owned());
-        let live = sources::read(folder)?;
+        let live = sources::read(&Folder::of_session(self, session)?)?;
         let mut live = live.ok_or_else(|| unknown("one went into a pipe"))?;
-        for Entry { id, meta } in self.catalog(Some(session))?.entries {
+        for Entry { id, meta } in snapshots.entries.get(session).into_iter().flatten() {
+            let meta = meta.as_ref();
             let meta = meta.map_err(|why| unknown(&format!("snapshot {id}: {why}")))?;
-            live.extend(meta.source.map(PathBuf::from));
+            live.extend(meta.source.as_ref().map(PathBuf::from));
         }
         if live.is_empty() {
             return Err(unknown("no file of the session is known"));

@@ -20,6 +20,7 @@ use crate::error::{Naming, StoreError};
 use crate::files::if_there;
 use crate::{SessionId, Store, hex};
 
+pub(crate) use clean::Snapshots;
 pub use content::{Content, Form};
 pub use place::OffloadFolder;
 pub use write::OffloadWriter;

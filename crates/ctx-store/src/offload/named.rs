@@ -51,10 +51,6 @@ impl Search {
         }
     }
 
-    pub(super) fn is_done(&self) -> bool {
-        self.unnamed.is_empty()
-    }
-
     /// What nothing named.
     pub(super) fn unreferenced(self) -> Vec<OffloadedFile> {
         let mut files: Vec<OffloadedFile> = self.unnamed.into_values().flatten().collect();
@@ -102,7 +98,6 @@ mod tests {
         ] {
             let mut search = Search::new(vec![file("x"), file("y")]);
             search.look_through(&mut text.as_bytes()).expect("reads");
-            assert!(!search.is_done());
             let left = search.unreferenced();
             assert_eq!(!left.contains(&file("x")), named, "{}", text.trim());
             assert!(left.contains(&file("y")));
