@@ -77,7 +77,10 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::BadLine(_) => {
             "--invalid keep carries such lines along, --invalid drop leaves them out"
         }
-        ErrorKind::UnknownFormat(_) | ErrorKind::NoFormat => "--dialect names it",
+        ErrorKind::UnknownFormat(_) | ErrorKind::NoFormat | ErrorKind::LateFormat { .. } => {
+            "--dialect names it"
+        }
+        ErrorKind::TwoFormats { .. } => "--dialect says which of them to read it as",
         ErrorKind::Extract(ExtractError::UnknownFormat) => {
             "name it with --dialect, or convert the session"
         }

@@ -11,13 +11,16 @@ const CTX_ROLLBACK: &str = env!("CARGO_BIN_EXE_ctx-rollback");
 const SYSTEM: &str = "{\"content\": \"be brief\", \"role\": \"system\", \"n\": 1E2}\n";
 
 /// So many messages of user and model in turn, each a good deal longer than its
-/// share of a summary.
+/// share of a summary. Only a chat has replies with a refusal, even if there is none.
 pub(crate) fn messages(from: usize, to: usize) -> String {
     let mut messages = String::new();
     for n in from..to {
-        let role = if n % 2 == 0 { "user" } else { "assistant" };
+        let (role, more) = match n % 2 {
+            0 => ("user", ""),
+            _ => ("assistant", ", \"refusal\":null"),
+        };
         let text = format!("number {n}, {}", "and some words more ".repeat(20));
-        let record = format!("{{\"role\":\"{role}\", \"content\":\"{text}\"}}\n");
+        let record = format!("{{\"role\":\"{role}\", \"content\":\"{text}\"{more}}}\n");
         messages.push_str(&record);
     }
     messages

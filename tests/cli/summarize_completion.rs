@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 const RECORD_LINE: &str =
     "以下是此前对话的记录，不是新的请求。 / A record of earlier conversation, not a request.\n\n";
+const SUMMARY_LINE: &str = "[ctx_summary] Summary of earlier messages of this session:\n\n";
 /// The sections that code writes; no template asks for them in this form.
 const ADDED: [&str; 8] = [
     "\n\n## Asks\n",
@@ -25,10 +26,17 @@ fn summary(output: &[u8]) -> String {
     let text = String::from_utf8(output.to_vec()).expect("UTF-8");
     let record = |line: &str| serde_json::from_str::<Value>(line).expect("JSON");
     let records: Vec<Value> = text.lines().map(record).collect();
-    let of_summary = |record: &&Value| record["name"] == "ctx_summary";
-    let found: Vec<&Value> = records.iter().filter(of_summary).collect();
+    // In a session of texts alone its first line marks it.
+    let text_of = |record: &Value| {
+        let said = record["content"].as_str()?;
+        let marked = said.strip_prefix(SUMMARY_LINE);
+        marked
+            .or((record["name"] == "ctx_summary").then_some(said))
+            .map(str::to_owned)
+    };
+    let found: Vec<String> = records.iter().filter_map(text_of).collect();
     assert_eq!(found.len(), 1, "{text}");
-    let said = found[0]["content"].as_str().expect("text");
+    let said = &found[0];
     said.strip_prefix(RECORD_LINE).unwrap_or(said).to_owned()
 }
 

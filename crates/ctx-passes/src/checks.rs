@@ -1,6 +1,6 @@
 //! The output holds no offence that the input did not hold.
 
-use ctx_transcript::{Dialect, Offence, Outline, Role, Rules, Validator};
+use ctx_transcript::{Dialect, Offence, Outline, Role, Rule, Rules, Validator};
 
 use crate::{ErrorKind, Notes, PassError};
 
@@ -8,18 +8,23 @@ use crate::{ErrorKind, Notes, PassError};
 pub struct Checks {
     input: Validator,
     output: Validator,
+    /// What the output keeps if the input does.
     rules: Rules,
+    /// Whether an input that does not begin with the user is wrong, whatever format it is.
+    user_first: bool,
     /// Whether a message of the conversation is in the output.
     begun: bool,
 }
 
 impl Checks {
     /// Nothing seen yet.
-    pub fn new(rules: Rules) -> Self {
+    pub fn new(dialect: &dyn Dialect) -> Self {
+        let rules = dialect.output_rules();
         Self {
             input: Validator::new(rules),
             output: Validator::new(rules),
             rules,
+            user_first: dialect.rules().user_first,
             begun: false,
         }
     }
@@ -52,13 +57,14 @@ impl Checks {
     /// Each offence of the output must be one of the input. These cause a warning, or with
     /// `strict` an error.
     pub fn finish(self, strict: bool, notes: &mut Notes) -> Result<(), PassError> {
-        let input = self.input.finish();
+        let mut input = self.input.finish();
         let is_new = |offence: &Offence| !input.contains(offence);
         if let Some(offence) = self.output.finish().into_iter().find(is_new) {
             let line = offence.line;
             let error = PassError::from(ErrorKind::NewOffence(offence));
             return Err(if line > 0 { error.at(line) } else { error });
         }
+        input.retain(|offence| self.user_first || offence.rule != Rule::UserFirst);
         let Some(first) = input.first() else {
             return Ok(());
         };
@@ -78,7 +84,8 @@ impl Checks {
 
 #[cfg(test)]
 mod tests {
-    use ctx_transcript::{Dialect, Object, Role, dialect};
+    use ctx_transcript::dialect::Plain;
+    use ctx_transcript::{Dialect, Object, Outline, Role, dialect};
 
     use super::Checks;
     use crate::{ErrorKind, Notes, PassError};
@@ -93,7 +100,7 @@ mod tests {
     /// Records that come in, and those of them that go out.
     fn check(input: &[&str], output: &[u64], strict: bool) -> (Result<(), PassError>, Vec<String>) {
         let chat = dialect("chat");
-        let mut checks = Checks::new(chat.rules());
+        let mut checks = Checks::new(chat);
         for (line, text) in (1..).zip(input) {
             let object = Object::parse(text).expect("an object");
             let outline = chat.outline(&object).expect("a message");
@@ -130,11 +137,39 @@ mod tests {
 
     #[test]
     fn the_summary_has_the_role_that_the_dialect_allows_there() {
-        let chat = Checks::new(dialect("chat").rules()).summary(dialect("chat"), Role::Assistant);
+        let chat = Checks::new(dialect("chat")).summary(dialect("chat"), Role::Assistant);
         assert_eq!(chat, Role::Assistant);
-        let anthropic = dialect("anthropic");
-        let mut checks = Checks::new(anthropic.rules());
-        assert_eq!(checks.summary(anthropic, Role::Assistant), Role::User);
-        assert_eq!(checks.summary(anthropic, Role::Assistant), Role::Assistant);
+        // Where only its text marks a summary, it is never the model's.
+        for dialect in [dialect("anthropic"), &Plain] {
+            let mut checks = Checks::new(dialect);
+            for _ in 0..2 {
+                assert_eq!(checks.summary(dialect, Role::Assistant), Role::User);
+            }
+        }
+    }
+
+    /// D2: a session that could be of two formats keeps what the stricter one demands, and
+    /// is not blamed for what the other one allows.
+    #[test]
+    fn a_session_of_texts_begins_with_the_user_where_it_did() {
+        let outline = |role| Outline {
+            role,
+            ..Outline::of_line()
+        };
+        let check = |input: &[Role], output: &[Role]| {
+            let mut checks = Checks::new(&Plain);
+            for (line, role) in (1..).zip(input) {
+                checks.input(line, &outline(*role));
+            }
+            for (line, role) in (1..).zip(output) {
+                checks.output(line, &outline(*role));
+            }
+            checks.finish(true, &mut Notes::new())
+        };
+        let (user, assistant) = (Role::User, Role::Assistant);
+        assert!(check(&[user, assistant], &[user]).is_ok());
+        assert!(check(&[assistant, user], &[assistant]).is_ok());
+        let error = check(&[user, assistant], &[assistant]).expect_err("no user");
+        assert!(matches!(error.kind, ErrorKind::NewOffence(_)));
     }
 }

@@ -39,6 +39,20 @@ pub enum ErrorKind {
     /// The session is of no known dialect, so this cannot be done with it.
     #[error("the format is not known, so nothing can be {0}")]
     UnknownFormat(&'static str),
+    /// A record has an exchange of another dialect than the session's.
+    #[error("an exchange of the format {found} in a session of the format {known}")]
+    TwoFormats {
+        /// The session's dialect.
+        known: &'static str,
+        /// The exchange's.
+        found: &'static str,
+    },
+    /// A record that says of which dialect the session is comes too late.
+    #[error("the first exchange, of the format {found}, is too late to know the format by")]
+    LateFormat {
+        /// The exchange's dialect.
+        found: &'static str,
+    },
     /// The session is of no known dialect: a record is neither a message nor a conversation.
     #[error("no message of a known format")]
     NoMessage {

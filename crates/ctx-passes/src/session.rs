@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use ctx_transcript::{Dialect, Options, Record, Records};
+use ctx_transcript::{Conversation, Dialect, Options, Record, Records, dialect};
 
 use crate::{BadLines, ErrorKind, Fate, Notes, PassError};
 
@@ -24,6 +24,9 @@ pub struct Session {
     records: Records<Box<dyn Read + Send>>,
     invalid: Invalid,
     bad: BadLines,
+    /// Whether an exchange of another dialect is refused: nobody named this one.
+    pub(crate) refuses_strangers: bool,
+    batch: bool,
 }
 
 impl Session {
@@ -37,6 +40,8 @@ impl Session {
             records: Records::open(reader, options).map_err(ErrorKind::Read)?,
             invalid,
             bad: BadLines::default(),
+            refuses_strangers: options.dialect.is_none() && !options.raw,
+            batch: options.batch,
         })
     }
 
@@ -55,7 +60,11 @@ impl Session {
         &mut self,
         mut handle: impl FnMut(&Record<'_>) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
+        let known = self.dialect().filter(|_| self.refuses_strangers);
         while let Some(record) = self.records.next().map_err(ErrorKind::Read)? {
+            if let Some(known) = known {
+                refuse_stranger(known, &record, self.batch)?;
+            }
             if record.class.is_bad() {
                 match self.invalid {
                     Invalid::Keep => self.bad.add(&record, Fate::Kept),
@@ -91,12 +100,36 @@ impl Session {
     }
 }
 
+/// Whoever sees no exchange in a record may part the call from its result.
+fn refuse_stranger(known: &dyn Dialect, record: &Record<'_>, batch: bool) -> Result<(), PassError> {
+    let Some(object) = record.whole_object() else {
+        return Ok(());
+    };
+    let stranger = if batch {
+        let messages = Conversation::of(object).map(|it| it.messages);
+        let mut messages = messages.iter().flatten();
+        messages.find_map(|message| dialect::stranger(known, message))
+    } else {
+        dialect::stranger(known, object)
+    };
+    let Some(stranger) = stranger else {
+        return Ok(());
+    };
+    let found = stranger.name();
+    Err(if known.is_certain() {
+        let known = known.name();
+        ErrorKind::TwoFormats { known, found }.at(record.line)
+    } else {
+        ErrorKind::LateFormat { found }.at(record.line)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use ctx_transcript::Options;
 
     use super::{Invalid, Session};
-    use crate::{Notes, PassError};
+    use crate::{ErrorKind, Notes, PassError};
 
     fn open(input: &str, invalid: Invalid) -> Session {
         let reader = Box::new(std::io::Cursor::new(input.to_owned().into_bytes()));
@@ -131,6 +164,50 @@ mod tests {
             lines(&mut open(&tail, Invalid::Fail)).expect("read"),
             [1, 2]
         );
+    }
+
+    const CALL: &str = "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]}\n";
+    const BLOCK: &str = "{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"n\",\"input\":{}}]}\n";
+
+    /// D2: an exchange that the session's format does not have is not taken for a text.
+    #[test]
+    fn an_exchange_of_another_format_is_refused_unless_the_format_was_named() {
+        let input = [USER, CALL, USER, BLOCK].concat();
+        let error = lines(&mut open(&input, Invalid::Keep)).expect_err("two formats");
+        assert!(matches!(
+            error.kind,
+            ErrorKind::TwoFormats {
+                known: "chat",
+                found: "anthropic"
+            }
+        ));
+        assert_eq!(error.lines, [4]);
+        let options = Options {
+            dialect: ctx_transcript::dialect::by_name("chat"),
+            ..Options::default()
+        };
+        let reader = Box::new(std::io::Cursor::new(input.into_bytes()));
+        let named = Session::open(reader, &options, Invalid::Keep);
+        assert_eq!(
+            lines(&mut named.expect("from memory")).expect("read"),
+            [1, 2, 3, 4]
+        );
+    }
+
+    /// D2: what comes later than anything can wait for stops the reading.
+    #[test]
+    fn an_exchange_later_than_could_be_looked_at_is_refused() {
+        let long = format!(
+            "{{\"role\":\"user\",\"content\":\"{}\"}}\n",
+            "word ".repeat(60_000)
+        );
+        let input = USER.repeat(70) + &long.repeat(60) + BLOCK;
+        let error = lines(&mut open(&input, Invalid::Keep)).expect_err("it is late");
+        assert!(matches!(
+            error.kind,
+            ErrorKind::LateFormat { found: "anthropic" }
+        ));
+        assert_eq!(error.lines, [131]);
     }
 
     #[test]

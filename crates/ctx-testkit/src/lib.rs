@@ -3,11 +3,13 @@
 mod case;
 mod fire;
 mod generate;
+mod legal;
 mod linear;
 mod server;
 
 pub use case::{Case, Finished};
 pub use fire::{Agent, lost, numbered, numbers, replace_by_rename, replace_in_place, under_fire};
 pub use generate::{any_jsonl, chat_session};
+pub use legal::{Api, legal_session, refusal};
 pub use linear::assert_linear;
 pub use server::{Act, Server};

@@ -11,6 +11,7 @@
 //! Nothing here is ever re-serialised: views borrow from the record, and what is
 //! written is the record's own bytes with a tag spliced in or cut out.
 
+mod again;
 mod batch;
 mod cut;
 pub mod dialect;
@@ -44,7 +45,7 @@ pub use message::{Call, Message, Outline, Part, Role, SummaryRole, ToolResult};
 pub use object::{Member, Object};
 pub use origin::{MAX_LINE, Origin, Piece};
 pub use record::{Class, Record};
-pub use records::{Options, Records};
+pub use records::{Options, Records, dialect_of_lines};
 pub use rules::Rules;
 pub use splice::Splice;
 pub use spool::Spool;

@@ -73,6 +73,11 @@ impl<R: Read> Lines<R> {
         &self.buffer[self.start..self.end]
     }
 
+    /// What is read and not yet handed on, and where more comes from.
+    pub(crate) fn ahead_and_source(&mut self) -> (&[u8], &mut R) {
+        (&self.buffer[self.start..self.end], &mut self.source)
+    }
+
     /// Reads once more into [`Self::ahead`]; `false` at the end of the input or
     /// when a line as long as the limit is waiting.
     pub(crate) fn read_ahead(&mut self) -> io::Result<bool> {

@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 use std::path::PathBuf;
 
+use crate::again::Again;
 use crate::dialect::{Detector, Dialect};
 use crate::document::Document;
 use crate::lines::Lines;
@@ -18,14 +19,16 @@ pub struct Options {
     pub batch: bool,
     /// Take lines as they are: no documents, no dialect.
     pub raw: bool,
-    /// Where records wait, beyond what is held in memory, when the whole session must be
-    /// read before it is known which of them are in the context; all in memory without.
+    /// Where records wait, beyond what is held in memory, when the session must be read
+    /// before it is known of which dialect it is, or which of its records are in the
+    /// context. Without, all wait in memory, and the dialect is looked for in the first
+    /// megabytes only.
     pub temp: Option<PathBuf>,
 }
 
 /// Reads records; lends each until the next is asked for.
 pub struct Records<R> {
-    lines: Lines<R>,
+    lines: Lines<Again<R>>,
     /// What `lines` were, where they came as one JSON value.
     document: Option<Document>,
     dialect: Option<&'static dyn Dialect>,
@@ -33,14 +36,17 @@ pub struct Records<R> {
     second: Option<SecondReading>,
 }
 
-/// How many records the dialect is looked for in.
+/// How many records a message has to be among.
 const DETECT_IN: usize = 64;
 
+/// How much is looked at where nothing can wait in a file.
+const LOOK_AT: usize = 16 << 20;
+
 impl<R: Read> Records<R> {
-    /// Reads as much of the beginning as it takes to know the dialect; of a session that
-    /// is not linear, all.
+    /// Reads as much as it takes to know the dialect: mostly its beginning, but all of
+    /// a session of texts alone, and of one that is not linear.
     pub fn open(source: R, options: &Options) -> io::Result<Self> {
-        let mut lines = Lines::new(source);
+        let mut lines = Lines::new(Again::new(source));
         let is_one_session = !options.raw && !options.batch;
         let document = if is_one_session {
             unwrap_document(&mut lines)?
@@ -49,7 +55,7 @@ impl<R: Read> Records<R> {
         };
         let mut dialect = options.dialect;
         if dialect.is_none() && !options.raw {
-            dialect = detect(&mut lines, options.batch)?;
+            dialect = detect(&mut lines, options)?;
         }
         let mut records = Self {
             lines,
@@ -125,27 +131,61 @@ fn has_line(ahead: &[u8]) -> bool {
     memchr::memchr(b'\n', ahead.trim_ascii_start()).is_some()
 }
 
-/// Looks at the lines ahead, reading on until one is certain.
-fn detect<R: Read>(lines: &mut Lines<R>, batch: bool) -> io::Result<Option<&'static dyn Dialect>> {
+/// Looks at the lines ahead, reading on until one is certain. Where there is no message
+/// among the first ones it is none of our formats.
+fn detect<R: Read>(
+    lines: &mut Lines<Again<R>>,
+    options: &Options,
+) -> io::Result<Option<&'static dyn Dialect>> {
     let mut detector = Detector::default();
     let mut at = 0;
     for _ in 0..DETECT_IN {
-        let Some(line) = lines.peek(at)? else { break };
+        let Some(line) = lines.peek(at)? else {
+            return Ok(detector.decide());
+        };
         at += line.len() + 1;
-        let record = Origin::ALONE.record(line);
-        let Some(object) = record.object() else {
-            continue;
-        };
-        let messages = if batch {
-            Conversation::of(object).map_or_else(Vec::new, |conversation| conversation.messages)
-        } else {
-            vec![object.clone()]
-        };
-        if messages.iter().any(|message| detector.look_at(message)) {
+        if look_at(&mut detector, &Origin::ALONE.record(line), options.batch) {
+            return Ok(detector.decide());
+        }
+    }
+    if detector.is_open() {
+        let most = options.temp.as_ref().map_or(LOOK_AT, |_| usize::MAX);
+        let (ahead, source) = lines.ahead_and_source();
+        let source = ahead.chain(source.look(options.spool(), most));
+        look_on(&mut detector, source, options.batch)?;
+    }
+    Ok(detector.decide())
+}
+
+/// The dialect of a session of lines that can be read again: it is read until one is
+/// certain.
+pub fn dialect_of_lines(source: impl Read) -> io::Result<Option<&'static dyn Dialect>> {
+    let mut detector = Detector::default();
+    look_on(&mut detector, source, false)?;
+    Ok(detector.decide())
+}
+
+fn look_on(detector: &mut Detector, source: impl Read, batch: bool) -> io::Result<()> {
+    let mut lines = Lines::new(source);
+    while let Some(record) = lines.next()? {
+        if look_at(detector, &record, batch) {
             break;
         }
     }
-    Ok(detector.decide())
+    Ok(())
+}
+
+/// Whether it is certain now.
+fn look_at(detector: &mut Detector, record: &Record<'_>, batch: bool) -> bool {
+    let Some(object) = record.object() else {
+        return false;
+    };
+    if !batch {
+        return detector.look_at(object);
+    }
+    let conversation = Conversation::of(object);
+    let mut messages = conversation.into_iter().flat_map(|it| it.messages);
+    messages.any(|message| detector.look_at(&message))
 }
 
 #[cfg(test)]
@@ -210,6 +250,45 @@ mod tests {
         let input = format!("\n{{broken\n\0\0\n{CHAT}");
         let (name, seen) = read(&input, &Options::default());
         assert_eq!(name, Some("chat"));
+        assert_eq!(seen.concat(), input);
+    }
+
+    /// D2: a block that belongs to one format alone decides, however late it comes.
+    #[test]
+    fn a_late_block_decides_and_no_byte_is_lost() {
+        let plain = "{\"role\":\"user\",\"content\":\"a\"}\n";
+        let late = "{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"n\",\"input\":{}}]}\n";
+        let with_file = Options {
+            temp: Some(std::env::temp_dir()),
+            ..Options::default()
+        };
+        for before in [0, 1, 63, 64, 65, 66, 200, 20_000] {
+            let input = plain.repeat(before) + late + plain;
+            for options in [&Options::default(), &with_file] {
+                let (name, seen) = read(&input, options);
+                assert_eq!(name, Some("anthropic"), "{before}");
+                assert!(seen.concat() == input, "{before}");
+            }
+            let found = super::dialect_of_lines(input.as_bytes()).expect("from memory");
+            assert_eq!(found.map(dialect::Dialect::name), Some("anthropic"));
+        }
+        let input = plain.repeat(200);
+        let records = Records::open(input.as_bytes(), &with_file).expect("from memory");
+        assert!(!records.dialect().expect("messages").is_certain());
+    }
+
+    /// D2: and so does a conversation of a batch.
+    #[test]
+    fn a_late_conversation_decides() {
+        let plain = "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n";
+        let late = "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t\"}]}]}\n";
+        let batch = Options {
+            batch: true,
+            ..Options::default()
+        };
+        let input = plain.repeat(100) + late;
+        let (name, seen) = read(&input, &batch);
+        assert_eq!(name, Some("anthropic"));
         assert_eq!(seen.concat(), input);
     }
 }

@@ -29,7 +29,7 @@ impl Args {
                 allow: self.allow_tool.clone(),
                 deny: self.deny_tool.clone(),
             },
-            user_first: dialect.is_some_and(|dialect| dialect.rules().user_first),
+            user_first: dialect.is_some_and(|dialect| dialect.output_rules().user_first),
         };
         if !policy.does_anything() {
             return Err(Failure::new("no rule is asked for")

@@ -58,7 +58,13 @@ impl Talk {
 
     fn says(self, role: &str, tokens: u64) -> Self {
         let words = self.words(tokens - OVERHEAD);
-        self.push(&format!("\"role\":\"{role}\","), &words, "", tokens)
+        // Only a chat has it, so that the format is certain.
+        let behind = match role {
+            "assistant" => ",\"refusal\":null",
+            _ => "",
+        };
+        let before = format!("\"role\":\"{role}\",");
+        self.push(&before, &words, behind, tokens)
     }
 
     /// A system message, counted with its overhead like all others.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, Write};
 use std::os::unix::fs::FileExt;
 
-use ctx_transcript::{Dialect, Options, Record, dialect};
+use ctx_transcript::{Dialect, Options, Record, dialect, dialect_of_lines};
 
 use crate::prune::Time;
 use crate::{ErrorKind, Invalid, PassError, Session};
@@ -14,6 +14,8 @@ pub struct Content {
     file: File,
     /// Its dialect, which the new content has as well.
     pub dialect: &'static dyn Dialect,
+    /// Whether nobody named the dialect.
+    is_detected: bool,
     invalid: Invalid,
     /// Whether it is one JSON document, which a compaction makes lines of.
     pub is_document: bool,
@@ -44,13 +46,20 @@ impl Content {
         invalid: Invalid,
     ) -> Result<Self, PassError> {
         let session = session(&file, dialect, invalid)?;
+        let is_document = session.is_document();
+        let mut known = session.dialect();
+        if known.is_some_and(|known| !known.is_certain()) && !is_document {
+            // All of it is there, so that nothing need wait for the answer.
+            known = dialect_of_lines(from_start(&file)?).map_err(ErrorKind::Read)?;
+        }
         // An empty session shows no format, and there is nothing to do in it.
         let is_empty = file.metadata().is_ok_and(|meta| meta.len() == 0);
         let empty = || dialect::by_name("chat").filter(|_| is_empty);
-        let known = session.dialect().or_else(empty);
+        let known = known.or_else(empty);
         Ok(Self {
             dialect: known.ok_or(ErrorKind::UnknownFormat("compacted"))?,
-            is_document: session.is_document(),
+            is_detected: dialect.is_none(),
+            is_document,
             invalid,
             last_change: None,
             file,
@@ -111,7 +120,9 @@ impl Content {
 
     /// Opened from its beginning.
     pub(super) fn session(&self) -> Result<Session, PassError> {
-        session(&self.file, Some(self.dialect), self.invalid)
+        let mut session = session(&self.file, Some(self.dialect), self.invalid)?;
+        session.refuses_strangers = self.is_detected;
+        Ok(session)
     }
 }
 
@@ -124,8 +135,12 @@ fn session(
         dialect,
         ..Options::default()
     };
+    Session::open(Box::new(from_start(file)?), &options, invalid)
+}
+
+fn from_start(file: &File) -> Result<FromStart, PassError> {
     let file = file.try_clone().map_err(ErrorKind::Read)?;
-    Session::open(Box::new(FromStart { file, at: 0 }), &options, invalid)
+    Ok(FromStart { file, at: 0 })
 }
 
 /// Bytes of a temporary file that wait to be written.
@@ -186,6 +201,20 @@ mod tests {
         assert_eq!(lines(&document).len(), 1);
         let file = document.file().expect("a handle");
         assert!(!document.with(file).is_document);
+    }
+
+    /// D2: the first exchange decides, however late it comes.
+    #[test]
+    fn all_of_a_file_is_looked_at() {
+        let block =
+            r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"x"}]}"#;
+        let text = format!(
+            "{{\"role\":\"user\",\"content\":\"{}\"}}\n",
+            "word ".repeat(60_000)
+        );
+        let late = open(&(text.repeat(70) + block), Invalid::Keep).expect("known");
+        assert_eq!(late.dialect.name(), "anthropic");
+        assert_eq!(lines(&late).len(), 71);
     }
 
     #[test]

@@ -125,7 +125,7 @@ pub(super) fn carry_out(
     notes: &mut Notes,
 ) -> Result<Content, PassError> {
     let dialect = content.dialect;
-    let mut checks = Checks::new(dialect.rules());
+    let mut checks = Checks::new(dialect);
     let file = temporary(|output| {
         let mut outlet = Outlet::new(output, survey.announced, &plan.temp);
         let mut next = 0;

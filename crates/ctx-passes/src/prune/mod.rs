@@ -93,7 +93,7 @@ pub fn rules(whole: &ctx_policy::Policy, clears: bool, dialect: &dyn Dialect) ->
             allow: prune.allow.clone(),
             deny: prune.deny.clone(),
         },
-        user_first: dialect.rules().user_first,
+        user_first: dialect.output_rules().user_first,
     };
     policy.does_anything().then_some(policy)
 }

@@ -39,7 +39,7 @@ impl<'p> PrunePass<'p> {
             },
             zones: ZoneReader::default(),
             pruner: Pruner::new(questions),
-            checks: dialect.map(|dialect| Checks::new(dialect.rules())),
+            checks: dialect.map(Checks::new),
             last_call: LastCall::default(),
         }
     }

@@ -73,7 +73,7 @@ impl<'p> Assembly<'p> {
             dialect,
             kept: Kept::new(&plan.temp),
             place: None,
-            checks: dialect.map(|dialect| Checks::new(dialect.rules())),
+            checks: dialect.map(Checks::new),
             bad: BadLines::default(),
             old,
         }
@@ -232,12 +232,18 @@ impl Material<'_> {
         }
         let wanted = self.plan.role;
         if place.role != wanted {
-            notes.info(format_args!(
-                "the summary has the role {}: {} does not allow {} there",
-                place.role.as_str(),
-                place.dialect.name(),
-                wanted.as_str()
-            ));
+            let (role, wanted) = (place.role.as_str(), wanted.as_str());
+            if place.dialect.is_certain() {
+                let dialect = place.dialect.name();
+                notes.info(format_args!(
+                    "the summary has the role {role}: {dialect} does not allow {wanted} there"
+                ));
+            } else {
+                notes.info(format_args!(
+                    "the summary has the role {role}: texts alone do not tell whether {wanted} \
+                     is allowed there"
+                ));
+            }
         }
         self.sum_up(place, writer, notes).map(Some)
     }

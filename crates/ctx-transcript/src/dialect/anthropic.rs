@@ -6,10 +6,10 @@ mod mend;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{Dialect, SUMMARY_LINE, Sniff, blocks, kind_of, parts, role_of, text_record};
+use super::{Dialect, Sniff, blocks, kind_of, parts, role_of, summary_by_line, summary_text};
 use crate::repair::Mend;
 use crate::rules::{PairBy, Results};
-use crate::{Call, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, cut, json};
+use crate::{Call, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, cut};
 
 /// The dialect `anthropic`.
 pub struct Anthropic;
@@ -46,7 +46,7 @@ impl Dialect for Anthropic {
         let mut outline = Outline {
             role,
             has_content: !content.starts_with('['),
-            is_summary: self.summary_text(object).is_some(),
+            is_summary: summary_text(object).is_some(),
             ..Outline::of_line()
         };
         for block in blocks(object) {
@@ -91,26 +91,17 @@ impl Dialect for Anthropic {
         Some(self)
     }
 
-    fn summary_role(&self, wanted: Role) -> Role {
-        match wanted {
-            Role::Assistant => Role::Assistant,
-            _ => Role::User,
-        }
+    fn summary_role(&self, _: Role) -> Role {
+        // Only its first line marks it, and a model can be made to write that line.
+        Role::User
     }
 
-    fn summary_record(&self, role: Role, text: &str) -> String {
-        text_record(role, &format!("{SUMMARY_LINE}\n\n{text}"))
+    fn summary_record(&self, _: Role, text: &str) -> String {
+        summary_by_line(text)
     }
 
     fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
-        // Looked at raw first: the content of most messages need not be decoded.
-        let content = object.get("content")?;
-        if !content.get(1..)?.starts_with(SUMMARY_LINE) {
-            return None;
-        }
-        let text = json::text(content)?;
-        let body = text.strip_prefix(SUMMARY_LINE)?.trim_start_matches('\n');
-        Some(Cow::Owned(body.to_owned()))
+        summary_text(object)
     }
 }
 

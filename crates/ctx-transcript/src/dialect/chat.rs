@@ -6,7 +6,7 @@ mod mend;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{Dialect, Sniff, blocks, kind_of, parts, role_of};
+use super::{Dialect, SUMMARY_NAME, Sniff, blocks, kind_of, parts, role_of, summary_text};
 use crate::repair::Mend;
 use crate::rules::{PairBy, Results};
 use crate::{
@@ -18,9 +18,6 @@ pub struct Chat;
 
 /// Members with a model's reasoning: `DeepSeek`'s, and that of routers.
 const REASONING: [&str; 2] = ["reasoning_content", "reasoning"];
-
-/// The `name` of a message that is a summary we wrote.
-const SUMMARY_NAME: &str = "ctx_summary";
 
 impl Dialect for Chat {
     fn name(&self) -> &'static str {
@@ -52,7 +49,7 @@ impl Dialect for Chat {
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
         let role = role_of(object)?;
-        let is_summary = is_summary(object);
+        let is_summary = summary_text(object).is_some();
         let mut outline = Outline {
             role,
             begins_turn: role == Role::User && !is_summary,
@@ -137,18 +134,8 @@ impl Dialect for Chat {
     }
 
     fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
-        if is_summary(object) {
-            object.text_of("content")
-        } else {
-            None
-        }
+        summary_text(object)
     }
-}
-
-fn is_summary(object: &Object<'_>) -> bool {
-    object
-        .text_of("name")
-        .is_some_and(|name| name == SUMMARY_NAME)
 }
 
 fn is_there(value: Option<&str>) -> bool {

@@ -1,0 +1,105 @@
+//! Compactions one after the other: each output is one that its API accepts.
+
+use std::io::Read;
+
+use chrono::DateTime;
+use ctx_passes::compact::{Content, Outcome, Plan, compact_stream};
+use ctx_passes::summarize::recognizer;
+use ctx_passes::{Invalid, Notes};
+use ctx_policy::Policy;
+use ctx_select::count::MessageCounter;
+use ctx_testkit::{legal_session, refusal};
+use ctx_tokens::Encoding;
+use ctx_transcript::SummaryRole;
+use proptest::prelude::*;
+
+fn plan(keep: u64, role: SummaryRole) -> Plan {
+    let mut policy = Policy::default();
+    policy.keep.messages = Some(keep);
+    policy.summary.role = role;
+    Plan {
+        triggers: policy.trigger,
+        overflow: false,
+        only_if_due: false,
+        force: true,
+        dry_run: false,
+        score: None,
+        counter: MessageCounter::new(Encoding::Chars4),
+        target: None,
+        budget: None,
+        summary_tokens: None,
+        model_window: None,
+        pins: Vec::new(),
+        last_call: None,
+        model: None,
+        headings: Vec::new(),
+        recognizer: recognizer(None),
+        now: || DateTime::UNIX_EPOCH,
+        temp: std::env::temp_dir(),
+        policy,
+    }
+}
+
+/// The session after a compaction, and whether there was one.
+fn compacted(plan: &Plan, session: &str) -> (String, bool) {
+    let mut input = session.as_bytes();
+    let content = Content::of_stream(&mut input, None, Invalid::Keep).expect("a session");
+    let (report, content) =
+        compact_stream(plan, content, "s.jsonl", &mut Notes::new()).expect("no failure");
+    let mut text = String::new();
+    let mut file = content.file().expect("a handle");
+    file.read_to_string(&mut text).expect("UTF-8");
+    (text, report.outcome == Outcome::Compacted)
+}
+
+/// So many sessions, or as many as `CTX_CASES` says.
+fn cases() -> ProptestConfig {
+    let cases = std::env::var("CTX_CASES").map(|cases| cases.parse().expect("a number"));
+    ProptestConfig::with_cases(cases.unwrap_or(64))
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    /// D2: nobody says of which format the session is, and what is left of it may be texts
+    /// alone. Up to three compactions: what is written is always legal.
+    #[test]
+    fn three_compactions_in_a_row_write_what_the_api_accepts(
+        (api, parts) in legal_session(),
+        keep in 1u64..8,
+        role in prop_oneof![
+            Just(SummaryRole::User),
+            Just(SummaryRole::Assistant),
+            Just(SummaryRole::System),
+        ],
+    ) {
+        let plan = plan(keep, role);
+        let mut session = String::new();
+        for part in parts {
+            session.push_str(&part);
+            let (after, _) = compacted(&plan, &session);
+            prop_assert_eq!(refusal(api, &after), None, "{:?}: {}", api, after);
+            session = after;
+        }
+    }
+}
+
+#[test]
+fn the_sessions_are_compacted_at_all() {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::TestRunner;
+
+    let mut runner = TestRunner::deterministic();
+    let (mut done, mut of) = (0, 0);
+    for _ in 0..20 {
+        let (_, parts) = legal_session()
+            .new_tree(&mut runner)
+            .expect("a session")
+            .current();
+        for part in parts {
+            of += 1;
+            done += usize::from(compacted(&plan(2, SummaryRole::User), &part).1);
+        }
+    }
+    assert!(done * 2 > of, "{done} of {of}");
+}

@@ -1,0 +1,123 @@
+//! Which dialect a session is of.
+
+use super::{ALL, Dialect, Plain, Sniff};
+use crate::Object;
+
+/// Decides on the dialect from the records of a session.
+#[derive(Default)]
+pub(crate) struct Detector {
+    sure: Sniff,
+    dialect: Option<&'static dyn Dialect>,
+    /// Whether another dialect could be right as well.
+    has_rival: bool,
+}
+
+impl Detector {
+    /// Looks at one more record; `true` once it is certain.
+    pub(crate) fn look_at(&mut self, object: &Object<'_>) -> bool {
+        for dialect in ALL {
+            let sure = dialect.sniff(object);
+            if sure > self.sure {
+                (self.sure, self.dialect, self.has_rival) = (sure, Some(dialect), false);
+            } else if sure == Sniff::Maybe && self.sure == Sniff::Maybe {
+                let first = self.dialect.map(Dialect::name);
+                self.has_rival |= first != Some(dialect.name());
+            }
+        }
+        self.sure == Sniff::Yes
+    }
+
+    /// Whether there are messages, and more of them could tell whose they are.
+    pub(crate) fn is_open(&self) -> bool {
+        self.sure == Sniff::Maybe
+    }
+
+    /// The dialect; `None` when no record could be a message of any.
+    pub(crate) fn decide(&self) -> Option<&'static dyn Dialect> {
+        if self.is_open() && self.has_rival {
+            Some(&Plain)
+        } else {
+            self.dialect
+        }
+    }
+}
+
+/// The dialect that `message` has an exchange of, while `own`, the session's, sees none in
+/// it and would part call and result.
+pub fn stranger(own: &dyn Dialect, message: &Object<'_>) -> Option<&'static dyn Dialect> {
+    let has_exchange = |dialect: &dyn Dialect| {
+        let outline = dialect.outline(message);
+        outline.is_some_and(|it| !(it.calls.is_empty() && it.results.is_empty()))
+    };
+    let mut others = ALL.into_iter().filter(|other| {
+        let is_other = !own.is_certain() || other.name() != own.name();
+        is_other && has_exchange(*other)
+    });
+    let other = others.next()?;
+    (!own.is_certain() || !has_exchange(own)).then_some(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Detector, stranger};
+    use crate::Object;
+    use crate::dialect::{Anthropic, Chat, Dialect, Plain};
+
+    const PLAIN: &str = r#"{"role":"user","content":"hi"}"#;
+    const CALL: &str = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}"#;
+    const BLOCK: &str =
+        r#"{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":{}}]}"#;
+    const TOOL: &str = r#"{"role":"tool","tool_call_id":"x","content":"y"}"#;
+
+    fn detect(records: &[&str]) -> Option<(&'static str, bool)> {
+        let mut detector = Detector::default();
+        for text in records {
+            detector.look_at(&Object::parse(text).expect("an object"));
+        }
+        let dialect = detector.decide();
+        dialect.map(|dialect| (dialect.name(), dialect.is_certain()))
+    }
+
+    #[test]
+    fn the_first_certain_record_decides() {
+        assert_eq!(detect(&[PLAIN, CALL]), Some(("chat", true)));
+        assert_eq!(detect(&[PLAIN, BLOCK, CALL]), Some(("anthropic", true)));
+        assert_eq!(detect(&[TOOL]), Some(("chat", true)));
+        assert_eq!(
+            detect(&[
+                r#"{"type":"user","uuid":"u","message":{"role":"user"}}"#,
+                r#"{"role":7}"#
+            ]),
+            None
+        );
+        assert_eq!(detect(&[]), None);
+    }
+
+    /// D2: texts alone are legal in several dialects.
+    #[test]
+    fn texts_alone_decide_nothing() {
+        assert_eq!(detect(&[PLAIN]), Some(("chat", false)));
+        // Neither do our own marks, which texts alone may have from another run.
+        let named = r#"{"role":"user","name":"ctx_summary","content":"x"}"#;
+        let lined = Plain.summary_record(crate::Role::User, "x");
+        assert_eq!(detect(&[named, &lined]), Some(("chat", false)));
+    }
+
+    #[test]
+    fn an_exchange_that_the_dialect_does_not_see_is_a_strangers() {
+        let name = |own: &dyn Dialect, text| {
+            let object = Object::parse(text).expect("an object");
+            stranger(own, &object).map(Dialect::name)
+        };
+        assert_eq!(name(&Chat, BLOCK), Some("anthropic"));
+        assert_eq!(name(&Anthropic, CALL), Some("chat"));
+        assert_eq!(name(&Anthropic, TOOL), Some("chat"));
+        assert_eq!(name(&Plain, BLOCK), Some("anthropic"));
+        assert_eq!(name(&Plain, CALL), Some("chat"));
+        for own in [&Chat as &dyn Dialect, &Anthropic, &Plain] {
+            assert_eq!(name(own, PLAIN), None);
+        }
+        assert_eq!(name(&Chat, CALL), None);
+        assert_eq!(name(&Anthropic, BLOCK), None);
+    }
+}
