@@ -18,6 +18,7 @@ mod faults;
 mod gc;
 mod generated;
 mod hostile;
+mod live;
 mod offload;
 mod pipeline;
 mod prune;
