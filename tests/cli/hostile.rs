@@ -30,6 +30,7 @@ fn stays_the_same(input: &[u8], stderr: &str) {
         .run();
 }
 
+/// H1: nesting as deep as a line is long.
 #[test]
 fn h1_a_million_brackets_are_one_opaque_line() {
     let bomb = format!("{}{}\n", "[".repeat(1_000_000), "]".repeat(1_000_000));
@@ -48,6 +49,7 @@ fn h1_a_million_brackets_are_one_opaque_line() {
     }
 }
 
+/// H2: a line of 256 MiB in 200 MB of memory.
 #[test]
 fn h2_a_line_without_end_needs_bounded_memory() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -85,6 +87,7 @@ fn h2_a_line_without_end_needs_bounded_memory() {
     assert_eq!(run(&script), run(expected));
 }
 
+/// H3: every kind of broken line that agents were seen to write.
 #[test]
 fn h3_every_kind_of_bad_line_stays_and_is_counted() {
     let lines: [(&[u8], &str); 6] = [
@@ -135,6 +138,7 @@ fn h3_every_kind_of_bad_line_stays_and_is_counted() {
     }
 }
 
+/// H4: names that come twice, numbers that no type holds, halves of a surrogate.
 #[test]
 fn h4_odd_json_keeps_its_bytes() {
     let input = "{\"role\":\"user\",\"content\":\"\\ud800\",\"a\":1,\"a\":2,\"n\":123456789012345678901,\"e\":1E2,\"z\":-0,\"h\":1e400}\n";
@@ -151,6 +155,7 @@ fn h4_odd_json_keeps_its_bytes() {
         .run();
 }
 
+/// H5: input that is compressed is bytes like any other.
 #[test]
 fn h5_compressed_input_is_never_expanded() {
     // The first bytes of a zstd frame that would expand to gigabytes: a bad line, no more.
@@ -166,6 +171,7 @@ fn h5_compressed_input_is_never_expanded() {
     );
 }
 
+/// H6: names of sessions that would lead somewhere else.
 #[test]
 fn h6_session_ids_are_no_paths() {
     let long = "x".repeat(129);
@@ -195,6 +201,7 @@ fn h6_session_ids_are_no_paths() {
     }
 }
 
+/// H7: links, FIFOs, devices and folders in the place of a session.
 #[test]
 fn h7_what_is_no_regular_file_is_refused_and_never_waited_for() {
     let dir = tempfile::tempdir().expect("a folder");
@@ -244,6 +251,7 @@ fn stored(dir: &Path, end: &str) -> std::path::PathBuf {
         .expect("a stored file")
 }
 
+/// H8: records of snapshots that somebody has edited.
 #[test]
 fn h8_metadata_that_was_tampered_with_is_not_believed() {
     let done = tool("ctx-snapshot")
@@ -291,6 +299,7 @@ fn h8_metadata_that_was_tampered_with_is_not_believed() {
     }
 }
 
+/// H9: escapes of the terminal in what a record says and in names of files.
 #[test]
 fn h9_no_text_of_a_record_drives_the_terminal() {
     let escape = "\u{1b}]0;owned\u{7}";
@@ -348,5 +357,54 @@ fn a_closed_pipe_is_silent() {
         let output = child.wait_with_output().expect("it ends");
         assert_eq!(output.status.code(), Some(0), "{name}");
         assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{name}");
+    }
+}
+
+/// H9: a name of a file is told escaped, by every tool and in every form, so that it
+/// neither drives a terminal nor begins a line of its own.
+#[test]
+fn h9_no_name_of_a_file_drives_the_terminal() {
+    let name = "\u{1b}]0;owned\u{7}\nctx: all is well.jsonl";
+    let legal = USER.repeat(3);
+    let broken =
+        format!("{USER}{{\"role\":\"tool\",\"tool_call_id\":\"x\",\"content\":\"y\"}}\nbroken\n");
+    for text in [&legal, &broken] {
+        for (tool_name, args) in [
+            ("ctx-check", vec![]),
+            ("ctx-check", vec!["--format", "github"]),
+            ("ctx-check", vec!["--due"]),
+            (
+                "ctx-compact",
+                vec!["-v", "-s", "x", "--keep-messages", "1", "-n"],
+            ),
+            ("ctx-compact", vec!["-v", "-s", "x", "--keep-messages", "1"]),
+            ("ctx-count", vec!["--by", "role"]),
+            ("ctx-extract", vec!["-v", "-s", "x"]),
+            ("ctx-offload", vec!["-v", "-s", "x", "-n"]),
+            ("ctx-prune", vec!["-v", "--clear", "-n"]),
+            (
+                "ctx-rollback",
+                vec!["-v", "-s", "none", "--snapshot", "latest"],
+            ),
+            ("ctx-snapshot", vec!["-v", "-s", "x"]),
+            ("ctx-split", vec!["-v", "--invalid", "fail"]),
+        ] {
+            let dir = tempfile::tempdir().expect("a folder");
+            fs::write(dir.path().join(name), text).expect("a session");
+            let output = Command::new(crate::tool_path(tool_name))
+                .args(&args)
+                .arg(name)
+                .env_clear()
+                .env("HOME", dir.path())
+                .current_dir(dir.path())
+                .output()
+                .expect("the tool starts");
+            for bytes in [output.stdout, output.stderr] {
+                let said = String::from_utf8_lossy(&bytes);
+                let call = format!("{tool_name} {args:?}: {said}");
+                assert!(!said.contains('\u{1b}'), "{call}");
+                assert!(!said.contains("\nctx: all"), "{call}");
+            }
+        }
     }
 }

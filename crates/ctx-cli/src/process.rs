@@ -18,7 +18,7 @@ pub fn main(tool: &Tool) -> ExitCode {
 
     let matches = match tool.full_command().try_get_matches() {
         Ok(matches) => matches,
-        Err(error) => return ExitCode::from(usage(&error).code()),
+        Err(error) => return ExitCode::from(usage(tool, &error).code()),
     };
     let common = CommonArgs::from_arg_matches(&matches).unwrap_or_default();
     let mut io = Io::of_process(tool.name, &common);
@@ -34,11 +34,15 @@ pub fn main(tool: &Tool) -> ExitCode {
 }
 
 /// clap's own messages: help and version to stdout, usage errors to stderr.
-fn usage(error: &clap::Error) -> ExitStatus {
+fn usage(tool: &Tool, error: &clap::Error) -> ExitStatus {
     let printed = error.print();
     if error.use_stderr() {
         return ExitStatus::Failed;
     }
-    let failure = printed.err().map(|error| Failure::stdout(&error));
-    failure.map_or(ExitStatus::Done, |failure| failure.exit_status())
+    let Err(error) = printed else {
+        return ExitStatus::Done;
+    };
+    let failure = Failure::stdout(&error);
+    Io::of_process(tool.name, &CommonArgs::default()).report(&failure);
+    failure.exit_status()
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use ctx_cli::printable;
 use ctx_passes::check::Report;
 
 use super::{Args, Results, text};
@@ -34,10 +35,13 @@ pub(super) fn github(args: &Args, results: &Results) -> String {
     out
 }
 
+/// What would drive the terminal of somebody who looks at the log is escaped, as anywhere.
 fn github_message(text: &str) -> String {
-    text.replace('%', "%25")
+    let text = text
+        .replace('%', "%25")
         .replace('\r', "%0D")
-        .replace('\n', "%0A")
+        .replace('\n', "%0A");
+    printable(&text)
 }
 
 fn github_property(text: &str) -> String {
@@ -126,6 +130,7 @@ mod tests {
             "a%2Cb%3Ac%253A%0A%3A%3Aerror"
         );
         assert_eq!(github_message("50%, a:b\r\nc"), "50%25, a:b%0D%0Ac");
+        assert_eq!(github_message("\u{1b}]0;x\u{7}"), "\\u{1b}]0;x\\u{7}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod text;
 use std::path::PathBuf;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Tool, Verbosity, is_stdin};
+use ctx_cli::{ExitStatus, Failure, Io, Tool, Verbosity, is_stdin, printable};
 use ctx_policy::{Method, Mode};
 use ctx_select::duration::FixedSpan;
 use ctx_select::parse_count;
@@ -259,7 +259,8 @@ fn tell(report: &Report, json: bool, io: &mut Io) -> Result<(), Failure> {
         io.warn(format_args!("{}: {line}", report.file));
     } else if io.verbosity() != Verbosity::Quiet {
         let table = report.plan.as_ref().map(text::table);
-        let text = format!("{}: {line}\n{}", report.file, table.unwrap_or_default());
+        let name = printable(&report.file);
+        let text = format!("{name}: {line}\n{}", table.unwrap_or_default());
         io.write(text.as_bytes())?;
     }
     Ok(())
