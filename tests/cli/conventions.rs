@@ -214,6 +214,73 @@ fn a_missing_file_is_named() {
 }
 
 #[test]
+fn a_name_behind_two_dashes_is_no_flag() {
+    for tool in TOOLS.iter().filter(|tool| tool.name != "ctx-gc") {
+        let mut args = match tool.name {
+            "ctx-rollback" => vec!["--snapshot=1", "-s=demo"],
+            _ => vec![],
+        };
+        args.push("--");
+        args.push("--version");
+        if tool.name == "ctx-score" {
+            args.push(SESSION);
+        }
+        Case::new(tool_path(tool.name))
+            .args(args)
+            .code(2)
+            .stderr_has(&format!("{}: ", tool.name))
+            .run();
+    }
+}
+
+/// Runs an ordinary call in bash, where `redirection` says what becomes of stdout.
+fn redirected(tool: &Tool, redirection: &str) -> (Option<i32>, String) {
+    let (args, input) = ordinary(tool);
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("in.jsonl"), input).expect("the input");
+    let line = format!("exec \"$0\" \"$@\" < in.jsonl {redirection}");
+    let output = Command::new("bash")
+        .args(["-c", &line])
+        .arg(tool_path(tool.name))
+        .args(args)
+        .env_clear()
+        .env("HOME", folder.path())
+        .current_dir(folder.path())
+        .output()
+        .expect("bash");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code(), stderr)
+}
+
+/// C8: what cannot be written to a full stdout is a failure that is told, and no panic.
+#[test]
+fn a_full_stdout_is_told() {
+    for tool in TOOLS.iter().filter(|tool| tool.name != "ctx-gc") {
+        let (code, said) = redirected(tool, "> /dev/full");
+        // Status 5 where something was done before it could be told.
+        assert!(
+            matches!(code, Some(2 | 5)),
+            "{}: {code:?}: {said}",
+            tool.name
+        );
+        let start = format!("{}: ", tool.name);
+        assert!(said.starts_with(&start), "{said}");
+        assert!(said.contains("No space left on device"), "{said}");
+    }
+}
+
+/// C8: without any stdout nothing goes astray: no file is opened in its place.
+#[test]
+fn no_stdout_at_all() {
+    for tool in TOOLS {
+        let (code, said) = redirected(tool, ">&-");
+        assert_eq!(code, Some(0), "{}: {said}", tool.name);
+        assert_eq!(said, "", "{}", tool.name);
+    }
+}
+
+/// C8: who reads stdout may go away.
+#[test]
 fn a_reader_that_went_away_is_no_failure() {
     for tool in TOOLS {
         let (args, input) = ordinary(tool);

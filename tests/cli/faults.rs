@@ -4,6 +4,8 @@
 use std::path::Path;
 use std::process::Command;
 
+/// C1, C3, C9: killed at any call, or with any call failing, a run leaves the old or the new;
+/// nothing is lost, and the next run gets there.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn no_fault_loses_a_byte() {

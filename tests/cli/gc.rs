@@ -4,8 +4,6 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use chrono::{TimeDelta, Utc};
-use ctx_store::{Actor, SnapshotKind, Store};
 use ctx_testkit::Case;
 use tempfile::TempDir;
 
@@ -227,6 +225,7 @@ fn forgetting_is_for_good() {
     );
 }
 
+/// G1: nothing, less than nothing and words with a typo are no policies.
 #[test]
 fn policies_that_keep_nothing_are_usage_errors() {
     let (dir, ids) = saved(2);
@@ -246,6 +245,7 @@ fn policies_that_keep_nothing_are_usage_errors() {
     assert_eq!(listed(dir.path()), ids);
 }
 
+/// G3: what cannot be read is not known to be old.
 #[test]
 fn unknown_is_not_expired() {
     let (dir, ids) = saved(3);
@@ -261,6 +261,7 @@ fn unknown_is_not_expired() {
     assert!(meta.exists() && folder.join("demo.md").exists());
 }
 
+/// L8: gc beside a run that changes the session.
 #[test]
 fn a_session_that_is_rolled_back_at_the_moment_is_skipped() {
     let (dir, ids) = saved(2);
@@ -299,42 +300,8 @@ fn grace_is_over_after_its_days() {
     assert_eq!(fs::read_dir(&trash).expect("reads").count(), 0);
 }
 
-/// D9: a clock that is far beyond all that the store has seen removes nothing, and the user
-/// is told how to go on.
-#[test]
-fn a_clock_that_jumped_removes_nothing_until_somebody_trusts_it() {
-    let dir = tempfile::tempdir().expect("a folder");
-    let actor = Actor {
-        tool: "test".into(),
-        flags: Vec::new(),
-    };
-    let a_month_ago = || Utc::now() - TimeDelta::days(30);
-    let old = Store::open(&store(dir.path()), actor, Box::new(a_month_ago)).expect("opens");
-    for bytes in ["1\n", "2\n"] {
-        let draft = old
-            .draft(bytes.as_bytes(), Path::new("memory"))
-            .expect("reads");
-        let session = "demo".parse().expect("an id");
-        draft
-            .commit(&session, SnapshotKind::Snapshot)
-            .expect("commits");
-    }
-    let ids = listed(dir.path());
-    for args in [&["-n"][..], &[], &["--keep-last", "1"]] {
-        gc(dir.path())
-            .args(args.to_vec())
-            .code(4)
-            .stderr_has(", 30 days after the last time that the store has seen; nothing was removed; if the clock is right: --trust-clock, or run it again in an hour or later\n")
-            .run();
-    }
-    assert_eq!(listed(dir.path()), ids);
-    gc(dir.path())
-        .args(["--trust-clock"])
-        .stdout(format!("removed {}: no rule keeps it\n", ids[0]))
-        .run();
-    gc(dir.path()).run();
-}
-
+/// C4: of all tools gc must work on a full disk.
+///
 /// What makes room must not need room.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.

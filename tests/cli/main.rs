@@ -1,5 +1,6 @@
 //! End-to-end tests: whole commands, one module per tool.
 
+mod bench;
 mod check;
 mod compact;
 mod compact_budget;
@@ -18,15 +19,18 @@ mod faults;
 mod gc;
 mod generated;
 mod hostile;
-mod live;
+mod kills;
+mod limits;
 mod offload;
 mod pipeline;
+mod places;
 mod prune;
 mod readme;
 mod rollback;
 mod scale;
 mod score;
 mod secrets;
+mod secrets_at_rest;
 mod settings;
 mod snapshot;
 mod split;

@@ -529,6 +529,8 @@ fn stdin_needs_a_name() {
         .run();
 }
 
+/// C4: nothing leaves a session that the disk has no room for.
+///
 /// The files are durable first: when they cannot be written, nothing is.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.

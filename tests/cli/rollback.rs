@@ -62,6 +62,7 @@ fn the_bytes_come_back_and_so_do_those_they_replace() {
     assert_eq!(names(done.dir()), [".local", "s.jsonl"]);
 }
 
+/// P2: a replaced file has the mode that it had.
 #[test]
 fn the_mode_stays() {
     let done = saved();
@@ -158,6 +159,7 @@ fn a_file_that_an_agent_has_open_is_left_alone() {
     assert_eq!(names(done.dir()), [".local", "s.jsonl"]);
 }
 
+/// C10: what is damaged is refused, and what is there stays.
 #[test]
 fn damage_is_never_restored() {
     let done = saved();
@@ -220,6 +222,8 @@ impl Drop for Mounted {
     }
 }
 
+/// C4: a rollback for which the disk has no room.
+///
 /// The store on one disk and the session on another, which is full at first.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.

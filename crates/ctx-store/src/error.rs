@@ -3,8 +3,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use chrono::{DateTime, Utc};
-
 use crate::retention::PolicyError;
 
 /// A failure of the store or of the replacement of a session file.
@@ -115,18 +113,6 @@ pub enum StoreError {
         /// The file that it was taken of.
         taken_of: String,
     },
-    /// The clock is far beyond all that the store has seen; nothing was removed.
-    #[error(
-        "the clock says {}, {} days after the last time that the store has seen; nothing was removed",
-        now.format("%Y-%m-%d %H:%M UTC"),
-        (*now - *seen).num_days()
-    )]
-    ClockJumped {
-        /// What it says.
-        now: DateTime<Utc>,
-        /// The last time that the store has seen.
-        seen: DateTime<Utc>,
-    },
     /// Another process uses the store, the session or its file.
     #[error("{0}")]
     Busy(String),
@@ -183,7 +169,7 @@ impl StoreError {
     /// What it means for the caller.
     pub fn severity(&self) -> Severity {
         match self {
-            Self::Busy(_) | Self::Changed(_) | Self::ClockJumped { .. } => Severity::Busy,
+            Self::Busy(_) | Self::Changed(_) => Severity::Busy,
             Self::Uncertain { .. } | Self::NotDurable { .. } => Severity::Uncertain,
             Self::NotSaved { source, .. } if source.severity() == Severity::Busy => Severity::Busy,
             _ => Severity::Failed,

@@ -11,8 +11,6 @@ mod arrivals;
 pub mod atomic;
 mod audit;
 mod catalog;
-mod chain;
-mod clock;
 pub mod collect;
 mod content;
 mod count;
@@ -49,7 +47,6 @@ mod writers;
 
 pub use audit::{Facts, Operation, Standing, Survived};
 pub use catalog::{Catalog, Entry};
-pub use chain::BrokenLink;
 pub use content::NewContent;
 pub use draft::{Draft, Snapshot};
 pub use error::{Severity, StoreError};

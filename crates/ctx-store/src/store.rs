@@ -245,6 +245,7 @@ mod tests {
         assert_eq!(Store::around(dir.path()), None);
     }
 
+    /// P1: a store is private from the first moment.
     #[test]
     fn a_new_store_is_private() {
         let dir = tempfile::tempdir().expect("a folder");
@@ -261,6 +262,7 @@ mod tests {
         }
     }
 
+    /// P3: a store that others can write into, or that is none.
     #[test]
     fn unsafe_and_unknown_directories_are_refused() {
         let dir = tempfile::tempdir().expect("a folder");

@@ -236,6 +236,7 @@ fn survivors(list: &[Candidate], verdicts: &[Vec<Reason>]) -> Vec<Candidate> {
 }
 
 proptest! {
+    /// T4: gc twice is gc once.
     #[test]
     fn a_second_run_removes_nothing(list in any_list(), policy in any_policy()) {
         let kept = survivors(&list, &decide(&list, &policy, at(NOW)).expect("a policy"));
@@ -266,6 +267,8 @@ proptest! {
         }
     }
 
+    /// T4: of the rules only those that count from now depend on the time.
+    ///
     /// Only `--keep-days` looks at the clock, except that nothing may be in the future.
     #[test]
     fn time_going_by_changes_no_other_rule(list in any_list(), policy in any_policy(), days in 0..1000_i64) {
@@ -276,6 +279,7 @@ proptest! {
         prop_assert_eq!(now, later);
     }
 
+    /// T4: one snapshot more is never the end of what is held or newer.
     #[test]
     fn a_newer_snapshot_removes_nothing_held_nothing_newer_and_never_all(
         list in any_list(), policy in any_policy(),

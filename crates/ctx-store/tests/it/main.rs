@@ -1,7 +1,6 @@
 //! The store as its callers see it.
 
 mod audit;
-mod clock;
 mod live;
 mod replace;
 mod snapshots;

@@ -40,6 +40,7 @@ fn only_plain_files_with_one_name_are_replaced() {
     assert_eq!(fs::read(&live).expect("reads"), b"old\n");
 }
 
+/// L1: open for writing, locked by somebody, or being changed by another of our runs.
 #[test]
 fn a_file_in_use_is_left_alone() {
     let bench = Bench::new();
@@ -107,6 +108,7 @@ fn append(path: &Path, bytes: &[u8]) {
     file.write_all(bytes).expect("writes");
 }
 
+/// L3: a session that grows between the reading and the rename.
 #[test]
 fn what_arrives_meanwhile_is_carried_over() {
     let bench = Bench::new();
@@ -126,6 +128,7 @@ fn what_arrives_meanwhile_is_carried_over() {
     assert_eq!(fs::read(&live).expect("reads"), b"new 1\nnew 2\nlate\n");
 }
 
+/// L4: a last line that is half written, and ended meanwhile.
 #[test]
 fn a_line_that_was_being_written_comes_whole() {
     let bench = Bench::new();
@@ -151,6 +154,7 @@ fn a_line_that_was_being_written_goes_on_where_the_new_content_has_it() {
     }
 }
 
+/// L5, L6: a session that another program edits, cuts, or replaces by another file meanwhile.
 #[test]
 fn edits_cuts_and_other_files_stop_the_replacement() {
     type Act = fn(&Path);

@@ -1,0 +1,107 @@
+//! Runs that are killed, and runs that meet others, at whatever moment it happens.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::bench::{done, files, good, leftovers, nothing_is_lost, shell, snapshots};
+use crate::compact::messages;
+
+const ROUNDS: u32 = 60;
+const COMPACT: &str = "ctx-compact -q --force -s demo --keep-messages 4 s.jsonl";
+
+fn append(path: &Path, text: &str) {
+    let mut file = OpenOptions::new().append(true).open(path).expect("opens");
+    file.write_all(text.as_bytes()).expect("writes");
+}
+
+/// C2: a storm of kills, while the session grows. No line is lost, what the killed runs
+/// left is removed by the next one, so it does not pile up, and at last nothing is left.
+#[test]
+fn a_storm_of_kills() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let dir = dir.path();
+    let live = dir.join("s.jsonl");
+    fs::write(&live, messages(0, 40)).expect("writes");
+    let start = Instant::now();
+    good(dir, COMPACT);
+    let mut span = start.elapsed();
+
+    let (mut killed, mut written) = (0, 40);
+    for round in 0..ROUNDS {
+        append(&live, &messages(written, written + 4));
+        written += 4;
+        let mut run = shell(dir, &format!("exec {COMPACT}"))
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("bash");
+        // In an order that meets early, middle and late calls alike.
+        std::thread::sleep(span * (round * 37 % ROUNDS) / ROUNDS);
+        run.kill().expect("kills");
+        let status = run.wait().expect("ends");
+        match status.code() {
+            None => killed += 1,
+            code => {
+                assert_eq!(code, Some(0));
+                span = span * 19 / 20;
+            }
+        }
+        let left = leftovers(dir);
+        assert!(left.len() <= 4, "{left:?}");
+    }
+    assert!(killed > ROUNDS / 6, "{killed}");
+
+    append(&live, &messages(written, written + 4));
+    good(dir, COMPACT);
+    good(dir, "ctx-gc -q");
+    let last = fs::read_to_string(&live).expect("reads");
+    nothing_is_lost(dir, &last);
+    let mut all = snapshots(dir);
+    all.push(last);
+    for number in 0..written + 4 {
+        let wanted = messages(number, number + 1);
+        let found = all.iter().any(|bytes| bytes.contains(&wanted));
+        assert!(found, "line {number} is lost");
+    }
+    assert_eq!(leftovers(dir), [""; 0]);
+    let tmp = dir.join(".local/state/ctx/tmp");
+    assert_eq!(files(&tmp), [""; 0]);
+}
+
+/// L8: what is being saved, and is no snapshot yet, is nothing to be removed.
+#[test]
+fn gc_leaves_alone_what_is_being_saved() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let dir = dir.path();
+    good(
+        dir,
+        "for n in 1 2 3; do echo '{}' | ctx-snapshot -s demo > /dev/null; done",
+    );
+    let (half, rest) = (messages(0, 400), messages(400, 800));
+    let mut run = shell(dir, "exec ctx-snapshot -s demo")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("bash");
+    let mut input = run.stdin.take().expect("a pipe");
+    input.write_all(half.as_bytes()).expect("writes");
+    let tmp = dir.join(".local/state/ctx/tmp");
+    let spooled = || {
+        let sizes = files(&tmp).into_iter().map(fs::metadata);
+        sizes.flatten().any(|meta| meta.len() > 100_000)
+    };
+    while !spooled() {
+        assert_eq!(run.try_wait().expect("runs"), None);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    good(dir, "ctx-gc --keep-last 1 && ctx-gc -q --purge");
+    assert!(spooled(), "it is gone");
+    input.write_all(rest.as_bytes()).expect("writes");
+    drop(input);
+    let done = done(&run.wait_with_output().expect("ends"));
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    assert!(done.stdout == format!("{half}{rest}"));
+    assert!(snapshots(dir).contains(&done.stdout));
+}

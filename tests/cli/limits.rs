@@ -1,0 +1,130 @@
+//! Too little of something: room on the disk, the size of a file, memory, open files.
+//! A tool that does not get what it needs says so; the session is then as it was.
+
+use std::fs;
+
+use crate::bench::{bash, good, leftovers, nothing_is_lost, saved};
+use crate::compact::messages;
+use crate::rollback::Mounted;
+
+/// What changes a session, or writes a file beside it.
+const CHANGES: [&str; 6] = [
+    "ctx-snapshot -s demo s.jsonl",
+    "ctx-compact -q -s demo --keep-messages 4 s.jsonl",
+    "ctx-rollback -s demo --snapshot 1 s.jsonl",
+    "ctx-split s.jsonl -o out.jsonl",
+    "ctx-split --keep-messages 90 s.jsonl | ctx-summarize -o out.jsonl",
+    "ctx-prune --window-messages 90 s.jsonl -o out.jsonl",
+];
+
+/// C5: past `ulimit -f` a write is an error that is told, not a death by SIGXFSZ.
+#[test]
+fn a_file_may_not_grow_that_far() {
+    for line in CHANGES {
+        let (dir, before) = saved(60);
+        let done = bash(dir.path(), &format!("ulimit -f 16; {line}"));
+        assert_eq!(done.code, 2, "{line}: {}", done.stderr);
+        assert!(
+            done.stderr.contains("File too large"),
+            "{line}: {}",
+            done.stderr
+        );
+        let live = fs::read_to_string(dir.path().join("s.jsonl")).expect("reads");
+        assert!(live == before, "{line}: the session is another");
+        assert!(!dir.path().join("out.jsonl").exists(), "{line}");
+        assert_eq!(leftovers(dir.path()), [""; 0], "{line}");
+        nothing_is_lost(dir.path(), &before);
+        good(dir.path(), line);
+    }
+}
+
+/// C4: on a disk that is full at any moment, nothing is changed that is not done, and
+/// nothing is left; when there is room again, the same command gets there.
+#[test]
+#[allow(clippy::print_stderr)] // A skipped test must say so.
+fn a_disk_that_is_too_small_by_any_amount() {
+    let before = messages(0, 60);
+    let compact = "ctx-compact -q -s demo --keep-messages 4 s.jsonl";
+    let mut ends = [0, 0];
+    for kib in (36..160).step_by(8) {
+        let Some(disk) = Mounted::new(&format!("{kib}k")) else {
+            eprintln!("skipped: no tmpfs can be mounted here");
+            return;
+        };
+        let dir = disk.0.path();
+        fs::write(dir.join("s.jsonl"), &before).expect("there is room for the session");
+        for line in [
+            "ctx-snapshot -s demo s.jsonl",
+            compact,
+            "ctx-rollback -s demo --undo s.jsonl",
+        ] {
+            let done = bash(dir, line);
+            let place = format!("{kib}k: {line}: exit {}: {}", done.code, done.stderr);
+            let full = done.stderr.contains("No space left on device");
+            let nothing = done.stderr.contains("nothing to undo");
+            assert!(
+                done.code == 0 || (done.code == 2 || done.code == 5) && (full || nothing),
+                "{place}"
+            );
+            ends[usize::from(done.code == 0)] += 1;
+            assert_eq!(leftovers(dir), [""; 0], "{place}");
+            nothing_is_lost(dir, &before);
+        }
+        good(dir, &format!("mount -o remount,size=4m {}", dir.display()));
+        good(dir, compact);
+        nothing_is_lost(dir, &before);
+    }
+    assert!(ends.iter().all(|&count| count > 3), "{ends:?}");
+}
+
+/// C3: whatever is the first file that cannot be opened, because too many are.
+#[test]
+fn too_few_files_may_be_open() {
+    for line in &CHANGES[..3] {
+        let mut ends = [0, 0];
+        for files in 3..24 {
+            let (dir, before) = saved(20);
+            let done = bash(dir.path(), &format!("ulimit -n {files}; exec {line}"));
+            let place = format!("{files}: {line}: exit {}: {}", done.code, done.stderr);
+            // With 127 the loader finds no library, because it may not open it.
+            assert!([0, 2, 127].contains(&done.code), "{place}");
+            ends[usize::from(done.code == 0)] += 1;
+            if done.code != 0 {
+                let live = fs::read_to_string(dir.path().join("s.jsonl")).expect("reads");
+                assert!(live == before, "{place}");
+                assert!(done.stderr.contains("rror 24"), "{place}");
+            }
+            assert_eq!(leftovers(dir.path()), [""; 0], "{place}");
+            nothing_is_lost(dir.path(), &before);
+        }
+        assert!(ends.iter().all(|&count| count > 3), "{line}: {ends:?}");
+    }
+}
+
+/// C1: a tool that gets no more memory is ended by that, at whatever place it asks, as by
+/// a kill: the session is as it was or done, and the next run gets there.
+#[test]
+fn too_little_memory() {
+    let line = "ctx-compact -q -s demo --keep-messages 4 s.jsonl";
+    let (dir, before) = saved(60);
+    let session = dir.path().join("s.jsonl");
+    let (mut failed, mut through) = (0, 0);
+    for kib in (1_000..400_000).step_by(400) {
+        let done = bash(dir.path(), &format!("ulimit -v {kib}; exec {line}"));
+        if done.code == 0 {
+            through += 1;
+            fs::write(&session, &before).expect("writes");
+        } else {
+            failed += 1;
+            nothing_is_lost(dir.path(), &before);
+        }
+        assert_ne!(done.code, 101, "{kib}: {}", done.stderr);
+        if through == 20 {
+            break;
+        }
+    }
+    assert!(failed > 3 && through == 20, "{failed} {through}");
+    good(dir.path(), line);
+    nothing_is_lost(dir.path(), &before);
+    assert_eq!(leftovers(dir.path()), [""; 0]);
+}
