@@ -26,6 +26,7 @@ mod pipeline;
 mod places;
 mod prune;
 mod readme;
+mod reliability;
 mod rollback;
 mod scale;
 mod score;
