@@ -114,6 +114,9 @@ pub fn failure(error: StoreError) -> Failure {
         StoreError::Insecure { .. } => failure.hint("only its owner may write there: chmod 700"),
         StoreError::NotAStore(_) => failure.hint("name an empty or a new directory with --store"),
         StoreError::OtherFile { .. } => failure.hint("to restore it here nevertheless: --to FILE"),
+        StoreError::InStore { .. } => {
+            failure.hint("name the session's own file; what is in a store only the tools change")
+        }
         StoreError::NoSnapshot(_) => failure.hint("ctx-snapshot --list shows what there is"),
         StoreError::Busy(_) | StoreError::Changed(_) => failure.hint("try again"),
         StoreError::Held(_) => failure.hint("ctx-snapshot --release lets it go"),

@@ -103,6 +103,14 @@ pub enum StoreError {
         /// What is wrong with it: "is a FIFO".
         why: &'static str,
     },
+    /// A path in a store: what lies there is the tools' own, and no session to work on.
+    #[error("{} lies in the store {}", path.display(), root.display())]
+    InStore {
+        /// The path.
+        path: PathBuf,
+        /// The directory of the store.
+        root: PathBuf,
+    },
     /// A snapshot of another file.
     #[error("{id} was taken of {taken_of}")]
     OtherFile {

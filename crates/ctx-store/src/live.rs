@@ -98,6 +98,7 @@ pub(crate) fn hash_of(path: &Path) -> Result<Option<String>, StoreError> {
 impl Store {
     /// Begins a snapshot of a session file, with its bytes as they are now.
     pub fn draft_of(&self, path: &Path) -> Result<Draft<'_>, StoreError> {
+        Self::refuse_inside(path)?;
         Live::open(path)?.draft(self)
     }
 }

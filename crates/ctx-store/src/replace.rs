@@ -7,19 +7,18 @@
 //! since; rename, which is the commit; carry over what is still written through a handle
 //! that was opened before the rename.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Naming, StoreError};
 use crate::files::{if_there, parent, sync_name};
 use crate::live::Live;
+use crate::look::Look;
 use crate::rename;
 use crate::swap::Swap;
 use crate::temp::TempFile;
 use crate::{Draft, Facts, NewContent, SessionId, SessionLock, Snapshot, Store};
-
-const SEVERAL_NAMES: &str = "has several names (hard links): replacing it would part them";
 
 /// How a replacement ended.
 #[derive(Debug)]
@@ -48,6 +47,7 @@ pub struct Replacement<'s> {
     _lock: SessionLock,
     pub(crate) live: Live,
     pub(crate) draft: Draft<'s>,
+    may_grow: bool,
 }
 
 impl Store {
@@ -77,22 +77,12 @@ impl Store {
         // A run that was killed may have left a second name of the file.
         let not_saved = |error| not_saved(path, error);
         self.sweep_recent(session).map_err(not_saved)?;
-        let mut live = Live::open(path)?;
-        if live.meta.nlink() > 1 {
+        if Live::open(path)?.meta.nlink() > 1 {
             self.sweep_retained(Some(session)).map_err(not_saved)?;
-            live = Live::open(path)?;
         }
-        if live.meta.nlink() > 1 {
-            return Err(StoreError::refused(&live.path, SEVERAL_NAMES));
-        }
-        // This keeps out tools that use another store, and programs that lock their files.
-        if let Err(TryLockError::WouldBlock) = live.file.try_lock() {
-            let name = live.path.display();
-            return Err(StoreError::Busy(format!(
-                "{name} is locked by another process"
-            )));
-        }
-        live.refuse_writers()?;
+        let look = Look::at(path)?;
+        look.refuse_users()?;
+        let live = look.live;
         let draft = live.draft(self)?;
         Ok(Replacement {
             store: self,
@@ -100,6 +90,7 @@ impl Store {
             _lock: lock,
             live,
             draft,
+            may_grow: true,
         })
     }
 
@@ -113,6 +104,7 @@ impl Store {
             sha256: Some(new.sha256.to_owned()),
             ..Facts::of(session)
         };
+        Self::refuse_inside(path)?;
         let operation = self.begin(new.operation, &facts)?;
         // Private: nobody knows which mode the lost file had.
         let mut temp = TempFile::beside(path, 0o600).naming("create a file in", parent(path))?;
@@ -129,6 +121,16 @@ impl Replacement<'_> {
     /// The bytes of the file.
     pub fn bytes(&self) -> Result<File, StoreError> {
         self.draft.reader()
+    }
+
+    /// For new content that nothing may follow: what was appended until the rename stops
+    /// the replacement, instead of being carried over behind it.
+    #[must_use]
+    pub fn unless_it_grows(self) -> Self {
+        Self {
+            may_grow: false,
+            ..self
+        }
     }
 
     /// Makes the bytes a snapshot, then puts the new content into the file.
@@ -149,7 +151,7 @@ impl Replacement<'_> {
         };
         let operation = store.begin(new.operation, &facts)?;
         let mut swap = Swap::prepare(&self.live, &before, new)?;
-        swap.catch_up()?;
+        swap.catch_up(self.may_grow)?;
         let (late_bytes, retained) = swap.commit(new.sha256)?;
         facts.late_bytes = Some(late_bytes);
         facts.survived = std::mem::take(&mut new.survived);

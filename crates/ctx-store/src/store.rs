@@ -67,8 +67,21 @@ impl Store {
             let above = if is_bare { Path::new(".") } else { above };
             above.canonicalize().ok()
         })?;
-        let is_store = |dir: &&Path| dir.join("FORMAT").is_file() && dir.join("context").is_dir();
-        real.ancestors().find(is_store).map(Path::to_owned)
+        real.ancestors()
+            .find(|dir| is_store(dir))
+            .map(Path::to_owned)
+    }
+
+    /// Refuses a path that lies in a store, be it this one or another: whoever names all
+    /// files below a folder does not mean the snapshots in there.
+    pub fn refuse_inside(path: &Path) -> Result<(), StoreError> {
+        match Self::around(path) {
+            Some(root) => Err(StoreError::InStore {
+                path: path.to_owned(),
+                root,
+            }),
+            None => Ok(()),
+        }
     }
 
     fn check(&self) -> Result<(), StoreError> {
@@ -192,6 +205,14 @@ impl Store {
     }
 }
 
+/// Whether a directory is a store: what is always in one tells, so that also a store of
+/// another format, or one that lost its FORMAT, is known.
+fn is_store(dir: &Path) -> bool {
+    let has = |name| dir.join(name).is_dir();
+    let is_whole = || has("locks") && has("memory/session-summaries");
+    has("context") && (dir.join("FORMAT").is_file() || is_whole())
+}
+
 /// `{id}.jsonl`.
 pub(crate) fn data_name(id: &SnapshotId) -> String {
     format!("{id}.jsonl")
@@ -243,6 +264,10 @@ mod tests {
             assert_eq!(found.as_ref(), Some(&root), "{inside}");
         }
         assert_eq!(Store::around(dir.path()), None);
+        fs::remove_file(root.join("FORMAT")).expect("removed");
+        assert_eq!(Store::around(&root.join("tmp/x")).as_ref(), Some(&root));
+        fs::remove_dir(root.join("locks")).expect("removed");
+        assert_eq!(Store::around(&root), None, "anybody may have such folders");
     }
 
     /// P1: a store is private from the first moment.

@@ -65,15 +65,16 @@ impl<'a> Swap<'a> {
         })
     }
 
-    /// Carries over what was appended since the snapshot, until nothing more comes.
-    pub(crate) fn catch_up(&mut self) -> Result<(), StoreError> {
+    /// Carries over what was appended since the snapshot, until nothing more comes; where
+    /// the file may not grow, it has to be as it was.
+    pub(crate) fn catch_up(&mut self, may_grow: bool) -> Result<(), StoreError> {
         for _ in 0..ROUNDS {
             let now = self.live.again()?;
             let modified = (now.mtime(), now.mtime_nsec());
             if now.len() == self.arrivals.covered && modified == self.arrivals.modified {
                 return self.live.refuse_writers();
             }
-            if !self.arrivals.are_all()? {
+            if (!may_grow && now.len() != self.arrivals.covered) || !self.arrivals.are_all()? {
                 return Err(StoreError::Changed(self.live.path.clone()));
             }
             self.arrivals.modified = modified;

@@ -6,7 +6,10 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use crate::{Bench, show};
-use ctx_store::{ReplaceOutcome, Severity, StoreError};
+use ctx_store::{
+    Look, NewContent, ReplaceOutcome, Replacement, Severity, SnapshotKind, StoreError, Survived,
+    refuse_replacement,
+};
 
 fn refused(bench: &Bench, path: &Path) -> StoreError {
     let snapshot = bench.take(b"new\n");
@@ -291,4 +294,92 @@ fn a_run_killed_before_the_rename_leaves_two_names_of_one_file() {
         .expect("replaces");
     assert_eq!(fs::read(&live).expect("reads"), b"newer\n");
     assert_eq!(bench.names("."), ["s.jsonl", "store"]);
+}
+
+/// D14: a path in a store is a snapshot or something else of ours, never a session.
+#[test]
+fn a_path_in_a_store_is_refused_by_all_that_writes() {
+    let bench = Bench::new();
+    let snapshot = bench.take(b"old\n");
+    let other = bench.take(b"new\n");
+    let inside = bench.store.data_path(&snapshot.id);
+    let absent = bench.path("store/memory/no.jsonl");
+    for path in [&inside, &absent] {
+        let errors = [
+            refuse_replacement(path).expect_err("refused"),
+            bench.restore(path, &other).expect_err("refused"),
+            Look::at(path).expect_err("refused"),
+        ];
+        for error in errors {
+            assert!(matches!(error, StoreError::InStore { .. }), "{error}");
+        }
+        let Err(error) = bench.store.draft_of(path) else {
+            panic!("refused");
+        };
+        assert!(matches!(error, StoreError::InStore { .. }), "{error}");
+    }
+    assert!(!absent.exists());
+    assert_eq!(fs::read(&inside).expect("reads"), b"old\n");
+}
+
+/// A dry run promises nothing that the real run refuses, and hangs on nothing.
+#[test]
+fn a_dry_run_asks_what_the_real_one_asks() {
+    let bench = Bench::new();
+    let live = bench.file("s.jsonl", b"old\n");
+    refuse_replacement(&live).expect("a plain file");
+    refuse_replacement(&bench.path("new.jsonl")).expect("nothing is there");
+    refuse_replacement(&bench.path("no/new.jsonl")).expect_err("no folder");
+    let fifo = bench.path("fifo");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).expect("mkfifo");
+    symlink(&live, bench.path("link")).expect("links");
+    fs::hard_link(&live, bench.path("other")).expect("links");
+    for path in [fifo, bench.path("link"), bench.path("other"), live.clone()] {
+        let asked = refuse_replacement(&path).expect_err("refused").to_string();
+        assert_eq!(asked, refused(&bench, &path).to_string());
+    }
+    fs::remove_file(bench.path("other")).expect("removes");
+    let _writer = OpenOptions::new().append(true).open(&live).expect("opens");
+    let asked = refuse_replacement(&live).expect_err("refused");
+    assert_eq!(asked.severity(), Severity::Busy);
+}
+
+fn finish(replacement: Replacement<'_>, sha256: &str) -> Result<ReplaceOutcome, StoreError> {
+    replacement.commit(&mut NewContent {
+        reader: &mut &NEW[..],
+        sha256,
+        operation: "output",
+        kind: SnapshotKind::PreCompact,
+        survived: Survived::new(),
+    })
+}
+
+/// D1: new content that was not made from what the file holds takes its place only while
+/// the file is as it was seen.
+#[test]
+fn a_file_that_grew_since_the_look_is_left_alone() {
+    for grows_late in [false, true] {
+        let bench = Bench::new();
+        let live = bench.file("s.jsonl", b"old 1\n");
+        let hash = new_hash(&bench);
+        let look = Look::at(&live).expect("a plain file");
+        if !grows_late {
+            append(&live, b"more\n");
+        }
+        let done = bench.store.begin_replacement_of(&look, &crate::session());
+        let done = done.and_then(|replacement| {
+            append(&live, b"late\n");
+            finish(replacement, &hash)
+        });
+        let error = done.expect_err("it grew");
+        assert!(matches!(error, StoreError::Changed(_)), "{error}");
+        let kept = fs::read_to_string(&live).expect("reads");
+        assert!(kept.starts_with("old 1\n"), "{kept}");
+
+        let look = Look::at(&live).expect("a plain file");
+        let replacement = bench.store.begin_replacement_of(&look, &crate::session());
+        let done = finish(replacement.expect("as it was"), &hash);
+        assert!(matches!(done, Ok(ReplaceOutcome::New { .. })), "{done:?}");
+        assert_eq!(fs::read(&live).expect("reads"), NEW);
+    }
 }

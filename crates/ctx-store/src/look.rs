@@ -1,0 +1,81 @@
+//! A look at a session file: whether it could be replaced, and what it was like then.
+
+use std::fs::{self, File, Metadata, TryLockError};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use crate::error::{Naming, StoreError};
+use crate::files::{if_there, is_same_file};
+use crate::live::Live;
+use crate::session::real_path;
+use crate::{Replacement, SessionId, Store};
+
+const SEVERAL_NAMES: &str = "has several names (hard links): replacing it would part them";
+
+/// A session file as it was at a moment. Nothing is locked, and nothing was written.
+#[derive(Debug)]
+pub struct Look {
+    pub(crate) live: Live,
+}
+
+impl Look {
+    /// Looks at a file as a replacement does: a link, a FIFO, a file with several names and
+    /// one that lies in a store are refused.
+    pub fn at(path: &Path) -> Result<Self, StoreError> {
+        Store::refuse_inside(path)?;
+        let live = Live::open(path)?;
+        if live.meta.nlink() > 1 {
+            return Err(StoreError::refused(&live.path, SEVERAL_NAMES));
+        }
+        Ok(Self { live })
+    }
+
+    /// Refuses a file that another process has locked, or has open for writing. The lock
+    /// is held until this is dropped.
+    pub fn refuse_users(&self) -> Result<(), StoreError> {
+        // This keeps out tools that use another store, and programs that lock their files.
+        if let Err(TryLockError::WouldBlock) = self.live.file.try_lock() {
+            let name = self.live.path.display();
+            return Err(StoreError::Busy(format!(
+                "{name} is locked by another process"
+            )));
+        }
+        self.live.refuse_writers()
+    }
+
+    /// A handle for reading, at the start.
+    pub fn into_file(self) -> File {
+        self.live.file
+    }
+
+    fn is_still(&self, now: &Metadata) -> bool {
+        let state = |meta: &Metadata| (meta.len(), meta.mtime(), meta.mtime_nsec());
+        is_same_file(now, &self.live.meta) && state(now) == state(&self.live.meta)
+    }
+}
+
+/// Whether [`Store::replace`] would be refused now: the question of a dry run.
+pub fn refuse_replacement(path: &Path) -> Result<(), StoreError> {
+    if let Ok(None) = if_there(fs::symlink_metadata(path).naming("read", path)) {
+        real_path(path).naming("read", path)?;
+        return Store::refuse_inside(path);
+    }
+    Look::at(path)?.refuse_users()
+}
+
+impl Store {
+    /// As [`Store::begin_replacement`], for new content that was not made from the bytes of
+    /// the file: one that has changed since the look is left as it is, also when it only grew.
+    pub fn begin_replacement_of(
+        &self,
+        look: &Look,
+        session: &SessionId,
+    ) -> Result<Replacement<'_>, StoreError> {
+        let path = &look.live.path;
+        let replacement = self.begin_replacement(path, session)?;
+        if !look.is_still(&replacement.live.meta) {
+            return Err(StoreError::Changed(path.clone()));
+        }
+        Ok(replacement.unless_it_grows())
+    }
+}
