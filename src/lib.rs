@@ -13,6 +13,7 @@ pub mod policy;
 pub mod session;
 pub mod store;
 pub mod table;
+pub mod target;
 pub mod tools;
 pub mod triggers;
 

@@ -1,23 +1,15 @@
 //! Where a filter's records go: stdout, or a file that appears whole or not at all.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::io::{self, BufWriter, Seek, Write};
 
-use clap::Args;
 use ctx_cli::{Failure, Io, STDIN_NAME};
 use ctx_store::atomic::AtomicFile;
+use ctx_store::{NewContent, ReplaceOutcome, SnapshotKind, Survived, hash};
 use serde::Serialize;
 
-use crate::store;
-
-/// The flag of every filter that may write to a file.
-#[derive(Args, Clone, Debug, Default)]
-pub struct OutputArgs {
-    /// Write to FILE instead of stdout, at the end and only when all went well
-    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
-    pub output: Option<PathBuf>,
-}
+use crate::store::{self, warn_retained};
+use crate::target::{Claim, Growth, SessionTarget, Target};
 
 /// An opened output. What [`failure`] says of its errors is fit for the user.
 pub enum Output<'a> {
@@ -27,28 +19,41 @@ pub enum Output<'a> {
     File(Box<AtomicFile>),
     /// A device or a pipe: there is nothing to replace.
     Open(BufWriter<File>),
+    /// A session, for which the new one waits in a temporary file.
+    Session(Box<SessionOutput<'a>>),
 }
 
-impl OutputArgs {
-    /// Opens it; an existing file stays as it is until [`Output::finish`].
-    pub fn open<'a>(&self, io: &'a mut Io) -> Result<Output<'a>, Failure> {
-        let path = match &self.output {
-            Some(path) if path.as_os_str() != "-" => path,
-            _ => return Ok(Output::Stdout(io)),
-        };
-        let meta = path.metadata();
-        if meta.is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
-            let file = OpenOptions::new().write(true).open(path);
-            let file =
-                file.map_err(|error| Failure::new(error).at(path.display().to_string(), None))?;
-            return Ok(Output::Open(BufWriter::new(file)));
-        }
-        let file = AtomicFile::create(path).map_err(store::failure)?;
-        Ok(Output::File(Box::new(file)))
+/// A new session and the one whose place it takes.
+pub struct SessionOutput<'a> {
+    target: SessionTarget<'a>,
+    temp: BufWriter<File>,
+    io: &'a mut Io,
+}
+
+impl Target<'_> {
+    /// Opens it; what is there stays as it is until [`Output::finish`].
+    pub fn open<'a>(self, io: &'a mut Io) -> Result<Output<'a>, Failure>
+    where
+        Self: 'a,
+    {
+        Ok(match self {
+            Self::Stdout => Output::Stdout(io),
+            Self::Open(path) => {
+                let file = OpenOptions::new().write(true).open(&path);
+                let file =
+                    file.map_err(|error| Failure::new(error).at(path.display().to_string(), None))?;
+                Output::Open(BufWriter::new(file))
+            }
+            Self::Plain(path) => {
+                let file = AtomicFile::create(&path).map_err(store::failure)?;
+                Output::File(Box::new(file))
+            }
+            Self::Session(target) => Output::Session(Box::new(SessionOutput::new(*target, io)?)),
+        })
     }
 
     /// Writes all that there is to be written.
-    pub fn write(&self, bytes: &[u8], io: &mut Io) -> Result<(), Failure> {
+    pub fn write(self, bytes: &[u8], io: &mut Io) -> Result<(), Failure> {
         let mut output = self.open(io)?;
         output.write_all(bytes).map_err(failure)?;
         output.finish()
@@ -62,6 +67,7 @@ impl Output<'_> {
             Self::Stdout(io) => io.flush(),
             Self::File(file) => file.commit().map_err(store::failure),
             Self::Open(mut file) => file.flush().map_err(failure),
+            Self::Session(session) => session.finish(),
         }
     }
 
@@ -75,8 +81,85 @@ impl Output<'_> {
                     .at(file.target().display().to_string(), None);
                 io::Error::other(failure.hint("the file is as it was"))
             }),
+            Self::Session(session) => {
+                write(&mut session.temp).map_err(|error| io::Error::other(no_temporary(&error)))
+            }
         }
     }
+}
+
+impl<'a> SessionOutput<'a> {
+    fn new(target: SessionTarget<'a>, io: &'a mut Io) -> Result<Self, Failure> {
+        let temp = tempfile::tempfile().map_err(|error| no_temporary(&error))?;
+        let temp = BufWriter::new(temp);
+        Ok(Self { target, temp, io })
+    }
+
+    fn finish(self) -> Result<(), Failure> {
+        let Self { target, temp, io } = self;
+        let SessionTarget {
+            name,
+            claim,
+            growth,
+        } = target;
+        let waiting = || -> io::Result<(File, String)> {
+            let mut file = temp.into_inner()?;
+            file.rewind()?;
+            let sha256 = hash(&mut file)?;
+            file.rewind()?;
+            Ok((file, sha256))
+        };
+        let (mut file, sha256) = waiting().map_err(|error| no_temporary(&error))?;
+        let replacement = match claim {
+            Claim::Input(replacement) => Ok(*replacement),
+            Claim::Other {
+                look,
+                session,
+                store,
+            } => store.get()?.begin_replacement_of(&look, &session),
+        };
+        let replaced = replacement.and_then(|replacement| {
+            replacement.commit(&mut NewContent {
+                reader: &mut file,
+                sha256: &sha256,
+                operation: "output",
+                kind: SnapshotKind::PreCompact,
+                survived: Survived::new(),
+            })
+        });
+        tell(&name, growth, &replaced.map_err(store::failure)?, io);
+        Ok(())
+    }
+}
+
+fn tell(name: &str, growth: Growth, replaced: &ReplaceOutcome, io: &mut Io) {
+    let ReplaceOutcome::New {
+        before,
+        late_bytes,
+        retained,
+    } = replaced
+    else {
+        return io.note(format_args!("{name} has these bytes already"));
+    };
+    io.note(format_args!(
+        "{name} is replaced; what was there is {}",
+        before.id
+    ));
+    if *late_bytes > 0 {
+        let late = format!("{name} grew meanwhile: {late_bytes} bytes follow the new ones");
+        match growth {
+            Growth::Follows => io.note(late),
+            Growth::Stops => io.warn(late),
+        }
+    }
+    if let Some(retained) = retained {
+        warn_retained(retained, io);
+    }
+}
+
+fn no_temporary(error: &io::Error) -> Failure {
+    Failure::new(format_args!("cannot write a temporary file: {error}"))
+        .hint("TMPDIR names the folder for it")
 }
 
 impl Write for Output<'_> {

@@ -1,5 +1,6 @@
 //! Where the store lies, and its failures as the user sees them.
 
+use std::cell::OnceCell;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -33,12 +34,41 @@ impl StoreArgs {
         Store::open(&root, actor, Box::new(chrono::Utc::now)).map_err(failure)
     }
 
+    /// The store for a tool that may need none.
+    pub fn lazy<'a>(&'a self, tool: &'a Tool, matches: &'a ArgMatches) -> LazyStore<'a> {
+        LazyStore {
+            args: self,
+            tool,
+            matches,
+            opened: OnceCell::new(),
+        }
+    }
+
     /// Whether there is anything where the store would lie.
     pub fn exists(&self) -> bool {
         match &self.store {
             Some(dir) => dir.exists(),
             None => default_store().is_ok_and(|dir| dir.exists()),
         }
+    }
+}
+
+/// A store that is opened when it is first asked for.
+pub struct LazyStore<'a> {
+    args: &'a StoreArgs,
+    tool: &'a Tool,
+    matches: &'a ArgMatches,
+    opened: OnceCell<Store>,
+}
+
+impl LazyStore<'_> {
+    /// The store.
+    pub fn get(&self) -> Result<&Store, Failure> {
+        if let Some(store) = self.opened.get() {
+            return Ok(store);
+        }
+        let store = self.args.open(self.tool, self.matches)?;
+        Ok(self.opened.get_or_init(|| store))
     }
 }
 

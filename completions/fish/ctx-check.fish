@@ -30,6 +30,7 @@ complete -c ctx-check -l invalid -d 'What to do with a line that is not one JSON
 fail\t'Stop at the first one'
 drop\t'Leave them out and count them'"
 complete -c ctx-check -s o -l output -d 'Write to FILE instead of stdout, at the end and only when all went well' -r -F
+complete -c ctx-check -l store -d 'Keep snapshots, memory and the audit log in DIR [default: `$XDG_STATE_HOME/ctx`, else ~/.local/state/ctx]' -r -F
 complete -c ctx-check -l color -d 'When to colour what is shown on a terminal' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"

@@ -20,6 +20,7 @@ anthropic\t''"
 complete -c ctx-split -l invalid -d 'What to do with a line that is not one JSON object' -r -f -a "keep\t'Keep them in place and count them'
 fail\t'Stop at the first one'
 drop\t'Leave them out and count them'"
+complete -c ctx-split -l store -d 'Keep snapshots, memory and the audit log in DIR [default: `$XDG_STATE_HOME/ctx`, else ~/.local/state/ctx]' -r -F
 complete -c ctx-split -l color -d 'When to colour what is shown on a terminal' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"

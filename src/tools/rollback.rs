@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{ArgGroup, ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool};
 use ctx_store::restore::Wanted;
-use ctx_store::{Meta, ReplaceOutcome, SessionId};
+use ctx_store::{Meta, ReplaceOutcome, SessionId, refuse_replacement};
 
 use crate::store::{StoreArgs, copy_out, failure, session_id, warn_retained};
 
@@ -112,7 +112,12 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         restore.refuse_other_file(file).map_err(failure)?;
     }
     match target {
-        _ if args.dry_run => show(&restore.meta, target, io)?,
+        _ if args.dry_run => {
+            target
+                .map_or(Ok(()), |target| refuse_replacement(target))
+                .map_err(failure)?;
+            show(&restore.meta, target, io)?;
+        }
         None => copy_out(&mut restore.content, io)?,
         Some(target) => {
             let replaced = restore.restore(target).map_err(failure)?;

@@ -22,6 +22,7 @@ mod hostile;
 mod kills;
 mod limits;
 mod offload;
+mod output;
 mod pipeline;
 mod places;
 mod prune;

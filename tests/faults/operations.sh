@@ -135,8 +135,8 @@ seed_offload() {
       printf '{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":""}}]}\n'
       printf '{"role":"tool","tool_call_id":"c","content":"%s"}\n' "$(seq -s' ' 900)"; } >"$tmp/before"
     cp "$tmp/before" "$tmp/work/live.jsonl"
-    old=$(hash_of "$tmp/work/live.jsonl") keep= exist= listed=0
-    command=()
+    old=$(hash_of "$tmp/work/live.jsonl") exist= listed=1
+    keep=$old command=()
     [ -x "$bin/ctx-offload" ] || return 0
     command=("$bin/ctx-offload" --store "$tmp/work/store" -s demo --min-tokens 500 live.jsonl -o live.jsonl)
     (cd "$tmp/work" && "${command[@]}") || return

@@ -68,7 +68,7 @@ oracle() { # FAULT
     found=$(ids --list 2>/dev/null | wc -l)
     case $operation in
         # A run that was killed after its commit has committed one more.
-        first | snapshot | stdin | rollback | undo | restore | compact) [ "$found" -ge "$listed" ] && [ "$found" -le $((listed + 1)) ] ;;
+        first | snapshot | stdin | rollback | undo | restore | offload | compact) [ "$found" -ge "$listed" ] && [ "$found" -le $((listed + 1)) ] ;;
         *) [ "$found" = "$listed" ] ;;
     esac || { echo "$found snapshots instead of $listed"; return 1; }
 }

@@ -1,7 +1,8 @@
 //! Operands: files, `-` for stdin, stdin when there is none.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, IsTerminal, Read};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use crate::Failure;
@@ -60,6 +61,15 @@ impl Input {
         let reader = Box::new(file);
         Ok(Self { name, reader })
     }
+}
+
+/// What an operand is: a file, or what stdin is read from.
+pub fn metadata(path: &Path) -> io::Result<Metadata> {
+    if !is_stdin(path) {
+        return path.metadata();
+    }
+    let stdin = io::stdin().as_fd().try_clone_to_owned()?;
+    File::from(stdin).metadata()
 }
 
 /// Whether an operand is stdin.

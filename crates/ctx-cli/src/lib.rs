@@ -13,7 +13,7 @@ mod status;
 mod tool;
 
 pub use failure::{Failure, printable};
-pub use input::{Input, STDIN_NAME, input_name, inputs, is_stdin};
+pub use input::{Input, STDIN_NAME, input_name, inputs, is_stdin, metadata};
 pub use io::{Colour, CommonArgs, Io, Paint, Verbosity};
 pub use process::main;
 pub use status::ExitStatus;

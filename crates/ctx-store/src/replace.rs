@@ -58,6 +58,7 @@ impl Store {
         session: &SessionId,
         new: &mut NewContent<'_>,
     ) -> Result<ReplaceOutcome, StoreError> {
+        Self::refuse_inside(path)?;
         if let Ok(None) = if_there(fs::symlink_metadata(path).naming("read", path)) {
             let _lock = self.lock_session(session)?;
             return self.create(path, session, new);
@@ -73,6 +74,7 @@ impl Store {
         path: &Path,
         session: &SessionId,
     ) -> Result<Replacement<'_>, StoreError> {
+        Self::refuse_inside(path)?;
         let lock = self.lock_session(session)?;
         // A run that was killed may have left a second name of the file.
         let not_saved = |error| not_saved(path, error);
@@ -80,9 +82,9 @@ impl Store {
         if Live::open(path)?.meta.nlink() > 1 {
             self.sweep_retained(Some(session)).map_err(not_saved)?;
         }
-        let look = Look::at(path)?;
-        look.refuse_users()?;
-        let live = look.live;
+        let seen = Look::at(path)?;
+        seen.refuse_users()?;
+        let live = seen.live;
         let draft = live.draft(self)?;
         Ok(Replacement {
             store: self,
@@ -104,7 +106,6 @@ impl Store {
             sha256: Some(new.sha256.to_owned()),
             ..Facts::of(session)
         };
-        Self::refuse_inside(path)?;
         let operation = self.begin(new.operation, &facts)?;
         // Private: nobody knows which mode the lost file had.
         let mut temp = TempFile::beside(path, 0o600).naming("create a file in", parent(path))?;

@@ -18,11 +18,12 @@ use ctx_passes::check::{CheckPass, Limits, Plan, Report};
 use ctx_policy::Policy;
 
 use crate::counting::CountingArgs;
-use crate::output::OutputArgs;
 use crate::parallel::{in_parallel, jobs_of, report_failures};
 use crate::passes;
 use crate::policy::PolicyArgs;
 use crate::session::ReadArgs;
+use crate::store::StoreArgs;
+use crate::target::OutputArgs;
 use crate::triggers::TriggerArgs;
 
 /// Check that sessions are legal and within limits, or whether a compaction is due
@@ -98,6 +99,8 @@ struct Args {
     read: ReadArgs,
     #[command(flatten)]
     output: OutputArgs,
+    #[command(flatten)]
+    store: StoreArgs,
 }
 
 /// How findings are printed.
@@ -133,8 +136,10 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     args.refuse_without_due(matches, format)?;
     let paths = inputs(&args.files)?;
     if args.repair {
-        return repair::run(&args, &paths, io);
+        let store = args.store.lazy(&TOOL, matches);
+        return repair::run(&args, &paths, &store, io);
     }
+    let target = args.output.report(&paths)?;
     // Only for these the messages must be decoded.
     let measure = args.due || format == Format::Json || args.limits.need_content();
     if measure {
@@ -162,7 +167,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         (shown(&args, format, &results), all_good(&results))
     };
     if io.verbosity() > Verbosity::Quiet || args.output.output.is_some() {
-        args.output.write(shown.as_bytes(), io)?;
+        target.write(shown.as_bytes(), io)?;
     }
     let failures = results.into_iter().filter_map(|(_, result)| result.err());
     match report_failures(failures.collect(), paths.len(), io)? {

@@ -16,6 +16,7 @@ pub(super) const PAGE: Page = Page {
         (3, "some files could not be read; the others were checked"),
     ],
     environment: &[
+        ("CTX_HOME", "where the store lies; --store goes before it"),
         ("CTX_PRESET", "as --preset, with --due"),
         ("CTX_CONFIG", "as --config, with --due"),
     ],

@@ -9,6 +9,8 @@ use serde::Serialize;
 use super::Args;
 use crate::output::{json_line, json_name};
 use crate::passes;
+use crate::store::LazyStore;
+use crate::target::Growth;
 
 /// What is said with `--json`.
 #[derive(Serialize)]
@@ -27,18 +29,20 @@ struct Change<'a> {
     message: String,
 }
 
-pub(super) fn run(args: &Args, paths: &[PathBuf], io: &mut Io) -> Outcome {
+pub(super) fn run(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mut Io) -> Outcome {
     let [path] = paths else {
         return Err(Failure::new("--repair takes one file").hint("mend them one by one"));
     };
-    let target = args.output.output.as_deref().unwrap_or(Path::new("-"));
-    if args.json && is_stdin(target) {
+    let named = args.output.output.as_deref().unwrap_or(Path::new("-"));
+    if args.json && is_stdin(named) {
         return Err(
             Failure::new("--json needs stdout, and so does the mended copy")
                 .hint("write the copy to a file with -o"),
         );
     }
-    let mut session = args.read.open(path)?;
+    // A result that comes meanwhile would be the second one of a call that was answered here.
+    let (source, target) = args.output.session(paths, None, store, Growth::Stops)?;
+    let mut session = args.read.session(source.open(path)?)?;
     session.tell_of_document(io);
     let dialect = session.dialect();
     let mut pass = RepairPass::new(dialect);
@@ -50,7 +54,7 @@ pub(super) fn run(args: &Args, paths: &[PathBuf], io: &mut Io) -> Outcome {
     for action in &copy.actions {
         io.warn(format_args!("{name}:{}: {}", action.line, action.say()));
     }
-    args.output.write(&copy.bytes, io)?;
+    target.write(&copy.bytes, io)?;
     if let (true, Some(dialect)) = (args.json, dialect) {
         let actions = copy.actions.iter().map(|action| Change {
             line: action.line,
@@ -61,7 +65,7 @@ pub(super) fn run(args: &Args, paths: &[PathBuf], io: &mut Io) -> Outcome {
         let line = json_line(&Copied {
             name: json_name(name),
             dialect: dialect.name(),
-            output: target.display().to_string(),
+            output: named.display().to_string(),
             actions: actions.collect(),
         });
         io.write(line.as_bytes())?;

@@ -1,11 +1,10 @@
 //! A session file in place.
 
-use std::fs::File;
 use std::path::Path;
 
 use ctx_cli::{ExitStatus, Failure, Io};
 use ctx_passes::compact::{Plan, Report, SessionFile, Stores};
-use ctx_store::Store;
+use ctx_store::{Look, Store};
 
 use super::Args;
 use crate::cache::last_change;
@@ -34,11 +33,11 @@ pub(super) fn run(
         last_change: last_change(path),
     };
     let report = if plan.dry_run || !plan.policy.enabled {
-        let handle = File::open(path).map_err(|error| {
-            Failure::new(format_args!("cannot read: {error}"))
-                .at(&name, None)
-                .hint("check the path")
-        })?;
+        let look = Look::at(path).map_err(failure)?;
+        if plan.policy.enabled {
+            look.refuse_users().map_err(failure)?;
+        }
+        let handle = look.into_file();
         passes::telling(&name, io, |notes| file.preview(handle, notes))
     } else {
         passes::telling(&name, io, |notes| file.compact(notes))

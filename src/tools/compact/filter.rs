@@ -3,19 +3,29 @@
 use std::io;
 use std::path::Path;
 
-use ctx_cli::{Input, Io, Outcome, STDIN_NAME, inputs};
+use ctx_cli::{Io, Outcome, STDIN_NAME, inputs};
 use ctx_passes::PassError;
 use ctx_passes::compact::{Content, Plan, compact_stream};
 
 use super::{Args, tell, text};
 use crate::cache::last_change;
+use crate::store::LazyStore;
+use crate::target::{Growth, Source, Target};
 use crate::{output, passes};
 
 /// Writes the compacted session, or, where nothing is to be done or nothing
 /// helps, the session as it came.
-pub(super) fn run(args: &Args, plan: &Plan, io: &mut Io) -> Outcome {
+pub(super) fn run(args: &Args, plan: &Plan, store: &LazyStore<'_>, io: &mut Io) -> Outcome {
     let failed = |error: PassError| passes::failure(error, STDIN_NAME);
-    let mut input = Input::open(&inputs(&args.files)?[0])?;
+    let paths = inputs(&args.files)?;
+    let (source, target) = if plan.dry_run {
+        args.output.refuse(&paths)?;
+        (Source::default(), Target::Stdout)
+    } else {
+        let named = args.session.as_ref();
+        args.output.session(&paths, named, store, Growth::Follows)?
+    };
+    let mut input = source.open(&paths[0])?;
     let read = &args.read;
     let content = Content::of_stream(&mut input.reader, read.dialect(), read.invalid);
     let mut content = content.map_err(failed)?;
@@ -29,7 +39,7 @@ pub(super) fn run(args: &Args, plan: &Plan, io: &mut Io) -> Outcome {
         tell(&report, args.json, io)?;
         return Ok(status);
     }
-    let mut output = args.output.open(io)?;
+    let mut output = target.open(io)?;
     let mut reader = content.file().map_err(failed)?;
     io::copy(&mut reader, &mut output).map_err(output::failure)?;
     output.finish()?;

@@ -20,10 +20,11 @@ use ctx_transcript::SummaryRole;
 
 use crate::counting::CountingArgs;
 use crate::llm::LlmArgs;
-use crate::output::{OutputArgs, json_line};
+use crate::output::json_line;
 use crate::policy::{PolicyArgs, unknown};
 use crate::session::ReadArgs;
 use crate::store::{StoreArgs, session_id};
+use crate::target::OutputArgs;
 use crate::triggers::TriggerArgs;
 use ctx_passes::Pin;
 use ctx_passes::compact::Report;
@@ -199,7 +200,8 @@ fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
     args.refuse_what_does_not_fit()?;
     let plan = args.plan(io)?;
     if args.is_filter() {
-        return filter::run(&args, &plan, io);
+        let store = args.store.lazy(&TOOL, matches);
+        return filter::run(&args, &plan, &store, io);
     }
     let mut statuses = Vec::new();
     for path in &args.files {

@@ -12,10 +12,11 @@ use ctx_cli::{ExitStatus, Failure, Input, Io, Outcome, Page, Tool, inputs};
 use ctx_passes::count::{AnnotatePass, Breakdown, CountPass, Counts, Plan};
 
 use crate::counting::{Counting, CountingArgs};
-use crate::output::OutputArgs;
 use crate::parallel::{in_parallel, jobs_of, report_failures};
 use crate::passes;
 use crate::session::ReadArgs;
+use crate::store::{LazyStore, StoreArgs};
+use crate::target::{Growth, OutputArgs};
 
 /// Count the messages, tokens and bytes of sessions
 ///
@@ -67,6 +68,8 @@ struct Args {
     read: ReadArgs,
     #[command(flatten)]
     output: OutputArgs,
+    #[command(flatten)]
+    store: StoreArgs,
 }
 
 /// The tool.
@@ -79,7 +82,7 @@ pub const TOOL: Tool = Tool {
             3,
             "some files could not be read or counted; the others were",
         )],
-        environment: &[],
+        environment: &[("CTX_HOME", "where the store lies; --store goes before it")],
         files: &[],
         examples: &[
             ("ctx-count session.jsonl", "Messages, tokens, bytes"),
@@ -127,8 +130,10 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         threads: jobs.get() / paths.len(),
     };
     if args.annotate {
-        return annotate(&args, &plan, &paths[0], io);
+        let store = args.store.lazy(&TOOL, matches);
+        return annotate(&args, &plan, &paths, &store, io);
     }
+    let target = args.output.report(&paths)?;
     let results = in_parallel(&paths, jobs, |path| count(&args, &plan, path));
     let (mut files, mut failures) = (Vec::new(), Vec::new());
     for result in results {
@@ -142,7 +147,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     }
     let status = report_failures(failures, paths.len(), io)?;
     let shown = shown(&args, &counting, &files);
-    args.output.write(shown.as_bytes(), io)?;
+    target.write(shown.as_bytes(), io)?;
     Ok(status)
 }
 
@@ -174,10 +179,17 @@ fn count_text(plan: &Plan, path: &Path) -> Result<File, Failure> {
     })
 }
 
-fn annotate(args: &Args, plan: &Plan, path: &Path, io: &mut Io) -> Outcome {
-    let mut session = args.read.open(path)?;
+fn annotate(
+    args: &Args,
+    plan: &Plan,
+    paths: &[PathBuf],
+    store: &LazyStore<'_>,
+    io: &mut Io,
+) -> Outcome {
+    let (source, target) = args.output.session(paths, None, store, Growth::Follows)?;
+    let mut session = args.read.session(source.open(&paths[0])?)?;
     session.tell_of_document(io);
-    let output = args.output.open(io)?;
+    let output = target.open(io)?;
     let mut pass = AnnotatePass::new(plan, session.dialect(), output, &std::env::temp_dir());
     session.pass(|record| pass.push(record))?;
     let (output, counts) = pass

@@ -15,10 +15,11 @@ use ctx_passes::extract::{ExtractPass, HoldingWriter, Plan, Scope};
 use ctx_store::{SessionId, Store};
 use ctx_transcript::Record;
 
-use crate::output::{Output, OutputArgs, json_line};
+use crate::output::{Output, json_line};
 use crate::passes;
 use crate::session::{ReadArgs, Session};
 use crate::store::{StoreArgs, merge_failure, session_id, session_of};
+use crate::target::{Growth, OutputArgs, Source};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -124,10 +125,11 @@ impl Found {
     fn read(
         &mut self,
         args: &Args,
+        source: &Source,
         path: &Path,
         mut handle: impl FnMut(&Record<'_>, Vec<Item>) -> Result<(), PassError>,
     ) -> Result<(), Failure> {
-        let mut session = args.read.open(path)?;
+        let mut session = args.read.session(source.open(path)?)?;
         let mut pass = ExtractPass::new(args.plan(path)?, session.dialect());
         session.pass(|record| {
             let items = pass.push(record)?;
@@ -162,12 +164,16 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         ));
     }
     let store = args.open_store(matches)?;
-    let output = args.output.open(io)?;
     let Some(folder) = args.folder(store.as_ref()) else {
+        let output = args.output.report(&paths)?.open(io)?;
         print(&args, &paths, output)?.report(io);
         return Ok(ExitStatus::Done);
     };
-    let (found, merged) = merge(&args, &paths, output, &folder)?;
+    let lazy = args.store.lazy(&TOOL, matches);
+    let (named, growth) = (args.session.as_ref(), Growth::Follows);
+    let (source, target) = args.output.session(&paths, named, &lazy, growth)?;
+    let output = target.open(io)?;
+    let (found, merged) = merge(&args, &paths, &source, output, &folder)?;
     found.report(io);
     let MergeCounts { added, known, .. } = merged;
     let (items, dir) = (plural(added, "item"), folder.path().display());
@@ -179,7 +185,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 fn print(args: &Args, paths: &[PathBuf], mut output: Output<'_>) -> Result<Found, Failure> {
     let mut found = Found::default();
     for path in paths {
-        found.read(args, path, |_, items| {
+        found.read(args, &Source::default(), path, |_, items| {
             let lines: String = items.iter().map(json_line).collect();
             let written = output.write_all(lines.as_bytes());
             written.map_err(PassError::output)
@@ -193,6 +199,7 @@ fn print(args: &Args, paths: &[PathBuf], mut output: Output<'_>) -> Result<Found
 fn merge(
     args: &Args,
     paths: &[PathBuf],
+    source: &Source,
     output: Output<'_>,
     folder: &MemoryFolder<'_>,
 ) -> Result<(Found, MergeCounts), Failure> {
@@ -200,7 +207,7 @@ fn merge(
     let mut all = Vec::new();
     let mut output = HoldingWriter::new(output);
     for path in paths {
-        found.read(args, path, |record, items| {
+        found.read(args, source, path, |record, items| {
             all.extend(items);
             output.push(record.bytes)
         })?;

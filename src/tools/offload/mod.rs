@@ -17,10 +17,11 @@ use ctx_store::{SessionId, Severity, Store, real_path};
 use ctx_transcript::Spool;
 
 use crate::counting::CountingArgs;
-use crate::output::{self, Output, OutputArgs};
+use crate::output::{self, Output};
 use crate::passes;
 use crate::session::{ReadArgs, Session};
-use crate::store::{StoreArgs, failure, session_id, session_of};
+use crate::store::{LazyStore, StoreArgs, failure, session_id, session_of};
+use crate::target::{Growth, OutputArgs, Source, Target};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -91,16 +92,17 @@ struct Args {
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
-    let store = args.store.open(&TOOL, matches)?;
+    let lazy = args.store.lazy(&TOOL, matches);
+    let store = lazy.get()?;
     if let Some(wanted) = &args.show {
-        return show(&store, args.session.as_ref(), wanted, io);
+        return show(store, args.session.as_ref(), wanted, io);
     }
     let paths = inputs(&args.file)?;
     let plan = Plan::new(&args, &paths[0])?;
     if args.restore {
-        restore(&args, &plan, &store, io)
+        restore(&args, &plan, &lazy, io)
     } else {
-        offload(&args, &plan, &store, io)
+        offload(&args, &plan, &lazy, io)
     }
 }
 
@@ -142,6 +144,22 @@ impl<'a> Plan<'a> {
         })
     }
 
+    /// Where from and where to; in a dry run nothing is claimed.
+    fn target<'s>(
+        &self,
+        args: &Args,
+        store: &'s LazyStore<'s>,
+    ) -> Result<(Source, Option<Target<'s>>), Failure> {
+        let inputs = [self.path.to_owned()];
+        if args.dry_run {
+            args.output.refuse(&inputs)?;
+            return Ok((Source::default(), None));
+        }
+        let (named, growth) = (args.session.as_ref(), Growth::Follows);
+        let (source, target) = args.output.session(&inputs, named, store, growth)?;
+        Ok((source, Some(target)))
+    }
+
     /// Files that name what is offloaded, or will: the output, and the input,
     /// over which the output is often moved.
     fn transcripts(&self) -> Vec<Option<&Path>> {
@@ -153,7 +171,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-fn offload(args: &Args, plan: &Plan<'_>, store: &Store, io: &mut Io) -> Outcome {
+fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> Outcome {
     let counting = args.counting.resolve()?;
     counting.report(io);
     let wanted = offload::Plan {
@@ -163,8 +181,8 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &Store, io: &mut Io) -> Outcome 
         counter: counting.counter,
         dry_run: args.dry_run,
     };
-    let offloader = Offloader::new(store, &plan.session, wanted).map_err(failure)?;
-    let (session, mut offloader, new) = pass(args, plan, offloader, io)?;
+    let offloader = Offloader::new(store.get()?, &plan.session, wanted).map_err(failure)?;
+    let (session, mut offloader, new) = pass(args, plan, store, offloader, io)?;
     // The files are there even when the audit log could not be told so.
     let unaudited = match offloader.finish(&plan.transcripts()) {
         Err(error) if error.severity() == Severity::Uncertain => Some(failure(error)),
@@ -192,10 +210,10 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &Store, io: &mut Io) -> Outcome 
     unaudited.map_or(Ok(ExitStatus::Done), Err)
 }
 
-fn restore(args: &Args, plan: &Plan<'_>, store: &Store, io: &mut Io) -> Outcome {
+fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> Outcome {
     let template = args.reference.clone();
-    let restorer = Restorer::new(store, &plan.session, template).map_err(failure)?;
-    let (session, restorer, new) = pass(args, plan, restorer, io)?;
+    let restorer = Restorer::new(store.get()?, &plan.session, template).map_err(failure)?;
+    let (session, restorer, new) = pass(args, plan, store, restorer, io)?;
     new.map_or(Ok(()), NewSession::write)?;
     let name = &session.name;
     let put_back = restorer.restored.len();
@@ -245,10 +263,12 @@ impl NewSession<'_> {
 fn pass<'a, C: Change>(
     args: &Args,
     plan: &Plan<'_>,
+    store: &'a LazyStore<'a>,
     change: C,
     io: &'a mut Io,
 ) -> Result<(Session, C, Option<NewSession<'a>>), Failure> {
-    let mut session = args.read.open(plan.path)?;
+    let (source, target) = plan.target(args, store)?;
+    let mut session = args.read.session(source.open(plan.path)?)?;
     session.tell_of_document(io);
     if session.dialect().is_none() {
         io.warn(format_args!(
@@ -256,7 +276,7 @@ fn pass<'a, C: Change>(
             session.name
         ));
     }
-    let output = (!args.dry_run).then(|| args.output.open(io)).transpose()?;
+    let output = target.map(|target| target.open(io)).transpose()?;
     let reading = Reading {
         dialect: session.dialect(),
         batch: args.read.batch,

@@ -7,7 +7,7 @@ mod report;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs};
 use ctx_select::duration::FixedSpan;
 use ctx_select::parse_count;
@@ -16,9 +16,10 @@ use ctx_select::share::Share;
 use ctx_transcript::Zone;
 
 use crate::counting::CountingArgs;
-use crate::output::OutputArgs;
 use crate::passes;
 use crate::session::ReadArgs;
+use crate::store::StoreArgs;
+use crate::target::{Growth, OutputArgs};
 use ctx_passes::prune::{PrunePass, Time};
 use ctx_passes::{ErrorKind, PassError, Pin};
 
@@ -138,6 +139,8 @@ struct Args {
     output: OutputArgs,
     #[command(flatten)]
     read: ReadArgs,
+    #[command(flatten)]
+    store: StoreArgs,
 }
 
 /// System messages are never pruned.
@@ -151,17 +154,20 @@ fn zones() -> impl TypedValueParser<Value = Zone> {
 pub const TOOL: Tool = Tool {
     name: "ctx-prune",
     command: Args::command,
-    run: |matches, io| run(&Args::from_arg_matches(matches)?, io),
+    run: |matches, io| run(&Args::from_arg_matches(matches)?, matches, io),
     page: page::PAGE,
 };
 
-fn run(args: &Args, io: &mut Io) -> Outcome {
-    let path = &inputs(&args.file)?[0];
+fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
+    let paths = inputs(&args.file)?;
+    let path = &paths[0];
     if args.read.batch {
         return Err(Failure::new("batch records are not pruned")
             .hint("prune the conversations one by one, as sessions"));
     }
-    let mut session = args.read.open(path)?;
+    let store = args.store.lazy(&TOOL, matches);
+    let (source, target) = args.output.session(&paths, None, &store, Growth::Follows)?;
+    let mut session = args.read.session(source.open(path)?)?;
     session.tell_of_document(io);
     let name = session.name.clone();
     let plan = args.plan(session.dialect(), path, io.verbosity())?;
@@ -186,7 +192,7 @@ fn run(args: &Args, io: &mut Io) -> Outcome {
         report::table(&decision.sums, io)?;
         return Ok(ExitStatus::Done);
     }
-    let output = args.output.open(io)?;
+    let output = target.open(io)?;
     let written = decision.write(left_out, output);
     written.map_err(|error| failure(error, &name))?.finish()?;
     Ok(ExitStatus::Done)

@@ -8,10 +8,13 @@ pub(super) const PAGE: Page = Page {
         "also: no rule is asked for, the format is not known, --zone and no record has a zone, \
              or --strict and the input breaks a rule; nothing was written",
     )],
-    environment: &[(
-        "TMPDIR",
-        "where a temporary file lies when much of a session has to wait for the end of the input",
-    )],
+    environment: &[
+        ("CTX_HOME", "where the store lies; --store goes before it"),
+        (
+            "TMPDIR",
+            "where a temporary file lies when much of a session has to wait for the end of the input",
+        ),
+    ],
     files: &[],
     examples: &[
         (

@@ -12,9 +12,9 @@ use ctx_ledger::score::{Needed, Score, Scorer, Standing};
 use ctx_passes::score::{Later, read_after, read_before, referred};
 use ctx_store::{HashingReader, SessionId, Store};
 
-use crate::output::OutputArgs;
 use crate::session::ReadArgs;
 use crate::store::{StoreArgs, failure, session_id};
+use crate::target::OutputArgs;
 
 /// Tell what of a session survived: what is retained, recoverable and lost
 ///
@@ -128,7 +128,8 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
             Failure::new("--batch is not for scores").hint("score one conversation at a time")
         );
     }
-    inputs([&args.before, &args.after].into_iter().chain(&args.future))?;
+    let paths = inputs([&args.before, &args.after].into_iter().chain(&args.future))?;
+    let target = args.output.report(&paths)?;
     let opened = store(&args, matches, io)?;
     let (score, needed) = score(&args, opened.as_ref(), io)?;
     let shown = match args.list {
@@ -136,7 +137,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         None if args.json => json::of(&args, &score, needed),
         None => table::of(&score, needed),
     };
-    args.output.write(shown.as_bytes(), io)?;
+    target.write(shown.as_bytes(), io)?;
     Ok(verdict(&args, &score, io))
 }
 

@@ -5,8 +5,8 @@ mod plan;
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::{CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Input, Io, Outcome, Page, Tool, inputs};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool, inputs};
 use ctx_passes::split::SplitPass;
 use ctx_passes::{Invalid, PassError, Pin};
 use ctx_select::parse_count;
@@ -14,9 +14,10 @@ use ctx_select::split::Keep;
 use ctx_transcript::{Options, Zone, ZoneReader};
 
 use crate::counting::CountingArgs;
-use crate::output::OutputArgs;
 use crate::passes;
 use crate::session::{ReadArgs, Session};
+use crate::store::{LazyStore, StoreArgs};
+use crate::target::{Growth, OutputArgs, Source, Target};
 
 /// Decide which records of a session are to be summarized and which are kept
 ///
@@ -65,19 +66,41 @@ struct Args {
     output: OutputArgs,
     #[command(flatten)]
     read: ReadArgs,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+impl Args {
+    /// Behind tagged records nothing may follow: the last one says how many there are.
+    fn target<'s>(
+        &self,
+        inputs: &[PathBuf],
+        store: &'s LazyStore<'s>,
+    ) -> Result<(Source, Target<'s>), Failure> {
+        let is_plain = self.strip && self.only.is_none();
+        let growth = if is_plain {
+            Growth::Follows
+        } else {
+            Growth::Stops
+        };
+        self.output.session(inputs, None, store, growth)
+    }
 }
 
 /// The table's entry.
 pub const TOOL: Tool = Tool {
     name: "ctx-split",
     command: Args::command,
-    run: |matches, io| run(&Args::from_arg_matches(matches)?, io),
+    run: |matches, io| run(&Args::from_arg_matches(matches)?, matches, io),
     page: Page {
         exit_status: &[],
-        environment: &[(
-            "TMPDIR",
-            "where a temporary file lies when much of a session has to wait for a decision",
-        )],
+        environment: &[
+            ("CTX_HOME", "where the store lies; --store goes before it"),
+            (
+                "TMPDIR",
+                "where a temporary file lies when much of a session has to wait for a decision",
+            ),
+        ],
         files: &[],
         examples: &[
             (
@@ -96,18 +119,22 @@ pub const TOOL: Tool = Tool {
     },
 };
 
-fn run(args: &Args, io: &mut Io) -> Outcome {
-    let path = &inputs(&args.file)?[0];
+fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
+    let paths = inputs(&args.file)?;
+    let path = &paths[0];
+    let store = args.store.lazy(&TOOL, matches);
     if args.strip {
         let options = Options {
             raw: true,
             ..Options::default()
         };
-        let session = Session::of(Input::open(path)?, &options, Invalid::Keep)?;
-        return strip(args, session, io);
+        let (source, target) = args.target(&paths, &store)?;
+        let session = Session::of(source.open(path)?, &options, Invalid::Keep)?;
+        return strip(args, session, target, io);
     }
     let plan = args.plan()?;
-    let mut session = args.read.open(path)?;
+    let (source, target) = args.target(&paths, &store)?;
+    let mut session = args.read.session(source.open(path)?)?;
     session.tell_of_document(io);
     let dialect = session.dialect();
     if dialect.is_none() {
@@ -116,7 +143,7 @@ fn run(args: &Args, io: &mut Io) -> Outcome {
             session.name
         ));
     }
-    let output = args.output.open(io)?;
+    let output = target.open(io)?;
     let mut pass = SplitPass::new(&plan, dialect, output);
     if args.read.batch {
         session.pass(|record| pass.push_batch(record))?;
@@ -136,10 +163,10 @@ fn run(args: &Args, io: &mut Io) -> Outcome {
 }
 
 /// Removes tags; with `--only`, and what is not in the zone.
-fn strip(args: &Args, mut session: Session, io: &mut Io) -> Outcome {
+fn strip(args: &Args, mut session: Session, target: Target<'_>, io: &mut Io) -> Outcome {
     let only = args.only;
     let mut zones = ZoneReader::default();
-    let mut output = args.output.open(io)?;
+    let mut output = target.open(io)?;
     session.pass(|record| {
         let zone = zones.read(record);
         if only.is_some_and(|only| only != zone) {

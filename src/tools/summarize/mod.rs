@@ -2,7 +2,7 @@
 
 mod page;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, Verbosity, inputs};
@@ -19,10 +19,10 @@ use ctx_tokens::Encoding;
 use ctx_transcript::{SummaryRole, ZoneReader};
 
 use crate::llm::LlmArgs;
-use crate::output::OutputArgs;
 use crate::passes;
 use crate::session::{ReadArgs, Session};
-use crate::store::{StoreArgs, failure, session_id};
+use crate::store::{LazyStore, StoreArgs, failure, session_id};
+use crate::target::{Growth, OutputArgs, Source};
 
 /// Replace the old zone of a session by one message that sums it up
 ///
@@ -176,13 +176,13 @@ impl Args {
 
     /// Appends the summary to the session's in the store, before it leaves: who
     /// sees the output can rely on it.
-    fn remember(&self, new: &NewSession, matches: &ArgMatches, io: &mut Io) -> Outcome {
+    fn remember(&self, new: &NewSession, store: &LazyStore<'_>, io: &mut Io) -> Outcome {
         let (Some(session), Some(draft)) = (&self.session, &new.draft) else {
             return Ok(ExitStatus::Done);
         };
         let summary = &draft.summary;
-        let store = self.store.open(&TOOL, matches)?;
         match store
+            .get()?
             .append_summary(session, summary.messages, &summary.text)
             .map_err(failure)
         {
@@ -196,19 +196,25 @@ impl Args {
 
     /// Bad lines come in whatever happens to them: they are part of the count
     /// that shows whether the stream is whole.
-    fn open(&self) -> Result<Session, Failure> {
+    fn open(&self, source: &Source, path: &Path) -> Result<Session, Failure> {
         let mut read = self.read.clone();
         if read.invalid == Invalid::Drop {
             read.invalid = Invalid::Keep;
         }
-        read.open(&inputs(&self.file)?[0])
+        read.session(source.open(path)?)
     }
 }
 
 fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     let writer = args.writer(io)?;
     let plan = args.plan(io);
-    let mut session = args.open()?;
+    let paths = inputs(&args.file)?;
+    let store = args.store.lazy(&TOOL, matches);
+    let named = args.session.as_ref();
+    let (source, target) = args
+        .output
+        .session(&paths, named, &store, Growth::Follows)?;
+    let mut session = args.open(&source, &paths[0])?;
     let new = if args.read.batch {
         batch(args, &plan, &writer, &mut session, io).map(Ok)?
     } else if let Some(request) = args.budget() {
@@ -227,8 +233,8 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     };
     let failed = |error| passes::failure(error, &session.name);
     let mut new = new.map_err(failed)?;
-    let status = args.remember(&new, matches, io)?;
-    let mut output = args.output.open(io)?;
+    let status = args.remember(&new, &store, io)?;
+    let mut output = target.open(io)?;
     new.write(&mut output).map_err(failed)?;
     output.finish()?;
     Ok(status)

@@ -1,0 +1,401 @@
+//! `-o` onto a session that exists: all tools that write one, beside agents that append.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ctx_testkit::Case;
+use tempfile::TempDir;
+
+use crate::tool_path;
+
+/// Calls that make another session of `s.jsonl`, and the part of the old one that goes.
+const CHANGES: [(&str, &[&str]); 7] = [
+    ("ctx-offload", &["--min-tokens", "50"]),
+    ("ctx-prune", &["--clear", "--protect-last", "1"]),
+    ("ctx-summarize", &["--budget", "400"]),
+    ("ctx-split", &["--keep-messages", "2"]),
+    ("ctx-split", &["--keep-messages", "2", "--only", "keep"]),
+    ("ctx-count", &["--annotate"]),
+    ("ctx-check", &["-q", "--repair"]),
+];
+
+fn call(n: usize) -> String {
+    let output = format!("line {n} of the log\\n").repeat(40);
+    format!(
+        "{{\"role\":\"user\",\"content\":\"Look at number {n}.\"}}\n\
+         {{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{{\"id\":\"c{n}\",\"type\":\"function\",\"function\":{{\"name\":\"read\",\"arguments\":\"{{}}\"}}}}]}}\n\
+         {{\"role\":\"tool\",\"tool_call_id\":\"c{n}\",\"content\":\"{output}\"}}\n\
+         {{\"role\":\"assistant\",\"content\":\"Number {n} is fine.\"}}\n"
+    )
+}
+
+fn session() -> String {
+    // The result that answers no call is what there is to mend.
+    let orphan = "{\"role\":\"tool\",\"tool_call_id\":\"gone\",\"content\":\"x\"}\n";
+    let calls: String = (0..8).map(call).collect();
+    format!("{{\"role\":\"system\",\"content\":\"Be brief.\"}}\n{orphan}{calls}")
+}
+
+fn place() -> TempDir {
+    let dir = tempfile::tempdir().expect("a folder");
+    fs::write(dir.path().join("s.jsonl"), session()).expect("written");
+    dir
+}
+
+/// A session from stdin has no name, which only `ctx-offload` needs.
+fn of_stdin(name: &str) -> &'static [&'static str] {
+    if name == "ctx-offload" {
+        &["-s", "demo"]
+    } else {
+        &[]
+    }
+}
+
+fn tool(name: &str, dir: &Path) -> Case {
+    Case::new(tool_path(name)).within(dir)
+}
+
+fn read(dir: &Path, name: &str) -> String {
+    fs::read_to_string(dir.join(name)).expect("a file")
+}
+
+fn undone(dir: &Path, name: &str) -> String {
+    tool("ctx-rollback", dir).args(["--undo", name]).run();
+    read(dir, name)
+}
+
+/// D1: a session that is replaced by its own new version is saved first, and comes back.
+#[test]
+fn a_session_that_is_written_onto_itself_can_be_had_back() {
+    for (name, flags) in CHANGES {
+        for output in ["s.jsonl", "link.jsonl", "./s.jsonl"] {
+            let dir = place();
+            let dir = dir.path();
+            symlink("s.jsonl", dir.join("link.jsonl")).expect("links");
+            let calm = tool(name, dir).args(flags.iter().copied());
+            let calm = calm
+                .args(["s.jsonl", "-o", "new.jsonl"])
+                .stderr_has("")
+                .run();
+            let onto = tool(name, dir).args(flags.iter().copied());
+            let onto = onto.args(["s.jsonl", "-o", output]).stderr_has("").run();
+            assert_eq!(calm.stderr, onto.stderr, "{name}");
+            let (new, found) = (read(dir, "new.jsonl"), read(dir, "s.jsonl"));
+            assert_ne!(new, session(), "{name} does something");
+            assert_eq!(found, new, "{name} -o {output}");
+            assert!(dir.join("link.jsonl").is_symlink());
+            assert_eq!(undone(dir, "s.jsonl"), session(), "{name} -o {output}");
+        }
+    }
+}
+
+/// D1: results that were put back take the place of a session that is saved, as well; so
+/// does a session that goes on as it came.
+#[test]
+fn what_is_restored_and_what_is_passed_on_is_written_the_same_way() {
+    let dir = place();
+    let dir = dir.path();
+    let args = ["-s", "demo", "s.jsonl", "-o", "s.jsonl"];
+    tool("ctx-offload", dir)
+        .args(["--min-tokens", "50"])
+        .args(args)
+        .run();
+    let offloaded = read(dir, "s.jsonl");
+    tool("ctx-offload", dir)
+        .args(["--restore"])
+        .args(args)
+        .run();
+    assert_eq!(read(dir, "s.jsonl"), session());
+    tool("ctx-rollback", dir)
+        .args(["-s", "demo", "--undo", "s.jsonl"])
+        .run();
+    assert_eq!(read(dir, "s.jsonl"), offloaded);
+    tool("ctx-extract", dir)
+        .args(["-v", "--into", "memory", "s.jsonl", "-o", "s.jsonl"])
+        .stderr_has("s.jsonl has these bytes already")
+        .run();
+    assert_eq!(read(dir, "s.jsonl"), offloaded);
+}
+
+/// D1: a session that an agent holds open for writing is left to it, also through stdin.
+#[test]
+fn a_session_that_is_open_for_writing_is_left_alone() {
+    for (name, flags) in CHANGES {
+        let dir = place();
+        let dir = dir.path();
+        let held = OpenOptions::new().append(true).open(dir.join("s.jsonl"));
+        let _held = held.expect("opens");
+        for input in [&["s.jsonl"][..], of_stdin(name)] {
+            tool(name, dir)
+                .args(flags.iter().copied())
+                .args(["-o", "s.jsonl"])
+                .args(input.iter().copied())
+                .stdin(session())
+                .code(4)
+                .stderr_has("is open for writing by")
+                .run();
+        }
+        assert_eq!(read(dir, "s.jsonl"), session(), "{name}");
+    }
+}
+
+/// D1: another session that stands where the output goes is somebody's only copy.
+#[test]
+fn another_session_that_exists_is_saved_first() {
+    for (name, flags) in CHANGES {
+        let dir = place();
+        let dir = dir.path();
+        fs::write(dir.join("other.jsonl"), call(99)).expect("written");
+        let done = tool(name, dir)
+            .args(flags.iter().copied())
+            .args(["-o", "other.jsonl"]);
+        let done = done.args(of_stdin(name).iter().copied());
+        done.stdin(session()).stderr_has("").run();
+        assert_ne!(read(dir, "other.jsonl"), call(99), "{name}");
+        assert_eq!(undone(dir, "other.jsonl"), call(99), "{name}");
+    }
+}
+
+/// D1: the same for the last stage of a pipeline that reads what it writes, and for stdin
+/// that is the output.
+#[test]
+fn a_session_that_comes_through_stdin_is_saved_first() {
+    let count = format!("{} --annotate s.jsonl", tool_path("ctx-count").display());
+    let prune = format!(
+        "{} --clear --protect-last 1 -o s.jsonl",
+        tool_path("ctx-prune").display()
+    );
+    let compact = format!(
+        "{} --keep-messages 2 -o s.jsonl",
+        tool_path("ctx-compact").display()
+    );
+    for line in [
+        format!("{count} | {prune}"),
+        format!("{prune} < s.jsonl"),
+        format!("{compact} < s.jsonl"),
+        format!("{{ head -c 1; {prune}; }} < s.jsonl > /dev/null"),
+    ] {
+        let dir = place();
+        let done = Case::new("/bin/bash").within(dir.path());
+        let done = done.args(["-eo", "pipefail", "-c", &line]);
+        done.stderr_has("").run();
+        let new = read(dir.path(), "s.jsonl");
+        assert!(!new.is_empty() && new != session(), "{line}");
+        assert_eq!(undone(dir.path(), "s.jsonl"), session(), "{line}");
+    }
+}
+
+/// D1: a report takes no session's place, and a session none that is not one: that is
+/// replaced as ever, without a snapshot.
+#[test]
+fn a_report_takes_no_sessions_place() {
+    for (name, flags) in [
+        ("ctx-count", &["s.jsonl"][..]),
+        ("ctx-check", &["--all", "s.jsonl"]),
+        ("ctx-extract", &["s.jsonl"]),
+        ("ctx-score", &["s.jsonl", "s2.jsonl"]),
+    ] {
+        let dir = place();
+        let dir = dir.path();
+        fs::write(dir.join("s2.jsonl"), call(3)).expect("written");
+        fs::write(
+            dir.join("batch.jsonl"),
+            "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n".repeat(2),
+        )
+        .expect("written");
+        for output in ["s.jsonl", "s2.jsonl", "batch.jsonl"] {
+            let before = read(dir, output);
+            tool(name, dir)
+                .args(flags.iter().copied())
+                .args(["-o", output])
+                .code(2)
+                .stderr(&format!(
+                    "{name}: {output}: is a session, and what is written here is none; name another file with -o\n"
+                ))
+                .run();
+            assert_eq!(read(dir, output), before);
+        }
+        for _ in 0..2 {
+            let status = Command::new(tool_path(name))
+                .args(flags)
+                .args(["-o", "report"])
+                .current_dir(dir)
+                .env("HOME", dir)
+                .stderr(Stdio::null())
+                .status();
+            assert!(status.expect("runs").code() < Some(2));
+            assert_ne!(read(dir, "report"), "");
+        }
+        assert!(!dir.join(".local").exists(), "{name}: no store is needed");
+    }
+}
+
+/// D1: links and names that the protocol refuses are refused, in a dry run as well.
+#[test]
+fn a_dry_run_of_an_output_asks_what_the_real_run_asks() {
+    for flags in [&[][..], &["-n"]] {
+        let dir = place();
+        let dir = dir.path();
+        fs::hard_link(dir.join("s.jsonl"), dir.join("name.jsonl")).expect("links");
+        tool("ctx-offload", dir)
+            .args(flags.iter().copied())
+            .args(["s.jsonl", "-o", "s.jsonl"])
+            .code(2)
+            .stderr_has("has several names (hard links)")
+            .run();
+        assert!(!dir.join(".local/state/ctx/FORMAT").exists() || flags.is_empty());
+    }
+}
+
+/// An agent that appends numbered lines until it is told to stop; returns how many.
+fn agent(path: &Path, is_held: bool, stop: &AtomicBool) -> usize {
+    let open = || OpenOptions::new().append(true).open(path).expect("opens");
+    let mut held = is_held.then(open);
+    let mut count = 0;
+    while !stop.load(Ordering::Relaxed) {
+        let line = format!("{{\"role\":\"user\",\"content\":\"agent {count}.\"}}\n");
+        let write = |mut file: &File| file.write_all(line.as_bytes()).expect("writes");
+        held.as_mut()
+            .map_or_else(|| write(&open()), |file| write(file));
+        count += 1;
+        std::thread::sleep(Duration::from_micros(500));
+    }
+    count
+}
+
+/// D1: whatever a tool does to a session that an agent appends to, by a held descriptor or
+/// by opening it for each line, every line is there in the end, once.
+#[test]
+fn no_line_of_an_agent_is_lost() {
+    let calls = [
+        ("ctx-offload", &["--min-tokens", "50"][..]),
+        ("ctx-prune", &["--clear", "--protect-last", "1"]),
+        ("ctx-split", &["--strip"]),
+        ("ctx-count", &["--annotate"]),
+        ("ctx-check", &["-q", "--repair"]),
+    ];
+    for (name, flags) in calls {
+        for is_held in [true, false] {
+            let dir = place();
+            let path = dir.path().join("s.jsonl");
+            let stop = AtomicBool::new(false);
+            let (count, codes) = std::thread::scope(|scope| {
+                let agent = scope.spawn(|| agent(&path, is_held, &stop));
+                let run = || {
+                    let status = Command::new(tool_path(name))
+                        .args(flags)
+                        .args(["s.jsonl", "-o", "s.jsonl"])
+                        .current_dir(dir.path())
+                        .env("HOME", dir.path())
+                        .stderr(Stdio::null())
+                        .status();
+                    status.expect("runs").code()
+                };
+                let codes = [0; 6].map(|_| run());
+                stop.store(true, Ordering::Relaxed);
+                (agent.join().expect("no panic"), codes)
+            });
+            let found = read(dir.path(), "s.jsonl");
+            for n in 0..count {
+                let line = format!("agent {n}.\"");
+                assert_eq!(found.matches(&line).count(), 1, "{name}: {n} of {count}");
+            }
+            for code in codes {
+                assert!(
+                    code == Some(4) || (!is_held && code == Some(0)),
+                    "{name}: {codes:?}"
+                );
+            }
+        }
+    }
+}
+
+/// D14: no tool that writes takes a path in a store, whichever store it is.
+#[test]
+fn nothing_in_a_store_is_written() {
+    let dir = place();
+    let dir = dir.path();
+    let store = ["--store", "deep/store"];
+    let args = ["-q", "-s", "demo", "s.jsonl"];
+    tool("ctx-snapshot", dir)
+        .args(store)
+        .args(args)
+        .stdout_any()
+        .run();
+    tool("ctx-compact", dir)
+        .args(store)
+        .args(args)
+        .args(["--keep-messages", "2"])
+        .run();
+    let files = || {
+        let find = Command::new("find")
+            .args(["deep", "-type", "f"])
+            .current_dir(dir)
+            .output();
+        let found = String::from_utf8(find.expect("runs").stdout).expect("names");
+        let mut names: Vec<String> = found.lines().map(str::to_owned).collect();
+        names.sort();
+        let bytes = |name: &String| fs::read(dir.join(name)).expect("a file");
+        names
+            .iter()
+            .map(|name| (name.clone(), bytes(name)))
+            .collect::<Vec<_>>()
+    };
+    let before = files();
+    let mut names = before.iter().map(|(name, _)| name.as_str());
+    let snapshot = names.find(|name| name.ends_with("Z-0001.jsonl"));
+    let snapshot = snapshot.expect("one");
+    let said = format!("{snapshot} lies in the store ");
+    let calls: [(&str, Vec<&str>); 9] = [
+        ("ctx-compact", vec!["--keep-messages", "2", snapshot]),
+        ("ctx-compact", vec!["-n", "--keep-messages", "2", snapshot]),
+        ("ctx-snapshot", vec!["-s", "x", snapshot]),
+        (
+            "ctx-rollback",
+            vec![
+                "-s",
+                "demo",
+                "--store",
+                "deep/store",
+                "--snapshot",
+                "2",
+                "--to",
+                snapshot,
+            ],
+        ),
+        ("ctx-offload", vec!["-s", "x", "s.jsonl", "-o", snapshot]),
+        ("ctx-prune", vec!["--clear", snapshot, "-o", snapshot]),
+        ("ctx-count", vec!["s.jsonl", "-o", snapshot]),
+        (
+            "ctx-summarize",
+            vec!["--budget", "400", snapshot, "-o", snapshot],
+        ),
+        (
+            "ctx-check",
+            vec!["-q", "--repair", "s.jsonl", "-o", snapshot],
+        ),
+    ];
+    for (name, args) in calls {
+        tool(name, dir).args(args).code(2).stderr_has(&said).run();
+    }
+    let absent = "deep/store/memory/new.jsonl";
+    tool("ctx-prune", dir)
+        .args(["--clear", "s.jsonl", "-o", absent])
+        .code(2)
+        .stderr_has("lies in the store")
+        .run();
+    assert!(files() == before, "the store is as it was");
+    // As somebody would do it who forgot that the store lies there.
+    let line = format!(
+        "find deep -name '*.jsonl' | xargs {} --keep-messages 2",
+        tool_path("ctx-compact").display()
+    );
+    let done = Case::new("/bin/bash").within(dir).args(["-c", &line]);
+    done.code(123).stdout_any().stderr_has(&said).run();
+    assert!(files() == before, "the store is as it was");
+}
