@@ -149,6 +149,8 @@ pub fn failure(error: StoreError) -> Failure {
         }
         StoreError::NoSnapshot(_) => failure.hint("ctx-snapshot --list shows what there is"),
         StoreError::Busy(_) | StoreError::Changed(_) => failure.hint("try again"),
+        StoreError::ClockJumped { .. } => failure
+            .hint("if the clock is right: --trust-clock, or run it again in an hour or later"),
         StoreError::Held(_) => failure.hint("ctx-snapshot --release lets it go"),
         StoreError::Damaged { .. } => failure.hint("ctx-snapshot --verify checks the others"),
         _ => failure,

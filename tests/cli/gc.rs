@@ -4,6 +4,8 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use chrono::{TimeDelta, Utc};
+use ctx_store::{Actor, SnapshotKind, Store};
 use ctx_testkit::Case;
 use tempfile::TempDir;
 
@@ -298,6 +300,42 @@ fn grace_is_over_after_its_days() {
         .run();
     gc(dir.path()).stdout(format!("purged {}\n", ids[0])).run();
     assert_eq!(fs::read_dir(&trash).expect("reads").count(), 0);
+}
+
+/// D9: a clock that is far beyond all that the store has seen removes nothing, and the user
+/// is told how to go on.
+#[test]
+fn a_clock_that_jumped_removes_nothing_until_somebody_trusts_it() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let actor = Actor {
+        tool: "test".into(),
+        flags: Vec::new(),
+    };
+    let a_month_ago = || Utc::now() - TimeDelta::days(30);
+    let old = Store::open(&store(dir.path()), actor, Box::new(a_month_ago)).expect("opens");
+    for bytes in ["1\n", "2\n"] {
+        let draft = old
+            .draft(bytes.as_bytes(), Path::new("memory"))
+            .expect("reads");
+        let session = "demo".parse().expect("an id");
+        draft
+            .commit(&session, SnapshotKind::Snapshot)
+            .expect("commits");
+    }
+    let ids = listed(dir.path());
+    for args in [&["-n"][..], &[], &["--keep-last", "1"]] {
+        gc(dir.path())
+            .args(args.to_vec())
+            .code(4)
+            .stderr_has(", 30 days after the last time that the store has seen; nothing was removed; if the clock is right: --trust-clock, or run it again in an hour or later\n")
+            .run();
+    }
+    assert_eq!(listed(dir.path()), ids);
+    gc(dir.path())
+        .args(["--trust-clock"])
+        .stdout(format!("removed {}: no rule keeps it\n", ids[0]))
+        .run();
+    gc(dir.path()).run();
 }
 
 /// C4: of all tools gc must work on a full disk.

@@ -21,6 +21,7 @@ mod generated;
 mod hostile;
 mod kills;
 mod limits;
+mod live;
 mod offload;
 mod output;
 mod pipeline;

@@ -1,5 +1,5 @@
-//! The audit log: what was done to the store, by which tool, when. Each
-//! operation has two records, before and after; each record is one write.
+//! The audit log: what was done to the store, by which tool, when. Each operation has two
+//! records, before and after; each record is one write, and has the hash of the one before.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -10,10 +10,10 @@ use chrono::SecondsFormat;
 use serde::Serialize;
 
 use crate::error::{Naming, StoreError};
-use crate::files::{careful, ends_line};
+use crate::files::{careful, ends_line, if_there, open_plain};
 use crate::lock::StoreLock;
 use crate::stamp::TIME;
-use crate::{SessionId, Store};
+use crate::{BrokenLink, SessionId, Store, chain};
 
 /// What may be told of an operation: ids, hashes and sizes, never values, never text.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -77,6 +77,8 @@ pub struct Operation {
 
 #[derive(Serialize)]
 struct Record<'a> {
+    /// The first member: see [`chain`].
+    prev: String,
     time: String,
     operation: &'a str,
     op: &'a str,
@@ -93,6 +95,15 @@ impl Store {
     /// Writes the intent of an operation; without it, nothing may be changed.
     pub fn begin(&self, op: &'static str, facts: &Facts) -> Result<Operation, StoreError> {
         self.lock()?.begin(op, facts)
+    }
+
+    /// Follows the chain of hashes through the log; returns where it is broken.
+    pub fn check_audit_log(&self) -> Result<Vec<BrokenLink>, StoreError> {
+        let path = self.audit_log();
+        let Some(log) = if_there(open_plain(&path).naming("open", &path))? else {
+            return Ok(Vec::new());
+        };
+        chain::check(&log).naming("read", &path)
     }
 
     /// Writes that the operation is done; a failure is told as "done, but…".
@@ -132,12 +143,14 @@ impl StoreLock<'_> {
         let path = store.audit_log();
         let opened = careful().append(true).create(true).mode(0o600).open(&path);
         let mut file = opened.naming("open", &path)?;
+        let prev = chain::hash_of_last(&file).naming("read", &path)?;
         let mut line = Vec::new();
         // A run that was killed may have left half a record without a line end.
         if !ends_line(&file).naming("read", &path)? {
             line.push(b'\n');
         }
         let record = Record {
+            prev,
             time: store.now().to_rfc3339_opts(SecondsFormat::Micros, true),
             operation: &operation.id,
             op: operation.op,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::offload::Snapshots;
 use crate::retention::{Candidate, Policy, Reason, decide};
@@ -24,6 +24,8 @@ pub struct CollectPlan<'a> {
     /// What went into the trash at this time or before is deleted; offloaded files that
     /// were used after it stay.
     pub deadline: DateTime<Utc>,
+    /// Go on although the clock is far beyond all that the store has seen.
+    pub trust_clock: bool,
 }
 
 /// What is done with a thing, and why.
@@ -37,6 +39,12 @@ pub enum Action {
     Purge,
     /// It goes for good, without the trash: its session is to be forgotten.
     Delete,
+}
+
+impl Action {
+    fn removes(&self) -> bool {
+        !matches!(self, Self::Keep(_))
+    }
 }
 
 /// Why a thing goes into the trash.
@@ -74,6 +82,9 @@ pub enum Event {
     /// The offloaded files of a session stay: not every place where they may be named can
     /// be looked into.
     Unknown(SessionId, String),
+    /// The clock is more than a day behind the store's: the grace of what went into the
+    /// trash begins at this time.
+    SlowClock(DateTime<Utc>),
     /// Something failed, and the rest went on.
     Failed(StoreError),
 }
@@ -99,12 +110,45 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Collects; the trash is emptied first, because that makes room on a full disk.
+    /// Collects. When the clock is more than a day beyond all that the store has seen,
+    /// nothing is removed; that is an error where something would have been.
     pub fn collect(&mut self, plan: &CollectPlan<'_>) -> Result<(), StoreError> {
+        let (now, visits) = (self.store.now(), self.store.visits());
+        let mut judged = visits.judge(self.store.times()?, now);
+        if plan.trust_clock {
+            judged = visits.believe(now);
+        }
+        if !self.dry_run {
+            self.store.remember_visit(judged.visits);
+        }
+        let Some(seen) = judged.jumped_from else {
+            return self.collect_now(plan);
+        };
+        let mut preview = Self::new(self.store, true);
+        preview.collect_now(plan)?;
+        self.events = preview.events;
+        let stays = |event: &Event| !matches!(event, Event::Done(action, _) if action.removes());
+        if self.events.iter().all(stays) {
+            return Ok(());
+        }
+        self.events.clear();
+        Err(StoreError::ClockJumped { now, seen })
+    }
+
+    /// The trash is emptied first, because that makes room on a full disk.
+    fn collect_now(&mut self, plan: &CollectPlan<'_>) -> Result<(), StoreError> {
         self.purge(Some(plan.deadline))?;
         let open = self.sweep(plan.session);
         self.discard_snapshots(plan, &open)?;
-        self.discard_offloaded(plan)
+        self.discard_offloaded(plan)?;
+        let is_discarded = |event: &Event| matches!(event, Event::Done(Action::Discard(_), _));
+        if !self.dry_run && self.events.iter().any(is_discarded) {
+            let begins = self.store.grace_begins()?;
+            if begins - self.store.now() > TimeDelta::days(1) {
+                self.events.push(Event::SlowClock(begins));
+            }
+        }
+        Ok(())
     }
 
     /// Deletes what has been in the trash since `deadline` or longer, or all of it.
@@ -294,6 +338,8 @@ mod tests {
             session,
             policy: &LAST,
             deadline: store.now() - TimeDelta::days(7),
+            // Days without a run are not what these tests are about.
+            trust_clock: true,
         };
         collector.collect(&plan).expect("collects");
         assert!(!collector.unaudited);
@@ -306,6 +352,7 @@ mod tests {
             Event::Locked(id) => format!("Locked {id}"),
             Event::Late(id) => format!("Late {id}"),
             Event::StillOpen(_) => "StillOpen".to_owned(),
+            Event::SlowClock(_) => "SlowClock".to_owned(),
             Event::Unknown(session, why) => format!("Unknown {session}: {why}"),
             Event::Failed(error) => format!("Failed: {error}"),
         };

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use chrono::{DateTime, Utc};
+
 use crate::retention::PolicyError;
 
 /// A failure of the store or of the replacement of a session file.
@@ -121,6 +123,18 @@ pub enum StoreError {
         /// The file that it was taken of.
         taken_of: String,
     },
+    /// The clock is far beyond all that the store has seen; nothing was removed.
+    #[error(
+        "the clock says {}, {} days after the last time that the store has seen; nothing was removed",
+        now.format("%Y-%m-%d %H:%M UTC"),
+        (*now - *seen).num_days()
+    )]
+    ClockJumped {
+        /// What it says.
+        now: DateTime<Utc>,
+        /// The last time that the store has seen.
+        seen: DateTime<Utc>,
+    },
     /// Another process uses the store, the session or its file.
     #[error("{0}")]
     Busy(String),
@@ -177,7 +191,7 @@ impl StoreError {
     /// What it means for the caller.
     pub fn severity(&self) -> Severity {
         match self {
-            Self::Busy(_) | Self::Changed(_) => Severity::Busy,
+            Self::Busy(_) | Self::Changed(_) | Self::ClockJumped { .. } => Severity::Busy,
             Self::Uncertain { .. } | Self::NotDurable { .. } => Severity::Uncertain,
             Self::NotSaved { source, .. } if source.severity() == Severity::Busy => Severity::Busy,
             _ => Severity::Failed,

@@ -11,6 +11,8 @@ mod arrivals;
 pub mod atomic;
 mod audit;
 mod catalog;
+mod chain;
+mod clock;
 pub mod collect;
 mod content;
 mod count;
@@ -48,6 +50,7 @@ mod writers;
 
 pub use audit::{Facts, Operation, Standing, Survived};
 pub use catalog::{Catalog, Entry};
+pub use chain::BrokenLink;
 pub use content::NewContent;
 pub use draft::{Draft, Snapshot};
 pub use error::{Severity, StoreError};

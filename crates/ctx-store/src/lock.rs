@@ -106,6 +106,11 @@ impl StoreLock<'_> {
         })
     }
 
+    /// The latest time that a snapshot was ever taken at, as far as it is written down.
+    pub(crate) fn latest_time(&mut self) -> Option<DateTime<Utc>> {
+        read_json::<Counter>(&mut self.file).map(|counter| counter.latest)
+    }
+
     /// Counts anew, from the names of all snapshots and what is left of the counter.
     fn count(&mut self) -> Result<Counter, StoreError> {
         #[derive(Deserialize)]

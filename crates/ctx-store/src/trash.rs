@@ -127,7 +127,7 @@ impl Store {
     fn new_bin(&self) -> Result<PathBuf, StoreError> {
         let trash = self.trash();
         make_dirs(&trash)?;
-        let (mut sequence, time) = (0, self.now());
+        let (mut sequence, time) = (0, self.grace_begins()?);
         loop {
             let bin = trash.join(Stamp { sequence, time }.to_string());
             match DirBuilder::new().mode(0o700).create(&bin) {

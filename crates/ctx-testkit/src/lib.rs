@@ -8,7 +8,10 @@ mod linear;
 mod server;
 
 pub use case::{Case, Finished};
-pub use fire::{Agent, lost, numbered, numbers, replace_by_rename, replace_in_place, under_fire};
+pub use fire::{
+    Agent, EXCHANGE, lost, numbered, numbers, replace_by_rename, replace_in_place, under_fire,
+    under_watch,
+};
 pub use generate::{any_jsonl, chat_session};
 pub use legal::{Api, legal_session, refusal};
 pub use linear::assert_linear;

@@ -30,6 +30,10 @@ pub const TOOL: Tool = Tool {
                 "some things could not be looked at or removed; the others were",
             ),
             (
+                4,
+                "the clock is more than a day beyond all that the store has seen: nothing was removed",
+            ),
+            (
                 5,
                 "removed, but the audit log could not be written: the disk is full",
             ),
@@ -145,6 +149,12 @@ struct Args {
     /// Keep what is in the trash, and unnamed offloaded files, for N days
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Trash")]
     grace_days: u32,
+    /// Go on although the clock is more than a day beyond all that was seen
+    ///
+    /// Such a clock may be wrong, so nothing is removed and the exit status is 4, unless
+    /// there is nothing to remove. A later run, an hour or more on, believes it.
+    #[arg(long, conflicts_with = "mode", help_heading = "Trash")]
+    trust_clock: bool,
     /// Delete snapshots, trash and offloaded files of a session for good
     #[arg(long, requires = "session", help_heading = "Trash")]
     forget: bool,
@@ -169,6 +179,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
             session,
             policy: &args.rules(io)?,
             deadline: store.now() - TimeDelta::days(i64::from(args.grace_days)),
+            trust_clock: args.trust_clock,
         }),
     };
     let mut report = Report::new(&args, io);

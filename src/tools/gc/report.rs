@@ -46,6 +46,10 @@ impl<'a> Report<'a> {
             Event::Late(id) => self.io.warn(format_args!(
                 "another process wrote to a file after it had been replaced; saved as {id}"
             )),
+            Event::SlowClock(latest) => self.io.warn(format_args!(
+                "this clock is more than a day behind the store's: the grace of what was removed begins on {}; ctx-gc --purge empties the trash before",
+                latest.format("%Y-%m-%d")
+            )),
             Event::StillOpen(path) => {
                 let note = format_args!("{} is still in use", path.display());
                 self.io.note(note);

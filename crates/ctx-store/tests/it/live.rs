@@ -34,7 +34,7 @@ fn no_line_is_lost() {
         }
     });
     bench.store.sweep_retained(None).expect("sweeps");
-    assert!(lost(written, &files(&live, &bench.store)).is_empty());
+    assert!(lost(&written, &files(&live, &bench.store)).is_empty());
     assert_eq!(bench.names("."), ["s.jsonl", "store"]);
 }
 
@@ -45,5 +45,5 @@ fn the_naive_way_loses_lines() {
     let live = dir.path().join("s.jsonl");
     fs::write(&live, "start\n").expect("writes");
     let written = under_fire(&live, Agent::Opening, 30, || replace_by_rename(&live));
-    assert!(!lost(written, &[fs::read(&live).expect("reads")]).is_empty());
+    assert!(!lost(&written, &[fs::read(&live).expect("reads")]).is_empty());
 }

@@ -1,6 +1,7 @@
 //! The store as its callers see it.
 
 mod audit;
+mod clock;
 mod live;
 mod replace;
 mod snapshots;

@@ -1,0 +1,155 @@
+//! Garbage collection while the clock is wrong, and after the store was left alone for long.
+
+use crate::Bench;
+use chrono::TimeDelta;
+use ctx_store::collect::{Action, CollectPlan, Collector, Event};
+use ctx_store::retention::Policy;
+use ctx_store::{StoreError, StoreItem};
+
+/// Keeps what is not older than so many days, and the newest.
+fn days(days: u32) -> Policy {
+    Policy {
+        days: Some(days),
+        ..Policy::default()
+    }
+}
+
+fn last(last: u32) -> Policy {
+    Policy {
+        last: Some(last),
+        ..Policy::default()
+    }
+}
+
+/// What goes, into the trash or out of it.
+fn collect(bench: &Bench, policy: &Policy) -> Result<Vec<String>, StoreError> {
+    run(bench, policy, false, false)
+}
+
+fn run(
+    bench: &Bench,
+    policy: &Policy,
+    trust_clock: bool,
+    dry_run: bool,
+) -> Result<Vec<String>, StoreError> {
+    let mut collector = Collector::new(&bench.store, dry_run);
+    collector.collect(&CollectPlan {
+        session: None,
+        policy,
+        deadline: bench.store.now() - TimeDelta::days(7),
+        trust_clock,
+    })?;
+    let gone = collector
+        .events
+        .into_iter()
+        .filter_map(|event| match event {
+            Event::Done(Action::Discard(_), StoreItem::Snapshot(id)) => {
+                Some(format!("removed {id}"))
+            }
+            Event::Done(Action::Purge, StoreItem::Snapshot(id)) => Some(format!("purged {id}")),
+            _ => None,
+        });
+    Ok(gone.collect())
+}
+
+/// D9: what went into the trash under a clock that was 400 days slow has its whole grace
+/// when the clock is right again.
+#[test]
+fn a_slow_clock_takes_no_grace_away() {
+    let bench = Bench::new();
+    bench.take(b"1\n");
+    bench.wait_days(-400);
+    let old = bench.take(b"2\n").id;
+    bench.take(b"3\n");
+    let removed = collect(&bench, &last(1)).expect("collects");
+    assert_eq!(removed, [format!("removed {old}")]);
+    bench.wait_days(400);
+    for _ in 0..6 {
+        bench.wait_days(1);
+        assert!(collect(&bench, &last(5)).expect("collects").is_empty());
+    }
+    bench.wait_days(1);
+    let purged = collect(&bench, &last(5)).expect("collects");
+    assert_eq!(purged, [format!("purged {old}")]);
+}
+
+/// D9: a clock that is more than a day beyond all that the store has seen removes and
+/// purges nothing, and that is said.
+#[test]
+fn a_jump_of_the_clock_removes_and_purges_nothing() {
+    let bench = Bench::new();
+    let first = bench.take(b"1\n").id;
+    let second = bench.take(b"2\n").id;
+    let newest = bench.take(b"3\n").id;
+    collect(&bench, &last(2)).expect("collects");
+    bench.wait_days(400);
+    for dry_run in [true, false, false] {
+        let stopped = run(&bench, &days(7), false, dry_run);
+        let Err(StoreError::ClockJumped { now, seen }) = stopped else {
+            panic!("it stops: {stopped:?}");
+        };
+        assert_eq!((now, seen), (bench.store.now(), newest.stamp.time));
+    }
+    assert_eq!(bench.store.catalog(None).expect("lists").entries.len(), 2);
+    assert_eq!(bench.store.expired(None).expect("lists").len(), 1);
+    // The clock is put right: nothing is left of the jump.
+    bench.wait_days(-400);
+    assert!(collect(&bench, &days(7)).expect("collects").is_empty());
+    // Who knows that it is right can say so.
+    bench.wait_days(400);
+    let gone = run(&bench, &days(7), true, false).expect("collects");
+    let expected = [format!("purged {first}"), format!("removed {second}")];
+    assert_eq!(gone, expected);
+}
+
+/// D9: a store that nobody touched for a month is collected: each run sees the one before.
+#[test]
+fn a_quiet_month_is_collected_night_by_night() {
+    let bench = Bench::new();
+    let old = bench.take(b"1\n").id;
+    bench.take(b"2\n");
+    let mut gone = Vec::new();
+    for night in 1..=30 {
+        bench.wait_days(1);
+        for what in collect(&bench, &days(7)).expect("collects") {
+            gone.push(format!("{night}: {what}"));
+        }
+    }
+    let expected = [format!("8: removed {old}"), format!("15: purged {old}")];
+    assert_eq!(gone, expected);
+}
+
+/// D9: after a pause the first run stops, and the next one, a day later, goes on; of a run
+/// once a week only the first one stops.
+#[test]
+fn after_a_pause_the_second_run_goes_on() {
+    let bench = Bench::new();
+    let old = bench.take(b"1\n").id;
+    bench.take(b"2\n");
+    bench.wait_days(30);
+    let stopped = collect(&bench, &days(7));
+    assert!(matches!(stopped, Err(StoreError::ClockJumped { .. })));
+    bench.wait_days(1);
+    let gone = collect(&bench, &days(7)).expect("collects");
+    assert_eq!(gone, [format!("removed {old}")]);
+
+    let bench = Bench::new();
+    bench.take(b"1\n");
+    bench.take(b"2\n");
+    collect(&bench, &last(1)).expect("collects");
+    bench.wait_days(7);
+    assert!(collect(&bench, &days(7)).is_err(), "it would purge");
+    for _ in 0..8 {
+        bench.wait_days(7);
+        collect(&bench, &days(7)).expect("collects");
+    }
+}
+
+/// A run that would remove nothing has nothing to warn of.
+#[test]
+fn a_jump_is_no_matter_where_nothing_would_go() {
+    let bench = Bench::new();
+    bench.take(b"1\n");
+    bench.wait_days(400);
+    assert!(collect(&bench, &days(7)).expect("collects").is_empty());
+}

@@ -1,0 +1,46 @@
+//! The lines that agents write, found again by their numbers.
+
+/// Lines of an exchange; an agent stops behind a whole one.
+pub const EXCHANGE: usize = 4;
+
+/// The line of that number: a question, a call, its result and an answer in turn. Now and
+/// then a result is so large that tools take it out.
+pub fn numbered(number: usize) -> String {
+    let words = "and some words more ".repeat(10);
+    let id = number / EXCHANGE;
+    let record = match number % EXCHANGE {
+        0 => format!("\"role\":\"user\",\"content\":\"question {id} {words}\""),
+        1 => format!(
+            "\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{{\"id\":\"c{id}\",\"type\":\"function\",\"function\":{{\"name\":\"f\",\"arguments\":\"{{}}\"}}}}]"
+        ),
+        2 => {
+            let result = words.repeat(if id % 16 == 15 { 60 } else { 1 });
+            format!("\"role\":\"tool\",\"tool_call_id\":\"c{id}\",\"content\":\"result {result}\"")
+        }
+        _ => {
+            format!("\"role\":\"assistant\",\"content\":\"We decided on answer {id}. {words}\"")
+        }
+    };
+    format!("{{\"n\":{number},{record}}}\n")
+}
+
+/// Which lines of an agent are in none of the files.
+pub fn lost(told: &[usize], files: &[Vec<u8>]) -> Vec<usize> {
+    let found: std::collections::HashSet<usize> =
+        files.iter().flat_map(|file| numbers(file)).collect();
+    let all = told.iter().copied();
+    all.filter(|number| !found.contains(number)).collect()
+}
+
+/// The numbers of the whole lines in a file; what is no line of an agent has none.
+pub fn numbers(file: &[u8]) -> Vec<usize> {
+    let text = String::from_utf8_lossy(file);
+    let lines = text.split_inclusive('\n');
+    lines
+        .filter_map(|line| {
+            let rest = line.strip_prefix("{\"n\":")?;
+            let number = rest.split(',').next()?.parse().ok()?;
+            (line == numbered(number)).then_some(number)
+        })
+        .collect()
+}

@@ -1,0 +1,203 @@
+//! The folder in which an agent and a tool meet, and what must hold there after each run.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use ctx_testkit::{Agent, EXCHANGE, numbers};
+use serde::de::IgnoredAny;
+use tempfile::TempDir;
+
+use super::tools::Tool;
+use crate::tool_path;
+
+/// What was counted, and what did not hold.
+#[derive(Debug, Default)]
+pub(crate) struct Count {
+    /// Runs of the tool.
+    pub(crate) runs: usize,
+    /// Of them those that did what they are for,
+    pub(crate) through: usize,
+    /// and those that left it: exit status 4.
+    pub(crate) refused: usize,
+    /// Lines that an agent was told are written.
+    pub(crate) lines: usize,
+    /// Of them those that are nowhere.
+    pub(crate) lost: usize,
+    /// Lines that stand before an earlier one of the same agent.
+    pub(crate) misplaced: usize,
+    /// What is wrong, in words.
+    pub(crate) wrong: Vec<String>,
+}
+
+pub(crate) struct Field {
+    dir: TempDir,
+    agent: Agent,
+    /// Snapshots that were read,
+    read: HashSet<OsString>,
+    /// and the lines in them.
+    saved: HashSet<usize>,
+}
+
+impl Field {
+    pub(crate) fn new(agent: Agent) -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        let field = Self {
+            dir,
+            agent,
+            read: HashSet::new(),
+            saved: HashSet::new(),
+        };
+        let seed = crate::compact::messages(0, 10);
+        fs::write(field.live(), &seed).expect("writes");
+        field.prepare("ctx-snapshot", &["-s", "demo", "s.jsonl"]);
+        fs::write(field.live(), seed + &crate::compact::messages(10, 12)).expect("writes");
+        // Something to undo.
+        let back = ["-s", "demo", "--snapshot", "1", "s.jsonl"];
+        field.prepare("ctx-rollback", &back);
+        field
+    }
+
+    fn prepare(&self, program: &str, args: &[&str]) {
+        let case = ctx_testkit::Case::new(tool_path(program)).within(self.dir.path());
+        let case = case.env("CTX_HOME", "store").args(args.iter().copied());
+        case.stdout_any().run();
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(crate) fn live(&self) -> PathBuf {
+        self.dir.path().join("s.jsonl")
+    }
+
+    /// Looks at all files while the agent stands still: nothing lost, nothing torn, nothing
+    /// out of order.
+    pub(crate) fn look(&mut self, tool: &Tool, told: &[usize], count: &mut Count) {
+        // In this order: gc makes a snapshot of a replaced file before it removes it.
+        let mut found = HashSet::new();
+        for name in names(self.dir.path()) {
+            if name.to_string_lossy().contains(".ctx-old-") {
+                let replaced = fs::read(self.dir.path().join(name)).unwrap_or_default();
+                found.extend(numbers(&replaced));
+            }
+        }
+        let live = fs::read(self.live()).expect("reads");
+        found.extend(self.judge("the session", &live, count));
+        let snapshots = self.dir.path().join("store/memory/session-summaries");
+        for name in names(&snapshots) {
+            let path = snapshots.join(&name);
+            let is_whole = path.with_extension("meta.json").exists();
+            if path.extension().is_some_and(|it| it == "jsonl")
+                && is_whole
+                && self.read.insert(name.clone())
+            {
+                let bytes = fs::read(&path).expect("reads");
+                let lines = self.judge(&name.to_string_lossy(), &bytes, count);
+                self.saved.extend(lines);
+            }
+        }
+        if !tool.replaces && !told.iter().all(|number| found.contains(number)) {
+            count.say("a tool that leaves the session alone took lines out of it".to_owned());
+        }
+        found.extend(&self.saved);
+        let is_lost = |number: &&usize| !found.contains(*number);
+        let lost: Vec<_> = told.iter().filter(is_lost).collect();
+        if lost.len() > count.lost {
+            count.say(format!("of {} lines lost: {lost:?}", told.len()));
+        }
+        count.lost = count.lost.max(lost.len());
+        count.lines = told.len();
+    }
+
+    /// The lines of agents in a file.
+    fn judge(&self, name: &str, file: &[u8], count: &mut Count) -> Vec<usize> {
+        let numbers = numbers(file);
+        for writer in 0..2 {
+            let is_of_writer = |number: &&usize| {
+                self.agent != Agent::Two || (*number / EXCHANGE).is_multiple_of(2) == (writer == 0)
+            };
+            let own: Vec<_> = numbers.iter().filter(is_of_writer).collect();
+            for pair in own.windows(2) {
+                if pair[0] == pair[1] {
+                    count.say(format!("{name}: line {} twice", pair[0]));
+                }
+                count.misplaced += usize::from(pair[0] > pair[1]);
+            }
+        }
+        for line in file.split_inclusive(|byte| *byte == b'\n') {
+            if serde_json::from_slice::<IgnoredAny>(line).is_err() || !line.ends_with(b"\n") {
+                let line = String::from_utf8_lossy(line);
+                count.say(format!("{name}: a torn line: {line}"));
+            }
+        }
+        numbers
+    }
+
+    /// When the agent is gone: gc, after which nothing is lost, left or damaged.
+    pub(crate) fn end(&mut self, tool: &Tool, told: &[usize], count: &mut Count) {
+        for (program, args) in [("ctx-gc", &["-q"][..]), ("ctx-snapshot", &["--verify"])] {
+            let output = Command::new(tool_path(program))
+                .args(args)
+                .env("CTX_HOME", self.dir.path().join("store"))
+                .output()
+                .expect("starts");
+            if !output.status.success() {
+                let said = String::from_utf8_lossy(&output.stderr);
+                count.say(format!("{program} at the end: {}: {said}", output.status));
+            }
+        }
+        self.look(tool, told, count);
+        for name in names(self.dir.path()) {
+            if !["memory", "s.jsonl", "store"].contains(&&*name.to_string_lossy()) {
+                count.say(format!("left: {}", name.display()));
+            }
+        }
+        for place in ["store/tmp", "memory", "memory/extracted"] {
+            for name in names(&self.dir.path().join(place)) {
+                if name.to_string_lossy().contains(".ctx-") {
+                    count.say(format!("left: {place}/{}", name.display()));
+                }
+            }
+        }
+    }
+
+    /// Replacements that the audit log knows as done.
+    pub(crate) fn replacements(&self) -> usize {
+        let log = fs::read_to_string(self.dir.path().join("store/context/events.jsonl"));
+        let log = log.expect("reads");
+        let is_replacement = |line: &&str| {
+            let event: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
+            let (op, phase) = (event["op"].as_str(), event["phase"].as_str());
+            matches!(op, Some("compact" | "rollback" | "output")) && phase == Some("done")
+        };
+        log.lines().filter(is_replacement).count()
+    }
+}
+
+impl Count {
+    pub(crate) fn add(&mut self, more: &Self) {
+        self.runs += more.runs;
+        self.through += more.through;
+        self.refused += more.refused;
+        self.lines += more.lines;
+        self.lost += more.lost;
+        self.misplaced += more.misplaced;
+        self.wrong.extend(more.wrong.iter().cloned());
+    }
+
+    pub(crate) fn say(&mut self, what: String) {
+        // The first ones tell; after them all may be wrong.
+        if self.wrong.len() < 5 {
+            self.wrong.push(what);
+        }
+    }
+}
+
+fn names(dir: &Path) -> Vec<OsString> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name()).collect()
+}

@@ -1,0 +1,203 @@
+//! Live agents of six kinds against every tool that writes. After each run every line that
+//! the kernel took from an agent is in the session or in a snapshot, whole and once; in the
+//! end no file is left and `--verify` is content. The naive way of replacing loses lines in
+//! the same harness.
+//!
+//! A few runs are part of `cargo test`. All of it, thousands of runs, and a table:
+//!
+//!     CTX_LIVE_RUNS=25 cargo test --test cli live::all -- --ignored --nocapture
+//!
+//! `CTX_LIVE_ONLY=rollback` takes the tools with that in their name.
+
+mod field;
+mod tools;
+
+use std::cell::{Cell, RefCell};
+
+use ctx_testkit::{Agent, lost, replace_by_rename, under_watch};
+
+use field::{Count, Field};
+use tools::{TOOLS, Tool};
+
+/// The kinds, and what they are called in the table.
+const AGENTS: [(Agent, &str); 6] = [
+    (Agent::Holding(8), "holds the file open"),
+    (Agent::Opening, "opens and closes it"),
+    (Agent::Two, "two at once"),
+    (Agent::WritingOver, "writes it over in place"),
+    (Agent::Renaming, "replaces it by rename"),
+    (Agent::Copying, "replaces it through a copy"),
+];
+
+/// Lets a tool go through so many times while an agent writes.
+fn meet(agent: Agent, tool: &Tool, times: usize, delay: Option<&str>) -> Count {
+    let field = RefCell::new(Field::new(agent));
+    let count = RefCell::new(Count::default());
+    let live = field.borrow().live();
+    let told = under_watch(
+        &live,
+        agent,
+        times,
+        || attempt(agent, tool, delay, &field.borrow(), &mut count.borrow_mut()),
+        |told| {
+            let mut field = field.borrow_mut();
+            field.look(tool, told, &mut count.borrow_mut());
+        },
+    );
+    let mut count = count.into_inner();
+    field.into_inner().end(tool, &told, &mut count);
+    for what in &mut count.wrong {
+        *what = format!("{}, {agent:?}: {what}", tool.name);
+    }
+    count
+}
+
+/// One run; whether it did what the tool is for.
+fn attempt(
+    agent: Agent,
+    tool: &Tool,
+    delay: Option<&str>,
+    field: &Field,
+    count: &mut Count,
+) -> bool {
+    let before = field.replacements();
+    let output = tool.command(field.dir(), delay).output().expect("starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    count.runs += 1;
+    let is_through = match output.status.code() {
+        Some(0) => !tool.replaces || field.replacements() > before,
+        // Nothing to do.
+        Some(1) => false,
+        Some(4) => {
+            count.refused += 1;
+            false
+        }
+        // An agent wrote over the new file at once, as it would have the old one.
+        Some(5) if agent == Agent::WritingOver && said.contains("has written it over") => true,
+        _ => {
+            count.say(format!("{}: {}: {said}", tool.name, output.status));
+            false
+        }
+    };
+    count.through += usize::from(is_through);
+    is_through
+}
+
+/// The control: the same agent, and what people write instead, until it has written so
+/// many lines.
+fn naive(agent: Agent, lines: usize) -> Count {
+    let dir = tempfile::tempdir().expect("a folder");
+    let live = dir.path().join("s.jsonl");
+    std::fs::write(&live, crate::compact::messages(0, 10)).expect("writes");
+    let (runs, written) = (Cell::new(0), Cell::new(0));
+    let told = under_watch(
+        &live,
+        agent,
+        1,
+        || {
+            runs.set(runs.get() + 1);
+            replace_by_rename(&live) && written.get() >= lines
+        },
+        |told| written.set(told.len()),
+    );
+    let bytes = std::fs::read(&live).expect("reads");
+    Count {
+        runs: runs.get(),
+        through: runs.get(),
+        lines: told.len(),
+        lost: lost(&told, &[bytes]).len(),
+        ..Count::default()
+    }
+}
+
+/// A few runs of one kind of agent against its share of the tools, and the control.
+fn sample(kind: usize) {
+    let (agent, name) = AGENTS[kind];
+    let mut wrong = Vec::new();
+    for tool in TOOLS.iter().skip(kind).step_by(AGENTS.len()) {
+        let count = meet(agent, tool, 2, None);
+        say(name, tool.name, &count);
+        wrong.extend(count.wrong);
+    }
+    assert!(wrong.is_empty(), "{name}: {wrong:#?}");
+    let count = naive(agent, 40);
+    say(name, "naive", &count);
+    assert!(count.lost > 0, "{name}: the naive way loses nothing");
+}
+
+#[allow(clippy::print_stderr)] // Somebody reads it when a test fails, or with --nocapture.
+fn say(agent: &str, tool: &str, count: &Count) {
+    let Count {
+        runs,
+        through,
+        refused,
+        lines,
+        lost,
+        misplaced,
+        wrong,
+    } = count;
+    eprintln!(
+        "{tool:22} {agent:26} {runs} runs: {through} done, {refused} refused; \
+         {lines} lines: {lost} lost, {misplaced} misplaced; {} faults",
+        wrong.len()
+    );
+}
+
+#[test]
+fn an_agent_that_holds_the_file_loses_nothing() {
+    sample(0);
+}
+
+#[test]
+fn an_agent_that_opens_and_closes_the_file_loses_nothing() {
+    sample(1);
+}
+
+#[test]
+fn two_agents_at_once_lose_nothing() {
+    sample(2);
+}
+
+#[test]
+fn an_agent_that_writes_in_place_loses_nothing() {
+    sample(3);
+}
+
+#[test]
+fn an_agent_that_renames_loses_nothing() {
+    sample(4);
+}
+
+#[test]
+fn an_agent_that_replaces_through_a_copy_loses_nothing() {
+    sample(5);
+}
+
+/// Every kind against every tool, and the controls; by hand, for it takes minutes.
+#[test]
+#[ignore = "takes minutes"]
+fn all() {
+    let times = setting("CTX_LIVE_RUNS")
+        .and_then(|it| it.parse().ok())
+        .unwrap_or(25);
+    let only = setting("CTX_LIVE_ONLY").unwrap_or_default();
+    let mut all = Count::default();
+    for (agent, name) in AGENTS {
+        for tool in TOOLS.iter().filter(|tool| tool.name.contains(&only)) {
+            let count = meet(agent, tool, times, None);
+            say(name, tool.name, &count);
+            all.add(&count);
+        }
+    }
+    say("all", "ours", &all);
+    for (agent, name) in AGENTS {
+        let count = naive(agent, 100);
+        say(name, "naive", &count);
+        assert!(count.lost > 0, "{name}: the naive way loses nothing");
+    }
+    assert!(all.wrong.is_empty(), "{:#?}", all.wrong);
+}
+
+fn setting(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
