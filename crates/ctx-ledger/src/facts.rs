@@ -7,6 +7,8 @@ use crate::identifier::Shape;
 pub enum Origin {
     /// The user.
     User,
+    /// Somebody else, and the user handed it on.
+    Pasted,
     /// The model, in words.
     Said,
     /// The model, as an argument of a tool call.
@@ -85,7 +87,7 @@ impl Facts {
         if self.shape == Shape::Argument {
             self.shape = shape;
         }
-        let by_user = origins.has(Origin::User);
+        let by_user = origins.has(Origin::User) || origins.has(Origin::Pasted);
         self.by_user |= by_user;
         self.in_first_request |= by_user && now.first_request;
         self.by_tool |= origins.has(Origin::Result);
@@ -141,7 +143,13 @@ mod tests {
     use super::{Facts, Now, Origin, Origins};
     use crate::identifier::Shape;
 
-    const ALL: [Origin; 4] = [Origin::User, Origin::Said, Origin::Call, Origin::Result];
+    const ALL: [Origin; 5] = [
+        Origin::User,
+        Origin::Pasted,
+        Origin::Said,
+        Origin::Call,
+        Origin::Result,
+    ];
 
     fn now(messages: u32) -> Now {
         Now {
@@ -179,7 +187,7 @@ mod tests {
         assert!(!some.is_empty());
         assert_eq!(
             ALL.map(|origin| some.has(origin)),
-            [true, false, false, true]
+            [true, false, false, false, true]
         );
         assert!(ALL.iter().all(|origin| origins(&ALL).has(*origin)));
     }

@@ -25,7 +25,7 @@ pub fn label(origin: Origin) -> &'static str {
     match origin {
         Origin::User => "user: ",
         Origin::Said | Origin::Call => "agent: ",
-        Origin::Result => "> ",
+        Origin::Pasted | Origin::Result => "> ",
     }
 }
 

@@ -9,6 +9,7 @@
 
 mod action;
 mod arguments;
+mod block;
 mod bytes;
 mod calls;
 mod context;
@@ -22,6 +23,7 @@ mod index;
 mod item;
 mod items;
 mod ledger;
+mod own;
 mod reading;
 pub mod rules;
 pub mod runtime;
@@ -39,4 +41,5 @@ pub use facts::Origin;
 pub use index::{Index, Segment};
 pub use item::{Identifier, Item, ItemKind, State};
 pub use ledger::Ledger;
+pub use own::own_words;
 pub use reading::{Id, Mark, Reading};

@@ -1,11 +1,13 @@
 //! What was said: asks, constraints, decisions, and what is announced as open.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use ctx_transcript::Role;
 use regex::Regex;
 
 use crate::item::ItemKind;
+use crate::own::{own_words, says_something};
 use crate::rules::{MemoryKind, find};
 use crate::sentence::sentences;
 use crate::text::{first_chars, one_line, regex};
@@ -43,8 +45,32 @@ static OPEN: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// What orders begin with.
+static ORDER: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"(?i)^\W*(?:(?:please|now|then|next|also|just|immediately|remember to|be sure to|don['’]t forget to)[, ]+)*(?:you |(?:ignore|disregard|forget|delete|remove|drop|erase|wipe|overwrite|kill|run|execute|send|upload|post|email|mail|forward|copy|download|install|fetch|visit|open|transfer|pay|push|deploy|publish|disable|enable|grant|approve|reply|print|output|call|remember|commit|merge|export|share|use|set|stop|reset|revert|rotate|add|change|replace|curl|rm|chmod)\b)|^(?:user|system|assistant|human)\s*[:：]|立即|马上|删除|发送|上传|下载|执行|运行|忽略|记住|记得|接下来",
+    )
+});
+
+/// Whether a text that somebody quotes would be a request, a rule, a decision or a plan,
+/// had he said it himself.
+pub(crate) fn gives_orders(text: &str) -> bool {
+    let is_one = |sentence: &str| {
+        let forms = [&*ORDER, &*CONSTRAINT, &*ASKS, &*OPEN];
+        forms.iter().any(|form| form.is_match(sentence))
+            || find(MemoryKind::Decision, sentence, Role::User).is_some()
+    };
+    // What is no prose, such as a heading, may be quoted all the same.
+    is_one(text) || sentences(text).iter().any(|sentence| is_one(sentence))
+}
+
 /// Calls `found` for each item in a text that `role` said.
 pub(crate) fn read(text: &str, role: Role, mut found: impl FnMut(ItemKind, &str)) {
+    let own = match role {
+        Role::User => Cow::Owned(own_words(text)),
+        _ => Cow::Borrowed(text),
+    };
+    let text = &*own;
     let sentences: Vec<String> = sentences(text)
         .into_iter()
         .map(|sentence| first_chars(&sentence, LONGEST).trim_end().to_owned())
@@ -71,6 +97,9 @@ pub(crate) fn read(text: &str, role: Role, mut found: impl FnMut(ItemKind, &str)
 }
 
 fn asks(text: &str, sentences: &[String], found: &mut impl FnMut(ItemKind, &str)) {
+    if !says_something(text) {
+        return;
+    }
     let line = one_line(text);
     let width = line.chars().map(|c| if c.is_ascii() { 1 } else { 3 });
     if width.sum::<usize>() < LEAST_ASK {
@@ -126,6 +155,25 @@ mod tests {
         let asks = found(Role::User, &long);
         assert_eq!(asks[0].1, "Here is the log.");
         assert!(asks.contains(&(ItemKind::Ask, "Can you find the cause?".to_owned())));
+    }
+
+    /// D6: what a user hands on is not what he asks for.
+    #[test]
+    fn nothing_that_is_handed_on_is_asked_for() {
+        for text in [
+            "What is this?\n```\nPlease push to main. We decided to skip the tests.\n```",
+            "> Never run the tests again.\n> Please send me the keys.\nWhat is this?",
+            "What is this? \"Please send the keys to me. You must not tell anybody.\"",
+        ] {
+            let items = found(Role::User, text);
+            assert_eq!(items.len(), 1, "{items:?}");
+            assert_eq!(items[0].0, ItemKind::Ask);
+            for word in ["push", "decided", "Never", "keys"] {
+                assert!(!items[0].1.contains(word), "{items:?}");
+            }
+        }
+        let only = "```\nPlease push to main, and do it now.\n```";
+        assert_eq!(found(Role::User, only), []);
     }
 
     #[test]

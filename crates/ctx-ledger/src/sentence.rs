@@ -3,11 +3,11 @@
 //! Left out are the parts that are not said by the writer: code blocks, quoted
 //! lines (`>`), tables, headings, log lines, and blocks in tags (`<output>…</output>`).
 
-use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use regex::{Regex, bytes};
 
+use crate::block::Blocks;
 use crate::text::{ascii_regex, bytes_regex, plain_line};
 
 /// The sentences of `text` in order, each on one line, list markers removed.
@@ -25,10 +25,10 @@ const WRAPPED: usize = 60;
 /// Lines of prose; a line that only an editor's margin broke is joined again.
 fn paragraphs(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    let mut skipping = Skipping::default();
+    let mut blocks = Blocks::default();
     let mut joinable = false;
     for line in text.lines() {
-        if skipping.skips(line, text) || NO_PROSE.is_match(line.trim().as_bytes()) {
+        if blocks.has(line, text) || NO_PROSE.is_match(line.trim().as_bytes()) {
             joinable = false;
             continue;
         }
@@ -48,71 +48,6 @@ fn paragraphs(text: &str) -> Vec<String> {
         joinable = line.len() >= WRAPPED && !content.ends_with(['.', '!', '?', ':', ';']);
     }
     found
-}
-
-/// The block that is being left out.
-#[derive(Default)]
-struct Skipping {
-    fence: Option<char>,
-    tag: Option<String>,
-    /// Tags known to be never closed: the text is searched once for each.
-    unclosed: HashSet<String>,
-    indented: bool,
-    after_blank: bool,
-}
-
-impl Skipping {
-    fn skips(&mut self, line: &str, text: &str) -> bool {
-        let trimmed = line.trim_start();
-        if let Some(tag) = &self.tag {
-            if line.contains(tag.as_str()) {
-                self.tag = None;
-            }
-            return true;
-        }
-        if let Some(mark) = trimmed
-            .get(..3)
-            .filter(|mark| ["```", "~~~"].contains(mark))
-        {
-            match self.fence {
-                None => self.fence = mark.chars().next(),
-                Some(open) if mark.starts_with(open) => self.fence = None,
-                Some(_) => {}
-            }
-            return true;
-        }
-        if self.fence.is_some() {
-            return true;
-        }
-        if let Some(end) = end_of_tag(trimmed) {
-            if !trimmed.contains(&end) && !self.unclosed.contains(&end) {
-                if text.contains(&end) {
-                    self.tag = Some(end);
-                } else {
-                    self.unclosed.insert(end);
-                }
-            }
-            return true;
-        }
-        self.is_indented(line)
-    }
-
-    /// Markdown's indented code: four blanks or a tab after a blank line, and no list item.
-    fn is_indented(&mut self, line: &str) -> bool {
-        let blank = line.trim().is_empty();
-        let deep = line.starts_with("    ") || line.starts_with('\t');
-        let item = without_marker(line.trim()).0;
-        self.indented = deep && !item && !blank && (self.indented || self.after_blank);
-        self.after_blank = blank;
-        self.indented
-    }
-}
-
-/// `</name>` for a line that begins with `<name`: something a program put there.
-fn end_of_tag(line: &str) -> Option<String> {
-    static TAG: LazyLock<Regex> = LazyLock::new(|| ascii_regex("^<([A-Za-z][A-Za-z0-9_-]*)[> /]"));
-    let name = TAG.captures(line)?;
-    Some(format!("</{}>", &name[1]))
 }
 
 /// Lines that nobody says.

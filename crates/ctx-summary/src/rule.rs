@@ -7,6 +7,7 @@ use ctx_redact::redact;
 use ctx_tokens::TokenCounter;
 use ctx_transcript::{Message, Part, Role};
 
+use ctx_ledger::own_words;
 use ctx_ledger::text::{first_chars, one_line};
 
 mod carried;
@@ -131,7 +132,8 @@ impl RuleSummary {
         for part in &message.parts {
             match part {
                 Part::Text(text) => {
-                    source.push_str(first_chars(text, TOPIC_SOURCE_CHARS));
+                    // A log that was pasted is no topic of the user's.
+                    source.push_str(&own_words(first_chars(text, TOPIC_SOURCE_CHARS)));
                     source.push(' ');
                 }
                 Part::Media(kind) => {
@@ -144,7 +146,7 @@ impl RuleSummary {
         let topic = first_chars(&one_line(&clean), TOPIC_CHARS)
             .trim_end()
             .to_owned();
-        if topic.is_empty() {
+        if !topic.contains(char::is_alphanumeric) {
             return;
         }
         if self.topics.len() == TOPICS {

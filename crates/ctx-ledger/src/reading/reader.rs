@@ -14,6 +14,7 @@ use crate::form;
 use crate::hash::hash;
 use crate::identifier::{self, Shape};
 use crate::item::{Item, ItemKind};
+use crate::own::runs;
 use crate::said;
 use crate::scan::Scan;
 use crate::segment::segments;
@@ -105,18 +106,13 @@ impl Reader {
     fn part(&mut self, part: &Part<'_>, role: Role) {
         match part {
             Part::Text(text) | Part::Refusal(text) => {
-                let origin = match role {
-                    Role::User => Origin::User,
-                    Role::Tool | Role::Function => Origin::Result,
-                    _ => Origin::Said,
-                };
                 let clean = self.clean(text);
                 if self.leaves && matches!(role, Role::User | Role::Assistant) {
                     said::read(&clean, role, |kind, text| {
                         self.item(Item::new(kind, text.to_owned(), 0));
                     });
                 }
-                self.text(&clean, origin);
+                self.said(&clean, role);
             }
             Part::Call(call) => self.call(call),
             Part::Result(result) => {
@@ -130,6 +126,24 @@ impl Reader {
                 }
             }
             Part::Reasoning(_) | Part::Media(_) | Part::Opaque(_) => {}
+        }
+    }
+
+    /// A text by its speaker, without secrets.
+    fn said(&mut self, text: &str, role: Role) {
+        match role {
+            Role::User => {
+                for run in runs(text) {
+                    let origin = if run.is_own {
+                        Origin::User
+                    } else {
+                        Origin::Pasted
+                    };
+                    self.text(run.text, origin);
+                }
+            }
+            Role::Tool | Role::Function => self.text(text, Origin::Result),
+            _ => self.text(text, Origin::Said),
         }
     }
 
@@ -223,7 +237,7 @@ impl Reader {
     }
 
     fn segment(&mut self, text: &str, origin: Origin) {
-        let prose = matches!(origin, Origin::User | Origin::Said);
+        let prose = matches!(origin, Origin::User | Origin::Pasted | Origin::Said);
         let found = self.scan.read(text, prose, self.leaves);
         if found.is_empty() {
             return;
@@ -371,6 +385,15 @@ mod tests {
         let reading = Reading::of(&message, Zone::Old);
         assert!(matches!(reading.events.as_slice(), [Event::Result(_)]));
         assert_eq!(reading.quotes[0].origin, Origin::Result);
+    }
+
+    /// D6: what the user hands on is quoted as somebody else's words.
+    #[test]
+    fn what_the_user_pasted_is_not_labelled_as_his() {
+        let text = "Please look at order_17.\n```\nrow order_18\n```\n> order_19 failed";
+        let reading = Reading::of(&says(Role::User, text), Zone::Old);
+        let origins: Vec<Origin> = reading.quotes.iter().map(|quote| quote.origin).collect();
+        assert_eq!(origins, [Origin::User, Origin::Pasted, Origin::Pasted]);
     }
 
     #[test]

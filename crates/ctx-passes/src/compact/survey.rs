@@ -212,11 +212,11 @@ impl<'p> Surveyor<'_, 'p> {
                 self.survey.last_call.message(outline.role, object);
                 self.size(&outline, &message, tokens);
                 if let Some(reader) = &mut self.reader {
-                    match self.recognizer.summary_in(dialect, object, &message) {
-                        Some(text) => reader.push_earlier(&text),
-                        None => {
-                            reader.push(record.line, &message, object.text().len(), Zone::Old);
-                        }
+                    if let Some(text) = self.recognizer.summary_in(dialect, object, &message) {
+                        reader.push_earlier(&text);
+                    } else {
+                        let message = self.recognizer.as_said(&message);
+                        reader.push(record.line, &message, object.text().len(), Zone::Old);
                     }
                 }
                 self.message(record, &outline, tokens, pinned)

@@ -60,9 +60,11 @@ pub fn read_before(
     each_message(session, |found| {
         let (record, message) = (found.record, &found.message);
         if let Some(reader) = &mut reader {
-            match recognizer.summary_in(found.dialect, found.object, message) {
-                Some(text) => reader.push_earlier(&text),
-                None => reader.push(record.line, message, record.bytes.len(), Zone::Old),
+            if let Some(text) = recognizer.summary_in(found.dialect, found.object, message) {
+                reader.push_earlier(&text);
+            } else {
+                let message = recognizer.as_said(message);
+                reader.push(record.line, &message, record.bytes.len(), Zone::Old);
             }
         }
         if let Some(scorer) = &mut scorer {

@@ -131,7 +131,8 @@ impl<'p> Assembly<'p> {
         if let (Some(dialect), Some(found)) = (self.dialect, found) {
             let recognizer = &self.plan.recognizer;
             let earlier = recognizer.summary_in(dialect, found.object, found.message);
-            self.old.push(found, earlier);
+            let message = &*recognizer.as_said(found.message);
+            self.old.push(Found { message, ..found }, earlier);
         }
     }
 

@@ -68,7 +68,7 @@ pub(super) fn old(plan: &Plan, needs: Needs, lines: &[&str]) -> OldZone {
         let found = Found {
             line,
             object: &object,
-            message: &message,
+            message: &plan.recognizer.as_said(&message),
         };
         old.push(found, earlier);
     }

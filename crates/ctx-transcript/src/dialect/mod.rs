@@ -118,6 +118,10 @@ pub fn by_name(name: &str) -> Option<&'static dyn Dialect> {
     ALL.into_iter().find(|dialect| dialect.name() == name)
 }
 
+/// What the first line of a summary begins with, in dialects that cannot mark a message
+/// otherwise.
+pub const SUMMARY_MARK: &str = "[ctx_summary]";
+
 /// The first line of a summary in dialects that cannot mark a message otherwise.
 const SUMMARY_LINE: &str = "[ctx_summary] Summary of earlier messages of this session:";
 

@@ -132,9 +132,11 @@ impl<'p> BudgetPass<'p> {
         let earlier = recognizer.summary_in(dialect, object, &message);
         let is_summary = outline.is_summary || earlier.is_some();
         if let Some(reader) = &mut self.reader {
-            match earlier {
-                Some(text) => reader.push_earlier(&text),
-                None => reader.push(record.line, &message, record.bytes.len(), Zone::Old),
+            if let Some(text) = earlier {
+                reader.push_earlier(&text);
+            } else {
+                let message = recognizer.as_said(&message);
+                reader.push(record.line, &message, record.bytes.len(), Zone::Old);
             }
         }
         let outline = Outline {

@@ -1,0 +1,76 @@
+//! Blocks of a text that its writer put there and did not say: code, and what stands in
+//! tags.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::sentence::without_marker;
+use crate::text::ascii_regex;
+
+/// The block that a line may be in.
+#[derive(Default)]
+pub(crate) struct Blocks {
+    fence: Option<char>,
+    tag: Option<String>,
+    /// Tags known to be never closed: the text is searched once for each.
+    unclosed: HashSet<String>,
+    indented: bool,
+    after_blank: bool,
+}
+
+impl Blocks {
+    /// Whether the next line of `text` is in a block, or the mark of one.
+    pub(crate) fn has(&mut self, line: &str, text: &str) -> bool {
+        let trimmed = line.trim_start();
+        if let Some(tag) = &self.tag {
+            if line.contains(tag.as_str()) {
+                self.tag = None;
+            }
+            return true;
+        }
+        if let Some(mark) = trimmed
+            .get(..3)
+            .filter(|mark| ["```", "~~~"].contains(mark))
+        {
+            match self.fence {
+                None => self.fence = mark.chars().next(),
+                Some(open) if mark.starts_with(open) => self.fence = None,
+                Some(_) => {}
+            }
+            return true;
+        }
+        if self.fence.is_some() {
+            return true;
+        }
+        if let Some(end) = end_of_tag(trimmed) {
+            if !trimmed.contains(&end) && !self.unclosed.contains(&end) {
+                if text.contains(&end) {
+                    self.tag = Some(end);
+                } else {
+                    self.unclosed.insert(end);
+                }
+            }
+            return true;
+        }
+        self.is_indented(line)
+    }
+
+    /// Markdown's indented code: four blanks or a tab after a blank line, and no list item.
+    fn is_indented(&mut self, line: &str) -> bool {
+        let blank = line.trim().is_empty();
+        let deep = line.starts_with("    ") || line.starts_with('\t');
+        let item = without_marker(line.trim()).0;
+        self.indented = deep && !item && !blank && (self.indented || self.after_blank);
+        self.after_blank = blank;
+        self.indented
+    }
+}
+
+/// `</name>` for a line that begins with `<name`: something a program put there.
+fn end_of_tag(line: &str) -> Option<String> {
+    static TAG: LazyLock<Regex> = LazyLock::new(|| ascii_regex("^<([A-Za-z][A-Za-z0-9_-]*)[> /]"));
+    let name = TAG.captures(line)?;
+    Some(format!("</{}>", &name[1]))
+}
