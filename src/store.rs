@@ -152,7 +152,9 @@ pub fn failure(error: StoreError) -> Failure {
         StoreError::ClockJumped { .. } => failure
             .hint("if the clock is right: --trust-clock, or run it again in an hour or later"),
         StoreError::Held(_) => failure.hint("ctx-snapshot --release lets it go"),
-        StoreError::Damaged { .. } => failure.hint("ctx-snapshot --verify checks the others"),
+        StoreError::Damaged { .. } => {
+            failure.hint("ctx-snapshot --verify --read-data checks the others")
+        }
         _ => failure,
     }
 }

@@ -15,7 +15,9 @@ complete -c ctx-snapshot -l color -d 'When to colour what is shown on a terminal
 always\t'Always'
 never\t'Never'"
 complete -c ctx-snapshot -l list -d 'List the snapshots, of one session with -s'
-complete -c ctx-snapshot -l verify -d 'Check every snapshot against its hash, of one session with -s'
+complete -c ctx-snapshot -l verify -d 'Check that every snapshot is there and whole, of one session with -s'
+complete -c ctx-snapshot -l read-data -d 'Check all bytes against their hashes, those of offloaded results, too'
+complete -c ctx-snapshot -l repair -d 'Mend what can be mended without losing anything, then check'
 complete -c ctx-snapshot -l json -d 'Print --list as JSON, one snapshot a line'
 complete -c ctx-snapshot -l count -d 'Count the tokens too, for --list and meta.json'
 complete -c ctx-snapshot -s q -l quiet -d 'Say nothing but errors'

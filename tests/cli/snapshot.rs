@@ -152,17 +152,23 @@ fn verify_says_which_are_damaged() {
     let all = format!("{first}: OK\n{second}: OK\n");
     snapshot()
         .within(done.dir())
-        .args(["--verify"])
+        .args(["--verify", "--read-data"])
         .stdout(all)
         .run();
     let data = format!(".local/state/ctx/memory/session-summaries/{first}.jsonl");
     let path = done.dir().join(&data);
     fs::remove_file(&path).expect("removes");
     fs::write(&path, A.replace('a', "z")).expect("writes");
+    // The bytes are not read unless somebody asks for it; their number is known all the same.
+    snapshot()
+        .within(done.dir())
+        .args(["--verify"])
+        .stdout(format!("{first}: OK\n{second}: OK\n"))
+        .run();
     let found = format!("{first}: FAILED: its sha256 is ");
     let done = snapshot()
         .within(done.dir())
-        .args(["--verify"])
+        .args(["--verify", "--read-data"])
         .code(1)
         .stdout_has(&found)
         .stderr("ctx-snapshot: warning: 1 of 2 snapshots are damaged\n")
@@ -173,6 +179,55 @@ fn verify_says_which_are_damaged() {
         .code(2)
         .stderr_has(&format!("snapshot {first} is damaged: its sha256 is "))
         .run();
+}
+
+/// The place of a broken chain is named, and a repair says what it did.
+#[test]
+fn a_changed_audit_log_is_reported_with_its_place() {
+    let (done, first, second) = two();
+    let all = format!("{first}: OK\n{second}: OK\n");
+    let log = done.dir().join(".local/state/ctx/context/events.jsonl");
+    let text = fs::read_to_string(&log).expect("reads");
+    fs::write(&log, text.replacen("ctx-snapshot", "ctx-nothing", 1)).expect("writes");
+    let broken = format!(
+        "{all}{}:2: FAILED: it does not follow from the line before it: that was changed, or lines are missing or added\n",
+        log.display()
+    );
+    snapshot()
+        .within(done.dir())
+        .args(["--verify"])
+        .code(1)
+        .stdout(broken)
+        .stderr("ctx-snapshot: warning: the audit log is not as it was written\n")
+        .run();
+    snapshot()
+        .within(done.dir())
+        .args(["--verify", "-s", "demo"])
+        .stdout(all.clone())
+        .run();
+    let data = format!(".local/state/ctx/memory/session-summaries/{first}");
+    fs::remove_file(done.dir().join(format!("{data}.meta.json"))).expect("removes");
+    snapshot()
+        .within(done.dir())
+        .args(["--verify", "--repair"])
+        .code(1)
+        .stdout(all.clone())
+        .stderr_has(&format!(
+            "ctx-snapshot: warning: repaired: {first} had no meta.json and has one now\n"
+        ))
+        .run();
+    snapshot()
+        .within(done.dir())
+        .args(["--verify", "--repair", "--read-data"])
+        .stdout(all)
+        .run();
+    for alone in ["--repair", "--read-data"] {
+        snapshot()
+            .args([alone])
+            .code(2)
+            .stderr_has("--verify")
+            .run();
+    }
 }
 
 #[test]

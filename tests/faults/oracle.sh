@@ -32,7 +32,7 @@ consistent() {
     among "$exist" "$all" || { echo "bytes are lost from the store"; return 1; }
     [ "$operation" != extract ] || grep -qx -- "- mine, for ever" "$tmp/work/memory/extracted/decisions.md" ||
         { echo "what somebody wrote is lost"; return 1; }
-    [ ! -e "$tmp/work/store" ] || "$bin/ctx-snapshot" --store "$tmp/work/store" --verify >/dev/null 2>&1 ||
+    [ ! -e "$tmp/work/store" ] || "$bin/ctx-snapshot" --store "$tmp/work/store" --verify --read-data >/dev/null 2>&1 ||
         { echo "--verify finds damage"; return 1; }
 }
 

@@ -58,23 +58,38 @@ impl Store {
 
     /// Reads a commit record, and checks that the bytes are there.
     pub(crate) fn read_meta(&self, id: &SnapshotId) -> Result<Meta, String> {
-        let path = self.meta_path(id);
-        let read = || -> io::Result<Vec<u8>> {
-            let mut bytes = Vec::new();
-            open_plain(&path)?
-                .take(LONGEST_META)
-                .read_to_end(&mut bytes)?;
-            Ok(bytes)
-        };
-        let bytes = read().map_err(|error| format!("{}: {error}", meta_name(id)))?;
+        let bytes = self.meta_bytes(id);
+        let bytes = bytes.map_err(|error| format!("{}: {error}", meta_name(id)))?;
         let meta = Meta::from_bytes(&bytes, &id.to_string())?;
-        let size = fs::symlink_metadata(self.data_path(id))
-            .map_err(|error| format!("its bytes are missing: {error}"))?
-            .len();
-        if size == meta.bytes {
+        let data = fs::symlink_metadata(self.data_path(id))
+            .map_err(|error| format!("its bytes are missing: {error}"))?;
+        if !data.is_file() {
+            return Err("its bytes are not in a regular file".to_owned());
+        }
+        if data.len() == meta.bytes {
             Ok(meta)
         } else {
+            let size = data.len();
             Err(format!("it has {size} bytes instead of {}", meta.bytes))
+        }
+    }
+
+    /// The bytes of a commit record, as they are.
+    pub(crate) fn meta_bytes(&self, id: &SnapshotId) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let file = open_plain(&self.meta_path(id))?;
+        file.take(LONGEST_META).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Checks a snapshot: that both of its files are there, are named and sealed as they
+    /// were, and have the size that they had; with `read_data` also that the bytes are those
+    /// that were saved.
+    pub fn verify(&self, entry: &Entry, read_data: bool) -> Result<(), StoreError> {
+        if read_data {
+            self.open_verified(entry).map(drop)
+        } else {
+            entry.trusted_meta().map(drop)
         }
     }
 
@@ -166,11 +181,14 @@ impl Catalog {
     }
 
     /// The newest one that was not taken by `ctx-rollback` before it replaced the file, or
-    /// of what was written to a file after it had been replaced.
+    /// of what was written to a file after it had been replaced, and that was not adopted.
     fn latest(&self) -> Result<&Entry, StoreError> {
         let is_wanted = |entry: &&Entry| {
             let kind = entry.meta.as_ref().map(|meta| meta.kind);
-            !matches!(kind, Ok(SnapshotKind::PreRollback | SnapshotKind::Late))
+            !matches!(
+                kind,
+                Ok(SnapshotKind::PreRollback | SnapshotKind::Late | SnapshotKind::Adopted)
+            )
         };
         let newest = self.newest(is_wanted);
         newest.ok_or_else(|| StoreError::NoSnapshot("latest".to_owned()))

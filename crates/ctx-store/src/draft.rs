@@ -159,7 +159,7 @@ impl Draft<'_> {
         Ok(Snapshot { id, meta })
     }
 
-    fn describe(&self, id: &SnapshotId, kind: SnapshotKind) -> Meta {
+    pub(crate) fn describe(&self, id: &SnapshotId, kind: SnapshotKind) -> Meta {
         let replaced = self.source.as_deref().filter(|_| kind.is_of_replacement());
         Meta {
             format: META_FORMAT,

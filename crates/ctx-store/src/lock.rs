@@ -111,6 +111,17 @@ impl StoreLock<'_> {
         read_json::<Counter>(&mut self.file).map(|counter| counter.latest)
     }
 
+    /// Counts anew; whether the last number was missing or too low.
+    pub(crate) fn recount(&mut self) -> Result<bool, StoreError> {
+        let counted = self.count()?;
+        let known = read_json::<Counter>(&mut self.file);
+        let path = self.store.root().join("lock");
+        let written = write_json(&mut self.file, &counted);
+        let synced = written.and_then(|()| self.file.sync_data());
+        synced.naming("write", &path)?;
+        Ok(known.is_none_or(|known| known.sequence < counted.sequence))
+    }
+
     /// Counts anew, from the names of all snapshots and what is left of the counter.
     fn count(&mut self) -> Result<Counter, StoreError> {
         #[derive(Deserialize)]

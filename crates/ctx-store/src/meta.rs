@@ -70,6 +70,8 @@ pub enum SnapshotKind {
     PreCompact,
     /// Another process wrote it to a file that had already been replaced.
     Late,
+    /// Its commit record was missing and was made anew: why it was taken is not known.
+    Adopted,
 }
 
 impl SnapshotKind {
@@ -85,6 +87,7 @@ impl SnapshotKind {
             Self::PreRollback => "pre-rollback",
             Self::PreCompact => "pre-compact",
             Self::Late => "late",
+            Self::Adopted => "adopted",
         }
     }
 }
@@ -163,6 +166,12 @@ impl Meta {
         body.push_str(&seal);
         body.push_str("\"}\n");
         body.into_bytes()
+    }
+
+    /// Whether a newer version of the tools wrote it: then it is not damaged.
+    pub(crate) fn is_newer(bytes: &[u8]) -> bool {
+        let version = serde_json::from_slice::<Version>(bytes);
+        version.is_ok_and(|version| version.format > u64::from(META_FORMAT))
     }
 
     /// Reads the meta.json of snapshot `id`, or says why it is not believed.

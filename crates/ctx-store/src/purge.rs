@@ -48,6 +48,9 @@ impl Store {
             return Err(StoreError::Held(entry.id.to_string()));
         }
         let mut items = self.trashed(None)?;
+        for (item, mut files) in self.set_aside()? {
+            items.entry(item).or_default().append(&mut files);
+        }
         items.retain(|item, _| item.session() == session);
         // A run that was killed may have left one of the two files of a snapshot.
         let committed = catalog.entries.into_iter().map(|entry| entry.id);

@@ -3,13 +3,14 @@
 //! It is derived: gc and everything that people ask for read the snapshots themselves. So
 //! it is not flushed to the disk, and what cannot be written is left out.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Naming, StoreError};
-use crate::files::open_plain;
+use crate::files::{names, open_plain};
 use crate::lock::{StoreLock, read_json};
 use crate::store::make_dirs;
 use crate::{Entry, Meta, SessionId, SnapshotId, Store};
@@ -71,6 +72,39 @@ impl Store {
                 recent.retained.retain(|id| !is_gone(id));
             });
         }
+    }
+
+    /// Writes down anew what is known of all sessions; how many it was wrong for.
+    pub(crate) fn rebuild_recent(&self) -> Result<usize, StoreError> {
+        let mut all: BTreeMap<SessionId, Recent> = BTreeMap::new();
+        let mut entries = self.catalog(None)?.entries;
+        entries.sort_by_key(|entry| entry.id.stamp.sequence);
+        for Entry { id, meta } in entries {
+            let recent = all.entry(id.session.clone()).or_default();
+            if let Ok(meta) = &meta {
+                recent.add(&id, meta);
+                let link = meta.retained_paths().map(|(_, link)| link);
+                if link.is_none_or(|link| link.symlink_metadata().is_err()) {
+                    recent.retained.retain(|known| *known != meta.id);
+                }
+            }
+        }
+        let mut wrong = 0;
+        let mut locked = self.lock()?;
+        for name in names(&self.recent_dir())? {
+            let session = name.parse::<SessionId>().ok();
+            if let Some(session) = session.filter(|session| !all.contains_key(session)) {
+                self.remove_recent(&session);
+                wrong += 1;
+            }
+        }
+        for (session, known) in all {
+            if self.recent(&session) != known {
+                locked.change_recent(&session, |recent| *recent = known);
+                wrong += 1;
+            }
+        }
+        Ok(wrong)
     }
 
     /// Removes what is written down of a session.

@@ -199,6 +199,11 @@ impl Store {
         self.root.join("trash")
     }
 
+    /// What was set aside because it is damaged.
+    pub(crate) fn damaged(&self) -> PathBuf {
+        self.root.join("damaged")
+    }
+
     /// The time, to the microsecond, as names of snapshots have it.
     pub fn now(&self) -> DateTime<Utc> {
         (self.clock)().trunc_subsecs(6)

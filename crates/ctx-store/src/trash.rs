@@ -31,6 +31,11 @@ pub(crate) struct TrashedFiles {
 }
 
 impl TrashedFiles {
+    pub(crate) fn append(&mut self, others: &mut Self) {
+        self.data.append(&mut others.data);
+        self.meta.append(&mut others.meta);
+    }
+
     fn paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.meta.iter().chain(&self.data)
     }
@@ -81,8 +86,19 @@ impl Store {
         if items.is_empty() {
             return Ok(RemovalReport::default());
         }
-        let mut removal = Removal::begin(self, "gc", None, &items)?;
-        let bin = self.new_bin()?;
+        self.move_into("gc", &self.trash(), items, is_spared)
+    }
+
+    /// Moves things into a new folder of `dir`, which is the trash or looks like it.
+    pub(crate) fn move_into(
+        &self,
+        op: &'static str,
+        dir: &Path,
+        items: Vec<StoreItem>,
+        is_spared: impl Fn(&StoreItem) -> bool,
+    ) -> Result<RemovalReport, StoreError> {
+        let mut removal = Removal::begin(self, op, None, &items)?;
+        let bin = self.new_bin(dir)?;
         let mut changed = BTreeSet::new();
         removal.each(items, |item| {
             if is_spared(&item) {
@@ -124,17 +140,16 @@ impl Store {
     }
 
     /// A new folder, named by the time that the grace counts from.
-    fn new_bin(&self) -> Result<PathBuf, StoreError> {
-        let trash = self.trash();
-        make_dirs(&trash)?;
+    pub(crate) fn new_bin(&self, dir: &Path) -> Result<PathBuf, StoreError> {
+        make_dirs(dir)?;
         let (mut sequence, time) = (0, self.grace_begins()?);
         loop {
-            let bin = trash.join(Stamp { sequence, time }.to_string());
+            let bin = dir.join(Stamp { sequence, time }.to_string());
             match DirBuilder::new().mode(0o700).create(&bin) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => sequence += 1,
                 other => {
                     other.naming("create", &bin)?;
-                    sync_dir(&trash)?;
+                    sync_dir(dir)?;
                     return Ok(bin);
                 }
             }
@@ -219,28 +234,19 @@ impl Store {
         &self,
         deadline: Option<DateTime<Utc>>,
     ) -> Result<BTreeMap<StoreItem, TrashedFiles>, StoreError> {
-        let mut found = BTreeMap::<StoreItem, TrashedFiles>::new();
-        for bin in bins(&self.trash(), deadline)? {
-            for file in snapshot_files(&bin)? {
-                let files = found.entry(StoreItem::Snapshot(file.id)).or_default();
-                if file.is_meta {
-                    files.meta.push(file.path);
-                } else {
-                    files.data.push(file.path);
-                }
-            }
-            for (file, path) in offloaded_in(&bin)? {
-                let files = found.entry(StoreItem::Offloaded(file)).or_default();
-                files.data.push(path);
-            }
-        }
-        Ok(found)
+        files_in_bins(bins(&self.trash(), deadline)?)
+    }
+
+    /// What was set aside because it is damaged.
+    pub(crate) fn set_aside(&self) -> Result<BTreeMap<StoreItem, TrashedFiles>, StoreError> {
+        files_in_bins(bins(&self.damaged(), None)?)
     }
 
     /// Removes a folder of the trash, and those above it, as far as they are empty.
     pub(crate) fn remove_empty_from(&self, folder: &Path) {
-        let trash = self.trash();
-        for folder in folder.ancestors().take_while(|folder| **folder != trash) {
+        let ends = [self.trash(), self.damaged()];
+        let inside = |folder: &&Path| !ends.iter().any(|end| end == *folder);
+        for folder in folder.ancestors().take_while(inside) {
             // Fails when something is in it.
             if fs::remove_dir(folder).is_err() {
                 break;
@@ -259,6 +265,26 @@ pub(crate) fn bins(
     names.retain(|name| Stamp::parse(name).is_some_and(due));
     names.sort();
     Ok(names.iter().map(|name| trash.join(name)).collect())
+}
+
+/// The files in folders of the trash. Files that we did not put there are not listed.
+fn files_in_bins(bins: Vec<PathBuf>) -> Result<BTreeMap<StoreItem, TrashedFiles>, StoreError> {
+    let mut found = BTreeMap::<StoreItem, TrashedFiles>::new();
+    for bin in bins {
+        for file in snapshot_files(&bin)? {
+            let files = found.entry(StoreItem::Snapshot(file.id)).or_default();
+            if file.is_meta {
+                files.meta.push(file.path);
+            } else {
+                files.data.push(file.path);
+            }
+        }
+        for (file, path) in offloaded_in(&bin)? {
+            let files = found.entry(StoreItem::Offloaded(file)).or_default();
+            files.data.push(path);
+        }
+    }
+    Ok(found)
 }
 
 /// The offloaded files in a folder of the trash, with their paths.

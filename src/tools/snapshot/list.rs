@@ -1,10 +1,10 @@
-//! What was saved: listed, written out, checked.
+//! What was saved: listed and written out.
 
 use std::fs::File;
 use std::path::Path;
 
 use ctx_cli::{ExitStatus, Failure, Io, Outcome};
-use ctx_store::{Catalog, Entry, Meta, SessionId, Store, StoreError};
+use ctx_store::{Catalog, Meta, SessionId, Store};
 
 use crate::output::json_line;
 use crate::store::{copy_out, failure};
@@ -40,7 +40,7 @@ fn line(meta: &Meta) -> String {
     )
 }
 
-fn warn_uncommitted(catalog: &Catalog, io: &mut Io) {
+pub(super) fn warn_uncommitted(catalog: &Catalog, io: &mut Io) {
     for id in &catalog.uncommitted {
         io.warn(format_args!(
             "{id}.jsonl has no meta.json: it was never committed, and ctx-gc moves it to the trash"
@@ -62,34 +62,4 @@ pub(super) fn copy(path: &Path, io: &mut Io) -> Result<(), Failure> {
     let name = path.display().to_string();
     let mut file = File::open(path).map_err(|error| Failure::new(error).at(name, None))?;
     copy_out(&mut file, io)
-}
-
-/// `--verify`, in the words of sha256sum.
-pub(super) fn verify(store: &Store, session: Option<&SessionId>, io: &mut Io) -> Outcome {
-    let catalog = store.catalog(session).map_err(failure)?;
-    let mut damaged = 0;
-    for entry in &catalog.entries {
-        let verdict = verdict(store, entry);
-        damaged += usize::from(verdict != "OK");
-        io.write(format!("{}: {verdict}\n", entry.id).as_bytes())?;
-    }
-    warn_uncommitted(&catalog, io);
-    if damaged == 0 {
-        return Ok(ExitStatus::Done);
-    }
-    io.warn(format_args!(
-        "{damaged} of {} snapshots are damaged",
-        catalog.entries.len()
-    ));
-    Ok(ExitStatus::No)
-}
-
-fn verdict(store: &Store, entry: &Entry) -> String {
-    let why = match store.open_verified(entry) {
-        Ok(_) => return "OK".to_owned(),
-        Err(StoreError::Damaged { why, .. }) => why,
-        Err(error) => error.to_string(),
-    };
-    // Out of a tampered meta.json it could drive the terminal.
-    format!("FAILED: {}", why.escape_debug())
 }

@@ -2,6 +2,7 @@
 
 mod diff;
 mod list;
+mod verify;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use ctx_store::{Draft, SessionId, Snapshot, SnapshotKind, Store, Tokens};
 use crate::counting::CountingArgs;
 use crate::passes;
 use crate::store::{StoreArgs, failure, session_id, session_of};
+use verify::Verification;
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -55,8 +57,12 @@ pub const TOOL: Tool = Tool {
                 "Write the bytes of the newest one",
             ),
             (
-                "ctx-snapshot --verify",
+                "ctx-snapshot --verify --read-data",
                 "Check all bytes against their hashes",
+            ),
+            (
+                "ctx-snapshot --verify --repair",
+                "Mend what can be mended without losing anything",
             ),
         ],
     },
@@ -85,9 +91,24 @@ struct Args {
     /// Write the bytes of a snapshot
     #[arg(long, value_name = "ID", help_heading = "Looking at snapshots")]
     show: Option<String>,
-    /// Check every snapshot against its hash, of one session with -s
+    /// Check that every snapshot is there and whole, of one session with -s
+    ///
+    /// Its files must be there and have their names, their sizes and the hash of meta.json;
+    /// without -s the chain of the audit log is followed, too. A line for each snapshot:
+    /// OK, or FAILED and why.
     #[arg(long, help_heading = "Looking at snapshots")]
     verify: bool,
+    /// Check all bytes against their hashes, those of offloaded results, too
+    #[arg(long, requires = "verify", help_heading = "Looking at snapshots")]
+    read_data: bool,
+    /// Mend what can be mended without losing anything, then check
+    ///
+    /// Unfinished files of killed runs are removed. What is derived is made anew.
+    /// Bytes without a meta.json get one. What is damaged moves into the store's folder
+    /// damaged/, byte for byte; so does an audit log whose chain is broken, and then the exit
+    /// status is 1. Each step is told on stderr and stands in the audit log.
+    #[arg(long, requires = "verify", help_heading = "Looking at snapshots")]
+    repair: bool,
     /// Show which lines two snapshots do not share
     #[arg(long, num_args = 2, value_names = ["A", "B"], help_heading = "Looking at snapshots")]
     diff: Option<Vec<String>>,
@@ -120,7 +141,13 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         return list::show(&store, session, id, io);
     }
     if args.verify {
-        return list::verify(&store, session, io);
+        let verification = Verification {
+            store: &store,
+            session,
+            read_data: args.read_data,
+            repair: args.repair,
+        };
+        return verification.run(io);
     }
     if let Some(ids) = &args.diff {
         return diff::diff(&store, session, &ids[0], &ids[1], io);

@@ -53,6 +53,8 @@ impl Store {
             entries.entry(session).or_default().push(entry);
         }
         let mut dirs = vec![self.snapshots()];
+        // What is damaged may still be mended by hand.
+        dirs.extend(bins(&self.damaged(), None)?);
         dirs.extend(bins(&self.trash(), None)?);
         let mut data: BTreeMap<SessionId, Vec<PathBuf>> = BTreeMap::new();
         for dir in dirs {

@@ -114,6 +114,18 @@ impl Store {
             .collect())
     }
 
+    /// The offloaded files of one session, or of all.
+    pub fn all_offloaded(
+        &self,
+        session: Option<&SessionId>,
+    ) -> Result<Vec<OffloadedFile>, StoreError> {
+        let mut sessions = self.offload_sessions()?;
+        sessions.retain(|id| session.is_none_or(|session| session == id));
+        let files = sessions.iter().map(|session| self.offloaded_files(session));
+        let files: Result<Vec<_>, _> = files.collect();
+        Ok(files?.concat())
+    }
+
     /// Where an offloaded file lies.
     pub(crate) fn offloaded_path(&self, file: &OffloadedFile) -> PathBuf {
         self.offloaded()

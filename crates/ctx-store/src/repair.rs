@@ -1,0 +1,286 @@
+//! Repairs that lose nothing: what killed runs left unfinished goes, what is derived is made
+//! anew, what is damaged is set aside, and bytes without a commit record get one.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::error::{Naming, StoreError};
+use crate::files::{if_there, open_plain, parent, sync_dir};
+use crate::hash;
+use crate::removal::StoreItem;
+use crate::{Catalog, Entry, Facts, Meta, SessionId, SnapshotId, SnapshotKind, Store, temp};
+
+/// What a repair did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Repaired {
+    /// So many unfinished files of killed runs were removed.
+    Reaped(usize),
+    /// The audit log, whose chain is broken, lies there now, and a new one was begun.
+    LogSetAside(PathBuf),
+    /// Bytes without a commit record got one.
+    Adopted(SnapshotId),
+    /// What is damaged was set aside, for this reason.
+    SetAside(StoreItem, String),
+    /// The last number that was given was counted anew.
+    Recounted,
+    /// What is written down of so many sessions was wrong.
+    Rebuilt(usize),
+}
+
+/// A repair of one session, or of the whole store.
+struct Repair<'a> {
+    store: &'a Store,
+    session: Option<&'a SessionId>,
+    read_data: bool,
+    done: Vec<Repaired>,
+}
+
+impl Store {
+    /// Repairs the snapshots and offloaded files of one session, or the whole store; with
+    /// `read_data` all bytes are checked against their hashes first.
+    pub fn repair(
+        &self,
+        session: Option<&SessionId>,
+        read_data: bool,
+    ) -> Result<Vec<Repaired>, StoreError> {
+        let mut repair = Repair {
+            store: self,
+            session,
+            read_data,
+            done: Vec::new(),
+        };
+        if !self.root().join("FORMAT").exists() {
+            return Ok(Vec::new());
+        }
+        let catalog = self.catalog(session)?;
+        // Before the log may be set aside.
+        let saved = self.hashes_of(&catalog.uncommitted)?;
+        if session.is_none() {
+            repair.audit_log()?;
+        }
+        let mut facts = Facts {
+            session: session.map(ToString::to_string),
+            ..Facts::default()
+        };
+        let operation = self.begin("repair", &facts)?;
+        repair.unfinished();
+        let mut damaged = repair.adopt(&catalog, &saved)?;
+        damaged.extend(repair.damaged_snapshots(&catalog)?);
+        damaged.extend(repair.damaged_results()?);
+        repair.set_aside(damaged)?;
+        repair.derived()?;
+        facts.count = Some(repair.done.len() as u64);
+        self.done(&operation, &facts)?;
+        Ok(repair.done)
+    }
+
+    /// The sha256 that the audit log has of snapshots.
+    fn hashes_of(&self, ids: &[SnapshotId]) -> Result<BTreeMap<String, String>, StoreError> {
+        /// How much of a line is read; the record of one snapshot is shorter.
+        const LONGEST: u64 = 16 * 1024;
+        #[derive(Deserialize)]
+        struct Record {
+            op: String,
+            snapshots: Vec<String>,
+            sha256: String,
+        }
+        let path = self.audit_log();
+        let mut hashes = BTreeMap::new();
+        let log = if_there(open_plain(&path).naming("open", &path))?;
+        let Some(log) = log.filter(|_| !ids.is_empty()) else {
+            return Ok(hashes);
+        };
+        let mut log = BufReader::new(log);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let read = (&mut log).take(LONGEST).read_until(b'\n', &mut line);
+            if read.naming("read", &path)? == 0 {
+                return Ok(hashes);
+            }
+            // A piece of a longer line is no record.
+            if let Ok(record) = serde_json::from_slice::<Record>(&line)
+                && let ([id], "snapshot") = (&record.snapshots[..], record.op.as_str())
+                && ids.iter().any(|known| known.to_string() == *id)
+            {
+                hashes.insert(id.clone(), record.sha256);
+            }
+        }
+    }
+
+    /// Gives bytes a commit record, when they are those that the audit log knows, or where it
+    /// knows none. Why not, otherwise; `None` when there is nothing to do any more.
+    fn adopt(&self, id: &SnapshotId, saved: Option<&String>) -> Result<Adoption, StoreError> {
+        let path = self.data_path(id);
+        let Some(file) = if_there(open_plain(&path).naming("read", &path))? else {
+            return Ok(Adoption::NotNeeded);
+        };
+        let draft = self.draft(&file, &path)?;
+        if let Some(saved) = saved.filter(|saved| **saved != draft.sha256) {
+            let why = format!("its sha256 is {} instead of {saved}", draft.sha256);
+            return Ok(Adoption::Damaged(why));
+        }
+        let mut locked = self.lock()?;
+        // A run that took it at this moment has committed it by now.
+        let is_bare = self.meta_path(id).symlink_metadata().is_err();
+        if !is_bare || path.symlink_metadata().is_err() {
+            return Ok(Adoption::NotNeeded);
+        }
+        let meta = draft.describe(id, SnapshotKind::Adopted);
+        let facts = Facts {
+            snapshots: vec![meta.id.clone()],
+            sha256: Some(meta.sha256.clone()),
+            bytes: Some(meta.bytes),
+            ..Facts::of(&id.session)
+        };
+        let operation = locked.begin("adopt", &facts)?;
+        locked.write_meta(id, &meta)?;
+        locked.done(&operation, &facts)?;
+        Ok(Adoption::Done)
+    }
+
+    /// Whether a snapshot is damaged for good, and not only unreadable at the moment or of a
+    /// newer format.
+    fn is_damaged(&self, id: &SnapshotId) -> bool {
+        let Ok(bytes) = self.meta_bytes(id) else {
+            return false;
+        };
+        let Ok(meta) = Meta::from_bytes(&bytes, &id.to_string()) else {
+            return !Meta::is_newer(&bytes);
+        };
+        let path = self.data_path(id);
+        match if_there(fs::symlink_metadata(&path).naming("read", &path)) {
+            Ok(Some(data)) => !data.is_file() || data.len() != meta.bytes,
+            Ok(None) => true,
+            Err(_) => false,
+        }
+    }
+}
+
+enum Adoption {
+    Done,
+    NotNeeded,
+    Damaged(String),
+}
+
+/// What is to be set aside, and why.
+type Damaged = Vec<(StoreItem, String)>;
+
+impl Repair<'_> {
+    /// A broken chain cannot be mended: the log is kept as it is, and a new one has its hash.
+    fn audit_log(&mut self) -> Result<(), StoreError> {
+        let store = self.store;
+        if store.check_audit_log()?.is_empty() {
+            return Ok(());
+        }
+        let log = store.audit_log();
+        let bin = store.new_bin(&store.damaged())?;
+        let aside = bin.join(log.file_name().unwrap_or_default());
+        let mut locked = store.lock()?;
+        let mut file = open_plain(&log).naming("read", &log)?;
+        let facts = Facts {
+            sha256_before: Some(hash(&mut file).naming("read", &log)?),
+            ..Facts::default()
+        };
+        fs::rename(&log, &aside).naming("set aside", &log)?;
+        for folder in [&bin, parent(&log)] as [&Path; 2] {
+            sync_dir(folder)?;
+        }
+        let operation = locked.begin("set-log-aside", &facts)?;
+        locked.done(&operation, &facts)?;
+        self.done.push(Repaired::LogSetAside(aside));
+        Ok(())
+    }
+
+    fn unfinished(&mut self) {
+        let store = self.store;
+        let memory = store.memory().join("extracted");
+        let context = store.root().join("context");
+        let folders = [store.tmp(), store.snapshots(), memory, context];
+        let reaped = folders.iter().map(|dir| temp::reap(dir, None)).sum();
+        if reaped > 0 {
+            self.done.push(Repaired::Reaped(reaped));
+        }
+    }
+
+    /// Adopts bytes without a commit record; returns those that are not what was saved.
+    fn adopt(
+        &mut self,
+        catalog: &Catalog,
+        saved: &BTreeMap<String, String>,
+    ) -> Result<Damaged, StoreError> {
+        let mut damaged = Vec::new();
+        for id in &catalog.uncommitted {
+            match self.store.adopt(id, saved.get(&id.to_string()))? {
+                Adoption::Done => self.done.push(Repaired::Adopted(id.clone())),
+                Adoption::NotNeeded => {}
+                Adoption::Damaged(why) => damaged.push((StoreItem::Snapshot(id.clone()), why)),
+            }
+        }
+        Ok(damaged)
+    }
+
+    fn damaged_snapshots(&self, catalog: &Catalog) -> Result<Damaged, StoreError> {
+        let mut damaged = Vec::new();
+        for entry in &catalog.entries {
+            let Entry { id, meta } = entry;
+            let why = match meta {
+                Err(why) => self.store.is_damaged(id).then(|| why.clone()),
+                Ok(_) => match self.store.verify(entry, self.read_data) {
+                    Err(StoreError::Damaged { why, .. }) => Some(why),
+                    // What cannot be read may be readable another day.
+                    Err(StoreError::Io { .. }) | Ok(()) => None,
+                    Err(error) => return Err(error),
+                },
+            };
+            damaged.extend(why.map(|why| (StoreItem::Snapshot(id.clone()), why)));
+        }
+        Ok(damaged)
+    }
+
+    fn damaged_results(&self) -> Result<Damaged, StoreError> {
+        let mut damaged = Vec::new();
+        if !self.read_data {
+            return Ok(damaged);
+        }
+        for file in self.store.all_offloaded(self.session)? {
+            if let Err(error @ StoreError::Refused { .. }) = self.store.read_offloaded(&file) {
+                damaged.push((StoreItem::Offloaded(file), error.to_string()));
+            }
+        }
+        Ok(damaged)
+    }
+
+    /// Moves what is damaged out of the way, byte for byte.
+    fn set_aside(&mut self, damaged: Damaged) -> Result<(), StoreError> {
+        let mut why: BTreeMap<StoreItem, String> = damaged.into_iter().collect();
+        if why.is_empty() {
+            return Ok(());
+        }
+        let items = why.keys().cloned().collect();
+        let aside = self.store.damaged();
+        let moved = self
+            .store
+            .move_into("set-aside", &aside, items, |_| false)?;
+        for item in moved.items {
+            let why = why.remove(&item).unwrap_or_default();
+            self.done.push(Repaired::SetAside(item, why));
+        }
+        moved.failed.into_iter().next().map_or(Ok(()), Err)
+    }
+
+    fn derived(&mut self) -> Result<(), StoreError> {
+        if self.store.lock()?.recount()? {
+            self.done.push(Repaired::Recounted);
+        }
+        let wrong = self.store.rebuild_recent()?;
+        if wrong > 0 {
+            self.done.push(Repaired::Rebuilt(wrong));
+        }
+        Ok(())
+    }
+}
