@@ -10,8 +10,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::offload::Snapshots;
 use crate::retention::{Candidate, Policy, Reason, decide};
 use crate::{
-    Entry, OffloadedFile, RemovalReport, SessionId, SessionLock, SnapshotId, Store, StoreError,
-    StoreItem,
+    Entry, OffloadedFile, RemovalReport, SessionId, SessionLock, Severity, SnapshotId, Store,
+    StoreError, StoreItem,
 };
 
 /// What is collected, and by which rules.
@@ -135,12 +135,20 @@ impl<'a> Collector<'a> {
         Err(StoreError::ClockJumped { now, seen })
     }
 
-    /// The trash is emptied first, because that makes room on a full disk.
+    /// The trash is emptied first, because that makes room on a full disk. What fails does
+    /// not hinder the rest; it is an error where nothing was removed.
     fn collect_now(&mut self, plan: &CollectPlan<'_>) -> Result<(), StoreError> {
-        self.purge(Some(plan.deadline))?;
+        plan.policy.check()?;
+        let purged = self.purge(Some(plan.deadline));
         let open = self.sweep(plan.session);
-        self.discard_snapshots(plan, &open)?;
-        self.discard_offloaded(plan)?;
+        let snapshots = self.discard_snapshots(plan, &open);
+        let offloaded = self.discard_offloaded(plan);
+        let warned = self.warn_of_slow_clock();
+        let ended = [purged, snapshots, offloaded, warned].into_iter();
+        self.ended(ended.filter_map(Result::err).collect())
+    }
+
+    fn warn_of_slow_clock(&mut self) -> Result<(), StoreError> {
         let is_discarded = |event: &Event| matches!(event, Event::Done(Action::Discard(_), _));
         if !self.dry_run && self.events.iter().any(is_discarded) {
             let begins = self.store.grace_begins()?;
@@ -149,6 +157,19 @@ impl<'a> Collector<'a> {
             }
         }
         Ok(())
+    }
+
+    fn ended(&mut self, mut errors: Vec<StoreError>) -> Result<(), StoreError> {
+        let is_done = |error: &StoreError| error.severity() == Severity::Uncertain;
+        let removes = |event: &Event| matches!(event, Event::Done(action, _) if action.removes());
+        let has_removed = errors.iter().any(is_done) || self.events.iter().any(removes);
+        let mut told = None;
+        if !has_removed || errors.iter().all(is_done) {
+            // Nothing is done, or all of it is, and only the audit log lacks it.
+            told = errors.pop();
+        }
+        self.events.extend(errors.into_iter().map(Event::Failed));
+        told.map_or(Ok(()), Err)
     }
 
     /// Deletes what has been in the trash since `deadline` or longer, or all of it.
@@ -321,9 +342,9 @@ mod tests {
     use super::{CollectPlan, Collector, Event};
     use crate::retention::Policy;
     use crate::testing::{Bench, id};
-    use crate::{SessionId, Store};
+    use crate::{SessionId, Store, StoreError};
 
-    const LAST: Policy = Policy {
+    static LAST: Policy = Policy {
         last: Some(1),
         periods: Vec::new(),
         within: None,
@@ -331,17 +352,20 @@ mod tests {
         no_floor: false,
     };
 
-    /// What a collection tells, in short.
-    fn collect(store: &Store, session: Option<&SessionId>, dry_run: bool) -> Vec<String> {
-        let mut collector = Collector::new(store, dry_run);
-        let plan = CollectPlan {
+    fn plan<'a>(store: &Store, session: Option<&'a SessionId>) -> CollectPlan<'a> {
+        CollectPlan {
             session,
             policy: &LAST,
             deadline: store.now() - TimeDelta::days(7),
             // Days without a run are not what these tests are about.
             trust_clock: true,
-        };
-        collector.collect(&plan).expect("collects");
+        }
+    }
+
+    /// What a collection tells, in short.
+    fn collect(store: &Store, session: Option<&SessionId>, dry_run: bool) -> Vec<String> {
+        let mut collector = Collector::new(store, dry_run);
+        collector.collect(&plan(store, session)).expect("collects");
         assert!(!collector.unaudited);
         told(&collector)
     }
@@ -394,6 +418,25 @@ mod tests {
         assert_eq!(collect(&bench.store, None, true), expected);
         collect(&bench.store, None, false);
         assert!(!bench.store.data_path(&id).exists());
+    }
+
+    #[test]
+    fn what_fails_does_not_hinder_the_rest() {
+        let bench = Bench::new();
+        let ids = [b"1\n", b"2\n"].map(|bytes| bench.take("demo", bytes));
+        collect(&bench.store, None, false);
+        bench.wait_days(8);
+        bench.take("demo", b"3\n");
+        let locks = bench.store.locks();
+        fs::remove_dir_all(&locks).expect("removed");
+        fs::write(&locks, "").expect("written");
+        let told = collect(&bench.store, None, false);
+        assert!(told.contains(&format!("Purge {}", ids[0])), "{told:?}");
+        let failed = told.last().expect("an event");
+        assert!(failed.starts_with("Failed: cannot open "), "{failed}");
+        // Now nothing is removed at all.
+        let error = Collector::new(&bench.store, false).collect(&plan(&bench.store, None));
+        assert!(matches!(error, Err(StoreError::Io { .. })), "{error:?}");
     }
 
     #[test]

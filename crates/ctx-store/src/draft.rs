@@ -145,7 +145,8 @@ impl Draft<'_> {
         let data = store.data_path(&id);
         let committed = persist(self.temp, &data).and_then(|()| locked.write_meta(&id, &meta));
         if let Err(error) = committed {
-            if store.meta_path(&id).exists() {
+            // Where that cannot be told, it may be one.
+            if store.meta_path(&id).try_exists().unwrap_or(true) {
                 return Err(error.after(format!("snapshot {id}")));
             }
             // Without its meta.json it is no snapshot.

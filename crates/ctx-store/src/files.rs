@@ -2,7 +2,7 @@
 //! hanging on a FIFO, locks are waited for, new names are made durable.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
+use crate::entries::Entries;
 use crate::error::{Naming, StoreError};
 
 /// How long a run waits for a lock that others hold for milliseconds.
@@ -112,9 +113,9 @@ pub(crate) fn sync_name(path: &Path) -> Result<(), StoreError> {
 /// The names in a folder that are text; none where there is no folder.
 pub(crate) fn names(folder: &Path) -> Result<Vec<String>, StoreError> {
     let mut names = Vec::new();
-    let entries = if_there(fs::read_dir(folder).naming("read", folder))?;
-    for entry in entries.into_iter().flatten() {
-        names.extend(entry.naming("read", folder)?.file_name().into_string());
+    let entries = if_there(Entries::of(folder).naming("read", folder))?;
+    for name in entries.into_iter().flatten() {
+        names.extend(name.naming("read", folder)?.into_string());
     }
     Ok(names)
 }

@@ -18,6 +18,7 @@ mod content;
 mod count;
 pub mod diff;
 mod draft;
+mod entries;
 mod error;
 mod files;
 mod hash;

@@ -1,11 +1,11 @@
 //! Deletion for good: of the trash, and of everything that belongs to a session.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
 
+use crate::entries::remove_tree;
 use crate::error::{Naming, StoreError};
 use crate::files::if_there;
 use crate::removal::{Removal, RemovalReport, StoreItem};
@@ -77,7 +77,7 @@ impl Store {
         self.remove_empty(&mut removal, folders);
         self.remove_recent(session);
         let folder = self.offloaded().join(session.as_str());
-        match if_there(fs::remove_dir_all(&folder).naming("remove", &folder)) {
+        match if_there(remove_tree(&folder).naming("remove", &folder)) {
             Ok(None) => {}
             Err(error) => removal.fail(error),
             Ok(Some(())) => kept.into_iter().for_each(|item| removal.note(item, Ok(()))),

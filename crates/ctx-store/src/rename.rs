@@ -17,7 +17,7 @@ pub(crate) fn create(temp: TempFile, path: &Path) -> Result<(), StoreError> {
         // Somebody made a file there meanwhile.
         Err(Errno::EXIST) => return Err(StoreError::Changed(path.to_owned())),
         // This file system cannot refuse to replace a file: look first.
-        Err(Errno::INVAL | Errno::NOSYS) if !path.exists() => {
+        Err(Errno::INVAL | Errno::NOSYS) if path.try_exists().is_ok_and(|it| !it) => {
             fs::rename(temp.path(), path).naming("create", path)?;
         }
         Err(error) => return Err(error).naming("create", path),

@@ -10,9 +10,10 @@ use serde::Deserialize;
 
 use crate::SnapshotId;
 use crate::atomic::persist;
+use crate::entries::Entries;
 use crate::error::{Naming, StoreError};
 use crate::files::{if_there, parent, sync_dir};
-use crate::temp::{self, TempFile};
+use crate::temp::{self, TempFile, reap_beside};
 
 /// Tells the time: the system's, or a test's.
 pub type Clock = Box<dyn Fn() -> DateTime<Utc> + Send + Sync>;
@@ -115,8 +116,8 @@ impl Store {
                 _ => Err(StoreError::refused(&path, UNKNOWN_FORMAT)),
             };
         }
-        for entry in fs::read_dir(&self.root).naming("read", &self.root)? {
-            let name = entry.naming("read", &self.root)?.file_name();
+        for name in Entries::of(&self.root).naming("read", &self.root)? {
+            let name = name.naming("read", &self.root)?;
             let known = OURS.iter().any(|ours| name == *ours)
                 || name.as_encoded_bytes().starts_with(b".FORMAT.");
             if !known {
@@ -129,11 +130,13 @@ impl Store {
     /// Creates the store if it is not there; for everything that writes.
     pub fn prepare(&self) -> Result<(), StoreError> {
         let format = self.root.join("FORMAT");
-        if !format.exists() {
+        if !format.try_exists().naming("read", &format)? {
             make_dirs(&self.root)?;
+            reap_beside(&format);
             let mut temp = TempFile::beside(&format, 0o600).naming("create", &format)?;
             temp.write_all(FORMAT.as_bytes()).naming("write", &format)?;
-            persist(temp, &format)?;
+            // Without anything in it, the store is not what was asked for.
+            persist(temp, &format).map_err(StoreError::before)?;
         }
         for dir in [
             self.snapshots(),
@@ -230,8 +233,13 @@ pub(crate) fn meta_name(id: &SnapshotId) -> String {
 
 /// Creates a private directory and those above it, durably.
 pub(crate) fn make_dirs(dir: &Path) -> Result<(), StoreError> {
-    if dir.is_dir() {
-        return Ok(());
+    let is_root = dir.parent().is_none();
+    match fs::metadata(dir) {
+        Ok(meta) if meta.is_dir() => return Ok(()),
+        Err(error) if is_root || error.kind() != io::ErrorKind::NotFound => {
+            return Err(error).naming("create", dir);
+        }
+        _ => {}
     }
     let above = parent(dir);
     make_dirs(above)?;

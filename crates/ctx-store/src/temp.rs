@@ -12,6 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use memchr::memmem;
 
+use crate::entries::Entries;
 use crate::files::{careful, open_plain, parent};
 
 /// What the names of unfinished files contain, after a dot and their target's name.
@@ -135,15 +136,14 @@ pub(crate) fn reap_all(dir: &Path, stems: &HashSet<OsString>) -> usize {
 }
 
 fn reap_those(dir: &Path, is_wanted: impl Fn(&[u8]) -> bool) -> usize {
-    let Ok(entries) = fs::read_dir(dir) else {
+    let Ok(entries) = Entries::of(dir) else {
         return 0;
     };
     entries
         .flatten()
-        .filter(|entry| target_of(&entry.file_name()).is_some_and(&is_wanted))
-        .filter(|entry| {
-            abandoned(&entry.path()).is_some_and(|_locked| fs::remove_file(entry.path()).is_ok())
-        })
+        .filter(|name| target_of(name).is_some_and(&is_wanted))
+        .map(|name| dir.join(name))
+        .filter(|path| abandoned(path).is_some_and(|_locked| fs::remove_file(path).is_ok()))
         .count()
 }
 

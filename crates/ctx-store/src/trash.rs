@@ -306,7 +306,8 @@ fn entries<T>(
     folder: &Path,
     parse: impl Fn(&str) -> Option<T>,
 ) -> Result<Vec<(T, PathBuf)>, StoreError> {
-    if !fs::symlink_metadata(folder).is_ok_and(|meta| meta.is_dir()) {
+    let there = if_there(fs::symlink_metadata(folder).naming("read", folder))?;
+    if !there.is_some_and(|meta| meta.is_dir()) {
         return Ok(Vec::new());
     }
     let names = names(folder)?.into_iter();

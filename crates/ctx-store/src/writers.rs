@@ -2,6 +2,9 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use crate::entries::Entries;
 
 /// The answer, and how far it can be trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,21 +36,23 @@ pub(crate) fn nobody_writes(file: &File) -> bool {
 fn seen(file: &File) -> Option<String> {
     let wanted = file.metadata().ok()?;
     let is_it = |meta: fs::Metadata| (meta.dev(), meta.ino()) == (wanted.dev(), wanted.ino());
-    for process in fs::read_dir("/proc").ok()?.flatten() {
-        let pid = process.file_name();
+    let processes = Path::new("/proc");
+    for pid in Entries::of(processes).ok()?.flatten() {
+        let process = processes.join(&pid);
         let Some(pid) = pid
             .to_str()
             .filter(|pid| pid.bytes().all(|b| b.is_ascii_digit()))
         else {
             continue;
         };
-        let Ok(open_files) = fs::read_dir(process.path().join("fd")) else {
+        let Ok(open_files) = Entries::of(&process.join("fd")) else {
             continue;
         };
         for open in open_files.flatten() {
-            let info = process.path().join("fdinfo").join(open.file_name());
-            if fs::metadata(open.path()).is_ok_and(is_it) && is_for_writing(&info) {
-                let name = fs::read_to_string(process.path().join("comm")).unwrap_or_default();
+            let info = process.join("fdinfo").join(&open);
+            let open = process.join("fd").join(open);
+            if fs::metadata(open).is_ok_and(is_it) && is_for_writing(&info) {
+                let name = fs::read_to_string(process.join("comm")).unwrap_or_default();
                 return Some(format!("{} (pid {pid})", name.trim_end()));
             }
         }
@@ -56,7 +61,7 @@ fn seen(file: &File) -> Option<String> {
 }
 
 /// The access mode is the lowest two bits of the octal `flags:`.
-fn is_for_writing(info: &std::path::Path) -> bool {
+fn is_for_writing(info: &Path) -> bool {
     let info = fs::read_to_string(info).unwrap_or_default();
     let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
     flags

@@ -70,7 +70,10 @@ impl<'a> Report<'a> {
         if unaudited {
             self.io
                 .warn("the audit log was not written: the disk is full");
-            return ExitStatus::Uncertain;
+            // Where something could not be removed, that is to be done again.
+            if self.status == ExitStatus::Done {
+                return ExitStatus::Uncertain;
+            }
         }
         self.status
     }

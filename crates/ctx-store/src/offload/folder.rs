@@ -6,10 +6,11 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use rustix::fs::{CWD, Dir, Mode, OFlags, mkdirat, openat, renameat};
+use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat, renameat};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::{Content, OffloadName};
+use crate::entries::Entries;
 use crate::error::{Naming, StoreError};
 use crate::files::{if_there, only_regular};
 use crate::store::make_dirs;
@@ -72,10 +73,8 @@ impl Folder {
     pub(super) fn names(&self) -> Result<Vec<String>, StoreError> {
         let read = || -> io::Result<Vec<String>> {
             let mut names = Vec::new();
-            for entry in Dir::read_from(&self.handle)? {
-                if let Ok(name) = entry?.file_name().to_str() {
-                    names.push(name.to_owned());
-                }
+            for name in Entries::of_open(&self.handle)? {
+                names.extend(name?.into_string());
             }
             names.sort();
             Ok(names)
