@@ -50,6 +50,18 @@ impl Failure {
         self
     }
 
+    /// The same failure, after `what` was done and stays so: the exit status must not say that
+    /// nothing was changed.
+    #[must_use]
+    pub fn after(mut self, what: impl fmt::Display) -> Self {
+        if self.status == ExitStatus::Failed {
+            self.status = ExitStatus::Uncertain;
+            let hint = self.hint.map_or_else(String::new, |hint| hint + "; ");
+            self.hint = Some(format!("{hint}{what}"));
+        }
+        self
+    }
+
     /// The file, and the line if known.
     #[must_use]
     pub fn at(mut self, file: impl Into<String>, line: Option<u64>) -> Self {
@@ -131,6 +143,21 @@ mod tests {
             "a.jsonl:7: not a message; see --invalid"
         );
         assert_eq!(failure.exit_status(), ExitStatus::Failed);
+    }
+
+    #[test]
+    fn after_a_change_only_what_would_deny_it_is_another_status() {
+        let full = Failure::new("cannot write")
+            .hint("make room")
+            .after("it is saved");
+        assert_eq!(full.exit_status(), ExitStatus::Uncertain);
+        assert_eq!(full.to_string(), "cannot write; make room; it is saved");
+        let gone = Failure::broken_pipe().after("it is saved");
+        assert!(gone.is_silent());
+        let busy = Failure::new("busy")
+            .status(ExitStatus::Busy)
+            .after("it is saved");
+        assert_eq!(busy.exit_status(), ExitStatus::Busy);
     }
 
     #[test]

@@ -60,6 +60,8 @@ pub struct Io {
     verbosity: Verbosity,
     /// Whether stdout and stderr take colour.
     colour: [bool; 2],
+    /// What was done, and stays so whatever fails from now on.
+    committed: Option<String>,
     out: io::BufWriter<Box<dyn Write + Send>>,
 }
 
@@ -82,6 +84,7 @@ impl Io {
                 wants_colour(common.color, io::stdout().is_terminal()),
                 wants_colour(common.color, io::stderr().is_terminal()),
             ],
+            committed: None,
             out: io::BufWriter::with_capacity(STDOUT_BUFFER, raw_stdout()),
         }
     }
@@ -94,6 +97,20 @@ impl Io {
     /// How much is to be said.
     pub fn verbosity(&self) -> Verbosity {
         self.verbosity
+    }
+
+    /// Something was changed, `what` says it: "snapshot 7 is taken". When the tool fails after
+    /// that, its exit status says that this is done.
+    pub fn committed(&mut self, what: impl fmt::Display) {
+        self.committed = Some(what.to_string());
+    }
+
+    /// A failure of the tool, as it is to be reported.
+    pub(crate) fn failed(&self, failure: Failure) -> Failure {
+        match &self.committed {
+            Some(what) => failure.after(what),
+            None => failure,
+        }
     }
 
     /// Buffered stdout, for data; flushed when the tool ends.

@@ -27,6 +27,7 @@ pub fn main(tool: &Tool) -> ExitCode {
     let status = outcome.unwrap_or_else(|failure| {
         // What was written before the failure is still data.
         let _ = io.out().flush();
+        let failure = io.failed(failure);
         io.report(&failure);
         failure.exit_status()
     });

@@ -14,7 +14,7 @@ pub enum ExitStatus {
     Partial = 3,
     /// Busy, or changed meanwhile: try again.
     Busy = 4,
-    /// Committed, but its durability or its audit record is uncertain.
+    /// Committed, but its durability or its audit record is uncertain, or it could not be told.
     Uncertain = 5,
     /// Interrupted.
     Interrupted = 130,
@@ -33,7 +33,7 @@ impl ExitStatus {
         (Self::Busy, "busy, or changed meanwhile: try again"),
         (
             Self::Uncertain,
-            "committed, but its durability or its audit record is uncertain",
+            "committed, but its durability or its audit record is uncertain, or stdout could not be written",
         ),
         (Self::Interrupted, "interrupted"),
     ];

@@ -110,6 +110,16 @@ impl<'a> Collector<'a> {
         }
     }
 
+    /// Whether anything was removed or saved so far.
+    pub fn has_changed(&self) -> bool {
+        let changes = |event: &Event| match event {
+            Event::Done(action, _) => !self.dry_run && !matches!(action, Action::Keep(_)),
+            Event::Late(_) => true,
+            _ => false,
+        };
+        self.events.iter().any(changes)
+    }
+
     /// Collects. When the clock is more than a day beyond all that the store has seen,
     /// nothing is removed; that is an error where something would have been.
     pub fn collect(&mut self, plan: &CollectPlan<'_>) -> Result<(), StoreError> {

@@ -208,8 +208,10 @@ fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
         let store = args.store.open(&TOOL, matches);
         match store.and_then(|store| file::run(&args, &plan, path, &store, io)) {
             Ok(report) => {
-                let told = tell(&report, args.json, io).and_then(|()| io.flush());
-                told.map_err(|failure| text::untold(&report, failure))?;
+                if report.snapshot.is_some() {
+                    io.committed(format_args!("{} is compacted", report.file));
+                }
+                tell(&report, args.json, io).and_then(|()| io.flush())?;
                 statuses.push(text::status(&report));
             }
             Err(failure) if args.files.len() > 1 => {

@@ -1,6 +1,6 @@
 //! What is told of a compaction, to people.
 
-use ctx_cli::{ExitStatus, Failure};
+use ctx_cli::ExitStatus;
 use ctx_passes::compact::{Forecast, Leaving, Outcome, Report};
 
 pub(super) fn status(report: &Report) -> ExitStatus {
@@ -11,18 +11,6 @@ pub(super) fn status(report: &Report) -> ExitStatus {
     } else {
         ExitStatus::Partial
     }
-}
-
-/// Nobody could be told of it: when the session has changed, the exit status must not
-/// say that it has not.
-pub(super) fn untold(report: &Report, failure: Failure) -> Failure {
-    if report.snapshot.is_some() && !failure.is_silent() {
-        let file = &report.file;
-        return failure
-            .status(ExitStatus::Uncertain)
-            .hint(format!("{file} is compacted"));
-    }
-    failure
 }
 
 /// How it ended, on one line.

@@ -217,9 +217,7 @@ fn merge(
     let merged = folder.merge(&all).map_err(merge_failure)?;
     let written = output.finish().map_err(failure);
     match written.and_then(|output| output.map_or(Ok(()), Output::finish)) {
-        Err(failure) if !failure.is_silent() => Err(failure
-            .status(ExitStatus::Uncertain)
-            .hint("the items are merged")),
+        Err(failure) if !failure.is_silent() => Err(failure.after("the items are merged")),
         _ => Ok((found, merged)),
     }
 }

@@ -35,7 +35,7 @@ pub const TOOL: Tool = Tool {
             ),
             (
                 5,
-                "removed, but the audit log could not be written: the disk is full",
+                "removed, but the audit log or stdout could not be written: the disk is full",
             ),
         ],
         environment: &[
@@ -182,6 +182,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
             trust_clock: args.trust_clock,
         }),
     };
+    if collector.has_changed() {
+        io.committed("what could be removed is removed");
+    }
     let mut report = Report::new(&args, io);
     for event in collector.events {
         report.event(event)?;
@@ -202,6 +205,7 @@ fn undelete(
     let would = if dry_run { "would bring back " } else { "" };
     if !dry_run {
         store.undelete(&item).map_err(failure)?;
+        io.committed(format_args!("{item} is back"));
     }
     io.write(format!("{would}{item}\n").as_bytes())?;
     Ok(ExitStatus::Done)

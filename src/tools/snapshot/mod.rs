@@ -26,7 +26,13 @@ pub const TOOL: Tool = Tool {
     command: Args::command,
     run,
     page: Page {
-        exit_status: &[(1, "--verify found damage; --diff found a difference")],
+        exit_status: &[
+            (1, "--verify found damage; --diff found a difference"),
+            (
+                5,
+                "saved, held or released, but a power cut may undo that, or the audit log or stdout could not be written",
+            ),
+        ],
         environment: &[("CTX_HOME", "where the store lies; --store goes before it")],
         files: &[
             (
@@ -215,6 +221,7 @@ impl Taker {
         let snapshot = draft
             .commit(&session, SnapshotKind::Snapshot)
             .map_err(failure)?;
+        io.committed(format_args!("snapshot {} is taken", snapshot.id));
         tell(&snapshot, &name, io);
         // What came through a pipe goes on, once it is safe.
         if is_stdin(path) && alone {
@@ -254,6 +261,8 @@ fn tell(snapshot: &Snapshot, name: &str, io: &mut Io) {
 
 fn hold(store: &Store, session: Option<&SessionId>, id: &str, held: bool, io: &mut Io) -> Outcome {
     let id = store.hold(session, id, held).map_err(failure)?;
+    let now = if held { "held" } else { "released" };
+    io.committed(format_args!("snapshot {id} is {now}"));
     io.write(format!("{id}\n").as_bytes())?;
     Ok(ExitStatus::Done)
 }

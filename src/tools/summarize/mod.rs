@@ -190,7 +190,12 @@ impl Args {
                 io.report(&failure);
                 Ok(ExitStatus::Uncertain)
             }
-            other => other.map(|_| ExitStatus::Done),
+            other => {
+                if other? {
+                    io.committed("the summary is in the store");
+                }
+                Ok(ExitStatus::Done)
+            }
         }
     }
 
