@@ -152,6 +152,9 @@ pub fn failure(error: StoreError) -> Failure {
         StoreError::ClockJumped { .. } => failure
             .hint("if the clock is right: --trust-clock, or run it again in an hour or later"),
         StoreError::Held(_) => failure.hint("ctx-snapshot --release lets it go"),
+        StoreError::UndoDamaged { .. } => {
+            failure.hint("--snapshot ID restores another; ctx-snapshot --list shows what there is")
+        }
         StoreError::Damaged { .. } => {
             failure.hint("ctx-snapshot --verify --read-data checks the others")
         }

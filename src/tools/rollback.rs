@@ -18,7 +18,7 @@ pub const TOOL: Tool = Tool {
         exit_status: &[
             (
                 2,
-                "no such snapshot, or it is damaged, or the disk failed; the file is as it was, and a snapshot of it may have been taken",
+                "no such snapshot, or it is damaged, or the disk failed; the file is as it was",
             ),
             (
                 4,
@@ -78,6 +78,9 @@ struct Args {
     #[arg(long, value_name = "ID")]
     snapshot: Option<String>,
     /// Restore what the last rollback or compaction replaced
+    ///
+    /// Runs that failed or were killed before they replaced it do not count. When that
+    /// snapshot is damaged, nothing is restored: --snapshot takes an older one.
     #[arg(long)]
     undo: bool,
     /// Restore onto another path than the snapshot was taken of; - is stdout

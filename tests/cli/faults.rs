@@ -1,17 +1,24 @@
-//! A sample of the sweep of faults: `tests/faults/sweep.sh` without `--sample`
-//! tries them all.
+//! Faults that are injected into the calls of whole tools, by strace; where that cannot trace,
+//! these tests skip, and say so.
 
-use std::path::Path;
-use std::process::Command;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use ctx_testkit::{Case, Finished};
+
+use crate::snapshot::CTX_SNAPSHOT;
+use crate::tool_path;
 
 /// C1, C3, C9: killed at any call, or with any call failing, a run leaves the old or the new;
-/// nothing is lost, and the next run gets there.
+/// nothing is lost, and the next run gets there. This is a sample of `tests/faults/sweep.sh`,
+/// which without `--sample` tries all calls.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn no_fault_loses_a_byte() {
-    let bin = Path::new(crate::snapshot::CTX_SNAPSHOT)
-        .parent()
-        .expect("a folder");
+    let bin = Path::new(CTX_SNAPSHOT).parent().expect("a folder");
     let output = Command::new(concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/tests/faults/sweep.sh"
@@ -29,4 +36,136 @@ fn no_fault_loses_a_byte() {
         "{said}{}",
         String::from_utf8_lossy(&output.stderr)
     );
+}
+
+const OLD: &str = "{\"role\":\"user\",\"content\":\"old\"}\n";
+const NEW: &str = "{\"role\":\"user\",\"content\":\"new\"}\n";
+
+#[allow(clippy::print_stderr)] // A skipped test must say so.
+fn can_trace() -> bool {
+    let traced = Command::new("strace")
+        .args(["-f", "-o", "/dev/null", "true"])
+        .output();
+    let can = traced.is_ok_and(|traced| traced.status.success());
+    if !can {
+        eprintln!("skipped: strace is not here, or may not trace");
+    }
+    can
+}
+
+/// `s.jsonl` holds NEW; its snapshot 1, of session demo, holds OLD.
+fn saved() -> Finished {
+    let done = Case::new(CTX_SNAPSHOT)
+        .file("s.jsonl", OLD)
+        .args(["-s", "demo", "s.jsonl"])
+        .stdout_any()
+        .run();
+    fs::write(done.dir().join("s.jsonl"), NEW).expect("writes");
+    done
+}
+
+/// A rollback of `s.jsonl` with these injections.
+fn rollback(dir: &Path, injections: &[&str]) -> Command {
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-o", "trace"]);
+    for injection in injections {
+        command.args(["-e", &format!("inject={injection}")]);
+    }
+    command
+        .arg(tool_path("ctx-rollback"))
+        .args(["-s", "demo", "--snapshot", "1", "s.jsonl"])
+        .current_dir(dir)
+        .env("HOME", dir)
+        .env_remove("CTX_HOME")
+        .stdin(Stdio::null());
+    command
+}
+
+/// What stands beside `s.jsonl`.
+fn beside(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir)
+        .expect("reads")
+        .map(|entry| entry.expect("an entry").path());
+    let is_ours = |path: &PathBuf| path.to_string_lossy().contains(".s.jsonl.ctx-");
+    entries.filter(is_ours).collect()
+}
+
+/// A file that is gone when it is to get its second name was changed meanwhile. (Such names
+/// are given where the file system cannot exchange two files.)
+#[test]
+fn a_file_that_goes_away_is_one_that_changed_meanwhile() {
+    if !can_trace() {
+        return;
+    }
+    let no_exchange = "renameat2:error=EINVAL";
+    for (injections, code, content) in [
+        (&[no_exchange, "linkat:error=ENOENT"][..], 4, NEW),
+        (&[no_exchange, "linkat:error=EIO"], 2, NEW),
+        (&[no_exchange], 0, OLD),
+    ] {
+        let done = saved();
+        let output = rollback(done.dir(), injections).output().expect("runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{injections:?}: {said}");
+        assert_eq!(code == 4, said.contains("changed meanwhile"), "{said}");
+        assert_eq!(done.read("s.jsonl"), content.as_bytes(), "{injections:?}");
+        assert!(beside(done.dir()).is_empty(), "{injections:?}");
+    }
+}
+
+fn wait(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Kills the traced tool first: without its tracer it would go on.
+fn kill(mut tracer: Child, dir: &Path) {
+    let trace = fs::read_to_string(dir.join("trace")).expect("reads");
+    let pid = trace.split(' ').next().expect("a pid");
+    let killed = Command::new("kill").args(["-9", pid]).status();
+    assert!(killed.expect("kill").success());
+    tracer.wait().expect("ends");
+}
+
+/// D5: an agent replaces its file right before the exchange, and the run is killed right
+/// after it. The next runs find the agent's file.
+#[test]
+fn what_was_exchanged_out_survives_a_kill() {
+    if !can_trace() {
+        return;
+    }
+    let done = saved();
+    let dir = done.dir();
+    let slow = "renameat2:delay_enter=500000:delay_exit=1000000";
+    let run = rollback(dir, &[slow]).spawn().expect("runs");
+    wait("it names a file beside", || {
+        beside(dir)
+            .iter()
+            .any(|path| path.to_string_lossy().contains(".ctx-old-"))
+    });
+    std::thread::sleep(Duration::from_millis(100));
+    let live = dir.join("s.jsonl");
+    let newer = NEW.replace("new", "newer");
+    fs::write(dir.join("theirs"), &newer).expect("writes");
+    fs::rename(dir.join("theirs"), &live).expect("renames");
+    let theirs = live.metadata().expect("there").ino();
+    wait("it exchanges the two", || {
+        live.metadata().is_ok_and(|now| now.ino() != theirs)
+    });
+    kill(run, dir);
+
+    Case::new(tool_path("ctx-rollback"))
+        .within(dir)
+        .args(["-s", "demo", "--snapshot", "1", "s.jsonl"])
+        .run();
+    assert!(beside(dir).is_empty());
+    let store = dir.join(".local/state/ctx/memory/session-summaries");
+    let kept = fs::read_dir(store).expect("reads").any(|entry| {
+        let bytes = fs::read(entry.expect("an entry").path()).expect("reads");
+        bytes == newer.as_bytes()
+    });
+    assert!(kept, "the agent's newer file is in no snapshot");
 }

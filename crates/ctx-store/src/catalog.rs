@@ -58,9 +58,7 @@ impl Store {
 
     /// Reads a commit record, and checks that the bytes are there.
     pub(crate) fn read_meta(&self, id: &SnapshotId) -> Result<Meta, String> {
-        let bytes = self.meta_bytes(id);
-        let bytes = bytes.map_err(|error| format!("{}: {error}", meta_name(id)))?;
-        let meta = Meta::from_bytes(&bytes, &id.to_string())?;
+        let meta = self.read_sealed(id)?;
         let data = fs::symlink_metadata(self.data_path(id))
             .map_err(|error| format!("its bytes are missing: {error}"))?;
         if !data.is_file() {
@@ -72,6 +70,13 @@ impl Store {
             let size = data.len();
             Err(format!("it has {size} bytes instead of {}", meta.bytes))
         }
+    }
+
+    /// Reads a commit record; its bytes may be missing.
+    pub(crate) fn read_sealed(&self, id: &SnapshotId) -> Result<Meta, String> {
+        let bytes = self.meta_bytes(id);
+        let bytes = bytes.map_err(|error| format!("{}: {error}", meta_name(id)))?;
+        Meta::from_bytes(&bytes, &id.to_string())
     }
 
     /// The bytes of a commit record, as they are.
@@ -192,15 +197,6 @@ impl Catalog {
         };
         let newest = self.newest(is_wanted);
         newest.ok_or_else(|| StoreError::NoSnapshot("latest".to_owned()))
-    }
-
-    /// The state before the last replacement of a file whose hash is `current` now. A
-    /// snapshot of just these bytes is passed over: its replacement failed or was killed.
-    pub fn undo(&self, current: Option<&str>) -> Result<&Entry, StoreError> {
-        let is_other =
-            |meta: &Meta| meta.kind.is_of_replacement() && Some(meta.sha256.as_str()) != current;
-        let is_wanted = |entry: &&Entry| entry.meta.as_ref().is_ok_and(is_other);
-        self.newest(is_wanted).ok_or(StoreError::NothingToUndo)
     }
 
     fn newest(&self, wanted: impl Fn(&&Entry) -> bool) -> Option<&Entry> {

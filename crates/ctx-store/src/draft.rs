@@ -10,10 +10,16 @@ use sha2::{Digest, Sha256};
 use crate::atomic::persist;
 use crate::count::tally;
 use crate::error::{Naming, StoreError};
+use crate::files::{file_id, open_plain};
 use crate::lock::StoreLock;
 use crate::meta::{META_FORMAT, retained_name};
 use crate::temp::TempFile;
-use crate::{Facts, Meta, SessionId, SnapshotId, SnapshotKind, Store, Tally, Tokens, hex};
+use crate::{
+    Facts, Meta, SessionId, SnapshotId, SnapshotKind, Stamp, Store, Successor, Tally, Tokens, hash,
+    hex,
+};
+
+const OTHER_BYTES: &str = "what is read back is not what was written";
 
 /// Bytes that will be a snapshot. Dropped without [`Draft::commit`], it leaves nothing.
 pub struct Draft<'a> {
@@ -25,6 +31,8 @@ pub struct Draft<'a> {
     pub(crate) sha256: String,
     /// Real path of the session file; `None` for stdin.
     pub(crate) source: Option<String>,
+    /// What is to take its place in the session file.
+    pub(crate) replaced_by: Option<Successor>,
     /// Its tokens, where they were asked for.
     pub tokens: Option<Tokens>,
 }
@@ -101,6 +109,7 @@ impl Store {
             sha256: hex(&sums.hasher.finalize_reset()),
             sums,
             source: None,
+            replaced_by: None,
             tokens: None,
         })
     }
@@ -122,17 +131,31 @@ impl Draft<'_> {
 
     /// Makes it a snapshot: first the data, then meta.json, without which it is none.
     pub fn commit(self, session: &SessionId, kind: SnapshotKind) -> Result<Snapshot, StoreError> {
+        let (snapshot, failed) = self.take(session, kind)?;
+        match failed {
+            Some(error) => Err(error.after(format!("snapshot {}", snapshot.id))),
+            None => Ok(snapshot),
+        }
+    }
+
+    /// Makes it a snapshot, and says what failed once it was one.
+    pub(crate) fn take(
+        self,
+        session: &SessionId,
+        kind: SnapshotKind,
+    ) -> Result<(Snapshot, Option<StoreError>), StoreError> {
         let store = self.store;
         let (file, path) = (&self.temp.file, self.temp.path());
         file.set_permissions(Permissions::from_mode(0o400))
             .naming("change the mode of", path)?;
         // Before the lock, so that nobody waits for a slow disk.
         file.sync_all().naming("sync", path)?;
+        self.read_back()?;
 
         let mut locked = store.lock()?;
         let id = SnapshotId {
             session: session.clone(),
-            stamp: locked.next_stamp()?,
+            stamp: self.free_stamp(&mut locked, kind)?,
         };
         let meta = self.describe(&id, kind);
         let facts = Facts {
@@ -147,21 +170,53 @@ impl Draft<'_> {
         if let Err(error) = committed {
             // Where that cannot be told, it may be one.
             if store.meta_path(&id).try_exists().unwrap_or(true) {
-                return Err(error.after(format!("snapshot {id}")));
+                return Ok((Snapshot { id, meta }, Some(error)));
             }
             // Without its meta.json it is no snapshot.
             let _ = fs::remove_file(&data);
             return Err(error.before());
         }
         locked.change_recent(session, |recent| recent.add(&id, &meta));
-        locked
-            .done(&operation, &facts)
-            .map_err(|error| error.after(format!("snapshot {id}")))?;
-        Ok(Snapshot { id, meta })
+        let failed = locked.done(&operation, &facts).err();
+        Ok((Snapshot { id, meta }, failed))
+    }
+
+    /// Whether the file holds what was written to it, before anybody relies on that.
+    fn read_back(&self) -> Result<(), StoreError> {
+        let path = self.temp.path();
+        let mut file = open_plain(path).naming("read", path)?;
+        if hash(&mut file).naming("read", path)? == self.sha256 {
+            return Ok(());
+        }
+        Err(std::io::Error::other(OTHER_BYTES)).not_written(path)
+    }
+
+    /// The next stamp whose number gives a free name for a replaced file: when a run with
+    /// another store was killed, that name may be taken.
+    fn free_stamp(
+        &self,
+        locked: &mut StoreLock<'_>,
+        kind: SnapshotKind,
+    ) -> Result<Stamp, StoreError> {
+        loop {
+            let stamp = locked.next_stamp()?;
+            let retained = self.retained(kind, stamp.sequence);
+            let beside = retained.zip(self.source.as_deref());
+            let taken = beside.is_some_and(|(name, source)| {
+                file_id(&Path::new(source).with_file_name(name)).is_ok()
+            });
+            if !taken {
+                return Ok(stamp);
+            }
+        }
+    }
+
+    fn retained(&self, kind: SnapshotKind, sequence: u64) -> Option<String> {
+        let replaced = self.source.as_deref().filter(|_| kind.is_of_replacement());
+        replaced.and_then(|source| retained_name(source, sequence))
     }
 
     pub(crate) fn describe(&self, id: &SnapshotId, kind: SnapshotKind) -> Meta {
-        let replaced = self.source.as_deref().filter(|_| kind.is_of_replacement());
         Meta {
             format: META_FORMAT,
             id: id.to_string(),
@@ -169,7 +224,8 @@ impl Draft<'_> {
             sequence: id.stamp.sequence,
             created: id.stamp.time,
             kind,
-            retained: replaced.and_then(|source| retained_name(source, id.stamp.sequence)),
+            retained: self.retained(kind, id.stamp.sequence),
+            replaced_by: self.replaced_by.clone(),
             source: self.source.clone(),
             bytes: self.sums.bytes,
             lines: self.sums.newlines + u64::from(self.sums.tail > 0),

@@ -61,6 +61,14 @@ pub enum StoreError {
     /// No snapshot was taken before a replacement, or only of what the file holds now.
     #[error("nothing to undo: what is there was never replaced")]
     NothingToUndo,
+    /// What was replaced last is damaged, or cannot be told for that reason.
+    #[error("nothing is undone: snapshot {id} is damaged: {why}")]
+    UndoDamaged {
+        /// The id of that snapshot.
+        id: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// Several things have this name.
     #[error("{wanted:?} is ambiguous: {}", matches.join(", "))]
     Ambiguous {
@@ -222,6 +230,15 @@ impl StoreError {
         Self::Uncertain {
             what: what.into(),
             source,
+        }
+    }
+
+    /// The same failure, when a replacement was to be undone: an older state than the last one
+    /// is never taken unasked.
+    pub(crate) fn in_undo(self) -> Self {
+        match self {
+            Self::Damaged { id, why } => Self::UndoDamaged { id, why },
+            other => other,
         }
     }
 

@@ -2,7 +2,7 @@
 //! hanging on a FIFO, locks are waited for, new names are made durable.
 
 use std::ffi::OsStr;
-use std::fs::{File, Metadata, OpenOptions, TryLockError};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -60,9 +60,22 @@ pub(crate) fn only_regular(
     }
 }
 
+/// The device and the number of a file: no other file has them while it is open, or has a
+/// name.
+pub(crate) type FileId = (u64, u64);
+
+pub(crate) fn id_of(meta: &Metadata) -> FileId {
+    (meta.dev(), meta.ino())
+}
+
+/// Which file has this name; a link is not followed.
+pub(crate) fn file_id(path: &Path) -> io::Result<FileId> {
+    fs::symlink_metadata(path).map(|meta| id_of(&meta))
+}
+
 /// Whether both describe the same file.
 pub(crate) fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
-    (one.dev(), one.ino()) == (other.dev(), other.ino())
+    id_of(one) == id_of(other)
 }
 
 /// Whether a line begins at this place of a file.

@@ -10,11 +10,21 @@ use crate::hex;
 /// sha256 of what is left of `reader`.
 pub fn hash(reader: &mut impl Read) -> io::Result<String> {
     let mut hasher = Sha256::new();
+    feed(&mut hasher, reader)?;
+    Ok(hex(&hasher.finalize()))
+}
+
+/// Hashes what is left of `reader`; returns its length.
+pub(crate) fn feed(hasher: &mut Sha256, reader: &mut impl Read) -> io::Result<u64> {
     let mut buffer = vec![0; 128 * 1024];
+    let mut length = 0;
     loop {
         match reader.read(&mut buffer) {
-            Ok(0) => return Ok(hex(&hasher.finalize())),
-            Ok(n) => hasher.update(&buffer[..n]),
+            Ok(0) => return Ok(length),
+            Ok(n) => {
+                hasher.update(&buffer[..n]);
+                length += n as u64;
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }

@@ -20,6 +20,8 @@ pub mod diff;
 mod draft;
 mod entries;
 mod error;
+#[cfg(test)]
+mod failed_runs;
 mod files;
 mod hash;
 mod live;
@@ -30,6 +32,8 @@ mod notes;
 mod offload;
 mod purge;
 mod query;
+#[cfg(test)]
+mod races;
 mod recent;
 mod removal;
 mod rename;
@@ -48,6 +52,8 @@ mod temp;
 #[cfg(test)]
 mod testing;
 mod trash;
+mod undo;
+mod withdraw;
 mod writers;
 
 pub use audit::{Facts, Operation, Standing, Survived};
@@ -59,7 +65,7 @@ pub use error::{Severity, StoreError};
 pub use hash::{HashingReader, hash};
 pub use lock::SessionLock;
 pub use look::{Look, refuse_replacement};
-pub use meta::{BadLine, Meta, SnapshotKind, Tally, Tokens};
+pub use meta::{BadLine, Meta, SnapshotKind, Successor, Tally, Tokens};
 pub use offload::{Content, Form, OffloadFolder, OffloadName, OffloadWriter, OffloadedFile};
 pub use removal::{RemovalReport, StoreItem};
 pub use repair::Repaired;

@@ -2,13 +2,14 @@
 
 use std::fs::{self, File, Metadata};
 use std::io::Read;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Naming, StoreError};
-use crate::files::{careful, if_there, is_same_file, only_regular};
-use crate::hash;
+use crate::files::{careful, file_id, id_of, if_there, is_same_file, only_regular, parent};
+use crate::meta::RETAINED;
 use crate::session::real_path;
+use crate::temp::marked_in;
 use crate::writers::{Writers, writers};
 use crate::{Draft, Store};
 
@@ -59,6 +60,24 @@ impl Live {
         Ok(now)
     }
 
+    /// The names beside it, and of the same file, that a killed run left, whichever store it
+    /// used.
+    pub(crate) fn second_names(&self) -> Result<Vec<PathBuf>, StoreError> {
+        if self.meta.nlink() == 1 {
+            return Ok(Vec::new());
+        }
+        let (dir, name) = (
+            parent(&self.path),
+            self.path.file_name().unwrap_or_default(),
+        );
+        let mut names = marked_in(dir, name, RETAINED).naming("read", dir)?;
+        names.retain(|(path, end)| {
+            let is_ours = end.bytes().all(|byte| byte.is_ascii_digit());
+            is_ours && file_id(path).is_ok_and(|id| id == id_of(&self.meta))
+        });
+        Ok(names.into_iter().map(|(path, _)| path).collect())
+    }
+
     /// Refuses a file that another process has open for writing.
     pub(crate) fn refuse_writers(&self) -> Result<(), StoreError> {
         match writers(&self.file) {
@@ -84,15 +103,6 @@ impl Live {
             Err(StoreError::Changed(self.path.clone()))
         }
     }
-}
-
-/// sha256 of a session file as it is now; `None` where there is none.
-pub(crate) fn hash_of(path: &Path) -> Result<Option<String>, StoreError> {
-    if let Ok(None) = if_there(fs::symlink_metadata(path).naming("read", path)) {
-        return Ok(None);
-    }
-    let live = Live::open(path)?;
-    hash(&mut &live.file).naming("read", path).map(Some)
 }
 
 impl Store {

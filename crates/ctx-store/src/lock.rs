@@ -24,7 +24,16 @@ pub(crate) struct StoreLock<'a> {
 /// A session's lock: held from plan to commit by what replaces its file.
 #[derive(Debug)]
 pub struct SessionLock {
-    _file: File,
+    file: File,
+    /// Whether the run that had it before was killed: nobody cleaned up behind that.
+    pub(crate) after_a_kill: bool,
+}
+
+impl Drop for SessionLock {
+    fn drop(&mut self) {
+        // Where the holder stays, the next run looks for more than it needs to.
+        let _ = self.file.set_len(0);
+    }
 }
 
 /// Content of the store's lock file.
@@ -36,7 +45,8 @@ struct Counter {
     latest: DateTime<Utc>,
 }
 
-/// Content of a session's lock file: only for the message that somebody has the lock.
+/// Content of a session's lock file while a run has it: for the message that it does, and for
+/// the next run, when this one is killed.
 #[derive(Serialize, Deserialize)]
 struct Holder {
     pid: u32,
@@ -72,13 +82,17 @@ impl Store {
             }
             Err(TryLockError::Error(error)) => return Err(error).naming("lock", &path),
         }
+        let before: Option<Holder> = read_json(&mut file);
         let holder = Holder {
             pid: std::process::id(),
             tool: self.actor.tool.clone(),
         };
         // A full disk does not matter: the file is locked, whatever it says.
         let _ = write_json(&mut file, &holder);
-        Ok(SessionLock { _file: file })
+        Ok(SessionLock {
+            file,
+            after_a_kill: before.is_some(),
+        })
     }
 }
 

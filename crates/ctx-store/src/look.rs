@@ -24,7 +24,7 @@ impl Look {
     pub fn at(path: &Path) -> Result<Self, StoreError> {
         Store::refuse_inside(path)?;
         let live = Live::open(path)?;
-        if live.meta.nlink() > 1 {
+        if live.meta.nlink() > 1 + live.second_names()?.len() as u64 {
             return Err(StoreError::refused(&live.path, SEVERAL_NAMES));
         }
         Ok(Self { live })

@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::files::file_id;
 use crate::hex;
 
 /// The version of meta.json that is written and read here.
@@ -36,6 +37,9 @@ pub struct Meta {
     /// Name of the link beside `source` that keeps a replaced file until it is quiet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retained: Option<String>,
+    /// What was to take its place in the session file: tells whether that was done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced_by: Option<Successor>,
     /// The number of bytes.
     pub bytes: u64,
     /// The number of lines, an unfinished last one included.
@@ -118,6 +122,15 @@ pub struct BadLine {
     pub class: String,
 }
 
+/// The content that a file was to get when a snapshot of it was taken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Successor {
+    /// How many bytes.
+    pub bytes: u64,
+    /// Their sha256.
+    pub sha256: String,
+}
+
 /// A number of tokens, and by which encoding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tokens {
@@ -130,12 +143,15 @@ pub struct Tokens {
 /// How many bytes of a file's name go into the name of the link: a name may have 255 in all.
 const LONGEST_NAME: usize = 220;
 
+/// What the names of replaced files contain, after a dot and their target's name.
+pub(crate) const RETAINED: &str = ".ctx-old-";
+
 /// `.NAME.ctx-old-SEQUENCE`: hidden, so that no agent takes it for a session.
 pub(crate) fn retained_name(source: &str, sequence: u64) -> Option<String> {
     let name = Path::new(source).file_name()?.to_str()?;
     let mut ends = (0..=name.len().min(LONGEST_NAME)).rev();
     let end = ends.find(|end| name.is_char_boundary(*end))?;
-    Some(format!(".{}.ctx-old-{sequence}", &name[..end]))
+    Some(format!(".{}{RETAINED}{sequence}", &name[..end]))
 }
 
 /// How the last member begins: the sha256 of all that stands before it.
@@ -155,6 +171,12 @@ impl Meta {
         let is_ours = retained_name(source, self.sequence).as_deref() == Some(retained);
         let link = live.with_file_name(retained);
         (is_ours && live.is_absolute()).then_some((live, link))
+    }
+
+    /// Whether the replaced file still has that name.
+    pub(crate) fn has_retained(&self) -> bool {
+        self.retained_paths()
+            .is_some_and(|(_, retained)| file_id(&retained).is_ok())
     }
 
     /// The bytes of meta.json, sealed by their own hash.
@@ -218,6 +240,7 @@ mod tests {
             kind: SnapshotKind::PreRollback,
             source: Some("/a/\"b\"".into()),
             retained: None,
+            replaced_by: None,
             bytes: 9,
             lines: 1,
             tail_bytes: 0,

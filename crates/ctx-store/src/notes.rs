@@ -39,8 +39,9 @@ impl Store {
 
 impl Replacement<'_> {
     /// Gives up the replacement and notes why: `change` makes the new member `key` from the
-    /// one that the session's newest meta.json has. It goes into the meta.json of a snapshot
-    /// of the file as it is; that is taken unless the newest one has these bytes.
+    /// one that the session's newest meta.json has, and it goes there. A snapshot is taken
+    /// only where there is none yet: a file that grows, and is never replaced, must not leave
+    /// a copy at each try.
     pub fn remember(
         self,
         key: &str,
@@ -51,12 +52,11 @@ impl Replacement<'_> {
         let newest = newest.and_then(|entry| Some((entry.id, entry.meta.ok()?)));
         let old = newest.as_ref().and_then(|(_, meta)| meta.others.get(key));
         let value = change(old);
-        let (id, mut meta) = match newest {
-            Some((id, meta)) if meta.sha256 == self.draft.sha256 => (id, meta),
-            _ => {
-                let taken = self.draft.commit(session, SnapshotKind::Snapshot)?;
-                (taken.id, taken.meta)
-            }
+        let (id, mut meta) = if let Some(newest) = newest {
+            newest
+        } else {
+            let taken = self.draft.commit(session, SnapshotKind::Snapshot)?;
+            (taken.id, taken.meta)
         };
         meta.others.insert(key.to_owned(), value);
         store.lock()?.write_meta(&id, &meta)
@@ -101,6 +101,8 @@ mod tests {
         let replacement = store.begin_replacement(&file, &session).expect("claimed");
         replacement.remember("n", add).expect("remembered");
         assert_eq!(store.note(&session, "n"), Some(json!(3)));
+        let catalog = store.catalog(Some(&session)).expect("lists");
+        assert_eq!(catalog.entries.len(), 1, "no copy for a note");
         assert_eq!(store.note(&session, "m"), None);
         assert_eq!(fs::read(&file).expect("reads"), b"{}\n{}\n");
     }

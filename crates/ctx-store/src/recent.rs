@@ -137,6 +137,24 @@ impl StoreLock<'_> {
     }
 }
 
+impl StoreLock<'_> {
+    /// Writes down that a snapshot is gone that was just taken.
+    pub(crate) fn forget_withdrawn(&mut self, id: &SnapshotId) -> Result<(), StoreError> {
+        let gone = id.to_string();
+        let mut newest = self.store.recent(&id.session).newest;
+        if newest.as_ref() == Some(&gone) {
+            // A run has failed: that is rare enough for a look at all of them.
+            let last = self.store.catalog(Some(&id.session))?.entries.pop();
+            newest = last.map(|entry| entry.id.to_string());
+        }
+        self.change_recent(&id.session, |recent| {
+            recent.newest = newest;
+            recent.retained.retain(|id| *id != gone);
+        });
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;

@@ -1,50 +1,110 @@
 //! Names of files given and exchanged in one step.
+//!
+//! A new file changes places with the one that it replaces under a name that no run takes for
+//! that of an unfinished file. What an exchange took out is looked at afterwards: a file that
+//! an agent put there since the last look goes back, and nothing is removed before it is
+//! known what it is.
 
 use std::fs;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use crate::StoreError;
 use crate::error::Naming;
+use crate::files::file_id;
 use crate::temp::TempFile;
+
+/// How often files change places until nobody comes in between.
+const ROUNDS: usize = 16;
 
 /// Gives a file its name, which must be free.
 pub(crate) fn create(temp: TempFile, path: &Path) -> Result<(), StoreError> {
-    match renameat_with(CWD, temp.path(), CWD, path, RenameFlags::NOREPLACE) {
-        Ok(()) => {}
-        // Somebody made a file there meanwhile.
-        Err(Errno::EXIST) => return Err(StoreError::Changed(path.to_owned())),
-        // This file system cannot refuse to replace a file: look first.
-        Err(Errno::INVAL | Errno::NOSYS) if path.try_exists().is_ok_and(|it| !it) => {
-            fs::rename(temp.path(), path).naming("create", path)?;
-        }
-        Err(error) => return Err(error).naming("create", path),
-    }
+    rename_to_free(temp.path(), path)?;
     temp.keep();
     Ok(())
 }
 
-/// Exchanges the names of a file and of the one at `path`; `false` on a file system that
-/// cannot do that.
-pub(crate) fn exchange(temp: &TempFile, path: &Path) -> Result<bool, StoreError> {
+fn rename_to_free(from: &Path, path: &Path) -> Result<(), StoreError> {
+    match renameat_with(CWD, from, CWD, path, RenameFlags::NOREPLACE) {
+        // Somebody made a file there meanwhile.
+        Err(Errno::EXIST) => Err(StoreError::Changed(path.to_owned())),
+        // This file system cannot refuse to replace a file: look first.
+        Err(Errno::INVAL | Errno::NOSYS) if path.try_exists().is_ok_and(|it| !it) => {
+            fs::rename(from, path).naming("create", path)
+        }
+        other => other.naming("create", path),
+    }
+}
+
+/// Puts a finished file into the place of the one at `path`, which gets the name `aside`.
+/// When that is not the one that `is_expected` knows, it goes back, and [`StoreError::Changed`]
+/// says so; then what is left at `aside`, if anything, is for the caller to judge. `false` on a
+/// file system that cannot exchange names.
+pub(crate) fn take_place(
+    temp: &mut TempFile,
+    aside: PathBuf,
+    path: &Path,
+    is_expected: impl FnOnce(&Path) -> bool,
+) -> Result<bool, StoreError> {
+    let unfinished = temp.path().to_owned();
+    rename_to_free(&unfinished, &aside)?;
+    temp.name.path = aside;
     match change_places(temp, path) {
-        Ok(()) => Ok(true),
-        Err(Errno::INVAL | Errno::NOSYS) => Ok(false),
+        Ok(()) if is_expected(temp.path()) => Ok(true),
+        Ok(()) => {
+            // Others may have written to our file while it stood there.
+            temp.name.keep = true;
+            let what = || format!("the replacement of {}", path.display());
+            put_back(temp, path).map_err(|error| error.after(what()))?;
+            Err(StoreError::Changed(path.to_owned()))
+        }
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            rename_to_free(temp.path(), &unfinished)?;
+            temp.name.path = unfinished;
+            Ok(false)
+        }
         // It was removed meanwhile.
         Err(Errno::NOENT) => Err(StoreError::Changed(path.to_owned())),
         Err(error) => Err(error).naming("replace", path),
     }
 }
 
-/// Exchanges them again: what stood at `path` stands there once more.
-pub(crate) fn put_back(temp: &TempFile, path: &Path) -> Result<(), StoreError> {
-    change_places(temp, path).naming("put back", path)
+/// Exchanges the names again, until what comes out is what was put in the time before: then
+/// the newest file stands at `path`, and nobody has come in between.
+fn put_back(temp: &TempFile, path: &Path) -> Result<(), StoreError> {
+    let aside = temp.path();
+    let id = |path: &Path| -> Result<_, StoreError> { file_id(path).naming("read", path) };
+    let mut placed = temp.name.id;
+    for _ in 0..ROUNDS {
+        let out = id(aside)?;
+        match change_places(temp, path) {
+            Ok(()) => {}
+            // Somebody removed it, who would not have it back.
+            Err(Errno::NOENT) if is_gone(path) => return Ok(()),
+            Err(error) => return Err(error).naming("put back", path),
+        }
+        if id(aside)? == placed {
+            return Ok(());
+        }
+        placed = out;
+    }
+    Ok(())
+}
+
+fn is_gone(path: &Path) -> bool {
+    file_id(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 fn change_places(temp: &TempFile, path: &Path) -> Result<(), Errno> {
-    renameat_with(CWD, temp.path(), CWD, path, RenameFlags::EXCHANGE)
+    #[cfg(test)]
+    crate::testing::moment();
+    let done = renameat_with(CWD, temp.path(), CWD, path, RenameFlags::EXCHANGE);
+    #[cfg(test)]
+    crate::testing::moment();
+    done
 }
 
 #[cfg(test)]
@@ -52,8 +112,9 @@ mod tests {
     use std::ffi::OsStr;
     use std::fs;
     use std::io::Write;
+    use std::path::Path;
 
-    use super::{create, exchange, put_back};
+    use super::{create, take_place};
     use crate::StoreError;
     use crate::temp::TempFile;
 
@@ -73,19 +134,34 @@ mod tests {
         assert_eq!(fs::read_dir(dir.path()).expect("reads").count(), 1);
     }
 
+    /// A file beside `x`, which is written.
+    fn unfinished(dir: &Path) -> TempFile {
+        let mut temp = TempFile::create(dir, OsStr::new("x"), 0o600).expect("a file");
+        temp.write_all(b"new").expect("written");
+        temp
+    }
+
     #[test]
     fn two_files_change_places() {
         let dir = tempfile::tempdir().expect("a folder");
-        let path = dir.path().join("x");
-        let mut temp = TempFile::create(dir.path(), OsStr::new("x"), 0o600).expect("a file");
-        temp.write_all(b"new").expect("written");
-        let gone = exchange(&temp, &path);
+        let (path, aside) = (dir.path().join("x"), dir.path().join("aside"));
+        let take = |temp: &mut TempFile, expected| {
+            take_place(temp, aside.clone(), &path, |found| {
+                assert_eq!(fs::read(found).expect("reads"), b"old");
+                expected
+            })
+        };
+        let gone = take(&mut unfinished(dir.path()), true);
         assert!(matches!(gone, Err(StoreError::Changed(_))));
+        assert!(!aside.exists());
         fs::write(&path, "old").expect("written");
-        assert!(exchange(&temp, &path).expect("exchanged"));
-        assert_eq!(fs::read(&path).expect("reads"), b"new");
-        assert_eq!(fs::read(temp.path()).expect("reads"), b"old");
-        put_back(&temp, &path).expect("put back");
+        let other = take(&mut unfinished(dir.path()), false);
+        assert!(matches!(other, Err(StoreError::Changed(_))));
         assert_eq!(fs::read(&path).expect("reads"), b"old");
+        assert_eq!(fs::read(&aside).expect("reads"), b"new", "not judged here");
+        fs::remove_file(&aside).expect("removed");
+        assert!(take(&mut unfinished(dir.path()), true).expect("exchanged"));
+        assert_eq!(fs::read(&path).expect("reads"), b"new");
+        assert_eq!(fs::read(&aside).expect("reads"), b"old", "it is not ours");
     }
 }

@@ -2,23 +2,21 @@
 //! was in it, and nothing that is appended meanwhile, is lost.
 //!
 //! The steps: lock the session; refuse a file that somebody has open for writing; copy its
-//! bytes (the caller makes the new content from them); make the copy a snapshot; write the
-//! new file beside the old one; give the old one a second name; carry over what was appended
-//! since; rename, which is the commit; carry over what is still written through a handle
-//! that was opened before the rename.
+//! bytes (the caller makes the new content from them); write the new file beside the old one;
+//! make the copy a snapshot; carry over what was appended since; exchange the two, which is the
+//! commit; carry over what is still written through a handle that was opened before it.
 
 use std::fs::{self, File};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Naming, StoreError};
+use crate::error::{Naming, Severity, StoreError};
 use crate::files::{if_there, parent, sync_name};
 use crate::live::Live;
 use crate::look::Look;
 use crate::rename;
-use crate::swap::Swap;
-use crate::temp::TempFile;
-use crate::{Draft, Facts, NewContent, SessionId, SessionLock, Snapshot, Store};
+use crate::swap::{NewFile, Swap};
+use crate::temp::{TempFile, reap_beside};
+use crate::{Draft, Facts, NewContent, SessionId, SessionLock, Snapshot, SnapshotKind, Store};
 
 /// How a replacement ended.
 #[derive(Debug)]
@@ -76,15 +74,19 @@ impl Store {
     ) -> Result<Replacement<'_>, StoreError> {
         Self::refuse_inside(path)?;
         let lock = self.lock_session(session)?;
-        // A run that was killed may have left a second name of the file.
-        let not_saved = |error| not_saved(path, error);
-        self.sweep_recent(session).map_err(not_saved)?;
-        if Live::open(path)?.meta.nlink() > 1 {
-            self.sweep_retained(Some(session)).map_err(not_saved)?;
-        }
+        // A run that was killed may have left something beside the file.
+        self.sweep_recent(session)
+            .map_err(|error| not_saved(path, error))?;
         let seen = Look::at(path)?;
+        if lock.after_a_kill {
+            reap_beside(&seen.live.path);
+        }
         seen.refuse_users()?;
         let live = seen.live;
+        // The file is locked: no run is between giving such a name and its commit.
+        for link in live.second_names()? {
+            fs::remove_file(&link).naming("remove", &link)?;
+        }
         let draft = live.draft(self)?;
         Ok(Replacement {
             store: self,
@@ -134,38 +136,87 @@ impl Replacement<'_> {
         }
     }
 
-    /// Makes the bytes a snapshot, then puts the new content into the file.
-    pub fn commit(self, new: &mut NewContent<'_>) -> Result<ReplaceOutcome, StoreError> {
-        let store = self.store;
+    /// Makes the bytes a snapshot, then puts the new content into the file. When that does not
+    /// come about, no snapshot is left.
+    pub fn commit(mut self, new: &mut NewContent<'_>) -> Result<ReplaceOutcome, StoreError> {
         if self.draft.sha256 == new.sha256 {
             return Ok(ReplaceOutcome::Same);
         }
-        let before = self
-            .draft
-            .commit(&self.session, new.kind)
-            .map_err(|error| not_saved(&self.live.path, error))?;
-        let mut facts = Facts {
-            snapshots: vec![before.id.to_string()],
-            sha256_before: Some(before.meta.sha256.clone()),
-            sha256: Some(new.sha256.to_owned()),
-            ..Facts::of(&self.session)
-        };
-        let operation = store.begin(new.operation, &facts)?;
-        let mut swap = Swap::prepare(&self.live, &before, new)?;
-        swap.catch_up(self.may_grow)?;
-        let (late_bytes, retained) = swap.commit(new.sha256)?;
-        facts.late_bytes = Some(late_bytes);
-        facts.survived = std::mem::take(&mut new.survived);
-        store.done(&operation, &facts)?;
-        if retained.is_none() {
-            store.forget_retained(&self.session, std::slice::from_ref(&before.id));
+        let file = NewFile::write(&self.live, new)?;
+        self.draft.replaced_by = Some(file.content.clone());
+        let Self {
+            store,
+            session,
+            _lock,
+            live,
+            draft,
+            may_grow,
+        } = self;
+        let saved = save(store, &session, draft, new.kind);
+        let before = saved.map_err(|error| not_saved(&live.path, error))?;
+        let mut swap = Swap::of(&live, &before, file);
+        swap.may_grow = may_grow;
+        match exchange(store, &before, swap, new) {
+            Ok((late_bytes, retained)) => Ok(ReplaceOutcome::New {
+                before: Box::new(before),
+                late_bytes,
+                retained,
+            }),
+            Err(error) => {
+                if error.severity() != Severity::Uncertain {
+                    store.settle(&before);
+                }
+                Err(error)
+            }
         }
-        Ok(ReplaceOutcome::New {
-            before: Box::new(before),
-            late_bytes,
-            retained,
-        })
     }
+}
+
+/// Commits the snapshot of what is replaced; the copy that a killed run left of the same
+/// bytes goes then.
+fn save(
+    store: &Store,
+    session: &SessionId,
+    draft: Draft<'_>,
+    kind: SnapshotKind,
+) -> Result<Snapshot, StoreError> {
+    let superseded = store.superseded(session, &draft, kind);
+    let (before, failed) = draft.take(session, kind)?;
+    if let Some(error) = failed {
+        store.settle(&before);
+        return Err(error);
+    }
+    if let Some(id) = superseded {
+        // It does no harm where it stays.
+        let _ = store.withdraw(&id);
+    }
+    Ok(before)
+}
+
+/// Puts the new file in place; returns how many bytes were carried over, and the old file
+/// when it stays.
+fn exchange(
+    store: &Store,
+    before: &Snapshot,
+    mut swap: Swap<'_>,
+    new: &mut NewContent<'_>,
+) -> Result<(u64, Option<PathBuf>), StoreError> {
+    let mut facts = Facts {
+        snapshots: vec![before.id.to_string()],
+        sha256_before: Some(before.meta.sha256.clone()),
+        sha256: Some(new.sha256.to_owned()),
+        ..Facts::of(&before.id.session)
+    };
+    let operation = store.begin(new.operation, &facts)?;
+    swap.catch_up()?;
+    let (late_bytes, retained) = swap.commit()?;
+    facts.late_bytes = Some(late_bytes);
+    facts.survived = std::mem::take(&mut new.survived);
+    store.done(&operation, &facts)?;
+    if retained.is_none() {
+        store.forget_retained(&before.id.session, std::slice::from_ref(&before.id));
+    }
+    Ok((late_bytes, retained))
 }
 
 fn not_saved(path: &Path, error: StoreError) -> StoreError {

@@ -4,7 +4,6 @@ use std::fs::File;
 use std::path::Path;
 
 use crate::error::{Naming, StoreError};
-use crate::live::hash_of;
 use crate::session::real_path;
 use crate::{Meta, NewContent, ReplaceOutcome, SessionId, SnapshotKind, Store, Survived};
 
@@ -35,14 +34,13 @@ impl Store {
         wanted: Wanted<'_>,
     ) -> Result<Restore<'_>, StoreError> {
         let catalog = self.catalog(Some(session))?;
-        let entry = match wanted {
-            Wanted::Named(wanted) => catalog.find(wanted)?,
+        let (content, meta) = match wanted {
+            Wanted::Named(wanted) => self.open_verified(catalog.find(wanted)?)?,
             Wanted::Undo(path) => {
-                let current = path.map_or(Ok(None), hash_of)?;
-                catalog.undo(current.as_deref())?
+                let entry = self.last_replaced(&catalog, path)?;
+                self.open_verified(entry).map_err(StoreError::in_undo)?
             }
         };
-        let (content, meta) = self.open_verified(entry)?;
         Ok(Restore {
             store: self,
             session: session.clone(),

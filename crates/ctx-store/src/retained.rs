@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::fs;
-use std::io::{Read, Seek};
+use std::io::Seek;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::error::{Naming, StoreError};
-use crate::files::{is_same_file, open_plain, parent};
+use crate::files::{file_id, id_of, open_plain, parent};
 use crate::hash;
 use crate::temp;
 use crate::writers::{Writers, writers};
@@ -32,7 +32,7 @@ pub struct SweepReport {
 
 impl Store {
     /// Removes the replaced files that nobody writes any longer, and what killed
-    /// runs left beside the live ones.
+    /// runs left beside the live ones. Sessions that are being changed are left alone.
     pub fn sweep_retained(&self, session: Option<&SessionId>) -> Result<SweepReport, StoreError> {
         temp::reap(&self.tmp(), None);
         temp::reap(&self.snapshots(), None);
@@ -46,7 +46,14 @@ impl Store {
                     .entry(parent(&live).to_owned())
                     .or_default()
                     .insert(name);
-                self.sweep_one(&entry.id, meta, &mut swept)?;
+                if meta.has_retained() {
+                    // A run may be exchanging these very files.
+                    match self.lock_session(&entry.id.session) {
+                        Ok(_lock) => self.sweep_one(&entry.id, meta, &mut swept)?,
+                        Err(StoreError::Busy(_)) => swept.leave(&entry.id, meta),
+                        Err(error) => return Err(error),
+                    }
+                }
             }
         }
         for (folder, names) in names {
@@ -56,7 +63,7 @@ impl Store {
     }
 
     /// The same for what the last runs on a session may have left, which takes no look at
-    /// the whole store.
+    /// the whole store. The caller has locked the session.
     pub(crate) fn sweep_recent(&self, session: &SessionId) -> Result<(), StoreError> {
         temp::reap(&self.tmp(), None);
         let recent = self.recent(session).retained;
@@ -79,9 +86,9 @@ impl Store {
         Ok(())
     }
 
-    /// A path out of meta.json is not trusted: what is removed is a file of our
-    /// own naming whose bytes are all in a snapshot.
-    fn sweep_one(
+    /// A path out of meta.json is not trusted: what is removed is a file of our own naming
+    /// whose bytes are all in a snapshot, or were written by us.
+    pub(crate) fn sweep_one(
         &self,
         id: &SnapshotId,
         meta: &Meta,
@@ -95,10 +102,9 @@ impl Store {
             return Ok(());
         };
         let old = file.metadata().naming("read", retained)?;
-        let now = fs::symlink_metadata(live).ok();
-        // A run was killed after the link and before the rename: it is the session file.
-        let same = now.is_some_and(|now| is_same_file(&now, &old));
-        if !same {
+        // Where names cannot be exchanged, a killed run may have left a second name of the
+        // session file.
+        if !file_id(live).is_ok_and(|now| now == id_of(&old)) {
             let silent = old.modified().ok().and_then(|at| at.elapsed().ok());
             let is_quiet = match writers(&file) {
                 Writers::Nobody => true,
@@ -106,11 +112,12 @@ impl Store {
                 Writers::Somebody(_) => false,
             };
             if !is_quiet {
-                swept.busy.push((id.clone(), retained.to_owned()));
+                swept.leave(id, meta);
                 return Ok(());
             }
-            let known = hash(&mut (&file).take(meta.bytes)).naming("read", retained)?;
-            if known != meta.sha256 || old.len() > meta.bytes {
+            let found = hash(&mut file).naming("read", retained)?;
+            let ours = meta.replaced_by.as_ref().map(|ours| ours.sha256.as_str());
+            if found != meta.sha256 && ours != Some(&found) {
                 file.rewind().naming("read", retained)?;
                 let mut draft = self.draft(&file, retained)?;
                 draft.source = Some(live.to_string_lossy().into_owned());
@@ -121,5 +128,14 @@ impl Store {
         fs::remove_file(retained).naming("remove", retained)?;
         swept.removed += 1;
         Ok(())
+    }
+}
+
+impl SweepReport {
+    /// A replaced file stays for now.
+    fn leave(&mut self, id: &SnapshotId, meta: &Meta) {
+        let retained = meta.retained_paths().map(|(_, retained)| retained);
+        self.busy
+            .extend(retained.map(|retained| (id.clone(), retained)));
     }
 }

@@ -4,8 +4,10 @@
 //! So the commit exchanges the old and the new version in one step and only then looks at
 //! the old one: when it is not what was read, the two are exchanged back.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::atomic::inherit;
@@ -13,9 +15,10 @@ use crate::error::{Naming, StoreError};
 use crate::files::{
     careful, if_there, is_same_file, only_regular, parent, sync_name, wait_for_lock,
 };
-use crate::rename::{create, exchange, put_back};
+use crate::meta::RETAINED;
+use crate::rename::{create, take_place};
 use crate::store::make_dirs;
-use crate::temp::{TempFile, reap_beside};
+use crate::temp::{TempFile, marked, marked_in, never_used, reap_beside};
 
 /// A folder of such files; other runs of the tools are locked out of it.
 #[derive(Debug)]
@@ -40,6 +43,8 @@ pub struct SharedFile {
 pub struct StagedFile {
     file: SharedFile,
     temp: TempFile,
+    /// All that was written to it.
+    bytes: Vec<u8>,
 }
 
 impl SharedFolder {
@@ -72,12 +77,14 @@ impl SharedFolder {
             reap_beside(&path);
         }
         let (old, meta) = if_there(read(&path))?.unzip();
-        Ok(SharedFile {
+        let file = SharedFile {
             path,
             staging: self.staging.clone(),
             old: old.unwrap_or_default(),
             meta,
-        })
+        };
+        file.clean_up();
+        Ok(file)
     }
 }
 
@@ -104,18 +111,51 @@ impl SharedFile {
     /// disk. When there is no room for it, that fails before anything is replaced.
     pub fn stage(self, more: &[u8]) -> Result<StagedFile, StoreError> {
         // What was said in a session is private, unless the user has made the file public.
-        let name = self.path.file_name().unwrap_or_default();
-        let dir = self.staging.as_deref().unwrap_or(parent(&self.path));
-        let temp = TempFile::create(dir, name, 0o600);
+        let temp = TempFile::create(self.dir(), self.name(), 0o600);
         let mut temp = temp.naming("create", &self.path)?;
-        let written = temp.write_all(&self.old);
-        let written = written.and_then(|()| temp.write_all(more));
-        written.not_written(&self.path)?;
+        let bytes = [&self.old, more].concat();
+        temp.write_all(&bytes).not_written(&self.path)?;
         if let Some(meta) = &self.meta {
             inherit(&temp.file, meta).not_written(&self.path)?;
         }
         temp.file.sync_all().not_written(&self.path)?;
-        Ok(StagedFile { file: self, temp })
+        Ok(StagedFile {
+            file: self,
+            temp,
+            bytes,
+        })
+    }
+
+    /// Removes what killed runs left where files change places: a version whose bytes all
+    /// stand at the start of the file, or a new one that never took its place. An editor's
+    /// version stays.
+    fn clean_up(&self) {
+        // What cannot be looked at is left for a later run.
+        for (aside, end) in marked_in(self.dir(), self.name(), RETAINED).unwrap_or_default() {
+            let number = end.rsplit_once('-').and_then(|(_, ino)| ino.parse().ok());
+            let is_known = read(&aside).is_ok_and(|(bytes, meta)| {
+                self.old.starts_with(&bytes) || number == Some(meta.ino())
+            });
+            if number.is_some() && is_known {
+                let _ = fs::remove_file(&aside);
+            }
+        }
+    }
+
+    /// The path at which files change places with it; it ends with the number of the new file.
+    fn aside(&self, temp: &TempFile) -> PathBuf {
+        let (_, ino) = temp.name.id;
+        let end = format!("{}-{ino}", never_used());
+        self.dir().join(marked(self.name(), RETAINED, &end))
+    }
+
+    /// Where new versions are made.
+    fn dir(&self) -> &Path {
+        self.staging.as_deref().unwrap_or(parent(&self.path))
+    }
+
+    fn name(&self) -> &OsStr {
+        self.path.file_name().unwrap_or_default()
     }
 
     fn is_as_read(&self, path: &Path, meta: &fs::Metadata) -> bool {
@@ -127,32 +167,45 @@ impl StagedFile {
     /// Puts the new version in place. When somebody has changed the file since it was read,
     /// that is an error, and their version stays.
     pub fn commit(self) -> Result<(), StoreError> {
-        let Self { file, temp } = self;
-        let path = &file.path;
+        let Self {
+            file,
+            mut temp,
+            bytes,
+        } = self;
         match &file.meta {
-            None => create(temp, path)?,
-            Some(meta) => replace(&file, &temp, meta)?,
+            None => create(temp, &file.path)?,
+            Some(meta) => replace(&file, &mut temp, meta, &bytes)?,
         }
-        sync_name(path)
+        sync_name(&file.path)
     }
 }
 
-/// After the exchange the old version has the temporary name, under which it is removed.
-fn replace(file: &SharedFile, temp: &TempFile, meta: &fs::Metadata) -> Result<(), StoreError> {
+fn replace(
+    file: &SharedFile,
+    temp: &mut TempFile,
+    meta: &fs::Metadata,
+    bytes: &[u8],
+) -> Result<(), StoreError> {
     let path = &file.path;
-    let changed = || StoreError::Changed(path.clone());
-    if exchange(temp, path)? {
-        if file.is_as_read(temp.path(), meta) {
-            return Ok(());
+    let aside = file.aside(temp);
+    let is_as_read = |found: &Path| file.is_as_read(found, meta);
+    match take_place(temp, aside.clone(), path, is_as_read) {
+        Ok(true) => {
+            // What cannot be removed now is removed by the next run.
+            let _ = fs::remove_file(&aside);
+            Ok(())
         }
-        put_back(temp, path)?;
-        return Err(changed());
+        // This file system cannot exchange names: look first, then replace.
+        Ok(false) if !file.is_as_read(path, meta) => Err(StoreError::Changed(path.clone())),
+        Ok(false) => fs::rename(temp.path(), path).naming("replace", path),
+        Err(error) => {
+            // An editor may have saved into our version while it stood there.
+            if read(&aside).is_ok_and(|(found, _)| found == bytes) {
+                let _ = fs::remove_file(&aside);
+            }
+            Err(error)
+        }
     }
-    // This file system cannot exchange names: look first, then replace.
-    if !file.is_as_read(path, meta) {
-        return Err(changed());
-    }
-    fs::rename(temp.path(), path).naming("replace", path)
 }
 
 #[cfg(test)]

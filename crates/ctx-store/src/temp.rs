@@ -13,21 +13,24 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use memchr::memmem;
 
 use crate::entries::Entries;
-use crate::files::{careful, open_plain, parent};
+use crate::files::{FileId, careful, file_id, id_of, open_plain, parent};
 
 /// What the names of unfinished files contain, after a dot and their target's name.
 const MARK: &str = ".ctx-tmp-";
 
-/// A name of a file, which is removed when this is dropped, unless `keep` is set.
+/// A name of a file, which is removed when this is dropped, unless `keep` is set, or the
+/// name is another file's by then.
 #[derive(Debug)]
 pub(crate) struct TempName {
     pub(crate) path: PathBuf,
     pub(crate) keep: bool,
+    /// The file that has the name.
+    pub(crate) id: FileId,
 }
 
 impl Drop for TempName {
     fn drop(&mut self) {
-        if !self.keep {
+        if !self.keep && file_id(&self.path).is_ok_and(|id| id == self.id) {
             // Nobody can be told here; the next run tries again.
             let _ = fs::remove_file(&self.path);
         }
@@ -39,8 +42,9 @@ impl Drop for TempName {
 /// or process ids. Dropped without [`TempFile::keep`], it is removed.
 #[derive(Debug)]
 pub(crate) struct TempFile {
+    // Dropped before the file is closed: until then no other file gets its number.
+    pub(crate) name: TempName,
     pub(crate) file: File,
-    name: TempName,
 }
 
 impl TempFile {
@@ -68,10 +72,15 @@ impl TempFile {
             };
             // Where the file system has no locks, nothing is reaped either.
             let _ = file.lock();
-            let name = TempName { path, keep: false };
+            let meta = file.metadata()?;
+            let name = TempName {
+                path,
+                keep: false,
+                id: id_of(&meta),
+            };
             // A reaper may have come between open and lock.
-            if file.metadata()?.nlink() > 0 {
-                return Ok(Self { file, name });
+            if meta.nlink() > 0 {
+                return Ok(Self { name, file });
             }
         }
     }
@@ -83,11 +92,6 @@ impl TempFile {
     /// The file; its name here is not removed, because it was renamed, or is not ours now.
     pub(crate) fn keep(mut self) -> File {
         self.name.keep = true;
-        self.file
-    }
-
-    /// The file; its name here is removed.
-    pub(crate) fn unname(self) -> File {
         self.file
     }
 }
@@ -105,15 +109,26 @@ impl Write for TempFile {
 /// A name that was never used before: a reaper that has read an old one must not find a new
 /// file under it.
 fn unique_name(stem: &OsStr) -> OsString {
+    marked(stem, MARK, &never_used())
+}
+
+/// `.STEM` with a mark and what follows it.
+pub(crate) fn marked(stem: &OsStr, mark: &str, end: &str) -> OsString {
+    let mut name = OsString::from(".");
+    name.push(OsStr::from_bytes(short(stem)));
+    name.push(mark);
+    name.push(end);
+    name
+}
+
+/// The end of a name that nobody has used before.
+pub(crate) fn never_used() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let nanos = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_nanos());
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let mut name = OsString::from(".");
-    name.push(OsStr::from_bytes(short(stem)));
-    name.push(format!("{MARK}{}-{nanos:x}-{count}", std::process::id()));
-    name
+    format!("{}-{nanos:x}-{count}", std::process::id())
 }
 
 /// The first 180 bytes of a target's name: with the mark, a name may have 255.
@@ -156,8 +171,32 @@ pub(crate) fn reap_beside(target: &Path) {
 
 /// The name of the file that an unfinished one was to become, or the beginning of it.
 fn target_of(name: &OsStr) -> Option<&[u8]> {
+    parts(name, MARK).map(|(target, _)| target)
+}
+
+/// What stands before and after the mark in a name that [`marked`] made.
+fn parts<'a>(name: &'a OsStr, mark: &str) -> Option<(&'a [u8], &'a [u8])> {
     let rest = name.as_bytes().strip_prefix(b".")?;
-    Some(&rest[..memmem::rfind(rest, MARK.as_bytes())?])
+    let at = memmem::rfind(rest, mark.as_bytes())?;
+    Some((&rest[..at], &rest[at + mark.len()..]))
+}
+
+/// The paths in `dir` whose names [`marked`] made of `stem`, each with its end.
+pub(crate) fn marked_in(
+    dir: &Path,
+    stem: &OsStr,
+    mark: &str,
+) -> io::Result<Vec<(PathBuf, String)>> {
+    let mut found = Vec::new();
+    for name in Entries::of(dir)? {
+        let name = name?;
+        if let Some((before, end)) = parts(&name, mark)
+            && before == short(stem)
+        {
+            found.push((dir.join(&name), String::from_utf8_lossy(end).into_owned()));
+        }
+    }
+    Ok(found)
 }
 
 /// The file, locked, when nobody writes it. Its lock must be held until after

@@ -1,5 +1,7 @@
 //! A store for unit tests.
 
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -39,6 +41,15 @@ impl Bench {
         }
     }
 
+    /// The store as another run has it.
+    pub(crate) fn other_run(root: &Path) -> Store {
+        let actor = Actor {
+            tool: "other".into(),
+            flags: Vec::new(),
+        };
+        Store::open(root, actor, Box::new(chrono::Utc::now)).expect("opens")
+    }
+
     /// The clock is that many days on.
     pub(crate) fn wait_days(&self, days: i64) {
         self.micros
@@ -76,4 +87,25 @@ impl Bench {
 
 pub(crate) fn id(session: &str) -> SessionId {
     session.parse().expect("an id")
+}
+
+/// What happens at one moment of a race.
+pub(crate) type Act = Box<dyn FnOnce()>;
+
+thread_local! {
+    static ACTS: RefCell<VecDeque<Option<Act>>> = const { RefCell::new(VecDeque::new()) };
+}
+
+/// Lets things happen right before and right after names are exchanged: the first before
+/// the first exchange of this thread, the second after it, the third before the next one.
+pub(crate) fn around_exchanges(acts: impl IntoIterator<Item = impl Into<Option<Act>>>) {
+    ACTS.with_borrow_mut(|all| *all = acts.into_iter().map(Into::into).collect());
+}
+
+/// A moment that [`around_exchanges`] counts.
+pub(crate) fn moment() {
+    let act = ACTS.with_borrow_mut(VecDeque::pop_front);
+    if let Some(act) = act.flatten() {
+        act();
+    }
 }

@@ -14,7 +14,7 @@ pub(super) const PAGE: Page = Page {
         ),
         (
             2,
-            "usage, bad input, or the disk failed; the file is as it was, and a snapshot of it may have been taken",
+            "usage, bad input, or the disk failed; the file is as it was",
         ),
         (
             3,

@@ -1,0 +1,115 @@
+//! Undo: which replacement of a file was the last one that came about.
+//!
+//! Each snapshot of a replaced file says what was to take its place. That was done when the
+//! file still begins with it: agents only append. Then a run that was killed before its
+//! commit, and left its snapshot, is not taken for the last one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use crate::error::{Naming, StoreError};
+use crate::files::if_there;
+use crate::hash::feed;
+use crate::live::Live;
+use crate::{Catalog, Entry, Meta, Store, Successor, hex};
+
+impl Store {
+    /// The state before the last replacement of a file. A snapshot of just the bytes that are
+    /// there now is passed over. Where the file begins with nothing that any of the tools put
+    /// there, somebody has written it anew, and the newest one it is. A damaged snapshot that
+    /// may be the one is an error.
+    pub(crate) fn last_replaced<'c>(
+        &self,
+        catalog: &'c Catalog,
+        path: Option<&Path>,
+    ) -> Result<&'c Entry, StoreError> {
+        let mut entries: Vec<&Entry> = catalog.entries.iter().collect();
+        entries.sort_by_key(|entry| std::cmp::Reverse(entry.id.stamp.sequence));
+        let now = Beginnings::of(path, &entries)?;
+        let mut newest = None;
+        for entry in entries {
+            let Ok(meta) = &entry.meta else {
+                if self.may_be_of_replacement(entry) {
+                    let damaged = entry.trusted_meta().expect_err("it is damaged");
+                    return Err(damaged.in_undo());
+                }
+                continue;
+            };
+            if !meta.kind.is_of_replacement() || now.is(meta) {
+                continue;
+            }
+            match &meta.replaced_by {
+                Some(new) if !now.begin_with(new) => {
+                    newest.get_or_insert(entry);
+                }
+                // Older versions of the tools did not write it down.
+                _ => return Ok(entry),
+            }
+        }
+        newest.ok_or(StoreError::NothingToUndo)
+    }
+
+    /// Of a damaged snapshot; its commit record may still be good.
+    fn may_be_of_replacement(&self, entry: &Entry) -> bool {
+        let sealed = self.read_sealed(&entry.id);
+        sealed.map_or(true, |meta| meta.kind.is_of_replacement())
+    }
+}
+
+/// The hashes of the beginnings of a file, by their lengths.
+#[derive(Default)]
+struct Beginnings {
+    /// Of the whole file; `None` where there is none.
+    length: Option<u64>,
+    hashes: BTreeMap<u64, String>,
+}
+
+impl Beginnings {
+    /// Those that the snapshots ask for, in one pass over the file.
+    fn of(path: Option<&Path>, entries: &[&Entry]) -> Result<Self, StoreError> {
+        let Some(path) = path else {
+            return Ok(Self::default());
+        };
+        if if_there(fs::symlink_metadata(path).naming("read", path))?.is_none() {
+            return Ok(Self::default());
+        }
+        let live = Live::open(path)?;
+        let length = live.meta.len();
+        let metas = entries.iter().filter_map(|entry| entry.meta.as_ref().ok());
+        let asked = metas.filter_map(|meta| Some(meta.replaced_by.as_ref()?.bytes));
+        let mut lengths: BTreeSet<u64> = asked.filter(|bytes| *bytes <= length).collect();
+        lengths.insert(length);
+        let hashes = hashes(&live.file, lengths).naming("read", path)?;
+        Ok(Self {
+            length: Some(length),
+            hashes,
+        })
+    }
+
+    fn begin_with(&self, new: &Successor) -> bool {
+        self.hashes.get(&new.bytes) == Some(&new.sha256)
+    }
+
+    fn is(&self, meta: &Meta) -> bool {
+        let whole = self.length.and_then(|length| self.hashes.get(&length));
+        whole == Some(&meta.sha256)
+    }
+}
+
+fn hashes(mut input: impl Read, lengths: BTreeSet<u64>) -> io::Result<BTreeMap<u64, String>> {
+    let (mut hasher, mut done) = (Sha256::new(), 0);
+    let mut found = BTreeMap::new();
+    for length in lengths {
+        done += feed(&mut hasher, &mut input.by_ref().take(length - done))?;
+        if done < length {
+            // It was cut meanwhile.
+            break;
+        }
+        found.insert(length, hex(&hasher.clone().finalize()));
+    }
+    Ok(found)
+}
