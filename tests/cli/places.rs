@@ -183,10 +183,6 @@ fn refuses_changes(dir: &Path, before: &str, why: &str) -> bool {
         ("ctx-snapshot --hold 1", 2),
         ("ctx-compact -q -s demo --keep-messages 4 s.jsonl", 2),
         ("ctx-rollback -s demo --snapshot 1 s.jsonl", 2),
-        (
-            "ctx-offload -s demo --min-tokens 50 s.jsonl -o out.jsonl",
-            0,
-        ),
         ("ctx-gc --forget -s demo", 2),
     ] {
         let Some(done) = as_user(dir, line) else {
