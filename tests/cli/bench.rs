@@ -62,7 +62,7 @@ pub(crate) fn nothing_is_lost(dir: &Path, before: &str) {
         live == before || snapshots(dir).iter().any(|bytes| bytes == before),
         "what was there is lost"
     );
-    for line in ["ctx-check -q s.jsonl", "ctx-snapshot --verify"] {
+    for line in ["ctx-check -q s.jsonl", "ctx-snapshot --verify --read-data"] {
         let done = bash(dir, line);
         assert_eq!(done.code, 0, "{line}: {}{}", done.stdout, done.stderr);
     }

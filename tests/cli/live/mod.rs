@@ -1,4 +1,4 @@
-//! Live agents of six kinds against every tool that writes. After each run every line that
+//! L2: live agents of six kinds against every tool that writes. After each run every line that
 //! the kernel took from an agent is in the session or in a snapshot, whole and once; in the
 //! end no file is left and `--verify` is content. The naive way of replacing loses lines in
 //! the same harness.

@@ -1,4 +1,4 @@
-//! Garbage collection while the clock is wrong, and after the store was left alone for long.
+//! T1: garbage collection while the clock is wrong, and after the store was left alone for long.
 
 use crate::Bench;
 use chrono::TimeDelta;
