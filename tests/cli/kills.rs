@@ -1,4 +1,5 @@
-//! Runs that are killed, and runs that meet others, at whatever moment it happens.
+//! Runs that are killed or interrupted, and runs that meet others, at whatever moment it
+//! happens.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -6,7 +7,9 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::bench::{done, files, good, leftovers, nothing_is_lost, shell, snapshots};
+use crate::bench::{
+    bash, done, files, good, has, leftovers, nothing_is_lost, saved, shell, snapshots,
+};
 use crate::compact::messages;
 
 const ROUNDS: u32 = 60;
@@ -104,4 +107,41 @@ fn gc_leaves_alone_what_is_being_saved() {
     assert_eq!(done.code, 0, "{}", done.stderr);
     assert!(done.stdout == format!("{half}{rest}"));
     assert!(snapshots(dir).contains(&done.stdout));
+}
+
+/// C9: a call that a signal interrupts is done again, and nobody hears of it. Every third
+/// call of a kind is, behind those that load the program.
+#[test]
+#[allow(clippy::print_stderr)] // A skipped test must say so.
+fn interrupted_calls_are_done_again() {
+    if !has("strace") || bash(Path::new("/"), "strace -o /dev/null true").code != 0 {
+        eprintln!("skipped: strace is not here, or may not trace");
+        return;
+    }
+    for line in [
+        "ctx-snapshot -s demo s.jsonl",
+        "ctx-compact -q -s demo --keep-messages 4 s.jsonl",
+        "ctx-rollback -s demo --snapshot 1 s.jsonl",
+    ] {
+        let (dir, _) = saved(20);
+        good(dir.path(), line);
+        let wanted = fs::read_to_string(dir.path().join("s.jsonl")).expect("reads");
+        for (call, loading) in [("openat", 6), ("read", 6), ("write", 0), ("fsync", 0)] {
+            let mut interrupted = 0;
+            for first in loading + 1..loading + 4 {
+                let (dir, before) = saved(20);
+                let fault = format!("inject={call}:error=EINTR:when={first}+3");
+                let strace = format!("strace -f -qq -o trace -e trace={call} -e {fault}");
+                let done = bash(dir.path(), &format!("exec {strace} {line}"));
+                let place = format!("{line}: {fault}: {}", done.stderr);
+                assert_eq!((done.code, done.stderr.as_str()), (0, ""), "{place}");
+                let live = fs::read_to_string(dir.path().join("s.jsonl")).expect("reads");
+                assert!(live == wanted, "{place}");
+                nothing_is_lost(dir.path(), &before);
+                let trace = fs::read_to_string(dir.path().join("trace")).expect("reads");
+                interrupted += trace.matches("(INJECTED)").count();
+            }
+            assert!(interrupted > 0, "{line}: no {call} was interrupted");
+        }
+    }
 }
