@@ -7,7 +7,9 @@ use ctx_transcript::{Message, Part, Role};
 
 use super::identifiers;
 use super::words::{Seen, pair, words};
+use ctx_ledger::form::{heading, label};
 use ctx_ledger::text::one_line;
+use ctx_ledger::{ItemKind, Origin, own_words};
 
 /// Follows an identifier of an answer that the record does not have.
 pub const UNVERIFIED: &str = "(unverified)";
@@ -15,7 +17,7 @@ pub const UNVERIFIED: &str = "(unverified)";
 /// What an answer is held against, gathered in one pass.
 ///
 /// Memory is bounded: words, their neighbours and identifiers are kept as hashes,
-/// two million at most, the words of users up to 16 MiB, the latest. What is
+/// two million at most of each, the words of users up to 16 MiB, the latest. What is
 /// beyond is not known, and what is not known is never held against an answer.
 #[derive(Debug, Default)]
 pub struct Source {
@@ -28,6 +30,8 @@ pub struct Source {
     said: Seen,
     /// Two of them side by side, or with one between.
     neighbours: Seen,
+    /// Such pairs of what tools wrote, and of what users only handed on.
+    told: Seen,
     identifiers: Seen,
 }
 
@@ -40,9 +44,14 @@ impl Source {
             match part {
                 Part::Text(text) | Part::Refusal(text) => {
                     identifiers::gather(text, &mut self.identifiers);
-                    self.add_said(text);
-                    if message.role == Role::User {
-                        self.add_user(text);
+                    match message.role {
+                        Role::Tool | Role::Function => self.add_told(text),
+                        Role::User => {
+                            self.add_said(&own_words(text));
+                            self.add_told(text);
+                            self.add_user(text);
+                        }
+                        _ => self.add_said(text),
                     }
                 }
                 Part::Call(call) => {
@@ -57,6 +66,7 @@ impl Source {
                 Part::Result(result) => result.parts.iter().for_each(|part| {
                     if let Part::Text(text) = part {
                         identifiers::gather(text, &mut self.identifiers);
+                        self.add_told(text);
                     }
                 }),
                 Part::Reasoning(_) | Part::Media(_) | Part::Opaque(_) => {}
@@ -76,8 +86,22 @@ impl Source {
             };
             identifiers::gather(known, &mut self.identifiers);
         }
-        self.add_said(text);
-        self.add_user(text);
+        // What it quotes of tools is theirs, however often it is quoted.
+        let mut said = String::new();
+        let mut is_of_errors = false;
+        for line in text.lines() {
+            if line.starts_with("## ") {
+                is_of_errors = line == heading(ItemKind::Error);
+            }
+            if is_of_errors || line.starts_with(label(Origin::Result)) {
+                self.add_told(line);
+            } else {
+                said.push_str(line);
+                said.push('\n');
+            }
+        }
+        self.add_said(&said);
+        self.add_user(&said);
     }
 
     fn add_user(&mut self, text: &str) {
@@ -94,12 +118,16 @@ impl Source {
     fn add_said(&mut self, text: &str) {
         for line in text.lines() {
             let words = words(line);
-            for (at, word) in words.iter().enumerate() {
-                self.said.insert(*word);
-                for next in words[at + 1..].iter().take(2) {
-                    self.neighbours.insert(pair(*word, *next));
-                }
+            add_pairs(&words, &mut self.neighbours);
+            for word in words {
+                self.said.insert(word);
             }
+        }
+    }
+
+    fn add_told(&mut self, text: &str) {
+        for line in text.lines() {
+            add_pairs(&words(line), &mut self.told);
         }
     }
 
@@ -113,8 +141,7 @@ impl Source {
         (latest, !self.forgotten)
     }
 
-    /// Shares of the words, and of the pairs of neighbours, that people or the
-    /// model wrote as well.
+    /// How much of a clause others than the model that sums up wrote, too.
     pub(super) fn support(&self, words: &[u64]) -> Support {
         let share = |known: usize, all: usize| match all {
             0 => 100,
@@ -122,13 +149,15 @@ impl Source {
         };
         let known = words.iter().filter(|word| self.said.has(**word)).count();
         let pairs = words.windows(2);
-        let close = pairs
-            .clone()
-            .filter(|two| self.neighbours.has(pair(two[0], two[1])))
-            .count();
+        let among = |seen: &Seen| {
+            let found = pairs.clone().filter(|two| seen.has(pair(two[0], two[1])));
+            share(found.count(), pairs.len())
+        };
+        let told = self.told.is_complete() && pairs.len() > 0;
         Support {
             words: share(known, words.len()),
-            pairs: share(close, pairs.count()),
+            pairs: among(&self.neighbours),
+            told: if told { among(&self.told) } else { 0 },
         }
     }
 }
@@ -136,8 +165,20 @@ impl Source {
 /// Of 100.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Support {
+    /// Of the words, what people or the model wrote as well.
     pub(super) words: usize,
+    /// Of the pairs of neighbours, what people or the model wrote as well.
     pub(super) pairs: usize,
+    /// Of these pairs, what tools wrote.
+    pub(super) told: usize,
+}
+
+fn add_pairs(words: &[u64], seen: &mut Seen) {
+    for (at, word) in words.iter().enumerate() {
+        for next in words[at + 1..].iter().take(2) {
+            seen.insert(pair(*word, *next));
+        }
+    }
 }
 
 /// Arguments are JSON: the letter of an escape is no part of the next word.
