@@ -168,12 +168,15 @@ impl Draft<'_> {
         let data = store.data_path(&id);
         let committed = persist(self.temp, &data).and_then(|()| locked.write_meta(&id, &meta));
         if let Err(error) = committed {
-            // Where that cannot be told, it may be one.
-            if store.meta_path(&id).try_exists().unwrap_or(true) {
+            let is_there = store.meta_path(&id).try_exists();
+            if let Ok(true) = is_there {
                 return Ok((Snapshot { id, meta }, Some(error)));
             }
-            // Without its meta.json it is no snapshot.
-            let _ = fs::remove_file(&data);
+            // Without its meta.json it is no snapshot. Where that cannot be told, the bytes
+            // stay: without them a snapshot would be damaged, and ctx-gc takes them otherwise.
+            if let Ok(false) = is_there {
+                let _ = fs::remove_file(&data);
+            }
             return Err(error.before());
         }
         locked.change_recent(session, |recent| recent.add(&id, &meta));

@@ -1,0 +1,165 @@
+"""A folder in which one run of a tool after the other takes place, and what is in it."""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+# Longer than any run takes, however busy the machine is.
+PATIENCE = 60
+
+
+def sha256(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@dataclass
+class Facts:
+    """What is there, without times and ids."""
+
+    files: dict  # session files and outputs by name: hashes
+    committed: list  # hashes of the snapshots, one each
+    held: int  # how many of them are held
+    trash: set  # names of snapshots in the trash
+    memory: dict  # memory files by name: hashes
+    offloaded: set  # names of offloaded files
+    told: str  # the session's summaries, without their times
+    other: set  # hashes of other *.jsonl that hold sessions: what was retained
+
+    def bytes(self):
+        """Hashes of all sessions that somebody can get at."""
+        files = set(self.files.values())
+        return files | set(self.committed) | self.other
+
+
+class Bench:
+    """The folder `work`, and the tools."""
+
+    def __init__(self, tmp, tools):
+        self.tmp, self.tools = Path(tmp), Path(tools)
+        self.work = self.tmp / "work"
+        self.store = self.work / "store"
+        # meta.json holds paths, so a copy of the seed has to lie where the seed was made.
+        self.kept = self.tmp / "seed"
+        self.env = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("CTX_", "XDG_", "LC_", "RUST_"))
+        }
+        self.env.update(LC_ALL="C", HOME=str(self.tmp), TMPDIR=str(self.tmp / "temp"))
+
+    def clear(self):
+        shutil.rmtree(self.work, ignore_errors=True)
+        self.work.mkdir(parents=True)
+
+    def keep(self):
+        shutil.rmtree(self.kept, ignore_errors=True)
+        shutil.copytree(self.work, self.kept, symlinks=True)
+
+    def reseed(self):
+        for folder in (self.work, self.tmp / "temp"):
+            shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(self.kept, self.work, symlinks=True)
+        (self.tmp / "temp").mkdir()
+
+    def tool(self, name, *args):
+        """A command that uses the store of this folder."""
+        return [str(self.tools / f"ctx-{name}"), "--store", str(self.store), *map(str, args)]
+
+    def filter(self, name, *args):
+        """A command of a tool that has no store."""
+        return [str(self.tools / f"ctx-{name}"), *map(str, args)]
+
+    def run(self, command, around=(), env=None, limit=None):
+        """Runs a command with the file `stdin`; None where it hangs."""
+        stdin = self.work / "stdin"
+        with open(stdin if stdin.exists() else os.devnull, "rb") as stdin:
+            try:
+                return subprocess.run(
+                    [*around, *command],
+                    cwd=self.work,
+                    stdin=stdin,
+                    capture_output=True,
+                    env={**self.env, **(env or {})},
+                    timeout=PATIENCE,
+                    preexec_fn=limit,
+                    check=False,
+                )
+            except subprocess.TimeoutExpired:
+                return None
+
+    def must(self, command):
+        """Runs a command that prepares something."""
+        done = self.run(command)
+        if done is None or done.returncode != 0:
+            raise RuntimeError(f"cannot seed: {command}: {done and done.stderr.decode()}")
+        return done.stdout
+
+    def write(self, name, text):
+        path = self.work / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def facts(self):
+        snapshots = self.store / "memory/session-summaries"
+        committed, held = [], 0
+        for meta in sorted(snapshots.glob("*.meta.json")):
+            data = meta.with_name(meta.name.removesuffix(".meta.json") + ".jsonl")
+            committed.append(sha256(data) if data.exists() else f"no {data.name}")
+            held += '"held":true' in re.sub(r"\s", "", meta.read_text())
+        sessions = [path for path in self.work.glob("*.jsonl") if path.is_file()]
+        memory = [*self.work.glob("memory/extracted/*.md"), *self.store.glob("memory/extracted/*.md")]
+        # Bytes whose commit record is elsewhere, and what was replaced under somebody's hands.
+        other = [*snapshots.glob("*.jsonl"), *self.store.glob("trash/*/*.jsonl"), *self.work.glob(".*.ctx-*")]
+        told = "".join(path.read_text() for path in sorted(snapshots.glob("*.md")))
+        return Facts(
+            files={path.name: sha256(path) for path in sessions},
+            committed=sorted(committed),
+            held=held,
+            trash={path.name for path in self.store.glob("trash/*/*.meta.json")},
+            memory={path.name: sha256(path) for path in memory},
+            offloaded={path.name for path in self.store.glob("offloaded/*/*.*") if path.name[0] != "."},
+            told=re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "TIME", told),
+            other={sha256(path) for path in other if path.is_file()},
+        )
+
+    def strays(self):
+        """Temporary files, and files beside the sessions that nobody asked for."""
+        found = set()
+        for path in self.work.rglob("*"):
+            inside = path.relative_to(self.work)
+            ours = ".ctx-tmp-" in path.name or ".ctx-old-" in path.name
+            if ours and "trash" not in inside.parts:
+                found.add(str(inside))
+            elif len(inside.parts) == 1:
+                found.add(path.name)
+        return found
+
+
+def line(role, content, **more):
+    return json.dumps({"role": role, "content": content, **more}) + "\n"
+
+
+def talk(turns, words=0):
+    """A session of so many turns."""
+    long = " " + " ".join(map(str, range(words))) if words else ""
+    turn = "{user}{assistant}"
+    return "".join(
+        turn.format(
+            user=line("user", f"question {n}{long}"),
+            assistant=line("assistant", f"we decided on answer {n}{long}"),
+        )
+        for n in range(1, turns + 1)
+    )
+
+
+def result(name, words):
+    """A call and its result."""
+    call = {"id": name, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    return line("assistant", None, tool_calls=[call]) + line(
+        "tool", " ".join(f"{name}{n}" for n in range(words)), tool_call_id=name
+    )

@@ -1,0 +1,160 @@
+"""The faults, and where they strike."""
+
+import random
+import re
+import resource
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+# Calls that change something. Where the tool is killed between two others, nothing is
+# different from having been killed at the next of these.
+WRITES = """write pwrite64 writev pwritev2 fsync fdatasync rename renameat renameat2 link linkat unlink
+unlinkat mkdir mkdirat rmdir ftruncate fallocate copy_file_range sendfile splice fchmod fchmodat chmod
+fchown chown utimensat symlink symlinkat""".split()
+READS = """openat openat2 open read pread64 readv statx fstat newfstatat stat lstat lseek getdents64
+readlink readlinkat access faccessat faccessat2 fcntl flock close dup getcwd ioctl""".split()
+MEMORY = "mmap mremap".split()
+THREADS = ["clone3", "clone"]
+INTERRUPTIBLE = "openat read pread64 write pwrite64 writev fsync fdatasync flock fcntl close".split()
+CALLS = {*WRITES, *READS, *MEMORY, *THREADS}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A kind of fault, and the calls that it strikes."""
+
+    name: str
+    inject: str
+    calls: tuple
+    when: str = "{n}"  # the place of the call among those of its name
+
+
+FAULTS = [
+    Fault("kill", "signal=KILL", (*WRITES, "openat", "flock")),
+    Fault("EIO", "error=EIO", (*WRITES, *READS)),
+    # A descriptor that nothing closes keeps its locks: that is no fault of a disk.
+    Fault("EIO-on", "error=EIO", tuple({*WRITES, *READS} - {"close"}), "{n}+"),
+    Fault("ENOSPC", "error=ENOSPC", ("openat", *WRITES)),
+    Fault("ENOSPC-on", "error=ENOSPC", ("openat", *WRITES), "{n}+"),
+    Fault("EINTR", "error=EINTR", tuple(INTERRUPTIBLE)),
+    Fault("EINTR-3", "error=EINTR", tuple(INTERRUPTIBLE), "{n}..{n2}"),
+    Fault("EROFS", "error=EROFS", ("openat", *WRITES)),
+    Fault("EROFS-on", "error=EROFS", tuple(WRITES), "{n}+"),
+    Fault("EMFILE", "error=EMFILE", ("openat", "openat2", "fcntl", "dup")),
+    Fault("ENOMEM", "error=ENOMEM", ("mmap", "mremap", "openat", "statx", "getdents64")),
+    Fault("EAGAIN", "error=EAGAIN", tuple(THREADS)),
+]
+# So many places of two faults in a row, the second of which kills.
+PAIRS = 40
+# Up to so many files may be open, and so many bytes are read or written at once.
+FILES = range(4, 16)
+SHORT = [("1", "0"), ("7", "0"), ("4096", "1"), ("1", "1")]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One fault at one place."""
+
+    fault: str
+    where: str
+    around: tuple = ()
+    env: tuple = ()
+    files: int = 0
+
+    def run(self, bench, command):
+        limit = None
+        if self.files:
+            most = (self.files, self.files)
+            limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, most)  # noqa: E731
+        return bench.run(command, self.around, dict(self.env), limit)
+
+
+def can_trace():
+    try:
+        traced = subprocess.run(["strace", "-f", "-o", "/dev/null", "true"], capture_output=True)
+    except OSError:
+        return False
+    return traced.returncode == 0
+
+
+def calls_of(bench, command):
+    """The calls of a run without a fault, in order: their names and places. Those of the
+    loader, before the tool begins, are counted and left out. Each process counts its own."""
+    trace = bench.tmp / "trace"
+    bench.reseed()
+    bench.run(command, ("strace", "-f", "-qq", "-o", str(trace)))
+    count, places, begun = {}, [], command[0] == "sh"
+    for line in trace.read_text(errors="replace").splitlines():
+        found = re.match(r"(\d+)\s+(\w+)\(", line)
+        if not found:
+            continue
+        process, name = found.groups()
+        count[process, name] = count.get((process, name), 0) + 1
+        # The runtime asks at its start whether stdin, stdout and stderr are open.
+        begun = begun or name == "poll"
+        if begun and name in CALLS:
+            places.append((name, count[process, name]))
+    return list(dict.fromkeys(places))
+
+
+def traced(*injections):
+    around = ["strace", "-f", "-qq", "-o", "/dev/null"]
+    names = ",".join(name for name, _ in injections)
+    around += ["-e", f"trace={names}"]
+    for name, what in injections:
+        around += ["-e", f"inject={name}:{what}"]
+    return tuple(around)
+
+
+def points(bench, command, library):
+    """All places of all faults, by fault."""
+    places = calls_of(bench, command)
+    for fault in FAULTS:
+        found = []
+        for name, number in places:
+            if name in fault.calls:
+                when = fault.when.format(n=number, n2=number + 2)
+                around = traced((name, f"{fault.inject}:when={when}"))
+                found.append(Point(fault.name, f"{name} {when}", around))
+        yield fault.name, found
+    yield "EIO, kill", pairs(places)
+    yield "open files", [Point("open files", str(most), files=most) for most in FILES]
+    if library:
+        yield "short", [
+            Point(
+                "short",
+                f"{size} bytes" + (", interrupted" if interrupted == "1" else ""),
+                env=(("LD_PRELOAD", library), ("SHORT_BYTES", size), ("SHORT_EINTR", interrupted)),
+            )
+            for size, interrupted in SHORT
+        ]
+
+
+def pairs(places):
+    """A call fails, and the tool is killed at another while it deals with that."""
+    choose = random.Random(len(places))
+    first = [at for at, (name, _) in enumerate(places) if name in WRITES + READS]
+    found = []
+    for at in choose.sample(first, min(PAIRS, len(first))):
+        name, number = places[at]
+        later = [(other, n) for other, n in places[at + 1 :] if other in WRITES and other != name]
+        if later:
+            other, n = later[min(choose.randrange(6), len(later) - 1)]
+            failing, killing = f"error=EIO:when={number}", f"signal=KILL:when={n}"
+            around = traced((name, failing), (other, killing))
+            found.append(Point("EIO, kill", f"{name} {number}, {other} {n}", around))
+    return found
+
+
+def build_library(tmp):
+    """The library that makes reads and writes short; None where there is no C compiler."""
+    source = Path(__file__).with_name("short_io.c")
+    compiler = shutil.which("cc")
+    if not compiler:
+        return None
+    library = Path(tmp) / "short_io.so"
+    flags = ["-shared", "-fPIC", "-O1", "-o", str(library), str(source), "-ldl"]
+    built = subprocess.run([compiler, *flags], capture_output=True, check=False)
+    return str(library) if built.returncode == 0 else None

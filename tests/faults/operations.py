@@ -1,0 +1,295 @@
+"""The operations that are swept: each makes files in a folder and says what is to be run."""
+
+import shutil
+from dataclasses import dataclass
+from typing import Callable
+
+from bench import line, result, talk
+
+
+@dataclass
+class Operation:
+    """One of them."""
+
+    name: str
+    seed: Callable  # prepares a bench; the command
+    partial: bool = False  # whether exit status 3 may be
+    again: tuple = (0,)  # how a run after a fault may end
+    goes_on: bool = True  # whether one more run changes nothing more
+    answers: tuple = ()  # other exit statuses that change nothing
+    cautious: bool = False  # whether it may leave alone what it cannot look at, with 0
+    sums_up: bool = False  # whether exit status 3 means a summary without what was not read
+    remembers: bool = False  # whether the memory may know more although it failed
+    puts_back: str = ""  # the file whose references lead to the old bytes
+    naive: bool = False  # a control, which the oracle has to catch
+
+
+OPERATIONS = []
+
+
+def operation(**settings):
+    def add(seed):
+        OPERATIONS.append(Operation(seed.__name__, seed, **settings))
+        return seed
+
+    return add
+
+
+def saved(bench, turns, text=None):
+    """Writes the live session and takes a snapshot of it."""
+    bench.write("live.jsonl", text or talk(turns))
+    bench.must(bench.tool("snapshot", "-s", "demo", "live.jsonl"))
+
+
+@operation()
+def first(bench):
+    bench.write("live.jsonl", talk(3))
+    return bench.tool("snapshot", "-s", "demo", "live.jsonl")
+
+
+@operation()
+def snapshot(bench):
+    saved(bench, 2)
+    return first(bench)
+
+
+@operation()
+def stdin(bench):
+    saved(bench, 2)
+    bench.write("stdin", talk(3))
+    return bench.tool("snapshot", "-s", "demo")
+
+
+@operation()
+def hold(bench):
+    saved(bench, 2)
+    return bench.tool("snapshot", "--hold", 1)
+
+
+@operation()
+def release(bench):
+    bench.must(hold(bench))
+    return bench.tool("snapshot", "--release", 1)
+
+
+@operation()
+def rollback(bench):
+    saved(bench, 2)
+    bench.write("live.jsonl", talk(4))
+    return bench.tool("rollback", "-s", "demo", "--snapshot", 1, "live.jsonl")
+
+
+@operation()
+def rollback_of_rollback(bench):
+    bench.must(rollback(bench))
+    return bench.tool("rollback", "-s", "demo", "--snapshot", 2, "live.jsonl")
+
+
+# Undone twice is done again, so a run after one that was killed may go either way.
+@operation(goes_on=False, again=(0, 2))
+def undo(bench):
+    bench.must(rollback(bench))
+    return bench.tool("rollback", "-s", "demo", "--undo", "live.jsonl")
+
+
+@operation()
+def restore(bench):
+    command = rollback(bench)
+    (bench.work / "live.jsonl").unlink()
+    return command
+
+
+@operation(partial=True, cautious=True)
+def gc(bench):
+    """One snapshot is in the trash for longer than its grace, three more are there."""
+    for turns in range(1, 5):
+        saved(bench, turns)
+    bench.must(bench.tool("gc", "-q", "--keep-last", 3))
+    (old,) = (bench.store / "trash").iterdir()
+    old.rename(old.with_name("20200101T000000.000000Z-0000"))
+    return bench.tool("gc", "--keep-last", 1)
+
+
+@operation(partial=True, again=(0, 2))
+def undelete(bench):
+    gc(bench)
+    return bench.tool("gc", "--undelete", 1)
+
+
+@operation(partial=True)
+def purge(bench):
+    gc(bench)
+    return bench.tool("gc", "--purge")
+
+
+@operation(partial=True)
+def forget(bench):
+    gc(bench)
+    return bench.tool("gc", "--forget", "-s", "demo")
+
+
+@operation(partial=True)
+def extract(bench):
+    """Into memory that somebody has written into; nothing of theirs may go."""
+    bench.write("memory/extracted/decisions.md", "- mine, for ever\n")
+    bench.write("stdin", talk(3))
+    return bench.tool("extract", "--into", "memory", "-s", "demo")
+
+
+def with_result(bench):
+    bench.write("live.jsonl", talk(2) + result("c", 900) + talk(1))
+
+
+@operation()
+def offload(bench):
+    with_result(bench)
+    return bench.tool(
+        "offload", "-s", "demo", "--min-tokens", 500, "live.jsonl", "-o", "new.jsonl"
+    )
+
+
+@operation(puts_back="live.jsonl")
+def offload_onto(bench):
+    with_result(bench)
+    return bench.tool(
+        "offload", "-s", "demo", "--min-tokens", 500, "live.jsonl", "-o", "live.jsonl"
+    )
+
+
+@operation(partial=True, puts_back="live.jsonl")
+def put_back(bench):
+    bench.must(offload(bench))
+    (bench.work / "new.jsonl").replace(bench.work / "live.jsonl")
+    return bench.tool("offload", "-s", "demo", "--restore", "live.jsonl", "-o", "new.jsonl")
+
+
+@operation(partial=True, puts_back="live.jsonl")
+def put_back_onto(bench):
+    put_back(bench)
+    return bench.tool("offload", "-s", "demo", "--restore", "live.jsonl", "-o", "live.jsonl")
+
+
+@operation()
+def prune(bench):
+    bench.write("live.jsonl", talk(2) + result("c", 900) + result("d", 900) + talk(3))
+    return bench.filter("prune", "--max-chars", 200, "live.jsonl", "-o", "new.jsonl")
+
+
+@operation()
+def split(bench):
+    bench.write("live.jsonl", talk(4))
+    return bench.filter("split", "--keep-messages", 2, "live.jsonl", "-o", "new.jsonl")
+
+
+def zones(bench):
+    bench.write("live.jsonl", talk(12, 60))
+    tagged = bench.must(bench.filter("split", "--keep-messages", 4, "live.jsonl"))
+    (bench.work / "stdin").write_bytes(tagged)
+
+
+@operation()
+def summarize(bench):
+    zones(bench)
+    return bench.filter("summarize", "-o", "new.jsonl")
+
+
+@operation(partial=True)
+def summarize_told(bench):
+    zones(bench)
+    return bench.tool("summarize", "-s", "demo", "-o", "new.jsonl")
+
+
+@operation(remembers=True)
+def compact(bench):
+    bench.write("live.jsonl", talk(12, 60))
+    return bench.tool(
+        "compact", "-s", "demo", "--preset", "sanbot", "--keep-messages", 4, "live.jsonl"
+    )
+
+
+@operation(remembers=True)
+def compact_to_memory(bench):
+    bench.write("live.jsonl", talk(12, 60))
+    return bench.tool("compact", "-s", "demo", "--extract", "--keep-messages", 4, "live.jsonl")
+
+
+SYNAPSE = (
+    *("-s", "demo", "--preset", "synapse", "--keep-messages", 4),
+    *("--method", "extractive", "--summary-tokens", 300),
+)
+
+
+@operation(partial=True, sums_up=True)
+def compact_offloading(bench):
+    """Results go into files, one of which the new session does not name any more."""
+    text = talk(2, 60) + result("old", 3000) + talk(4, 60) + result("new", 3000)
+    bench.write("live.jsonl", text)
+    return bench.tool("compact", *SYNAPSE, "live.jsonl")
+
+
+@operation(partial=True, sums_up=True)
+def compact_offloaded(bench):
+    """Results are in files from an earlier run, and are summed up."""
+    text = talk(2, 60) + result("old", 3000) + talk(8, 60)
+    bench.write("live.jsonl", text)
+    offloads = ("-s", "demo", "--min-tokens", 2000, "live.jsonl", "-o", "small.jsonl")
+    bench.must(bench.tool("offload", *offloads))
+    (bench.work / "small.jsonl").replace(bench.work / "live.jsonl")
+    return bench.tool("compact", *SYNAPSE, "live.jsonl")
+
+
+@operation()
+def repair(bench):
+    bench.write("live.jsonl", talk(2) + line("tool", "of no call", tool_call_id="x") + talk(1))
+    return bench.filter("check", "--repair", "live.jsonl", "-o", "new.jsonl")
+
+
+@operation(partial=True)
+def count(bench):
+    bench.write("live.jsonl", talk(3))
+    bench.write("more.jsonl", talk(2))
+    return bench.filter("count", "--jobs", 2, "live.jsonl", "more.jsonl")
+
+
+@operation(answers=(1,))
+def verify(bench):
+    saved(bench, 2)
+    return bench.tool("snapshot", "--verify")
+
+
+@operation()
+def show(bench):
+    saved(bench, 2)
+    return bench.tool("snapshot", "--show", 1)
+
+
+# What people write instead. The first one even saves the file before it cuts it to nothing
+# and fills it again.
+@operation(naive=True)
+def control_in_place(bench):
+    rollback(bench)
+    (old,) = (bench.store / "memory/session-summaries").glob("*-0001.jsonl")
+    shutil.copy(old, bench.work / "new")
+    return ["sh", "-c", "cp live.jsonl saved.jsonl && cat new > live.jsonl"]
+
+
+# Renamed properly, but nobody kept what was there.
+@operation(naive=True)
+def control_no_snapshot(bench):
+    control_in_place(bench)
+    return ["sh", "-c", "cp new live.tmp && mv live.tmp live.jsonl"]
+
+
+# Saved and renamed, and never asked whether that went well.
+@operation(naive=True)
+def control_unchecked(bench):
+    control_in_place(bench)
+    return ["sh", "-c", "cp live.jsonl saved.jsonl; cp new live.tmp; mv live.tmp live.jsonl; true"]
+
+
+# An end of file in the middle of the file is taken for its end.
+@operation(naive=True)
+def control_short_reads(bench):
+    bench.write("live.jsonl", talk(40, 60))
+    once = "dd if=live.jsonl of=new.tmp bs=1M count=1 2>/dev/null && mv new.tmp new.jsonl"
+    return ["sh", "-c", once]

@@ -1,0 +1,172 @@
+"""What must hold after any fault."""
+
+from bench import sha256
+
+KILLED = -9
+# The runtime of Rust ends the process where it gets no memory: as good as killed.
+ABORTED = -6
+NO_MEMORY = ("memory allocation of", "failed to allocate an alternative stack", "guard page")
+# The loader of the system found no library: the tool has not begun.
+NOT_LOADED = 127
+
+
+class Case:
+    """An operation that was seeded and run once without a fault."""
+
+    def __init__(self, bench, operation):
+        self.bench, self.operation = bench, operation
+        bench.clear()
+        self.command = operation.seed(bench)
+        bench.keep()
+        bench.reseed()
+        self.before = bench.facts()
+        self.done = bench.run(self.command)
+        self.after = bench.facts()
+        # What the run itself does away with may be gone; all else may not.
+        self.kept = self.before.bytes() & (self.after.bytes() | self.within())
+        self.strays = bench.strays()
+
+    def is_refused(self):
+        return not self.operation.naive and self.done.returncode != 0
+
+    def within(self):
+        """Hashes of what comes back when references are followed."""
+        name = self.operation.puts_back
+        if not name or not (self.bench.work / name).exists():
+            return set()
+        command = self.bench.tool("offload", "-s", "demo", "--restore", name)
+        done = self.bench.run([*command, "-o", str(self.bench.tmp / "back")])
+        if done is None or done.returncode != 0:
+            return set()
+        return {sha256(self.bench.tmp / "back")}
+
+    def judge(self, done):
+        """What is wrong after a run with a fault; None when nothing is."""
+        status = done and done.returncode
+        wrong = self.consistent(status) or self.exit_status(done)
+        if wrong:
+            return wrong
+        now = self.bench.facts()
+        if self.operation.naive or (self.is_lesser(now, status) and now.files != self.after.files):
+            return None
+        return self.goes_on()
+
+    def is_lesser(self, now, status):
+        """Whether the session was summed up without what could not be read, which is said."""
+        saved = set(self.before.files.values()) <= set(now.committed)
+        return self.operation.sums_up and status == 3 and saved
+
+    def consistent(self, status=None):
+        """Live files old or new, no byte lost, no damage."""
+        now = self.bench.facts()
+        for name in {*self.before.files, *self.after.files, *now.files}:
+            of = [facts.files.get(name) for facts in (self.before, self.after, now)]
+            # What cannot be put back stays a reference, in a copy of what was there.
+            copied = self.operation.partial and of[2] in self.before.files.values()
+            if of[2] not in of[:2] and not copied and not self.is_lesser(now, status):
+                return f"{name} is neither old nor new"
+        lost = self.kept - now.bytes()
+        if lost and lost - self.within():
+            return "old bytes are lost"
+        if self.operation.naive and self.before.bytes() - now.bytes():
+            return "old bytes are lost"
+        mine = self.bench.work / "memory/extracted/decisions.md"
+        if mine.exists() and "- mine, for ever\n" not in mine.read_text():
+            return "what somebody wrote is lost"
+        if self.bench.store.exists():
+            verified = self.bench.run(self.bench.tool("snapshot", "--verify", "--read-data"))
+            if verified.returncode != 0:
+                return f"--verify finds damage: {verified.stderr.decode()[-300:]}"
+        return None
+
+    def exit_status(self, done):
+        """Whether the exit status tells the truth."""
+        if done is None:
+            return "it hangs"
+        now, status = self.bench.facts(), done.returncode
+        said = done.stderr.decode(errors="replace")[-300:]
+        if status in (KILLED, NOT_LOADED):
+            return None
+        if status == ABORTED and any(reason in said for reason in NO_MEMORY):
+            return None
+        if status == 0:
+            # What cannot be looked at is kept.
+            if not self.happened(now) and not self.operation.cautious:
+                return f"exit 0, but it has not happened: {said}"
+            return None if done.stdout == self.told(done) else f"exit 0, but stdout is not whole: {said}"
+        if status == 5 and self.operation.partial:
+            return None
+        if status == 5:
+            return None if self.happened(now) else f"exit 5, but it has not happened: {said}"
+        if status == 3 and self.operation.partial:
+            return None
+        if status in self.operation.answers:
+            return None
+        if status in (2, 4):
+            wrong = self.changed(now)
+            return f"exit {status}, but {wrong}: {said}" if wrong else None
+        if self.operation.naive:
+            return None
+        return f"exit {status}: {said}"
+
+    def told(self, done):
+        """What stdout has to be; ids have times in them."""
+        has_ids = self.operation.name in SAYS_IDS
+        return done.stdout if has_ids else self.done.stdout
+
+    def happened(self, now):
+        after = self.after
+        return (
+            now.files == after.files
+            and set(after.committed) <= set(now.committed)
+            and (now.held, now.memory, now.trash) == (after.held, after.memory, after.trash)
+            and after.offloaded <= now.offloaded
+        )
+
+    def changed(self, now):
+        """What is not as it was, beside snapshots that were taken."""
+        before = self.before
+        if now.files != before.files:
+            return "a file has changed"
+        if not set(before.committed) <= set(now.committed):
+            return "a snapshot has left"
+        if now.held != before.held:
+            return "what is held has changed"
+        if now.trash != before.trash:
+            return "the trash has changed"
+        # A compaction merges what belongs into the memory before it changes the session.
+        if now.memory != before.memory and not self.operation.remembers:
+            return "the memory has changed"
+        return None
+
+    def strays_now(self):
+        return self.bench.strays() - self.strays - {"store"}
+
+    def goes_on(self):
+        """The next run, without a fault, gets there and cleans up."""
+        again = self.bench.run(self.command)
+        said = again.stderr.decode(errors="replace")[-300:]
+        if again.returncode not in self.operation.again:
+            return f"the next run ends with {again.returncode}: {said}"
+        wrong = self.consistent()
+        if wrong:
+            return f"after the next run {wrong}"
+        now = self.bench.facts()
+        if self.operation.goes_on:
+            if not self.happened(now) and again.returncode == 0:
+                return "the next run does not get there"
+            # A run that was killed after its commit has committed one more.
+            if len(now.committed) > len(self.after.committed) + 1:
+                return f"{len(now.committed)} snapshots instead of {len(self.after.committed)}"
+        strays = self.strays_now()
+        if strays:
+            # A run that has nothing to do leaves it to ctx-gc.
+            self.bench.run(self.bench.tool("gc", "-q"))
+            strays = self.strays_now()
+        return f"left: {', '.join(sorted(strays)[:3])}" if strays else None
+
+
+SAYS_IDS = {
+    "first", "snapshot", "stdin", "hold", "release", "rollback", "rollback_of_rollback", "undo",
+    "restore", "gc", "undelete", "purge", "forget",
+}  # fmt: skip
