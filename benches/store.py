@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""What runs on a store cost that has many snapshots.
+
+    benches/store.py
+    benches/store.py --dir /dev/shm --sizes 10,1000,50000
+
+Makes stores with so many small snapshots, a hundred to a session, of which half are in the
+trash, and times one snapshot, one compaction, `--list` of one session and `--verify` of all
+(medians of --runs), and each of the runs that empty the store: `--purge`, and a collection
+that leaves one snapshot of each session. On a file system in memory (/dev/shm) nothing
+waits for a disk. Prints Markdown, in milliseconds.
+
+Needs the tools on PATH or in CTX_BIN, and Python 3.
+"""
+
+import argparse
+import datetime
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+PER_SESSION = 100
+LINE = '{"role":"user","content":"What about the parser of dates?"}\n'
+
+
+def run(tool, *args, cwd, status=(0,)):
+    """Milliseconds that a tool takes."""
+    program = pathlib.Path(os.environ.get("CTX_BIN", "")) / tool
+    env = {**os.environ, "CTX_HOME": str(cwd / "store")}
+    begun = time.monotonic()
+    done = subprocess.run([program, *args], cwd=cwd, env=env, capture_output=True)
+    took = (time.monotonic() - begun) * 1000
+    if done.returncode not in status:
+        sys.exit(f"{tool} {args}: {done.returncode}\n{done.stderr.decode()}")
+    return took
+
+
+def save(folder, session, number, taken):
+    """A snapshot as ctx-snapshot writes it."""
+    stamp = taken.strftime("%Y%m%dT%H%M%S.%fZ")
+    name = f"{session}-{stamp}-{number:04}"
+    data = LINE.encode() * 4
+    meta = {
+        "format": 1,
+        "id": name,
+        "session": session,
+        "sequence": number,
+        "created": taken.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        "kind": "snapshot",
+        "bytes": len(data),
+        "lines": 4,
+        "tail_bytes": 0,
+        "dialect": "chat",
+        "messages": 4,
+        "bad_lines": 0,
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "held": False,
+    }
+    body = json.dumps(meta, separators=(",", ":"))[:-1]
+    seal = hashlib.sha256(body.encode()).hexdigest()
+    (folder / f"{name}.jsonl").write_bytes(data)
+    (folder / f"{name}.meta.json").write_text(f'{body},"meta_sha256":"{seal}"}}\n')
+
+
+def session():
+    turns = range(60)
+    user = ['{"role":"user","content":"Question %d: %s"}' % (n, "why is it so? " * 20) for n in turns]
+    reply = ['{"role":"assistant","content":"Answer %d: %s"}' % (n, "it is so. " * 20) for n in turns]
+    return "".join(f"{ask}\n{said}\n" for ask, said in zip(user, reply))
+
+
+def make(place, size):
+    """A store of `size` snapshots and as many in the trash, made by its own tool first."""
+    (place / "s.jsonl").write_text(LINE)
+    run("ctx-snapshot", "s.jsonl", cwd=place)
+    store = place / "store"
+    now = datetime.datetime.now(datetime.timezone.utc)
+    bin_name = now.strftime("%Y%m%dT%H%M%S.%fZ") + "-0000"
+    folders = [store / "memory/session-summaries", store / "trash" / bin_name]
+    folders[1].mkdir(parents=True)
+    for number in range(2 * size):
+        taken = now - datetime.timedelta(seconds=2 * size - number)
+        save(folders[number % 2], f"session-{number // 2 // PER_SESSION}", number + 10, taken)
+    # The last number is counted anew once.
+    (store / "lock").write_text("")
+    run("ctx-snapshot", "s.jsonl", cwd=place)
+
+
+def median(runs, work):
+    return statistics.median(work() for _ in range(runs))
+
+
+def measure(place, runs):
+    def compact():
+        (place / "s.jsonl").write_text(session())
+        return run("ctx-compact", "--force", "-q", "--keep-messages", "4", "s.jsonl", cwd=place)
+
+    compact()
+    yield "`ctx-snapshot FILE`", median(runs, lambda: run("ctx-snapshot", "s.jsonl", cwd=place))
+    yield "`ctx-compact FILE`", median(runs, compact)
+    listed = ["--list", "-s", "session-0"]
+    yield "`ctx-snapshot --list -s ID`", median(runs, lambda: run("ctx-snapshot", *listed, cwd=place))
+    yield "`ctx-snapshot --verify`", median(runs, lambda: run("ctx-snapshot", "--verify", cwd=place))
+    yield "`ctx-gc --purge`", run("ctx-gc", "--purge", cwd=place)
+    yield "`ctx-gc --keep-last 1`", run("ctx-gc", "--keep-last", "1", cwd=place)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", default="10,1000,50000")
+    parser.add_argument("--dir", help="where the stores are made")
+    parser.add_argument("--runs", type=int, default=9)
+    args = parser.parse_args()
+    table = {}
+    sizes = [int(size) for size in args.sizes.split(",")]
+    for size in sizes:
+        place = pathlib.Path(tempfile.mkdtemp(dir=args.dir))
+        try:
+            make(place, size)
+            for name, took in measure(place, args.runs):
+                table.setdefault(name, []).append(took)
+        finally:
+            shutil.rmtree(place)
+    print("| snapshots |", " | ".join(f"{size:,}" for size in sizes), "|")
+    print("|---|" + "--:|" * len(sizes))
+    for name, row in table.items():
+        print(f"| {name} |", " | ".join(f"{took:,.0f}" for took in row), "|")
+
+
+if __name__ == "__main__":
+    main()
