@@ -302,7 +302,7 @@ fn grace_is_over_after_its_days() {
     assert_eq!(fs::read_dir(&trash).expect("reads").count(), 0);
 }
 
-/// D9: a clock that is far beyond all that the store has seen removes nothing, and the user
+/// D9, T1: a clock that is far beyond all that the store has seen removes nothing, and the user
 /// is told how to go on.
 #[test]
 fn a_clock_that_jumped_removes_nothing_until_somebody_trusts_it() {

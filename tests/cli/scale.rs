@@ -39,7 +39,7 @@ fn bytes_of_names(dir: &Path) -> Option<u64> {
     Some(bytes.sum())
 }
 
-/// D10: a compaction looks at no other session's snapshots, and at no other file of the
+/// D10, G5: a compaction looks at no other session's snapshots, and at no other file of the
 /// folder that its session lies in.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
@@ -64,7 +64,7 @@ fn a_compaction_costs_the_same_in_a_store_of_any_size() {
     assert!(after <= before + 2000, "{before} bytes, then {after}");
 }
 
-/// D10: whether a folder of the trash is empty is asked once, not once a snapshot: each time
+/// D10, G5: whether a folder of the trash is empty is asked once, not once a snapshot: each time
 /// the whole folder may have to be read. And other runs get the store in between.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.

@@ -181,7 +181,7 @@ fn verify_says_which_are_damaged() {
         .run();
 }
 
-/// The place of a broken chain is named, and a repair says what it did.
+/// G4: the place of a broken chain is named, and a repair says what it did.
 #[test]
 fn a_changed_audit_log_is_reported_with_its_place() {
     let (done, first, second) = two();

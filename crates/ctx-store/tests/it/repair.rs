@@ -44,6 +44,7 @@ fn a_whole_store_is_left_as_it_is() {
     assert_eq!(bench.store.check_audit_log().expect("reads"), []);
 }
 
+/// G4: what is damaged moves out of the way, what lost its record gets one.
 #[test]
 fn everything_is_mended_or_set_aside_and_nothing_is_lost() {
     let bench = Bench::new();
