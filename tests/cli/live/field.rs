@@ -4,14 +4,15 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use ctx_testkit::{Agent, EXCHANGE, numbers};
 use serde::de::IgnoredAny;
 use tempfile::TempDir;
 
-use super::tools::Tool;
-use crate::tool_path;
+use super::tools::{Tool, program};
 
 /// What was counted, and what did not hold.
 #[derive(Debug, Default)]
@@ -60,8 +61,8 @@ impl Field {
         field
     }
 
-    fn prepare(&self, program: &str, args: &[&str]) {
-        let case = ctx_testkit::Case::new(tool_path(program)).within(self.dir.path());
+    fn prepare(&self, name: &str, args: &[&str]) {
+        let case = ctx_testkit::Case::new(program(name)).within(self.dir.path());
         let case = case.env("CTX_HOME", "store").args(args.iter().copied());
         case.stdout_any().run();
     }
@@ -139,15 +140,15 @@ impl Field {
 
     /// When the agent is gone: gc, after which nothing is lost, left or damaged.
     pub(crate) fn end(&mut self, tool: &Tool, told: &[usize], count: &mut Count) {
-        for (program, args) in [("ctx-gc", &["-q"][..]), ("ctx-snapshot", &["--verify"])] {
-            let output = Command::new(tool_path(program))
+        for (name, args) in [("ctx-gc", &["-q"][..]), ("ctx-snapshot", &["--verify"])] {
+            let output = Command::new(program(name))
                 .args(args)
                 .env("CTX_HOME", self.dir.path().join("store"))
                 .output()
                 .expect("starts");
             if !output.status.success() {
                 let said = String::from_utf8_lossy(&output.stderr);
-                count.say(format!("{program} at the end: {}: {said}", output.status));
+                count.say(format!("{name} at the end: {}: {said}", output.status));
             }
         }
         self.look(tool, told, count);
@@ -200,4 +201,22 @@ impl Count {
 fn names(dir: &Path) -> Vec<OsString> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     entries.map(|entry| entry.file_name()).collect()
+}
+
+/// Runs `ctx-gc` again and again until it is stopped; what it says when it fails.
+pub(crate) fn gc_beside(dir: &Path, stop: &AtomicBool) -> Option<String> {
+    while !stop.load(Ordering::SeqCst) {
+        let output = Command::new(program("ctx-gc"))
+            .arg("-q")
+            .env("CTX_HOME", dir.join("store"))
+            .stdin(Stdio::null())
+            .output()
+            .expect("starts");
+        if !matches!(output.status.code(), Some(0 | 4)) {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Some(format!("ctx-gc beside: {}: {said}", output.status));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    None
 }

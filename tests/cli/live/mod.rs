@@ -1,23 +1,26 @@
-//! L2: live agents of six kinds against every tool that writes. After each run every line that
-//! the kernel took from an agent is in the session or in a snapshot, whole and once; in the
-//! end no file is left and `--verify` is content. The naive way of replacing loses lines in
-//! the same harness.
+//! L2: live agents of six kinds against every tool that writes, with `ctx-gc` beside them. After
+//! each run every line that the kernel took from an agent is in the session or in a
+//! snapshot, whole and once; in the end no file is left and `--verify` is content. The naive
+//! way of replacing loses lines in the same harness. Where strace may trace, calls of the
+//! tools are held up, so that agents come in between them.
 //!
 //! A few runs are part of `cargo test`. All of it, thousands of runs, and a table:
 //!
 //!     CTX_LIVE_RUNS=25 cargo test --test cli live::all -- --ignored --nocapture
 //!
-//! `CTX_LIVE_ONLY=rollback` takes the tools with that in their name.
+//! `CTX_LIVE_ONLY=rollback` takes the tools with that in their name, `CTX_LIVE_BIN=DIR` those
+//! of another build.
 
 mod field;
 mod tools;
 
 use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ctx_testkit::{Agent, lost, replace_by_rename, under_watch};
 
-use field::{Count, Field};
-use tools::{TOOLS, Tool};
+use field::{Count, Field, gc_beside};
+use tools::{DELAYS, TOOLS, Tool, can_delay};
 
 /// The kinds, and what they are called in the table.
 const AGENTS: [(Agent, &str); 6] = [
@@ -33,23 +36,45 @@ const AGENTS: [(Agent, &str); 6] = [
 fn meet(agent: Agent, tool: &Tool, times: usize, delay: Option<&str>) -> Count {
     let field = RefCell::new(Field::new(agent));
     let count = RefCell::new(Count::default());
-    let live = field.borrow().live();
-    let told = under_watch(
-        &live,
-        agent,
-        times,
-        || attempt(agent, tool, delay, &field.borrow(), &mut count.borrow_mut()),
-        |told| {
-            let mut field = field.borrow_mut();
-            field.look(tool, told, &mut count.borrow_mut());
-        },
-    );
+    let (live, dir) = {
+        let field = field.borrow();
+        (field.live(), field.dir().to_owned())
+    };
+    let stop = AtomicBool::new(false);
+    let told = std::thread::scope(|scope| {
+        let stopped = OnDrop(&stop);
+        let gc = scope.spawn(|| gc_beside(&dir, &stop));
+        let told = under_watch(
+            &live,
+            agent,
+            times,
+            || attempt(agent, tool, delay, &field.borrow(), &mut count.borrow_mut()),
+            |told| {
+                let mut field = field.borrow_mut();
+                field.look(tool, told, &mut count.borrow_mut());
+            },
+        );
+        drop(stopped);
+        if let Some(wrong) = gc.join().expect("no panic") {
+            count.borrow_mut().say(wrong);
+        }
+        told
+    });
     let mut count = count.into_inner();
     field.into_inner().end(tool, &told, &mut count);
     for what in &mut count.wrong {
         *what = format!("{}, {agent:?}: {what}", tool.name);
     }
     count
+}
+
+/// Stops gc, also when the test fails.
+struct OnDrop<'a>(&'a AtomicBool);
+
+impl Drop for OnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
 }
 
 /// One run; whether it did what the tool is for.
@@ -137,7 +162,7 @@ fn say(agent: &str, tool: &str, count: &Count) {
         wrong,
     } = count;
     eprintln!(
-        "{tool:22} {agent:26} {runs} runs: {through} done, {refused} refused; \
+        "{tool:24} {agent:26} {runs} runs: {through} done, {refused} refused; \
          {lines} lines: {lost} lost, {misplaced} misplaced; {} faults",
         wrong.len()
     );
@@ -173,18 +198,31 @@ fn an_agent_that_replaces_through_a_copy_loses_nothing() {
     sample(5);
 }
 
+/// Agents that replace their file come in between the calls of a replacement.
+#[test]
+fn agents_that_replace_lose_nothing_while_a_tool_is_held_up() {
+    if !can_delay() {
+        return skip();
+    }
+    let mut wrong = Vec::new();
+    let delays = [DELAYS[0], DELAYS[0], DELAYS[3]];
+    for ((agent, name), delay) in AGENTS[3..].iter().zip(delays) {
+        let tool = TOOLS.iter().find(|tool| tool.name == "ctx-rollback --undo");
+        let count = meet(*agent, tool.expect("one of them"), 2, Some(delay));
+        say(name, delay, &count);
+        wrong.extend(count.wrong);
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
 /// Every kind against every tool, and the controls; by hand, for it takes minutes.
 #[test]
 #[ignore = "takes minutes"]
 fn all() {
-    let times = setting("CTX_LIVE_RUNS")
-        .and_then(|it| it.parse().ok())
-        .unwrap_or(25);
-    let only = setting("CTX_LIVE_ONLY").unwrap_or_default();
     let mut all = Count::default();
     for (agent, name) in AGENTS {
-        for tool in TOOLS.iter().filter(|tool| tool.name.contains(&only)) {
-            let count = meet(agent, tool, times, None);
+        for tool in chosen() {
+            let count = meet(agent, tool, times(), None);
             say(name, tool.name, &count);
             all.add(&count);
         }
@@ -196,6 +234,42 @@ fn all() {
         assert!(count.lost > 0, "{name}: the naive way loses nothing");
     }
     assert!(all.wrong.is_empty(), "{:#?}", all.wrong);
+}
+
+/// Every kind and every held up call, with the ways of replacing in turn.
+#[test]
+#[ignore = "takes minutes"]
+fn all_held_up() {
+    if !can_delay() {
+        return skip();
+    }
+    let mut all = Count::default();
+    let mut tools = chosen().filter(|tool| tool.replaces).cycle();
+    for delay in DELAYS {
+        for (agent, name) in AGENTS {
+            let tool = tools.next().expect("one that replaces");
+            let count = meet(agent, tool, times(), Some(delay));
+            say(name, &format!("{} {delay}", tool.name), &count);
+            all.add(&count);
+        }
+    }
+    say("all", "ours, held up", &all);
+    assert!(all.wrong.is_empty(), "{:#?}", all.wrong);
+}
+
+#[allow(clippy::print_stderr)] // A skipped test must say so.
+fn skip() {
+    eprintln!("live: skipped: strace is not here, or may not trace");
+}
+
+fn times() -> usize {
+    let runs = setting("CTX_LIVE_RUNS").and_then(|runs| runs.parse().ok());
+    runs.unwrap_or(25)
+}
+
+fn chosen() -> impl Iterator<Item = &'static Tool> + Clone {
+    let only = setting("CTX_LIVE_ONLY").unwrap_or_default();
+    TOOLS.iter().filter(move |tool| tool.name.contains(&only))
 }
 
 fn setting(name: &str) -> Option<String> {

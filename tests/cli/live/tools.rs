@@ -1,7 +1,8 @@
 //! The tools that write, as they are called on a live session.
 
-use std::path::Path;
-use std::process::Command;
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use crate::tool_path;
 
@@ -61,8 +62,9 @@ macro_rules! preset {
     };
 }
 
-/// Each of them, and gc, which also runs beside each.
-pub(crate) const TOOLS: [Tool; 12] = [
+/// Each of them, and gc, which also runs beside each. The first six meet the six kinds of
+/// agents in the short run, then the next six, and so on.
+pub(crate) static TOOLS: [Tool; 18] = [
     preset!("default"),
     preset!("sanbot"),
     preset!("synapse"),
@@ -80,6 +82,61 @@ pub(crate) const TOOLS: [Tool; 12] = [
         "ctx-rollback",
         &["-q", "-s", "demo", "--undo", "s.jsonl"],
     ),
+    replacing(
+        "ctx-prune -o",
+        "ctx-prune",
+        &[
+            "-q",
+            "--clear",
+            "--protect-last",
+            "1",
+            "s.jsonl",
+            "-o",
+            "s.jsonl",
+        ],
+    ),
+    replacing(
+        "ctx-summarize -o",
+        "ctx-summarize",
+        &["-q", "--budget", "400", "s.jsonl", "-o", "s.jsonl"],
+    ),
+    replacing(
+        "ctx-offload -o",
+        "ctx-offload",
+        &[
+            "-q",
+            "--min-tokens",
+            "20",
+            "-s",
+            "demo",
+            "s.jsonl",
+            "-o",
+            "s.jsonl",
+        ],
+    ),
+    replacing(
+        "ctx-split -o",
+        "ctx-split",
+        &[
+            "-q",
+            "--keep-messages",
+            "4",
+            "--only",
+            "keep",
+            "s.jsonl",
+            "-o",
+            "s.jsonl",
+        ],
+    ),
+    replacing(
+        "ctx-count --annotate -o",
+        "ctx-count",
+        &["-q", "--annotate", "s.jsonl", "-o", "s.jsonl"],
+    ),
+    compact(
+        "ctx-compact --budget",
+        &["-q", "--budget", "1200", "-s", "demo", "s.jsonl"],
+    ),
     leaving("ctx-snapshot", &["-q", "-s", "demo", "s.jsonl"]),
     leaving("ctx-extract", &["-q", "--into", "memory", "s.jsonl"]),
     leaving("ctx-gc", &["-q"]),
@@ -88,12 +145,14 @@ pub(crate) const TOOLS: [Tool; 12] = [
 impl Tool {
     /// The command in a folder; with a `delay`, one that strace holds up there.
     pub(crate) fn command(&self, dir: &Path, delay: Option<&str>) -> Command {
-        let program = tool_path(self.program);
+        let program = program(self.program);
         let mut command = match delay {
             None => Command::new(program),
             Some(delay) => {
                 let mut strace = Command::new("strace");
+                let call = delay.split(':').next().unwrap_or_default();
                 strace.args(["-f", "-qq", "-o", "/dev/null", "-e"]);
+                strace.arg(format!("trace={call}")).arg("-e");
                 strace.arg(format!("inject={delay}")).arg(program);
                 strace
             }
@@ -101,10 +160,33 @@ impl Tool {
         command
             .args(self.args)
             .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("PATH", env::var_os("PATH").unwrap_or_default())
             .env("HOME", dir)
             .env("CTX_HOME", dir.join("store"))
             .current_dir(dir);
         command
     }
+}
+
+/// The binary of a tool: those of this build, or of the one in `CTX_LIVE_BIN`.
+pub(crate) fn program(name: &str) -> PathBuf {
+    env::var_os("CTX_LIVE_BIN").map_or_else(|| tool_path(name), |dir| Path::new(&dir).join(name))
+}
+
+/// Calls held up for so many microseconds, which opens what is a narrow window otherwise.
+pub(crate) const DELAYS: [&str; 6] = [
+    "renameat2:delay_enter=20000",
+    "rename:delay_enter=20000",
+    "linkat:delay_enter=20000",
+    "unlink:delay_enter=20000",
+    "flock:delay_enter=20000",
+    "openat:delay_enter=1000",
+];
+
+/// Whether strace is here, and may trace.
+pub(crate) fn can_delay() -> bool {
+    let mut strace = Command::new("strace");
+    let strace = strace.args(["-f", "-o", "/dev/null", "true"]);
+    let status = strace.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
 }

@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use super::lines::{EXCHANGE, numbered};
@@ -34,6 +34,16 @@ pub enum Agent {
 /// changes the session: whoever holds it sees the agent stand still between two changes.
 pub(super) type Journal = Mutex<Vec<usize>>;
 
+/// What the agents and the harness know of each other.
+#[derive(Default)]
+pub(super) struct Signals {
+    /// The agents are to end.
+    pub(super) stop: AtomicBool,
+    /// How long the last try took, in milliseconds. Agents rest longer where tools take
+    /// longer: on a busy machine nothing would go through otherwise.
+    pub(super) took: AtomicU32,
+}
+
 /// Between two writes.
 pub(super) const PAUSE: Duration = Duration::from_millis(1);
 /// In the middle of a line.
@@ -49,10 +59,10 @@ impl Agent {
     }
 
     /// Writes whole exchanges until it is stopped.
-    pub(super) fn write(self, path: &Path, writer: usize, journal: &Journal, stop: &AtomicBool) {
+    pub(super) fn write(self, path: &Path, writer: usize, journal: &Journal, signals: &Signals) {
         let mut held: Option<File> = None;
         let mut exchange = 0;
-        while !stop.load(Ordering::SeqCst) {
+        while !signals.stop.load(Ordering::SeqCst) {
             let first = (exchange * self.writers() + writer) * EXCHANGE;
             let numbers = first..first + EXCHANGE;
             match self {
@@ -81,7 +91,8 @@ impl Agent {
                 }
             }
             exchange += 1;
-            self.rest(exchange, &mut held);
+            let took = Duration::from_millis(signals.took.load(Ordering::SeqCst).into());
+            self.rest(exchange, took, &mut held);
         }
     }
 
@@ -117,8 +128,9 @@ impl Agent {
     }
 
     /// Pauses of many lengths, so that what runs beside is met at many points.
-    fn rest(self, exchange: usize, held: &mut Option<File>) {
-        let pause = LONG_PAUSE * u32::try_from(exchange % 5 + 1).expect("small") / 5;
+    fn rest(self, exchange: usize, took: Duration, held: &mut Option<File>) {
+        let length = u32::try_from(exchange % 5 + 1).expect("small");
+        let pause = LONG_PAUSE * length / 5 + took * length / 2;
         match self {
             Self::Holding(lines) => {
                 if (exchange * EXCHANGE).is_multiple_of(lines) && held.take().is_some() {
@@ -126,6 +138,10 @@ impl Agent {
                 }
             }
             Self::WritingOver | Self::Renaming | Self::Copying => std::thread::sleep(pause),
+            // There are tools that only replace a session which is at rest.
+            Self::Opening | Self::Two if exchange.is_multiple_of(16) => {
+                std::thread::sleep(2 * pause);
+            }
             Self::Two => std::thread::sleep(4 * PAUSE),
             Self::Opening | Self::OpeningForHalves | Self::HoldingHalves => {}
         }

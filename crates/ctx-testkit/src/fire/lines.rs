@@ -14,7 +14,7 @@ pub fn numbered(number: usize) -> String {
             "\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{{\"id\":\"c{id}\",\"type\":\"function\",\"function\":{{\"name\":\"f\",\"arguments\":\"{{}}\"}}}}]"
         ),
         2 => {
-            let result = words.repeat(if id % 16 == 15 { 60 } else { 1 });
+            let result = words.repeat(if id % 16 == 15 { 60 } else { 3 });
             format!("\"role\":\"tool\",\"tool_call_id\":\"c{id}\",\"content\":\"result {result}\"")
         }
         _ => {

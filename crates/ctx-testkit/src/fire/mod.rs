@@ -6,10 +6,10 @@ mod lines;
 
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
-use agent::{Journal, PAUSE};
+use agent::{Journal, PAUSE, Signals};
 
 pub use agent::Agent;
 pub use lines::{EXCHANGE, lost, numbered, numbers};
@@ -37,20 +37,23 @@ pub fn under_watch(
     mut replace: impl FnMut() -> bool,
     mut look: impl FnMut(&[usize]),
 ) -> Vec<usize> {
-    let stop = AtomicBool::new(false);
+    let signals = Signals::default();
     let journals: Vec<Journal> = (0..agent.writers()).map(|_| Journal::default()).collect();
     std::thread::scope(|scope| {
         for (writer, journal) in journals.iter().enumerate() {
-            let stop = &stop;
-            scope.spawn(move || agent.write(path, writer, journal, stop));
+            let signals = &signals;
+            scope.spawn(move || agent.write(path, writer, journal, signals));
         }
-        let stopped = Stop(&stop);
+        let stopped = Stop(&signals);
         let mut through = 0;
         for _ in 0..TRIES {
             if through == times {
                 break;
             }
+            let begun = Instant::now();
             let done = replace();
+            let took = u32::try_from(begun.elapsed().as_millis()).unwrap_or(u32::MAX);
+            signals.took.store(took, Ordering::SeqCst);
             let still: Vec<_> = journals.iter().map(|it| it.lock().expect("runs")).collect();
             let told: Vec<usize> = still.iter().flat_map(|it| it.iter().copied()).collect();
             look(&told);
@@ -69,11 +72,11 @@ pub fn under_watch(
 }
 
 /// Stops the agent, also when the test fails.
-struct Stop<'a>(&'a AtomicBool);
+struct Stop<'a>(&'a Signals);
 
 impl Drop for Stop<'_> {
     fn drop(&mut self) {
-        self.0.store(true, Ordering::SeqCst);
+        self.0.stop.store(true, Ordering::SeqCst);
     }
 }
 
