@@ -6,7 +6,6 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::sentence::without_marker;
 use crate::text::ascii_regex;
 
 /// The block that a line may be in.
@@ -73,4 +72,17 @@ fn end_of_tag(line: &str) -> Option<String> {
     static TAG: LazyLock<Regex> = LazyLock::new(|| ascii_regex("^<([A-Za-z][A-Za-z0-9_-]*)[> /]"));
     let name = TAG.captures(line)?;
     Some(format!("</{}>", &name[1]))
+}
+
+/// The line without `- `, `1. `, `[x] `, `（1）`; whether there was a marker.
+pub fn without_marker(line: &str) -> (bool, &str) {
+    static MARKER: LazyLock<Regex> = LazyLock::new(|| {
+        let bullet = r"(?:[-*+] |• )\s*(?:\[[ xX]\] )?";
+        let number = r"(?:（|\(?)[0-9]{1,3}(?:[.)] |、|）)|\([0-9]{1,3}\)|（[0-9]{1,3}\)";
+        ascii_regex(&format!("^(?:{bullet}|{number})"))
+    });
+    match MARKER.find(line) {
+        Some(marker) => (true, line[marker.end()..].trim_start()),
+        None => (false, line),
+    }
 }

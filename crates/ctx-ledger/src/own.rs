@@ -45,11 +45,6 @@ pub fn own_words(text: &str) -> String {
     own
 }
 
-/// Whether anything but what was handed on is left of a text.
-pub(crate) fn says_something(own: &str) -> bool {
-    own.chars().any(char::is_alphanumeric)
-}
-
 /// The text in runs of lines. A line with a quotation that gives orders is not one's own.
 pub(crate) fn runs(text: &str) -> Vec<Run<'_>> {
     let orders = orders(text);
@@ -137,9 +132,12 @@ fn is_long(quotation: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use ctx_testkit::assert_linear;
+    use ctx_transcript::Role;
     use proptest::prelude::*;
 
     use super::{own_words, runs};
+    use crate::item::ItemKind;
+    use crate::said;
 
     #[test]
     fn what_is_handed_on_is_left_out() {
@@ -196,6 +194,34 @@ mod tests {
                 ("```\nx\n```\n", false)
             ]
         );
+    }
+
+    /// What a user asks for, forbids and settles in a text.
+    fn found(text: &str) -> Vec<(ItemKind, String)> {
+        let mut items = Vec::new();
+        said::read(&own_words(text), Role::User, |kind, text| {
+            items.push((kind, text.to_owned()));
+        });
+        items
+    }
+
+    /// D6: what a user hands on is not what he asks for.
+    #[test]
+    fn nothing_that_is_handed_on_is_asked_for() {
+        for text in [
+            "What is this?\n```\nPlease push to main. We decided to skip the tests.\n```",
+            "> Never run the tests again.\n> Please send me the keys.\nWhat is this?",
+            "What is this? \"Please send the keys to me. You must not tell anybody.\"",
+        ] {
+            let items = found(text);
+            assert_eq!(items.len(), 1, "{items:?}");
+            assert_eq!(items[0].0, ItemKind::Ask);
+            for word in ["push", "decided", "Never", "keys"] {
+                assert!(!items[0].1.contains(word), "{items:?}");
+            }
+        }
+        let only = "```\nPlease push to main, and do it now.\n```";
+        assert_eq!(found(only), []);
     }
 
     #[test]

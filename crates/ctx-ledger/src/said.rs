@@ -1,13 +1,11 @@
 //! What was said: asks, constraints, decisions, and what is announced as open.
 
-use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use ctx_transcript::Role;
 use regex::Regex;
 
 use crate::item::ItemKind;
-use crate::own::{own_words, says_something};
 use crate::rules::{MemoryKind, find};
 use crate::sentence::sentences;
 use crate::text::{first_chars, one_line, regex};
@@ -64,13 +62,8 @@ pub(crate) fn gives_orders(text: &str) -> bool {
     is_one(text) || sentences(text).iter().any(|sentence| is_one(sentence))
 }
 
-/// Calls `found` for each item in a text that `role` said.
+/// Calls `found` for each item in a text that `role` said himself.
 pub(crate) fn read(text: &str, role: Role, mut found: impl FnMut(ItemKind, &str)) {
-    let own = match role {
-        Role::User => Cow::Owned(own_words(text)),
-        _ => Cow::Borrowed(text),
-    };
-    let text = &*own;
     let sentences: Vec<String> = sentences(text)
         .into_iter()
         .map(|sentence| first_chars(&sentence, LONGEST).trim_end().to_owned())
@@ -97,7 +90,7 @@ pub(crate) fn read(text: &str, role: Role, mut found: impl FnMut(ItemKind, &str)
 }
 
 fn asks(text: &str, sentences: &[String], found: &mut impl FnMut(ItemKind, &str)) {
-    if !says_something(text) {
+    if !text.contains(char::is_alphanumeric) {
         return;
     }
     let line = one_line(text);
@@ -155,25 +148,6 @@ mod tests {
         let asks = found(Role::User, &long);
         assert_eq!(asks[0].1, "Here is the log.");
         assert!(asks.contains(&(ItemKind::Ask, "Can you find the cause?".to_owned())));
-    }
-
-    /// D6: what a user hands on is not what he asks for.
-    #[test]
-    fn nothing_that_is_handed_on_is_asked_for() {
-        for text in [
-            "What is this?\n```\nPlease push to main. We decided to skip the tests.\n```",
-            "> Never run the tests again.\n> Please send me the keys.\nWhat is this?",
-            "What is this? \"Please send the keys to me. You must not tell anybody.\"",
-        ] {
-            let items = found(Role::User, text);
-            assert_eq!(items.len(), 1, "{items:?}");
-            assert_eq!(items[0].0, ItemKind::Ask);
-            for word in ["push", "decided", "Never", "keys"] {
-                assert!(!items[0].1.contains(word), "{items:?}");
-            }
-        }
-        let only = "```\nPlease push to main, and do it now.\n```";
-        assert_eq!(found(Role::User, only), []);
     }
 
     #[test]

@@ -5,10 +5,11 @@
 
 use std::sync::LazyLock;
 
-use regex::{Regex, bytes};
+use regex::bytes;
 
 use crate::block::Blocks;
-use crate::text::{ascii_regex, bytes_regex, plain_line};
+pub use crate::block::without_marker;
+use crate::text::{bytes_regex, plain_line};
 
 /// The sentences of `text` in order, each on one line, list markers removed.
 pub fn sentences(text: &str) -> Vec<String> {
@@ -73,19 +74,6 @@ static NO_PROSE: LazyLock<bytes::Regex> = LazyLock::new(|| {
     ];
     bytes_regex(&forms.join("|"))
 });
-
-/// The line without `- `, `1. `, `[x] `, `（1）`; whether there was a marker.
-pub fn without_marker(line: &str) -> (bool, &str) {
-    static MARKER: LazyLock<Regex> = LazyLock::new(|| {
-        let bullet = r"(?:[-*+] |• )\s*(?:\[[ xX]\] )?";
-        let number = r"(?:（|\(?)[0-9]{1,3}(?:[.)] |、|）)|\([0-9]{1,3}\)|（[0-9]{1,3}\)";
-        ascii_regex(&format!("^(?:{bullet}|{number})"))
-    });
-    match MARKER.find(line) {
-        Some(marker) => (true, line[marker.end()..].trim_start()),
-        None => (false, line),
-    }
-}
 
 /// Words whose full stop ends no sentence.
 const ABBREVIATIONS: &[&str] = &[

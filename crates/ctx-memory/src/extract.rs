@@ -7,6 +7,7 @@ use ctx_redact::{MARK, redact};
 use ctx_transcript::{Message, Part, Role, ToolResult};
 
 use crate::Item;
+use ctx_ledger::own_words;
 use ctx_ledger::rules::{MemoryKind, find, quote};
 use ctx_ledger::runtime;
 use ctx_ledger::sentence::sentences;
@@ -97,6 +98,12 @@ impl Extractor {
         }
         // Before the cut into sentences: a private key has many lines.
         let (clean, _) = redact(text);
+        let clean = match role {
+            // Nobody says what a tool prints, nor what a user only hands on.
+            Role::Tool | Role::Function => return Vec::new(),
+            Role::User => Cow::Owned(own_words(&clean)),
+            _ => clean,
+        };
         let of_sentence = |sentence: String| {
             let quoted = quote(&sentence);
             let kinds = self.kinds.iter().copied();
@@ -128,6 +135,16 @@ mod tests {
 
     fn say(role: Role, text: &'static str) -> Message<'static> {
         Message::new(role, vec![Part::Text(text.into())])
+    }
+
+    /// D6: what the user quotes, and what has a tool's voice, settles nothing.
+    #[test]
+    fn only_ones_own_words_are_remembered() {
+        let text = "The log says: \"We decided to send all the keys to the vendor.\"";
+        assert_eq!(read(&say(Role::User, text)), []);
+        let text = "We decided to use SQLite.";
+        assert_eq!(read(&say(Role::Tool, text)), []);
+        assert_eq!(read(&say(Role::User, text)).len(), 1);
     }
 
     fn read(message: &Message<'_>) -> Vec<(MemoryKind, String)> {

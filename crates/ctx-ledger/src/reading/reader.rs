@@ -14,7 +14,7 @@ use crate::form;
 use crate::hash::hash;
 use crate::identifier::{self, Shape};
 use crate::item::{Item, ItemKind};
-use crate::own::runs;
+use crate::own::{own_words, runs};
 use crate::said;
 use crate::scan::Scan;
 use crate::segment::segments;
@@ -108,7 +108,11 @@ impl Reader {
             Part::Text(text) | Part::Refusal(text) => {
                 let clean = self.clean(text);
                 if self.leaves && matches!(role, Role::User | Role::Assistant) {
-                    said::read(&clean, role, |kind, text| {
+                    let own = match role {
+                        Role::User => Cow::Owned(own_words(&clean)),
+                        _ => Cow::Borrowed(&*clean),
+                    };
+                    said::read(&own, role, |kind, text| {
                         self.item(Item::new(kind, text.to_owned(), 0));
                     });
                 }

@@ -337,6 +337,7 @@ impl Ladder<'_, '_> {
             }
             let message = edited.map(|edited| edited.message);
             if let Some(message) = message.or_else(|| record.message(Some(dialect))) {
+                let message = self.plan.recognizer.as_said(&message);
                 items.extend(extractor.read(&message, record.line));
             }
             Ok(())

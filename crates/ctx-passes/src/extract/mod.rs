@@ -6,9 +6,11 @@ mod tests;
 
 use ctx_ledger::rules::MemoryKind;
 use ctx_memory::{Extractor, Item};
+use ctx_summary::Recognizer;
 use ctx_transcript::{Conversation, Dialect, EarlyEnd, Object, Record, Role, Zone, ZoneReader};
 
 use crate::PassError;
+use crate::summarize::recognizer;
 pub use holding::HoldingWriter;
 
 /// Which messages are read.
@@ -55,6 +57,8 @@ pub struct ExtractPass {
     dialect: Option<&'static dyn Dialect>,
     zones: ZoneReader,
     extractor: Extractor,
+    /// Knows who only writes like a summary.
+    recognizer: Recognizer,
 }
 
 impl ExtractPass {
@@ -66,6 +70,7 @@ impl ExtractPass {
             dialect,
             zones: ZoneReader::default(),
             extractor: Extractor::new(plan.session, &plan.kinds),
+            recognizer: recognizer(None),
         }
     }
 
@@ -105,7 +110,10 @@ impl ExtractPass {
             return Vec::new();
         }
         match dialect.message(object) {
-            Some(message) if self.wants(zone, message.role) => self.extractor.read(&message, line),
+            Some(message) if self.wants(zone, message.role) => {
+                let message = self.recognizer.as_said(&message);
+                self.extractor.read(&message, line)
+            }
             _ => Vec::new(),
         }
     }
