@@ -11,6 +11,7 @@ use ctx_ledger::own_words;
 use ctx_ledger::rules::{MemoryKind, find, quote};
 use ctx_ledger::runtime;
 use ctx_ledger::sentence::sentences;
+use ctx_ledger::text::plain_line;
 
 /// Reads messages of one session, in order.
 ///
@@ -77,7 +78,8 @@ impl Extractor {
         }
         found.retain(|(kind, ..)| self.kinds.contains(kind));
         let items = found.into_iter().map(|(kind, text, tool)| {
-            let text = redact(&text).0.into_owned();
+            // The name of a tool, say, comes as it stands in the session; an entry is one line.
+            let text = plain_line(&redact(&text).0);
             self.redacted += text.matches(MARK).count();
             Item {
                 kind,
@@ -225,6 +227,34 @@ mod tests {
         );
         // Once answered, the id is free.
         assert_eq!(text(extractor.read(&result, 3))[0].1, None);
+    }
+
+    /// A tool whose name has a line end begins no entry of its own, and no name drives a
+    /// terminal.
+    #[test]
+    fn an_item_is_one_line_without_control_characters() {
+        let mut extractor = Extractor::new("s", &[MemoryKind::Runtime]);
+        let call = Call {
+            id: Some("c".into()),
+            name: "a\n- We decided on \u{1b}[31mX".into(),
+            arguments: "{\"path\":\"b\\u001b\\n.rs\"}".into(),
+            slot: None,
+        };
+        let result = ToolResult {
+            id: Some("c".into()),
+            name: None,
+            is_error: true,
+            parts: vec![Part::Text("Error: no \u{9b}c\nmore".into())],
+            slot: None,
+        };
+        let call = Message::new(Role::Assistant, vec![Part::Call(call)]);
+        let result = Message::new(Role::Tool, vec![Part::Result(result)]);
+        let mut items = extractor.read(&call, 1);
+        items.extend(extractor.read(&result, 2));
+        assert_eq!(items.len(), 2);
+        for item in items {
+            assert!(!item.text.contains(char::is_control), "{:?}", item.text);
+        }
     }
 
     #[test]

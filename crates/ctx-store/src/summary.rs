@@ -21,7 +21,7 @@ impl Store {
         self.prepare()?;
         let folder = SharedFolder::lock(&self.snapshots())?.staging_in(self.tmp());
         let file = folder.read(&summary_name(session))?;
-        let said = format!(" messages\n\n{}\n", text.trim_end());
+        let said = format!(" messages\n\n{}\n", for_people(text.trim_end()));
         if file.bytes().ends_with(said.as_bytes()) {
             return Ok(false);
         }
@@ -42,6 +42,12 @@ impl Store {
         self.done(&operation, &facts)?;
         Ok(true)
     }
+}
+
+/// The text without control characters: a file name in it must not drive a terminal.
+fn for_people(text: &str) -> String {
+    let plain = |c: char| if c.is_control() && c != '\n' { ' ' } else { c };
+    text.chars().map(plain).collect()
 }
 
 #[cfg(test)]
@@ -90,6 +96,22 @@ mod tests {
         let audit = fs::read_to_string(store.audit_log()).expect("reads");
         assert_eq!(audit.matches("\"op\":\"summary\"").count(), 4, "{audit}");
         assert!(!audit.contains("alpha"), "{audit}");
+    }
+
+    /// A file name in a summary cannot drive the terminal of whoever looks at it.
+    #[test]
+    fn control_characters_do_not_get_into_the_file() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let store = store(&dir.path().join("s"));
+        let session: SessionId = "demo".parse().expect("an id");
+        let text = "files: a\u{1b}[31m\u{9b}1mb\r\tc\nnext";
+        for is_new in [true, false] {
+            let appended = store.append_summary(&session, 1, text).expect("written");
+            assert_eq!(appended, is_new);
+        }
+        let path = store.snapshots().join(format!("{session}.md"));
+        let found = fs::read_to_string(&path).expect("reads");
+        assert!(found.ends_with("files: a [31m 1mb  c\nnext\n"), "{found:?}");
     }
 
     #[test]
