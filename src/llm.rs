@@ -10,6 +10,7 @@ use ctx_llm::{Api, Client, Endpoint, Key, Proxy, Retries, Settings, Tape, Vendor
 use ctx_policy::{Fallback, Method};
 use ctx_redact::redact;
 use ctx_select::parse_count;
+use ctx_store::Store;
 use ctx_summary::{Template, USUAL_PERCENT};
 
 use ctx_passes::summarize::{Model, ModelSource, Writer};
@@ -112,6 +113,9 @@ impl LlmArgs {
             Failure::new(error)
                 .hint("take https://, or --llm-key-in-clear where nobody else can listen")
         })?;
+        if let Some(dir) = &self.record {
+            Store::refuse_inside(dir).map_err(crate::store::failure)?;
+        }
         Ok(Some(match &self.record {
             Some(dir) => ModelSource::Recorded(client, tape(dir)),
             None => ModelSource::Server(client),

@@ -121,23 +121,9 @@ impl OutputArgs {
             Place::Session { real, input } => (real, input),
         };
         let own = || SessionId::of_file(&real).map_err(store::failure);
-        let name = self.name();
         let Some(input) = input else {
-            // Before the work, not after it.
-            store.get()?;
-            refuse_replacement(&real).map_err(store::failure)?;
-            let claim = Claim::Other {
-                look: Box::new(Look::at(&real).map_err(store::failure)?),
-                session: own()?,
-                store,
-            };
-            let growth = Growth::Stops;
-            let target = SessionTarget {
-                name,
-                claim,
-                growth,
-            };
-            return Ok((Source::default(), Target::Session(Box::new(target))));
+            let target = self.other(&real, own()?, store)?;
+            return Ok((Source::default(), target));
         };
         let session = named.map_or_else(own, |named| Ok(named.clone()))?;
         // Of several inputs only the last one's end is the end of the output.
@@ -146,10 +132,8 @@ impl OutputArgs {
         } else {
             growth
         };
-        let mut replacement = store
-            .get()?
-            .begin_replacement(&real, &session)
-            .map_err(store::failure)?;
+        let replacement = store.get()?.begin_replacement(&real, &session);
+        let mut replacement = replacement.map_err(store::failure)?;
         if growth == Growth::Stops {
             replacement = replacement.unless_it_grows();
         }
@@ -158,11 +142,33 @@ impl OutputArgs {
             copied: Some((input, copy)),
         };
         let target = SessionTarget {
-            name,
+            name: self.name(),
             claim: Claim::Input(Box::new(replacement)),
             growth,
         };
         Ok((source, Target::Session(Box::new(target))))
+    }
+
+    /// A session that is no input, as far as we know.
+    fn other<'s>(
+        &self,
+        real: &Path,
+        session: SessionId,
+        store: &'s LazyStore<'s>,
+    ) -> Result<Target<'s>, Failure> {
+        // All that can be refused now is refused before the work, not after it.
+        store.get()?;
+        refuse_replacement(real).map_err(store::failure)?;
+        let claim = Claim::Other {
+            look: Box::new(Look::at(real).map_err(store::failure)?),
+            session,
+            store,
+        };
+        Ok(Target::Session(Box::new(SessionTarget {
+            name: self.name(),
+            claim,
+            growth: Growth::Stops,
+        })))
     }
 
     /// For a tool that tells something of its inputs: that takes no session's place.

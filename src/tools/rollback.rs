@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool, printable};
 use ctx_store::restore::Wanted;
 use ctx_store::{Meta, ReplaceOutcome, SessionId, refuse_replacement};
 
@@ -135,7 +135,7 @@ fn show(meta: &Meta, target: Option<&PathBuf>, io: &mut Io) -> Result<(), Failur
     let line = format!(
         "would restore {} onto {}: {} messages, {} lines, {} bytes\n",
         meta.id,
-        target.escape_debug(),
+        printable(&target),
         meta.tally.messages,
         meta.lines,
         meta.bytes

@@ -112,7 +112,7 @@ fn xml(text: &str) -> String {
             '\t' | '\n' | '\r' => {
                 let _ = write!(out, "&#{};", u32::from(c));
             }
-            c if c < ' ' || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }
@@ -130,14 +130,16 @@ mod tests {
             "a%2Cb%3Ac%253A%0A%3A%3Aerror"
         );
         assert_eq!(github_message("50%, a:b\r\nc"), "50%25, a:b%0D%0Ac");
+        // Who looks at the log of a run has a terminal.
+        assert_eq!(github_message("\u{1b}[31m\u{9b}"), "\\u{1b}[31m\\u{9b}");
         assert_eq!(github_message("\u{1b}]0;x\u{7}"), "\\u{1b}]0;x\\u{7}");
     }
 
     #[test]
     fn xml_is_well_formed_whatever_the_text() {
         assert_eq!(
-            xml("<a b=\"c\">&\n\t\u{1b}\u{ffff}é"),
-            "&lt;a b=&quot;c&quot;&gt;&amp;&#10;&#9;\u{fffd}\u{fffd}é"
+            xml("<a b=\"c\">&\n\t\u{1b}\u{9b}\u{ffff}é"),
+            "&lt;a b=&quot;c&quot;&gt;&amp;&#10;&#9;\u{fffd}\u{fffd}\u{fffd}é"
         );
     }
 }

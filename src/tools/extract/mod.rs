@@ -18,7 +18,7 @@ use ctx_transcript::Record;
 use crate::output::{Output, json_line};
 use crate::passes;
 use crate::session::{ReadArgs, Session};
-use crate::store::{StoreArgs, merge_failure, session_id, session_of};
+use crate::store::{StoreArgs, failure, merge_failure, session_id, session_of};
 use crate::target::{Growth, OutputArgs, Source};
 
 /// The tool.
@@ -74,6 +74,14 @@ impl Args {
     /// The store that the memory lies in, if it lies in one.
     fn open_store(&self, matches: &ArgMatches) -> Result<Option<Store>, Failure> {
         let around = self.into.as_deref().and_then(Store::around);
+        // Of a store only the memory is for entries.
+        if let (Some(dir), Some(root)) = (&self.into, &around)
+            && !dir
+                .canonicalize()
+                .is_ok_and(|dir| dir == root.join("memory"))
+        {
+            Store::refuse_inside(dir).map_err(failure)?;
+        }
         let args = match around {
             Some(root) => StoreArgs { store: Some(root) },
             None if self.into_store => self.store.clone(),

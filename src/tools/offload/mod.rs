@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs, is_stdin};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs, is_stdin, printable};
 use ctx_passes::offload::{
     self, Change, ChangePass, Offloader, OriginalError, Reading, Reference, Restorer, Template,
     Wanted, original,
@@ -196,6 +196,7 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
             bytes,
             path,
         } = result;
+        let path = printable(path);
         let told = format!("would offload line {line}: {tokens} tokens, {bytes} bytes: {path}\n");
         io.write(told.as_bytes())?;
     }
@@ -218,11 +219,13 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     let name = &session.name;
     let put_back = restorer.restored.len();
     for Reference { line, path } in restorer.restored.iter().filter(|_| args.dry_run) {
+        let path = printable(path);
         io.write(format!("would restore line {line}: {path}\n").as_bytes())?;
     }
     let missing = restorer.missing.len();
     for (Reference { line, path }, error) in restorer.missing {
         if args.dry_run {
+            let path = printable(&path);
             io.write(format!("would miss line {line}: {path}\n").as_bytes())?;
         }
         let why = failure(error);
