@@ -16,6 +16,7 @@ mod dialogues;
 mod examples;
 mod extract;
 mod faults;
+mod formats;
 mod full_stdout;
 mod gc;
 mod generated;
