@@ -42,7 +42,8 @@ const MAIN: &[&str] = &[
 
 /// `Bash: cargo test`: the tool and its main argument.
 pub fn digest(call: &Call<'_>) -> String {
-    let argument = main_argument(&call.arguments);
+    // Before the names of members and the ends of lines are gone: they give secrets away.
+    let argument = main_argument(&redact(&call.arguments).0);
     let mut line = plain_line(&call.name);
     if !argument.is_empty() {
         line = format!("{line}: {argument}");
@@ -61,7 +62,7 @@ fn main_argument(arguments: &str) -> String {
     let main = MAIN
         .iter()
         .filter_map(|name| object.text_of(name))
-        .map(|text| plain_line(&text))
+        .map(|text| plain_line(&redact(&text).0))
         .find(|text| !text.is_empty());
     main.unwrap_or_else(|| {
         let mut plain = Vec::new();
@@ -97,9 +98,12 @@ pub fn error(result: &ToolResult<'_>) -> Option<String> {
     });
     let mut lines = texts
         .flat_map(str::lines)
-        .map(str::trim)
-        .filter(|line| !line.is_empty());
+        .filter(|line| !line.trim().is_empty());
     let head: Vec<&str> = lines.by_ref().take(LOOKED_AT).collect();
+    // Together: the name of a secret may be on the line before.
+    let head = head.join("\n");
+    let head = redact(&head).0;
+    let head: Vec<&str> = head.lines().map(str::trim).collect();
     let found = head.iter().position(|line| says_error(line));
     let at = found.or(result.is_error.then_some(0))?;
     let Some(first) = head.get(at) else {
@@ -108,7 +112,9 @@ pub fn error(result: &ToolResult<'_>) -> Option<String> {
     let rest = head[at + 1..].iter().copied();
     let message = if first.starts_with("Traceback (") {
         // Python names the error at the end.
-        let end = rest.chain(lines).find(|line| names_exception(line));
+        let end = rest
+            .chain(lines.map(str::trim))
+            .find(|line| names_exception(line));
         end.map_or_else(|| (*first).to_owned(), ToOwned::to_owned)
     } else if is_bare(first) {
         // "Exit code 1" alone says little.
@@ -171,7 +177,7 @@ mod tests {
 
     use super::{DIGEST_MAX, digest, error};
 
-    fn call(name: &'static str, arguments: &'static str) -> String {
+    fn call(name: &str, arguments: &str) -> String {
         digest(&Call {
             id: None,
             name: name.into(),
@@ -199,6 +205,24 @@ mod tests {
             (r#"{"command":"cut o"#, r#"Bash: {"command":"cut o"#),
         ] {
             assert_eq!(call("Bash", arguments), digest);
+        }
+    }
+
+    /// D13: the name of a secret was gone before the secret was looked for.
+    #[test]
+    fn a_secret_is_known_by_its_name_in_a_digest_too() {
+        let word = ["correct-", "horse"].concat();
+        for (arguments, digest) in [
+            (
+                serde_json::json!({"host": "db", "password": word}),
+                "login: db, [REDACTED]",
+            ),
+            (
+                serde_json::json!({"command": format!("cat a\npassword: >-\n  {word}\nuser: b")}),
+                "login: cat a password: >- [REDACTED] user: b",
+            ),
+        ] {
+            assert_eq!(call("login", &arguments.to_string()), digest);
         }
     }
 

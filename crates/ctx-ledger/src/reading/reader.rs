@@ -157,7 +157,9 @@ impl Reader {
     }
 
     fn call(&mut self, call: &Call<'_>) {
-        let parsed = Arguments::parse(&call.arguments);
+        // While the names of the members stand before their values.
+        let clean = self.clean(&call.arguments);
+        let parsed = Arguments::parse(&clean);
         let leaves = parsed.as_ref().map(|parsed| parsed.leaves.as_slice());
         if self.leaves {
             let action = Action::of(call, leaves);
@@ -166,9 +168,8 @@ impl Reader {
         if let Some(leaves) = leaves {
             self.arguments(&call.name, leaves);
         } else {
-            let text = format!("{} {}", call.name, call.arguments);
-            let clean = self.clean(&text);
-            self.text(&clean, Origin::Call);
+            let text = format!("{} {clean}", call.name);
+            self.text(&text, Origin::Call);
         }
     }
 
