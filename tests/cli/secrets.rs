@@ -3,90 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-use ctx_testkit::{Act, Case, Server};
+use ctx_testkit::{Act, Case, Server, secrets};
 use serde_json::json;
 
-/// Planted secrets: the text as it stands in the session, and the part of it
-/// that must not be seen again. Made of pieces, so that no secret stands in this file.
+/// The text of each as it stands in the session, and the part of it that must not be seen
+/// again.
 fn planted() -> Vec<(String, String)> {
-    let random = "aB3dE5gH7jK9mN1pQ3sT5uV7wX9yZ1bC3dE5fG7hI9";
-    let value = ["q9X4fKpTz81m", "WvB7nRc2LdYs6HgJ3e"].concat();
-    let hex = "9f86d081884c7d65".repeat(2);
-    let word = ["correct-horse", "-battery"].concat();
-    let pem = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
-    let key = |prefix: &str, length: usize| {
-        let key = [prefix, &random[..length]].concat();
-        (key.clone(), key)
-    };
-    let framed = |before: &str, secret: &str, after: &str| {
-        ([before, secret, after].concat(), secret.to_owned())
-    };
-    vec![
-        framed("id ", &["AKIA", "QWERTY7UIOP3ASDF"].concat(), ""),
-        framed("aws_secret_access_key = ", &value, ""),
-        key("ghp_", 36),
-        key("github_pat_11ABCDEFG0", 40),
-        key("glpat-", 20),
-        key("xoxb-1234567890-1234567890-", 24),
-        framed(
-            "https://hooks.slack.com/services/T01234567/B01234567/",
-            &value,
-            "",
-        ),
-        key("sk_live_", 24),
-        key("sk-proj-", 40),
-        key("sk-ant-api03-", 40),
-        key("AIza", 35),
-        framed(
-            "{\"type\":\"service_account\",\"private_key\":\"-----BEGIN PRIVATE KEY-----\\n",
-            pem,
-            "\\n-----END PRIVATE KEY-----\\n\"}",
-        ),
-        framed(
-            "eyJhbGciOiJIUzI1NiJ9.",
-            &["eyJzdWIiOiIx", "MjM0NTYifQ"].concat(),
-            ".SflKxwRJSMeKKF2QT4fw",
-        ),
-        key("npm_", 36),
-        key("pypi-AgEIcHlwaS5vcmc", 40),
-        key("hf_", 34),
-        framed(
-            "AccountName=a;AccountKey=",
-            &[&value, &value[..]].concat(),
-            "==;",
-        ),
-        framed(
-            "https://a.blob.core.windows.net/c?sv=2022&sig=",
-            &[&value, "%2Bb"].concat(),
-            "%3D",
-        ),
-        framed("TWILIO_AUTH_TOKEN=", &hex, ""),
-        framed("", &format!("{}{}.{random}A", "SG.", &random[..22]), ""),
-        framed("bot ", &["123456789:AA", &random[..33]].concat(), ""),
-        framed(
-            "",
-            &["MTk4NjIyNDgzNDcxOTI1MjQ4", ".Cl2FMQ.", &random[..27]].concat(),
-            "",
-        ),
-        framed("postgres://app:", &value, "@db.local:5432/x"),
-        framed("Authorization: Basic ", &value, ""),
-        framed("Authorization: Bearer ", &value, ""),
-        framed("password=", &word, ""),
-        framed("密码：", &word, "。"),
-        framed("{\"api_key\":\"", &value, "\"}"),
-        framed(
-            "-----BEGIN RSA PRIVATE KEY-----\n",
-            pem,
-            "\n-----END RSA PRIVATE KEY-----",
-        ),
-        framed("SESSION_SECRET=", &value, "\n"),
-        framed("\"encryption_key\": \"", &value, "\""),
-        framed(
-            "it printed ",
-            &["Zx8K2q7Lw4Vn9Tb3Rm6Yc1H", "p5Jd0Gs8FaQeWu"].concat(),
-            " alone",
-        ),
-    ]
+    let all = secrets().into_iter();
+    all.map(|planted| (planted.text, planted.secret)).collect()
 }
 
 /// A session in which each text stands in what the user says, in the model's
@@ -146,10 +70,11 @@ fn files(dir: &Path) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
-fn there_are_more_than_twenty_kinds() {
-    assert!(planted().len() >= 30);
+fn there_are_more_than_fifty_kinds() {
+    assert!(planted().len() >= 54);
 }
 
+/// D13: of 54 kinds none is sent or kept.
 #[test]
 fn no_secret_passes_the_rule_summary() {
     let done = Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
@@ -161,6 +86,7 @@ fn no_secret_passes_the_rule_summary() {
     assert_clean("summary", &String::from_utf8_lossy(&done.stdout));
 }
 
+/// D13: of 54 kinds none is sent or kept.
 #[test]
 fn no_secret_passes_the_extractive_summary() {
     let done = Case::new(env!("CARGO_BIN_EXE_ctx-summarize"))
@@ -172,6 +98,7 @@ fn no_secret_passes_the_extractive_summary() {
     assert_clean("summary", &String::from_utf8_lossy(&done.stdout));
 }
 
+/// D13: of 54 kinds none is sent or kept.
 #[test]
 fn no_secret_is_sent_to_a_model_or_taken_from_its_answer() {
     let all: Vec<String> = planted().into_iter().map(|(text, _)| text).collect();
@@ -200,6 +127,7 @@ fn no_secret_is_sent_to_a_model_or_taken_from_its_answer() {
     assert!(requests[0].matches("[REDACTED]").count() > 90);
 }
 
+/// D13: of 54 kinds none is sent or kept.
 #[test]
 fn no_secret_becomes_an_item_of_memory() {
     let items = Case::new(env!("CARGO_BIN_EXE_ctx-extract"))

@@ -1,9 +1,10 @@
-//! Secrets that show themselves: by a vendor's prefix or by their frame.
+//! Keys that show themselves by what their vendor put into them.
 
 use std::ops::Range;
 
+use super::lines::line_end;
 use super::table::{self, Rest};
-use super::{is_word, run, run_back};
+use super::{encoded, is_word, run, run_back};
 
 /// Random text of 20 characters out of 64 nearly always has so many without a dash.
 const RUN: usize = 12;
@@ -25,7 +26,10 @@ pub(super) fn prefixed(text: &str, at: usize) -> Option<Range<usize>> {
     let may_be = table::with_first(bytes[at]);
     may_be.iter().find_map(|(prefix, rest)| {
         let tail = bytes[at..].strip_prefix(prefix.as_bytes())?;
-        let length = rest_length(*rest, tail)?;
+        let length = match rest {
+            Rest::PrivateKey => encoded_key(&bytes[at..])? - prefix.len(),
+            rest => rest_length(*rest, tail)?,
+        };
         // Of an address the host is no secret.
         let start = match rest {
             Rest::Path(_) => at + prefix.len(),
@@ -56,12 +60,59 @@ fn rest_length(rest: Rest, tail: &[u8]) -> Option<usize> {
         }
         Rest::Capitals(exact) => exactly(exact, |b| b.is_ascii_uppercase() || b.is_ascii_digit()),
         Rest::Hex(exact) => exactly(exact, |b| matches!(b, b'0'..=b'9' | b'a'..=b'f')),
+        Rest::Base64(least) => {
+            let length = run(tail, |b| b.is_ascii_alphanumeric() || b"+/=_-".contains(&b));
+            (length >= least).then_some(length)
+        }
+        Rest::Uuid => (uuid(tail) && tail.get(UUID).is_none_or(|b| !is_word(*b))).then_some(UUID),
+        Rest::Groups(least) => {
+            let length = run(tail, |b| {
+                b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'-'
+            });
+            let has_digit = tail[..length].iter().any(u8::is_ascii_digit);
+            (length >= least && has_digit).then_some(length)
+        }
+        Rest::PrivateKey => None,
         Rest::Dotted(parts) => dotted(tail, parts),
         Rest::Path(least) => {
             let length = run(tail, |b| is_dashed(b) || b == b'/');
             (length >= least && tail[..length].iter().any(u8::is_ascii_digit)).then_some(length)
         }
     }
+}
+
+/// Length of a UUID.
+const UUID: usize = 36;
+
+fn uuid(tail: &[u8]) -> bool {
+    tail.len() >= UUID
+        && tail[..UUID].iter().enumerate().all(|(at, b)| match at {
+            8 | 13 | 18 | 23 => *b == b'-',
+            _ => b.is_ascii_hexdigit(),
+        })
+}
+
+/// Length of a private key in base64, also over lines as `base64` writes them.
+fn encoded_key(bytes: &[u8]) -> Option<usize> {
+    let is_letter = |b: u8| b.is_ascii_alphanumeric() || b"+/=".contains(&b);
+    let head = &bytes[..bytes.len().min(64)];
+    if !encoded::begins_private_key(&head[..run(head, is_letter)]) {
+        return None;
+    }
+    let mut end = run(bytes, is_letter);
+    // The last line is shorter than the others.
+    let mut line = end;
+    while line >= 60
+        && let Some(length) = line_end(&bytes[end..])
+    {
+        let start = end + length + run(&bytes[end + length..], |b| b == b' ');
+        line = run(&bytes[start..], is_letter);
+        if line == 0 {
+            break;
+        }
+        end = start + line;
+    }
+    Some(end)
 }
 
 /// Length of parts of at least these lengths with dots between them.
@@ -87,21 +138,19 @@ fn is_dashed(byte: u8) -> bool {
     is_word(byte) || byte == b'-'
 }
 
-/// A bot's token for Discord: its id in base64, a time, a signature.
+/// A bot's token for Discord: its number in base64, a time, a signature.
 pub(super) fn discord(text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = &text.as_bytes()[at..];
+    // The first digit of the number.
     if !matches!(bytes.first(), Some(b'M' | b'N' | b'O')) {
         return None;
     }
     let id = run(&bytes[..bytes.len().min(30)], |b| b.is_ascii_alphanumeric());
-    if !(23..=28).contains(&id) || !mixed(&bytes[..id]) || bytes.get(id) != Some(&b'.') {
+    if !(23..=28).contains(&id) || bytes.get(id) != Some(&b'.') || !encoded::is_number(&bytes[..id])
+    {
         return None;
     }
-    let time = run(&bytes[id + 1..], is_dashed);
-    if !(6..=7).contains(&time) {
-        return None;
-    }
-    dotted(&bytes[id + 1 + time..], &[0, 27]).map(|length| at..at + id + 1 + time + length)
+    dotted(&bytes[id + 1..], &[5, 25]).map(|length| at..at + id + 1 + length)
 }
 
 /// A bot's token for Telegram: the bot's number, a colon at `at`, 35 characters.
@@ -114,58 +163,43 @@ pub(super) fn telegram(text: &str, from: usize, at: usize) -> Option<Range<usize
         .then(|| at - digits..at + 1 + length)
 }
 
+/// A key of Mailchimp: 32 digits, a dash at `at`, the number of a data center.
+pub(super) fn mailchimp(text: &str, from: usize, at: usize) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let center = bytes[at + 1..].strip_prefix(b"us")?;
+    let digits = run(center, |b| b.is_ascii_digit());
+    let key = run_back(&bytes[from..at], 33, |b| b.is_ascii_hexdigit());
+    (key == 32 && (1..=2).contains(&digits)).then(|| at - key..at + 3 + digits)
+}
+
+/// A secret of an application in Azure: `Q~` after a digit, with three characters before
+/// and some thirty behind; the tilde is at `at`.
+pub(super) fn azure(text: &str, from: usize, at: usize) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let start = at.checked_sub(5).filter(|start| *start >= from)?;
+    let is_letter = |b: u8| is_dashed(b) || b"~.".contains(&b);
+    if bytes[at - 1] != b'Q' || !bytes[at - 2].is_ascii_digit() {
+        return None;
+    }
+    let length = run(&bytes[at + 1..], is_letter);
+    (length >= 31 && bytes[start..at].iter().all(|b| is_letter(*b))).then(|| start..at + 1 + length)
+}
+
+/// A token of Terraform's cloud, `….atlasv1.…`; the first dot is at `at`.
+pub(super) fn terraform(text: &str, from: usize, at: usize) -> Option<Range<usize>> {
+    const INNER: &[u8] = b".atlasv1.";
+    let bytes = text.as_bytes();
+    let tail = bytes[at..].strip_prefix(INNER)?;
+    let id = run_back(&bytes[from..at], 15, |b| b.is_ascii_alphanumeric());
+    let length = run(tail, is_dashed);
+    (id == 14 && length >= 60).then(|| at - id..at + INNER.len() + length)
+}
+
 /// Capitals, small letters and digits.
 fn mixed(bytes: &[u8]) -> bool {
     bytes.iter().any(u8::is_ascii_uppercase)
         && bytes.iter().any(u8::is_ascii_lowercase)
         && bytes.iter().any(u8::is_ascii_digit)
-}
-
-const BEGIN: &[u8] = b"-----BEGIN ";
-const KEY: &[u8] = b"PRIVATE KEY-----";
-const END: &[u8] = b"-----END ";
-const PGP: &[u8] = b"PGP PRIVATE KEY BLOCK-----";
-
-/// A private key in its frame; also one whose end was cut off.
-pub(super) fn private_key(text: &str, at: usize) -> Option<Range<usize>> {
-    let bytes = text.as_bytes();
-    let label = bytes[at..].strip_prefix(BEGIN)?;
-    let body_at = at + BEGIN.len() + label_end(label)?;
-    let body = &bytes[body_at..];
-    // Base64 and line ends, real ones or `\n` in quoted text, and the two
-    // header lines of an encrypted key; five dashes are the next frame.
-    let mut length = 0;
-    loop {
-        length += run(&body[length..], |b| {
-            b.is_ascii_alphanumeric() || b"+/=\\:, \r\n\t".contains(&b)
-        });
-        if body.get(length) != Some(&b'-') || body[length..].starts_with(b"-----") {
-            break;
-        }
-        length += 1;
-    }
-    // Prose and code that only speak of the frame hold no key.
-    let holds_key = body[..length]
-        .split(|b| !(b.is_ascii_alphanumeric() || b"+/=".contains(b)))
-        .any(|line| line.len() >= 32);
-    if !holds_key {
-        return None;
-    }
-    let mut end = body_at + length;
-    if let Some(length) = bytes[end..].strip_prefix(END).and_then(label_end) {
-        end += END.len() + length;
-    }
-    Some(at..end)
-}
-
-/// Length of `RSA PRIVATE KEY-----` and its like.
-fn label_end(label: &[u8]) -> Option<usize> {
-    label
-        .windows(KEY.len())
-        .take(20)
-        .position(|window| window == KEY)
-        .map(|start| start + KEY.len())
-        .or_else(|| label.starts_with(PGP).then_some(PGP.len()))
 }
 
 /// Ids that tools give to calls and messages: long and random, but no secrets.
@@ -189,25 +223,24 @@ pub(super) fn is_public_id(value: &[u8]) -> bool {
         .any(|prefix| value.starts_with(prefix.as_bytes()))
 }
 
-/// Whether a value can be a secret by its look: digits and letters mixed.
-pub(super) fn looks_random(value: &[u8]) -> bool {
-    value.iter().any(u8::is_ascii_digit)
-        && value.iter().any(u8::is_ascii_alphabetic)
-        && !is_public_id(value)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::table::{Rest, all};
-    use super::{SHORTEST, may_begin};
+    use super::{SHORTEST, UUID, may_begin};
     use crate::redact;
 
     #[test]
     fn no_key_is_too_short_to_be_looked_at() {
         for (prefix, rest) in all() {
             let least = match rest {
-                Rest::Plain(least) | Rest::Dashed(least) | Rest::Path(least) => least,
+                Rest::Plain(least)
+                | Rest::Dashed(least)
+                | Rest::Path(least)
+                | Rest::Base64(least)
+                | Rest::Groups(least) => least,
                 Rest::Capitals(exact) | Rest::Hex(exact) => exact,
+                Rest::Uuid => UUID,
+                Rest::PrivateKey => continue,
                 Rest::Dotted(parts) => parts.iter().map(|part| part + 1).sum::<usize>() - 1,
             };
             assert!(prefix.len() + least >= SHORTEST, "{prefix}");
@@ -258,36 +291,6 @@ mod tests {
             "eyJhbGciOiJIUzI1NiJ9 alone",
             "eyJhbGciOiJI.short.x",
             "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-        ] {
-            assert_eq!(redact(text), (text.into(), 0));
-        }
-    }
-
-    #[test]
-    fn private_keys_go_whole() {
-        let body = "MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfnygWyF8PbnGy0AHB7MaXGmXQ+/abcdefgh";
-        for text in [
-            format!("-----BEGIN PRIVATE KEY-----\n{body}\n{body}\n-----END PRIVATE KEY-----"),
-            format!(
-                "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0A\n\n{body}\n-----END RSA PRIVATE KEY-----"
-            ),
-            format!(
-                "-----BEGIN OPENSSH PRIVATE KEY-----\\n{body}\\n-----END OPENSSH PRIVATE KEY-----"
-            ),
-            format!("-----BEGIN EC PRIVATE KEY-----\n{body}\n{body}"),
-        ] {
-            let framed = format!("a\"{text}\"z");
-            assert_eq!(redact(&framed), ("a\"[REDACTED]\"z".into(), 1), "{text}");
-        }
-    }
-
-    #[test]
-    fn talk_about_private_keys_stays() {
-        for text in [
-            "if line.startswith('-----BEGIN PRIVATE KEY-----'):",
-            "-----BEGIN PRIVATE KEY----- is the first line of such a file",
-            "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA\n-----END PUBLIC KEY-----",
-            "----- a rule -----",
         ] {
             assert_eq!(redact(text), (text.into(), 0));
         }

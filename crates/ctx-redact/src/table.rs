@@ -14,6 +14,14 @@ pub(super) enum Rest {
     Capitals(usize),
     /// Exactly so many hexadecimal digits in lower case.
     Hex(usize),
+    /// At least so many characters of base64, also with `-` and `_`.
+    Base64(usize),
+    /// A UUID.
+    Uuid,
+    /// At least so many capitals, digits and dashes.
+    Groups(usize),
+    /// The rest of a private key in base64.
+    PrivateKey,
     /// Parts of at least these lengths, joined by dots.
     Dotted(&'static [usize]),
     /// At least so many bytes of a URL's path: the address itself is the key.
@@ -34,9 +42,12 @@ const PREFIXES: &[(&[&str], Rest)] = &[
     // GitHub: personal, OAuth, user, server and refresh tokens.
     (&["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], Rest::Plain(20)),
     (&["github_pat_"], Rest::Dashed(20)),
-    // GitLab: personal, deploy, runner, trigger, feed and job tokens.
+    // GitLab: personal, deploy, runner, trigger, feed, job and other tokens.
     (
-        &["glpat-", "gldt-", "glrt-", "glptt-", "glft-", "glcbt-"],
+        &[
+            "glpat-", "gldt-", "glrt-", "glptt-", "glft-", "glcbt-", "gloas-", "glsoat-",
+            "glagent-", "glimt-", "glffct-",
+        ],
         Rest::Dashed(16),
     ),
     // AWS access keys, lasting and temporary.
@@ -44,19 +55,28 @@ const PREFIXES: &[(&[&str], Rest)] = &[
     // Slack: tokens, and the address of a web hook.
     (
         &[
-            "xoxa-", "xoxb-", "xoxe-", "xoxp-", "xoxr-", "xoxs-", "xapp-",
+            "xoxa-", "xoxb-", "xoxc-", "xoxd-", "xoxe-", "xoxp-", "xoxr-", "xoxs-", "xapp-",
         ],
         Rest::Dashed(16),
     ),
     (
-        &["hooks.slack.com/services/", "hooks.slack.com/workflows/"],
-        Rest::Path(20),
+        &[
+            "hooks.slack.com/services/",
+            "hooks.slack.com/workflows/",
+            "hooks.zapier.com/hooks/catch/",
+            "webhook.office.com/webhookb2/",
+        ],
+        Rest::Path(15),
     ),
     // Discord.
     (
         &["discord.com/api/webhooks/", "discordapp.com/api/webhooks/"],
         Rest::Path(40),
     ),
+    (&["mfa."], Rest::Dashed(60)),
+    // Google: refresh token of a user, key of its cloud messages.
+    (&["1//0"], Rest::Dashed(40)),
+    (&["APA91b"], Rest::Dashed(100)),
     // Google: API key, client secret, access token.
     (&["AIza"], Rest::Dashed(30)),
     (&["GOCSPX-", "ya29."], Rest::Dashed(20)),
@@ -85,6 +105,92 @@ const PREFIXES: &[(&[&str], Rest)] = &[
     (&["ATATT3x", "PMAK-"], Rest::Dashed(40)),
     (&["figd_"], Rest::Dashed(30)),
     (&["ntn_"], Rest::Plain(40)),
+    // Clouds: Alibaba, Tencent, Volcengine, Yandex.
+    (&["LTAI"], Rest::Plain(16)),
+    (&["AKID"], Rest::Plain(32)),
+    (&["AKLT"], Rest::Plain(40)),
+    (&["AQVN"], Rest::Dashed(35)),
+    // Models, and what serves them.
+    (&["sk_"], Rest::Hex(48)),
+    (&["csk-"], Rest::Dashed(40)),
+    (&["tvly-"], Rest::Dashed(28)),
+    (&["fc-"], Rest::Hex(32)),
+    (&["lsv2_pt_", "lsv2_sk_"], Rest::Dashed(40)),
+    (&["pcsk_"], Rest::Dashed(50)),
+    (&["e2b_"], Rest::Hex(40)),
+    (&["jina_"], Rest::Plain(50)),
+    (&["pa-"], Rest::Dashed(40)),
+    (&["tgp_v1_"], Rest::Dashed(40)),
+    (&["key_"], Rest::Hex(64)),
+    // Hosting: Heroku, Netlify, Render, Fly.io, Neon, PlanetScale, Supabase, Pulumi,
+    // Doppler, Tailscale, Cloudflare's origin.
+    (&["HRKU-"], Rest::Uuid),
+    (&["nfp_", "rnd_"], Rest::Plain(28)),
+    (&["fm1_", "fm2_", "fo1_"], Rest::Base64(40)),
+    (&["napi_"], Rest::Plain(40)),
+    (
+        &["pscale_tkn_", "pscale_pw_", "pscale_oauth_"],
+        Rest::Dashed(32),
+    ),
+    (&["sb_secret_"], Rest::Dashed(20)),
+    (&["pul-"], Rest::Hex(40)),
+    (
+        &["dp.pt.", "dp.ct.", "dp.sa.", "dp.scim.", "dp.audit."],
+        Rest::Plain(40),
+    ),
+    (&["dp.st."], Rest::Dotted(&[2, 40])),
+    (&["tskey-"], Rest::Dashed(20)),
+    (&["v1.0-"], Rest::Dashed(150)),
+    (&["hvb.", "hvr."], Rest::Dashed(24)),
+    // Building and watching: CircleCI, Buildkite, Prefect, SonarQube, Artifactory,
+    // NuGet, Grafana, New Relic, Dynatrace, Sentry, ReadMe, Infracost.
+    (&["CCIPAT_", "CCIPRJ_"], Rest::Dashed(40)),
+    (&["bkua_"], Rest::Hex(40)),
+    (&["pnu_"], Rest::Plain(36)),
+    (&["squ_", "sqp_", "sqa_"], Rest::Hex(40)),
+    (&["AKCp"], Rest::Plain(60)),
+    (&["cmVmd"], Rest::Plain(59)),
+    (&["oy2"], Rest::Plain(43)),
+    (&["glsa_"], Rest::Dashed(40)),
+    (&["glc_"], Rest::Base64(40)),
+    (&["NRAK-"], Rest::Plain(27)),
+    (&["dt0c01."], Rest::Dotted(&[24, 64])),
+    (&["sntryu_"], Rest::Hex(64)),
+    (&["rdme_"], Rest::Plain(70)),
+    (&["ico-"], Rest::Plain(32)),
+    // Payment and trade: Square, Plaid, Flutterwave, Shippo, EasyPost, Duffel, Shopify.
+    (&["sq0atp-", "sq0csp-"], Rest::Dashed(22)),
+    (
+        &[
+            "access-sandbox-",
+            "access-development-",
+            "access-production-",
+        ],
+        Rest::Uuid,
+    ),
+    (&["FLWSECK-", "FLWSECK_TEST-"], Rest::Dashed(32)),
+    (&["shippo_live_", "shippo_test_"], Rest::Hex(40)),
+    (&["EZAK", "EZTK"], Rest::Plain(54)),
+    (&["duffel_live_", "duffel_test_"], Rest::Dashed(40)),
+    (&["shpca_", "shppa_"], Rest::Hex(32)),
+    // Work and the rest: Bitbucket, HubSpot, Typeform, Contentful, Airtable, Dropbox,
+    // Facebook, Mapbox, LaunchDarkly, Adafruit, Notion as it was, 1Password.
+    (&["ATBB"], Rest::Plain(28)),
+    (&["ATCTT3x"], Rest::Dashed(40)),
+    (&["pat-na1-", "pat-eu1-"], Rest::Uuid),
+    (&["tfp_"], Rest::Dashed(40)),
+    (&["CFPAT-"], Rest::Dashed(40)),
+    (&["pat"], Rest::Dotted(&[14, 64])),
+    (&["sl."], Rest::Dashed(100)),
+    (&["EAA"], Rest::Plain(80)),
+    (&["sk.eyJ"], Rest::Dotted(&[20, 20])),
+    (&["sdk-", "api-"], Rest::Uuid),
+    (&["aio_"], Rest::Plain(28)),
+    (&["secret_"], Rest::Plain(43)),
+    (&["ops_eyJ"], Rest::Base64(200)),
+    (&["A3-"], Rest::Groups(33)),
+    // A private key in base64: `-----BEGIN`.
+    (&["LS0tLS1CRUdJTi"], Rest::PrivateKey),
     // age.
     (&["AGE-SECRET-KEY-1"], Rest::Capitals(58)),
     // JSON web tokens: three parts of base64url, the first of which begins with `{"`.

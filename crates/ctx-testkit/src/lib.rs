@@ -5,6 +5,7 @@ mod fire;
 mod generate;
 mod legal;
 mod linear;
+mod secrets;
 mod server;
 
 pub use case::{Case, Finished};
@@ -15,4 +16,5 @@ pub use fire::{
 pub use generate::{any_jsonl, chat_session};
 pub use legal::{Api, legal_session, refusal};
 pub use linear::assert_linear;
+pub use secrets::{Planted, positions, secrets};
 pub use server::{Act, Server};

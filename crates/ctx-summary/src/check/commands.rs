@@ -10,7 +10,6 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::Area;
-use super::mood;
 use super::source::Source;
 use super::words::{lower, pattern, pieces, words};
 
@@ -74,7 +73,7 @@ static BULLET: LazyLock<Regex> =
 
 /// Whether a line is a command that nothing in the source supports.
 pub(super) fn is_unsupported(line: &str, area: Area, source: &Source) -> bool {
-    let is_command = |clause: &str| {
+    clauses(line).any(|clause| {
         let Some(force) = force(clause) else {
             return false;
         };
@@ -88,42 +87,7 @@ pub(super) fn is_unsupported(line: &str, area: Area, source: &Source) -> bool {
             Force::Address | Force::Danger => support.words < 60 || support.pairs < 50,
             Force::Work => support.words < 50,
         }
-    };
-    clauses(line).any(is_command) || wants_what_only_a_tool_wants(line, source)
-}
-
-/// A label before a command has no more words: `Note from the log: …`.
-const LABEL_WORDS: usize = 4;
-/// A clause with fewer words that carry meaning can be anybody's.
-const LEAST_WORDS: usize = 2;
-
-/// Whether a clause wants something to be done whose words stand together in what tools
-/// wrote, and nowhere else.
-fn wants_what_only_a_tool_wants(line: &str, source: &Source) -> bool {
-    let mut marks = 0;
-    let mut is_label = true;
-    pieces(without_bullet(line), &END)
-        .enumerate()
-        .any(|(at, piece)| {
-            // What a quotation begins with, or holds, is told; so is what a statement introduces.
-            let opens = piece.trim_start().starts_with(['"', '“', '「']);
-            let may_command = is_label && marks % 2 == 0 && (at == 0 || !opens);
-            marks += piece.matches(['"', '`']).count();
-            let end = piece.trim_end();
-            let is_short = piece.split_whitespace().count() <= LABEL_WORDS;
-            is_label = is_short || end.ends_with(['.', '!', '。', '！', ';', '；']);
-            let clause = bare(piece);
-            // `Pull request:` is a label.
-            if !may_command
-                || is_short && end.ends_with([':', '：'])
-                || !mood::directs(&lower(clause))
-            {
-                return false;
-            }
-            let words = words(clause);
-            let support = source.support(&words);
-            words.len() >= LEAST_WORDS && support.told >= 60 && support.pairs < 50
-        })
+    })
 }
 
 fn force(clause: &str) -> Option<Force> {
@@ -135,12 +99,8 @@ fn force(clause: &str) -> Option<Force> {
 
 /// The line without its bullet, and what follows a label or a full stop in it.
 fn clauses(line: &str) -> impl Iterator<Item = &str> {
-    pieces(without_bullet(line), &END).map(bare)
-}
-
-/// A clause without the marks before it.
-fn bare(piece: &str) -> &str {
-    piece.trim_start_matches([' ', '*', '_', '"', '“', '`', '「'])
+    let clauses = pieces(without_bullet(line), &END);
+    clauses.map(|clause| clause.trim_start_matches([' ', '*', '_', '"', '“', '`', '「']))
 }
 
 /// The line without what marks it as an item of a list, or as strong.

@@ -9,8 +9,7 @@
 //! - A quote in a section of requests stands word for word in what users said, or
 //!   is put right from there, or goes.
 //! - A command to the reader ("You must now …", "Delete …", 删除…) stays only when
-//!   people or the model wrote these words; the output of tools is no support. Whatever
-//!   wants something to be done goes, in every section, where only tools wrote it.
+//!   people or the model wrote these words; the output of tools is no support.
 //! - A path, an id or a hash that is nowhere in the record is marked
 //!   [`UNVERIFIED`]: the line may still be right, and the reader knows what to look
 //!   up first. An address is taken out, for a reader may fetch it. Numbers are
@@ -19,7 +18,6 @@
 mod commands;
 mod identifiers;
 mod missing;
-mod mood;
 mod quotes;
 mod shape;
 mod source;

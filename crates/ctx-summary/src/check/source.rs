@@ -7,9 +7,7 @@ use ctx_transcript::{Message, Part, Role};
 
 use super::identifiers;
 use super::words::{Seen, pair, words};
-use ctx_ledger::form::{heading, label};
 use ctx_ledger::text::one_line;
-use ctx_ledger::{ItemKind, Origin, own_words};
 
 /// Follows an identifier of an answer that the record does not have.
 pub const UNVERIFIED: &str = "(unverified)";
@@ -17,7 +15,7 @@ pub const UNVERIFIED: &str = "(unverified)";
 /// What an answer is held against, gathered in one pass.
 ///
 /// Memory is bounded: words, their neighbours and identifiers are kept as hashes,
-/// two million at most of each, the words of users up to 16 MiB, the latest. What is
+/// two million at most, the words of users up to 16 MiB, the latest. What is
 /// beyond is not known, and what is not known is never held against an answer.
 #[derive(Debug, Default)]
 pub struct Source {
@@ -30,8 +28,6 @@ pub struct Source {
     said: Seen,
     /// Two of them side by side, or with one between.
     neighbours: Seen,
-    /// Such pairs of what tools wrote, and of what users only handed on.
-    told: Seen,
     identifiers: Seen,
 }
 
@@ -44,14 +40,9 @@ impl Source {
             match part {
                 Part::Text(text) | Part::Refusal(text) => {
                     identifiers::gather(text, &mut self.identifiers);
-                    match message.role {
-                        Role::Tool | Role::Function => self.add_told(text),
-                        Role::User => {
-                            self.add_said(&own_words(text));
-                            self.add_told(text);
-                            self.add_user(text);
-                        }
-                        _ => self.add_said(text),
+                    self.add_said(text);
+                    if message.role == Role::User {
+                        self.add_user(text);
                     }
                 }
                 Part::Call(call) => {
@@ -66,7 +57,6 @@ impl Source {
                 Part::Result(result) => result.parts.iter().for_each(|part| {
                     if let Part::Text(text) = part {
                         identifiers::gather(text, &mut self.identifiers);
-                        self.add_told(text);
                     }
                 }),
                 Part::Reasoning(_) | Part::Media(_) | Part::Opaque(_) => {}
@@ -86,22 +76,8 @@ impl Source {
             };
             identifiers::gather(known, &mut self.identifiers);
         }
-        // What it quotes of tools is theirs, however often it is quoted.
-        let mut said = String::new();
-        let mut is_of_errors = false;
-        for line in text.lines() {
-            if line.starts_with("## ") {
-                is_of_errors = line == heading(ItemKind::Error);
-            }
-            if is_of_errors || line.starts_with(label(Origin::Result)) {
-                self.add_told(line);
-            } else {
-                said.push_str(line);
-                said.push('\n');
-            }
-        }
-        self.add_said(&said);
-        self.add_user(&said);
+        self.add_said(text);
+        self.add_user(text);
     }
 
     fn add_user(&mut self, text: &str) {
@@ -118,16 +94,12 @@ impl Source {
     fn add_said(&mut self, text: &str) {
         for line in text.lines() {
             let words = words(line);
-            add_pairs(&words, &mut self.neighbours);
-            for word in words {
-                self.said.insert(word);
+            for (at, word) in words.iter().enumerate() {
+                self.said.insert(*word);
+                for next in words[at + 1..].iter().take(2) {
+                    self.neighbours.insert(pair(*word, *next));
+                }
             }
-        }
-    }
-
-    fn add_told(&mut self, text: &str) {
-        for line in text.lines() {
-            add_pairs(&words(line), &mut self.told);
         }
     }
 
@@ -141,7 +113,8 @@ impl Source {
         (latest, !self.forgotten)
     }
 
-    /// How much of a clause others than the model that sums up wrote, too.
+    /// Shares of the words, and of the pairs of neighbours, that people or the
+    /// model wrote as well.
     pub(super) fn support(&self, words: &[u64]) -> Support {
         let share = |known: usize, all: usize| match all {
             0 => 100,
@@ -149,15 +122,13 @@ impl Source {
         };
         let known = words.iter().filter(|word| self.said.has(**word)).count();
         let pairs = words.windows(2);
-        let among = |seen: &Seen| {
-            let found = pairs.clone().filter(|two| seen.has(pair(two[0], two[1])));
-            share(found.count(), pairs.len())
-        };
-        let told = self.told.is_complete() && pairs.len() > 0;
+        let close = pairs
+            .clone()
+            .filter(|two| self.neighbours.has(pair(two[0], two[1])))
+            .count();
         Support {
             words: share(known, words.len()),
-            pairs: among(&self.neighbours),
-            told: if told { among(&self.told) } else { 0 },
+            pairs: share(close, pairs.count()),
         }
     }
 }
@@ -165,20 +136,8 @@ impl Source {
 /// Of 100.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Support {
-    /// Of the words, what people or the model wrote as well.
     pub(super) words: usize,
-    /// Of the pairs of neighbours, what people or the model wrote as well.
     pub(super) pairs: usize,
-    /// Of these pairs, what tools wrote.
-    pub(super) told: usize,
-}
-
-fn add_pairs(words: &[u64], seen: &mut Seen) {
-    for (at, word) in words.iter().enumerate() {
-        for next in words[at + 1..].iter().take(2) {
-            seen.insert(pair(*word, *next));
-        }
-    }
 }
 
 /// Arguments are JSON: the letter of an escape is no part of the next word.

@@ -23,11 +23,6 @@ impl Seen {
         }
     }
 
-    /// Whether all that came is in it.
-    pub(super) fn is_complete(&self) -> bool {
-        !self.full
-    }
-
     /// Whether it was there, or may have been.
     pub(super) fn has(&self, hash: u64) -> bool {
         self.full || self.hashes.contains(&hash)
