@@ -3,6 +3,7 @@
 mod audit;
 mod clock;
 mod live;
+mod model;
 mod repair;
 mod replace;
 mod snapshots;
