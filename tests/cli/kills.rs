@@ -109,6 +109,39 @@ fn gc_leaves_alone_what_is_being_saved() {
     assert!(snapshots(dir).contains(&done.stdout));
 }
 
+/// L8: a snapshot that goes while it is being restored is restored whole or not at all.
+#[test]
+fn gc_beside_a_rollback() {
+    let (old, new) = (messages(0, 40), messages(0, 60));
+    for round in 0..20_u64 {
+        let dir = tempfile::tempdir().expect("a folder");
+        let dir = dir.path();
+        for text in [&old, &new] {
+            fs::write(dir.join("s.jsonl"), text).expect("writes");
+            good(dir, "ctx-snapshot -s demo s.jsonl");
+        }
+        let rollback = shell(
+            dir,
+            "exec ctx-rollback -s demo --snapshot 1 s.jsonl 2>errors",
+        )
+        .spawn();
+        std::thread::sleep(Duration::from_millis(round));
+        let gc = bash(dir, "ctx-gc -q --keep-last 1 && ctx-gc -q --purge");
+        assert_eq!(gc.code, 0, "{}", gc.stderr);
+        let status = rollback.expect("bash").wait().expect("ends");
+        let now = fs::read_to_string(dir.join("s.jsonl")).expect("reads");
+        match status.code() {
+            Some(0) => assert!(now == old),
+            code => {
+                let said = fs::read_to_string(dir.join("errors")).expect("reads");
+                assert!(code == Some(2) || code == Some(4), "{code:?}: {said}");
+                assert!(now == new);
+            }
+        }
+        nothing_is_lost(dir, &now);
+    }
+}
+
 /// C9: a call that a signal interrupts is done again, and nobody hears of it. Every third
 /// call of a kind is, behind those that load the program.
 #[test]
