@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalog::snapshot_files;
 use crate::error::{Naming, StoreError};
-use crate::files::{careful, wait_for_lock};
+use crate::files::{careful, sync_dir, wait_for_lock};
 use crate::{SessionId, Stamp, Store};
 
 /// The store's lock: sequence numbers, commit renames, gc, audit records.
@@ -27,6 +27,17 @@ pub struct SessionLock {
     file: File,
     /// Whether the run that had it before was killed: nobody cleaned up behind that.
     pub(crate) after_a_kill: bool,
+}
+
+impl SessionLock {
+    /// From here on something may be left beside the session file: that somebody was at it
+    /// must be known after a power cut, too.
+    pub(crate) fn remember(&self, store: &Store) {
+        // Where this cannot be flushed, gc finds what is left.
+        if self.file.sync_data().is_ok() {
+            let _ = sync_dir(&store.locks());
+        }
+    }
 }
 
 impl Drop for SessionLock {

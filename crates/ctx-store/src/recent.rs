@@ -74,21 +74,18 @@ impl Store {
         }
     }
 
+    /// Writes down anew what is known of a session: what a run wrote down before it was killed
+    /// by a power cut may not have reached the disk.
+    pub(crate) fn recall(&self, session: &SessionId) -> Result<(), StoreError> {
+        let known = known(self.catalog(Some(session))?.entries).remove(session);
+        let mut locked = self.lock()?;
+        locked.change_recent(session, |recent| *recent = known.unwrap_or_default());
+        Ok(())
+    }
+
     /// Writes down anew what is known of all sessions; how many it was wrong for.
     pub(crate) fn rebuild_recent(&self) -> Result<usize, StoreError> {
-        let mut all: BTreeMap<SessionId, Recent> = BTreeMap::new();
-        let mut entries = self.catalog(None)?.entries;
-        entries.sort_by_key(|entry| entry.id.stamp.sequence);
-        for Entry { id, meta } in entries {
-            let recent = all.entry(id.session.clone()).or_default();
-            if let Ok(meta) = &meta {
-                recent.add(&id, meta);
-                let link = meta.retained_paths().map(|(_, link)| link);
-                if link.is_none_or(|link| link.symlink_metadata().is_err()) {
-                    recent.retained.retain(|known| *known != meta.id);
-                }
-            }
-        }
+        let all = known(self.catalog(None)?.entries);
         let mut wrong = 0;
         let mut locked = self.lock()?;
         for name in names(&self.recent_dir())? {
@@ -124,6 +121,23 @@ impl Store {
         temp.keep();
         Ok(())
     }
+}
+
+/// What the snapshots themselves say.
+fn known(mut entries: Vec<Entry>) -> BTreeMap<SessionId, Recent> {
+    let mut all: BTreeMap<SessionId, Recent> = BTreeMap::new();
+    entries.sort_by_key(|entry| entry.id.stamp.sequence);
+    for Entry { id, meta } in entries {
+        let recent = all.entry(id.session.clone()).or_default();
+        if let Ok(meta) = &meta {
+            recent.add(&id, meta);
+            let link = meta.retained_paths().map(|(_, link)| link);
+            if link.is_none_or(|link| link.symlink_metadata().is_err()) {
+                recent.retained.retain(|known| *known != meta.id);
+            }
+        }
+    }
+    all
 }
 
 impl StoreLock<'_> {

@@ -74,6 +74,10 @@ impl Store {
     ) -> Result<Replacement<'_>, StoreError> {
         Self::refuse_inside(path)?;
         let lock = self.lock_session(session)?;
+        if lock.after_a_kill {
+            self.recall(session)?;
+        }
+        lock.remember(self);
         // A run that was killed may have left something beside the file.
         self.sweep_recent(session)
             .map_err(|error| not_saved(path, error))?;

@@ -252,6 +252,26 @@ fn a_quiet_replaced_file_is_removed() {
     assert!(!retained.exists());
 }
 
+/// C6: after a power cut all that is left of what a run wrote down is that it was there.
+#[test]
+fn what_a_power_cut_left_is_removed_by_the_next_run() {
+    let bench = Bench::new();
+    let (live, retained) = leave(&bench, b"old\n");
+    let unfinished = bench.file(".s.jsonl.ctx-tmp-1-2-3", b"half of");
+    fs::remove_file(bench.path("store/recent/demo")).expect("removes");
+    fs::write(
+        bench.path("store/locks/demo"),
+        "{\"pid\":1,\"tool\":\"test\"}",
+    )
+    .expect("writes");
+    let hash = bench.take(b"newer\n").meta.sha256;
+    bench
+        .replace(&live, &mut &b"newer\n"[..], &hash)
+        .expect("replaces");
+    assert!(!retained.exists() && !unfinished.exists());
+    assert_eq!(bench.names("."), ["s.jsonl", "store"]);
+}
+
 #[test]
 fn what_was_written_to_a_replaced_file_is_saved() {
     let bench = Bench::new();
