@@ -159,12 +159,13 @@ fn sign(text: &str, from: usize, at: usize, may_be_flag: bool) -> Option<Range<u
 }
 
 fn blank(text: &str, from: usize, at: usize, may_be_flag: bool) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let said = || said(text, from, at, " is ").or_else(|| spoken::of_something(text, from, at));
+    let said = (bytes.get(at + 1) == Some(&b'i')).then(said).flatten();
     let flagged = || command::flagged(text, from, at);
-    said(text, from, at, " is ")
-        .or_else(|| spoken::of_something(text, from, at))
-        .or_else(|| may_be_flag.then(flagged).flatten())
+    said.or_else(|| may_be_flag.then(flagged).flatten())
         .or_else(|| {
-            let may_be = spoken::may_announce(text.as_bytes(), at);
+            let may_be = spoken::may_announce(bytes, at);
             may_be.then(|| spoken::announced(text, from, at)).flatten()
         })
 }

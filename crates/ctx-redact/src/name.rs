@@ -124,6 +124,10 @@ pub(super) fn name_before(text: &str, from: usize, at: usize) -> Option<(&str, K
 
 /// Without blanks, quotes and brackets at the end, and without what joins.
 fn bare(before: &str) -> &str {
+    // Nearly always there is nothing to take away.
+    if matches!(before.as_bytes().last(), Some(b) if b.is_ascii_alphanumeric() && *b != b's') {
+        return before;
+    }
     let before = unquoted(before);
     let Some(last) = before.as_bytes().last() else {
         return before;

@@ -24,6 +24,11 @@ pub(super) fn argument(text: &str, from: usize, at: usize) -> Option<Range<usize
 /// The value of a pair whose name stands before the word `value`, as environments are
 /// written: `{"name": "DB_PASSWORD", "value": "…"}`, `key="DbPassword" value="…"`.
 pub(super) fn member(text: &str, from: usize, at: usize) -> Option<Range<usize>> {
+    // This is asked at every colon and sign.
+    let quotes = run_back(&text.as_bytes()[from..at], 4, |b| b" \"'\\".contains(&b));
+    if !text[from..at - quotes].ends_with("alue") {
+        return None;
+    }
     let before = text[from..at].trim_end_matches([' ', '"', '\'', '\\']);
     let rest = before
         .strip_suffix("value")

@@ -25,14 +25,18 @@ pub(super) fn may_announce(bytes: &[u8], at: usize) -> bool {
     };
     let lower = u32::from_le_bytes(*end) | 0x2020_2020;
     let ends = [
-        *b"word", *b"sswd", *b"rase", *b"code", *b"oken", *b"cret", *b"d by",
+        *b"word",
+        *b"sswd",
+        *b"rase",
+        *b"code",
+        *b"oken",
+        *b"cret",
+        *b"d by",
+        [b'_' | 0x20, b'k', b'e', b'y'],
     ];
-    // The name of a variable: `_` becomes a DEL by the bit of small letters.
-    let is_variable = || {
-        end[3].is_ascii_alphabetic()
-            && (end.contains(&b'_') || end.iter().all(u8::is_ascii_uppercase))
-    };
-    ends.iter().any(|end| u32::from_le_bytes(*end) == lower) || is_variable() || end[3] >= 0x80
+    // The name of a variable: capitals and `_` lack the bit of small letters.
+    let is_variable = u32::from_le_bytes(*end) & 0x2020_2020 == 0 && end[3].is_ascii_uppercase();
+    is_variable || end[3] >= 0x80 || ends.iter().any(|end| u32::from_le_bytes(*end) == lower)
 }
 
 /// The value behind a name and a blank: `passphrase hunter2`, `API_TOKEN a1b2…`,
