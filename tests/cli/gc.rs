@@ -340,6 +340,36 @@ fn a_clock_that_jumped_removes_nothing_until_somebody_trusts_it() {
 
 /// C4: of all tools gc must work on a full disk.
 ///
+/// A session that is locked is an open file, and a process may have few of these.
+#[test]
+fn more_sessions_than_files_may_be_open_are_collected() {
+    const SESSIONS: usize = 140;
+    let dir = tempfile::tempdir().expect("a folder");
+    let actor = Actor {
+        tool: "test".into(),
+        flags: Vec::new(),
+    };
+    let made = Store::open(&store(dir.path()), actor, Box::new(Utc::now)).expect("opens");
+    for n in 0..2 * SESSIONS {
+        let draft = made
+            .draft(&b"{}\n"[..], Path::new("memory"))
+            .expect("reads");
+        let session = format!("demo-{}", n / 2).parse().expect("an id");
+        draft
+            .commit(&session, SnapshotKind::Snapshot)
+            .expect("commits");
+    }
+    let limited = format!("ulimit -n 120 && exec {CTX_GC} -q --keep-last 1");
+    let done = Case::new("/bin/sh")
+        .within(dir.path())
+        .args(["-c".to_owned(), limited])
+        .stdout_any()
+        .run();
+    let removed = String::from_utf8_lossy(&done.stdout);
+    assert_eq!(removed.lines().count(), SESSIONS, "{removed}");
+    assert_eq!(listed(dir.path()).len(), SESSIONS);
+}
+
 /// What makes room must not need room.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.

@@ -14,6 +14,10 @@ use crate::{
     StoreError, StoreItem,
 };
 
+/// How many sessions are locked at the same time: each lock is an open file, of which a
+/// process may have only so many.
+const SESSIONS_AT_ONCE: usize = 100;
+
 /// What is collected, and by which rules.
 #[derive(Clone, Copy, Debug)]
 pub struct CollectPlan<'a> {
@@ -239,6 +243,10 @@ impl<'a> Collector<'a> {
                 self.tell(&Action::Discard(Cause::NoRule), [StoreItem::Snapshot(id)]);
             } else {
                 if !locks.contains_key(&id.session) {
+                    if locks.len() == SESSIONS_AT_ONCE {
+                        self.discard(&std::mem::take(&mut discarded), &[])?;
+                        locks.clear();
+                    }
                     let lock = match self.store.lock_session(&id.session) {
                         Err(StoreError::Busy(_)) => None,
                         lock => Some(lock?),
@@ -256,9 +264,18 @@ impl<'a> Collector<'a> {
             let items = catalog.uncommitted.into_iter().map(StoreItem::Snapshot);
             self.tell(&Action::Discard(Cause::NeverCommitted), items);
         } else {
-            let removed = self.store.discard(&discarded, &catalog.uncommitted)?;
-            self.tell_removed(&Action::Discard(Cause::NoRule), removed);
+            self.discard(&discarded, &catalog.uncommitted)?;
         }
+        Ok(())
+    }
+
+    fn discard(
+        &mut self,
+        committed: &[SnapshotId],
+        uncommitted: &[SnapshotId],
+    ) -> Result<(), StoreError> {
+        let removed = self.store.discard(committed, uncommitted)?;
+        self.tell_removed(&Action::Discard(Cause::NoRule), removed);
         Ok(())
     }
 
