@@ -147,8 +147,8 @@ fn sign(text: &str, from: usize, at: usize, may_be_flag: bool) -> Option<Range<u
         b'~' => keys::azure(text, from, at),
         b'$' => files::hash(text, at),
         b'{' => files::sum(text, at),
-        b'>' => pairs::element(text, from, at),
-        b'(' => pairs::argument(text, from, at),
+        b'>' if name::may_be_before(text.as_bytes(), at) => pairs::element(text, from, at),
+        b'(' if name::may_be_before(text.as_bytes(), at) => pairs::argument(text, from, at),
         b'|' => command::piped(text, from, at).or_else(|| pairs::cell(text, from, at)),
         // The first bytes of the fullwidth colon, of 是 and of 为.
         0xEF => said(text, from, at, "：").or_else(|| said(text, from, at, "＝")),

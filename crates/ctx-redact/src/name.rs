@@ -90,7 +90,9 @@ pub(super) fn name_before(text: &str, from: usize, at: usize) -> Option<(&str, K
     let may_be = match before.as_bytes() {
         // `pass_wor_d` is a name, too.
         [.., b'_' | b'-', last] if last.is_ascii() => last.is_ascii_alphabetic(),
-        [.., first, last] if first.is_ascii() && last.is_ascii() => may_end(*first, *last),
+        [.., third, first, last] if first.is_ascii() && last.is_ascii() => {
+            may_end(*third, *first, *last)
+        }
         _ => before.chars().next_back().is_some_and(is_last),
     };
     if !may_be {
@@ -120,6 +122,18 @@ pub(super) fn name_before(text: &str, from: usize, at: usize) -> Option<(&str, K
             .find(|(end, _)| !says && is_last_word(name, end))
     })?;
     (!plain.contains("public")).then_some((name, *kind))
+}
+
+/// Whether a name may end at the bracket at `at`: most words and all other signs end the
+/// question here.
+pub(super) fn may_be_before(bytes: &[u8], at: usize) -> bool {
+    match bytes[..at] {
+        [.., third, first, last] if last.is_ascii_alphabetic() && first.is_ascii_alphabetic() => {
+            may_end(third, first, last)
+        }
+        [.., last] => matches!(last, b'"' | b'\'') || last >= 0x80,
+        [] => false,
+    }
 }
 
 /// Without blanks, quotes and brackets at the end, and without what joins.
@@ -178,20 +192,36 @@ fn is_last(letter: char) -> bool {
     names.any(|(name, _)| letter.to_lowercase().any(|letter| name.ends_with(letter)))
 }
 
-/// Whether a name may end in these two letters.
-fn may_end(first: u8, last: u8) -> bool {
-    static ENDS: LazyLock<[u32; 26]> = LazyLock::new(|| {
-        let mut ends = [0; 26];
+/// Whether a name may end in these letters; what is no letter may stand before the last two.
+fn may_end(third: u8, first: u8, last: u8) -> bool {
+    static ENDS: LazyLock<[[u32; 26]; 26]> = LazyLock::new(|| {
+        let mut ends = [[0; 26]; 26];
         for (name, _) in NAMES.iter().chain(SHORT) {
-            if let [.., first @ b'a'..=b'z', last @ b'a'..=b'z'] = name.as_bytes() {
-                ends[usize::from(first - b'a')] |= 1 << (last - b'a');
+            let place = |letter: u8| usize::from(letter - b'a');
+            match name.as_bytes() {
+                [
+                    ..,
+                    third @ b'a'..=b'z',
+                    first @ b'a'..=b'z',
+                    last @ b'a'..=b'z',
+                ] => {
+                    ends[place(*first)][place(*last)] |= 1 << (third - b'a');
+                }
+                [first @ b'a'..=b'z', last @ b'a'..=b'z'] => {
+                    ends[place(*first)][place(*last)] = u32::MAX;
+                }
+                _ => {}
             }
         }
         ends
     });
     let letter = |byte: u8| (byte | 0x20).wrapping_sub(b'a');
     let ends = ENDS.get(usize::from(letter(first)));
-    ends.is_some_and(|ends| letter(last) < 26 && ends >> letter(last) & 1 == 1)
+    let thirds = ends.and_then(|ends| ends.get(usize::from(letter(last))));
+    thirds.is_some_and(|thirds| {
+        let third = letter(third);
+        *thirds != 0 && (third >= 26 || thirds >> third & 1 == 1)
+    })
 }
 
 #[cfg(test)]

@@ -23,21 +23,26 @@ pub(super) fn may_announce(bytes: &[u8], at: usize) -> bool {
     else {
         return false;
     };
-    let lower = u32::from_le_bytes(*end) | 0x2020_2020;
-    let ends = [
-        *b"word",
-        *b"sswd",
-        *b"rase",
-        *b"code",
-        *b"oken",
-        *b"cret",
-        *b"d by",
-        [b'_' | 0x20, b'k', b'e', b'y'],
-    ];
-    // The name of a variable: capitals and `_` lack the bit of small letters.
-    let is_variable = u32::from_le_bytes(*end) & 0x2020_2020 == 0 && end[3].is_ascii_uppercase();
-    is_variable || end[3] >= 0x80 || ends.iter().any(|end| u32::from_le_bytes(*end) == lower)
+    let letters = u32::from_le_bytes(*end);
+    // Capitals and `_` lack the bit of small letters: the name of a variable.
+    let is_variable = letters & 0x2020_2020 == 0 && end[3].is_ascii_uppercase();
+    is_variable
+        || end[3] >= 0x80
+        || matches!(
+            letters | 0x2020_2020,
+            WORD | SSWD | RASE | CODE | OKEN | CRET | KEY | D_BY
+        )
 }
+
+const WORD: u32 = u32::from_le_bytes(*b"word");
+const SSWD: u32 = u32::from_le_bytes(*b"sswd");
+const RASE: u32 = u32::from_le_bytes(*b"rase");
+const CODE: u32 = u32::from_le_bytes(*b"code");
+const OKEN: u32 = u32::from_le_bytes(*b"oken");
+const CRET: u32 = u32::from_le_bytes(*b"cret");
+/// `_key`, with the bit of small letters.
+const KEY: u32 = u32::from_le_bytes(*b"\x7fkey");
+const D_BY: u32 = u32::from_le_bytes(*b"d by");
 
 /// The value behind a name and a blank: `passphrase hunter2`, `API_TOKEN a1b2…`,
 /// `password X` of a netrc file, `IDENTIFIED BY 'x'`; `at` is the blank.
