@@ -99,7 +99,7 @@ fn push<'t>(text: &'t str, runs: &mut Vec<Run<'t>>, line: Range<usize>, is_own: 
 fn is_own_tag(line: &str) -> bool {
     static OWN: LazyLock<Regex> = LazyLock::new(|| {
         ascii_regex(
-            "(?i)^\\s*</?(?:task|user|query|request|instruction|question|prompt|feedback|goal)[a-z_-]*>",
+            "(?i)^\\s*</?(?:task|user|query|request|instruction|question|prompt|feedback|goal|issue|problem|pr_|description|requirement|spec)[a-z_-]*>",
         )
     });
     OWN.is_match(line)
@@ -172,6 +172,7 @@ mod tests {
             "Run `cargo test -p parser --all-features --locked` now.",
             "The title is \"A short history of nearly everything\".",
             "<task>\nPlease fix the login.\n</task>",
+            "Do what it says.\n<pr_description>\nThe login fails.\n</pr_description>",
             "a 5\" pipe and a 6\" pipe",
         ] {
             assert_eq!(own_words(text), text);
