@@ -31,8 +31,9 @@ pub(crate) enum Target {
 }
 
 impl Action {
-    /// `leaves`: those of the call's arguments; none where they are no JSON.
-    pub(crate) fn of(call: &Call<'_>, leaves: Option<&[Leaf]>) -> Self {
+    /// `clean`: the call's arguments without secrets. `leaves`: those of the arguments; none
+    /// where they are no JSON.
+    pub(crate) fn of(call: &Call<'_>, clean: &str, leaves: Option<&[Leaf]>) -> Self {
         let target = match FileUse::of(&call.name, &call.arguments) {
             Some(file) => Target::File {
                 path: file.path,
@@ -43,7 +44,7 @@ impl Action {
         };
         Self {
             id: call.id.as_ref().map(ToString::to_string),
-            digest: runtime::digest(call),
+            digest: runtime::digest_of(call, clean),
             target,
             tasks: leaves.and_then(|leaves| tasks(call, leaves)),
         }
@@ -122,7 +123,12 @@ mod tests {
 
     fn target(tool: &str, arguments: &str) -> Target {
         let leaves = leaves(arguments);
-        Action::of(&call(Some("c"), tool, arguments), leaves.as_deref()).target
+        Action::of(
+            &call(Some("c"), tool, arguments),
+            arguments,
+            leaves.as_deref(),
+        )
+        .target
     }
 
     fn error(text: &str) -> Option<String> {
@@ -147,7 +153,7 @@ mod tests {
     #[test]
     fn arguments_that_are_no_json_are_quoted_and_hold_no_tasks() {
         let call = call(None, "todo_bash", "ls -l");
-        let action = Action::of(&call, None);
+        let action = Action::of(&call, &call.arguments, None);
         assert_eq!(
             (action.id, action.digest.as_str()),
             (None, "todo_bash: ls -l")
@@ -159,7 +165,7 @@ mod tests {
     fn a_list_of_tasks_is_read() {
         let list = r#"{"todos":[{"content":"one","status":"done"}]}"#;
         let leaves = leaves(list);
-        let action = Action::of(&call(Some("c"), "TodoWrite", list), leaves.as_deref());
+        let action = Action::of(&call(Some("c"), "TodoWrite", list), list, leaves.as_deref());
         assert_eq!(action.id.as_deref(), Some("c"));
         let tasks = action.tasks.expect("a list");
         assert!(tasks.len() == 1 && tasks[0].done && tasks[0].text == "one");

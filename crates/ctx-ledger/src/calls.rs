@@ -73,7 +73,7 @@ mod tests {
         fn call(&mut self, id: Option<&str>, tool: &str, arguments: &str) {
             self.line += 1;
             let leaves = leaves(arguments);
-            let action = Action::of(&call(id, tool, arguments), leaves.as_deref());
+            let action = Action::of(&call(id, tool, arguments), arguments, leaves.as_deref());
             self.calls.begin(action, self.line, &mut self.items);
         }
 

@@ -43,7 +43,12 @@ const MAIN: &[&str] = &[
 /// `Bash: cargo test`: the tool and its main argument.
 pub fn digest(call: &Call<'_>) -> String {
     // Before the names of members and the ends of lines are gone: they give secrets away.
-    let argument = main_argument(&redact(&call.arguments).0);
+    digest_of(call, &redact(&call.arguments).0)
+}
+
+/// The same, from the arguments without their secrets.
+pub(crate) fn digest_of(call: &Call<'_>, clean: &str) -> String {
+    let argument = main_argument(clean);
     let mut line = plain_line(&call.name);
     if !argument.is_empty() {
         line = format!("{line}: {argument}");
@@ -100,6 +105,10 @@ pub fn error(result: &ToolResult<'_>) -> Option<String> {
         .flat_map(str::lines)
         .filter(|line| !line.trim().is_empty());
     let head: Vec<&str> = lines.by_ref().take(LOOKED_AT).collect();
+    // Most results are none, and long: secrets are looked for in errors only.
+    if !result.is_error && !head.iter().any(|line| says_error(line.trim())) {
+        return None;
+    }
     // Together: the name of a secret may be on the line before.
     let head = head.join("\n");
     let head = redact(&head).0;

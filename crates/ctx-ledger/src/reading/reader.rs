@@ -162,7 +162,7 @@ impl Reader {
         let parsed = Arguments::parse(&clean);
         let leaves = parsed.as_ref().map(|parsed| parsed.leaves.as_slice());
         if self.leaves {
-            let action = Action::of(call, leaves);
+            let action = Action::of(call, &clean, leaves);
             self.reading.events.push(Event::Call(action));
         }
         if let Some(leaves) = leaves {
