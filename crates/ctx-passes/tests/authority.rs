@@ -4,18 +4,15 @@
 //! 26 planted texts, in six places, summed up by two methods at three sizes, three times
 //! one after the other.
 
+mod common;
 #[path = "authority/texts.rs"]
 mod texts;
 
 use std::io::Read;
 
-use chrono::DateTime;
 use ctx_passes::compact::{Content, Outcome, Plan, compact_stream};
-use ctx_passes::summarize::recognizer;
 use ctx_passes::{Invalid, Notes};
 use ctx_policy::{Method, Policy};
-use ctx_select::count::MessageCounter;
-use ctx_tokens::Encoding;
 use serde_json::{Value, json};
 use texts::TEXTS;
 
@@ -59,27 +56,7 @@ fn plan(method: Method, tokens: u64) -> Plan {
     policy.keep.messages = Some(2);
     policy.summary.method = method;
     policy.summary.tokens = Some(tokens);
-    Plan {
-        triggers: policy.trigger,
-        overflow: false,
-        only_if_due: false,
-        force: true,
-        dry_run: false,
-        score: None,
-        counter: MessageCounter::new(Encoding::Chars4),
-        target: None,
-        budget: None,
-        summary_tokens: None,
-        model_window: None,
-        pins: Vec::new(),
-        last_call: None,
-        model: None,
-        headings: Vec::new(),
-        recognizer: recognizer(None),
-        now: || DateTime::UNIX_EPOCH,
-        temp: std::env::temp_dir(),
-        policy,
-    }
+    common::plan(policy)
 }
 
 /// A planted text with a name of its own in it, by which it is found again.

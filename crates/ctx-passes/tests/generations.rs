@@ -1,15 +1,13 @@
 //! Compactions one after the other: each output is one that its API accepts.
 
+mod common;
+
 use std::io::Read;
 
-use chrono::DateTime;
 use ctx_passes::compact::{Content, Outcome, Plan, compact_stream};
-use ctx_passes::summarize::recognizer;
 use ctx_passes::{Invalid, Notes};
 use ctx_policy::Policy;
-use ctx_select::count::MessageCounter;
 use ctx_testkit::{legal_session, refusal};
-use ctx_tokens::Encoding;
 use ctx_transcript::SummaryRole;
 use proptest::prelude::*;
 
@@ -17,27 +15,7 @@ fn plan(keep: u64, role: SummaryRole) -> Plan {
     let mut policy = Policy::default();
     policy.keep.messages = Some(keep);
     policy.summary.role = role;
-    Plan {
-        triggers: policy.trigger,
-        overflow: false,
-        only_if_due: false,
-        force: true,
-        dry_run: false,
-        score: None,
-        counter: MessageCounter::new(Encoding::Chars4),
-        target: None,
-        budget: None,
-        summary_tokens: None,
-        model_window: None,
-        pins: Vec::new(),
-        last_call: None,
-        model: None,
-        headings: Vec::new(),
-        recognizer: recognizer(None),
-        now: || DateTime::UNIX_EPOCH,
-        temp: std::env::temp_dir(),
-        policy,
-    }
+    common::plan(policy)
 }
 
 /// The session after a compaction, and whether there was one.
