@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use ctx_testkit::{Case, Finished};
+use ctx_testkit::Case;
 
+use crate::rollback::{NEW, OLD, saved};
 use crate::snapshot::CTX_SNAPSHOT;
 use crate::tool_path;
 
@@ -43,9 +44,6 @@ fn no_fault_loses_a_byte() {
     );
 }
 
-const OLD: &str = "{\"role\":\"user\",\"content\":\"old\"}\n";
-const NEW: &str = "{\"role\":\"user\",\"content\":\"new\"}\n";
-
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn can_trace() -> bool {
     let traced = Command::new("strace")
@@ -56,17 +54,6 @@ fn can_trace() -> bool {
         eprintln!("skipped: strace is not here, or may not trace");
     }
     can
-}
-
-/// `s.jsonl` holds NEW; its snapshot 1, of session demo, holds OLD.
-fn saved() -> Finished {
-    let done = Case::new(CTX_SNAPSHOT)
-        .file("s.jsonl", OLD)
-        .args(["-s", "demo", "s.jsonl"])
-        .stdout_any()
-        .run();
-    fs::write(done.dir().join("s.jsonl"), NEW).expect("writes");
-    done
 }
 
 /// A rollback of `s.jsonl` with these injections.

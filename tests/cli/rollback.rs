@@ -12,15 +12,15 @@ use crate::snapshot::CTX_SNAPSHOT;
 
 const CTX_ROLLBACK: &str = env!("CARGO_BIN_EXE_ctx-rollback");
 
-const OLD: &str = "{\"role\":\"user\",\"content\":\"old\"}\n";
-const NEW: &str = "{\"role\":\"user\",\"content\":\"new\"}\n";
+pub(crate) const OLD: &str = "{\"role\":\"user\",\"content\":\"old\"}\n";
+pub(crate) const NEW: &str = "{\"role\":\"user\",\"content\":\"new\"}\n";
 
 fn rollback(dir: &Path) -> Case {
     Case::new(CTX_ROLLBACK).within(dir)
 }
 
 /// `s.jsonl` holds NEW; its snapshot 1, of session demo, holds OLD.
-fn saved() -> Finished {
+pub(crate) fn saved() -> Finished {
     let done = Case::new(CTX_SNAPSHOT)
         .file("s.jsonl", OLD)
         .args(["-s", "demo", "s.jsonl"])
