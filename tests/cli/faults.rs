@@ -20,7 +20,7 @@ use crate::tool_path;
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn no_fault_loses_a_byte() {
     let bin = Path::new(CTX_SNAPSHOT).parent().expect("a folder");
-    // Three of its sixteen faults: a test may take some seconds.
+    // Three of its fifteen faults: a test may take some seconds.
     let faults = ["kill", "EIO", "short"].map(|fault| ["--fault", fault]);
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/sweep.py");
     let output = Command::new("python3")
