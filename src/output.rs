@@ -1,5 +1,6 @@
 //! Where a filter's records go: stdout, or a file that appears whole or not at all.
 
+use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Seek, Write};
 
@@ -182,7 +183,25 @@ pub fn failure(error: io::Error) -> Failure {
 /// An object for programs: one line of JSON.
 pub fn json_line(value: &impl Serialize) -> String {
     let line = serde_json::to_string(value).expect("keys are strings, numbers are finite");
-    line + "\n"
+    escaped(line) + "\n"
+}
+
+/// The JSON with escapes for the control characters that it may hold as they are, but a
+/// terminal obeys.
+fn escaped(line: String) -> String {
+    if !line.contains(char::is_control) {
+        return line;
+    }
+    let mut escaped = String::with_capacity(line.len() + 8);
+    for c in line.chars() {
+        if c.is_control() {
+            // Writing to a string cannot fail.
+            let _ = write!(escaped, "\\u{:04x}", u32::from(c));
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
 }
 
 /// The name of an input for programs; stdin has none.

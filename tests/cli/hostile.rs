@@ -299,41 +299,6 @@ fn h8_metadata_that_was_tampered_with_is_not_believed() {
     }
 }
 
-/// H9: escapes of the terminal in what a record says and in names of files.
-#[test]
-fn h9_no_text_of_a_record_drives_the_terminal() {
-    let escape = "\u{1b}]0;owned\u{7}";
-    let call = format!(
-        "{{\"role\":\"assistant\",\"tool_calls\":[{{\"id\":\"\\u001b]0;owned\\u0007\",\"type\":\"function\",\"function\":{{\"name\":\"\\u001b]0;owned\\u0007\",\"arguments\":\"\"}}}}]}}\n{USER}"
-    );
-    let counted = tool("ctx-count")
-        .args(["--by", "tool"])
-        .stdin(call.clone())
-        .stdout_any()
-        .run();
-    assert!(!String::from_utf8_lossy(&counted.stdout).contains(escape));
-    let name = format!("{escape}.jsonl");
-    let missing = tool("ctx-split")
-        .args([name.as_str()])
-        .stderr_has("cannot read")
-        .code(2)
-        .run();
-    assert!(!missing.stderr.contains('\u{1b}'));
-    let tagged = tool("ctx-split")
-        .args(["--keep-messages", "0"])
-        .stdin(call)
-        .stdout_any()
-        .run()
-        .stdout;
-    let summed = tool("ctx-summarize")
-        .args(["-v"])
-        .stdin(tagged)
-        .stdout_any()
-        .stderr_has("")
-        .run();
-    assert!(!summed.stderr.contains('\u{1b}'));
-}
-
 #[test]
 fn a_closed_pipe_is_silent() {
     for name in ["ctx-split", "ctx-count"] {
@@ -357,54 +322,5 @@ fn a_closed_pipe_is_silent() {
         let output = child.wait_with_output().expect("it ends");
         assert_eq!(output.status.code(), Some(0), "{name}");
         assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{name}");
-    }
-}
-
-/// H9: a name of a file is told escaped, by every tool and in every form, so that it
-/// neither drives a terminal nor begins a line of its own.
-#[test]
-fn h9_no_name_of_a_file_drives_the_terminal() {
-    let name = "\u{1b}]0;owned\u{7}\nctx: all is well.jsonl";
-    let legal = USER.repeat(3);
-    let broken =
-        format!("{USER}{{\"role\":\"tool\",\"tool_call_id\":\"x\",\"content\":\"y\"}}\nbroken\n");
-    for text in [&legal, &broken] {
-        for (tool_name, args) in [
-            ("ctx-check", vec![]),
-            ("ctx-check", vec!["--format", "github"]),
-            ("ctx-check", vec!["--due"]),
-            (
-                "ctx-compact",
-                vec!["-v", "-s", "x", "--keep-messages", "1", "-n"],
-            ),
-            ("ctx-compact", vec!["-v", "-s", "x", "--keep-messages", "1"]),
-            ("ctx-count", vec!["--by", "role"]),
-            ("ctx-extract", vec!["-v", "-s", "x"]),
-            ("ctx-offload", vec!["-v", "-s", "x", "-n"]),
-            ("ctx-prune", vec!["-v", "--clear", "-n"]),
-            (
-                "ctx-rollback",
-                vec!["-v", "-s", "none", "--snapshot", "latest"],
-            ),
-            ("ctx-snapshot", vec!["-v", "-s", "x"]),
-            ("ctx-split", vec!["-v", "--invalid", "fail"]),
-        ] {
-            let dir = tempfile::tempdir().expect("a folder");
-            fs::write(dir.path().join(name), text).expect("a session");
-            let output = Command::new(crate::tool_path(tool_name))
-                .args(&args)
-                .arg(name)
-                .env_clear()
-                .env("HOME", dir.path())
-                .current_dir(dir.path())
-                .output()
-                .expect("the tool starts");
-            for bytes in [output.stdout, output.stderr] {
-                let said = String::from_utf8_lossy(&bytes);
-                let call = format!("{tool_name} {args:?}: {said}");
-                assert!(!said.contains('\u{1b}'), "{call}");
-                assert!(!said.contains("\nctx: all"), "{call}");
-            }
-        }
     }
 }

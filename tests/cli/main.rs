@@ -45,6 +45,7 @@ mod summarize_checks;
 mod summarize_completion;
 mod summarize_llm;
 mod summarize_llm_key;
+mod terminal;
 
 use std::path::{Path, PathBuf};
 

@@ -1,12 +1,14 @@
 //! The one entry of all binaries.
 
+use std::ffi::OsString;
+use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::FromArgMatches;
 
-use crate::{CommonArgs, ExitStatus, Failure, Io, Tool};
+use crate::{CommonArgs, ExitStatus, Failure, Io, Tool, printable};
 
 /// Parses the command line, runs the tool, reports its failure, and turns all
 /// of that into the exit status.
@@ -36,7 +38,7 @@ pub fn main(tool: &Tool) -> ExitCode {
 
 /// clap's own messages: help and version to stdout, usage errors to stderr.
 fn usage(tool: &Tool, error: &clap::Error) -> ExitStatus {
-    let printed = error.print();
+    let printed = print(error);
     if error.use_stderr() {
         return ExitStatus::Failed;
     }
@@ -46,4 +48,17 @@ fn usage(tool: &Tool, error: &clap::Error) -> ExitStatus {
     let failure = Failure::stdout(&error);
     Io::of_process(tool.name, &CommonArgs::default()).report(&failure);
     failure.exit_status()
+}
+
+/// Prints such a message. It quotes what was typed, or what a pattern of the shell made of the
+/// names of files: where that could drive a terminal, it goes without clap's colours, whose
+/// own escapes could not be told from it.
+fn print(error: &clap::Error) -> io::Result<()> {
+    let is_plain = |arg: OsString| !arg.to_string_lossy().contains(char::is_control);
+    if std::env::args_os().all(is_plain) {
+        return error.print();
+    }
+    let text = error.render().to_string();
+    let lines = text.lines().map(|line| printable(line) + "\n");
+    io::stderr().write_all(lines.collect::<String>().as_bytes())
 }

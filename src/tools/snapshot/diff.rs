@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::io;
 use std::ops::Range;
 
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Paint};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Paint, printable};
 use ctx_store::diff::{Diff, Hunk};
 use ctx_store::{SessionId, Store, StoreError};
 
@@ -58,13 +58,8 @@ fn shown(line: &[u8]) -> String {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let mut shown = String::with_capacity(line.len());
     for chunk in line.utf8_chunks() {
-        for c in chunk.valid().chars() {
-            if c.is_control() && c != '\t' {
-                shown.extend(c.escape_default());
-            } else {
-                shown.push(c);
-            }
-        }
+        let cells: Vec<String> = chunk.valid().split('\t').map(printable).collect();
+        shown.push_str(&cells.join("\t"));
         for byte in chunk.invalid() {
             let _ = write!(shown, "\\x{byte:02x}");
         }

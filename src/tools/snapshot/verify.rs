@@ -1,6 +1,6 @@
 //! `--verify`: what was saved is checked and, with `--repair`, mended where nothing is lost.
 
-use ctx_cli::{ExitStatus, Failure, Io, Outcome};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, printable};
 use ctx_store::{BrokenLink, Repaired, SessionId, Store, StoreError};
 
 use super::list::warn_uncommitted;
@@ -59,8 +59,8 @@ impl Verification<'_> {
         let broken = self.store.check_audit_log().map_err(failure)?;
         let log = self.store.audit_log();
         for BrokenLink { line, why } in &broken {
-            let text = format!("{}:{line}: FAILED: {why}\n", log.display());
-            io.write(text.as_bytes())?;
+            let text = printable(&format!("{}:{line}: FAILED: {why}", log.display()));
+            io.write(format!("{text}\n").as_bytes())?;
         }
         if !broken.is_empty() {
             io.warn("the audit log is not as it was written");
@@ -87,7 +87,7 @@ fn tell(name: &str, checked: Result<(), StoreError>, io: &mut Io) -> Result<(), 
         Err(error) => error.to_string(),
     };
     // Out of a tampered meta.json it could drive the terminal.
-    io.write(format!("{name}: FAILED: {}\n", why.escape_debug()).as_bytes())
+    io.write(format!("{name}: FAILED: {}\n", printable(&why)).as_bytes())
 }
 
 fn count(damaged: usize, all: usize, what: &str, io: &mut Io) -> bool {
@@ -105,10 +105,9 @@ fn text(repaired: &Repaired) -> String {
             path.display()
         ),
         Repaired::Adopted(id) => format!("{id} had no meta.json and has one now"),
-        Repaired::SetAside(item, why) => format!(
-            "{item} is damaged and lies in the store's folder damaged/ now: {}",
-            why.escape_debug()
-        ),
+        Repaired::SetAside(item, why) => {
+            format!("{item} is damaged and lies in the store's folder damaged/ now: {why}")
+        }
         Repaired::Recounted => "counted the snapshots anew".to_owned(),
         Repaired::Rebuilt(count) => {
             format!("wrote down anew what is recent, sessions: {count}")

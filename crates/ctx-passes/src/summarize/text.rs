@@ -10,17 +10,20 @@ use crate::Notes;
 /// what it reads; this is the last check, whoever wrote the text.
 pub(super) fn clean(plan: &Plan, mut summary: Summary) -> Summary {
     let (clean, secrets) = redact(&summary.text);
-    let text = one_kind_of_line(&clean);
+    let text = without_controls(&clean);
     summary.text = plan.recognizer.compose(&text);
     summary.redacted_late = secrets;
     summary
 }
 
 /// The text with one kind of line end: quotes are marked at the beginning of a line, and
-/// nothing else may look like one.
-fn one_kind_of_line(text: &str) -> String {
-    let others = ['\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
-    text.replace("\r\n", "\n").replace(others, " ")
+/// nothing else may look like one. Nor may a name that it holds, of a tool or of a file,
+/// drive the terminal of whoever looks at it.
+fn without_controls(text: &str) -> String {
+    let is_other = |c: char| {
+        c.is_control() && !matches!(c, '\n' | '\t') || matches!(c, '\u{2028}' | '\u{2029}')
+    };
+    text.replace("\r\n", "\n").replace(is_other, " ")
 }
 
 /// Notes what was taken out, and how long the summary is.
@@ -70,11 +73,14 @@ mod tests {
             ..plan()
         };
         let old = old(&plan, LEDGER, &[ASK]);
-        let text = "a\r\nb\rc\u{2028}d password=hunter2x";
+        let text = "a\r\nb\rc\u{2028}d\u{1b}\u{9b}\te password=hunter2x";
         let clean = clean(&plan, old.summary(text.to_owned()));
         let text = clean.text;
         assert!(text.starts_with("[Before]\n\n"), "{text}");
-        assert!(text.ends_with("\n\na\nb c d password=[REDACTED]"), "{text}");
+        assert!(
+            text.ends_with("\n\na\nb c d  \te password=[REDACTED]"),
+            "{text}"
+        );
         assert_eq!((clean.redacted, clean.redacted_late), (0, 1));
     }
 
