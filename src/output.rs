@@ -45,8 +45,8 @@ impl Target<'_> {
                     file.map_err(|error| Failure::new(error).at(path.display().to_string(), None))?;
                 Output::Open(BufWriter::new(file))
             }
-            Self::Plain(path) => {
-                let file = AtomicFile::create(&path).map_err(store::failure)?;
+            Self::Plain(spot) => {
+                let file = AtomicFile::create(spot).map_err(store::failure)?;
                 Output::File(Box::new(file))
             }
             Self::Session(target) => Output::Session(Box::new(SessionOutput::new(*target, io)?)),

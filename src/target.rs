@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ctx_cli::{Failure, Input, input_name, is_stdin, metadata};
+use ctx_store::atomic::Spot;
 use ctx_store::{Look, Replacement, SessionId, Store, refuse_replacement};
 
 use crate::session::is_session;
@@ -26,7 +27,8 @@ pub struct OutputArgs {
     /// A session that is there, also the one that is read, is replaced as ctx-compact does
     /// it: its bytes are saved in the store first, one that somebody has open for writing is
     /// refused, and what an agent appends meanwhile is not lost. ctx-rollback --undo FILE
-    /// brings it back. What is no session takes no session's place.
+    /// brings it back. What is no session takes no session's place. A file that somebody else
+    /// makes or changes there meanwhile stays (exit status 4).
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
 }
@@ -46,8 +48,8 @@ pub enum Target<'s> {
     Stdout,
     /// A device or a pipe: there is nothing to replace.
     Open(PathBuf),
-    /// No session: replaced whole, or created.
-    Plain(PathBuf),
+    /// No session: replaced whole, or created, unless somebody else does that meanwhile.
+    Plain(Spot),
     /// A session.
     Session(Box<SessionTarget<'s>>),
 }
@@ -202,20 +204,24 @@ impl OutputArgs {
             _ => return Ok(Place::Free(Target::Stdout)),
         };
         Store::refuse_inside(path).map_err(store::failure)?;
-        let there = match path.metadata() {
-            Ok(meta) if !meta.is_file() && !meta.is_dir() => {
-                return Ok(Place::Free(Target::Open(path.clone())));
-            }
-            Ok(meta) if meta.is_file() => meta,
-            _ => return Ok(Place::Free(Target::Plain(path.clone()))),
+        if let Ok(meta) = path.metadata()
+            && !meta.is_file()
+            && !meta.is_dir()
+        {
+            return Ok(Place::Free(Target::Open(path.clone())));
+        }
+        // Before a look into it: what becomes a session after that is one that came meanwhile.
+        let spot = Spot::look(path).map_err(store::failure)?;
+        let Some(there) = spot.file() else {
+            return Ok(Place::Free(Target::Plain(spot)));
         };
-        let is_it = |input: &&PathBuf| metadata(input).is_ok_and(|it| is_same(&it, &there));
+        let is_it = |input: &&PathBuf| metadata(input).is_ok_and(|it| is_same(&it, there));
         let input = inputs.iter().find(is_it).cloned();
         let cannot_read = |error| {
             Failure::new(format_args!("cannot read what is there: {error}")).at(self.name(), None)
         };
         if input.is_none() && !is_session(path).map_err(cannot_read)? {
-            return Ok(Place::Free(Target::Plain(path.clone())));
+            return Ok(Place::Free(Target::Plain(spot)));
         }
         let real = fs::canonicalize(path).map_err(cannot_read)?;
         Ok(Place::Session { real, input })

@@ -78,6 +78,12 @@ pub(crate) fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
     id_of(one) == id_of(other)
 }
 
+/// Whether a file is the same one, and nobody has written to it.
+pub(crate) fn is_unchanged(now: &Metadata, then: &Metadata) -> bool {
+    let state = |meta: &Metadata| (meta.len(), meta.mtime(), meta.mtime_nsec());
+    is_same_file(now, then) && state(now) == state(then)
+}
+
 /// Whether a line begins at this place of a file.
 pub(crate) fn begins_line(file: &File, at: u64) -> io::Result<bool> {
     let mut last = [b'\n'];

@@ -1,11 +1,11 @@
 //! A look at a session file: whether it could be replaced, and what it was like then.
 
-use std::fs::{self, File, Metadata, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::error::{Naming, StoreError};
-use crate::files::{if_there, is_same_file};
+use crate::files::{if_there, is_unchanged};
 use crate::live::Live;
 use crate::session::real_path;
 use crate::{Replacement, SessionId, Store};
@@ -47,11 +47,6 @@ impl Look {
     pub fn into_file(self) -> File {
         self.live.file
     }
-
-    fn is_still(&self, now: &Metadata) -> bool {
-        let state = |meta: &Metadata| (meta.len(), meta.mtime(), meta.mtime_nsec());
-        is_same_file(now, &self.live.meta) && state(now) == state(&self.live.meta)
-    }
 }
 
 /// Whether [`Store::replace`] would be refused now: the question of a dry run.
@@ -73,7 +68,7 @@ impl Store {
     ) -> Result<Replacement<'_>, StoreError> {
         let path = &look.live.path;
         let replacement = self.begin_replacement(path, session)?;
-        if !look.is_still(&replacement.live.meta) {
+        if !is_unchanged(&replacement.live.meta, &look.live.meta) {
             return Err(StoreError::Changed(path.clone()));
         }
         Ok(replacement.unless_it_grows())
