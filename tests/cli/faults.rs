@@ -13,15 +13,16 @@ use crate::rollback::{NEW, OLD, saved};
 use crate::snapshot::CTX_SNAPSHOT;
 use crate::tool_path;
 
-/// C1, C3, C9: killed at any call, or with any call failing, a run leaves the old or the new;
-/// nothing is lost, and the next run gets there. This is a small sample: CI takes
+/// C1, C3, C9: killed at any call, with any call failing, or beside an agent that replaces its
+/// file just then, a run leaves the old or the new; nothing is lost, and the next run gets
+/// there. This is a small sample: CI takes
 /// a larger one, and `tests/faults/sweep.py` without `--sample` tries them all.
 #[test]
 #[allow(clippy::print_stderr)] // A skipped test must say so.
 fn no_fault_loses_a_byte() {
     let bin = Path::new(CTX_SNAPSHOT).parent().expect("a folder");
-    // Three of its fifteen faults: a test may take some seconds.
-    let faults = ["kill", "EIO", "short"].map(|fault| ["--fault", fault]);
+    // Four of its seventeen faults: a test may take some seconds.
+    let faults = ["kill", "EIO", "short", "agent"].map(|fault| ["--fault", fault]);
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/faults/sweep.py");
     let output = Command::new("python3")
         .arg(script)

@@ -50,7 +50,10 @@ class Bench:
             for name, value in os.environ.items()
             if not name.startswith(("CTX_", "XDG_", "LC_", "RUST_"))
         }
-        self.env.update(LC_ALL="C", HOME=str(self.tmp), TMPDIR=str(self.tmp / "temp"))
+        # The store is that of the filters too, which take one where they replace a session.
+        self.env.update(
+            LC_ALL="C", HOME=str(self.tmp), TMPDIR=str(self.tmp / "temp"), CTX_HOME=str(self.store)
+        )
 
     def clear(self):
         shutil.rmtree(self.work, ignore_errors=True)
@@ -126,6 +129,19 @@ class Bench:
             told=re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "TIME", told),
             other={sha256(path) for path in other if path.is_file()},
         )
+
+    def reachable(self, at_last=False):
+        """Files in which somebody finds what was in a session; at last all snapshots are
+        committed, and nothing is left beside the sessions."""
+        snapshots = [*self.store.glob("memory/session-summaries/*.jsonl"), *self.store.glob("trash/*/*.jsonl")]
+        beside = self.work.glob(".*.ctx-*")
+        if at_last:
+            snapshots = [path for path in snapshots if path.with_suffix(".meta.json").exists()]
+            beside = []
+        # With what people wrote into it at the moment of a kill.
+        memory = [path for root in (self.work, self.store) for path in root.glob("memory/extracted/*")]
+        found = [*self.work.glob("*.jsonl"), *snapshots, *beside, *memory]
+        return [path for path in found if path.is_file()]
 
     def strays(self):
         """Temporary files, and files beside the sessions that nobody asked for."""

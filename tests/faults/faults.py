@@ -29,6 +29,7 @@ class Fault:
     inject: str
     calls: tuple
     when: str = "{n}"  # the place of the call among those of its name
+    early: bool = False  # whether it also strikes the loader
 
 
 FAULTS = [
@@ -43,7 +44,7 @@ FAULTS = [
     Fault("EROFS", "error=EROFS", ("openat", *WRITES)),
     Fault("EROFS-on", "error=EROFS", tuple(WRITES), "{n}+"),
     Fault("EMFILE", "error=EMFILE", ("openat", "openat2", "fcntl", "dup")),
-    Fault("ENOMEM", "error=ENOMEM", ("mmap", "mremap", "openat", "statx", "getdents64")),
+    Fault("ENOMEM", "error=ENOMEM", ("mmap", "mremap", "openat", "statx", "getdents64"), early=True),
     Fault("EAGAIN", "error=EAGAIN", tuple(THREADS)),
 ]
 # So many places of two faults in a row, the second of which kills.
@@ -62,6 +63,12 @@ class Point:
     around: tuple = ()
     env: tuple = ()
     files: int = 0
+    early: bool = False  # before the tool begins
+
+    def wrong(self, case):
+        """What is wrong after it; None when nothing is."""
+        case.bench.reseed()
+        return case.judge(self.run(case.bench, case.command), self.early)
 
     def run(self, bench, command):
         limit = None
@@ -79,12 +86,20 @@ def can_trace():
     return traced.returncode == 0
 
 
-def calls_of(bench, command):
-    """The calls of a run without a fault, in order: their names and places. Those of the
-    loader, before the tool begins, are counted and left out. Each process counts its own."""
+@dataclass(frozen=True)
+class Place:
+    """A call of a run."""
+
+    call: str
+    number: int  # among those of its name
+    early: bool = False  # whether it is the loader's, before the tool begins
+
+
+def calls_of(bench, command, around=()):
+    """The calls of a run without a fault, in order. Each process counts its own."""
     trace = bench.tmp / "trace"
     bench.reseed()
-    bench.run(command, ("strace", "-f", "-qq", "-o", str(trace)))
+    bench.run(command, ("strace", "-f", "-qq", "-o", str(trace), *around))
     is_shell = command[0] == "sh"
     count, places, begun, first = {}, [], is_shell, None
     for line in trace.read_text(errors="replace").splitlines():
@@ -99,8 +114,8 @@ def calls_of(bench, command):
         count[process, name] = count.get((process, name), 0) + 1
         # The runtime asks at its start whether stdin, stdout and stderr are open.
         begun = begun or name == "poll"
-        if begun and name in CALLS:
-            places.append((name, count[process, name]))
+        if name in CALLS:
+            places.append(Place(name, count[process, name], early=not begun))
     return list(dict.fromkeys(places))
 
 
@@ -118,13 +133,13 @@ def points(bench, command, library):
     places = calls_of(bench, command)
     for fault in FAULTS:
         found = []
-        for name, number in places:
-            if name in fault.calls:
-                when = fault.when.format(n=number, n2=number + 2)
-                around = traced((name, f"{fault.inject}:when={when}"))
-                found.append(Point(fault.name, f"{name} {when}", around))
+        for place in places:
+            if place.call in fault.calls and (fault.early or not place.early):
+                when = fault.when.format(n=place.number, n2=place.number + 2)
+                around = traced((place.call, f"{fault.inject}:when={when}"))
+                found.append(Point(fault.name, f"{place.call} {when}", around, early=place.early))
         yield fault.name, found
-    yield "EIO, kill", pairs(places)
+    yield "EIO, kill", pairs([(place.call, place.number) for place in places if not place.early])
     yield "open files", [Point("open files", str(most), files=most) for most in FILES]
     if library:
         yield "short", [

@@ -20,8 +20,11 @@ class Operation:
     cautious: bool = False  # whether it may leave alone what it cannot look at, with 0
     sums_up: bool = False  # whether exit status 3 means a summary without what was not read
     remembers: bool = False  # whether the memory may know more although it failed
+    passes_on: bool = False  # whether it passes on what it has saved, and nothing else
+    forgets: bool = False  # whether nothing of the session may stay in the store
     puts_back: str = ""  # the file whose references lead to the old bytes
     naive: bool = False  # a control, which the oracle has to catch
+    caught_by: tuple = ()  # the faults that show what is wrong with it, if not all do
 
 
 OPERATIONS = []
@@ -53,7 +56,7 @@ def snapshot(bench):
     return first(bench)
 
 
-@operation()
+@operation(passes_on=True)
 def stdin(bench):
     saved(bench, 2)
     bench.write("stdin", talk(3))
@@ -122,7 +125,7 @@ def purge(bench):
     return bench.tool("gc", "--purge")
 
 
-@operation(partial=True)
+@operation(partial=True, forgets=True)
 def forget(bench):
     gc(bench)
     return bench.tool("gc", "--forget", "-s", "demo")
@@ -285,6 +288,22 @@ def control_no_snapshot(bench):
 def control_unchecked(bench):
     control_in_place(bench)
     return ["sh", "-c", "cp live.jsonl saved.jsonl; cp new live.tmp; mv live.tmp live.jsonl; true"]
+
+
+# Saved, flushed, renamed and checked: only who comes between the look and the rename loses.
+@operation(naive=True, caught_by=("agent",))
+def control_no_exchange(bench):
+    control_in_place(bench)
+    steps = "ln live.jsonl saved.jsonl", "cp new live.tmp", "sync live.tmp", "mv live.tmp live.jsonl"
+    return ["sh", "-c", " && ".join(steps)]
+
+
+# Renamed, and the folder flushed, but not the file: its name comes, its bytes do not.
+@operation(naive=True, caught_by=("power",))
+def control_empty(bench):
+    control_in_place(bench)
+    saved = "cp live.jsonl saved.jsonl && sync saved.jsonl"
+    return ["sh", "-c", f"{saved} && cp new live.tmp && mv live.tmp live.jsonl && sync ."]
 
 
 # An end of file in the middle of the file is taken for its end.

@@ -6,8 +6,10 @@ KILLED = -9
 # The runtime of Rust ends the process where it gets no memory: as good as killed.
 ABORTED = -6
 NO_MEMORY = ("memory allocation of", "failed to allocate an alternative stack", "guard page")
-# The loader of the system found no library: the tool has not begun.
+# The loader of the system found no library, or ended in the attempt to say that it has no
+# memory: the tool has not begun.
 NOT_LOADED = 127
+LOADER_FAULT = -11
 
 
 class Case:
@@ -40,9 +42,12 @@ class Case:
             return set()
         return {sha256(self.bench.tmp / "back")}
 
-    def judge(self, done):
-        """What is wrong after a run with a fault; None when nothing is."""
+    def judge(self, done, early=False):
+        """What is wrong after a run with a fault, which may have come before the tool began;
+        None when nothing is."""
         status = done and done.returncode
+        if early and status in (NOT_LOADED, LOADER_FAULT):
+            return self.changed(self.bench.facts()) or self.goes_on()
         wrong = self.consistent(status) or self.exit_status(done)
         if wrong:
             return wrong
@@ -65,18 +70,28 @@ class Case:
             copied = self.operation.partial and of[2] in self.before.files.values()
             if of[2] not in of[:2] and not copied and not self.is_lesser(now, status):
                 return f"{name} is neither old nor new"
-        lost = self.kept - now.bytes()
-        if lost and lost - self.within():
-            return "old bytes are lost"
+        lost = self.lost(self.kept)
+        if lost:
+            return lost
         if self.operation.naive and self.before.bytes() - now.bytes():
             return "old bytes are lost"
         mine = self.bench.work / "memory/extracted/decisions.md"
         if mine.exists() and "- mine, for ever\n" not in mine.read_text():
             return "what somebody wrote is lost"
-        if self.bench.store.exists():
-            verified = self.bench.run(self.bench.tool("snapshot", "--verify", "--read-data"))
-            if verified.returncode != 0:
-                return f"--verify finds damage: {verified.stderr.decode()[-300:]}"
+        return self.damage()
+
+    def lost(self, kept):
+        """Whether bytes with these hashes are nowhere any more."""
+        lost = kept - self.bench.facts().bytes()
+        return "old bytes are lost" if lost and lost - self.within() else None
+
+    def damage(self):
+        """What `ctx-snapshot --verify` finds."""
+        if not self.bench.store.exists():
+            return None
+        verified = self.bench.run(self.bench.tool("snapshot", "--verify", "--read-data"))
+        if verified.returncode != 0:
+            return f"--verify finds damage: {verified.stderr.decode()[-300:]}"
         return None
 
     def exit_status(self, done):
@@ -85,6 +100,8 @@ class Case:
             return "it hangs"
         now, status = self.bench.facts(), done.returncode
         said = done.stderr.decode(errors="replace")[-300:]
+        if self.operation.passes_on and done.stdout and not self.is_saved(now):
+            return "it has passed on what is not saved"
         if status in (KILLED, NOT_LOADED):
             return None
         if status == ABORTED and any(reason in said for reason in NO_MEMORY):
@@ -118,10 +135,13 @@ class Case:
         after = self.after
         return (
             now.files == after.files
-            and set(after.committed) <= set(now.committed)
+            and self.is_saved(now)
             and (now.held, now.memory, now.trash) == (after.held, after.memory, after.trash)
             and after.offloaded <= now.offloaded
         )
+
+    def is_saved(self, now):
+        return set(self.after.committed) <= set(now.committed)
 
     def changed(self, now):
         """What is not as it was, beside snapshots that were taken."""
@@ -156,14 +176,19 @@ class Case:
             if not self.happened(now) and again.returncode == 0:
                 return "the next run does not get there"
             # A run that was killed after its commit has committed one more.
-            if len(now.committed) > len(self.after.committed) + 1:
+            commits = self.before.files != self.after.files or self.after.committed != self.before.committed
+            if len(now.committed) > len(self.after.committed) + commits:
                 return f"{len(now.committed)} snapshots instead of {len(self.after.committed)}"
-        strays = self.strays_now()
-        if strays:
-            # A run that has nothing to do leaves it to ctx-gc.
+        if self.operation.forgets and any(self.bench.store.rglob("demo-*")):
+            return "not all is forgotten"
+        left = self.left()
+        return f"left: {', '.join(left[:3])}" if left else None
+
+    def left(self):
+        """What is left of a run, after the next one or at the latest after ctx-gc."""
+        if self.strays_now():
             self.bench.run(self.bench.tool("gc", "-q"))
-            strays = self.strays_now()
-        return f"left: {', '.join(sorted(strays)[:3])}" if strays else None
+        return sorted(self.strays_now())
 
 
 SAYS_IDS = {

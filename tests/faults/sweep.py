@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 """Kills each tool that changes files at every call that changes something, lets every call
-fail, one at a time, for once and from then on; then asks the oracle whether a single byte is
-lost, and whether the exit status is true. The naive controls must be caught by it.
+fail, one at a time, for once and from then on, and lets an agent replace the session at every
+call that gives or takes a name; then asks the oracle whether a single byte is lost, and whether
+the exit status is true. The naive controls must be caught by it.
 
-    tests/faults/sweep.py [--bin DIR] [--sample N] [--only OPERATION] [--fault FAULT] [--list]
+    tests/faults/sweep.py [--bin DIR] [--sample N] [--only OPERATION] [--fault FAULT]
+                          [--jobs N] [--results FILE] [--table]
 
---sample takes N points of each operation and fault instead of all.
+--sample takes N points of each operation and fault instead of all. With --results what was
+tried goes into a file, and what is in it already is left out. --table says the points by
+operation and fault.
 """
 
 import argparse
@@ -15,15 +19,17 @@ import random
 import shutil
 import sys
 import tempfile
-from collections import Counter
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).parent))
+import tally  # noqa: E402
+from agents import meetings  # noqa: E402
 from bench import Bench  # noqa: E402
 from faults import build_library, can_trace, points  # noqa: E402
 from operations import OPERATIONS  # noqa: E402
 from oracle import Case  # noqa: E402
+from tally import Tally  # noqa: E402
 
 
 def arguments():
@@ -34,34 +40,49 @@ def arguments():
     parser.add_argument("--only", action="append")
     parser.add_argument("--fault", action="append")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--results", type=Path)
+    parser.add_argument("--table", action="store_true")
     return parser.parse_args()
 
 
 def sweep(job):
-    """One operation under all faults: how it went, by fault."""
+    """One operation under all faults: a tally each, or why it is refused."""
     operation, args, tmp, library = job
     bench = Bench(Path(tmp) / operation.name, args.bin.resolve())
     bench.tmp.mkdir()
     case = Case(bench, operation)
-    tried, bad = Counter(), []
     if case.is_refused():
-        return operation, tried, bad, case.done.stderr.decode()
-    for fault, found in points(bench, case.command, library):
-        if args.fault and fault not in args.fault:
+        return operation, [], case.done.stderr.decode()
+    known = {found.fault for found in tally.read(args.results) if found.operation == operation.name}
+    tallies = []
+    for fault, found in [*points(bench, case.command, library), *meetings(case)]:
+        if (args.fault and fault not in args.fault) or fault in known:
             continue
-        # A control is caught at some places only, most of them where it is killed.
-        most = 10 if operation.naive else args.sample
-        if most and len(found) > most and not (operation.naive and fault == "kill"):
-            # The same ones each time, and others for each operation.
-            found = random.Random(operation.name + fault).sample(found, most)
-        for point in found:
-            bench.reseed()
-            wrong = case.judge(point.run(bench, case.command))
-            tried[fault] += 1
-            if wrong:
-                bad.append((fault, point.where, wrong))
+        if operation.caught_by and fault not in operation.caught_by:
+            continue
+        tallies.append(tried(case, fault, chosen(operation, fault, found, args.sample)))
+        if args.results:
+            tallies[-1].write(args.results)
     shutil.rmtree(bench.tmp)
-    return operation, tried, bad, None
+    return operation, tallies, None
+
+
+def chosen(operation, fault, found, sample):
+    """The points that are tried: the same ones each time, and others for each operation."""
+    # A control is caught at some places only, most of them where it is killed or met.
+    most = 10 if operation.naive else sample
+    if not most or len(found) <= most or (operation.naive and fault in ("kill", "agent")):
+        return found
+    return random.Random(operation.name + fault).sample(found, most)
+
+
+def tried(case, fault, found):
+    bad = []
+    for point in found:
+        wrong = point.wrong(case)
+        if wrong:
+            bad.append((point.where, wrong.strip()))
+    return Tally(case.operation.name, fault, len(found), bad)
 
 
 def main():
@@ -69,37 +90,56 @@ def main():
     if not can_trace():
         print("sweep: skipped: strace is not here, or may not trace")
         return 0
-    chosen = [it for it in OPERATIONS if not args.only or it.name in args.only]
+    found = tally.read(args.results)
     # Memory where there is some: thousands of runs call fsync.
     base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="ctx-sweep.", dir=base) as tmp:
         library = build_library(tmp)
         if not library:
             print("sweep: no short reads and writes: there is no C compiler")
-        jobs = [(operation, args, tmp, library) for operation in chosen]
+        jobs = [(operation, args, tmp, library) for operation in OPERATIONS if is_asked(operation, args)]
         with multiprocessing.Pool(args.jobs) as pool:
-            return told(pool.imap_unordered(sweep, jobs))
+            for operation, tallies, refused in pool.imap_unordered(sweep, jobs):
+                if refused is not None:
+                    print(f"{operation.name}: refused: {refused.strip()}")
+                found += tallies
+                tell(operation, tallies)
+    if args.table:
+        naive = {operation.name for operation in OPERATIONS if operation.naive}
+        print(tally.table([one for one in found if one.operation not in naive]))
+    return told([operation for operation, *_ in jobs], found)
 
 
-def told(results):
-    """Tells of each operation; the exit status."""
-    total, failures = Counter(), 0
-    for operation, tried, bad, refused in results:
-        if refused is not None:
-            print(f"{operation.name}: refused: {refused.strip()}")
-            continue
-        total += tried
-        print(f"{operation.name}: {tried.total()} points, {len(bad)} bad", flush=True)
-        if operation.naive:
-            if not bad:
-                failures += 1
-                print(f"BAD {operation.name}: the oracle does not catch it")
-            continue
-        failures += len(bad)
-        for fault, where, wrong in bad:
-            print(f"BAD {operation.name} {fault} {where}: {wrong.strip()}")
-    print("by fault: " + ", ".join(f"{fault} {count}" for fault, count in sorted(total.items())))
-    print(f"sweep: {total.total()} points, {failures} failures")
+def is_asked(operation, args):
+    if args.only and operation.name not in args.only:
+        return False
+    # What only a power cut shows is nothing for this.
+    by = set(operation.caught_by) - {"power"}
+    return not operation.caught_by or bool(by & set(args.fault) if args.fault else by)
+
+
+def tell(operation, tallies):
+    points = sum(one.points for one in tallies)
+    bad = sum(len(one.bad) for one in tallies)
+    print(f"{operation.name}: {points} points, {bad} bad", flush=True)
+    if not operation.naive:
+        for one in tallies:
+            for where, wrong in one.bad:
+                print(f"BAD {operation.name} {one.fault} {where}: {wrong}")
+
+
+def told(operations, tallies):
+    """Tells how it went; the exit status."""
+    failures = 0
+    for operation in operations:
+        own = [one for one in tallies if one.operation == operation.name]
+        bad = sum(len(one.bad) for one in own)
+        if operation.naive and not bad and any(one.points for one in own):
+            failures += 1
+            print(f"BAD {operation.name}: the oracle does not catch it")
+        failures += 0 if operation.naive else bad
+    points = sum(one.points for one in tallies)
+    print(f"sweep: {points} points, {failures} failures")
     return 1 if failures else 0
 
 
