@@ -37,6 +37,7 @@ mod spoken;
 mod table;
 #[cfg(test)]
 mod tests;
+mod told;
 mod value;
 
 /// What stands where a secret was.
@@ -166,7 +167,9 @@ fn blank(text: &str, from: usize, at: usize, may_be_flag: bool) -> Option<Range<
     said.or_else(|| may_be_flag.then(flagged).flatten())
         .or_else(|| {
             let may_be = spoken::may_announce(bytes, at);
-            may_be.then(|| spoken::announced(text, from, at)).flatten()
+            let announced =
+                || spoken::announced(text, from, at).or_else(|| told::behind_name(text, from, at));
+            may_be.then(announced).flatten()
         })
 }
 

@@ -8,7 +8,7 @@ use super::value::{
     VALUE_MAX, has_sign, is_constant, is_no_value, is_path, is_phrase, is_prose, is_term, is_value,
     looks_random, value_after,
 };
-use super::{encoded, header, random, run, spoken};
+use super::{encoded, header, random, run, spoken, told};
 
 /// The value behind a sign or a word (`width` bytes at `at`) that joins it to its name,
 /// when the name says that it is a secret.
@@ -17,6 +17,11 @@ pub(super) fn assigned(text: &str, from: usize, at: usize, width: usize) -> Opti
     let after = at + width;
     if kind == Kind::Words {
         return spoken::words(text, after);
+    }
+    if told::is_chosen(name, kind)
+        && let Some(phrase) = told::phrase(text, from, at..after, name)
+    {
+        return Some(phrase);
     }
     if let Some(block) = block_after(text, after, kind) {
         return Some(block);
@@ -98,7 +103,12 @@ impl Place<'_> {
             Kind::Password if is_said && spoken::is_mine(self.text, self.from, self.at) => {
                 spoken::may_be_own(self.text, value)
             }
-            Kind::Password => bytes.len() >= 6 && self.is_plain_password(bytes, value, is_said),
+            Kind::Password => {
+                bytes.len() >= 6 && self.is_plain_password(bytes, value, is_said)
+                    || is_said
+                        && told::is_chosen(name, kind)
+                        && told::is_told(self.text, self.from, self.at, value)
+            }
             Kind::Secret => bytes.len() >= 6 && looks_random(bytes) && !(is_said && is_term(bytes)),
         }
     }

@@ -162,11 +162,14 @@ pub(super) fn may_be_own(text: &str, value: &Range<usize>) -> bool {
     let rest = text[value.end..].trim_start_matches([' ', '!']);
     let ends = rest.is_empty()
         || rest.starts_with(['.', ',', ';', '\n', '\r', '"', '\'', '`', ')', '\\', '<']);
-    let lower = bytes.to_ascii_lowercase();
+    ends && !says(&bytes.to_ascii_lowercase())
+}
+
+/// Whether a word says something about a password.
+pub(super) fn says(lower: &[u8]) -> bool {
     let says = ["ed", "ing", "able", "ible", "ive", "ly", "less"];
-    let is_state = STATES.iter().any(|word| word.as_bytes() == lower)
-        || says.iter().any(|end| lower.ends_with(end.as_bytes()));
-    ends && !is_state
+    STATES.iter().any(|word| word.as_bytes() == lower)
+        || says.iter().any(|end| lower.ends_with(end.as_bytes()))
 }
 
 /// At least twelve words in small letters, as wallets give them; `at` is where they may
