@@ -182,6 +182,16 @@ pub fn warn_retained(retained: &Path, io: &mut Io) {
     ));
 }
 
+/// Warns of versions of memory files that people wrote and killed runs took out.
+pub fn warn_edits(edits: &[PathBuf], io: &mut Io) {
+    for edit in edits {
+        io.warn(format_args!(
+            "{} is an edit that a killed run took out of its file; put back what is missing, then remove it",
+            edit.display()
+        ));
+    }
+}
+
 /// Writes the bytes of a snapshot to stdout, in pieces larger than a pipe holds:
 /// a session may have a hundred megabytes.
 pub fn copy_out(file: &mut File, io: &mut Io) -> Result<(), Failure> {

@@ -226,6 +226,28 @@ fn what_leaves_is_saved_for_memory() {
     assert_eq!(String::from_utf8_lossy(&shown.stdout), sentences(900, 40));
 }
 
+/// D5: what somebody wrote into the memory when a run was killed is told of.
+#[test]
+fn an_edit_of_the_memory_that_a_killed_run_took_out_is_told_of() {
+    let ask = "We decided to use Postgres 16 and no SQLite for the booking store.";
+    let ask = session("chat", None, &[Event::User(ask.to_owned())]);
+    let before = work().replacen('\n', &format!("\n{ask}"), 1);
+    let preset = ["--preset", "sanbot", "s.jsonl"];
+    let done = compact(&before, 700).args(preset).stdout_any().run();
+    let memory = done.dir().join(".local/state/ctx/memory/extracted");
+    let edit = memory.join(".decisions.md.ctx-old-1-2-3-99");
+    fs::write(&edit, "edited\n").expect("writes");
+    fs::write(done.dir().join("s.jsonl"), &before).expect("writes");
+    again(&done, 700)
+        .args(preset)
+        .stdout_any()
+        .stderr_has(
+            "decisions.md.ctx-old-1-2-3-99 is an edit that a killed run took out of its file",
+        )
+        .run();
+    assert_eq!(fs::read(&edit).expect("it stays"), b"edited\n");
+}
+
 #[test]
 fn what_pruning_frees_need_not_be_summed_up() {
     let before = work();

@@ -201,6 +201,24 @@ fn a_second_merge_changes_nothing_and_keeps_what_people_wrote() {
     assert_eq!(fs::read_to_string(&path).expect("a file"), edited);
 }
 
+/// D5: what somebody wrote into a memory file when a run was killed stays, and the next run
+/// says where.
+#[test]
+fn an_edit_that_a_killed_run_took_out_is_told_of() {
+    let edit = "m/extracted/.decisions.md.ctx-old-1-2-3-99";
+    let said = format!(
+        "ctx-extract: warning: {edit} is an edit that a killed run took out of its file; put back what is missing, then remove it\n\
+         ctx-extract: 7 new items in m/extracted, 0 known\n"
+    );
+    let done = demo(&["--into", "m", "-v"])
+        .file("m/extracted/decisions.md", "mine\n")
+        .file(edit, "mine, edited\n")
+        .stdout(CHAT)
+        .stderr_has(&said)
+        .run();
+    assert_eq!(done.read(edit), b"mine, edited\n");
+}
+
 #[test]
 fn nothing_found_writes_nothing() {
     let session = "{\"role\":\"user\",\"content\":\"hello\"}\n";

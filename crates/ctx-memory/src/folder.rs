@@ -16,7 +16,7 @@ pub struct MemoryFolder<'a> {
 }
 
 /// What was merged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MergeCounts {
     /// How many files were replaced.
     pub files: usize,
@@ -24,6 +24,8 @@ pub struct MergeCounts {
     pub added: usize,
     /// How many stood there already, or came twice.
     pub known: usize,
+    /// Files that hold what people wrote and killed runs took out: [`SharedFile::edits`].
+    pub edits: Vec<PathBuf>,
 }
 
 /// A merge that failed.
@@ -88,6 +90,7 @@ impl<'a> MemoryFolder<'a> {
         for kind in MemoryKind::ALL {
             let (file, merged) = plan(&folder, kind, items)?;
             counts.known += merged.known;
+            counts.edits.extend_from_slice(file.edits());
             if merged.added > 0 {
                 plans.push((kind, file.stage(&merged.appended)?, merged));
             }

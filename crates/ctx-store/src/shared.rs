@@ -36,6 +36,7 @@ pub struct SharedFile {
     staging: Option<PathBuf>,
     old: Vec<u8>,
     meta: Option<fs::Metadata>,
+    edits: Vec<PathBuf>,
 }
 
 /// A file whose new version lies beside it.
@@ -77,13 +78,14 @@ impl SharedFolder {
             reap_beside(&path);
         }
         let (old, meta) = if_there(read(&path))?.unzip();
-        let file = SharedFile {
+        let mut file = SharedFile {
             path,
             staging: self.staging.clone(),
             old: old.unwrap_or_default(),
             meta,
+            edits: Vec::new(),
         };
-        file.clean_up();
+        file.edits = file.clean_up();
         Ok(file)
     }
 }
@@ -100,6 +102,12 @@ impl SharedFile {
     /// Its content.
     pub fn bytes(&self) -> &[u8] {
         &self.old
+    }
+
+    /// Versions that others wrote, and that runs took out and were killed before they put them
+    /// back. They stay where they are: nobody but their writer knows what is to become of them.
+    pub fn edits(&self) -> &[PathBuf] {
+        &self.edits
     }
 
     /// Adds `more` at its end: [`Self::stage`] and [`StagedFile::commit`].
@@ -127,9 +135,10 @@ impl SharedFile {
     }
 
     /// Removes what killed runs left where files change places: a version whose bytes all
-    /// stand at the start of the file, or a new one that never took its place. An editor's
-    /// version stays.
-    fn clean_up(&self) {
+    /// stand at the start of the file, or a new one that never took its place. Returns the
+    /// others: an editor's versions stay.
+    fn clean_up(&self) -> Vec<PathBuf> {
+        let mut edits = Vec::new();
         // What cannot be looked at is left for a later run.
         for (aside, end) in marked_in(self.dir(), self.name(), RETAINED).unwrap_or_default() {
             let number = end.rsplit_once('-').and_then(|(_, ino)| ino.parse().ok());
@@ -138,8 +147,12 @@ impl SharedFile {
             });
             if number.is_some() && is_known {
                 let _ = fs::remove_file(&aside);
+            } else if number.is_some() {
+                edits.push(aside);
             }
         }
+        edits.sort();
+        edits
     }
 
     /// The path at which files change places with it; it ends with the number of the new file.
@@ -335,6 +348,22 @@ mod tests {
         let folder = SharedFolder::lock(dir.path()).expect("a lock");
         folder.read("x.md").expect("none");
         assert!(names(dir.path()).is_empty());
+    }
+
+    /// D5: an editor saves its version between two steps of a run that is killed.
+    #[test]
+    fn an_edit_that_a_killed_run_took_out_is_known() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, text: &str| {
+            fs::write(dir.path().join(name), text).expect("written");
+        };
+        write("x.md", "old\nmore\n");
+        write(".x.md.ctx-old-1-2-3-99", "edited\n");
+        write(".x.md.ctx-old-1-2-4-99", "old\n");
+        let folder = SharedFolder::lock(dir.path()).expect("a lock");
+        let file = folder.read("x.md").expect("one");
+        assert_eq!(file.edits(), [dir.path().join(".x.md.ctx-old-1-2-3-99")]);
+        assert_eq!(names(dir.path()), [".x.md.ctx-old-1-2-3-99", "x.md"]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use ctx_store::{Look, Store};
 use super::Args;
 use crate::cache::last_change;
 use crate::passes;
-use crate::store::{failure, session_of, warn_retained};
+use crate::store::{failure, session_of, warn_edits, warn_retained};
 
 /// Compacts it, or tells what would be done.
 pub(super) fn run(
@@ -46,6 +46,7 @@ pub(super) fn run(
     if let Some(retained) = &report.retained {
         warn_retained(retained, io);
     }
+    warn_edits(&report.edits, io);
     if let Some(error) = report.summary_error.take() {
         return Err(failure(error).status(ExitStatus::Uncertain));
     }

@@ -18,7 +18,7 @@ use ctx_transcript::Record;
 use crate::output::{Output, json_line};
 use crate::passes;
 use crate::session::{ReadArgs, Session};
-use crate::store::{StoreArgs, failure, merge_failure, session_id, session_of};
+use crate::store::{StoreArgs, failure, merge_failure, session_id, session_of, warn_edits};
 use crate::target::{Growth, OutputArgs, Source};
 
 /// The tool.
@@ -183,7 +183,13 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let output = target.open(io)?;
     let (found, merged) = merge(&args, &paths, &source, output, &folder)?;
     found.report(io);
-    let MergeCounts { added, known, .. } = merged;
+    let MergeCounts {
+        added,
+        known,
+        edits,
+        ..
+    } = merged;
+    warn_edits(&edits, io);
     let (items, dir) = (plural(added, "item"), folder.path().display());
     io.note(format_args!("{added} new {items} in {dir}, {known} known"));
     Ok(ExitStatus::Done)

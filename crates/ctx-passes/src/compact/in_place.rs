@@ -1,6 +1,7 @@
 //! A session file compacted in place: claimed, its bytes saved, replaced at one moment.
 
 use std::fs::File;
+use std::path::PathBuf;
 
 use ctx_ledger::Ledger;
 use ctx_ledger::score::{Score, rounded};
@@ -86,7 +87,7 @@ impl SessionFile<'_> {
         match job.step() {
             Step::None => job.report.end(Outcome::NotDue),
             Step::Flush => {
-                self.remember(&job.flushed(session.as_str())?)?;
+                job.report.edits = self.remember(&job.flushed(session.as_str())?)?;
                 job.report.end(Outcome::Flushed);
             }
             Step::Compact if !plan.force && strikes::given_up(self.stores, plan, job.size()) => {
@@ -137,10 +138,10 @@ impl SessionFile<'_> {
         Ok(content)
     }
 
-    /// Merges items into the memory of the store.
-    fn remember(&self, items: &[Item]) -> Result<(), ErrorKind> {
-        MemoryFolder::of_store(self.stores.store).merge(items)?;
-        Ok(())
+    /// Merges items into the memory of the store; the edits that were found there.
+    fn remember(&self, items: &[Item]) -> Result<Vec<PathBuf>, ErrorKind> {
+        let merged = MemoryFolder::of_store(self.stores.store).merge(items)?;
+        Ok(merged.edits)
     }
 
     fn replace(
@@ -153,7 +154,7 @@ impl SessionFile<'_> {
         let policy = &self.plan.policy;
         let Stores { store, session, .. } = self.stores;
         if policy.summary.extract && report.preserved_count.is_some() {
-            self.remember(&new.items).map_err(unchanged)?;
+            report.edits = self.remember(&new.items).map_err(unchanged)?;
         }
         let sha256 = hash(&mut new.content.file()?).map_err(PassError::temporary)?;
         let replaced = replacement.commit(&mut NewContent {

@@ -122,6 +122,9 @@ pub struct Report {
     /// The old file, where another process still has it open.
     #[serde(skip)]
     pub retained: Option<PathBuf>,
+    /// Versions of memory files that people wrote and killed runs took out.
+    #[serde(skip)]
+    pub edits: Vec<PathBuf>,
     /// Why the replaced session's summary is not among those of the store.
     #[serde(skip)]
     pub summary_error: Option<StoreError>,
