@@ -64,17 +64,18 @@ class Meeting:
 
 def meetings(case):
     """Agents of each way at each call that gives or takes a name, by fault."""
+    names = {path.name for path in files_of(case)}
     for fault, around in [("agent", ()), ("agent, no exchange", NO_EXCHANGE)]:
         found = []
-        places = [(place.call, place.number) for place in calls_of(case.bench, case.command, around)]
-        for call, number in places:
+        for place in calls_of(case.bench, case.command, around):
             # With no exchange, that one fails at once.
-            if call not in CALLS or (around and call == "renameat2"):
+            if place.call not in CALLS or (around and place.call == "renameat2"):
                 continue
+            # There, who comes between the last look and the rename loses: no call can help.
+            is_lossy = around and place.call == "rename" and place.onto in names
             for way, moments in WAYS.items():
-                # There, who comes between the last look and the rename loses: no call can help.
-                if not (around and call == "rename" and "begins" in moments):
-                    found.append(Meeting(fault, way, call, number, around))
+                if not is_lossy or "begins" not in moments:
+                    found.append(Meeting(fault, way, place.call, place.number, around))
         yield fault, found
 
 

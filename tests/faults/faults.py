@@ -5,7 +5,7 @@ import re
 import resource
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 # Calls that change something. Where the tool is killed between two others, nothing is
@@ -93,6 +93,7 @@ class Place:
     call: str
     number: int  # among those of its name
     early: bool = False  # whether it is the loader's, before the tool begins
+    onto: str = field(default="", compare=False)  # the name that it gives
 
 
 def calls_of(bench, command, around=()):
@@ -115,7 +116,9 @@ def calls_of(bench, command, around=()):
         # The runtime asks at its start whether stdin, stdout and stderr are open.
         begun = begun or name == "poll"
         if name in CALLS:
-            places.append(Place(name, count[process, name], early=not begun))
+            onto = re.search(r'([^/"]*)"[^"]*$', line)
+            onto = onto.group(1) if onto else ""
+            places.append(Place(name, count[process, name], early=not begun, onto=onto))
     return list(dict.fromkeys(places))
 
 
