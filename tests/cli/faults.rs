@@ -162,3 +162,66 @@ fn what_was_exchanged_out_survives_a_kill() {
     });
     assert!(kept, "the agent's newer file is in no snapshot");
 }
+
+/// A session with large results, of which the older are summed up.
+fn with_large_results() -> String {
+    let log = "another line of the log\\n".repeat(600);
+    let call = |n: usize| {
+        format!(
+            "{{\"role\":\"user\",\"content\":\"Look at number {n}.\"}}\n\
+             {{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{{\"id\":\"c{n}\",\"type\":\"function\",\"function\":{{\"name\":\"read\",\"arguments\":\"{{}}\"}}}}]}}\n\
+             {{\"role\":\"tool\",\"tool_call_id\":\"c{n}\",\"content\":\"{log}\"}}\n\
+             {{\"role\":\"assistant\",\"content\":\"Number {n} is fine.\"}}\n"
+        )
+    };
+    (0..4).map(call).collect()
+}
+
+/// D11: whichever write of the audit log fails, the exit status says what became of the
+/// session. That the large results are in files was told as a success, exit 5.
+#[test]
+fn a_compaction_that_only_offloaded_is_no_success() {
+    if !can_trace() {
+        return;
+    }
+    let mut statuses = Vec::new();
+    for nth in 1..=6 {
+        let dir = tempfile::tempdir().expect("a folder");
+        let dir = dir.path();
+        let session = with_large_results();
+        fs::write(dir.join("s.jsonl"), &session).expect("written");
+        // So that the log is there to be watched.
+        Case::new(tool_path("ctx-snapshot"))
+            .within(dir)
+            .args(["-q", "-s", "other", "s.jsonl"])
+            .stdout_any()
+            .run();
+        let output = Command::new("strace")
+            .args(["-f", "-qq", "-o", "trace", "-e", "trace=write", "-P"])
+            .arg(dir.join(".local/state/ctx/context/events.jsonl"))
+            .args(["-e", &format!("inject=write:error=EIO:when={nth}")])
+            .arg(tool_path("ctx-compact"))
+            .args([
+                "-q", "-s", "demo", "--force", "--preset", "synapse", "s.jsonl",
+            ])
+            .current_dir(dir)
+            .env("HOME", dir)
+            .env_remove("CTX_HOME")
+            .output()
+            .expect("strace starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        let status = output.status.code();
+        let is_new = fs::read_to_string(dir.join("s.jsonl")).expect("reads") != session;
+        assert_eq!(status, Some(if is_new { 5 } else { 2 }), "{nth}: {said}");
+        assert!(said.contains("Input/output error"), "{nth}: {said}");
+        if said.contains("offload is done") {
+            assert!(said.ends_with("; the session is as it was\n"), "{said}");
+            statuses.push("offloaded");
+        } else {
+            statuses.push(if is_new { "compacted" } else { "as it was" });
+        }
+    }
+    let all = ["as it was", "offloaded", "as it was", "compacted"];
+    statuses.dedup();
+    assert_eq!(statuses, all);
+}

@@ -1,6 +1,7 @@
 //! `-o` onto a session that exists: all tools that write one, beside agents that append.
 
 mod agent;
+mod in_store;
 mod refusals;
 
 use std::fs::{self, OpenOptions};
