@@ -145,7 +145,7 @@ pub fn failure(error: StoreError) -> Failure {
         StoreError::NotAStore(_) => failure.hint("name an empty or a new directory with --store"),
         StoreError::OtherFile { .. } => failure.hint("to restore it here nevertheless: --to FILE"),
         StoreError::InStore { .. } => {
-            failure.hint("name the session's own file; what is in a store only the tools change")
+            failure.hint("name another path; what is in a store only the tools change")
         }
         StoreError::NoSnapshot(_) => failure.hint("ctx-snapshot --list shows what there is"),
         StoreError::Busy(_) | StoreError::Changed(_) => failure.hint("try again"),

@@ -51,9 +51,9 @@ impl Look {
 
 /// Whether [`Store::replace`] would be refused now: the question of a dry run.
 pub fn refuse_replacement(path: &Path) -> Result<(), StoreError> {
+    Store::refuse_inside(path)?;
     if let Ok(None) = if_there(fs::symlink_metadata(path).naming("read", path)) {
-        real_path(path).naming("read", path)?;
-        return Store::refuse_inside(path);
+        return real_path(path).naming("read", path).map(drop);
     }
     Look::at(path)?.refuse_users()
 }

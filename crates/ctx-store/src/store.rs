@@ -50,8 +50,12 @@ const OURS: [&str; 7] = [
 
 impl Store {
     /// Uses the store at `root`, which need not exist yet. One that others can write into,
-    /// or that has an unknown format, is refused.
+    /// or that has an unknown format, is refused; so is a new one within another, whose trash
+    /// it may be in.
     pub fn open(root: &Path, actor: Actor, clock: Clock) -> Result<Self, StoreError> {
+        if !is_store(root) {
+            Self::refuse_inside(root)?;
+        }
         let store = Self {
             root: root.to_owned(),
             actor,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use ctx_testkit::Case;
 use ctx_tools::TOOLS;
@@ -135,9 +136,10 @@ fn no_option_writes_into_a_store() {
         "deep/store/memory/session-summaries",
         "deep/../deep/store/new",
         "link/new",
-        "dangling",
     ] {
-        for Call { tool, args, .. } in calls(path) {
+        let there = dir.join(path).is_file();
+        let fit = |call: &Call| there || !call.option.is_empty();
+        for Call { tool, args, .. } in calls(path).into_iter().filter(fit) {
             let session = fs::read(dir.join("s.jsonl")).expect("reads");
             let call = format!("{tool} {args:?}");
             let done = case(tool).args(args).stdin(session.clone()).code(2);
@@ -146,6 +148,22 @@ fn no_option_writes_into_a_store() {
             assert!(everything(&dir.join("deep")) == before, "{call}");
             assert!(fs::read(dir.join("s.jsonl")).expect("reads") == session);
         }
+    }
+    // A link to what is not there yet: its own place is taken, or it is refused.
+    for Call { tool, args, .. } in calls("dangling") {
+        let session = fs::File::open(dir.join("s.jsonl")).expect("opens");
+        let call = format!("{tool} {args:?}");
+        Command::new(tool_path(tool))
+            .args(args)
+            .current_dir(dir)
+            .env("HOME", dir)
+            .env_remove("CTX_HOME")
+            .stdin(session)
+            .output()
+            .expect("the tool starts");
+        assert!(everything(&dir.join("deep")) == before, "{call}");
+        let _ = fs::remove_file(dir.join("dangling"));
+        symlink("deep/store/tmp/new", dir.join("dangling")).expect("a link");
     }
 }
 
