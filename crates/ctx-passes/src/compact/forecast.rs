@@ -3,7 +3,9 @@
 use ctx_transcript::{Role, Zone};
 use serde::Serialize;
 
-use super::survey::{Entry, EntryKind, Survey, Zones};
+use super::entries::{Entry, EntryKind};
+use super::survey::{Survey, Zones};
+use crate::PassError;
 
 /// What a compaction would do to the records of a session.
 #[derive(Debug, Serialize)]
@@ -55,34 +57,39 @@ const ZONES: [Zone; 3] = [Zone::System, Zone::Old, Zone::Keep];
 impl Forecast {
     /// Of a session whose records have zones. `earlier` is how many earlier summaries the
     /// new one holds, `saved` whether there would be a snapshot.
-    pub(super) fn of(survey: &Survey<'_>, zones: &Zones, earlier: u64, saved: bool) -> Self {
+    pub(super) fn of(
+        survey: &Survey<'_>,
+        zones: &Zones,
+        earlier: u64,
+        saved: bool,
+    ) -> Result<Self, PassError> {
         let mut forecast = Self {
             zones: ZONES.map(ZoneCount::new).into(),
             leaving: Leaving::default(),
         };
         let mut dropped = 0;
-        for (record, entry) in survey.entries.iter().enumerate() {
+        survey.each(|record, entry| {
             if !entry.begins {
-                continue;
+                return;
             }
             if survey.is_dropped(record) {
                 dropped += 1;
-                continue;
+                return;
             }
             let zone = zones.of[record];
-            let tokens = entry.role.map(|_| survey.tokens(record));
+            let tokens = entry.role.map(|_| entry.tokens.into());
             forecast.zones[zone as usize].add(entry.line.into(), tokens);
             if zone == Zone::Old {
-                forecast.leaving.add(entry);
+                forecast.leaving.add(&entry);
             }
-        }
+        })?;
         let leaving = &mut forecast.leaving;
         leaving.carried_over = earlier;
         leaving.other_lines += dropped;
         if saved {
             leaving.recoverable = forecast.zones[Zone::Old as usize].records + dropped;
         }
-        forecast
+        Ok(forecast)
     }
 }
 
@@ -152,8 +159,8 @@ mod tests {
             turns: Some(1),
             ..Keep::default()
         };
-        let zones = survey.zones(keep);
-        Forecast::of(&survey, &zones, 1, saved)
+        let zones = survey.zones(keep).expect("from memory");
+        Forecast::of(&survey, &zones, 1, saved).expect("from memory")
     }
 
     #[test]

@@ -97,7 +97,7 @@ impl Ladder<'_, '_> {
             let keep = plan.keep(rung, self.before);
             let is_last = rung == Rung::LastTurnsAlone && plan.sums_up();
             let known = read.take().filter(|read| read.keep == keep);
-            let zones = self.survey.zones(keep);
+            let zones = self.survey.zones(keep)?;
             // If nothing is old there is nothing to sum up, so no model is asked.
             let built = if zones.counts.old == 0 && known.is_none() && !is_last {
                 None
@@ -159,7 +159,7 @@ impl Ladder<'_, '_> {
         Ok(Read {
             keep,
             needs,
-            kept: self.survey.kept(&zones),
+            kept: self.survey.kept(&zones)?,
             zones,
             material: pass.gather(notes)?,
         })
@@ -389,7 +389,7 @@ impl Ladder<'_, '_> {
         let plan = self.plan.summary();
         let mut pass = BudgetPass::new(&plan, writer, request, Some(self.content.dialect));
         let all = Zones {
-            of: vec![Zone::Keep; self.survey.entries.len()],
+            of: vec![Zone::Keep; self.survey.records()],
             counts: ZoneCounts::default(),
         };
         self.each(&all, |zone, record, edited| match (zone, edited) {
@@ -418,8 +418,7 @@ impl Ladder<'_, '_> {
     fn spread(&self, zones: &[Zone]) -> Zones {
         let mut zones = zones.iter();
         let mut counts = ZoneCounts::default();
-        let entries = self.survey.entries.iter().enumerate();
-        let of = entries.map(|(record, _)| {
+        let of = (0..self.survey.records()).map(|record| {
             if self.survey.is_dropped(record) {
                 return Zone::Keep;
             }
@@ -623,7 +622,9 @@ mod tests {
             due: false,
             originals: None,
         };
-        let zones = survey.zones(plan.keep(super::Rung::Policy, &before));
+        let zones = survey
+            .zones(plan.keep(super::Rung::Policy, &before))
+            .expect("from memory");
         let items = ladder.items(&zones, "s").expect("from a file");
         assert!(items.iter().any(|item| item.text.contains("file_2")));
         assert!(

@@ -5,6 +5,7 @@
 //! the decisions out: records stay, change, or leave for the summary.
 
 mod content;
+mod entries;
 mod forecast;
 mod in_place;
 mod job;

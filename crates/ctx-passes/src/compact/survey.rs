@@ -5,12 +5,13 @@ use ctx_ledger::Ledger;
 use ctx_select::count::PRIMING;
 use ctx_select::measure::tool_bytes;
 use ctx_select::prune::{Pruner, Questions, Verdicts};
-use ctx_select::split::{Facts, Keep, Known, Splitter};
+use ctx_select::split::{ExchangeFinder, Joined, Keep, Known, KnownFacts, TailFinder};
 use ctx_select::trigger::Size;
 use ctx_summary::Recognizer;
-use ctx_transcript::{Class, Dialect, Message, Outline, Record, Role, Zone};
+use ctx_transcript::{Class, Dialect, Message, Outline, Record, Zone};
 
 use super::content::Content;
+use super::entries::{Entries, Entry, EntryKind};
 use super::plan::Plan;
 use crate::ledger::LedgerReader;
 use crate::outlet::Announced;
@@ -22,7 +23,9 @@ use crate::{PassError, pins};
 /// What is known of a session.
 #[derive(Default)]
 pub(super) struct Survey<'p> {
-    pub(super) entries: Vec<Entry>,
+    entries: Entries,
+    /// Which of their exchanges are one.
+    joined: Joined,
     pub(super) size: Size,
     /// Tokens of the system messages, with those that begin every context where one of
     /// these messages is the first.
@@ -32,46 +35,6 @@ pub(super) struct Survey<'p> {
     pub(super) last_call: LastCall,
     pub(super) announced: Announced,
     pub(super) ledger: Option<Ledger>,
-}
-
-/// What is known of a record.
-#[derive(Clone, Copy, Debug, Default)]
-#[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
-pub(super) struct Entry {
-    /// Its line, from 1.
-    pub(super) line: u32,
-    /// Its tokens; 0 for a line that is no message.
-    pub(super) tokens: u32,
-    /// Number, from 1, of the first record of its exchange; 0 where it is in none.
-    exchange: u32,
-    pub(super) kind: EntryKind,
-    /// Whose message it is.
-    pub(super) role: Option<Role>,
-    /// How many tool results it holds, at most 255.
-    pub(super) results: u8,
-    pub(super) is_summary: bool,
-    begins_message: bool,
-    begins_turn: bool,
-    pinned: bool,
-    /// Whether it begins here, and ends here: a long line comes in pieces.
-    pub(super) begins: bool,
-    ends: bool,
-}
-
-/// What a record is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum EntryKind {
-    /// Instructions of the operator.
-    System,
-    /// Any other message.
-    Message,
-    /// No message, but not blank.
-    #[default]
-    Line,
-    /// A blank line.
-    Blank,
-    /// A last line that is still being written.
-    Tail,
 }
 
 /// The zones of the records of a session, and how many there are of each.
@@ -92,26 +55,47 @@ impl<'p> Survey<'p> {
         let mut surveyor = Surveyor {
             plan,
             dialect: content.dialect,
-            survey: Survey::default(),
+            survey: Survey {
+                entries: Entries::new(plan.temp.clone()),
+                ..Survey::default()
+            },
             pruner: pruning.map(Pruner::new),
-            splitter: Splitter::new(Keep::default()),
-            grouped: 0,
+            exchanges: ExchangeFinder::default(),
+            records: 0,
             recognizer: recognizer(None),
             reader: scored.then(LedgerReader::default),
         };
-        content.each(|record| {
-            surveyor.record(record);
-            Ok(())
-        })?;
+        content.each(|record| surveyor.record(record))?;
         Ok(surveyor.finish())
     }
 
-    /// The tokens of a record, after pruning if it is pruned.
-    pub(super) fn tokens(&self, record: usize) -> u64 {
-        match &self.pruned {
-            Some(verdicts) => verdicts.tokens(record),
-            None => self.entries[record].tokens.into(),
-        }
+    /// How many records it has.
+    pub(super) fn records(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Hands on what is known of each record, with its number from 0: its tokens are those
+    /// that pruning leaves, if it is pruned.
+    pub(super) fn each(&self, mut handle: impl FnMut(usize, Entry)) -> Result<(), PassError> {
+        self.entries.each(|record, entry| {
+            let left = self.pruned.as_ref().map(|it| compact(it.tokens(record)));
+            let exchange = self.joined.first_of(entry.exchange.into());
+            let entry = Entry {
+                tokens: left.unwrap_or(entry.tokens),
+                exchange: compact(exchange),
+                ..entry
+            };
+            handle(record, entry);
+        })
+    }
+
+    /// As [`Self::each`], of the records that pruning does not drop.
+    fn each_left(&self, mut handle: impl FnMut(usize, Entry)) -> Result<(), PassError> {
+        self.each(|record, entry| {
+            if !self.is_dropped(record) {
+                handle(record, entry);
+            }
+        })
     }
 
     /// Whether pruning drops a record.
@@ -121,53 +105,50 @@ impl<'p> Survey<'p> {
     }
 
     /// Decides what is old.
-    pub(super) fn zones(&self, keep: Keep) -> Zones {
-        let mut splitter = Splitter::new(keep);
-        let stay = |record: &usize| !self.is_dropped(*record);
-        let records: Vec<usize> = (0..self.entries.len()).filter(stay).collect();
-        for record in &records {
-            splitter.push(self.entries[*record].facts(self.tokens(*record)));
-        }
-        splitter.finish();
+    pub(super) fn zones(&self, keep: Keep) -> Result<Zones, PassError> {
+        let number = |record: usize| record as u64 + 1;
+        let mut tail = TailFinder::new(keep);
+        self.each_left(|record, entry| tail.push(number(record), &entry.facts()))?;
+        let mut kept = tail.finish();
+        self.each_left(|record, entry| kept.push(number(record), &entry.facts()))?;
+        let mut known = kept.zones();
         let mut zones = Zones {
-            of: vec![Zone::Keep; self.entries.len()],
+            of: vec![Zone::Keep; self.records()],
             counts: ZoneCounts::default(),
         };
-        for record in records {
-            if let Some(verdict) = splitter.next() {
-                zones.of[record] = verdict.zone;
-                if self.entries[record].ends {
-                    zones.counts.add(verdict.zone);
-                }
+        self.each_left(|record, entry| {
+            let zone = known.next(number(record), &entry.facts());
+            zones.of[record] = zone;
+            if entry.ends {
+                zones.counts.add(zone);
             }
-        }
-        zones
+        })?;
+        Ok(zones)
     }
 
     /// Tokens and messages of what stays, without any summary.
-    pub(super) fn kept(&self, zones: &Zones) -> Size {
+    pub(super) fn kept(&self, zones: &Zones) -> Result<Size, PassError> {
         let mut size = Size::default();
-        for (record, entry) in self.entries.iter().enumerate() {
-            let stays = zones.of[record] != Zone::Old && !self.is_dropped(record);
-            if let Some(role) = entry.role.filter(|_| stays) {
-                size.tokens = size.tokens.max(PRIMING) + self.tokens(record);
+        self.each_left(|record, entry| {
+            if let Some(role) = entry.role.filter(|_| zones.of[record] != Zone::Old) {
+                size.tokens = size.tokens.max(PRIMING) + u64::from(entry.tokens);
                 size.messages += u64::from(entry.begins_message && !role.is_system());
             }
-        }
-        size
+        })?;
+        Ok(size)
     }
 }
 
 impl Entry {
-    fn facts(&self, tokens: u64) -> Facts<'static> {
+    fn facts(&self) -> KnownFacts {
         match self.kind {
-            EntryKind::Tail => Facts::Tail,
-            EntryKind::Line | EntryKind::Blank => Facts::Line,
-            EntryKind::System | EntryKind::Message => Facts::Known(Known {
+            EntryKind::Tail => KnownFacts::Tail,
+            EntryKind::Line | EntryKind::Blank => KnownFacts::Line,
+            EntryKind::System | EntryKind::Message => KnownFacts::Message(Known {
                 is_system: self.kind == EntryKind::System,
                 begins_message: self.begins_message,
                 begins_turn: self.begins_turn,
-                tokens,
+                tokens: self.tokens.into(),
                 pinned: self.pinned,
                 exchange: (self.exchange > 0).then_some(self.exchange.into()),
             }),
@@ -181,16 +162,16 @@ struct Surveyor<'a, 'p> {
     dialect: &'static dyn Dialect,
     survey: Survey<'p>,
     pruner: Option<Pruner<'p>>,
-    /// Finds the exchanges.
-    splitter: Splitter,
-    /// How many entries have been assigned theirs.
-    grouped: usize,
+    exchanges: ExchangeFinder,
+    /// How many records were read.
+    records: u64,
     recognizer: Recognizer,
     reader: Option<LedgerReader>,
 }
 
 impl<'p> Surveyor<'_, 'p> {
-    fn record(&mut self, record: &Record<'_>) {
+    fn record(&mut self, record: &Record<'_>) -> Result<(), PassError> {
+        self.records += 1;
         self.survey.announced.read(record.tag().as_ref());
         let dialect = self.dialect;
         let found = record.whole_object().and_then(|object| {
@@ -223,8 +204,7 @@ impl<'p> Surveyor<'_, 'p> {
             }
             None => self.line(record),
         };
-        self.survey.entries.push(entry);
-        self.group();
+        self.survey.entries.push(&entry)
     }
 
     fn size(&mut self, outline: &Outline<'_>, message: &Message<'_>, tokens: u64) {
@@ -245,14 +225,11 @@ impl<'p> Surveyor<'_, 'p> {
         tokens: u64,
         pinned: bool,
     ) -> Entry {
-        self.splitter.push(Facts::Message {
-            outline,
-            tokens: 0,
-            pinned: false,
-        });
+        let exchange = self.exchanges.push(self.records, outline).unwrap_or(0);
         let is_system = outline.role.is_system() && !outline.is_summary;
         Entry {
-            tokens: u32::try_from(tokens).unwrap_or(u32::MAX),
+            tokens: compact(tokens),
+            exchange: compact(exchange),
             kind: if is_system {
                 EntryKind::System
             } else {
@@ -270,8 +247,6 @@ impl<'p> Surveyor<'_, 'p> {
 
     fn line(&mut self, record: &Record<'_>) -> Entry {
         let is_tail = record.class == Class::Tail;
-        self.splitter
-            .push(if is_tail { Facts::Tail } else { Facts::Line });
         if let Some(pruner) = &mut self.pruner {
             if is_tail {
                 pruner.tail();
@@ -291,32 +266,27 @@ impl<'p> Surveyor<'_, 'p> {
 
     fn entry(record: &Record<'_>) -> Entry {
         Entry {
-            line: u32::try_from(record.line).unwrap_or(u32::MAX),
+            line: compact(record.line),
             begins: record.piece.begins(),
             ends: record.piece.ends(),
             ..Entry::default()
         }
     }
 
-    /// Assigns the exchanges that are known by now.
-    fn group(&mut self) {
-        for verdict in self.splitter.by_ref() {
-            let exchange = verdict.exchange.unwrap_or(0);
-            self.survey.entries[self.grouped].exchange =
-                u32::try_from(exchange).unwrap_or(u32::MAX);
-            self.grouped += 1;
-        }
-    }
-
-    fn finish(mut self) -> Survey<'p> {
-        self.splitter.finish();
-        self.group();
+    fn finish(self) -> Survey<'p> {
         Survey {
+            joined: self.exchanges.finish(),
             pruned: self.pruner.map(Pruner::finish),
             ledger: self.reader.map(LedgerReader::finish),
             ..self.survey
         }
     }
+}
+
+/// A number as an entry has it: no session has four billion records, and no record so many
+/// tokens.
+fn compact(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -327,10 +297,26 @@ mod tests {
 
     use super::super::job::tests::{SYSTEM, content, plan, session, turn};
     use super::super::pruning::Rules;
-    use super::{EntryKind, Survey};
+    use super::{Entry, EntryKind, Survey, Zones};
 
     fn survey(text: &str) -> Survey<'static> {
         Survey::of(&plan(1), &content(text), None, false).expect("from a file")
+    }
+
+    fn entries(survey: &Survey<'_>) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        let read = survey.each(|_, entry| entries.push(entry));
+        read.expect("from memory");
+        entries
+    }
+
+    fn zones(survey: &Survey<'_>, keep: Keep) -> Zones {
+        survey.zones(keep).expect("from memory")
+    }
+
+    fn kept(survey: &Survey<'_>, turns: u64) -> Size {
+        let kept = survey.kept(&zones(survey, keep(turns)));
+        kept.expect("from memory")
     }
 
     fn keep(turns: u64) -> Keep {
@@ -343,48 +329,43 @@ mod tests {
     #[test]
     fn each_record_is_what_it_is() {
         let text = session(1, 3) + "\n[1]\n{\"half";
-        let kinds: Vec<EntryKind> = survey(&text).entries.iter().map(|it| it.kind).collect();
+        let kinds: Vec<EntryKind> = entries(&survey(&text)).iter().map(|it| it.kind).collect();
         let message = EntryKind::Message;
         let (line, blank, tail) = (EntryKind::Line, EntryKind::Blank, EntryKind::Tail);
         let expected = [EntryKind::System, message, message, message, message];
         assert_eq!(kinds[..5], expected);
         assert_eq!(kinds[5..], [blank, line, tail]);
-        assert_eq!(survey("").entries.len(), 0);
+        assert_eq!(survey("").records(), 0);
         assert_eq!(survey("").size, Size::default());
     }
 
     #[test]
     fn sizes_are_the_sums_of_the_records() {
         let survey = survey(&session(2, 30));
-        let sum: u64 = survey.entries.iter().map(|it| u64::from(it.tokens)).sum();
+        let entries = entries(&survey);
+        let sum: u64 = entries.iter().map(|it| u64::from(it.tokens)).sum();
         assert_eq!(survey.size.tokens, 3 + sum);
         assert_eq!((survey.size.messages, survey.size.turns), (8, 2));
-        assert_eq!(
-            survey.system_tokens,
-            3 + u64::from(survey.entries[0].tokens)
-        );
+        assert_eq!(survey.system_tokens, 3 + u64::from(entries[0].tokens));
         assert_eq!(survey.size.tool_bytes, 2 * 30 * "word1 ".len() as u64);
-        assert_eq!(survey.entries[3].results, 1);
-        assert_eq!(survey.entries[3].role, Some(Role::Tool));
+        assert_eq!(entries[3].results, 1);
+        assert_eq!(entries[3].role, Some(Role::Tool));
     }
 
     #[test]
     fn zones_keep_turns_and_the_size_of_what_stays_is_theirs() {
         let survey = survey(&session(3, 10));
-        let zones = survey.zones(keep(1));
+        let zones = self::zones(&survey, keep(1));
         let mut expected = vec![Zone::Old; 13];
         expected[0] = Zone::System;
         expected[9..].fill(Zone::Keep);
         assert_eq!(zones.of, expected);
         assert_eq!((zones.counts.old, zones.counts.keep), (8, 4));
-        let kept = survey.kept(&zones);
+        let kept = self::kept(&survey, 1);
         let alone = self::survey(&(SYSTEM.to_owned() + &turn(3, 10)));
         assert_eq!(kept.tokens, alone.size.tokens);
         assert_eq!(kept.messages, 4);
-        assert_eq!(
-            survey.kept(&survey.zones(keep(9))).tokens,
-            survey.size.tokens
-        );
+        assert_eq!(self::kept(&survey, 9).tokens, survey.size.tokens);
     }
 
     #[test]
@@ -395,8 +376,8 @@ mod tests {
             ..Keep::default()
         };
         // The call comes with its result, which is one of the last two.
-        assert_eq!(survey.zones(last_two).of[6..], [Zone::Keep; 3]);
-        assert_eq!(survey.zones(last_two).of[2], Zone::Old);
+        assert_eq!(zones(&survey, last_two).of[6..], [Zone::Keep; 3]);
+        assert_eq!(zones(&survey, last_two).of[2], Zone::Old);
     }
 
     #[test]
@@ -405,7 +386,7 @@ mod tests {
         plan.pins = vec!["line:2".parse().expect("a selector")];
         let content = content(&session(3, 10));
         let survey = Survey::of(&plan, &content, None, false).expect("from a file");
-        let zones = survey.zones(keep(1));
+        let zones = zones(&survey, keep(1));
         assert_eq!(zones.of[1..4], [Zone::Keep, Zone::Old, Zone::Old]);
     }
 
@@ -419,11 +400,11 @@ mod tests {
         let read = |questions| Survey::of(&plan, &content, questions, false);
         let pruned = read(rules.questions(&plan)).expect("from a file");
         let whole = read(None).expect("from a file");
-        assert!(pruned.tokens(3) < whole.tokens(3));
-        assert_eq!(pruned.tokens(1), whole.tokens(1));
+        let tokens = |survey: &Survey<'_>, record: usize| entries(survey)[record].tokens;
+        assert!(tokens(&pruned, 3) < tokens(&whole, 3));
+        assert_eq!(tokens(&pruned, 1), tokens(&whole, 1));
         assert_eq!(pruned.size, whole.size);
-        let zones = whole.zones(keep(1));
-        assert!(pruned.kept(&zones).tokens < whole.kept(&zones).tokens);
+        assert!(kept(&pruned, 1).tokens < kept(&whole, 1).tokens);
     }
 
     #[test]

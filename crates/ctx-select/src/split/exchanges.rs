@@ -50,9 +50,33 @@ pub(super) struct Exchanges {
     /// The exchange that the next reply or result joins when it answers nothing: that of
     /// the latest reply while it waits for results, else that of the message before.
     before: Option<u64>,
+    /// Whether `joined` keeps what no record that waits asks for any more.
+    lasting: bool,
 }
 
 impl Exchanges {
+    /// None yet; at the end they say which of them are one.
+    pub(super) fn lasting() -> Self {
+        Self {
+            lasting: true,
+            ..Self::default()
+        }
+    }
+
+    /// Of each exchange that was joined with an earlier one, that one.
+    pub(super) fn into_joined(self) -> HashMap<u64, u64> {
+        let mut joined = self.joined;
+        let mut gone: Vec<u64> = joined.keys().copied().collect();
+        gone.sort_unstable();
+        // The earlier one, which may be gone as well, comes first.
+        for id in gone {
+            if let Some(last) = joined.get(&joined[&id]).copied() {
+                joined.insert(id, last);
+            }
+        }
+        joined
+    }
+
     /// The next message; returns the id of its exchange, if it has one.
     pub(super) fn push(
         &mut self,
@@ -74,13 +98,6 @@ impl Exchanges {
         }
         // Amid the results of the latest reply some may answer an earlier one.
         self.before = before.filter(|id| self.is_open(*id)).or(Some(id));
-        Some(id)
-    }
-
-    /// The next message of a session whose exchanges are known: none is open.
-    pub(super) fn push_known(&mut self, number: u64, known: &Known) -> Option<u64> {
-        let id = known.exchange?;
-        self.add(id, number, known);
         Some(id)
     }
 
@@ -222,7 +239,9 @@ impl Exchanges {
             .is_some_and(|exchange| exchange.open == 0 && exchange.undecided == 0)
         {
             self.by_id.remove(&id);
-            self.joined.retain(|_, to| *to != id);
+            if !self.lasting {
+                self.joined.retain(|_, to| *to != id);
+            }
         }
     }
 }

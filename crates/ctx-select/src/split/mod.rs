@@ -6,13 +6,16 @@
 //! that is not complete, and what follows the latest user message.
 
 mod exchanges;
+mod known;
 mod window;
 
 use std::collections::VecDeque;
+use std::num::NonZeroU64;
 
 use ctx_transcript::{Outline, Zone};
 
 use exchanges::{Exchange, Exchanges};
+pub use known::{ExchangeFinder, Joined, Kept, Known, KnownFacts, KnownZones, TailFinder};
 pub use window::Keep;
 use window::Window;
 
@@ -28,31 +31,10 @@ pub enum Facts<'a> {
         /// Whether a selector pins it.
         pinned: bool,
     },
-    /// A message of which only this is known any more: all that decides, once a splitter
-    /// has found its exchange.
-    Known(Known),
     /// A line that is no message: goes with the record before it.
     Line,
     /// A last line in the writing: always kept.
     Tail,
-}
-
-/// What decides about a message whose exchange is known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
-pub struct Known {
-    /// Instructions of the operator.
-    pub is_system: bool,
-    /// Whether a message begins here, and not only a further fragment of one.
-    pub begins_message: bool,
-    /// Whether a turn begins here.
-    pub begins_turn: bool,
-    /// Its tokens; only asked for when [`Keep::tokens`] is set.
-    pub tokens: u64,
-    /// Whether a selector pins it.
-    pub pinned: bool,
-    /// Its exchange, as the [`Verdict`] of an earlier splitter had it.
-    pub exchange: Option<u64>,
 }
 
 /// Why a record is in its zone.
@@ -102,10 +84,10 @@ pub struct Splitter {
 
 #[derive(Debug)]
 struct Waiting {
-    number: u64,
     /// What decides about it, whatever comes.
     reason: Option<Reason>,
-    exchange: Option<u64>,
+    /// There may be as many of these as records, and numbers begin at 1.
+    exchange: Option<NonZeroU64>,
 }
 
 impl Splitter {
@@ -129,7 +111,6 @@ impl Splitter {
         let (reason, exchange) = match facts {
             Facts::Line => (Some(Reason::Follows), None),
             Facts::Tail => (Some(Reason::Tail), None),
-            Facts::Known(known) => self.message(number, &known, None),
             Facts::Message {
                 outline,
                 tokens,
@@ -143,23 +124,21 @@ impl Splitter {
                     pinned,
                     exchange: None,
                 };
-                self.message(number, &known, Some(outline))
+                self.message(number, &known, outline)
             }
         };
         self.waiting.push_back(Waiting {
-            number,
             reason,
-            exchange,
+            exchange: exchange.and_then(NonZeroU64::new),
         });
     }
 
-    /// What decides about a message, and its exchange: found by its outline, if it is not
-    /// known.
+    /// What decides about a message, and its exchange.
     fn message(
         &mut self,
         number: u64,
         known: &Known,
-        outline: Option<&Outline<'_>>,
+        outline: &Outline<'_>,
     ) -> (Option<Reason>, Option<u64>) {
         if known.is_system {
             return (Some(Reason::System), None);
@@ -168,10 +147,7 @@ impl Splitter {
         if known.begins_turn {
             self.latest_user = Some(number);
         }
-        let exchange = match outline {
-            Some(outline) => self.exchanges.push(number, outline, known),
-            None => self.exchanges.push_known(number, known),
-        };
+        let exchange = self.exchanges.push(number, outline, known);
         (known.pinned.then_some(Reason::Pinned), exchange)
     }
 
@@ -180,13 +156,19 @@ impl Splitter {
         self.finished = true;
     }
 
+    /// The number of the first that waits.
+    fn first_waiting(&self) -> u64 {
+        self.next - self.waiting.len() as u64
+    }
+
+    /// The verdict on the first that waits.
     fn decide(&self, record: &Waiting) -> Option<Verdict> {
-        let exchange = record.exchange.map(|id| self.exchanges.get(id));
+        let exchange = record.exchange.map(|id| self.exchanges.get(id.get()));
         let (zone, reason) = match record.reason {
             Some(Reason::System) => (Zone::System, Reason::System),
             Some(Reason::Follows) => (self.previous, Reason::Follows),
             Some(reason) => (Zone::Keep, reason),
-            None => self.decide_message(record, exchange)?,
+            None => self.decide_message(exchange)?,
         };
         Some(Verdict {
             zone,
@@ -195,16 +177,12 @@ impl Splitter {
         })
     }
 
-    fn decide_message(
-        &self,
-        record: &Waiting,
-        exchange: Option<&Exchange>,
-    ) -> Option<(Zone, Reason)> {
+    fn decide_message(&self, exchange: Option<&Exchange>) -> Option<(Zone, Reason)> {
         if exchange.is_some_and(|exchange| exchange.pinned) {
             return Some((Zone::Keep, Reason::Pinned));
         }
         // More records may move the window on, and join the exchange.
-        match self.reason_to_keep(record, exchange) {
+        match self.reason_to_keep(self.first_waiting(), exchange) {
             Some(reason) => self.finished.then_some((Zone::Keep, reason)),
             None if !self.finished && exchange.is_some_and(Exchange::is_open) => None,
             None => Some((Zone::Old, Reason::Old)),
@@ -212,15 +190,15 @@ impl Splitter {
     }
 
     /// Why the record is kept if no more records come.
-    fn reason_to_keep(&self, record: &Waiting, exchange: Option<&Exchange>) -> Option<Reason> {
+    fn reason_to_keep(&self, number: u64, exchange: Option<&Exchange>) -> Option<Reason> {
         let first_kept = self.window.first_kept(self.next);
-        let in_exchange = |number: Option<u64>| match (exchange, number) {
-            (Some(exchange), Some(number)) => exchange.last_user == Some(number),
+        let in_exchange = |user: Option<u64>| match (exchange, user) {
+            (Some(exchange), Some(user)) => exchange.last_user == Some(user),
             _ => false,
         };
-        if record.number >= first_kept {
+        if number >= first_kept {
             Some(Reason::Window)
-        } else if self.latest_user == Some(record.number) || in_exchange(self.latest_user) {
+        } else if self.latest_user == Some(number) || in_exchange(self.latest_user) {
             Some(Reason::LatestUser)
         } else if exchange.is_some_and(|exchange| exchange.last >= first_kept) {
             Some(Reason::Exchange)
@@ -239,7 +217,7 @@ impl Iterator for Splitter {
         let verdict = self.decide(self.waiting.front()?)?;
         let decided = self.waiting.pop_front();
         if let Some(exchange) = decided.and_then(|record| record.exchange) {
-            self.exchanges.decided(exchange);
+            self.exchanges.decided(exchange.get());
         }
         if verdict.reason != Reason::Tail {
             self.previous = verdict.zone;

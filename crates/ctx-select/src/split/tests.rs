@@ -1,4 +1,6 @@
-use super::{Facts, Keep, Reason, Splitter, Verdict};
+use super::{
+    ExchangeFinder, Facts, Keep, Known, KnownFacts, Reason, Splitter, TailFinder, Verdict,
+};
 use ctx_transcript::{Outline, Role, Validator, Zone, dialect::Dialect};
 use proptest::prelude::*;
 
@@ -313,5 +315,48 @@ proptest! {
         let late: Vec<_> = splitter.collect();
         let zones = |verdicts: &[Verdict]| verdicts.iter().map(|v| (v.zone, v.exchange)).collect::<Vec<_>>();
         prop_assert_eq!(zones(&early), zones(&late));
+    }
+    /// A session that passes again is split as one that passes once.
+    #[test]
+    fn what_is_known_decides_alike(
+        records in records(),
+        messages in proptest::option::of(0u64..12),
+        turns in proptest::option::of(0u64..4),
+        tokens in proptest::option::of(0u64..90),
+    ) {
+        let texts: Vec<&str> = records.iter().map(String::as_str).collect();
+        let keep = Keep { messages, turns, tokens };
+        let verdicts = split(&texts, keep);
+        let mut finder = ExchangeFinder::default();
+        let found: Vec<Option<u64>> = (1..).zip(&texts).map(|(number, text)| {
+            finder.push(number, &outline(text.trim_end_matches('!'))?)
+        }).collect();
+        let joined = finder.finish();
+        let exchanges: Vec<_> = found.iter().map(|id| id.map(|id| joined.first_of(id))).collect();
+        let expected: Vec<_> = verdicts.iter().map(|verdict| verdict.exchange).collect();
+        prop_assert_eq!(&exchanges, &expected);
+
+        // Numbers may have gaps: records may be left out.
+        let facts = |(at, text): (usize, &&str)| match outline(text.trim_end_matches('!')) {
+            Some(outline) => KnownFacts::Message(Known {
+                is_system: outline.role == Role::System,
+                begins_message: true,
+                begins_turn: outline.begins_turn,
+                tokens: 10,
+                pinned: text.ends_with('!'),
+                exchange: exchanges[at].map(|id| 3 * id),
+            }),
+            None => KnownFacts::Line,
+        };
+        let facts: Vec<KnownFacts> = texts.iter().enumerate().map(facts).collect();
+        let numbered = || (1..).map(|number| 3 * number).zip(&facts);
+        let mut tail = TailFinder::new(keep);
+        numbered().for_each(|(number, facts)| tail.push(number, facts));
+        let mut kept = tail.finish();
+        numbered().for_each(|(number, facts)| kept.push(number, facts));
+        let mut zones = kept.zones();
+        let zones: Vec<Zone> = numbered().map(|(number, facts)| zones.next(number, facts)).collect();
+        let expected: Vec<Zone> = verdicts.iter().map(|verdict| verdict.zone).collect();
+        prop_assert_eq!(zones, expected);
     }
 }

@@ -142,7 +142,7 @@ impl<'j> Job<'j> {
     pub(super) fn flushed(&mut self, session: &str) -> Result<Vec<Item>, PassError> {
         self.survey.pruned = None;
         let keep = self.plan.keep(Rung::Policy, &self.before);
-        self.ladder().items(&self.survey.zones(keep), session)
+        self.ladder().items(&self.survey.zones(keep)?, session)
     }
 
     /// Makes the new content and describes it in the report. `session` is its id in the
@@ -193,7 +193,7 @@ impl<'j> Job<'j> {
             Some(session) => ladder.items(&candidate.zones, session)?,
             None => Vec::new(),
         };
-        self.tell(&candidate, session.is_some());
+        self.tell(&candidate, session.is_some())?;
         Ok(Ok(Compacted {
             content: candidate.content,
             summary: candidate.summary,
@@ -284,7 +284,7 @@ impl<'j> Job<'j> {
         }
     }
 
-    fn tell(&mut self, candidate: &Candidate, saved: bool) {
+    fn tell(&mut self, candidate: &Candidate, saved: bool) -> Result<(), PassError> {
         let Candidate { zones, summary, .. } = candidate;
         let report = &mut self.report;
         report.end_at(Outcome::Compacted, &candidate.size);
@@ -292,12 +292,13 @@ impl<'j> Job<'j> {
         report.first_kept_index = zones.counts.first_keep;
         if self.plan.dry_run && candidate.leaves() {
             let earlier = summary.as_ref().map_or(0, |summary| summary.earlier);
-            let forecast = Forecast::of(&self.survey, zones, earlier, saved);
+            let forecast = Forecast::of(&self.survey, zones, earlier, saved)?;
             report.plan = Some(forecast);
         }
         if let Some(summary) = summary {
             report.summary = Some(summary.text.clone());
             report.summary_mends = (summary.mends > 0).then_some(summary.mends);
         }
+        Ok(())
     }
 }

@@ -1,0 +1,192 @@
+//! Zones of a session that was read before. Its exchanges are known, and it can pass again, so
+//! that no record has to wait for what comes behind it: what is held is the beginning of
+//! the tail and the few exchanges that reach over it.
+
+use std::collections::{HashMap, HashSet};
+
+use ctx_transcript::{Outline, Zone};
+
+use super::exchanges::Exchanges;
+use super::window::{Keep, Window};
+
+/// What decides about a message whose exchange is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
+pub struct Known {
+    /// Instructions of the operator.
+    pub is_system: bool,
+    /// Whether a message begins here, and not only a further fragment of one.
+    pub begins_message: bool,
+    /// Whether a turn begins here.
+    pub begins_turn: bool,
+    /// Its tokens; only asked for when [`Keep::tokens`] is set.
+    pub tokens: u64,
+    /// Whether a selector pins it.
+    pub pinned: bool,
+    /// Its exchange: the number of the exchange's first record.
+    pub exchange: Option<u64>,
+}
+
+/// What a record is, once its exchange is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KnownFacts {
+    /// A message.
+    Message(Known),
+    /// A line that is no message: goes with the record before it.
+    Line,
+    /// A last line in the writing: always kept.
+    Tail,
+}
+
+/// Finds the exchanges of a session, of which nothing is decided yet.
+#[derive(Debug)]
+pub struct ExchangeFinder {
+    exchanges: Exchanges,
+}
+
+/// Which exchanges turned out to be one.
+#[derive(Debug, Default)]
+pub struct Joined(HashMap<u64, u64>);
+
+/// Looks for the beginning of the tail; its records pass in their order.
+#[derive(Debug)]
+pub struct TailFinder {
+    window: Window,
+    latest_user: Option<u64>,
+    next: u64,
+}
+
+/// What stays of a session, besides system messages and pins.
+#[derive(Debug)]
+pub struct Kept {
+    /// Number of the first record of the tail.
+    first: u64,
+    latest_user: Option<u64>,
+    /// Exchanges that begin before the tail.
+    exchanges: HashSet<u64>,
+}
+
+/// Says of each record, in their order, in which zone it is.
+#[derive(Debug)]
+pub struct KnownZones {
+    kept: Kept,
+    previous: Zone,
+}
+
+impl Default for ExchangeFinder {
+    fn default() -> Self {
+        Self {
+            exchanges: Exchanges::lasting(),
+        }
+    }
+}
+
+impl ExchangeFinder {
+    /// The exchange of the message with this number, from 1, if it is in one. It may be
+    /// [`Joined`] with an earlier one later.
+    pub fn push(&mut self, number: u64, outline: &Outline<'_>) -> Option<u64> {
+        if outline.role.is_system() && !outline.is_summary {
+            return None;
+        }
+        let known = Known::default();
+        let exchange = self.exchanges.push(number, outline, &known)?;
+        self.exchanges.decided(exchange);
+        Some(exchange)
+    }
+
+    /// Which exchanges are one.
+    pub fn finish(self) -> Joined {
+        Joined(self.exchanges.into_joined())
+    }
+}
+
+impl Joined {
+    /// The number of the first record of an exchange.
+    pub fn first_of(&self, exchange: u64) -> u64 {
+        self.0.get(&exchange).copied().unwrap_or(exchange)
+    }
+}
+
+impl TailFinder {
+    /// Nothing seen yet.
+    pub fn new(keep: Keep) -> Self {
+        Self {
+            window: Window::new(keep),
+            latest_user: None,
+            next: 1,
+        }
+    }
+
+    /// The next record that stays at all, by its number in the session, from 1.
+    pub fn push(&mut self, number: u64, facts: &KnownFacts) {
+        self.next = number + 1;
+        let KnownFacts::Message(known) = facts else {
+            return;
+        };
+        if known.is_system {
+            return;
+        }
+        self.window.push(number, known);
+        if known.begins_turn {
+            self.latest_user = Some(number);
+        }
+    }
+
+    /// Where the tail begins; the exchanges that reach into it are to be found yet.
+    pub fn finish(self) -> Kept {
+        Kept {
+            first: self.window.first_kept(self.next),
+            latest_user: self.latest_user,
+            exchanges: HashSet::new(),
+        }
+    }
+}
+
+impl Kept {
+    /// The next record: its exchange stays if a part of it does.
+    pub fn push(&mut self, number: u64, facts: &KnownFacts) {
+        let KnownFacts::Message(known) = facts else {
+            return;
+        };
+        let stays = known.pinned || number >= self.first || self.latest_user == Some(number);
+        let exchange = known.exchange.filter(|_| stays && !known.is_system);
+        // Of one that begins in the tail all is there.
+        self.exchanges
+            .extend(exchange.filter(|exchange| *exchange < self.first));
+    }
+
+    /// All records have passed.
+    pub fn zones(self) -> KnownZones {
+        KnownZones {
+            kept: self,
+            previous: Zone::System,
+        }
+    }
+
+    fn zone(&self, number: u64, known: &Known) -> Zone {
+        let in_exchange = |exchange| self.exchanges.contains(&exchange);
+        if known.is_system {
+            Zone::System
+        } else if known.pinned
+            || number >= self.first
+            || self.latest_user == Some(number)
+            || known.exchange.is_some_and(in_exchange)
+        {
+            Zone::Keep
+        } else {
+            Zone::Old
+        }
+    }
+}
+
+impl KnownZones {
+    /// The zone of the next record.
+    pub fn next(&mut self, number: u64, facts: &KnownFacts) -> Zone {
+        match facts {
+            KnownFacts::Tail => return Zone::Keep,
+            KnownFacts::Line => {}
+            KnownFacts::Message(known) => self.previous = self.kept.zone(number, known),
+        }
+        self.previous
+    }
+}
