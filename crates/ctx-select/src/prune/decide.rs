@@ -35,7 +35,7 @@ struct Decider<'s> {
     session: &'s Session,
     policy: &'s Policy,
     counter: MessageCounter,
-    /// What is before the window.
+    /// What is before the window, where there is one.
     dropped: Vec<bool>,
     /// The first record of those at the end that stay as they are.
     protected_from: usize,
@@ -51,7 +51,7 @@ impl Decisions {
             session,
             policy,
             counter,
-            dropped: window::dropped(session, policy.user_first),
+            dropped: window::dropped(session, policy),
             protected_from: protected_from(session, policy.protect_last),
         };
         let changes = decider.changes();
@@ -77,8 +77,13 @@ fn protected_from(session: &Session, replies: usize) -> usize {
 }
 
 impl Decider<'_> {
+    /// Whether a record is before the window.
+    fn is_dropped(&self, record: usize) -> bool {
+        self.dropped.get(record).is_some_and(|dropped| *dropped)
+    }
+
     /// The message of a record that may change.
-    fn free(&self, record: usize) -> Option<&Said> {
+    fn free(&self, record: usize) -> Option<Said> {
         let said = self.session.said(record)?;
         let stays = said.fixed || said.role.is_system() || record >= self.protected_from;
         (!stays).then_some(said)
@@ -89,7 +94,7 @@ impl Decider<'_> {
         let mut changes = vec![None; self.session.answers.len()];
         let mut later = Later::new(self.session, self.policy);
         for record in (0..self.session.records.len()).rev() {
-            if self.dropped[record] {
+            if self.is_dropped(record) {
                 continue;
             }
             let free = self.free(record).is_some();
@@ -128,7 +133,7 @@ impl Decider<'_> {
                 amount: Amount::of(shorter.tokens, shorter.text.len() as u64),
             })
         });
-        noted.or_else(|| self.session.reduced.get(&answer).copied())
+        noted.or_else(|| self.session.reduced.get(answer).copied())
     }
 
     fn fates(&self, changes: &[Option<Change>]) -> Vec<Fate> {
@@ -140,13 +145,13 @@ impl Decider<'_> {
         let latest_turn = records.clone().rfind(begins_turn);
         let first = self.first_said();
         let fate = |record: usize| {
-            if self.dropped[record] {
+            if self.is_dropped(record) {
                 return Fate::Drop(Rule::Window);
             }
             let Some(said) = self.free(record) else {
                 return Fate::Keep;
             };
-            let reasoning = self.session.reasoning.get(&record);
+            let reasoning = self.session.reasoning.get(record);
             let may_go =
                 self.policy.drops(Rule::Reasoning) && latest_turn.is_some_and(|turn| record < turn);
             let reasoning = reasoning.filter(|_| may_go);
@@ -159,7 +164,7 @@ impl Decider<'_> {
                 };
             }
             let arguments = self.policy.argument_chars.is_some()
-                && self.session.arguments.contains_key(&record);
+                && self.session.arguments.get(record).is_some();
             let mut changes = changes[self.session.answers_of(record)].iter();
             if reasoning.is_some() || arguments || changes.any(Option::is_some) {
                 Fate::Change {
@@ -175,10 +180,11 @@ impl Decider<'_> {
 
     /// The first message of the conversation: it decides whether the API takes it.
     fn first_said(&self) -> Option<usize> {
-        let records = self.session.records.iter().zip(&self.dropped);
-        records.into_iter().position(|(record, dropped)| {
-            !dropped && record.role().is_some_and(|role| !role.is_system())
-        })
+        let mut records = self.session.records.iter().enumerate();
+        let first = records.find(|(at, record)| {
+            !self.is_dropped(*at) && record.role().is_some_and(|role| !role.is_system())
+        });
+        first.map(|(at, _)| at)
     }
 }
 
@@ -202,7 +208,7 @@ mod tests {
                 ..Outline::of_line()
             };
             let message = Message::new(*role, vec![Part::Text((*text).into())]);
-            session.add_record(Some(Said::of(&outline, &message, false)));
+            session.add_message(Said::of(&outline, &message, false));
         }
         session
     }

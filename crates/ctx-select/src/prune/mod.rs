@@ -8,6 +8,7 @@
 //! a message smaller is not decided. Pruning twice with one policy is pruning once: a
 //! text that was shortened is known by its handle.
 
+mod calls;
 mod carry_out;
 mod decide;
 mod files;
@@ -18,6 +19,7 @@ mod reduce;
 mod rule;
 mod session;
 mod shorter;
+mod sparse;
 mod sums;
 mod tools;
 mod verdicts;

@@ -2,11 +2,10 @@
 //! tokens what comes of it, without seeing the record again.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use ctx_transcript::{Call, Handle, Message, Object, Outline, Part, ShortHash, ToolResult};
 
+use super::calls::{Calls, Found};
 use super::files::FileUse;
 use super::policy::{Policy, Questions};
 use super::reduce::{begins_with_error, reduced};
@@ -15,33 +14,26 @@ use super::session::{Amount, Answer, Called, Change, Reasoning, Said, Session, c
 use super::shorter::{Replaceable, is_taken_out, parted};
 use super::verdicts::Verdicts;
 use crate::measure::result_bytes;
-use crate::split::{Facts, Keep, Splitter};
+use crate::split::ExchangeFinder;
 
 /// Takes the records of a session and decides at the end.
 pub struct Pruner<'p> {
     questions: Questions<'p>,
     session: Session,
-    /// The latest call of each id. Ids are only compared, and there may be as many as
-    /// records, so they are hashed.
-    calls: HashMap<u64, Called>,
-    /// Decides about the window as the exchanges of a split are decided.
-    window: Option<Splitter>,
+    calls: Calls,
+    /// Where a window is asked for: it cuts no exchange.
+    exchanges: Option<ExchangeFinder>,
 }
 
 impl<'p> Pruner<'p> {
     /// Nothing seen yet.
     pub fn new(questions: Questions<'p>) -> Self {
-        let window = questions.policy.window_messages.map(|messages| {
-            Splitter::new(Keep {
-                messages: Some(messages),
-                ..Keep::default()
-            })
-        });
+        let window = questions.policy.window_messages;
         Self {
             questions,
             session: Session::default(),
-            calls: HashMap::new(),
-            window,
+            calls: Calls::default(),
+            exchanges: window.map(|_| ExchangeFinder::default()),
         }
     }
 
@@ -55,12 +47,7 @@ impl<'p> Pruner<'p> {
         object: &Object<'_>,
         fixed: bool,
     ) -> u64 {
-        self.slide(Facts::Message {
-            outline,
-            tokens: 0,
-            // An earlier summary stays: it is all that is left of what it stands for.
-            pinned: fixed || outline.is_summary,
-        });
+        self.group(Some(outline));
         let (policy, counter) = (self.questions.policy, &self.questions.counter);
         let record = self.session.records.len();
         if policy.drops(Rule::Reasoning) && !message.reasoning.is_empty() {
@@ -76,38 +63,42 @@ impl<'p> Pruner<'p> {
         let results = results.sum();
         let said = Said::of(outline, message, fixed);
         let tokens = self.tokens(record, message, said, results);
-        self.session.add_record(Some(Said {
+        self.session.add_message(Said {
             tokens: compact(tokens),
             ..said
-        }));
+        });
         tokens
     }
 
     /// The next record is a line that is no message.
     pub fn line(&mut self) {
-        self.slide(Facts::Line);
-        self.session.add_record(None);
+        self.group(None);
+        self.session.add_line(false);
     }
 
     /// The next record is a last line in the writing.
     pub fn tail(&mut self) {
-        self.slide(Facts::Tail);
-        self.session.add_record(None);
+        self.group(None);
+        self.session.add_line(true);
     }
 
     /// The verdicts on all records.
     pub fn finish(mut self) -> Verdicts<'p> {
-        if let Some(window) = &mut self.window {
-            window.finish();
-            self.session.window.extend(window);
+        if let Some(exchanges) = self.exchanges.take() {
+            let joined = exchanges.finish();
+            for exchange in &mut self.session.exchanges {
+                *exchange = compact(joined.first_of((*exchange).into()));
+            }
         }
         Verdicts::new(self.session, self.questions)
     }
 
-    fn slide(&mut self, facts: Facts<'_>) {
-        if let Some(window) = &mut self.window {
-            window.push(facts);
-            self.session.window.extend(window);
+    /// The exchange of the next record, where somebody asks for it.
+    fn group(&mut self, outline: Option<&Outline<'_>>) {
+        if let Some(exchanges) = &mut self.exchanges {
+            let number = self.session.records.len() as u64 + 1;
+            let exchange = outline.and_then(|outline| exchanges.push(number, outline));
+            self.session.exchanges.push(compact(exchange.unwrap_or(0)));
         }
     }
 
@@ -117,10 +108,9 @@ impl<'p> Pruner<'p> {
         let file = policy.drops(Rule::Superseded).then(file).flatten();
         let tool = call.name.clone().into_owned();
         let called = self.session.called(Some(tool), file, fixed);
-        self.calls.insert(hashed(call.id.as_deref()), called);
+        self.calls.insert(call.id.as_deref(), called);
         if !stays && let Some(new) = policy.shorter_arguments(&call.arguments, counter) {
-            let of_record = self.session.arguments.entry(record).or_default();
-            of_record.push(new.freed);
+            self.session.arguments.last(record).push(new.freed);
         }
     }
 
@@ -132,11 +122,16 @@ impl<'p> Pruner<'p> {
             size,
         } = self.questions;
         let number = self.session.answers.len();
-        let called = self.calls.get(&hashed(result.id.as_deref())).copied();
-        let called = called.unwrap_or_else(|| {
+        let mut unknown = |fixed| {
             let tool = result.name.clone().map(Cow::into_owned);
-            self.session.called(tool, None, false)
-        });
+            self.session.called(tool, None, fixed)
+        };
+        let called = match self.calls.find(result.id.as_deref()) {
+            Found::Call(called) => called,
+            Found::None => unknown(false),
+            // It may have been of a tool, or in a place, that protects it.
+            Found::Forgotten => unknown(true),
+        };
         // Not where it holds anything else, no text can take its place, or it is only a
         // note or a reference to a file: all that is left of a text.
         let text = result.text().filter(|_| result.slot.is_some());
@@ -227,7 +222,7 @@ impl<'p> Pruner<'p> {
             let others: u64 = others.map(|part| counter.part(part).total()).sum();
             return counter.frame(message).total() + results + others;
         }
-        let reasoning = self.session.reasoning.get(&record);
+        let reasoning = self.session.reasoning.get(record);
         let may_go = policy.window_messages.is_some()
             || (said.empty && policy.drops(Rule::Empty))
             || reasoning.is_some_and(|reasoning| reasoning.is_all);
@@ -237,13 +232,6 @@ impl<'p> Pruner<'p> {
             0
         }
     }
-}
-
-/// Formats without ids have one for all calls: a result answers the latest.
-fn hashed(id: Option<&str>) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    id.unwrap_or_default().hash(&mut hasher);
-    hasher.finish()
 }
 
 /// What a failed tool says is short; what is trimmed does not count, so that the
@@ -308,10 +296,10 @@ mod tests {
             ..Policy::default()
         };
         let (facts, short) = text(&trim, false, "a b c");
-        assert_eq!((short.amount.tokens, facts.reduced.get(&0)), (0, None));
+        assert_eq!((short.amount.tokens, facts.reduced.get(0)), (0, None));
         let words = "word ".repeat(3_000);
         let (facts, long) = text(&trim, false, &words);
-        let reduced = facts.reduced[&0];
+        let reduced = *facts.reduced.get(0).expect("it is trimmed");
         assert_eq!(
             (reduced.rule, long.hash),
             (Rule::Trim, ShortHash::of(&words))
@@ -327,7 +315,7 @@ mod tests {
         };
         let handle = "⟦ctx:ba7816bf8f01 900 bytes 300 tokens⟧";
         let (facts, trimmed) = text(&clear, false, &format!("a\nb\n{handle}"));
-        let earlier = facts.earlier[&0];
+        let earlier = *facts.earlier.get(0).expect("it has a handle");
         assert_eq!(earlier.to_string(), handle);
         assert_eq!((trimmed.hash, trimmed.amount.bytes), (earlier.hash, 47));
     }

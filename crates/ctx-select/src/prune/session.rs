@@ -1,6 +1,5 @@
 //! The facts of a whole session, packed: there may be a million records.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use ctx_transcript::{Handle, Message, Object, Outline, Part, Role, ShortHash};
@@ -9,9 +8,9 @@ use indexmap::IndexSet;
 use super::files::FileUse;
 use super::rule::{Reason, Rule};
 use super::shorter::Replaceable;
+use super::sparse::Sparse;
 use super::sums::Freed;
 use crate::count::MessageCounter;
-use crate::split;
 
 /// What stays of the facts of all records. What few of them have is kept apart.
 #[derive(Debug, Default)]
@@ -24,24 +23,33 @@ pub(super) struct Session {
     /// What calls do to files, each once, and that they do nothing.
     files: IndexSet<Option<FileUse>>,
     /// What shorter arguments of its calls would free, by record.
-    pub(super) arguments: BTreeMap<usize, Vec<Freed>>,
+    pub(super) arguments: Sparse<Vec<Freed>>,
     /// By record; only where a rule asks for it.
-    pub(super) reasoning: BTreeMap<usize, Reasoning>,
-    /// Where a window is asked for: its verdict on each record.
-    pub(super) window: Vec<split::Verdict>,
+    pub(super) reasoning: Sparse<Reasoning>,
+    /// Where a window is asked for: the exchange of each record, by the number, from 1, of its
+    /// first record; 0 where it is in none.
+    pub(super) exchanges: Vec<u32>,
     /// By answer, where its text was shortened before.
-    pub(super) earlier: BTreeMap<usize, Handle>,
+    pub(super) earlier: Sparse<Handle>,
     /// By answer, where its text can be reduced.
-    pub(super) reduced: BTreeMap<usize, Change>,
+    pub(super) reduced: Sparse<Change>,
     /// By answer, where its several texts count other than as one.
-    pub(super) several: BTreeMap<usize, Amount>,
+    pub(super) several: Sparse<Amount>,
 }
 
+/// A record, in as few bytes as it takes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record {
-    pub(super) message: Option<Said>,
+    /// Of its message.
+    tokens: u32,
     /// The number of the first answer behind its own.
     answers_end: u32,
+    /// Of its message, if it has one.
+    role: Option<Role>,
+    /// What holds, bit by bit, in the order of [`Said::flags`].
+    flags: u8,
+    /// Whether it is a last line in the writing.
+    pub(super) is_tail: bool,
 }
 
 /// A message.
@@ -112,13 +120,32 @@ pub(super) struct Change {
 }
 
 impl Session {
-    /// The next record; its answers were added before.
-    pub(super) fn add_record(&mut self, message: Option<Said>) {
-        let answers_end = compact(self.answers.len() as u64);
+    /// The next record is a message, whose answers were added before.
+    pub(super) fn add_message(&mut self, mut said: Said) {
+        let flags = said.flags().into_iter().enumerate();
+        let flags = flags.fold(0, |flags, (at, flag)| flags | u8::from(*flag) << at);
         self.records.push(Record {
-            message,
-            answers_end,
+            tokens: said.tokens,
+            answers_end: self.answers_end(),
+            role: Some(said.role),
+            flags,
+            is_tail: false,
         });
+    }
+
+    /// The next record is no message.
+    pub(super) fn add_line(&mut self, is_tail: bool) {
+        self.records.push(Record {
+            tokens: 0,
+            answers_end: self.answers_end(),
+            role: None,
+            flags: 0,
+            is_tail,
+        });
+    }
+
+    fn answers_end(&self) -> u32 {
+        compact(self.answers.len() as u64)
     }
 
     pub(super) fn called(
@@ -141,8 +168,8 @@ impl Session {
     }
 
     /// The message of a record.
-    pub(super) fn said(&self, record: usize) -> Option<&Said> {
-        self.records[record].message.as_ref()
+    pub(super) fn said(&self, record: usize) -> Option<Said> {
+        self.records[record].said()
     }
 
     /// The tool of an answer.
@@ -159,7 +186,7 @@ impl Session {
     pub(super) fn text(&self, answer: usize) -> Replaceable {
         let Answer { hash, amount, .. } = self.answers[answer];
         let (bytes, tokens) = (u64::from(amount.bytes), u64::from(amount.tokens));
-        let earlier = self.earlier.get(&answer).copied();
+        let earlier = self.earlier.get(answer).copied();
         Replaceable {
             bytes,
             tokens,
@@ -173,34 +200,67 @@ impl Session {
 
     /// What an answer counts in its message.
     pub(super) fn amount(&self, answer: usize) -> Amount {
-        let several = self.several.get(&answer).copied();
+        let several = self.several.get(answer).copied();
         several.unwrap_or(self.answers[answer].amount)
     }
 }
 
 impl Record {
+    /// Its message.
+    pub(super) fn said(&self) -> Option<Said> {
+        let mut said = Said {
+            tokens: self.tokens,
+            ..Said::of_role(self.role?)
+        };
+        for (at, flag) in said.flags().into_iter().enumerate() {
+            *flag = self.flags >> at & 1 == 1;
+        }
+        Some(said)
+    }
+
     pub(super) fn role(&self) -> Option<Role> {
-        self.message.map(|said| said.role)
+        self.role
     }
 
     /// Whether a turn begins here, or a summary stands for those before.
     pub(super) fn begins(&self) -> bool {
-        self.message
+        self.said()
             .is_some_and(|said| said.begins_turn || said.is_summary)
     }
 }
 
 impl Said {
+    fn of_role(role: Role) -> Self {
+        Self {
+            role,
+            begins_message: false,
+            begins_turn: false,
+            is_summary: false,
+            fixed: false,
+            empty: false,
+            tokens: 0,
+        }
+    }
+
+    fn flags(&mut self) -> [&mut bool; 5] {
+        [
+            &mut self.begins_message,
+            &mut self.begins_turn,
+            &mut self.is_summary,
+            &mut self.fixed,
+            &mut self.empty,
+        ]
+    }
+
     /// All but its tokens.
     pub(super) fn of(outline: &Outline<'_>, message: &Message<'_>, fixed: bool) -> Self {
         Self {
-            role: outline.role,
             begins_message: outline.begins_message(),
             begins_turn: outline.begins_turn,
             is_summary: outline.is_summary,
             fixed,
             empty: message.role == Role::Assistant && message.parts.iter().all(is_blank),
-            tokens: 0,
+            ..Self::of_role(outline.role)
         }
     }
 }

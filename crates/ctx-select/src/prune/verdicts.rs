@@ -80,9 +80,9 @@ impl<'p> Verdicts<'p> {
                         after: change.amount.tokens.into(),
                     })
                     .collect();
-                let shorter = self.session.arguments.get(&record).filter(|_| arguments);
+                let shorter = self.session.arguments.get(record).filter(|_| arguments);
                 freed.extend(shorter.into_iter().flatten());
-                let gone = self.session.reasoning.get(&record).filter(|_| reasoning);
+                let gone = self.session.reasoning.get(record).filter(|_| reasoning);
                 freed.extend(gone.map(|gone| all(Rule::Reasoning, gone.tokens)));
                 freed
             }

@@ -2,20 +2,62 @@
 
 use ctx_transcript::{Role, Zone};
 
-use super::session::Session;
+use super::policy::Policy;
+use super::session::{Record, Session};
+use crate::split::{Keep, Known, KnownFacts, TailFinder};
 
-/// Whether each record goes. Where the API wants the user's message first, more is kept
-/// until it is.
-pub(super) fn dropped(session: &Session, user_first: bool) -> Vec<bool> {
-    if session.window.is_empty() {
-        return vec![false; session.records.len()];
-    }
-    let is_before = session.window.iter().map(|place| place.zone == Zone::Old);
-    let mut dropped: Vec<bool> = is_before.collect();
-    if user_first && let Some(begin) = begin(session, &dropped) {
-        dropped[begin..].fill(false);
+/// Whether each record goes; empty where no window is asked for. Where the API wants the
+/// user's message first, more is kept until it is.
+pub(super) fn dropped(session: &Session, policy: &Policy) -> Vec<bool> {
+    let window = policy
+        .window_messages
+        .filter(|_| !session.exchanges.is_empty());
+    let Some(messages) = window else {
+        return Vec::new();
+    };
+    let mut dropped = before(session, messages);
+    if policy.user_first {
+        keep_users_first(session, &mut dropped);
     }
     dropped
+}
+
+/// Whether each record is before the window.
+fn before(session: &Session, messages: u64) -> Vec<bool> {
+    let records = || (1..).zip(session.records.iter().zip(&session.exchanges));
+    let facts = |(record, exchange): (&Record, &u32)| facts(record, *exchange);
+    let mut tail = TailFinder::new(Keep {
+        messages: Some(messages),
+        ..Keep::default()
+    });
+    records().for_each(|(number, record)| tail.push(number, &facts(record)));
+    let mut kept = tail.finish();
+    records().for_each(|(number, record)| kept.push(number, &facts(record)));
+    let mut zones = kept.zones();
+    let zones = records().map(|(number, record)| zones.next(number, &facts(record)));
+    zones.map(|zone| zone == Zone::Old).collect()
+}
+
+fn facts(record: &Record, exchange: u32) -> KnownFacts {
+    match record.said() {
+        None if record.is_tail => KnownFacts::Tail,
+        None => KnownFacts::Line,
+        Some(said) => KnownFacts::Message(Known {
+            is_system: said.role.is_system() && !said.is_summary,
+            begins_message: said.begins_message,
+            begins_turn: said.begins_turn,
+            tokens: 0,
+            // An earlier summary stays: it is all that is left of what it stands for.
+            pinned: said.fixed || said.is_summary,
+            exchange: (exchange > 0).then_some(exchange.into()),
+        }),
+    }
+}
+
+fn keep_users_first(session: &Session, dropped: &mut [bool]) {
+    if let Some(begin) = begin(session, dropped) {
+        dropped[begin..].fill(false);
+    }
 }
 
 /// From where all is kept, so that the first message is the user's; `None` where it is.
@@ -26,8 +68,9 @@ fn begin(session: &Session, dropped: &[bool]) -> Option<usize> {
     // No exchange may reach over the border.
     let mut whole_from = u64::MAX;
     let begins = |at: &usize| {
-        let exchange = session.window[*at].exchange.unwrap_or(u64::MAX);
-        whole_from = whole_from.min(exchange);
+        if let exchange @ 1.. = session.exchanges[*at] {
+            whole_from = whole_from.min(exchange.into());
+        }
         let record = &records[*at];
         // Exchanges are numbered from 1.
         *at <= first
@@ -41,17 +84,18 @@ fn begin(session: &Session, dropped: &[bool]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use ctx_transcript::{Message, Outline, Role, Zone};
+    use ctx_transcript::{Message, Outline, Role};
 
-    use super::dropped;
+    use super::{dropped, keep_users_first};
+    use crate::prune::Policy;
     use crate::prune::session::{Said, Session};
-    use crate::split::{Reason, Verdict};
 
     /// Records by role: `s`ystem, `u`ser, `a`ssistant, `-` no message, which is
     /// kept; in capitals when the
     /// window keeps them, with a digit when they are in the exchange of that record, from 1.
-    fn session(records: &[&str]) -> Session {
+    fn session(records: &[&str]) -> (Session, Vec<bool>) {
         let mut session = Session::default();
+        let mut dropped = Vec::new();
         for text in records {
             let letter = &text[..1];
             let role = match letter.to_lowercase().as_str() {
@@ -60,27 +104,29 @@ mod tests {
                 "a" => Some(Role::Assistant),
                 _ => None,
             };
-            session.add_record(role.map(|role| {
+            if let Some(role) = role {
                 let outline = Outline {
                     role,
                     begins_turn: role == Role::User,
                     ..Outline::of_line()
                 };
-                Said::of(&outline, &Message::new(role, Vec::new()), false)
-            }));
-            let is_kept = letter.to_uppercase() == letter;
-            session.window.push(Verdict {
-                zone: if is_kept { Zone::Keep } else { Zone::Old },
-                reason: Reason::Window,
-                exchange: text[1..].parse().ok(),
-            });
+                let message = Message::new(role, Vec::new());
+                session.add_message(Said::of(&outline, &message, false));
+            } else {
+                session.add_line(false);
+            }
+            dropped.push(letter.to_uppercase() != letter);
+            session.exchanges.push(text[1..].parse().unwrap_or(0));
         }
-        session
+        (session, dropped)
     }
 
     /// The records that stay, from 1.
     fn kept(records: &[&str], user_first: bool) -> Vec<usize> {
-        let dropped = dropped(&session(records), user_first);
+        let (session, mut dropped) = session(records);
+        if user_first {
+            keep_users_first(&session, &mut dropped);
+        }
         (1..)
             .zip(dropped)
             .filter(|(_, gone)| !gone)
@@ -90,9 +136,12 @@ mod tests {
 
     #[test]
     fn without_a_window_nothing_goes() {
-        let mut session = session(&["u", "a"]);
-        session.window.clear();
-        assert_eq!(dropped(&session, true), [false, false]);
+        let (session, _) = session(&["u", "a"]);
+        let policy = Policy {
+            user_first: true,
+            ..Policy::default()
+        };
+        assert!(dropped(&session, &policy).is_empty());
     }
 
     #[test]
