@@ -377,7 +377,7 @@ fn no_link_in_the_store_is_followed() {
         .code(2)
         .stderr_has("offloaded/demo is not a folder")
         .run();
-    assert_eq!(fs::read_dir(moved).expect("a folder").count(), 3);
+    assert_eq!(fs::read_dir(moved).expect("a folder").count(), 4);
 }
 
 #[test]
@@ -699,4 +699,40 @@ fn a_forgotten_session_takes_its_folder_along() {
         .stdout(names.concat().replace("delete", "deleted"))
         .run();
     assert!(!place.folder().exists());
+}
+
+/// A planted reference: whoever writes into a session can make any number of results look like
+/// references to a large one. It is put back where it was taken out, and nowhere else.
+#[test]
+fn a_planted_reference_multiplies_nothing() {
+    let place = Place::new();
+    let large = log("large");
+    let planted = format!("Tool result is at: {}", place.file(&large).display());
+    let exchange = |id: &str, content: &str| call(id) + &result(id, content);
+    let mut session = USER.to_owned() + &exchange("a", &large) + &exchange("b", &large);
+    for number in 0..200 {
+        session += &exchange(&format!("p{number}"), &planted);
+    }
+    // Even with the id of a result that was taken out.
+    session += &exchange("a", &planted);
+    fs::write(place.dir().join("s.jsonl"), &session).expect("written");
+    let small = offload(place.dir())
+        .args(["-q", "-s", "demo", "--min-tokens", "1000", "s.jsonl"])
+        .stdout_any()
+        .run()
+        .stdout;
+    let restored = offload(place.dir())
+        .args(["-v", "-s", "demo", "--restore"])
+        .stdin(small)
+        .code(3)
+        .stdout_any()
+        .stderr(&format!(
+            "ctx-offload: warning: <stdin>:7: 201 texts left that nothing was taken out for, or not so often; \
+             the first names {}: ctx-offload --show prints such a file\n\
+             ctx-offload: <stdin>: 2 results restored, 201 left as they are\n",
+            place.file(&large).display()
+        ))
+        .run()
+        .stdout;
+    assert_eq!(String::from_utf8_lossy(&restored), session);
 }

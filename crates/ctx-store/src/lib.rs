@@ -66,7 +66,7 @@ pub use hash::{HashingReader, hash};
 pub use lock::SessionLock;
 pub use look::{Look, refuse_replacement};
 pub use meta::{BadLine, Meta, SnapshotKind, Successor, Tally, Tokens};
-pub use offload::{Content, Form, OffloadFolder, OffloadName, OffloadWriter, OffloadedFile};
+pub use offload::{Content, Form, OffloadFolder, OffloadName, OffloadWriter, OffloadedFile, Taken};
 pub use removal::{RemovalReport, StoreItem};
 pub use repair::Repaired;
 pub use replace::{ReplaceOutcome, Replacement};

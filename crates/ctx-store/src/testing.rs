@@ -79,7 +79,7 @@ impl Bench {
             form: Form::TEXT,
             text: text.to_owned(),
         };
-        let file = writer.put(&content).expect("writes");
+        let file = writer.put(&content, None).expect("writes");
         writer.finish(&[Some(transcript)]).expect("syncs");
         file
     }

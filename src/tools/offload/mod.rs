@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs, is_stdin, printable};
 use ctx_passes::offload::{
-    self, Change, ChangePass, Offloader, OriginalError, Reading, Reference, Restorer, Template,
-    Wanted, original,
+    self, Change, ChangePass, Foreign, Offloader, OriginalError, Reading, Reference, Restorer,
+    Template, Wanted, original,
 };
 use ctx_select::parse_count;
 use ctx_store::{SessionId, Severity, Store, real_path};
@@ -237,11 +237,20 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
             "{name}:{line}: {path} is no file of {folder}; left as it is"
         ));
     }
+    let Foreign { count, first } = restorer.foreign;
+    if let Some(Reference { line, path }) = first {
+        let texts = if count == 1 { "text" } else { "texts" };
+        io.warn(format_args!(
+            "{name}:{line}: {count} {texts} left that nothing was taken out for, or not so often; \
+             the first names {path}: ctx-offload --show prints such a file"
+        ));
+    }
     session.report(io);
+    let left = missing as u64 + count;
     io.note(format_args!(
-        "{name}: {put_back} results restored, {missing} left as they are"
+        "{name}: {put_back} results restored, {left} left as they are"
     ));
-    Ok(if missing == 0 {
+    Ok(if left == 0 {
         ExitStatus::Done
     } else {
         ExitStatus::Partial

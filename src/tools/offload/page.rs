@@ -10,7 +10,8 @@ pub(super) const PAGE: Page = Page {
         ),
         (
             3,
-            "restored, but some references stay as they are, because their files cannot be read",
+            "restored, but some references stay as they are: their files cannot be read, or \
+             nothing was taken out of these results",
         ),
         (
             5,
@@ -32,6 +33,10 @@ pub(super) const PAGE: Page = Page {
         (
             "STORE/offloaded/ID/sources.jsonl",
             "the transcripts that name such files: ctx-gc looks into them before it removes one",
+        ),
+        (
+            "STORE/offloaded/ID/taken.jsonl",
+            "what was taken out of which results, and how often: --restore puts back no more",
         ),
         ("STORE/context/events.jsonl", "the audit log"),
     ],

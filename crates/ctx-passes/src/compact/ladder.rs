@@ -173,6 +173,7 @@ impl Ladder<'_, '_> {
         mut handle: impl FnMut(Option<Zone>, &Record<'_>, Option<Edit<'_>>) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
         let verdicts = self.survey.pruned.as_ref();
+        self.originals.into_iter().for_each(Originals::begin);
         let mut number = 0;
         self.content.each(|record| {
             let (at, zone) = (number, zones.of[number]);

@@ -101,6 +101,11 @@ pub(super) struct Originals<'a> {
 }
 
 impl Originals<'_> {
+    /// The session is read from its beginning.
+    pub(super) fn begin(&self) {
+        self.restorer.borrow_mut().begin();
+    }
+
     /// A record with its offloaded results put back; `None` where it has none.
     pub(super) fn of(&self, record: &Record<'_>) -> Result<Option<Vec<u8>>, PassError> {
         self.reading

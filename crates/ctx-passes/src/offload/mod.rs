@@ -13,7 +13,7 @@ mod tests;
 pub use change::{Change, Reading, Substitute};
 pub(crate) use original::sessions;
 pub use original::{OriginalError, Wanted, original};
-pub use restore::{Reference, Restorer};
+pub use restore::{Foreign, Reference, Restorer};
 pub use stream::ChangePass;
 pub use take::{OffloadedResult, Offloader, Plan};
 pub use template::Template;

@@ -218,7 +218,7 @@ mod tests {
             form,
             text: text.to_owned(),
         };
-        let file = writer.put(&content).expect("written");
+        let file = writer.put(&content, None).expect("written");
         writer.finish(&[None]).expect("durable");
         let folder = store.offload_folder(&session).expect("a path");
         folder.path_of(&file.name)

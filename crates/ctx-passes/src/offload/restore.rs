@@ -1,19 +1,20 @@
 //! The results that references name are put back.
 
-use ctx_store::{OffloadFolder, SessionId, Store, StoreError};
+use ctx_store::{OffloadFolder, SessionId, Store, StoreError, Taken};
 use ctx_transcript::{Part, ToolResult};
 
 use super::change::{Change, Substitute};
 use super::template::Template;
 use crate::PassError;
 
-/// Puts results back. A reference whose file cannot be read stays as it is: what it names may
-/// be there again tomorrow.
+/// Puts results back, each where it was taken out and as often. A reference whose file cannot
+/// be read stays as it is: what it names may be there again tomorrow.
 pub struct Restorer<'a> {
     store: &'a Store,
     /// Where the files lie.
     pub folder: OffloadFolder,
     template: Template,
+    taken: Taken,
     /// What stands instead in the place of a result that cannot be read, where the text goes
     /// nowhere but into a summary; `{path}` is its file.
     unavailable: Option<String>,
@@ -23,6 +24,18 @@ pub struct Restorer<'a> {
     pub missing: Vec<(Reference, StoreError)>,
     /// References to files outside the folder; they stay as they are.
     pub elsewhere: Vec<Reference>,
+    /// What looks like references but was written by somebody else: nothing was taken out of
+    /// these results, or not so often. They stay as they are.
+    pub foreign: Foreign,
+}
+
+/// Texts of others in the places of results: there may be any number of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Foreign {
+    /// How many.
+    pub count: u64,
+    /// The first of them.
+    pub first: Option<Reference>,
 }
 
 /// A text in the place of a result.
@@ -44,12 +57,19 @@ impl<'a> Restorer<'a> {
         Ok(Self {
             store,
             folder: store.offload_folder(session)?,
+            taken: store.taken(session)?,
             template,
             unavailable: None,
             restored: Vec::new(),
             missing: Vec::new(),
             elsewhere: Vec::new(),
+            foreign: Foreign::default(),
         })
+    }
+
+    /// The session is read from its beginning, perhaps not for the first time.
+    pub fn begin(&mut self) {
+        self.taken.begin();
     }
 
     /// Writes this text in the place of a reference whose file cannot be read. Only for what
@@ -78,6 +98,11 @@ impl Change for Restorer<'_> {
             self.elsewhere.push(Reference { line, path });
             return Ok(None);
         };
+        if !self.taken.put_back(&file, result.id.as_deref()) {
+            self.foreign.count += 1;
+            self.foreign.first.get_or_insert(Reference { line, path });
+            return Ok(None);
+        }
         Ok(match self.store.read_offloaded(&file) {
             Ok(content) => {
                 self.restored.push(Reference { line, path });

@@ -117,7 +117,7 @@ impl Change for Offloader<'_> {
             return Ok(None);
         }
         if let Some(writer) = &mut self.writer {
-            writer.put(&content)?;
+            writer.put(&content, result.id.as_deref())?;
         }
         self.freed += freed;
         self.results.push(OffloadedResult {

@@ -172,7 +172,7 @@ fn offloaded_texts_are_found_by_their_paths_and_by_handles() {
             form: Form::TEXT,
             text: text.to_owned(),
         };
-        let file = writer.put(&content).expect("written");
+        let file = writer.put(&content, None).expect("written");
         writer.finish(&[None]).expect("durable");
         store
             .offload_folder(&session)

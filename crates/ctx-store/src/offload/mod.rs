@@ -9,6 +9,7 @@ mod place;
 mod sources;
 #[cfg(test)]
 mod store_tests;
+mod taken;
 mod write;
 
 use std::fmt;
@@ -23,6 +24,7 @@ use crate::{SessionId, Store, hex};
 pub(crate) use clean::Snapshots;
 pub use content::{Content, Form};
 pub use place::OffloadFolder;
+pub use taken::Taken;
 pub use write::OffloadWriter;
 
 use folder::Folder;

@@ -52,7 +52,7 @@ fn modified(path: &Path) -> SystemTime {
 impl Place {
     fn put(&self, content: &str, transcripts: &[Option<&Path>]) -> OffloadedFile {
         let mut writer = self.store.offload(&self.demo);
-        let file = writer.put(&text(content)).expect("written");
+        let file = writer.put(&text(content), None).expect("written");
         writer.finish(transcripts).expect("durable");
         file
     }
@@ -128,7 +128,7 @@ fn every_write_is_audited_without_its_text() {
     let place = place();
     let mut writer = place.store.offload(&place.demo);
     for content in ["secret one", "secret two"] {
-        writer.put(&text(content)).expect("written");
+        writer.put(&text(content), None).expect("written");
     }
     writer.finish(&[None]).expect("durable");
     let log = fs::read_to_string(place.store.audit_log()).expect("a log");
@@ -203,7 +203,7 @@ fn no_link_leads_out_of_the_store() {
         place
             .store
             .offload(&place.demo)
-            .put(&text("y"))
+            .put(&text("y"), None)
             .expect_err("a link"),
         place
             .store
@@ -212,7 +212,7 @@ fn no_link_leads_out_of_the_store() {
     ] {
         assert!(matches!(error, StoreError::Refused { .. }), "{error}");
     }
-    assert_eq!(fs::read_dir(&moved).expect("a folder").count(), 2);
+    assert_eq!(fs::read_dir(&moved).expect("a folder").count(), 3);
     place.store.forget(&place.demo).expect("the link goes");
     assert!(!folder.is_symlink() && moved.join(file.name.to_string()).exists());
 }
@@ -350,4 +350,57 @@ fn forgetting_takes_the_folder_and_the_trash() {
     assert_eq!(removed.items, [binned, kept].map(StoreItem::Offloaded));
     assert_eq!(place.store.offload_sessions().expect("none"), []);
     assert_eq!(place.store.expired(None).expect("none"), []);
+}
+
+/// A result has a text taken out of it, and so many others have references to it planted.
+#[test]
+fn what_was_taken_out_may_be_put_back_as_often_and_there_alone() {
+    let place = place();
+    let taken = |calls: &[Option<&str>]| {
+        let mut writer = place.store.offload(&place.demo);
+        let files = calls
+            .iter()
+            .map(|call| writer.put(&text("x"), *call).expect("written"));
+        let file = files.last().expect("one at least");
+        writer.finish(&[None]).expect("durable");
+        file
+    };
+    let file = taken(&[Some("a"), Some("b"), Some("a")]);
+    let often = |calls: &[Option<&str>]| {
+        let mut taken = place.store.taken(&place.demo).expect("read");
+        let mut count = |call| (0..9).filter(|_| taken.put_back(&file, call)).count();
+        calls.iter().map(|call| count(*call)).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        often(&[Some("a"), Some("b"), Some("c"), None]),
+        [2, 1, 0, 0]
+    );
+    // Half a line of a run that was killed does not hide what the next one took out.
+    let path = place.path(&file).with_file_name("taken.jsonl");
+    let torn = fs::read_to_string(&path).expect("reads") + "{\"file\":\"";
+    fs::write(&path, torn).expect("written");
+    taken(&[None, Some("a")]);
+    assert_eq!(often(&[Some("a"), Some("b"), None]), [3, 1, 1]);
+    fs::remove_file(&path).expect("removed");
+    assert_eq!(often(&[Some("a"), Some("b")]), [1, 0]);
+}
+
+#[test]
+fn a_session_that_is_read_again_is_put_together_again() {
+    let place = place();
+    let file = place.put("x", &[None]);
+    let mut taken = place.store.taken(&place.demo).expect("read");
+    for _ in 0..2 {
+        assert!(taken.put_back(&file, None));
+        assert!(!taken.put_back(&file, None));
+        taken.begin();
+    }
+    let nobody = "other".parse().expect("an id");
+    assert!(
+        place
+            .store
+            .taken(&nobody)
+            .expect("no folder")
+            .put_back(&file, None)
+    );
 }

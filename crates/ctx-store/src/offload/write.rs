@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::folder::Folder;
+use super::taken::{self, Takings};
 use super::{Content, OffloadName, OffloadedFile, sources};
 use crate::error::Naming;
 use crate::{Facts, Operation, SessionId, Store, StoreError};
@@ -15,6 +16,7 @@ pub struct OffloadWriter<'a> {
     store: &'a Store,
     session: SessionId,
     begun: Option<(Folder, Operation)>,
+    taken: Takings,
     files: u64,
     bytes: u64,
 }
@@ -26,6 +28,7 @@ impl Store {
             store: self,
             session: session.clone(),
             begun: None,
+            taken: Takings::new(),
             files: 0,
             bytes: 0,
         }
@@ -33,11 +36,19 @@ impl Store {
 }
 
 impl OffloadWriter<'_> {
-    /// Writes `content` into a file, unless there is one with it. That one is checked and
-    /// counts as used now, so that garbage collection leaves it alone.
-    pub fn put(&mut self, content: &Content) -> Result<OffloadedFile, StoreError> {
+    /// Writes `content`, which the result of `call` has, into a file, unless there is one with
+    /// it. That one is checked and counts as used now, so that garbage collection leaves it
+    /// alone.
+    pub fn put(
+        &mut self,
+        content: &Content,
+        call: Option<&str>,
+    ) -> Result<OffloadedFile, StoreError> {
         // Even a failure after the rename counts for nothing: no transcript names the file yet.
-        self.write(content).map_err(StoreError::before)
+        let file = self.write(content).map_err(StoreError::before)?;
+        let from = (file.name.clone(), call.map(str::to_owned));
+        *self.taken.entry(from).or_default() += 1;
+        Ok(file)
     }
 
     fn write(&mut self, content: &Content) -> Result<OffloadedFile, StoreError> {
@@ -83,6 +94,7 @@ impl OffloadWriter<'_> {
         {
             let _locked = self.store.lock()?;
             sources::add(folder, transcripts)?;
+            taken::add(folder, &self.taken)?;
         }
         folder.sync()?;
         let facts = Facts {
