@@ -3,14 +3,16 @@
 
     benches/store.py
     benches/store.py --dir /dev/shm --sizes 10,1000,50000
+    benches/store.py --dir ~/bench --writes-only
 
-Makes stores with so many small snapshots, a hundred to a session, of which half are in the
-trash, and times one snapshot, one compaction, `--list` of one session and `--verify` of all
-(medians of --runs), and each of the runs that empty the store: `--purge`, and a collection
+Makes stores with so many small snapshots, a hundred to a session, and as many in the trash,
+and times one snapshot and one compaction, each as it is and with a library preloaded that
+lets nothing wait for the disk; `--list` of one session and `--verify` of all (medians of
+--runs, in turns), and each of the runs that empty the store: `--purge`, and a collection
 that leaves one snapshot of each session. On a file system in memory (/dev/shm) nothing
 waits for a disk. Prints Markdown, in milliseconds.
 
-Needs the tools on PATH or in CTX_BIN, and Python 3.
+Needs the tools on PATH or in CTX_BIN, a C compiler as cc, and Python 3.
 """
 
 import argparse
@@ -30,10 +32,12 @@ PER_SESSION = 100
 LINE = '{"role":"user","content":"What about the parser of dates?"}\n'
 
 
-def run(tool, *args, cwd, status=(0,)):
+def run(tool, *args, cwd, preload=None, status=(0,)):
     """Milliseconds that a tool takes."""
     program = pathlib.Path(os.environ.get("CTX_BIN", "")) / tool
     env = {**os.environ, "CTX_HOME": str(cwd / "store")}
+    if preload:
+        env["LD_PRELOAD"] = str(preload)
     begun = time.monotonic()
     done = subprocess.run([program, *args], cwd=cwd, env=env, capture_output=True)
     took = (time.monotonic() - begun) * 1000
@@ -93,21 +97,45 @@ def make(place, size):
     run("ctx-snapshot", "s.jsonl", cwd=place)
 
 
-def median(runs, work):
-    return statistics.median(work() for _ in range(runs))
+def no_sync(place):
+    """A library with which nothing waits for the disk."""
+    library = place / "no_sync.so"
+    source = pathlib.Path(__file__).with_name("no_sync.c")
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", library, source], check=True)
+    return library
 
 
-def measure(place, runs):
-    def compact():
+def medians(runs, works):
+    """Of each, which take turns: a busy moment hits all of them."""
+    took = [[work() for work in works] for _ in range(runs)]
+    return [statistics.median(column) for column in zip(*took)]
+
+
+def measure(place, runs, writes_only):
+    def snapshot(preload=None):
+        return run("ctx-snapshot", "s.jsonl", cwd=place, preload=preload)
+
+    def compact(preload=None):
         (place / "s.jsonl").write_text(session())
-        return run("ctx-compact", "--force", "-q", "--keep-messages", "4", "s.jsonl", cwd=place)
+        return run(
+            "ctx-compact", "--force", "-q", "--keep-messages", "4", "s.jsonl", cwd=place, preload=preload
+        )
 
     compact()
-    yield "`ctx-snapshot FILE`", median(runs, lambda: run("ctx-snapshot", "s.jsonl", cwd=place))
-    yield "`ctx-compact FILE`", median(runs, compact)
+    library = no_sync(place)
+    names = [
+        "`ctx-snapshot FILE`",
+        "`ctx-compact FILE`",
+        "`ctx-snapshot FILE`, no fsync",
+        "`ctx-compact FILE`, no fsync",
+    ]
+    works = [snapshot, compact, lambda: snapshot(library), lambda: compact(library)]
+    yield from zip(names, medians(runs, works))
+    if writes_only:
+        return
     listed = ["--list", "-s", "session-0"]
-    yield "`ctx-snapshot --list -s ID`", median(runs, lambda: run("ctx-snapshot", *listed, cwd=place))
-    yield "`ctx-snapshot --verify`", median(runs, lambda: run("ctx-snapshot", "--verify", cwd=place))
+    yield "`ctx-snapshot --list -s ID`", *medians(runs, [lambda: run("ctx-snapshot", *listed, cwd=place)])
+    yield "`ctx-snapshot --verify`", *medians(runs, [lambda: run("ctx-snapshot", "--verify", cwd=place)])
     yield "`ctx-gc --purge`", run("ctx-gc", "--purge", cwd=place)
     yield "`ctx-gc --keep-last 1`", run("ctx-gc", "--keep-last", "1", cwd=place)
 
@@ -117,6 +145,7 @@ def main():
     parser.add_argument("--sizes", default="10,1000,50000")
     parser.add_argument("--dir", help="where the stores are made")
     parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--writes-only", action="store_true", help="only a snapshot and a compaction")
     args = parser.parse_args()
     table = {}
     sizes = [int(size) for size in args.sizes.split(",")]
@@ -124,14 +153,14 @@ def main():
         place = pathlib.Path(tempfile.mkdtemp(dir=args.dir))
         try:
             make(place, size)
-            for name, took in measure(place, args.runs):
+            for name, took in measure(place, args.runs, args.writes_only):
                 table.setdefault(name, []).append(took)
         finally:
             shutil.rmtree(place)
     print("| snapshots |", " | ".join(f"{size:,}" for size in sizes), "|")
     print("|---|" + "--:|" * len(sizes))
     for name, row in table.items():
-        print(f"| {name} |", " | ".join(f"{took:,.0f}" for took in row), "|")
+        print(f"| {name} |", " | ".join(f"{took:,.1f}" if took < 100 else f"{took:,.0f}" for took in row), "|")
 
 
 if __name__ == "__main__":
