@@ -5,21 +5,29 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::time::{Duration, Instant};
 
+use sha2::{Digest, Sha256};
+
 use crate::Snapshot;
 use crate::error::{Naming, StoreError};
 use crate::files::{begins_line, ends_line};
-use crate::hash;
+use crate::lease;
 use crate::live::Live;
-use crate::writers::nobody_writes;
+use crate::writers::{Writers, writers};
+use crate::{hash, hex};
 
 /// A process that still has the old file open is waited for until it has written nothing
 /// for this long…
 const QUIET: Duration = Duration::from_millis(50);
 /// …but never longer than this.
 const DRAIN: Duration = Duration::from_secs(1);
-/// The time between two looks at the old file. It is short, because what the agent writes
-/// next goes into the new file and has to stand behind what is carried over.
+/// The time between two looks at the old file. It is short, because others wait meanwhile, or
+/// write to the new file what has to stand behind what is carried over.
 const POLL: Duration = Duration::from_micros(100);
+/// Who has found the old file by its name, and has it open only now, is seen after this long
+/// at the latest: it is far more than a busy machine takes from the one to the other.
+const OPENING: Duration = Duration::from_millis(20);
+/// A session that has not changed for so many seconds is not being written.
+const AT_WORK: i64 = 10;
 
 /// Carries over to the new file what is appended to the old one, and counts it.
 pub(crate) struct Arrivals<'a> {
@@ -31,6 +39,8 @@ pub(crate) struct Arrivals<'a> {
     line: u64,
     /// The length of the part of the old file that is in the snapshot or carried over.
     pub(crate) covered: u64,
+    /// The hash of those of it that are not in the snapshot.
+    carried: Sha256,
     /// Bytes carried over.
     pub(crate) late: u64,
 }
@@ -43,17 +53,20 @@ impl<'a> Arrivals<'a> {
             modified: (live.meta.mtime(), live.meta.mtime_nsec()),
             line: before.meta.bytes - before.meta.tail_bytes,
             covered: before.meta.bytes,
+            carried: Sha256::new(),
             late: 0,
         }
     }
 
-    /// Whether the old file has only grown since the snapshot.
+    /// Whether the old file holds what is in the snapshot or was carried over, and only has more.
     pub(crate) fn are_all(&self) -> Result<bool, StoreError> {
         let path = &self.live.path;
+        let before = &self.before.meta;
         let mut old = &self.live.file;
         old.rewind().naming("read", path)?;
-        let found = hash(&mut old.take(self.before.meta.bytes)).naming("read", path)?;
-        Ok(found == self.before.meta.sha256)
+        let saved = hash(&mut old.take(before.bytes)).naming("read", path)?;
+        let since = hash(&mut old.take(self.covered - before.bytes)).naming("read", path)?;
+        Ok(saved == before.sha256 && since == hex(&self.carried.clone().finalize()))
     }
 
     /// Appends to `out` what the old file holds from there up to `to`.
@@ -72,11 +85,15 @@ impl<'a> Arrivals<'a> {
             // A line that was unfinished when the snapshot was taken is copied from its start.
             self.line
         };
+        let start = bytes.len();
         let mut old = &self.live.file;
         old.seek(SeekFrom::Start(from)).naming("read", path)?;
         old.take(to - from)
             .read_to_end(&mut bytes)
             .naming("read", path)?;
+        let known = usize::try_from(self.covered - from).unwrap_or(usize::MAX);
+        let read = bytes.get(start.saturating_add(known)..);
+        self.carried.update(read.unwrap_or_default());
         // In one write, so that a line which an agent appends at this moment stays whole.
         out.write_all(&bytes).naming("write", path)?;
         self.late += to - from;
@@ -100,10 +117,8 @@ impl<'a> Arrivals<'a> {
         Ok(old == new)
     }
 
-    /// After the rename: carries over what is written through a handle that was opened
-    /// before it. True when the kernel says that nobody can write any more, and the old file
-    /// has only grown: a process that opened it just before the rename may have overwritten
-    /// what was there.
+    /// After the exchange: carries over what is written through a handle that was opened
+    /// before it. True when the kernel says that nobody has one.
     pub(crate) fn drain(&mut self, out: &File) -> Result<bool, StoreError> {
         let path = &self.live.path;
         // The file is live now: others append to it as well.
@@ -112,20 +127,70 @@ impl<'a> Arrivals<'a> {
         let begun = Instant::now();
         let mut moved = begun;
         loop {
-            let nobody = nobody_writes(&self.live.file);
-            let now = self.live.file.metadata().naming("read", path)?;
-            let length = now.len();
-            if length > self.covered {
-                self.carry(length, out)?;
+            let is_free = lease::is_free(&self.live.file);
+            let length = self.live.file.metadata().naming("read", path)?.len();
+            let end = if is_free == Some(true) {
+                length
+            } else {
+                // Half a line stays with its writer: another one's would be glued to it.
+                self.last_line_end(length)?
+            };
+            if end > self.covered {
+                self.carry(end, out)?;
                 moved = Instant::now();
-            } else if nobody {
-                let touched = (now.mtime(), now.mtime_nsec()) != self.modified;
-                return Ok(!touched || (length == self.covered && self.are_all()?));
+            } else if is_free == Some(true) {
+                return Ok(true);
             }
             if moved.elapsed() > QUIET || begun.elapsed() > DRAIN {
+                let somebody = matches!(writers(&self.live.file), Writers::Somebody(_));
+                if !somebody {
+                    self.carry(length, out)?;
+                }
                 return Ok(false);
             }
             std::thread::sleep(POLL);
         }
+    }
+
+    /// Where the last line ends before `to`, of those that are not carried over.
+    fn last_line_end(&self, to: u64) -> Result<u64, StoreError> {
+        let mut old = &self.live.file;
+        let mut bytes = Vec::new();
+        let read = old.seek(SeekFrom::Start(self.covered)).and_then(|from| {
+            let mut rest = old.take(to.saturating_sub(from));
+            rest.read_to_end(&mut bytes)
+        });
+        read.naming("read", &self.live.path)?;
+        let end = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
+        Ok(self.covered + end as u64)
+    }
+
+    /// At the end: whether the old file holds nothing that is not saved, and nobody can write
+    /// to it. What still comes is carried over, and the file stays: who reads the new one may
+    /// have missed that.
+    pub(crate) fn are_over(&mut self, out: &File, exchanged: Instant) -> Result<bool, StoreError> {
+        let path = &self.live.path;
+        let old = self.live.file.metadata().naming("read", path)?;
+        // The exchange is the last change of the file's number, without a look at a clock.
+        if old.ctime() - old.mtime() < AT_WORK {
+            std::thread::sleep(OPENING.saturating_sub(exchanged.elapsed()));
+        }
+        let late = self.late;
+        let is_quiet = self.drain(out)?;
+        if self.late > late {
+            out.sync_all().naming("sync", path)?;
+            return Ok(false);
+        }
+        let seen = self.state()?;
+        let are_all = is_quiet && self.are_all()?;
+        #[cfg(test)]
+        crate::testing::moment();
+        Ok(are_all && lease::is_free(&self.live.file) == Some(true) && self.state()? == seen)
+    }
+
+    /// By which any change is seen.
+    fn state(&self) -> Result<(u64, i64, i64), StoreError> {
+        let now = self.live.file.metadata().naming("read", &self.live.path)?;
+        Ok((now.len(), now.mtime(), now.mtime_nsec()))
     }
 }

@@ -28,9 +28,26 @@ pub(crate) fn careful() -> OpenOptions {
     options
 }
 
+/// Opens for reading as [`careful`] does. Another run that is about to give a file its place
+/// keeps everybody from opening it: that is waited for, as without the flag which keeps us
+/// from hanging on a FIFO.
+pub(crate) fn open_careful(path: &Path) -> io::Result<File> {
+    let begun = Instant::now();
+    loop {
+        match careful().open(path) {
+            Err(error)
+                if error.kind() == io::ErrorKind::WouldBlock && begun.elapsed() < PATIENCE =>
+            {
+                std::thread::sleep(POLL);
+            }
+            opened => return opened,
+        }
+    }
+}
+
 /// Opens a regular file for reading.
 pub(crate) fn open_plain(path: &Path) -> io::Result<File> {
-    let file = careful().open(path)?;
+    let file = open_careful(path)?;
     if file.metadata()?.is_file() {
         Ok(file)
     } else {

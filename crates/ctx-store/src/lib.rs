@@ -24,6 +24,9 @@ mod error;
 mod failed_runs;
 mod files;
 mod hash;
+#[cfg(test)]
+mod late_lines;
+mod lease;
 mod live;
 mod lock;
 mod look;

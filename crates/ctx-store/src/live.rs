@@ -6,11 +6,12 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Naming, StoreError};
-use crate::files::{careful, file_id, id_of, if_there, is_same_file, only_regular, parent};
+use crate::files::{file_id, id_of, if_there, is_same_file, only_regular, open_careful, parent};
+use crate::lease::Lease;
 use crate::meta::RETAINED;
 use crate::session::real_path;
 use crate::temp::marked_in;
-use crate::writers::{Writers, writers};
+use crate::writers::keep_out;
 use crate::{Draft, Store};
 
 /// A session file that an agent may be writing.
@@ -39,7 +40,7 @@ impl Live {
         if let Some((_, why)) = refused.into_iter().find(|(is_so, _)| *is_so) {
             return Err(StoreError::refused(path, why));
         }
-        let file = only_regular(careful().open(&real), "read", path)?;
+        let file = only_regular(open_careful(&real), "read", path)?;
         let meta = file.metadata().naming("read", path)?;
         Ok(Self {
             file,
@@ -78,17 +79,10 @@ impl Live {
         Ok(names.into_iter().map(|(path, _)| path).collect())
     }
 
-    /// Refuses a file that another process has open for writing.
-    pub(crate) fn refuse_writers(&self) -> Result<(), StoreError> {
-        match writers(&self.file) {
-            Writers::Somebody(who) => {
-                let name = self.path.display();
-                Err(StoreError::Busy(format!(
-                    "{name} is open for writing by {who}"
-                )))
-            }
-            Writers::Nobody | Writers::NobodySeen => Ok(()),
-        }
+    /// Refuses a file that another process has open for writing; keeps others from opening it
+    /// so, where the kernel does that, until what is returned is dropped.
+    pub(crate) fn keep_writers_out(&self) -> Result<Option<Lease<'_>>, StoreError> {
+        keep_out(&self.file, &self.path)
     }
 
     /// Begins a snapshot of the bytes that it had when it was opened. An agent may append

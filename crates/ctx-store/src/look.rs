@@ -40,7 +40,7 @@ impl Look {
                 "{name} is locked by another process"
             )));
         }
-        self.live.refuse_writers()
+        self.live.keep_writers_out().map(drop)
     }
 
     /// A handle for reading, at the start.

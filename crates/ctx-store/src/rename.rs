@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use crate::StoreError;
 use crate::error::Naming;
 use crate::files::file_id;
-use crate::temp::TempFile;
+use crate::temp::{TempFile, TempName};
 
 /// How often files change places until nobody comes in between.
 const ROUNDS: usize = 16;
@@ -43,27 +43,31 @@ fn rename_to_free(from: &Path, path: &Path) -> Result<(), StoreError> {
 /// When that is not the one that `is_expected` knows, it goes back, and [`StoreError::Changed`]
 /// says so; then what is left at `aside`, if anything, is for the caller to judge. `false` on a
 /// file system that cannot exchange names.
+///
+/// `taken_out` is told of each file of others before it goes back: an agent that has read what
+/// stood there meanwhile, or has not read this one, may soon put another in its place.
 pub(crate) fn take_place(
-    temp: &mut TempFile,
+    new: &mut TempName,
     aside: PathBuf,
     path: &Path,
     is_expected: impl FnOnce(&Path) -> bool,
+    mut taken_out: impl FnMut(&Path),
 ) -> Result<bool, StoreError> {
-    let unfinished = temp.path().to_owned();
-    rename_to_free(&unfinished, &aside)?;
-    temp.name.path = aside;
-    match change_places(temp, path) {
-        Ok(()) if is_expected(temp.path()) => Ok(true),
+    rename_to_free(&new.path, &aside)?;
+    let unfinished = std::mem::replace(&mut new.path, aside);
+    match change_places(&new.path, path) {
+        Ok(()) if is_expected(&new.path) => Ok(true),
         Ok(()) => {
             // Others may have written to our file while it stood there.
-            temp.name.keep = true;
+            new.keep = true;
             let what = || format!("the replacement of {}", path.display());
-            put_back(temp, path).map_err(|error| error.after(what()))?;
+            taken_out(&new.path);
+            put_back(new, path, taken_out).map_err(|error| error.after(what()))?;
             Err(StoreError::Changed(path.to_owned()))
         }
         Err(Errno::INVAL | Errno::NOSYS) => {
-            rename_to_free(temp.path(), &unfinished)?;
-            temp.name.path = unfinished;
+            rename_to_free(&new.path, &unfinished)?;
+            new.path = unfinished;
             Ok(false)
         }
         // It was removed meanwhile.
@@ -74,13 +78,17 @@ pub(crate) fn take_place(
 
 /// Exchanges the names again, until what comes out is what was put in the time before: then
 /// the newest file stands at `path`, and nobody has come in between.
-fn put_back(temp: &TempFile, path: &Path) -> Result<(), StoreError> {
-    let aside = temp.path();
+fn put_back(
+    new: &TempName,
+    path: &Path,
+    mut taken_out: impl FnMut(&Path),
+) -> Result<(), StoreError> {
+    let aside = &new.path;
     let id = |path: &Path| -> Result<_, StoreError> { file_id(path).naming("read", path) };
-    let mut placed = temp.name.id;
+    let mut placed = new.id;
     for _ in 0..ROUNDS {
         let out = id(aside)?;
-        match change_places(temp, path) {
+        match change_places(aside, path) {
             Ok(()) => {}
             // Somebody removed it, who would not have it back.
             Err(Errno::NOENT) if is_gone(path) => return Ok(()),
@@ -89,6 +97,7 @@ fn put_back(temp: &TempFile, path: &Path) -> Result<(), StoreError> {
         if id(aside)? == placed {
             return Ok(());
         }
+        taken_out(aside);
         placed = out;
     }
     Ok(())
@@ -98,10 +107,10 @@ fn is_gone(path: &Path) -> bool {
     file_id(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
-fn change_places(temp: &TempFile, path: &Path) -> Result<(), Errno> {
+fn change_places(aside: &Path, path: &Path) -> Result<(), Errno> {
     #[cfg(test)]
     crate::testing::moment();
-    let done = renameat_with(CWD, temp.path(), CWD, path, RenameFlags::EXCHANGE);
+    let done = renameat_with(CWD, aside, CWD, path, RenameFlags::EXCHANGE);
     #[cfg(test)]
     crate::testing::moment();
     done
@@ -146,10 +155,12 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let (path, aside) = (dir.path().join("x"), dir.path().join("aside"));
         let take = |temp: &mut TempFile, expected| {
-            take_place(temp, aside.clone(), &path, |found| {
+            let is_expected = |found: &Path| {
                 assert_eq!(fs::read(found).expect("reads"), b"old");
                 expected
-            })
+            };
+            let taken_out = |found: &Path| assert_eq!(fs::read(found).expect("reads"), b"old");
+            take_place(&mut temp.name, aside.clone(), &path, is_expected, taken_out)
         };
         let gone = take(&mut unfinished(dir.path()), true);
         assert!(matches!(gone, Err(StoreError::Changed(_))));

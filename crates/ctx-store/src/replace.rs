@@ -158,7 +158,7 @@ impl Replacement<'_> {
         } = self;
         let saved = save(store, &session, draft, new.kind);
         let before = saved.map_err(|error| not_saved(&live.path, error))?;
-        let mut swap = Swap::of(&live, &before, file);
+        let mut swap = Swap::of(store, &live, &before, file);
         swap.may_grow = may_grow;
         match exchange(store, &before, swap, new) {
             Ok((late_bytes, retained)) => Ok(ReplaceOutcome::New {
@@ -202,7 +202,7 @@ fn save(
 fn exchange(
     store: &Store,
     before: &Snapshot,
-    mut swap: Swap<'_>,
+    swap: Swap<'_>,
     new: &mut NewContent<'_>,
 ) -> Result<(u64, Option<PathBuf>), StoreError> {
     let mut facts = Facts {
@@ -212,7 +212,6 @@ fn exchange(
         ..Facts::of(&before.id.session)
     };
     let operation = store.begin(new.operation, &facts)?;
-    swap.catch_up()?;
     let (late_bytes, retained) = swap.commit()?;
     facts.late_bytes = Some(late_bytes);
     facts.survived = std::mem::take(&mut new.survived);

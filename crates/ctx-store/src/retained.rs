@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io::Seek;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -124,6 +125,15 @@ impl Store {
                 let late = draft.commit(&id.session, SnapshotKind::Late)?;
                 swept.late.push(late.id);
             }
+        }
+        #[cfg(test)]
+        crate::testing::moment();
+        // While it was read, somebody may have come who had found it by its earlier name.
+        let now = file.metadata().naming("read", retained)?;
+        let state = |meta: &Metadata| (meta.len(), meta.mtime(), meta.mtime_nsec());
+        if matches!(writers(&file), Writers::Somebody(_)) || state(&now) != state(&old) {
+            swept.leave(id, meta);
+            return Ok(());
         }
         fs::remove_file(retained).naming("remove", retained)?;
         swept.removed += 1;

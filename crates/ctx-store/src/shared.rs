@@ -13,12 +13,15 @@ use std::path::{Path, PathBuf};
 use crate::atomic::inherit;
 use crate::error::{Naming, StoreError};
 use crate::files::{
-    careful, if_there, is_same_file, only_regular, parent, sync_name, wait_for_lock,
+    if_there, is_same_file, only_regular, open_careful, open_plain, parent, sync_name,
+    wait_for_lock,
 };
+use crate::lease::Lease;
 use crate::meta::RETAINED;
 use crate::rename::{create, take_place};
 use crate::store::make_dirs;
 use crate::temp::{TempFile, marked, marked_in, never_used, reap_beside};
+use crate::writers::keep_out;
 
 /// A folder of such files; other runs of the tools are locked out of it.
 #[derive(Debug)]
@@ -91,7 +94,7 @@ impl SharedFolder {
 }
 
 fn read(path: &Path) -> Result<(Vec<u8>, fs::Metadata), StoreError> {
-    let mut file = only_regular(careful().open(path), "open", path)?;
+    let mut file = only_regular(open_careful(path), "open", path)?;
     let meta = file.metadata().naming("read", path)?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).naming("read", path)?;
@@ -201,8 +204,14 @@ fn replace(
 ) -> Result<(), StoreError> {
     let path = &file.path;
     let aside = file.aside(temp);
-    let is_as_read = |found: &Path| file.is_as_read(found, meta);
-    match take_place(temp, aside.clone(), path, is_as_read) {
+    // What is written through a handle that was opened before would be lost.
+    let old = open_plain(path).map_err(|_| StoreError::Changed(path.clone()))?;
+    let alone = keep_out(&old, path)?;
+    let is_as_read = |found: &Path| {
+        let somebody_comes = alone.as_ref().is_some_and(Lease::keeps_somebody_waiting);
+        file.is_as_read(found, meta) && !somebody_comes
+    };
+    match take_place(&mut temp.name, aside.clone(), path, is_as_read, |_| {}) {
         Ok(true) => {
             // What cannot be removed now is removed by the next run.
             let _ = fs::remove_file(&aside);

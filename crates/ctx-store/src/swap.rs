@@ -1,23 +1,29 @@
 //! The new file beside the live one, the exchange of the two, and what comes right after it.
 
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Seek};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use crate::arrivals::Arrivals;
 use crate::atomic::inherit;
 use crate::error::{Naming, StoreError};
-use crate::files::{file_id, id_of, is_same_file, parent, sync_dir};
+use crate::files::{file_id, id_of, is_same_file, open_plain, parent, sync_dir};
 use crate::hash;
+use crate::lease::{self, Answer, Lease, Others};
 use crate::live::Live;
 use crate::meta::Successor;
 use crate::rename::take_place;
 use crate::temp::{TempFile, TempName};
-use crate::{NewContent, Snapshot};
+use crate::{NewContent, Snapshot, SnapshotKind, Store};
 
 /// How often a file that keeps growing is caught up with before we give up.
 const ROUNDS: usize = 5;
+/// In how many of these rounds the disk is waited for.
+const SYNCED_ROUNDS: usize = 3;
+/// A lease that was held for longer may have been taken away.
+const LEASE: Duration = Duration::from_secs(5);
 const OTHER_CONTENT: &str =
     "does not hold what was written: another process has written it over, or the disk is at fault";
 
@@ -48,7 +54,9 @@ impl NewFile {
 
 /// A replacement up to its commit; dropped before that, it leaves nothing.
 pub(crate) struct Swap<'a> {
+    store: &'a Store,
     live: &'a Live,
+    before: &'a Snapshot,
     temp: TempFile,
     content: Successor,
     /// The name that the old file will have: that of what was replaced, which the next run
@@ -60,10 +68,12 @@ pub(crate) struct Swap<'a> {
 }
 
 impl<'a> Swap<'a> {
-    pub(crate) fn of(live: &'a Live, before: &'a Snapshot, new: NewFile) -> Self {
+    pub(crate) fn of(store: &'a Store, live: &'a Live, before: &'a Snapshot, new: NewFile) -> Self {
         let aside = before.meta.retained.as_deref().unwrap_or_default();
         Self {
+            store,
             live,
+            before,
             temp: new.temp,
             content: new.content,
             aside: live.path.with_file_name(aside),
@@ -73,67 +83,131 @@ impl<'a> Swap<'a> {
     }
 
     /// Carries over what was appended since the snapshot, until nothing more comes; where
-    /// the file may not grow, it has to be as it was.
-    pub(crate) fn catch_up(&mut self) -> Result<(), StoreError> {
-        for _ in 0..ROUNDS {
+    /// the file may not grow, it has to be as it was. Nobody can write to it before the lease
+    /// is dropped, where leases can be had.
+    fn catch_up(&mut self) -> Result<Option<Lease<'a>>, StoreError> {
+        for round in 0..ROUNDS {
+            let alone = self.live.keep_writers_out()?;
             let now = self.live.again()?;
             let modified = (now.mtime(), now.mtime_nsec());
             if now.len() == self.arrivals.covered && modified == self.arrivals.modified {
-                return self.live.refuse_writers();
+                return Ok(alone);
             }
+            drop(alone);
             if (!self.may_grow && now.len() != self.arrivals.covered) || !self.arrivals.are_all()? {
                 return Err(StoreError::Changed(self.live.path.clone()));
             }
             self.arrivals.modified = modified;
             self.arrivals.carry(now.len(), &self.temp.file)?;
+            // A slow disk must not let a busy agent win each round. What is not on the disk
+            // yet is so before the old file, which has it, goes.
+            if round < SYNCED_ROUNDS {
+                let synced = self.temp.file.sync_all();
+                synced.naming("sync", self.temp.path())?;
+            }
         }
         let name = self.live.path.display();
         Err(StoreError::Busy(format!("{name} keeps growing")))
     }
 
-    /// The exchange, and what comes after it. Returns the bytes carried over, and
+    /// The exchange, and what comes before and after it. Returns the bytes carried over, and
     /// the old file when it may still be in use, or holds what is nowhere else.
-    pub(crate) fn commit(self) -> Result<(u64, Option<PathBuf>), StoreError> {
+    pub(crate) fn commit(mut self) -> Result<(u64, Option<PathBuf>), StoreError> {
+        let writers_wait = self.catch_up()?;
         let Self {
+            store,
             live,
-            temp,
+            before,
+            temp: TempFile { mut name, file },
             content,
             aside: old,
             mut arrivals,
             may_grow: _,
         } = self;
         let path = &live.path;
-        let file = put_in_place(temp, &old, live)?;
+        let carried = arrivals.late;
+        let begun = Instant::now();
+        let all_wait = match lease::ask(&file, Others::All) {
+            Answer::Granted(lease) => Some(lease),
+            Answer::InUse | Answer::Unknown => None,
+        };
+        let mut others = Vec::new();
+        if let Err(error) = put_in_place(&mut name, &old, live, &mut others) {
+            drop((writers_wait, all_wait));
+            let places = (live.path.as_path(), old.as_path());
+            save_others(store, before, &content, places, others)?;
+            return Err(error);
+        }
         let finish = || {
-            // At once: what an agent appends to the new file must stand behind it.
-            let quiet = arrivals.drain(&file)?;
+            // Who came meanwhile to write finds the old file. Who comes now waits for the new
+            // one until it holds that, so that what he writes stands behind it.
+            drop(writers_wait);
+            let mut is_over = arrivals.drain(&file)?;
+            if arrivals.late > carried && !(all_wait.is_some() && begun.elapsed() < LEASE) {
+                // Somebody may have read the new file before that, and write it anew.
+                is_over = false;
+            }
+            drop(all_wait);
             file.sync_all().naming("sync", path)?;
             sync_dir(parent(path))?;
             check(&file, path, &content)?;
-            if quiet {
+            if is_over && arrivals.are_over(&file, begun)? {
                 // Nobody can write to it any more, and all its bytes are saved.
                 fs::remove_file(&old).naming("remove", &old)?;
+                return Ok((arrivals.late, None));
             }
-            Ok((arrivals.late, (!quiet).then_some(old)))
+            Ok((arrivals.late, Some(old)))
         };
         let what = format!("the replacement of {}", path.display());
         finish().map_err(|error: StoreError| error.after(what))
     }
 }
 
-/// fsync, then the name of the live file for the new one, and the name `aside` for the old.
-fn put_in_place(mut temp: TempFile, aside: &Path, live: &Live) -> Result<File, StoreError> {
-    temp.file.sync_all().naming("sync", temp.path())?;
+/// The name of the live file for the new one, and the name `aside` for the old.
+/// `others` are the files that were taken out in the place of the old one, and put back.
+fn put_in_place(
+    new: &mut TempName,
+    aside: &Path,
+    live: &Live,
+    others: &mut Vec<File>,
+) -> Result<(), StoreError> {
     let is_live = |found: &Path| file_id(found).is_ok_and(|id| id == id_of(&live.meta));
-    if !take_place(&mut temp, aside.to_owned(), &live.path, is_live)? {
-        rename_over(&temp, aside, live)?;
+    let taken_out = |found: &Path| others.extend(open_plain(found));
+    if !take_place(new, aside.to_owned(), &live.path, is_live, taken_out)? {
+        rename_over(&new.path, aside, live)?;
     }
-    Ok(temp.keep())
+    new.keep = true;
+    Ok(())
+}
+
+/// Makes snapshots of the files that were put back. While ours stood there, an agent may have
+/// read it, and put what it made of that in the place of one of these by now.
+fn save_others(
+    store: &Store,
+    before: &Snapshot,
+    content: &Successor,
+    (live, aside): (&Path, &Path),
+    others: Vec<File>,
+) -> Result<(), StoreError> {
+    for mut file in others {
+        let id = id_of(&file.metadata().naming("read", live)?);
+        let sha256 = hash(&mut file).naming("read", live)?;
+        let is_known = [&before.meta.sha256, &content.sha256].contains(&&sha256);
+        // What has the name for the old file is judged as that one is.
+        if is_known || file_id(aside).is_ok_and(|aside| aside == id) {
+            continue;
+        }
+        file.rewind().naming("read", live)?;
+        let mut draft = store.draft(&file, live)?;
+        draft.source = Some(live.to_string_lossy().into_owned());
+        draft.commit(&before.id.session, SnapshotKind::Late)?;
+    }
+    Ok(())
 }
 
 /// Where names cannot be exchanged: the old file gets its second name first. An agent that
 /// renames between the last look and our rename loses its file.
-fn rename_over(temp: &TempFile, aside: &Path, live: &Live) -> Result<(), StoreError> {
+fn rename_over(new: &Path, aside: &Path, live: &Live) -> Result<(), StoreError> {
     let path = &live.path;
     match fs::hard_link(path, aside) {
         // It was removed meanwhile.
@@ -152,7 +226,7 @@ fn rename_over(temp: &TempFile, aside: &Path, live: &Live) -> Result<(), StoreEr
     if link.id != id_of(&live.meta) {
         return Err(StoreError::Changed(path.clone()));
     }
-    let renamed = fs::rename(temp.path(), path).naming("replace", path);
+    let renamed = fs::rename(new, path).naming("replace", path);
     link.keep = renamed.is_ok();
     renamed
 }
@@ -197,7 +271,10 @@ mod tests {
             let stem = OsStr::new("s.jsonl");
             let mut temp = TempFile::create(dir.path(), stem, 0o600).expect("creates");
             temp.write_all(b"new").expect("writes");
-            let done = put_in_place(temp, &dir.path().join("aside"), &live);
+            let mut others = Vec::new();
+            let aside = dir.path().join("aside");
+            let done = put_in_place(&mut temp.name, &aside, &live, &mut others);
+            assert_eq!(others.len(), usize::from(came));
             assert_eq!(
                 matches!(done, Err(StoreError::Changed(_))),
                 came,

@@ -1,10 +1,12 @@
 //! A store for unit tests.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use chrono::DateTime;
 use tempfile::TempDir;
@@ -94,10 +96,21 @@ pub(crate) type Act = Box<dyn FnOnce()>;
 
 thread_local! {
     static ACTS: RefCell<VecDeque<Option<Act>>> = const { RefCell::new(VecDeque::new()) };
+    static WITHOUT_LEASES: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Makes this thread one on a system that has no leases.
+pub(crate) fn without_leases(without: bool) {
+    WITHOUT_LEASES.set(without);
+}
+
+pub(crate) fn has_leases() -> bool {
+    !WITHOUT_LEASES.get()
 }
 
 /// Lets things happen right before and right after names are exchanged: the first before
-/// the first exchange of this thread, the second after it, the third before the next one.
+/// the first exchange of this thread, the second after it, the third before the next one, or
+/// before the old file is looked at for the last time.
 pub(crate) fn around_exchanges(acts: impl IntoIterator<Item = impl Into<Option<Act>>>) {
     ACTS.with_borrow_mut(|all| *all = acts.into_iter().map(Into::into).collect());
 }
@@ -107,5 +120,36 @@ pub(crate) fn moment() {
     let act = ACTS.with_borrow_mut(VecDeque::pop_front);
     if let Some(act) = act.flatten() {
         act();
+    }
+}
+
+/// An agent in a thread of its own: what it opens may keep it waiting.
+pub(crate) struct Agent {
+    start: mpsc::Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl Agent {
+    pub(crate) fn new(write: impl FnOnce() + Send + 'static) -> Self {
+        let (start, started) = mpsc::channel();
+        let thread = thread::spawn(move || {
+            if started.recv().is_ok() {
+                write();
+            }
+        });
+        Self { start, thread }
+    }
+
+    /// Begins to write at a moment of a replacement, which goes on a little later.
+    pub(crate) fn starts(&self) -> Act {
+        let start = self.start.clone();
+        Box::new(move || {
+            start.send(()).expect("it waits");
+            thread::sleep(Duration::from_millis(30));
+        })
+    }
+
+    pub(crate) fn ends(self) {
+        self.thread.join().expect("no panic");
     }
 }

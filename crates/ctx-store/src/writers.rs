@@ -4,7 +4,9 @@ use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use crate::StoreError;
 use crate::entries::Entries;
+use crate::lease::{self, Answer, Lease, Others};
 
 /// The answer, and how far it can be trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,14 +24,32 @@ pub(crate) enum Writers {
 pub(crate) fn writers(file: &File) -> Writers {
     match lease::is_free(file) {
         Some(true) => Writers::Nobody,
-        Some(false) => Writers::Somebody(seen(file).unwrap_or_else(|| "a process".to_owned())),
+        Some(false) => somebody(file),
         None => seen(file).map_or(Writers::NobodySeen, Writers::Somebody),
     }
 }
 
-/// Whether the kernel says that nobody does; the processes are not looked through.
-pub(crate) fn nobody_writes(file: &File) -> bool {
-    lease::is_free(file) == Some(true)
+fn somebody(file: &File) -> Writers {
+    Writers::Somebody(seen(file).unwrap_or_else(|| "a process".to_owned()))
+}
+
+/// Keeps writers out of a file, where the kernel does that; when one has it open, that is an
+/// error.
+pub(crate) fn keep_out<'f>(file: &'f File, path: &Path) -> Result<Option<Lease<'f>>, StoreError> {
+    let writers = match lease::ask(file, Others::Writers) {
+        Answer::Granted(lease) => return Ok(Some(lease)),
+        Answer::InUse => somebody(file),
+        Answer::Unknown => writers(file),
+    };
+    match writers {
+        Writers::Somebody(who) => {
+            let name = path.display();
+            Err(StoreError::Busy(format!(
+                "{name} is open for writing by {who}"
+            )))
+        }
+        Writers::Nobody | Writers::NobodySeen => Ok(None),
+    }
 }
 
 /// The first process seen that has `file` open for writing: `codex (pid 4711)`.
@@ -67,47 +87,6 @@ fn is_for_writing(info: &Path) -> bool {
     flags
         .and_then(|flags| u64::from_str_radix(flags.trim(), 8).ok())
         .is_some_and(|flags| flags & 3 != 0)
-}
-
-/// A read lease is granted only while nobody has the file open for writing:
-/// an atomic answer, which no look through `/proc` can give.
-#[cfg(target_os = "linux")]
-mod lease {
-    #![allow(unsafe_code)] // fcntl with F_SETLEASE is in no safe wrapper.
-
-    use std::fs::File;
-    use std::os::fd::AsRawFd;
-
-    /// Of linux/fcntl.h; the libc crate has it for other systems only.
-    const F_SETSIG: libc::c_int = 10;
-
-    /// `None` where leases cannot be had.
-    pub(super) fn is_free(file: &File) -> Option<bool> {
-        let fd = file.as_raw_fd();
-        // SAFETY: `fd` is open for as long as `file` is borrowed, and these
-        // commands of fcntl take an integer and touch no memory of ours.
-        unsafe {
-            // Whoever opens the file in the next microseconds makes the kernel
-            // signal us: by SIGURG, which is ignored, instead of SIGIO, which kills.
-            if libc::fcntl(fd, F_SETSIG, libc::SIGURG) == -1 {
-                return None;
-            }
-            if libc::fcntl(fd, libc::F_SETLEASE, libc::F_RDLCK) == 0 {
-                libc::fcntl(fd, libc::F_SETLEASE, libc::F_UNLCK);
-                return Some(true);
-            }
-        }
-        let error = std::io::Error::last_os_error();
-        (error.kind() == std::io::ErrorKind::WouldBlock).then_some(false)
-    }
-}
-
-/// Other systems have no such lease.
-#[cfg(not(target_os = "linux"))]
-mod lease {
-    pub(super) fn is_free(_: &std::fs::File) -> Option<bool> {
-        None
-    }
 }
 
 #[cfg(test)]
