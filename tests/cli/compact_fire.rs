@@ -7,7 +7,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
-use ctx_testkit::{Agent, Case, lost, numbers, replace_by_rename, replace_in_place, under_fire};
+use ctx_testkit::{
+    Agent, Case, Order, lost, numbers, replace_by_rename, replace_in_place, under_fire,
+};
 
 use crate::compact::{CTX_COMPACT, messages};
 
@@ -59,14 +61,23 @@ fn files(dir: &Path) -> Vec<Vec<u8>> {
     files
 }
 
-/// Nothing lost, nothing twice, all in order, and the session legal.
+/// Nothing lost, nothing twice, what one descriptor wrote in order, and the session legal.
+#[allow(clippy::print_stderr)] // Somebody reads it when a test fails, or with --nocapture.
 fn check(dir: &Path, written: &[usize], agent: Agent) {
     let files = files(dir);
     assert_eq!(lost(written, &files), [0; 0], "{agent:?}");
+    let mut misplaced = 0;
     for file in &files {
         let numbers = numbers(file);
-        assert!(numbers.is_sorted_by(|a, b| a < b), "{agent:?}: {numbers:?}");
+        let order = Order::of(agent, &numbers);
+        assert_eq!(order.twice, [0; 0], "{agent:?}: {numbers:?}");
+        assert_eq!(order.torn, [0; 0], "{agent:?}: {numbers:?}");
+        misplaced += order.misplaced;
     }
+    eprintln!(
+        "{agent:?}: {} lines, {misplaced} sightings of one out of order",
+        written.len()
+    );
     Case::new(env!("CARGO_BIN_EXE_ctx-check"))
         .within(dir)
         .args(["-q", "--invalid", "fail", "s.jsonl"])

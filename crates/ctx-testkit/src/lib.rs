@@ -10,8 +10,8 @@ mod server;
 
 pub use case::{Case, Finished};
 pub use fire::{
-    Agent, EXCHANGE, lost, numbered, numbers, replace_by_rename, replace_in_place, under_fire,
-    under_watch,
+    Agent, EXCHANGE, Order, lost, numbered, numbers, replace_by_rename, replace_in_place,
+    under_fire, under_watch,
 };
 pub use generate::{any_jsonl, chat_session};
 pub use legal::{Api, legal_session, refusal};

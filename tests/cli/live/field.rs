@@ -8,11 +8,14 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ctx_testkit::{Agent, EXCHANGE, numbers};
+use ctx_testkit::{Agent, Order, numbers};
 use serde::de::IgnoredAny;
 use tempfile::TempDir;
 
 use super::tools::{Tool, program};
+
+/// What the live file is called in what is said.
+const SESSION: &str = "the session";
 
 /// What was counted, and what did not hold.
 #[derive(Debug, Default)]
@@ -76,7 +79,7 @@ impl Field {
     }
 
     /// Looks at all files while the agent stands still: nothing lost, nothing torn, nothing
-    /// out of order.
+    /// twice, and what one descriptor wrote in order.
     pub(crate) fn look(&mut self, tool: &Tool, told: &[usize], count: &mut Count) {
         // In this order: gc makes a snapshot of a replaced file before it removes it.
         let mut found = HashSet::new();
@@ -87,7 +90,7 @@ impl Field {
             }
         }
         let live = fs::read(self.live()).expect("reads");
-        found.extend(self.judge("the session", &live, count));
+        found.extend(self.judge(SESSION, &live, count));
         let snapshots = self.dir.path().join("store/memory/session-summaries");
         for name in names(&snapshots) {
             let path = snapshots.join(&name);
@@ -117,20 +120,17 @@ impl Field {
     /// The lines of agents in a file.
     fn judge(&self, name: &str, file: &[u8], count: &mut Count) -> Vec<usize> {
         let numbers = numbers(file);
-        for writer in 0..2 {
-            let is_of_writer = |number: &&usize| {
-                self.agent != Agent::Two || (*number / EXCHANGE).is_multiple_of(2) == (writer == 0)
-            };
-            let own: Vec<_> = numbers.iter().filter(is_of_writer).collect();
-            for pair in own.windows(2) {
-                if pair[0] == pair[1] {
-                    count.say(format!("{name}: line {} twice", pair[0]));
-                }
-                count.misplaced += usize::from(pair[0] > pair[1]);
-            }
+        let order = Order::of(self.agent, &numbers);
+        if !order.twice.is_empty() || !order.torn.is_empty() {
+            count.say(format!("{name}: {order:?}"));
         }
+        count.misplaced += order.misplaced;
+        // This agent rests in the middle of a line, also while a snapshot is taken.
+        let may_rest = self.agent == Agent::OpeningForHalves && name != SESSION;
         for line in file.split_inclusive(|byte| *byte == b'\n') {
-            if serde_json::from_slice::<IgnoredAny>(line).is_err() || !line.ends_with(b"\n") {
+            let is_ended = line.ends_with(b"\n");
+            let is_whole = is_ended && serde_json::from_slice::<IgnoredAny>(line).is_ok();
+            if !is_whole && (is_ended || !may_rest) {
                 let line = String::from_utf8_lossy(line);
                 count.say(format!("{name}: a torn line: {line}"));
             }

@@ -205,7 +205,7 @@ fn agents_that_replace_lose_nothing_while_a_tool_is_held_up() {
         return skip();
     }
     let mut wrong = Vec::new();
-    let delays = [DELAYS[0], DELAYS[0], DELAYS[3]];
+    let delays = [DELAYS[0], DELAYS[0], DELAYS[4]];
     for ((agent, name), delay) in AGENTS[3..].iter().zip(delays) {
         let tool = TOOLS.iter().find(|tool| tool.name == "ctx-rollback --undo");
         let count = meet(*agent, tool.expect("one of them"), 2, Some(delay));
@@ -213,6 +213,20 @@ fn agents_that_replace_lose_nothing_while_a_tool_is_held_up() {
         wrong.extend(count.wrong);
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// The halves of a line, written through two descriptors, stay together, and its lines in order,
+/// however long a tool is held up between the exchange and what it carries over.
+#[test]
+fn half_lines_stay_whole_while_a_tool_is_held_up() {
+    if !can_delay() {
+        return skip();
+    }
+    let tool = TOOLS.iter().find(|tool| tool.name == "ctx-compact default");
+    let (agent, delay) = (Agent::OpeningForHalves, DELAYS[1]);
+    let count = meet(agent, tool.expect("one of them"), 6, Some(delay));
+    say("writes half lines", delay, &count);
+    assert!(count.wrong.is_empty(), "{:#?}", count.wrong);
 }
 
 /// Every kind against every tool, and the controls; by hand, for it takes minutes.

@@ -174,8 +174,9 @@ pub(crate) fn program(name: &str) -> PathBuf {
 }
 
 /// Calls held up for so many microseconds, which opens what is a narrow window otherwise.
-pub(crate) const DELAYS: [&str; 6] = [
+pub(crate) const DELAYS: [&str; 7] = [
     "renameat2:delay_enter=20000",
+    "renameat2:delay_enter=6000:delay_exit=30000",
     "rename:delay_enter=20000",
     "linkat:delay_enter=20000",
     "unlink:delay_enter=20000",

@@ -3,6 +3,7 @@
 
 mod agent;
 mod lines;
+mod order;
 
 use std::fs;
 use std::path::Path;
@@ -13,6 +14,7 @@ use agent::{Journal, PAUSE, Signals};
 
 pub use agent::Agent;
 pub use lines::{EXCHANGE, lost, numbered, numbers};
+pub use order::Order;
 
 /// Far more than are needed: only a try that meets the agent at a write fails.
 const TRIES: usize = 5_000;

@@ -1,0 +1,93 @@
+//! Whether the lines of an agent stand as it wrote them.
+
+use std::collections::{HashMap, HashSet};
+
+use super::agent::Agent;
+use super::lines::EXCHANGE;
+
+/// What is wrong with the lines in one file.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Order {
+    /// Lines that stand there more than once.
+    pub twice: Vec<usize>,
+    /// Lines that stand behind a later one which was written through the same descriptor.
+    pub torn: Vec<usize>,
+    /// Lines that stand right behind a later one of the same writer, which it wrote through
+    /// another descriptor. A tool cannot promise more where the kernel has no leases.
+    pub misplaced: usize,
+}
+
+impl Order {
+    /// Of the lines with these numbers, from the first to the last.
+    pub fn of(agent: Agent, numbers: &[usize]) -> Self {
+        let mut order = Self::default();
+        let mut seen = HashSet::new();
+        let mut last_of_descriptor: HashMap<usize, usize> = HashMap::new();
+        let mut last_of_writer: HashMap<usize, usize> = HashMap::new();
+        for number in numbers {
+            if !seen.insert(number) {
+                order.twice.push(*number);
+                continue;
+            }
+            let last = last_of_descriptor
+                .entry(agent.descriptor(*number))
+                .or_default();
+            let is_torn = *last > *number;
+            if is_torn {
+                order.torn.push(*number);
+            }
+            *last = *number.max(last);
+            let last = last_of_writer.insert(agent.writer(*number), *number);
+            order.misplaced += usize::from(!is_torn && last.is_some_and(|last| last > *number));
+        }
+        order
+    }
+}
+
+impl Agent {
+    /// Through which of its descriptors, or in which copy, an agent writes a line.
+    fn descriptor(self, number: usize) -> usize {
+        match self {
+            Self::Holding(lines) => number / lines,
+            Self::HoldingHalves => 0,
+            Self::Two | Self::Copying => number / EXCHANGE,
+            Self::Opening | Self::OpeningForHalves | Self::WritingOver | Self::Renaming => number,
+        }
+    }
+
+    /// Which of the agents writes it, where there are two.
+    fn writer(self, number: usize) -> usize {
+        number / EXCHANGE % self.writers()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Agent, Order};
+
+    #[test]
+    fn what_one_descriptor_wrote_stays_in_order() {
+        let order = |agent, numbers: &[usize]| {
+            let Order {
+                twice,
+                torn,
+                misplaced,
+            } = Order::of(agent, numbers);
+            (twice, torn, misplaced)
+        };
+        let sound = (vec![], vec![], 0);
+        assert_eq!(order(Agent::Holding(8), &[0, 1, 7, 8, 9]), sound);
+        assert_eq!(
+            order(Agent::Holding(8), &[0, 2, 1, 8]),
+            (vec![], vec![1], 0)
+        );
+        assert_eq!(order(Agent::Holding(8), &[8, 0, 9, 1]), (vec![], vec![], 2));
+        assert_eq!(order(Agent::HoldingHalves, &[9, 0]), (vec![], vec![0], 0));
+        assert_eq!(order(Agent::Opening, &[1, 0, 2]), (vec![], vec![], 1));
+        assert_eq!(order(Agent::Opening, &[0, 1, 0]), (vec![0], vec![], 0));
+        // Of two agents each has its own order.
+        assert_eq!(order(Agent::Two, &[4, 5, 0, 1]), sound);
+        assert_eq!(order(Agent::Two, &[8, 0, 4]), (vec![], vec![], 1));
+        assert_eq!(order(Agent::Two, &[1, 0]), (vec![], vec![0], 0));
+    }
+}
