@@ -155,6 +155,9 @@ pub fn failure(error: StoreError) -> Failure {
         StoreError::UndoDamaged { .. } => {
             failure.hint("--snapshot ID restores another; ctx-snapshot --list shows what there is")
         }
+        StoreError::Unread { .. } => {
+            failure.hint("look at the disk and at who may read the store, then try again")
+        }
         StoreError::Damaged { .. } => {
             failure.hint("ctx-snapshot --verify --read-data checks the others")
         }

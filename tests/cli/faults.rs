@@ -46,7 +46,7 @@ fn no_fault_loses_a_byte() {
 }
 
 #[allow(clippy::print_stderr)] // A skipped test must say so.
-fn can_trace() -> bool {
+pub(crate) fn can_trace() -> bool {
     let traced = Command::new("strace")
         .args(["-f", "-o", "/dev/null", "true"])
         .output();

@@ -247,7 +247,7 @@ fn policies_that_keep_nothing_are_usage_errors() {
     assert_eq!(listed(dir.path()), ids);
 }
 
-/// G3: what cannot be read is not known to be old.
+/// G3: what cannot be read is not known to be old, and a job at night says that it is so.
 #[test]
 fn unknown_is_not_expired() {
     let (dir, ids) = saved(3);
@@ -258,7 +258,9 @@ fn unknown_is_not_expired() {
     fs::write(folder.join("demo.md"), "a summary").expect("writes");
     gc(dir.path())
         .args(["--keep-last", "1"])
+        .code(3)
         .stdout(format!("removed {}: no rule keeps it\n", ids[1]))
+        .stderr_has(&format!("ctx-gc: snapshot {} is damaged: ", ids[0]))
         .run();
     assert!(meta.exists() && folder.join("demo.md").exists());
 }

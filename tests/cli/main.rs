@@ -46,6 +46,7 @@ mod summarize_completion;
 mod summarize_llm;
 mod summarize_llm_key;
 mod terminal;
+mod unread;
 
 use std::path::{Path, PathBuf};
 

@@ -38,6 +38,19 @@ impl ExitStatus {
         (Self::Interrupted, "interrupted"),
     ];
 
+    /// Of several inputs: what all of them have, the worst answer when all ended well,
+    /// "uncertain" when all were done, and "partly" when only some failed.
+    pub fn of_several(statuses: &[Self]) -> Self {
+        let all_are = |kinds: &[Self]| statuses.iter().all(|status| kinds.contains(status));
+        match statuses {
+            [] => Self::Done,
+            [first, rest @ ..] if rest.iter().all(|status| status == first) => *first,
+            _ if all_are(&[Self::Done, Self::No]) => Self::No,
+            _ if all_are(&[Self::Done, Self::No, Self::Uncertain]) => Self::Uncertain,
+            _ => Self::Partial,
+        }
+    }
+
     /// The number the shell sees.
     pub fn code(self) -> u8 {
         self as u8
@@ -55,5 +68,21 @@ mod tests {
             .map(|(status, _)| status.code())
             .collect();
         assert_eq!(codes, [0, 1, 2, 3, 4, 5, 130]);
+    }
+
+    #[test]
+    fn several_inputs_have_one_status() {
+        use ExitStatus::{Busy, Done, Failed, No, Partial, Uncertain};
+        for (statuses, status) in [
+            (&[][..], Done),
+            (&[Busy, Busy], Busy),
+            (&[Done, No, Done], No),
+            (&[Done, Failed], Partial),
+            (&[No, Uncertain], Uncertain),
+            (&[Uncertain, Failed, Done], Partial),
+            (&[Uncertain, Busy], Partial),
+        ] {
+            assert_eq!(ExitStatus::of_several(statuses), status, "{statuses:?}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Naming, StoreError};
-use crate::files::{names, open_plain};
+use crate::files::{is_link, names, open_plain};
 use crate::hash::hash;
 use crate::query::Query;
 use crate::store::meta_name;
@@ -27,7 +27,31 @@ pub struct Entry {
     /// Its id.
     pub id: SnapshotId,
     /// Its commit record, or why the snapshot cannot be trusted.
-    pub meta: Result<Meta, String>,
+    pub meta: Result<Meta, Flaw>,
+}
+
+/// Why nobody can rely on a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Flaw {
+    /// It is not what was committed.
+    #[error("{0}")]
+    Damaged(String),
+    /// It could not be looked at, and may be whole.
+    #[error("{0}")]
+    Unread(String),
+}
+
+impl Flaw {
+    /// Of a failed call, and what it means for a snapshot.
+    fn of(error: &io::Error, text: String) -> Self {
+        let is_gone = error.kind() == io::ErrorKind::NotFound;
+        // What is no regular file is told without the number of an error.
+        if is_gone || is_link(error) || error.raw_os_error().is_none() {
+            Self::Damaged(text)
+        } else {
+            Self::Unread(text)
+        }
+    }
 }
 
 /// How many bytes of a meta.json are read. None is longer: it names 100 bad lines at most.
@@ -57,26 +81,29 @@ impl Store {
     }
 
     /// Reads a commit record, and checks that the bytes are there.
-    pub(crate) fn read_meta(&self, id: &SnapshotId) -> Result<Meta, String> {
+    pub(crate) fn read_meta(&self, id: &SnapshotId) -> Result<Meta, Flaw> {
         let meta = self.read_sealed(id)?;
         let data = fs::symlink_metadata(self.data_path(id))
-            .map_err(|error| format!("its bytes are missing: {error}"))?;
+            .map_err(|error| Flaw::of(&error, format!("its bytes are missing: {error}")))?;
         if !data.is_file() {
-            return Err("its bytes are not in a regular file".to_owned());
+            let why = "its bytes are not in a regular file";
+            return Err(Flaw::Damaged(why.to_owned()));
         }
         if data.len() == meta.bytes {
             Ok(meta)
         } else {
             let size = data.len();
-            Err(format!("it has {size} bytes instead of {}", meta.bytes))
+            let why = format!("it has {size} bytes instead of {}", meta.bytes);
+            Err(Flaw::Damaged(why))
         }
     }
 
     /// Reads a commit record; its bytes may be missing.
-    pub(crate) fn read_sealed(&self, id: &SnapshotId) -> Result<Meta, String> {
+    pub(crate) fn read_sealed(&self, id: &SnapshotId) -> Result<Meta, Flaw> {
         let bytes = self.meta_bytes(id);
-        let bytes = bytes.map_err(|error| format!("{}: {error}", meta_name(id)))?;
-        Meta::from_bytes(&bytes, &id.to_string())
+        let bytes =
+            bytes.map_err(|error| Flaw::of(&error, format!("{}: {error}", meta_name(id))))?;
+        Meta::from_bytes(&bytes, &id.to_string()).map_err(Flaw::Damaged)
     }
 
     /// The bytes of a commit record, as they are.
@@ -210,7 +237,13 @@ impl Catalog {
 impl Entry {
     /// The commit record; an error when the snapshot cannot be trusted.
     pub(crate) fn trusted_meta(&self) -> Result<Meta, StoreError> {
-        self.meta.clone().map_err(|why| self.damaged(why))
+        self.meta.clone().map_err(|flaw| match flaw {
+            Flaw::Damaged(why) => self.damaged(why),
+            Flaw::Unread(why) => StoreError::Unread {
+                id: self.id.to_string(),
+                why,
+            },
+        })
     }
 
     fn damaged(&self, why: String) -> StoreError {

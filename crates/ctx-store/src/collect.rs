@@ -230,6 +230,10 @@ impl<'a> Collector<'a> {
         open: &[SnapshotId],
     ) -> Result<(), StoreError> {
         let catalog = self.store.catalog(plan.session)?;
+        // They stay. Nobody would learn of that from what was removed.
+        let unknown = catalog.entries.iter();
+        let unknown = unknown.filter_map(|entry| entry.trusted_meta().err());
+        self.events.extend(unknown.map(Event::Failed));
         let open: BTreeSet<&SnapshotId> = open.iter().collect();
         let candidates = catalog.entries.iter().map(|entry| candidate(entry, &open));
         let candidates: Vec<Candidate> = candidates.collect();

@@ -88,6 +88,14 @@ pub enum StoreError {
         /// What is wrong with it.
         why: String,
     },
+    /// The commit record of a snapshot could not be read; it may be whole.
+    #[error("snapshot {id} could not be read: {why}")]
+    Unread {
+        /// Its id.
+        id: String,
+        /// What the system said, and of what.
+        why: String,
+    },
     /// It is not known whether a transcript names the offloaded files of a session.
     #[error("not every transcript that may name offloaded files can be looked into: {0}")]
     Unsearchable(String),
@@ -237,7 +245,7 @@ impl StoreError {
     /// is never taken unasked.
     pub(crate) fn in_undo(self) -> Self {
         match self {
-            Self::Damaged { id, why } => Self::UndoDamaged { id, why },
+            Self::Damaged { id, why } | Self::Unread { id, why } => Self::UndoDamaged { id, why },
             other => other,
         }
     }

@@ -55,6 +55,11 @@ pub(crate) fn open_plain(path: &Path) -> io::Result<File> {
     }
 }
 
+/// Whether a file was not opened because it is a link.
+pub(crate) fn is_link(error: &io::Error) -> bool {
+    Errno::from_io_error(error) == Some(Errno::LOOP)
+}
+
 /// Refuses a link, which was not followed when the file was opened, and everything else
 /// that is no regular file.
 pub(crate) fn only_regular(
@@ -63,9 +68,7 @@ pub(crate) fn only_regular(
     path: &Path,
 ) -> Result<File, StoreError> {
     match opened {
-        Err(error) if Errno::from_io_error(&error) == Some(Errno::LOOP) => {
-            Err(StoreError::refused(path, "is a symbolic link"))
-        }
+        Err(error) if is_link(&error) => Err(StoreError::refused(path, "is a symbolic link")),
         opened => {
             let file = opened.naming(action, path)?;
             if file.metadata().naming("read", path)?.is_file() {

@@ -60,7 +60,7 @@ mod withdraw;
 mod writers;
 
 pub use audit::{Facts, Operation, Standing, Survived};
-pub use catalog::{Catalog, Entry};
+pub use catalog::{Catalog, Entry, Flaw};
 pub use chain::BrokenLink;
 pub use content::NewContent;
 pub use draft::{Draft, Snapshot};

@@ -229,11 +229,11 @@ impl Repair<'_> {
         for entry in &catalog.entries {
             let Entry { id, meta } = entry;
             let why = match meta {
-                Err(why) => self.store.is_damaged(id).then(|| why.clone()),
+                Err(flaw) => self.store.is_damaged(id).then(|| flaw.to_string()),
                 Ok(_) => match self.store.verify(entry, self.read_data) {
                     Err(StoreError::Damaged { why, .. }) => Some(why),
                     // What cannot be read may be readable another day.
-                    Err(StoreError::Io { .. }) | Ok(()) => None,
+                    Err(StoreError::Io { .. } | StoreError::Unread { .. }) | Ok(()) => None,
                     Err(error) => return Err(error),
                 },
             };

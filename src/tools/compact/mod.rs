@@ -221,7 +221,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
             Err(failure) => return Err(failure),
         }
     }
-    Ok(status_of(&statuses))
+    Ok(ExitStatus::of_several(&statuses))
 }
 
 impl Args {
@@ -268,17 +268,4 @@ fn tell(report: &Report, json: bool, io: &mut Io) -> Result<(), Failure> {
         io.write(text.as_bytes())?;
     }
     Ok(())
-}
-
-/// Of several sessions: what all of them have, the worst answer when all ended
-/// well, and "partly" when only some failed.
-fn status_of(statuses: &[ExitStatus]) -> ExitStatus {
-    let is_answer = |status: &&ExitStatus| matches!(status, ExitStatus::Done | ExitStatus::No);
-    let answers = statuses.iter().filter(is_answer).count();
-    match statuses {
-        [] => ExitStatus::Done,
-        [first, rest @ ..] if rest.iter().all(|status| status == first) => *first,
-        _ if answers == statuses.len() => ExitStatus::No,
-        _ => ExitStatus::Partial,
-    }
 }

@@ -189,8 +189,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     for event in collector.events {
         report.event(event)?;
     }
-    done.map_err(failure)?;
-    Ok(report.end(collector.unaudited))
+    report.end(done, collector.unaudited)
 }
 
 /// `--undelete ID`

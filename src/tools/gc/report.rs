@@ -1,9 +1,9 @@
 //! What `ctx-gc` did, or would do: a line for people, or a JSON object.
 
-use ctx_cli::{ExitStatus, Failure, Io};
-use ctx_store::StoreItem;
+use ctx_cli::{ExitStatus, Failure, Io, Outcome};
 use ctx_store::collect::{Action, Event};
 use ctx_store::retention::Reason;
+use ctx_store::{StoreError, StoreItem};
 use serde::Serialize;
 
 use super::Args;
@@ -66,16 +66,26 @@ impl<'a> Report<'a> {
     }
 
     /// The exit status, when all was told.
-    pub(super) fn end(self, unaudited: bool) -> ExitStatus {
+    pub(super) fn end(self, done: Result<(), StoreError>, unaudited: bool) -> Outcome {
+        match done.map_err(failure) {
+            // What could not be looked at or removed is to be done again: that counts for more.
+            Err(uncertain)
+                if self.status == ExitStatus::Partial
+                    && uncertain.exit_status() == ExitStatus::Uncertain =>
+            {
+                self.io.report(&uncertain);
+            }
+            done => done?,
+        }
         if unaudited {
             self.io
                 .warn("the audit log was not written: the disk is full");
             // Where something could not be removed, that is to be done again.
             if self.status == ExitStatus::Done {
-                return ExitStatus::Uncertain;
+                return Ok(ExitStatus::Uncertain);
             }
         }
-        self.status
+        Ok(self.status)
     }
 
     fn done(&mut self, action: &Action, item: &StoreItem) -> Result<(), Failure> {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use ctx_cli::{ExitStatus, Failure, Io, Outcome};
-use ctx_store::{Catalog, Meta, SessionId, Store};
+use ctx_store::{Catalog, Flaw, Meta, SessionId, Store};
 
 use crate::output::json_line;
 use crate::store::{copy_out, failure};
@@ -12,17 +12,22 @@ use crate::store::{copy_out, failure};
 /// `--list`
 pub(super) fn list(store: &Store, session: Option<&SessionId>, json: bool, io: &mut Io) -> Outcome {
     let catalog = store.catalog(session).map_err(failure)?;
+    let mut status = ExitStatus::Done;
     for entry in &catalog.entries {
         match &entry.meta {
             Ok(meta) if json => {
                 io.write(json_line(meta).as_bytes())?;
             }
             Ok(meta) => io.write(line(meta).as_bytes())?,
-            Err(why) => io.warn(format_args!("{} is damaged: {why}", entry.id)),
+            Err(Flaw::Damaged(why)) => io.warn(format_args!("{} is damaged: {why}", entry.id)),
+            Err(Flaw::Unread(why)) => {
+                io.warn(format_args!("{} could not be read: {why}", entry.id));
+                status = ExitStatus::Partial;
+            }
         }
     }
     warn_uncommitted(&catalog, io);
-    Ok(ExitStatus::Done)
+    Ok(status)
 }
 
 /// One line, in columns that need no header: id, messages, lines, bytes, kind.

@@ -27,7 +27,14 @@ pub const TOOL: Tool = Tool {
     run,
     page: Page {
         exit_status: &[
-            (1, "--verify found damage; --diff found a difference"),
+            (
+                1,
+                "--verify found damage, whatever else could not be read; --diff found a difference",
+            ),
+            (
+                3,
+                "some files could not be saved, the others were; --verify and --list: some snapshots, results or the audit log could not be read, the others are whole",
+            ),
             (
                 5,
                 "saved, held or released, but a power cut may undo that, or the audit log or stdout could not be written",
@@ -183,7 +190,7 @@ impl Taker {
     fn take_all(&self, files: &[PathBuf], io: &mut Io) -> Outcome {
         let paths = inputs(files)?;
         if let [path] = paths.as_slice() {
-            self.take(path, true, io)?;
+            self.take(path, io)?;
             return Ok(ExitStatus::Done);
         }
         if self.session.is_some() {
@@ -191,24 +198,33 @@ impl Taker {
                 "-s names one session, but there are several files",
             ));
         }
-        let mut failed = 0;
+        let mut statuses = Vec::new();
         for path in &paths {
-            match self.take(path, false, io) {
-                Err(error) if error.exit_status() == ExitStatus::Failed => {
-                    io.report(&error);
-                    failed += 1;
+            // Whatever is wrong with one of them, the others are saved.
+            match self.save(path, io) {
+                Ok(snapshot) => {
+                    io.write(format!("{}\n", snapshot.id).as_bytes())?;
+                    statuses.push(ExitStatus::Done);
                 }
-                other => other?,
+                Err(error) => {
+                    io.report(&error);
+                    statuses.push(error.exit_status());
+                }
             }
         }
-        Ok(match failed {
-            0 => ExitStatus::Done,
-            n if n == paths.len() => ExitStatus::Failed,
-            _ => ExitStatus::Partial,
-        })
+        Ok(ExitStatus::of_several(&statuses))
     }
 
-    fn take(&self, path: &Path, alone: bool, io: &mut Io) -> Result<(), Failure> {
+    fn take(&self, path: &Path, io: &mut Io) -> Result<(), Failure> {
+        let snapshot = self.save(path, io)?;
+        // What came through a pipe goes on, once it is safe.
+        if is_stdin(path) {
+            return list::copy(&self.store.data_path(&snapshot.id), io);
+        }
+        io.write(format!("{}\n", snapshot.id).as_bytes())
+    }
+
+    fn save(&self, path: &Path, io: &mut Io) -> Result<Snapshot, Failure> {
         let session = session_of(self.session.as_ref(), path)?;
         let name = input_name(path);
         let draft = if is_stdin(path) {
@@ -223,11 +239,7 @@ impl Taker {
             .map_err(failure)?;
         io.committed(format_args!("snapshot {} is taken", snapshot.id));
         tell(&snapshot, &name, io);
-        // What came through a pipe goes on, once it is safe.
-        if is_stdin(path) && alone {
-            return list::copy(&self.store.data_path(&snapshot.id), io);
-        }
-        io.write(format!("{}\n", snapshot.id).as_bytes())
+        Ok(snapshot)
     }
 
     fn tokens(&self, draft: &Draft<'_>, name: &str) -> Result<Option<Tokens>, Failure> {

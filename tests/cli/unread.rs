@@ -1,0 +1,173 @@
+//! What could not be read is told apart from what is damaged, and from what is well: by exit
+//! statuses, for jobs that nobody watches. Calls fail by strace; where that cannot trace, these
+//! tests skip, and say so.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use ctx_testkit::Case;
+use tempfile::TempDir;
+
+use crate::faults::can_trace;
+use crate::gc::CTX_GC;
+use crate::snapshot::CTX_SNAPSHOT;
+
+/// A store with three snapshots; their ids.
+struct Field {
+    dir: TempDir,
+    ids: Vec<String>,
+}
+
+/// The exit status, stdout and stderr.
+type Said = (Option<i32>, String, String);
+
+impl Field {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        let take = |lines| {
+            let done = Case::new(CTX_SNAPSHOT)
+                .within(dir.path())
+                .file("s.jsonl", "{}\n".repeat(lines))
+                .args(["-s", "demo", "s.jsonl"])
+                .stdout_any()
+                .run();
+            String::from_utf8_lossy(&done.stdout).trim_end().to_owned()
+        };
+        let ids = (1..=3).map(take).collect();
+        Self { dir, ids }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(".local/state/ctx").join(name)
+    }
+
+    fn meta(&self, number: usize) -> PathBuf {
+        let id = &self.ids[number];
+        self.path(&format!("memory/session-summaries/{id}.meta.json"))
+    }
+
+    /// Writes something else into it.
+    fn damage(&self, number: usize) {
+        fs::remove_file(self.meta(number)).expect("removed");
+        fs::write(self.meta(number), "{").expect("written");
+    }
+
+    /// Runs a tool; the call fails for these files.
+    fn run(&self, program: &str, args: &[&str], fault: &str, files: &[&Path]) -> Said {
+        let call = fault.split(':').next().unwrap_or_default();
+        let mut command = Command::new("strace");
+        command.args(["-f", "-qq", "-o", "/dev/null"]);
+        for file in files {
+            command.arg("-P").arg(file);
+        }
+        command
+            .args(["-e", &format!("trace={call}")])
+            .args(["-e", &format!("inject={fault}")])
+            .arg(program)
+            .args(args)
+            .current_dir(self.dir.path())
+            .env("HOME", self.dir.path())
+            .env_remove("CTX_HOME");
+        let output = command.output().expect("strace starts");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        (output.status.code(), out, err)
+    }
+}
+
+const NO_OPEN: &str = "openat:error=EIO";
+
+/// G4: a snapshot that could not be read is not one that is damaged, nor one that is whole.
+#[test]
+fn verify_tells_what_it_could_not_read_from_damage() {
+    if !can_trace() {
+        return;
+    }
+    let field = Field::new();
+    let [first, second, third] = [0, 1, 2].map(|number| field.meta(number));
+    let verify = |files: &[&Path]| {
+        let args = ["--verify", "--read-data", "-s", "demo"];
+        field.run(CTX_SNAPSHOT, &args, NO_OPEN, files)
+    };
+    let (code, out, err) = verify(&[&first]);
+    assert_eq!(code, Some(3), "{out}{err}");
+    let line = format!("{}: FAILED open or read: ", field.ids[0]);
+    assert!(out.starts_with(&line), "{out}");
+    assert!(out.contains(&format!("{}: OK\n", field.ids[1])), "{out}");
+    assert!(err.contains("1 of 3 snapshots could not be read"), "{err}");
+    let data = first.with_file_name(format!("{}.jsonl", field.ids[0]));
+    assert_eq!(verify(&[&data]).0, Some(3), "its bytes");
+    assert_eq!(verify(&[&first, &second, &third]).0, Some(2), "none");
+
+    // A job that mends is to begin, however the disk is.
+    field.damage(1);
+    let (code, out, err) = verify(&[&first]);
+    assert_eq!(code, Some(1), "{out}{err}");
+    assert!(err.contains("1 of 3 snapshots are damaged"), "{err}");
+    assert!(err.contains("1 of 3 snapshots could not be read"), "{err}");
+}
+
+/// G4: the same of the audit log.
+#[test]
+fn verify_says_that_the_audit_log_could_not_be_read() {
+    if !can_trace() {
+        return;
+    }
+    let field = Field::new();
+    let log = field.path("context/events.jsonl");
+    let (code, out, err) = field.run(CTX_SNAPSHOT, &["--verify"], NO_OPEN, &[&log]);
+    assert_eq!(code, Some(3), "{out}{err}");
+    assert!(out.contains(": OK\n"), "{out}");
+    assert!(err.contains("events.jsonl: cannot open: "), "{err}");
+}
+
+#[test]
+fn a_list_that_lacks_a_snapshot_says_so() {
+    if !can_trace() {
+        return;
+    }
+    let field = Field::new();
+    let (code, out, err) = field.run(CTX_SNAPSHOT, &["--list"], NO_OPEN, &[&field.meta(1)]);
+    assert_eq!(code, Some(3), "{out}{err}");
+    assert_eq!(out.lines().count(), 2, "{out}");
+    let told = format!("{} could not be read: ", field.ids[1]);
+    assert!(err.contains(&told), "{err}");
+}
+
+/// G3: a job at night learns that a snapshot could not be judged; the others are.
+#[test]
+fn gc_says_what_it_could_not_judge() {
+    if !can_trace() {
+        return;
+    }
+    for args in [&["-n", "--keep-last", "1"][..], &["--keep-last", "1"]] {
+        let field = Field::new();
+        let (code, out, err) = field.run(CTX_GC, args, NO_OPEN, &[&field.meta(0)]);
+        assert_eq!(code, Some(3), "{out}{err}");
+        let removed = format!("{}: no rule keeps it\n", field.ids[1]);
+        assert!(out.contains(&removed), "{out}");
+        let told = format!("ctx-gc: snapshot {} could not be read: ", field.ids[0]);
+        assert!(err.contains(&told), "{err}");
+        assert!(field.meta(0).exists());
+    }
+}
+
+/// What is to be done again counts for more than what the audit log lacks.
+#[test]
+fn gc_that_left_something_is_partly_done_whatever_the_audit_log_lacks() {
+    if !can_trace() {
+        return;
+    }
+    for (is_damaged, status) in [(false, 5), (true, 3)] {
+        let field = Field::new();
+        if is_damaged {
+            field.damage(0);
+        }
+        let log = field.path("context/events.jsonl");
+        let args = ["--keep-last", "1"];
+        let (code, out, err) = field.run(CTX_GC, &args, "write:error=EIO:when=2", &[&log]);
+        assert_eq!(code, Some(status), "{out}{err}");
+        assert!(err.contains("is done, but"), "{err}");
+    }
+}
