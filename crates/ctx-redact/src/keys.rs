@@ -157,10 +157,12 @@ pub(super) fn discord(text: &str, at: usize) -> Option<Range<usize>> {
 pub(super) fn telegram(text: &str, from: usize, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let digits = run_back(&bytes[from..at], 12, |b| b.is_ascii_digit());
+    if !(8..=10).contains(&digits) {
+        return None;
+    }
     let tail = &bytes[at + 1..bytes.len().min(at + 38)];
     let length = run(tail, is_dashed);
-    ((8..=10).contains(&digits) && (34..=36).contains(&length) && mixed(&tail[..length]))
-        .then(|| at - digits..at + 1 + length)
+    ((34..=36).contains(&length) && mixed(&tail[..length])).then(|| at - digits..at + 1 + length)
 }
 
 /// A key of Mailchimp: 32 digits, a dash at `at`, the number of a data center.

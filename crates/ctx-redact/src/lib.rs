@@ -86,19 +86,26 @@ pub fn find(text: &str) -> Vec<Range<usize>> {
     while at < bytes.len() {
         let start = at;
         at += 1;
-        let found = if is_word(bytes[start]) {
-            let end = at + run(&bytes[at..], is_word);
-            // Nothing begins inside a word, but behind the letter of an escape.
-            if start == 0 || bytes[start - 1] != b'\\' {
-                at = end;
+        let found = match STEPS[usize::from(bytes[start])] {
+            Step::Pass => continue,
+            Step::Word => {
+                let end = at + run(&bytes[at..], is_word);
+                // Nothing begins inside a word, but behind the letter of an escape.
+                if start == 0 || bytes[start - 1] != b'\\' {
+                    at = end;
+                }
+                word(text, from, start..end)
             }
-            word(text, from, start..end)
-        } else {
-            if bytes[start..].starts_with(b"--") {
-                dashes = Some(start);
+            Step::Blank => {
+                let may_be_flag = dashes.is_some_and(|dashes| start - dashes <= name::NAME_MAX);
+                blank(text, from, start, may_be_flag)
             }
-            let may_be_flag = dashes.is_some_and(|dashes| start - dashes <= name::NAME_MAX);
-            sign(text, from, start, may_be_flag)
+            Step::Sign => {
+                if bytes[start..].starts_with(b"--") {
+                    dashes = Some(start);
+                }
+                sign(text, from, start)
+            }
         };
         if let Some(secret) =
             found.filter(|secret| secret.start >= from && &text[secret.clone()] != MARK)
@@ -109,6 +116,38 @@ pub fn find(text: &str) -> Vec<Range<usize>> {
     }
     secrets
 }
+
+/// What the search does at a byte.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// Nothing: no secret begins here, and nothing here announces one.
+    Pass,
+    Word,
+    Blank,
+    /// What [`sign`] knows.
+    Sign,
+}
+
+/// The step at each byte: looked up, since the search runs over nearly all text of a session.
+const STEPS: [Step; 256] = {
+    let mut steps = [Step::Pass; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        #[expect(clippy::cast_possible_truncation, reason = "below 256")]
+        let is_word = (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_';
+        if is_word {
+            steps[byte] = Step::Word;
+        }
+        byte += 1;
+    }
+    let mut at = 0;
+    while at < SIGNS.len() {
+        steps[SIGNS[at] as usize] = Step::Sign;
+        at += 1;
+    }
+    steps[b' ' as usize] = Step::Blank;
+    steps
+};
 
 /// The secret that begins with a word; `from` is the end of the secret before.
 fn word(text: &str, from: usize, word: Range<usize>) -> Option<Range<usize>> {
@@ -135,10 +174,13 @@ fn key(text: &str, from: usize, at: usize) -> Option<Range<usize>> {
         .or_else(|| random::alone(text, from, at))
 }
 
+/// What [`sign`] has an arm for: the last three are the first bytes of the fullwidth colon,
+/// of 是 and of 为.
+const SIGNS: &[u8] = b"-=:.~${>(|\xEF\xE6\xE4";
+
 /// The secret that the sign at `at` announces.
-fn sign(text: &str, from: usize, at: usize, may_be_flag: bool) -> Option<Range<usize>> {
+fn sign(text: &str, from: usize, at: usize) -> Option<Range<usize>> {
     match text.as_bytes()[at] {
-        b' ' => blank(text, from, at, may_be_flag),
         b'-' => frames::private_key(text, at)
             .or_else(|| command::short(text, from, at))
             .or_else(|| keys::mailchimp(text, from, at)),
@@ -151,7 +193,6 @@ fn sign(text: &str, from: usize, at: usize, may_be_flag: bool) -> Option<Range<u
         b'>' if name::may_be_before(text.as_bytes(), at) => pairs::element(text, from, at),
         b'(' if name::may_be_before(text.as_bytes(), at) => pairs::argument(text, from, at),
         b'|' => command::piped(text, from, at).or_else(|| pairs::cell(text, from, at)),
-        // The first bytes of the fullwidth colon, of 是 and of 为.
         0xEF => said(text, from, at, "：").or_else(|| said(text, from, at, "＝")),
         0xE6 => said(text, from, at, "是"),
         0xE4 => said(text, from, at, "为"),
@@ -159,6 +200,7 @@ fn sign(text: &str, from: usize, at: usize, may_be_flag: bool) -> Option<Range<u
     }
 }
 
+/// What a blank announces: the flag, the word or the sentence before it.
 fn blank(text: &str, from: usize, at: usize, may_be_flag: bool) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let said = || said(text, from, at, " is ").or_else(|| spoken::of_something(text, from, at));
@@ -215,7 +257,7 @@ fn starts_word(bytes: &[u8], from: usize, at: usize) -> bool {
 }
 
 fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
+    STEPS[usize::from(byte)] == Step::Word
 }
 
 /// Length of the run of bytes that `wanted` accepts.

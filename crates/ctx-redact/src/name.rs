@@ -111,8 +111,10 @@ pub(super) fn name_before(text: &str, from: usize, at: usize) -> Option<(&str, K
         Some(name) if rest.ends_with('\\') => name,
         _ => name,
     };
-    let plain = name.to_lowercase().replace(['-', '_'], "");
-    let long = NAMES.iter().find(|(end, _)| plain.ends_with(end));
+    // Most names of ours end in another letter.
+    let last = letters_back(name).next();
+    let mut ends = NAMES.iter().filter(|(end, _)| last_letter(end) == last);
+    let long = ends.find(|(end, _)| ends_in(name, end));
     let (_, kind) = long.or_else(|| {
         // `PASS: test` is what tests say.
         let says =
@@ -121,7 +123,23 @@ pub(super) fn name_before(text: &str, from: usize, at: usize) -> Option<(&str, K
             .iter()
             .find(|(end, _)| !says && is_last_word(name, end))
     })?;
+    let plain = name.to_lowercase().replace(['-', '_'], "");
     (!plain.contains("public")).then_some((name, *kind))
+}
+
+/// Whether a name ends in these letters, whatever their case and its dashes.
+fn ends_in(name: &str, end: &str) -> bool {
+    let mut letters = letters_back(name);
+    end.chars().rev().all(|c| letters.next() == Some(c))
+}
+
+fn last_letter(end: &str) -> Option<char> {
+    end.chars().next_back()
+}
+
+fn letters_back(name: &str) -> impl Iterator<Item = char> {
+    let letters = name.chars().rev().filter(|c| !matches!(c, '_' | '-'));
+    letters.flat_map(char::to_lowercase)
 }
 
 /// Whether a name may end at the bracket at `at`: most words and all other signs end the
@@ -188,8 +206,18 @@ pub(super) fn may_be_constant(name: &str) -> bool {
 
 /// Whether a name ends in this letter, which is none of ASCII or stands behind one.
 fn is_last(letter: char) -> bool {
-    let mut names = NAMES.iter();
-    names.any(|(name, _)| letter.to_lowercase().any(|letter| name.ends_with(letter)))
+    static LAST: LazyLock<Vec<char>> = LazyLock::new(|| {
+        let names = NAMES.iter();
+        let mut last: Vec<char> = names
+            .filter_map(|(name, _)| name.chars().next_back())
+            .collect();
+        last.sort_unstable();
+        last.dedup();
+        last
+    });
+    letter
+        .to_lowercase()
+        .any(|letter| LAST.binary_search(&letter).is_ok())
 }
 
 /// Whether a name may end in these letters; what is no letter may stand before the last two.

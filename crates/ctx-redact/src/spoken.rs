@@ -25,24 +25,20 @@ pub(super) fn may_announce(bytes: &[u8], at: usize) -> bool {
     };
     let letters = u32::from_le_bytes(*end);
     // Capitals and `_` lack the bit of small letters: the name of a variable.
-    let is_variable = letters & 0x2020_2020 == 0 && end[3].is_ascii_uppercase();
-    is_variable
-        || end[3] >= 0x80
-        || matches!(
-            letters | 0x2020_2020,
-            WORD | SSWD | RASE | CODE | OKEN | CRET | KEY | D_BY
-        )
+    let is_variable = letters & SMALL == 0 && end[3].is_ascii_uppercase();
+    // Without a branch for each of them: which one it is, nothing foretells.
+    let is_end = |end: &&[u8; 4]| letters | SMALL == u32::from_le_bytes(**end);
+    let ends = ANNOUNCES.iter().copied().filter(is_end).count();
+    ends > 0 || is_variable || end[3] >= 0x80
 }
 
-const WORD: u32 = u32::from_le_bytes(*b"word");
-const SSWD: u32 = u32::from_le_bytes(*b"sswd");
-const RASE: u32 = u32::from_le_bytes(*b"rase");
-const CODE: u32 = u32::from_le_bytes(*b"code");
-const OKEN: u32 = u32::from_le_bytes(*b"oken");
-const CRET: u32 = u32::from_le_bytes(*b"cret");
-/// `_key`, with the bit of small letters.
-const KEY: u32 = u32::from_le_bytes(*b"\x7fkey");
-const D_BY: u32 = u32::from_le_bytes(*b"d by");
+/// The bit of small letters, in each of four.
+const SMALL: u32 = 0x2020_2020;
+
+/// Ends of the names that announce a value behind a blank; `_` with the bit of small letters.
+const ANNOUNCES: [&[u8; 4]; 8] = [
+    b"word", b"sswd", b"rase", b"code", b"oken", b"cret", b"\x7fkey", b"d by",
+];
 
 /// The value behind a name and a blank: `passphrase hunter2`, `API_TOKEN a1b2…`,
 /// `password X` of a netrc file, `IDENTIFIED BY 'x'`; `at` is the blank.
