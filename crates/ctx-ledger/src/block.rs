@@ -60,8 +60,8 @@ impl Blocks {
     fn is_indented(&mut self, line: &str) -> bool {
         let blank = line.trim().is_empty();
         let deep = line.starts_with("    ") || line.starts_with('\t');
-        let item = without_marker(line.trim()).0;
-        self.indented = deep && !item && !blank && (self.indented || self.after_blank);
+        let may_be = deep && !blank && (self.indented || self.after_blank);
+        self.indented = may_be && !without_marker(line.trim()).0;
         self.after_blank = blank;
         self.indented
     }
@@ -70,7 +70,11 @@ impl Blocks {
 /// `</name>` for a line that begins with `<name`: something a program put there.
 fn end_of_tag(line: &str) -> Option<String> {
     static TAG: LazyLock<Regex> = LazyLock::new(|| ascii_regex("^<([A-Za-z][A-Za-z0-9_-]*)[> /]"));
-    let name = TAG.captures(line)?;
+    // Most lines begin otherwise, and what captures is slow to say so.
+    let name = line
+        .starts_with('<')
+        .then(|| TAG.captures(line))
+        .flatten()?;
     Some(format!("</{}>", &name[1]))
 }
 

@@ -102,17 +102,17 @@ fn is_own_tag(line: &str) -> bool {
             "(?i)^\\s*</?(?:task|user|query|request|instruction|question|prompt|feedback|goal|issue|problem|pr_|description|requirement|spec)[a-z_-]*>",
         )
     });
-    OWN.is_match(line)
+    line.trim_start().starts_with('<') && OWN.is_match(line)
 }
 
 /// Quotations that give orders: what is between the marks.
 fn orders(text: &str) -> Vec<Range<usize>> {
-    static QUOTATION: LazyLock<Regex> = LazyLock::new(|| {
-        regex(r#""([^"]+)"|“([^”]+)”|「([^」]+)」|『([^』]+)』|«([^»]+)»|`([^`]+)`"#)
-    });
-    let inside = QUOTATION.captures_iter(text).filter_map(|found| {
-        let inside = found.iter().skip(1).flatten().next()?;
-        Some(inside.range())
+    static QUOTATION: LazyLock<Regex> =
+        LazyLock::new(|| regex(r#""[^"]+"|“[^”]+”|「[^」]+」|『[^』]+』|«[^»]+»|`[^`]+`"#));
+    let inside = QUOTATION.find_iter(text).map(|found| {
+        // Both marks have one length.
+        let mark = found.as_str().chars().next().map_or(0, char::len_utf8);
+        found.start() + mark..found.end() - mark
     });
     inside
         .filter(|inside| {

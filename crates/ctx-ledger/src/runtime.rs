@@ -42,13 +42,21 @@ const MAIN: &[&str] = &[
 
 /// `Bash: cargo test`: the tool and its main argument.
 pub fn digest(call: &Call<'_>) -> String {
-    // Before the names of members and the ends of lines are gone: they give secrets away.
-    digest_of(call, &redact(&call.arguments).0)
+    let argument = main_argument(&call.arguments)
+        // Before the names of members and the ends of lines are gone: they give secrets away.
+        .unwrap_or_else(|| all_arguments(&redact(&call.arguments).0));
+    line(call, &argument)
 }
 
 /// The same, from the arguments without their secrets.
 pub(crate) fn digest_of(call: &Call<'_>, clean: &str) -> String {
-    let argument = main_argument(clean);
+    line(
+        call,
+        &main_argument(clean).unwrap_or_else(|| all_arguments(clean)),
+    )
+}
+
+fn line(call: &Call<'_>, argument: &str) -> String {
     let mut line = plain_line(&call.name);
     if !argument.is_empty() {
         line = format!("{line}: {argument}");
@@ -57,26 +65,28 @@ pub(crate) fn digest_of(call: &Call<'_>, clean: &str) -> String {
     cut(redact(&line).0.into_owned(), DIGEST_MAX)
 }
 
-/// The argument that says most; where no name is known, all plain values in
-/// their order.
-fn main_argument(arguments: &str) -> String {
-    let Ok(object) = Object::parse(arguments) else {
-        // Free text, or JSON that the model did not finish.
-        return plain_line(arguments);
-    };
-    let main = MAIN
+/// The argument that says most, without secrets; `None` where no name is known.
+fn main_argument(arguments: &str) -> Option<String> {
+    let object = Object::parse(arguments).ok()?;
+    let mut main = MAIN
         .iter()
         .filter_map(|name| object.text_of(name))
-        .map(|text| plain_line(&redact(&text).0))
-        .find(|text| !text.is_empty());
-    main.unwrap_or_else(|| {
-        let mut plain = Vec::new();
-        for member in object.members() {
-            let value = serde_json::from_str(member.value).unwrap_or_default();
-            collect_plain(&value, &mut plain);
-        }
-        plain.join(", ")
-    })
+        .map(|text| plain_line(&redact(&text).0));
+    main.find(|text| !text.is_empty())
+}
+
+/// All plain values in their order.
+fn all_arguments(clean: &str) -> String {
+    let Ok(object) = Object::parse(clean) else {
+        // Free text, or JSON that the model did not finish.
+        return plain_line(clean);
+    };
+    let mut plain = Vec::new();
+    for member in object.members() {
+        let value = serde_json::from_str(member.value).unwrap_or_default();
+        collect_plain(&value, &mut plain);
+    }
+    plain.join(", ")
 }
 
 fn collect_plain(value: &Value, plain: &mut Vec<String>) {

@@ -91,9 +91,12 @@ impl Recognizer {
     /// A message that holds no summary, as it is to be read. A model that writes one, with
     /// a header of ours, says nothing of its own: what it repeats has the voice of a tool.
     pub fn as_said<'m, 'a>(&self, message: &'m Message<'a>) -> Cow<'m, Message<'a>> {
+        let headers: Vec<&str> = self.headers().collect();
+        let first = |text: &str| text.as_bytes().first().copied();
         let is_header = |line: &str| {
-            line.trim_start().starts_with(SUMMARY_MARK)
-                || self.headers().any(|header| behind(line, header).is_some())
+            let line = line.trim_start();
+            let mut headers = headers.iter().filter(|header| first(header) == first(line));
+            line.starts_with(SUMMARY_MARK) || headers.any(|header| behind(line, header).is_some())
         };
         let imitates = |part: &Part<'_>| match part {
             Part::Text(text) => text.lines().any(is_header),

@@ -151,7 +151,7 @@ fn summary_text<'a>(object: &Object<'a>) -> Option<Cow<'a, str>> {
         Role::System | Role::Assistant => is_named(),
         _ => false,
     };
-    let text = json::text(content).filter(|_| is_ours)?;
+    let text = is_ours.then(|| json::text(content)).flatten()?;
     Some(match text.strip_prefix(SUMMARY_LINE) {
         Some(body) => Cow::Owned(body.trim_start_matches('\n').to_owned()),
         None => text,
