@@ -3,6 +3,7 @@
 //! Code blocks, quoted lines and what stands in tags were written by somebody else: a log
 //! that says "delete the backups" is no request. Neither is a quotation that gives orders.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -29,9 +30,32 @@ pub(crate) struct Run<'t> {
 }
 
 /// What the writer of `text` says himself; `[…]` stands for what he hands on.
-pub fn own_words(text: &str) -> String {
+pub fn own_words(text: &str) -> Cow<'_, str> {
+    let own = without_blocks(text, &blocks(text));
+    let orders = orders(&own);
+    without_orders(own, orders)
+}
+
+/// The same, and the text in runs of lines. A line with a quotation that gives orders is
+/// not one's own.
+pub(crate) fn own_words_and_runs(text: &str) -> (Cow<'_, str>, Vec<Run<'_>>) {
+    let blocks = blocks(text);
+    let own = without_blocks(text, &blocks);
+    let of_own = orders(&own);
+    // Mostly nothing is handed on in blocks.
+    let of_text = match &own {
+        Cow::Borrowed(_) => of_own.clone(),
+        Cow::Owned(_) => orders(text),
+    };
+    (without_orders(own, of_own), runs(text, blocks, &of_text))
+}
+
+fn without_blocks<'t>(text: &'t str, blocks: &[Run<'_>]) -> Cow<'t, str> {
+    if blocks.iter().all(|run| run.is_own) {
+        return Cow::Borrowed(text);
+    }
     let mut own = String::new();
-    for run in blocks(text) {
+    for run in blocks {
         if run.is_own {
             own.push_str(run.text);
         } else if !run.text.trim().is_empty() {
@@ -39,17 +63,22 @@ pub fn own_words(text: &str) -> String {
             own.push('\n');
         }
     }
-    for order in orders(&own).into_iter().rev() {
-        own.replace_range(order, "…");
+    Cow::Owned(own)
+}
+
+fn without_orders(mut own: Cow<'_, str>, orders: Vec<Range<usize>>) -> Cow<'_, str> {
+    for order in orders.into_iter().rev() {
+        own.to_mut().replace_range(order, "…");
     }
     own
 }
 
-/// The text in runs of lines. A line with a quotation that gives orders is not one's own.
-pub(crate) fn runs(text: &str) -> Vec<Run<'_>> {
-    let orders = orders(text);
+fn runs<'t>(text: &'t str, blocks: Vec<Run<'t>>, orders: &[Range<usize>]) -> Vec<Run<'t>> {
+    if orders.is_empty() {
+        return blocks;
+    }
     let mut runs = Vec::new();
-    for run in blocks(text) {
+    for run in blocks {
         let start = run.text.as_ptr() as usize - text.as_ptr() as usize;
         let has_order = |line: &Range<usize>| {
             let holds = |order: &Range<usize>| order.start < line.end && line.start < order.end;
@@ -135,7 +164,7 @@ mod tests {
     use ctx_transcript::Role;
     use proptest::prelude::*;
 
-    use super::{own_words, runs};
+    use super::{Run, own_words};
     use crate::item::ItemKind;
     use crate::said;
 
@@ -177,6 +206,10 @@ mod tests {
         ] {
             assert_eq!(own_words(text), text);
         }
+    }
+
+    fn runs(text: &str) -> Vec<Run<'_>> {
+        super::own_words_and_runs(text).1
     }
 
     #[test]

@@ -59,7 +59,8 @@ pub(crate) fn gives_orders(text: &str) -> bool {
             || find(MemoryKind::Decision, sentence, Role::User).is_some()
     };
     // What is no prose, such as a heading, may be quoted all the same.
-    is_one(text) || sentences(text).iter().any(|sentence| is_one(sentence))
+    let is_other = |sentence: &&String| *sentence != text;
+    is_one(text) || (sentences(text).iter().filter(is_other)).any(|sentence| is_one(sentence))
 }
 
 /// Calls `found` for each item in a text that `role` said himself.

@@ -103,8 +103,8 @@ impl Extractor {
         let clean = match role {
             // Nobody says what a tool prints, nor what a user only hands on.
             Role::Tool | Role::Function => return Vec::new(),
-            Role::User => Cow::Owned(own_words(&clean)),
-            _ => clean,
+            Role::User => own_words(&clean),
+            _ => Cow::Borrowed(&*clean),
         };
         let of_sentence = |sentence: String| {
             let quoted = quote(&sentence);

@@ -14,7 +14,7 @@ use crate::form;
 use crate::hash::hash;
 use crate::identifier::{self, Shape};
 use crate::item::{Item, ItemKind};
-use crate::own::{own_words, runs};
+use crate::own::{Run, own_words_and_runs};
 use crate::said;
 use crate::scan::Scan;
 use crate::segment::segments;
@@ -107,16 +107,19 @@ impl Reader {
         match part {
             Part::Text(text) | Part::Refusal(text) => {
                 let clean = self.clean(text);
-                if self.leaves && matches!(role, Role::User | Role::Assistant) {
-                    let own = match role {
-                        Role::User => Cow::Owned(own_words(&clean)),
-                        _ => Cow::Borrowed(&*clean),
-                    };
-                    said::read(&own, role, |kind, text| {
-                        self.item(Item::new(kind, text.to_owned(), 0));
-                    });
+                match role {
+                    Role::User => {
+                        let (own, runs) = own_words_and_runs(&clean);
+                        self.items(&own, role);
+                        self.runs(&runs);
+                    }
+                    Role::Tool | Role::Function => self.text(&clean, Origin::Result),
+                    Role::Assistant => {
+                        self.items(&clean, role);
+                        self.text(&clean, Origin::Said);
+                    }
+                    _ => self.text(&clean, Origin::Said),
                 }
-                self.said(&clean, role);
             }
             Part::Call(call) => self.call(call),
             Part::Result(result) => {
@@ -133,21 +136,25 @@ impl Reader {
         }
     }
 
-    /// A text by its speaker, without secrets.
-    fn said(&mut self, text: &str, role: Role) {
-        match role {
-            Role::User => {
-                for run in runs(text) {
-                    let origin = if run.is_own {
-                        Origin::User
-                    } else {
-                        Origin::Pasted
-                    };
-                    self.text(run.text, origin);
-                }
-            }
-            Role::Tool | Role::Function => self.text(text, Origin::Result),
-            _ => self.text(text, Origin::Said),
+    /// What a text of this role's own words asks, settles and plans.
+    fn items(&mut self, own: &str, role: Role) {
+        if !self.leaves {
+            return;
+        }
+        said::read(own, role, |kind, text| {
+            self.item(Item::new(kind, text.to_owned(), 0));
+        });
+    }
+
+    /// What a user wrote, and what he handed on.
+    fn runs(&mut self, runs: &[Run<'_>]) {
+        for run in runs {
+            let origin = if run.is_own {
+                Origin::User
+            } else {
+                Origin::Pasted
+            };
+            self.text(run.text, origin);
         }
     }
 
