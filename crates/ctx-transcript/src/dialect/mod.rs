@@ -146,15 +146,16 @@ fn summary_text<'a>(object: &Object<'a>) -> Option<Cow<'a, str>> {
         let name = object.text_of("name");
         name.is_some_and(|name| name == SUMMARY_NAME)
     };
-    let is_ours = match role_of(object)? {
+    let may_be = match role_of(object)? {
         Role::User => has_line || is_named(),
         Role::System | Role::Assistant => is_named(),
         _ => false,
     };
-    let text = is_ours.then(|| json::text(content)).flatten()?;
+    let text = may_be.then(|| json::text(content)).flatten()?;
     Some(match text.strip_prefix(SUMMARY_LINE) {
-        Some(body) => Cow::Owned(body.trim_start_matches('\n').to_owned()),
-        None => text,
+        // A model's answer may begin like that, too: a mark is taken off once.
+        Some(body) if !is_named() => Cow::Owned(body.trim_start_matches('\n').to_owned()),
+        _ => text,
     })
 }
 
