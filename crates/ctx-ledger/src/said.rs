@@ -19,33 +19,40 @@ const LEAST_ASK: usize = 12;
 /// A sentence is not longer.
 const LONGEST: usize = 400;
 
+/// A pattern of words. They end where ASCII's do: in Chinese no blank stands before an
+/// English word; and to ask whether any other letter is one of a word makes the search of a
+/// text with such letters several times slower.
+fn words(pattern: &str) -> Regex {
+    regex(&pattern.replace(r"\b", r"(?-u:\b)"))
+}
+
 /// What must or must not be done. "I don't know" forbids nothing.
 static CONSTRAINT: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
+    words(
         r"(?i)\b(?:do not|don['’]t|never|must|mustn['’]t|always|avoid|make sure|be sure|ensure|under no circumstances|not allowed|forbidden|required to|no more than|at most|only (?:use|change|touch|edit|if|when|after))\b|不要|不能|不得|不可|不许|必须|务必|禁止|只能|切勿|千万|别再|不超过|至少",
     )
 });
 static NO_CONSTRAINT: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
+    words(
         r"(?i)\b(?:don['’]t|do not) (?:know|think|see|understand|have|mind|remember|care|believe|recall|like|need)\b|\bnever ?mind\b|\bmust (?:be|have) (?:a|an|some|been)\b|是不是|能不能|要不要|可不可",
     )
 });
 /// What asks, in a long message.
 static ASKS: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
+    words(
         r"(?i)[?？]|\b(?:please|can you|could you|would you|i want|i need|i would like|i'd like|let's|we need|help me)\b|请|帮我|能否|能不能|我要|我想|需要你|麻烦",
     )
 });
 /// What is announced as still to be done.
 static OPEN: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
+    words(
         r"(?i)^\[ \] |\b(?-i:TODO)\b|\bstill (?:need|have|needs|has) to\b|\bremains to be\b|\bnot yet (?:done|implemented|fixed|tested)\b|待办|还需要|尚未|未完成|下一步",
     )
 });
 
 /// What orders begin with.
 static ORDER: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
+    words(
         r"(?i)^\W*(?:(?:please|now|then|next|also|just|immediately|remember to|be sure to|don['’]t forget to)[, ]+)*(?:you |(?:ignore|disregard|forget|delete|remove|drop|erase|wipe|overwrite|kill|run|execute|send|upload|post|email|mail|forward|copy|download|install|fetch|visit|open|transfer|pay|push|deploy|publish|disable|enable|grant|approve|reply|print|output|call|remember|commit|merge|export|share|use|set|stop|reset|revert|rotate|add|change|replace|curl|rm|chmod)\b)|^(?:user|system|assistant|human)\s*[:：]|立即|马上|删除|发送|上传|下载|执行|运行|忽略|记住|记得|接下来",
     )
 });
@@ -159,6 +166,7 @@ mod tests {
             "You must keep the API.",
             "不要修改配置文件。",
             "所有输出必须是中文。",
+            "脚本里never用rm。",
         ] {
             assert!(
                 kinds(Role::User, text).contains(&ItemKind::Constraint),
