@@ -22,6 +22,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 mod block;
+mod changed;
 mod command;
 mod encoded;
 mod files;
@@ -33,6 +34,7 @@ mod name;
 mod named;
 mod pairs;
 mod random;
+mod sentence;
 mod spoken;
 mod table;
 #[cfg(test)]

@@ -82,7 +82,7 @@ fn may_be_quoted(name: &str, value: &[u8]) -> bool {
 }
 
 /// No path, no identifier, no call: `password utils/hash2.ts`, `password field_2`.
-fn is_plain(value: &[u8]) -> bool {
+pub(super) fn is_plain(value: &[u8]) -> bool {
     value
         .iter()
         .all(|b| b.is_ascii_alphanumeric() || b"-!@#$%^&*+~".contains(b))

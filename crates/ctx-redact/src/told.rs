@@ -6,26 +6,19 @@
 
 use std::ops::{Range, RangeInclusive};
 
+use super::changed::changed_to;
 use super::name::Kind;
+use super::run;
+use super::sentence::{DOUBTS, announces, ends_in, has};
 use super::spoken::{is_mine, says};
-use super::{is_word, run};
 
 /// A word that is a password has so many letters at least; most that say how a password is,
 /// like `wrong`, have fewer.
 const SHORTEST: usize = 6;
-/// Words that stand before the password at most: `so the password of the test account is`.
-const MOST_BEFORE: usize = 8;
-/// How far back a sentence may begin, in bytes.
-const SENTENCE_MAX: usize = 80;
 /// Words that are a passphrase together.
 const PHRASE: RangeInclusive<usize> = 4..=12;
 /// Bytes of them.
 const PHRASE_MAX: usize = 120;
-
-/// Sentences with one of these ask, doubt or tell what would be.
-const DOUBTS: &str = "\
-    assert because check checks ensure error expect fail failed fails if no not or since \
-    sure test that until verify what when where whether which while why without your";
 
 /// What is said of a password, or is one only in name.
 const NO_WORDS: &str = "\
@@ -85,13 +78,25 @@ pub(super) fn phrase(
     (is_phrase && ends_sentence(text, end) && announces(text, from, at)).then_some(start..end)
 }
 
-/// The word behind `passphrase` at the end of a line; `at` is the blank between them. Of a
-/// passphrase and a passcode alone: behind `password` too many other words stand.
+/// What stands behind the name of a password and a blank, at `at`.
 pub(super) fn behind_name(text: &str, from: usize, at: usize) -> Option<Range<usize>> {
     let before = &text.as_bytes()[from..at];
-    if !ends_in(before, b"passphrase") && !ends_in(before, b"passcode") {
-        return None;
-    }
+    let ends = |names: &str| {
+        names
+            .split(' ')
+            .any(|name| ends_in(before, name.as_bytes()))
+    };
+    let may_end_line = ends("passphrase passcode");
+    let at_line_end = may_end_line.then(|| at_line_end(text, from, at)).flatten();
+    at_line_end.or_else(|| {
+        let may_change = may_end_line || ends("password passwd passwort");
+        may_change.then(|| changed_to(text, from, at)).flatten()
+    })
+}
+
+/// `passphrase opensesame` at the end of a line. Of a passphrase and a passcode alone: behind
+/// `password` too many other words stand.
+fn at_line_end(text: &str, from: usize, at: usize) -> Option<Range<usize>> {
     let start = at + 1;
     let end = start + run(&text.as_bytes()[start..], |b| b.is_ascii_lowercase());
     let ends_line = matches!(text.as_bytes().get(end), None | Some(b'\n' | b'\r'));
@@ -102,11 +107,6 @@ pub(super) fn behind_name(text: &str, from: usize, at: usize) -> Option<Range<us
 /// Whether a name is that of something which people choose: no `pwd`, which is a folder, too.
 pub(super) fn is_chosen(name: &str, kind: Kind) -> bool {
     kind == Kind::Password && name.to_ascii_lowercase().contains("pass")
-}
-
-fn ends_in(text: &[u8], end: &[u8]) -> bool {
-    let start = text.len().checked_sub(end.len());
-    start.is_some_and(|start| text[start..].eq_ignore_ascii_case(end))
 }
 
 fn may_be_word(word: &[u8]) -> bool {
@@ -127,11 +127,6 @@ fn may_be_part(word: &[u8]) -> bool {
         && !word.ends_with(b"ly")
 }
 
-/// Whether a word is one of these.
-fn has(words: &str, word: &[u8]) -> bool {
-    words.split(' ').any(|other| other.as_bytes() == word)
-}
-
 fn says_something(lower: &[u8]) -> bool {
     says(lower)
         || has(NO_WORDS, lower)
@@ -147,21 +142,6 @@ fn ends_sentence(text: &str, end: usize) -> bool {
         Some(b' ') => stops > 0,
         _ => false,
     }
-}
-
-/// Whether the sentence before `at` is short, and neither asks nor doubts.
-fn announces(text: &str, from: usize, at: usize) -> bool {
-    let before = &text.as_bytes()[from..at];
-    let part = &before[before.len().saturating_sub(SENTENCE_MAX)..];
-    let sentence = part
-        .rsplit(|b| b".!?;,:\n".contains(b))
-        .next()
-        .unwrap_or(part);
-    let is_whole = sentence.len() < part.len() || part.len() == before.len();
-    let words = sentence.split(|b| !is_word(*b) && *b < 0x80);
-    let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
-    let doubts = |word: &&[u8]| has(DOUBTS, &word.to_ascii_lowercase());
-    is_whole && words.len() <= MOST_BEFORE && !words.iter().any(doubts)
 }
 
 #[cfg(test)]
