@@ -47,6 +47,8 @@ fn hostile_text_takes_linear_time() {
         "aB3/",
         "AKIAABCDEFGHIJKLMNOP",
         "MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.",
+        "my passphrase is correct horse ",
+        "password was set to ",
         "\\n",
     ];
     for piece in pieces {

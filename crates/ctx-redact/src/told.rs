@@ -133,12 +133,13 @@ fn says_something(lower: &[u8]) -> bool {
         || ENDS.split(' ').any(|end| lower.ends_with(end.as_bytes()))
 }
 
-/// Whether nothing but a stop is behind it on its line, or a new sentence.
+/// Whether nothing but a stop is behind it on its line, or a new sentence; the line may end
+/// with the string of JSON that it is, or with an escape.
 fn ends_sentence(text: &str, end: usize) -> bool {
     let rest = &text.as_bytes()[end..];
     let stops = run(rest, |b| matches!(b, b'.' | b'!'));
     match rest.get(stops) {
-        None | Some(b'\n' | b'\r') => true,
+        None | Some(b'\n' | b'\r' | b'"' | b'\\') => true,
         Some(b' ') => stops > 0,
         _ => false,
     }
@@ -154,6 +155,14 @@ mod tests {
         for (text, clean) in [
             ("the password is swordfish", "the password is [REDACTED]"),
             ("Password is opensesame!", "Password is [REDACTED]!"),
+            (
+                r#"{"text":"The password is swordfish.\nUse it","n":1}"#,
+                r#"{"text":"The password is [REDACTED].\nUse it","n":1}"#,
+            ),
+            (
+                r#"{"text":"my passphrase is correct horse battery staple"}"#,
+                r#"{"text":"my passphrase is [REDACTED]"}"#,
+            ),
             (
                 "Hi. The root password is swordfish. Use it.",
                 "Hi. The root password is [REDACTED]. Use it.",
