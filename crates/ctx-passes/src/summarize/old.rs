@@ -68,8 +68,10 @@ pub(super) struct OldZone {
     earlier_messages: u64,
     /// How many of its lines are no messages.
     pub(super) other_lines: u64,
-    /// Everything said in it, up to [`COMPARED`] bytes, and its whole length.
-    texts: Vec<String>,
+    /// Everything said in it, up to [`COMPARED`] bytes, text behind text, and where each ends.
+    texts: String,
+    ends: Vec<usize>,
+    /// Its whole length.
     bytes: usize,
     /// Tokens that were cut out of messages that stay: the summary stands for them, too.
     pub(super) shortened: u64,
@@ -119,7 +121,8 @@ impl OldZone {
             messages: 0,
             earlier_messages: 0,
             other_lines: 0,
-            texts: Vec::new(),
+            texts: String::new(),
+            ends: Vec::new(),
             bytes: 0,
             shortened: 0,
             counter: plan.counter.encoding().counter(),
@@ -152,7 +155,8 @@ impl OldZone {
         for text in message.texts() {
             self.bytes += text.len();
             if self.bytes <= COMPARED {
-                self.texts.push(text.to_owned());
+                self.texts.push_str(text);
+                self.ends.push(self.bytes);
             }
         }
         if let Some(text) = earlier {
@@ -220,8 +224,13 @@ impl OldZone {
 
     /// Tokens of all that is said in it, unless it is too long to be counted.
     fn text_tokens(&self) -> Option<u64> {
-        let texts = self.texts.iter();
-        (self.bytes <= COMPARED).then(|| texts.map(|text| self.counter.count(text)).sum())
+        let mut start = 0;
+        let tokens = |end: &usize| {
+            let text = &self.texts[start..*end];
+            start = *end;
+            self.counter.count(text)
+        };
+        (self.bytes <= COMPARED).then(|| self.ends.iter().map(tokens).sum())
     }
 
     /// Whether this summary is certainly shorter, whatever the tokens.

@@ -17,7 +17,7 @@ pub(super) struct Calls {
 }
 
 /// At least so many calls are remembered, and at most twice as many.
-const REMEMBERED: usize = 1 << 15;
+const REMEMBERED: usize = 1 << 12;
 
 /// What is known of the call of a result.
 pub(super) enum Found {

@@ -32,6 +32,8 @@ impl<'p> Verdicts<'p> {
             policy,
             ..self.questions
         };
+        // Both at once would take twice the memory.
+        drop(self.decisions);
         Self::new(self.session, questions)
     }
 

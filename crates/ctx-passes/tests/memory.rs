@@ -1,0 +1,75 @@
+//! What a compaction holds of each record in memory, counted byte by byte: a busy machine
+//! changes nothing. Alone in its program, since all that is allocated counts.
+
+mod common;
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+
+use ctx_passes::compact::{Content, Outcome, compact_stream};
+use ctx_passes::{Invalid, Notes};
+use ctx_policy::{Method, Policy, preset};
+use peak_alloc::PeakAlloc;
+
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
+/// The most bytes that a compaction of the lines takes.
+fn peak(policy: &Policy, lines: impl Iterator<Item = String>) -> usize {
+    let file = tempfile::tempfile().expect("a file");
+    let mut writer = BufWriter::new(&file);
+    for line in lines {
+        writeln!(writer, "{line}").expect("written");
+    }
+    drop(writer);
+    let content = Content::open(File::from(file), None, Invalid::Keep).expect("a session");
+    let plan = common::plan(policy.clone());
+    MEMORY.reset_peak_usage();
+    let before = MEMORY.current_usage();
+    let done = compact_stream(&plan, content, "tiny", &mut Notes::new());
+    let (report, _) = done.expect("compacted");
+    assert_eq!(report.outcome, Outcome::Compacted);
+    MEMORY.peak_usage() - before
+}
+
+/// Bytes a record, between two lengths: what a run takes anyway does not count.
+fn slope(policy: &Policy, lines: fn(usize) -> String) -> usize {
+    let [few, many] = [1 << 15, 1 << 17];
+    let [less, more] = [few, many].map(|count| peak(policy, (0..count).map(lines)));
+    more.saturating_sub(less) / (many - few)
+}
+
+fn said(number: usize) -> String {
+    let role = ["user", "assistant"][number % 2];
+    format!(r#"{{"role":"{role}","content":"hi"}}"#)
+}
+
+/// One request, and then calls and results without end.
+fn worked(number: usize) -> String {
+    let id = number.div_ceil(2);
+    match number {
+        0 => said(0),
+        _ if number % 2 == 1 => format!(
+            r#"{{"role":"assistant","content":null,"tool_calls":[{{"id":"c{id}","type":"function","function":{{"name":"ls","arguments":"{{}}"}}}}]}}"#
+        ),
+        _ => format!(r#"{{"role":"tool","tool_call_id":"c{id}","content":"a b"}}"#),
+    }
+}
+
+/// Ten million messages took 1.1 GB, 110 bytes each.
+#[test]
+fn of_a_record_few_bytes_stay_in_memory() {
+    for name in ["default", "openclaw"] {
+        let mut policy = preset(name).expect("a preset");
+        // A ledger has a limit of its own, and threads that read it have what they hold.
+        policy.summary.method = Method::Rule;
+        policy.keep.messages = Some(20);
+        policy.keep.turns = None;
+        let bytes = [slope(&policy, said), slope(&policy, worked)];
+        // Twelve of each record, and of each result thirty; a table that grows is there twice.
+        assert!(
+            bytes[0] <= 32 && bytes[1] <= 64,
+            "{name}: {bytes:?} bytes a record"
+        );
+    }
+}
