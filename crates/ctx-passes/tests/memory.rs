@@ -3,39 +3,41 @@
 
 mod common;
 
-use std::fs::File;
 use std::io::{BufWriter, Write};
 
-use ctx_passes::compact::{Content, Outcome, compact_stream};
+use ctx_passes::compact::{Content, Outcome, Plan, compact_stream};
+use ctx_passes::summarize::BudgetRequest;
 use ctx_passes::{Invalid, Notes};
-use ctx_policy::{Method, Policy, preset};
+use ctx_policy::{Method, preset};
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
 /// The most bytes that a compaction of the lines takes.
-fn peak(policy: &Policy, lines: impl Iterator<Item = String>) -> usize {
+fn peak(plan: &Plan, lines: impl Iterator<Item = String>) -> usize {
     let file = tempfile::tempfile().expect("a file");
     let mut writer = BufWriter::new(&file);
     for line in lines {
+        // What waits in memory has a limit, which all sessions here exceed.
+        let pad = "x".repeat(300);
+        let line = line.replacen('{', &format!("{{\"pad\":\"{pad}\","), 1);
         writeln!(writer, "{line}").expect("written");
     }
     drop(writer);
-    let content = Content::open(File::from(file), None, Invalid::Keep).expect("a session");
-    let plan = common::plan(policy.clone());
+    let content = Content::open(file, None, Invalid::Keep).expect("a session");
     MEMORY.reset_peak_usage();
     let before = MEMORY.current_usage();
-    let done = compact_stream(&plan, content, "tiny", &mut Notes::new());
+    let done = compact_stream(plan, content, "tiny", &mut Notes::new());
     let (report, _) = done.expect("compacted");
     assert_eq!(report.outcome, Outcome::Compacted);
     MEMORY.peak_usage() - before
 }
 
 /// Bytes a record, between two lengths: what a run takes anyway does not count.
-fn slope(policy: &Policy, lines: fn(usize) -> String) -> usize {
-    let [few, many] = [1 << 15, 1 << 17];
-    let [less, more] = [few, many].map(|count| peak(policy, (0..count).map(lines)));
+fn slope(plan: &Plan, lines: fn(usize) -> String) -> usize {
+    let [few, many] = [1 << 16, 1 << 17];
+    let [less, more] = [few, many].map(|count| peak(plan, (0..count).map(lines)));
     more.saturating_sub(less) / (many - few)
 }
 
@@ -59,17 +61,25 @@ fn worked(number: usize) -> String {
 /// Ten million messages took 1.1 GB, 110 bytes each.
 #[test]
 fn of_a_record_few_bytes_stay_in_memory() {
-    for name in ["default", "openclaw"] {
-        let mut policy = preset(name).expect("a preset");
-        // A ledger has a limit of its own, and threads that read it have what they hold.
-        policy.summary.method = Method::Rule;
-        policy.keep.messages = Some(20);
-        policy.keep.turns = None;
-        let bytes = [slope(&policy, said), slope(&policy, worked)];
-        // Of a record twelve, of a result some forty, while a table grows half of it again.
-        assert!(
-            bytes.iter().all(|bytes| *bytes <= 32),
-            "{name}: {bytes:?} bytes a record"
-        );
+    let mut policy = preset("default").expect("a preset");
+    // A ledger has a limit of its own, and threads that read it have what they hold.
+    policy.summary.method = Method::Rule;
+    policy.keep.messages = Some(20);
+    policy.keep.turns = None;
+    let by_zones = common::plan(policy);
+    let budget = BudgetRequest {
+        tokens: 20_000,
+        ..BudgetRequest::default()
+    };
+    let within_budget = Plan {
+        budget: Some(budget),
+        ..common::plan(by_zones.policy.clone())
+    };
+    // Of a record twelve or twenty bytes, of a result some forty; while a table grows, half of
+    // it again.
+    for (plan, most) in [(by_zones, 32), (within_budget, 64)] {
+        let bytes = [slope(&plan, said), slope(&plan, worked)];
+        let few = bytes.iter().all(|bytes| *bytes <= most);
+        assert!(few, "{bytes:?} bytes a record, not {most}");
     }
 }

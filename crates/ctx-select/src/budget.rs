@@ -8,7 +8,10 @@
 
 use crate::share::Share;
 
+mod entries;
 mod tail;
+
+pub use entries::Entries;
 
 /// What a record is, as far as a budget is concerned.
 #[derive(Clone, Debug, Default)]
@@ -19,12 +22,14 @@ pub struct Entry {
     pub results: Vec<u64>,
     /// Tokens of the arguments of its calls.
     pub arguments: u64,
-    /// The number of its exchange, if it is in one.
+    /// Its exchange, if it is in one: the number, from 1, of the exchange's first record.
     pub exchange: Option<u64>,
     /// What it is.
     pub kind: Kind,
     /// A selector or a floor keeps it.
     pub pinned: bool,
+    /// Whether a message begins here, and not only a further fragment of one.
+    pub begins_message: bool,
 }
 
 /// The kinds of records.
@@ -65,7 +70,7 @@ pub enum Verdict {
     /// `arguments`, long strings in its calls too.
     Shorten {
         /// Of each result.
-        tokens: u64,
+        tokens: u32,
         /// Whether long arguments are shortened.
         arguments: bool,
     },
@@ -97,15 +102,15 @@ pub const LEAST_SUMMARY: u64 = 24;
 
 impl Budget {
     /// Whether all of it may stay as it is.
-    pub fn holds(&self, entries: &[Entry]) -> bool {
-        let all: u64 = entries.iter().map(|entry| entry.tokens).sum();
+    pub fn holds(&self, entries: &Entries) -> bool {
+        let all = entries.all_tokens();
         // Without a message there is nothing to sum up.
         all == 0 || self.frame + all <= self.tokens
     }
 }
 
 /// Decides what stays.
-pub fn decide(entries: &[Entry], budget: &Budget) -> Result<Decision, TooSmall> {
+pub fn decide(entries: &Entries, budget: &Budget) -> Result<Decision, TooSmall> {
     if budget.holds(entries) {
         return Ok(Decision {
             verdicts: vec![Verdict::Keep; entries.len()],

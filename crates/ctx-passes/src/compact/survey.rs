@@ -117,7 +117,7 @@ impl<'p> Survey<'p> {
             counts: ZoneCounts::default(),
         };
         self.each_left(|record, entry| {
-            let zone = known.next(number(record), &entry.facts());
+            let zone = known.next(number(record), &entry.facts()).zone;
             zones.of[record] = zone;
             if entry.ends {
                 zones.counts.add(zone);

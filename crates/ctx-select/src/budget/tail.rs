@@ -1,17 +1,18 @@
 //! The tail that stays: what has to, and what there is room for.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use super::{Budget, Decision, Entry, Kind, LEAST_SUMMARY, TooSmall, Verdict};
+use super::entries::{Entries, Packed};
+use super::{Budget, Decision, Kind, LEAST_SUMMARY, TooSmall, Verdict};
 use crate::share::Share;
 
 /// A result in the tail may take this share of the room, ...
 const RESULT_SHARE: Share = Share::of_percent(12);
 /// ... but not less and not more than so many tokens; twice that in the last two
 /// exchanges.
-const RESULT_TOKENS: (u64, u64) = (60, 800);
+const RESULT_TOKENS: (u32, u32) = (60, 800);
 /// The shortest a result can be made.
-const LEAST_RESULT: u64 = 36;
+const LEAST_RESULT: u32 = 36;
 /// What has to stay may take this share of the room, else it goes into the summary.
 const MUST_SHARE: Share = Share::of_percent(75);
 /// A user message that takes more than this share of the room cannot stay whole.
@@ -21,22 +22,21 @@ pub(super) const SHORT_ARGUMENTS: u64 = 70;
 
 /// Where the tail begins, and how it is shortened.
 pub(super) struct Choice<'e> {
-    entries: &'e [Entry],
+    entries: &'e Entries,
     budget: &'e Budget,
     /// Tokens for all but the system messages.
     room: u64,
     /// Places where the tail may begin without cutting an exchange, the last first; none
     /// where not even the last exchange stays.
-    begins: Vec<usize>,
+    begins: Vec<u32>,
     must: Vec<bool>,
     /// The latest user message, when it is too long to stay.
     too_long: Option<usize>,
 }
 
 impl<'e> Choice<'e> {
-    pub(super) fn new(entries: &'e [Entry], budget: &'e Budget) -> Result<Self, TooSmall> {
-        let system = entries.iter().filter(|entry| entry.kind == Kind::System);
-        let system = budget.frame + system.map(|entry| entry.tokens).sum::<u64>();
+    pub(super) fn new(entries: &'e Entries, budget: &'e Budget) -> Result<Self, TooSmall> {
+        let system = budget.frame + entries.tokens_of(Kind::System);
         let room = budget.tokens.saturating_sub(system);
         if room < LEAST_SUMMARY {
             return Err(TooSmall {
@@ -48,8 +48,8 @@ impl<'e> Choice<'e> {
             entries,
             budget,
             room,
-            begins: begins(entries),
-            must: entries.iter().map(|entry| entry.pinned).collect(),
+            begins: begins(entries.list()),
+            must: entries.list().iter().map(|entry| entry.pinned).collect(),
             too_long: None,
         };
         choice.require();
@@ -59,36 +59,44 @@ impl<'e> Choice<'e> {
     /// Marks what has to stay: pins with their exchanges, the last exchange, and
     /// the latest user message if it can.
     fn require(&mut self) {
-        if let Some(last) = self.begins.first() {
-            self.must[*last..].fill(true);
+        if let Some(last) = self.begin(0) {
+            self.must[last..].fill(true);
         }
-        let is_request = |entry: &Entry| entry.kind == Kind::User;
-        let latest = self.entries.iter().rposition(is_request);
-        if let Some(latest) = latest {
-            let fits = self.entries[latest].tokens <= REQUEST_SHARE.of(self.room);
-            if !self.entries[latest].pinned {
+        let list = self.entries.list();
+        if let Some(latest) = self.latest_request() {
+            let fits = list[latest].tokens() <= REQUEST_SHARE.of(self.room);
+            if !list[latest].pinned {
                 self.must[latest] = fits;
                 self.too_long = (!fits).then_some(latest);
             }
         }
-        let kept = self.entries.iter().zip(&self.must);
+        let kept = list.iter().zip(&self.must);
         let kept: HashSet<u64> = kept
             .filter(|(_, must)| **must)
-            .filter_map(|(e, _)| e.exchange)
+            .filter_map(|(e, _)| e.exchange())
             .collect();
-        for (entry, must) in self.entries.iter().zip(&mut self.must) {
+        for (entry, must) in list.iter().zip(&mut self.must) {
             *must |= entry
-                .exchange
+                .exchange()
                 .is_some_and(|exchange| kept.contains(&exchange));
             *must &= !matches!(entry.kind, Kind::System | Kind::Line | Kind::Tail);
         }
     }
 
+    /// A place where the tail may begin, the last first.
+    fn begin(&self, number: usize) -> Option<usize> {
+        self.begins.get(number).map(|begin| *begin as usize)
+    }
+
+    fn latest_request(&self) -> Option<usize> {
+        let is_request = |entry: &Packed| entry.kind == Kind::User;
+        self.entries.list().iter().rposition(is_request)
+    }
+
     pub(super) fn decide(mut self) -> Result<Decision, TooSmall> {
-        let whole = RESULT_SHARE
-            .of(self.room)
-            .clamp(RESULT_TOKENS.0, RESULT_TOKENS.1);
-        let recent = self.begins.get(1).copied().unwrap_or(0);
+        let share = u32::try_from(RESULT_SHARE.of(self.room)).unwrap_or(u32::MAX);
+        let whole = share.clamp(RESULT_TOKENS.0, RESULT_TOKENS.1);
+        let recent = self.begin(1).unwrap_or(0);
         let (limit, arguments) = loop {
             match self.limits(whole) {
                 Ok(limits) => break limits,
@@ -107,15 +115,16 @@ impl<'e> Choice<'e> {
         let cost = |at: usize| self.cost(at, shorten(at));
         let mut used: u64 = self.musts().map(cost).sum();
         let share = self.budget.tail.of(self.room);
-        let mut begin = self.begins.first().copied().unwrap_or(self.entries.len());
+        let mut begin = self.begin(0).unwrap_or(self.entries.len());
         for older in self.begins.iter().skip(1) {
-            let more: u64 = (*older..begin).filter(|at| !self.must[*at]).map(cost).sum();
-            let mut entries = self.entries[*older..begin].iter();
+            let older = *older as usize;
+            let more: u64 = (older..begin).filter(|at| !self.must[*at]).map(cost).sum();
+            let mut entries = self.entries.list()[older..begin].iter();
             if used + more > share || entries.any(|entry| entry.kind == Kind::Summary) {
                 break;
             }
             used += more;
-            begin = *older;
+            begin = older;
         }
         Ok(Decision {
             verdicts: self.verdicts(begin, shorten),
@@ -126,17 +135,16 @@ impl<'e> Choice<'e> {
     /// Where not all that has to stay does, the latest user message goes into the
     /// summary, and then the last exchange: nothing else has asked for them.
     fn give_up_one(&mut self) -> bool {
-        let is_request = |entry: &Entry| entry.kind == Kind::User;
-        let latest = self.entries.iter().rposition(is_request);
-        let last = self.begins.first().copied().unwrap_or(0);
-        let may_go = |at: &usize| self.must[*at] && !self.entries[*at].pinned;
+        let all = self.entries.list();
+        let latest = self.latest_request();
+        let last = self.begin(0).unwrap_or(0);
+        let may_go = |at: &usize| self.must[*at] && !all[*at].pinned;
         if let Some(at) = latest.filter(|at| may_go(at) && *at < last) {
-            self.must[at] = self.entries[at].exchange.is_some();
+            self.must[at] = all[at].exchange().is_some();
             self.too_long = Some(at);
             return !self.must[at];
         }
-        if !(last..self.entries.len()).any(|at| may_go(&at))
-            || self.entries[last..].iter().any(|entry| entry.pinned)
+        if !(last..all.len()).any(|at| may_go(&at)) || all[last..].iter().any(|entry| entry.pinned)
         {
             return false;
         }
@@ -150,7 +158,7 @@ impl<'e> Choice<'e> {
 
     /// How short results must be for what has to stay to fit: the limit for each,
     /// and whether arguments have to be shortened as well.
-    fn limits(&self, whole: u64) -> Result<(u64, bool), TooSmall> {
+    fn limits(&self, whole: u32) -> Result<(u32, bool), TooSmall> {
         let room = self.room - LEAST_SUMMARY;
         let needed = |tokens, arguments| -> u64 {
             let verdict = Verdict::Shorten { tokens, arguments };
@@ -181,28 +189,25 @@ impl<'e> Choice<'e> {
 
     /// About what a record takes.
     fn cost(&self, at: usize, verdict: Verdict) -> u64 {
-        let entry = &self.entries[at];
+        let entry = &self.entries.list()[at];
         let Verdict::Shorten { tokens, arguments } = verdict else {
-            return entry.tokens;
+            return entry.tokens();
         };
         let over = |whole: u64, limit: u64| whole.saturating_sub(limit);
-        let results: u64 = entry
-            .results
-            .iter()
-            .map(|result| over(*result, tokens))
-            .sum();
+        let results = self.entries.results(at);
+        let results: u64 = results.map(|result| over(result, tokens.into())).sum();
         let arguments = if arguments {
-            over(entry.arguments, SHORT_ARGUMENTS)
+            over(entry.arguments(), SHORT_ARGUMENTS)
         } else {
             0
         };
-        entry.tokens.saturating_sub(results + arguments)
+        entry.tokens().saturating_sub(results + arguments)
     }
 
     fn verdicts(&self, begin: usize, shorten: impl Fn(usize) -> Verdict) -> Vec<Verdict> {
         let mut before = Verdict::Keep;
         let mut verdicts = Vec::with_capacity(self.entries.len());
-        for (at, entry) in self.entries.iter().enumerate() {
+        for (at, entry) in self.entries.list().iter().enumerate() {
             let verdict = match entry.kind {
                 Kind::System | Kind::Tail => Verdict::Keep,
                 Kind::Line => before,
@@ -220,25 +225,16 @@ impl<'e> Choice<'e> {
 }
 
 /// Where a tail may begin: at a message, and not inside an exchange; the last first.
-fn begins(entries: &[Entry]) -> Vec<usize> {
-    let mut last_of = HashMap::new();
-    for (at, entry) in entries.iter().enumerate() {
-        if let Some(exchange) = entry.exchange {
-            last_of.insert(exchange, at);
-        }
-    }
+fn begins(entries: &[Packed]) -> Vec<u32> {
     let mut begins = Vec::new();
-    let mut open_until = None;
-    for (at, entry) in entries.iter().enumerate() {
-        if matches!(entry.kind, Kind::Line | Kind::Tail | Kind::System) {
-            continue;
+    // The first record, from 1, of all exchanges that reach so far.
+    let mut first = u64::MAX;
+    for (at, entry) in entries.iter().enumerate().rev() {
+        first = entry.exchange().unwrap_or(first).min(first);
+        let is_message = !matches!(entry.kind, Kind::Line | Kind::Tail | Kind::System);
+        if is_message && first > at as u64 {
+            begins.push(u32::try_from(at).unwrap_or(u32::MAX));
         }
-        if open_until.is_none_or(|until| at > until) {
-            begins.push(at);
-        }
-        let until = entry.exchange.map(|exchange| last_of[&exchange]);
-        open_until = open_until.max(until);
     }
-    begins.reverse();
     begins
 }

@@ -1,7 +1,26 @@
 use proptest::prelude::*;
 
-use super::{Budget, Decision, Entry, Kind, TooSmall, Verdict, decide};
+use std::collections::HashMap;
+
+use super::{Budget, Decision, Entries, Entry, Kind, TooSmall, Verdict};
 use crate::share::Share;
+use crate::split::{Joined, Keep};
+
+/// Exchanges have any numbers here: that of its first record is taken for each.
+fn decide(entries: &[Entry], budget: &Budget) -> Result<Decision, TooSmall> {
+    super::decide(&numbered(entries), budget)
+}
+
+fn numbered(entries: &[Entry]) -> Entries {
+    let mut first = HashMap::new();
+    let numbered = (1..).zip(entries).map(|(number, entry)| Entry {
+        exchange: entry
+            .exchange
+            .map(|exchange| *first.entry(exchange).or_insert(number)),
+        ..entry.clone()
+    });
+    numbered.collect()
+}
 
 fn budget(tokens: u64) -> Budget {
     Budget {
@@ -181,9 +200,34 @@ proptest! {
                 Verdict::Old => 0,
                 Verdict::Keep => entry.tokens,
                 Verdict::Shorten { tokens, .. } => entry.tokens
-                    - entry.results.iter().map(|result| result.saturating_sub(*tokens)).sum::<u64>(),
+                    - entry.results.iter().map(|result| result.saturating_sub((*tokens).into())).sum::<u64>(),
             };
         }
         prop_assert!(used <= tokens, "{used} > {tokens}");
     }
+}
+
+#[test]
+fn what_is_to_be_kept_is_pinned_with_its_exchange_but_not_for_the_latest_request() {
+    let entries = [
+        message(Kind::User, 10),
+        message(Kind::Other, 10),
+        message(Kind::User, 10),
+        message(Kind::Line, 0),
+        message(Kind::Other, 10),
+        message(Kind::Other, 10),
+    ];
+    let with_exchange = (1..).zip(entries).map(|(number, entry)| Entry {
+        exchange: [2, 6].contains(&number).then_some(2),
+        begins_message: true,
+        ..entry
+    });
+    let mut entries: Entries = with_exchange.collect();
+    let keep = Keep {
+        messages: Some(1),
+        ..Keep::default()
+    };
+    entries.group(&Joined::default(), keep);
+    let pinned: Vec<bool> = entries.list().iter().map(|entry| entry.pinned).collect();
+    assert_eq!(pinned, [false, true, false, false, false, true]);
 }

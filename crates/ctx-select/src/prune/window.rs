@@ -35,7 +35,7 @@ fn before(session: &Session, messages: u64) -> Vec<bool> {
     records().for_each(|(number, record)| kept.push(number, &facts(record)));
     let mut zones = kept.zones();
     let zones = records().map(|(number, record)| zones.next(number, &facts(record)));
-    zones.map(|zone| zone == Zone::Old).collect()
+    zones.map(|verdict| verdict.zone == Zone::Old).collect()
 }
 
 fn facts(record: &Record, exchange: u32) -> KnownFacts {

@@ -8,6 +8,7 @@ use ctx_transcript::{Outline, Zone};
 
 use super::exchanges::Exchanges;
 use super::window::{Keep, Window};
+use super::{Reason, Verdict};
 
 /// What decides about a message whose exchange is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,8 +63,12 @@ pub struct Kept {
     /// Number of the first record of the tail.
     first: u64,
     latest_user: Option<u64>,
-    /// Exchanges that begin before the tail.
-    exchanges: HashSet<u64>,
+    /// The exchange of the latest user message.
+    exchange_of_user: Option<u64>,
+    /// Exchanges that have pins.
+    pinned: HashSet<u64>,
+    /// Exchanges that begin before the tail and reach into it.
+    reaching: HashSet<u64>,
 }
 
 /// Says of each record, in their order, in which zone it is.
@@ -137,7 +142,9 @@ impl TailFinder {
         Kept {
             first: self.window.first_kept(self.next),
             latest_user: self.latest_user,
-            exchanges: HashSet::new(),
+            exchange_of_user: None,
+            pinned: HashSet::new(),
+            reaching: HashSet::new(),
         }
     }
 }
@@ -148,11 +155,19 @@ impl Kept {
         let KnownFacts::Message(known) = facts else {
             return;
         };
-        let stays = known.pinned || number >= self.first || self.latest_user == Some(number);
-        let exchange = known.exchange.filter(|_| stays && !known.is_system);
+        let Some(exchange) = known.exchange.filter(|_| !known.is_system) else {
+            return;
+        };
+        if known.pinned {
+            self.pinned.insert(exchange);
+        }
+        if self.latest_user == Some(number) {
+            self.exchange_of_user = Some(exchange);
+        }
         // Of one that begins in the tail all is there.
-        self.exchanges
-            .extend(exchange.filter(|exchange| *exchange < self.first));
+        if exchange < self.first && number >= self.first {
+            self.reaching.insert(exchange);
+        }
     }
 
     /// All records have passed.
@@ -163,30 +178,48 @@ impl Kept {
         }
     }
 
-    fn zone(&self, number: u64, known: &Known) -> Zone {
-        let in_exchange = |exchange| self.exchanges.contains(&exchange);
+    fn reason(&self, number: u64, known: &Known) -> Reason {
+        let is_in = |exchanges: &HashSet<u64>| {
+            let exchange = known.exchange;
+            exchange.is_some_and(|exchange| exchanges.contains(&exchange))
+        };
+        let is_with_user = known.exchange.is_some() && known.exchange == self.exchange_of_user;
         if known.is_system {
-            Zone::System
-        } else if known.pinned
-            || number >= self.first
-            || self.latest_user == Some(number)
-            || known.exchange.is_some_and(in_exchange)
-        {
-            Zone::Keep
+            Reason::System
+        } else if known.pinned || is_in(&self.pinned) {
+            Reason::Pinned
+        } else if number >= self.first {
+            Reason::Window
+        } else if self.latest_user == Some(number) || is_with_user {
+            Reason::LatestUser
+        } else if is_in(&self.reaching) {
+            Reason::Exchange
         } else {
-            Zone::Old
+            Reason::Old
         }
     }
 }
 
 impl KnownZones {
-    /// The zone of the next record.
-    pub fn next(&mut self, number: u64, facts: &KnownFacts) -> Zone {
-        match facts {
-            KnownFacts::Tail => return Zone::Keep,
-            KnownFacts::Line => {}
-            KnownFacts::Message(known) => self.previous = self.kept.zone(number, known),
+    /// The verdict on the next record.
+    pub fn next(&mut self, number: u64, facts: &KnownFacts) -> Verdict {
+        let (zone, reason, exchange) = match facts {
+            KnownFacts::Tail => (Zone::Keep, Reason::Tail, None),
+            KnownFacts::Line => (self.previous, Reason::Follows, None),
+            KnownFacts::Message(known) => {
+                let reason = self.kept.reason(number, known);
+                self.previous = match reason {
+                    Reason::System => Zone::System,
+                    Reason::Old => Zone::Old,
+                    _ => Zone::Keep,
+                };
+                (self.previous, reason, known.exchange)
+            }
+        };
+        Verdict {
+            zone,
+            reason,
+            exchange,
         }
-        self.previous
     }
 }

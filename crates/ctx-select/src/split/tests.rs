@@ -355,8 +355,9 @@ proptest! {
         let mut kept = tail.finish();
         numbered().for_each(|(number, facts)| kept.push(number, facts));
         let mut zones = kept.zones();
-        let zones: Vec<Zone> = numbered().map(|(number, facts)| zones.next(number, facts)).collect();
-        let expected: Vec<Zone> = verdicts.iter().map(|verdict| verdict.zone).collect();
-        prop_assert_eq!(zones, expected);
+        let decided = numbered().map(|(number, facts)| zones.next(number, facts));
+        let decided: Vec<_> = decided.map(|verdict| (verdict.zone, verdict.reason)).collect();
+        let expected: Vec<_> = verdicts.iter().map(|verdict| (verdict.zone, verdict.reason)).collect();
+        prop_assert_eq!(decided, expected);
     }
 }

@@ -3,11 +3,13 @@
 
 mod output;
 
+use std::io;
+
 use ctx_ledger::Ledger;
-use ctx_select::budget::{Budget, Decision, Entry, Kind, Verdict, decide};
+use ctx_select::budget::{Budget, Decision, Entries, Entry, Kind, Verdict, decide};
 use ctx_select::count::PRIMING;
 use ctx_select::share::Share;
-use ctx_select::split::{self, Keep, Reason, Splitter};
+use ctx_select::split::{ExchangeFinder, Keep};
 use ctx_summary::needed_tokens;
 use ctx_transcript::view::Presences;
 use ctx_transcript::{
@@ -35,12 +37,12 @@ pub struct BudgetRequest {
     pub pins: Vec<Pin>,
 }
 
-/// A record in the spool.
+/// What stands before the bytes of a record in the spool.
 #[derive(Clone, Copy)]
 struct Item {
     line: u64,
     piece: Piece,
-    length: usize,
+    length: u64,
 }
 
 /// Takes a session's records; all of them wait for the decision.
@@ -51,12 +53,9 @@ pub struct BudgetPass<'p> {
     dialect: Option<&'static dyn Dialect>,
     zones: ZoneReader,
     spool: Spool,
-    items: Vec<Item>,
     presences: Presences,
-    entries: Vec<Entry>,
-    splitter: Splitter,
-    /// How many entries know their exchange.
-    grouped: usize,
+    entries: Entries,
+    exchanges: ExchangeFinder,
     reader: Option<LedgerReader>,
 }
 
@@ -75,11 +74,9 @@ impl<'p> BudgetPass<'p> {
             dialect,
             zones: ZoneReader::default(),
             spool: Spool::new(&plan.temp),
-            items: Vec::new(),
             presences: Presences::default(),
-            entries: Vec::new(),
-            splitter: Splitter::new(request.keep),
-            grouped: 0,
+            entries: Entries::default(),
+            exchanges: ExchangeFinder::default(),
             reader: (dialect.is_some() && writer.needs().ledger).then(LedgerReader::default),
         }
     }
@@ -94,29 +91,29 @@ impl<'p> BudgetPass<'p> {
         self.zones.read(record);
         let bytes = record.untagged();
         let entry = self.entry(record)?;
-        self.entries.push(entry);
-        self.items.push(Item {
+        self.entries.push(&entry);
+        self.presences.push(record.presence);
+        let item = Item {
             line: record.line,
             piece: record.piece,
-            length: bytes.len(),
-        });
-        self.presences.push(record.presence);
-        self.spool.push(&bytes).map_err(PassError::temporary)?;
-        self.group();
-        Ok(())
+            length: bytes.len() as u64,
+        };
+        let spool = &mut self.spool;
+        let pushed = spool
+            .push(&item.to_bytes())
+            .and_then(|()| spool.push(&bytes));
+        pushed.map_err(PassError::temporary)
     }
 
     /// What the decision needs to know of a record.
     fn entry(&mut self, record: &Record<'_>) -> Result<Entry, PassError> {
         if record.class == Class::Tail {
-            self.splitter.push(split::Facts::Tail);
             return Ok(Entry {
                 kind: Kind::Tail,
                 ..Entry::default()
             });
         }
         let Some(object) = record.whole_object() else {
-            self.splitter.push(split::Facts::Line);
             return Ok(Entry::default());
         };
         let Some(dialect) = self.dialect else {
@@ -125,7 +122,6 @@ impl<'p> BudgetPass<'p> {
         };
         let (outline, message) = (record.outline(self.dialect), record.message(self.dialect));
         let (Some(outline), Some(message)) = (outline, message) else {
-            self.splitter.push(split::Facts::Line);
             return Ok(Entry::default());
         };
         let recognizer = &self.plan.recognizer;
@@ -144,15 +140,15 @@ impl<'p> BudgetPass<'p> {
             begins_turn: outline.begins_turn && !is_summary,
             ..outline
         };
-        let entry = self.message(&outline, &message);
         let mut pins = self.request.pins.iter();
         let pinned = pins.any(|pin| pin.selects(record, outline.role, || Some(message.clone())));
-        self.splitter.push(split::Facts::Message {
-            outline: &outline,
-            tokens: entry.tokens,
+        let number = self.entries.len() as u64 + 1;
+        Ok(Entry {
+            exchange: self.exchanges.push(number, &outline),
             pinned,
-        });
-        Ok(entry)
+            begins_message: outline.begins_message(),
+            ..self.message(&outline, &message)
+        })
     }
 
     fn message(&self, outline: &Outline<'_>, message: &Message<'_>) -> Entry {
@@ -186,25 +182,10 @@ impl<'p> BudgetPass<'p> {
         }
     }
 
-    /// Completes the entries whose exchange is known by now.
-    fn group(&mut self) {
-        for verdict in self.splitter.by_ref() {
-            let entry = &mut self.entries[self.grouped];
-            entry.exchange = verdict.exchange;
-            entry.pinned = matches!(
-                verdict.reason,
-                Reason::Window | Reason::Pinned | Reason::Exchange
-            );
-            self.grouped += 1;
-        }
-    }
-
     /// The share of the latest messages: more of them where a summary would not need
     /// all that they leave.
     fn tail(&self, ledger: Option<&Ledger>) -> Share {
-        let is_system = |entry: &&Entry| entry.kind == Kind::System;
-        let system = self.entries.iter().filter(is_system);
-        let system: u64 = system.map(|entry| entry.tokens).sum();
+        let system = self.entries.tokens_of(Kind::System);
         let room = self.request.tokens.saturating_sub(system);
         let summary = room - TAIL.of(room);
         let needed = ledger.map_or(summary, |ledger| {
@@ -221,8 +202,8 @@ impl<'p> BudgetPass<'p> {
     /// Decides, and makes and checks the whole output before any byte of it leaves;
     /// returns it, and the zone of each record that came in.
     pub fn finish(mut self, notes: &mut Notes) -> Result<(NewSession, Vec<Zone>), PassError> {
-        self.splitter.finish();
-        self.group();
+        let joined = std::mem::take(&mut self.exchanges).finish();
+        self.entries.group(&joined, self.request.keep);
         let ledger = self.reader.take().map(LedgerReader::finish);
         let mut budget = Budget {
             tokens: self.request.tokens,
@@ -249,39 +230,72 @@ impl<'p> BudgetPass<'p> {
             budget.tokens,
             cut_only,
         );
-        let verdicts = decision.verdicts.iter();
-        let entries = self.items.iter().zip(&self.entries);
-        for (at, ((item, entry), verdict)) in entries.zip(verdicts).enumerate() {
-            let bytes = self.spool.pop(item.length);
-            let bytes = bytes.map_err(PassError::temporary)?;
+        for (at, verdict) in decision.verdicts.iter().enumerate() {
+            let (item, bytes) = pop(&mut self.spool).map_err(PassError::temporary)?;
             let origin = Origin {
                 line: item.line,
                 offset: 0,
                 piece: item.piece,
                 presence: self.presences.of(at),
             };
-            output.record(&origin.record(&bytes), entry.tokens, *verdict)?;
+            let record = origin.record(&bytes);
+            output.record(&record, self.entries.tokens(at), *verdict)?;
         }
         let zones = zones(&self.entries, &decision.verdicts);
         Ok((output.finish(notes)?, zones))
     }
 }
 
+const PIECES: [Piece; 4] = [Piece::Whole, Piece::First, Piece::Middle, Piece::Last];
+
+impl Item {
+    const LENGTH: usize = 17;
+
+    fn to_bytes(self) -> [u8; Self::LENGTH] {
+        let mut bytes = [0; Self::LENGTH];
+        bytes[..8].copy_from_slice(&self.line.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.length.to_le_bytes());
+        let piece = PIECES.iter().position(|piece| *piece == self.piece);
+        bytes[16] = piece.unwrap_or(0).to_le_bytes()[0];
+        bytes
+    }
+
+    fn of_bytes(bytes: &[u8]) -> Option<Self> {
+        let (line, rest) = bytes.split_first_chunk()?;
+        let (length, rest) = rest.split_first_chunk()?;
+        Some(Self {
+            line: u64::from_le_bytes(*line),
+            length: u64::from_le_bytes(*length),
+            piece: *PIECES.get(usize::from(*rest.first()?))?,
+        })
+    }
+}
+
+/// The next record in the spool.
+fn pop(spool: &mut Spool) -> io::Result<(Item, Vec<u8>)> {
+    let item = Item::of_bytes(&spool.pop(Item::LENGTH)?);
+    let item = item.ok_or(io::ErrorKind::InvalidData)?;
+    let length = usize::try_from(item.length).map_err(io::Error::other)?;
+    Ok((item, spool.pop(length)?))
+}
+
 /// Whether no message leaves, and some stay shorter than they were.
-fn cut_only(entries: &[Entry], decision: &Decision) -> bool {
-    let is_cut = |(entry, verdict): (&Entry, &Verdict)| match verdict {
-        Verdict::Shorten { tokens, .. } => entry.results.iter().any(|result| result > tokens),
+fn cut_only(entries: &Entries, decision: &Decision) -> bool {
+    let is_cut = |(at, verdict): (usize, &Verdict)| match verdict {
+        Verdict::Shorten { tokens, .. } => entries
+            .results(at)
+            .any(|result| result > u64::from(*tokens)),
         Verdict::Keep | Verdict::Old => false,
     };
     let stays = |verdict: &Verdict| *verdict != Verdict::Old;
-    decision.verdicts.iter().all(stays) && entries.iter().zip(&decision.verdicts).any(is_cut)
+    decision.verdicts.iter().all(stays) && decision.verdicts.iter().enumerate().any(is_cut)
 }
 
 /// A line that is no message is in the zone of the record before it.
-fn zones(entries: &[Entry], verdicts: &[Verdict]) -> Vec<Zone> {
+fn zones(entries: &Entries, verdicts: &[Verdict]) -> Vec<Zone> {
     let mut before = Zone::System;
-    let zone = |(entry, verdict): (&Entry, &Verdict)| {
-        before = match (entry.kind, verdict) {
+    let zone = |(at, verdict): (usize, &Verdict)| {
+        before = match (entries.kind(at), verdict) {
             (Kind::Line, _) => before,
             (Kind::System, _) => Zone::System,
             (_, Verdict::Old) => Zone::Old,
@@ -289,7 +303,7 @@ fn zones(entries: &[Entry], verdicts: &[Verdict]) -> Vec<Zone> {
         };
         before
     };
-    entries.iter().zip(verdicts).map(zone).collect()
+    verdicts.iter().enumerate().map(zone).collect()
 }
 
 #[cfg(test)]

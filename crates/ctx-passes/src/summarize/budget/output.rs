@@ -74,9 +74,13 @@ impl<'p> Output<'p> {
             assembly.place_summary(record.line_end());
         }
         let short = match (verdict, assembly.dialect) {
-            (Verdict::Shorten { tokens, arguments }, Some(dialect)) => {
-                shorten(record, dialect, &assembly.plan.counter, tokens, arguments)
-            }
+            (Verdict::Shorten { tokens, arguments }, Some(dialect)) => shorten(
+                record,
+                dialect,
+                &assembly.plan.counter,
+                tokens.into(),
+                arguments,
+            ),
             _ => None,
         };
         let Some(short) = short else {
