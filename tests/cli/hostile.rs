@@ -289,11 +289,12 @@ fn h8_metadata_that_was_tampered_with_is_not_believed() {
             .code(2)
             .run();
         assert!(!done.dir().join("out.jsonl").exists());
-        // What cannot be read is not known to be old: gc leaves it alone.
+        // What cannot be read is not known to be old: gc leaves it alone, and says so.
         tool("ctx-gc")
             .within(done.dir())
             .stdout_any()
-            .stderr_has("")
+            .stderr_has("ctx-gc: snapshot x-")
+            .code(3)
             .run();
         assert!(meta.exists());
     }

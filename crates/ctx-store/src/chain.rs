@@ -159,7 +159,10 @@ fn next_line(log: &mut impl BufRead) -> io::Result<Option<Line>> {
     let mut line = Line::default();
     let mut is_begun = false;
     loop {
-        let bytes = log.fill_buf()?;
+        let bytes = match log.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            bytes => bytes?,
+        };
         if bytes.is_empty() {
             return Ok(is_begun.then_some(line));
         }
