@@ -177,10 +177,10 @@ pub fn merge_failure(error: MergeError) -> Failure {
     }
 }
 
-/// Warns of a replaced file that another process still has open.
+/// Warns of a replaced file that another process may still have open.
 pub fn warn_retained(retained: &Path, io: &mut Io) {
     io.warn(format_args!(
-        "another process still has the replaced file open; it stays as {} until ctx-gc finds it quiet",
+        "another process may still write to the replaced file; it stays as {} until ctx-gc finds it quiet",
         retained.display()
     ));
 }

@@ -20,6 +20,7 @@ pub mod diff;
 mod draft;
 mod entries;
 mod error;
+mod exchange;
 #[cfg(test)]
 mod failed_runs;
 mod files;

@@ -13,8 +13,7 @@ use std::path::{Path, PathBuf};
 use crate::atomic::inherit;
 use crate::error::{Naming, StoreError};
 use crate::files::{
-    if_there, is_same_file, only_regular, open_careful, open_plain, parent, sync_name,
-    wait_for_lock,
+    if_there, is_same_file, only_regular, open_careful, parent, sync_name, wait_for_lock,
 };
 use crate::lease::Lease;
 use crate::meta::RETAINED;
@@ -196,6 +195,15 @@ impl StagedFile {
     }
 }
 
+/// What is no file any more, or none to be read, has changed since it was read.
+fn open_as_read(path: &Path) -> Result<File, StoreError> {
+    match if_there(only_regular(open_careful(path), "open", path)) {
+        Ok(None) | Err(StoreError::Refused { .. }) => Err(StoreError::Changed(path.to_owned())),
+        Ok(Some(file)) => Ok(file),
+        Err(error) => Err(error),
+    }
+}
+
 fn replace(
     file: &SharedFile,
     temp: &mut TempFile,
@@ -205,7 +213,7 @@ fn replace(
     let path = &file.path;
     let aside = file.aside(temp);
     // What is written through a handle that was opened before would be lost.
-    let old = open_plain(path).map_err(|_| StoreError::Changed(path.clone()))?;
+    let old = open_as_read(path)?;
     let alone = keep_out(&old, path)?;
     let is_as_read = |found: &Path| {
         let somebody_comes = alone.as_ref().is_some_and(Lease::keeps_somebody_waiting);
