@@ -17,7 +17,6 @@ class Operation:
     again: tuple = (0,)  # how a run after a fault may end
     goes_on: bool = True  # whether one more run changes nothing more
     answers: tuple = ()  # other exit statuses that change nothing
-    cautious: bool = False  # whether it may leave alone what it cannot look at, with 0
     sums_up: bool = False  # whether exit status 3 means a summary without what was not read
     remembers: bool = False  # whether the memory may know more although it failed
     passes_on: bool = False  # whether it passes on what it has saved, and nothing else
@@ -102,7 +101,7 @@ def restore(bench):
     return command
 
 
-@operation(partial=True, cautious=True)
+@operation(partial=True)
 def gc(bench):
     """One snapshot is in the trash for longer than its grace, three more are there."""
     for turns in range(1, 5):
@@ -254,7 +253,7 @@ def count(bench):
     return bench.filter("count", "--jobs", 2, "live.jsonl", "more.jsonl")
 
 
-@operation(answers=(1,))
+@operation(partial=True)
 def verify(bench):
     saved(bench, 2)
     return bench.tool("snapshot", "--verify")

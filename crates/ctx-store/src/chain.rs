@@ -176,3 +176,32 @@ fn next_line(log: &mut impl BufRead) -> io::Result<Option<Line>> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Read};
+
+    use super::check;
+
+    /// A log that a signal interrupts before each byte.
+    struct Interrupted<'a>(&'a [u8], bool);
+
+    impl Read for Interrupted<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.1 = !self.1;
+            if self.1 {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            self.0.read(&mut buffer[..1])
+        }
+    }
+
+    /// C9: what a signal interrupts goes on.
+    #[test]
+    fn a_chain_is_followed_through_interruptions() {
+        let log = b"{\"time\":\"of an older tool\"}\nhalf a line\n";
+        let broken = check(&log[..]).expect("from memory");
+        let again = check(Interrupted(log, false)).expect("goes on");
+        assert_eq!(again, broken);
+    }
+}
