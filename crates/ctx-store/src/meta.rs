@@ -292,6 +292,9 @@ mod tests {
     fn members_of_newer_tools_stay() {
         let mut newer = meta();
         newer.others.insert("strikes".into(), 2.into());
+        newer
+            .others
+            .insert("share".into(), 1.111_222_222_222_222_1.into());
         let read = Meta::from_bytes(&newer.to_bytes(), &newer.id).expect("reads");
         assert_eq!(read.to_bytes(), newer.to_bytes());
     }
