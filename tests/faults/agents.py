@@ -1,4 +1,4 @@
-"""Agents that replace a file by rename, at the very moment at which a tool renames one."""
+"""L5: agents that replace a file by rename, at the very moment at which a tool renames one."""
 
 import os
 import re
