@@ -56,6 +56,13 @@ class Case:
             return None
         return self.goes_on()
 
+    def noticed(self, done):
+        """Whether it ended otherwise than without a fault."""
+        if done is None or self.operation.naive or done.returncode == self.done.returncode:
+            return None
+        said = done.stderr.decode(errors="replace")[-300:]
+        return f"exit {done.returncode} instead of {self.done.returncode}: {said}"
+
     def is_lesser(self, now, status):
         """Whether the session was summed up without what could not be read, which is said."""
         saved = set(self.before.files.values()) <= set(now.committed)
