@@ -106,6 +106,22 @@ fn a_file_that_goes_away_is_one_that_changed_meanwhile() {
     }
 }
 
+/// C9: a signal that comes while a lock is taken changes nothing.
+#[test]
+fn a_lock_is_taken_however_often_a_signal_comes() {
+    if !can_trace() {
+        return;
+    }
+    for when in ["1..3", "4..6", "7..9", "10..12"] {
+        let done = saved();
+        let injection = format!("flock:error=EINTR:when={when}");
+        let output = rollback(done.dir(), &[&injection]).output().expect("runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{when}: {said}");
+        assert_eq!(done.read("s.jsonl"), OLD.as_bytes(), "{when}");
+    }
+}
+
 fn wait(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {

@@ -159,6 +159,26 @@ pub(crate) fn names(folder: &Path) -> Result<Vec<String>, StoreError> {
     Ok(names)
 }
 
+/// Locks a file, and waits until it is free; a signal does not end that.
+pub(crate) fn lock(file: &File) -> io::Result<()> {
+    loop {
+        match file.lock() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}
+
+/// Locks a file unless another process has done so; a signal does not end the attempt.
+pub(crate) fn try_lock(file: &File) -> Result<(), TryLockError> {
+    loop {
+        match file.try_lock() {
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}
+
 /// Waits for the lock on a file, up to 10 seconds; `busy` is the message when it stays
 /// locked.
 pub(crate) fn wait_for_lock(
@@ -168,7 +188,7 @@ pub(crate) fn wait_for_lock(
 ) -> Result<(), StoreError> {
     let begun = Instant::now();
     loop {
-        match file.try_lock() {
+        match try_lock(file) {
             Ok(()) => return Ok(()),
             Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => {
                 std::thread::sleep(POLL);

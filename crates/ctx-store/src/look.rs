@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::error::{Naming, StoreError};
-use crate::files::{if_there, is_unchanged};
+use crate::files::{if_there, is_unchanged, try_lock};
 use crate::live::Live;
 use crate::session::real_path;
 use crate::{Replacement, SessionId, Store};
@@ -34,7 +34,7 @@ impl Look {
     /// is held until this is dropped.
     pub fn refuse_users(&self) -> Result<(), StoreError> {
         // This keeps out tools that use another store, and programs that lock their files.
-        if let Err(TryLockError::WouldBlock) = self.live.file.try_lock() {
+        if let Err(TryLockError::WouldBlock) = try_lock(&self.live.file) {
             let name = self.live.path.display();
             return Err(StoreError::Busy(format!(
                 "{name} is locked by another process"

@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use memchr::memmem;
 
 use crate::entries::Entries;
-use crate::files::{FileId, careful, file_id, id_of, open_plain, parent};
+use crate::files::{FileId, careful, file_id, id_of, lock, open_plain, parent, try_lock};
 
 /// What the names of unfinished files contain, after a dot and their target's name.
 const MARK: &str = ".ctx-tmp-";
@@ -71,7 +71,7 @@ impl TempFile {
                 Err(error) => return Err(error),
             };
             // Where the file system has no locks, nothing is reaped either.
-            let _ = file.lock();
+            let _ = lock(&file);
             let meta = file.metadata()?;
             let name = TempName {
                 path,
@@ -204,7 +204,7 @@ pub(crate) fn marked_in(
 /// its file is gone and starts anew.
 fn abandoned(path: &Path) -> Option<File> {
     let file = open_plain(path).ok()?;
-    file.try_lock().is_ok().then_some(file)
+    try_lock(&file).is_ok().then_some(file)
 }
 
 #[cfg(test)]
