@@ -115,10 +115,17 @@ impl<'a> Removal<'a> {
     pub(crate) fn done(mut self) -> Result<RemovalReport, StoreError> {
         let facts = facts(self.session, &self.removed.items);
         let done = match &self.operation {
-            Some(operation) => unless_full(self.store.done(operation, &facts))?,
-            None => None,
+            Some(operation) => unless_full(self.store.done(operation, &facts)),
+            None => Ok(None),
         };
-        self.removed.unaudited = done.is_none();
+        match done {
+            Ok(done) => self.removed.unaudited = done.is_none(),
+            // It is not done: something is still there.
+            Err(StoreError::Uncertain { source, .. }) if !self.removed.failed.is_empty() => {
+                self.fail(*source);
+            }
+            Err(error) => return Err(error),
+        }
         Ok(self.removed)
     }
 }
@@ -141,5 +148,35 @@ fn facts(session: Option<&SessionId>, items: &[StoreItem]) -> Facts {
         snapshots: snapshots.collect(),
         count: Some(items.len() as u64),
         ..Facts::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::Removal;
+    use crate::StoreError;
+    use crate::testing::Bench;
+
+    /// C3: where something stays and the audit log fails as well, the removal is not said to be
+    /// done.
+    #[test]
+    fn what_is_not_removed_is_told_although_the_audit_log_fails() {
+        for stays in [true, false] {
+            let bench = Bench::new();
+            let mut removal = Removal::begin(&bench.store, "forget", None, &[]).expect("begins");
+            if stays {
+                removal.fail(StoreError::Busy("the store is locked".to_owned()));
+            }
+            let log = bench.store.audit_log();
+            fs::remove_file(&log).expect("removed");
+            fs::create_dir(Path::new(&log)).expect("made");
+            match removal.done() {
+                Ok(report) => assert_eq!((stays, report.failed.len()), (true, 2)),
+                Err(error) => assert!(!stays, "{error}"),
+            }
+        }
     }
 }
