@@ -8,11 +8,15 @@ use crate::reading::Id;
 /// Segments may take so many bytes, and so many identifiers may be known.
 pub(crate) const MOST_BYTES: usize = 16 << 20;
 pub(crate) const MOST_IDENTIFIERS: usize = 1 << 18;
+/// So many segments there may be: what is kept of one takes more than a short text itself.
+const MOST_SEGMENTS: usize = 1 << 18;
 
 impl Index {
     /// Whether it is time to [`Self::shrink`].
     pub(crate) fn is_full(&self) -> bool {
-        self.arena.len() > MOST_BYTES || self.known.len() > MOST_IDENTIFIERS
+        self.arena.len() > MOST_BYTES
+            || self.known.len() > MOST_IDENTIFIERS
+            || self.segments.len() > MOST_SEGMENTS
     }
 
     /// Keeps the segments that are worth most for their length, up to half of the
@@ -32,7 +36,11 @@ impl Index {
         order.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
         let mut left = MOST_BYTES.min(self.arena.len()) / 2;
         let mut keep = vec![false; self.segments.len()];
-        for (_, number) in order {
+        let most = match self.segments.len() {
+            count if count > MOST_SEGMENTS => MOST_SEGMENTS / 2,
+            count => count,
+        };
+        for (_, number) in order.into_iter().take(most) {
             let length = self.text(&self.segments[number]).len();
             if length > left {
                 break;
@@ -96,8 +104,10 @@ impl Index {
 mod tests {
     use ctx_transcript::{Call, Message, Part, Role, Zone};
 
+    use super::MOST_SEGMENTS;
     use crate::Reading;
-    use crate::index::Index;
+    use crate::facts::Origin;
+    use crate::index::{Index, Segment};
 
     fn answer(text: &str) -> Message<'_> {
         Message::new(Role::Tool, vec![Part::Text(text.into())])
@@ -110,6 +120,27 @@ mod tests {
             arguments: arguments.into(),
             slot: None,
         })
+    }
+
+    /// A million words of a few letters took ten times their bytes.
+    #[test]
+    fn short_segments_are_bounded_by_their_number() {
+        let mut index = Index::default();
+        for line in 0..=MOST_SEGMENTS {
+            assert!(!index.is_full(), "{line} segments");
+            let start = index.arena.len();
+            index.arena.push_str("hi 12");
+            index.segments.push(Segment {
+                line: line as u64,
+                origin: Origin::User,
+                text: start..index.arena.len(),
+                marks: 0..0,
+            });
+        }
+        assert!(index.is_full());
+        index.shrink();
+        assert_eq!(index.segments().len(), MOST_SEGMENTS / 2);
+        assert!(!index.is_full());
     }
 
     #[test]

@@ -195,6 +195,7 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
             tokens,
             bytes,
             path,
+            ..
         } = result;
         let path = printable(path);
         let told = format!("would offload line {line}: {tokens} tokens, {bytes} bytes: {path}\n");

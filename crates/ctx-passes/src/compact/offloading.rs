@@ -79,7 +79,10 @@ impl<'a> Offloading<'a> {
         let enough = enough.is_some_and(|enough| offloader.freed >= enough);
         let is_changed = !offloader.results.is_empty();
         let originals = || -> Result<Originals<'a>, StoreError> {
-            let restorer = Restorer::new(store, session, template)?;
+            let mut restorer = Restorer::new(store, session, template)?;
+            if plan.dry_run {
+                restorer.preview(&offloader.results);
+            }
             Ok(Originals {
                 reading,
                 restorer: RefCell::new(restorer.with_unavailable(&policy.unavailable)),
@@ -190,6 +193,42 @@ mod tests {
             });
             read.expect("from a file");
             assert_eq!(restored, text(&content));
+        });
+    }
+
+    /// What a summary is made of: all of it, with what was taken out put back.
+    fn read(offloading: &Offloading<'_>) -> String {
+        let (left, _) = offloading.left.as_ref().expect("some are large");
+        let originals = offloading.originals.as_ref();
+        let originals = originals.expect("the policy asks for it");
+        originals.begin();
+        let mut read = String::new();
+        let done = left.each(|record| {
+            let bytes = originals.of(record)?;
+            let bytes = bytes.unwrap_or_else(|| record.bytes.to_vec());
+            read += &String::from_utf8_lossy(&bytes);
+            Ok(())
+        });
+        done.expect("from a file");
+        read
+    }
+
+    /// Each reading for a summary puts back the same, also of equal results, also in a preview.
+    #[test]
+    fn each_reading_puts_back_what_was_taken_out() {
+        let mut plan = plan(1);
+        plan.policy.offload.min_tokens = Some(100);
+        let one = session(1, 200);
+        let twice = one.clone() + &one;
+        offload(&plan, &content(&twice), |offloading| {
+            let offloading = offloading.expect("the policy asks for it");
+            assert_eq!(read(offloading), twice);
+            assert_eq!(read(offloading), twice);
+        });
+        plan.dry_run = true;
+        offload(&plan, &content(&twice), |offloading| {
+            let read = read(offloading.expect("the policy asks for it"));
+            assert_eq!(read.matches("[Content unavailable: ").count(), 2);
         });
     }
 

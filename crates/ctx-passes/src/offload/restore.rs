@@ -4,6 +4,7 @@ use ctx_store::{OffloadFolder, SessionId, Store, StoreError, Taken};
 use ctx_transcript::{Part, ToolResult};
 
 use super::change::{Change, Substitute};
+use super::take::OffloadedResult;
 use super::template::Template;
 use crate::PassError;
 
@@ -65,6 +66,15 @@ impl<'a> Restorer<'a> {
             elsewhere: Vec::new(),
             foreign: Foreign::default(),
         })
+    }
+
+    /// These results would have been taken out, were this no preview.
+    pub fn preview(&mut self, results: &[OffloadedResult]) {
+        for result in results {
+            if let Some(file) = self.folder.file(&result.path) {
+                self.taken.take(&file, result.call.as_deref());
+            }
+        }
     }
 
     /// The session is read from its beginning, perhaps not for the first time.

@@ -48,6 +48,8 @@ pub struct OffloadedResult {
     pub bytes: u64,
     /// Where the file lies.
     pub path: String,
+    /// The id of the call that it answers.
+    pub call: Option<String>,
 }
 
 impl<'a> Offloader<'a> {
@@ -125,6 +127,7 @@ impl Change for Offloader<'_> {
             tokens,
             bytes,
             path,
+            call: result.id.as_deref().map(str::to_owned),
         });
         Ok(Some(Substitute::Text(reference)))
     }

@@ -102,6 +102,12 @@ impl Store {
 }
 
 impl Taken {
+    /// Something more is taken out, though nothing is written: this is a preview.
+    pub fn take(&mut self, file: &OffloadedFile, call: Option<&str>) {
+        let calls = self.calls.entry(file.name.to_string()).or_default();
+        calls.entry(call.map(str::to_owned)).or_default().taken += 1;
+    }
+
     /// The session is read from its beginning: nothing is put back yet.
     pub fn begin(&mut self) {
         self.unknown.clear();
