@@ -47,6 +47,12 @@ impl Field {
         self.path(&format!("memory/session-summaries/{id}.meta.json"))
     }
 
+    /// Whether nothing but the newest snapshot is left, and the others are in the trash.
+    fn is_collected(&self) -> bool {
+        let there = |number: &usize| self.meta(*number).exists();
+        [0, 1, 2].iter().filter(|number| there(number)).eq(&[2])
+    }
+
     /// Writes something else into it.
     fn damage(&self, number: usize) {
         fs::remove_file(self.meta(number)).expect("removed");
@@ -170,4 +176,42 @@ fn gc_that_left_something_is_partly_done_whatever_the_audit_log_lacks() {
         assert_eq!(code, Some(status), "{out}{err}");
         assert!(err.contains("is done, but"), "{err}");
     }
+}
+
+/// Wherever the calls begin to fail, 5 is never said of what is partly done.
+#[test]
+fn gc_is_uncertain_only_of_what_is_done() {
+    if !can_trace() {
+        return;
+    }
+    for (fault, step) in [("flock:error=EIO", 1), ("write:error=EROFS", 3)] {
+        for from in (1..200).step_by(step) {
+            let field = Field::new();
+            let fault = format!("{fault}:when={from}+");
+            let (code, out, err) = field.run(CTX_GC, &["--keep-last", "1"], &fault, &[]);
+            let claims_all = matches!(code, Some(0 | 5));
+            assert!(
+                !claims_all || field.is_collected(),
+                "{fault}: {code:?} {out}{err}"
+            );
+            if code == Some(0) {
+                break;
+            }
+        }
+    }
+}
+
+/// G3: bytes whose meta.json cannot even be looked for are not taken for those of a killed run.
+#[test]
+fn gc_takes_nothing_for_uncommitted_that_it_cannot_look_at() {
+    if !can_trace() {
+        return;
+    }
+    let field = Field::new();
+    let fault = "statx:error=EIO";
+    let (code, out, err) = field.run(CTX_GC, &["--keep-last", "2"], fault, &[&field.meta(0)]);
+    assert_eq!(code, Some(3), "{out}{err}");
+    assert!(field.meta(0).exists(), "{out}{err}");
+    let told = format!("ctx-gc: snapshot {} could not be read: ", field.ids[0]);
+    assert!(err.contains(&told), "{err}");
 }

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Naming, StoreError};
-use crate::files::{is_link, names, open_plain};
+use crate::files::{is_link, is_there, names, open_plain};
 use crate::hash::hash;
 use crate::query::Query;
 use crate::store::meta_name;
@@ -66,7 +66,8 @@ impl Store {
                 continue;
             }
             let meta = is_meta.then(|| self.read_meta(&id));
-            let committed = self.meta_path(&id).symlink_metadata().is_ok();
+            // Where that cannot be told, it is: gc would move its bytes away otherwise.
+            let committed = is_there(&self.meta_path(&id)).unwrap_or(true);
             match meta {
                 None if committed => {}
                 None => catalog.uncommitted.push(id),

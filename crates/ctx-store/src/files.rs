@@ -126,6 +126,12 @@ pub(crate) fn if_there<T>(result: Result<T, StoreError>) -> Result<Option<T>, St
     }
 }
 
+/// Whether something has this name; a link is not followed.
+pub(crate) fn is_there(path: &Path) -> Result<bool, StoreError> {
+    let found = if_there(fs::symlink_metadata(path).naming("read", path))?;
+    Ok(found.is_some())
+}
+
 /// The directory of `path`; `Path::parent` of a bare name is empty, which is no directory.
 pub(crate) fn parent(path: &Path) -> &Path {
     match path.parent() {
@@ -194,6 +200,7 @@ pub(crate) fn wait_for_lock(
                 std::thread::sleep(POLL);
             }
             Err(TryLockError::WouldBlock) => return Err(StoreError::Busy(busy())),
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(TryLockError::Error(error)) => return Err(error).naming("lock", path),
         }
     }

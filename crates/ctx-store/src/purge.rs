@@ -29,10 +29,15 @@ impl Store {
         let mut folders = BTreeSet::new();
         removal.each(trashed, |(item, files)| {
             // Somebody may have brought it back since it was listed.
-            files.are_there().then(|| {
-                folders.extend(files.folders());
-                (item, files.delete())
-            })
+            let deleted = match files.are_there() {
+                Ok(false) => return None,
+                Ok(true) => {
+                    folders.extend(files.folders());
+                    files.delete()
+                }
+                Err(error) => Err(error),
+            };
+            Some((item, deleted))
         });
         self.remove_empty(&mut removal, folders);
         removal.done()

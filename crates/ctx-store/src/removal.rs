@@ -112,20 +112,33 @@ impl<'a> Removal<'a> {
         self.removed.failed.push(error);
     }
 
+    /// What fails once all is removed is the removal's own failure. When something is not
+    /// removed, to say that all is, but for this, would hide that.
+    pub(crate) fn uncertain<T>(
+        &mut self,
+        result: Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        match result {
+            Err(error) if !self.removed.failed.is_empty() => {
+                // It is not done: something is still there.
+                self.fail(match error {
+                    StoreError::Uncertain { source, .. } => *source,
+                    other => other,
+                });
+                Ok(None)
+            }
+            other => other.map(Some),
+        }
+    }
+
     pub(crate) fn done(mut self) -> Result<RemovalReport, StoreError> {
         let facts = facts(self.session, &self.removed.items);
         let done = match &self.operation {
             Some(operation) => unless_full(self.store.done(operation, &facts)),
             None => Ok(None),
         };
-        match done {
-            Ok(done) => self.removed.unaudited = done.is_none(),
-            // It is not done: something is still there.
-            Err(StoreError::Uncertain { source, .. }) if !self.removed.failed.is_empty() => {
-                self.fail(*source);
-            }
-            Err(error) => return Err(error),
-        }
+        let done = self.uncertain(done)?;
+        self.removed.unaudited = done.is_some_and(|done| done.is_none());
         Ok(self.removed)
     }
 }

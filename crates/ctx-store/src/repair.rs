@@ -265,7 +265,7 @@ impl Repair<'_> {
         let aside = self.store.damaged();
         let moved = self
             .store
-            .move_into("set-aside", &aside, items, |_| false)?;
+            .move_into("set-aside", &aside, items, |_| Ok(false))?;
         for item in moved.items {
             let why = why.remove(&item).unwrap_or_default();
             self.done.push(Repaired::SetAside(item, why));

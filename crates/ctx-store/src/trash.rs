@@ -11,11 +11,11 @@ use chrono::{DateTime, Utc};
 
 use crate::catalog::snapshot_files;
 use crate::error::{Naming, StoreError};
-use crate::files::{if_there, names, sync_dir};
+use crate::files::{if_there, is_there, names, sync_dir};
 use crate::query::Query;
 use crate::removal::{Removal, RemovalReport, StoreItem};
 use crate::store::{data_name, make_dirs, meta_name};
-use crate::{Facts, OffloadName, OffloadedFile, SessionId, SnapshotId, Stamp, Store};
+use crate::{Facts, Flaw, OffloadName, OffloadedFile, SessionId, SnapshotId, Stamp, Store};
 
 /// The folder of offloaded files in a folder of the trash.
 const OFFLOADED: &str = "offloaded";
@@ -41,8 +41,13 @@ impl TrashedFiles {
     }
 
     /// Whether any of them is still where it was found.
-    pub(crate) fn are_there(&self) -> bool {
-        self.paths().any(|path| path.symlink_metadata().is_ok())
+    pub(crate) fn are_there(&self) -> Result<bool, StoreError> {
+        for path in self.paths() {
+            if is_there(path)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The folders that they lie in.
@@ -68,11 +73,16 @@ impl Store {
         let ids = committed.iter().chain(uncommitted).cloned();
         let uncommitted: BTreeSet<&SnapshotId> = uncommitted.iter().collect();
         self.move_to_trash(ids.map(StoreItem::Snapshot).collect(), |item| match item {
-            StoreItem::Snapshot(id) if uncommitted.contains(id) => {
-                self.meta_path(id).symlink_metadata().is_ok()
-            }
-            StoreItem::Snapshot(id) => self.read_meta(id).is_ok_and(|meta| meta.held),
-            StoreItem::Offloaded(_) => false,
+            StoreItem::Snapshot(id) if uncommitted.contains(id) => is_there(&self.meta_path(id)),
+            StoreItem::Snapshot(id) => match self.read_meta(id) {
+                Ok(meta) => Ok(meta.held),
+                Err(Flaw::Damaged(_)) => Ok(false),
+                Err(Flaw::Unread(why)) => Err(StoreError::Unread {
+                    id: id.to_string(),
+                    why,
+                }),
+            },
+            StoreItem::Offloaded(_) => Ok(false),
         })
     }
 
@@ -81,7 +91,7 @@ impl Store {
     pub(crate) fn move_to_trash(
         &self,
         items: Vec<StoreItem>,
-        is_spared: impl Fn(&StoreItem) -> bool,
+        is_spared: impl Fn(&StoreItem) -> Result<bool, StoreError>,
     ) -> Result<RemovalReport, StoreError> {
         if items.is_empty() {
             return Ok(RemovalReport::default());
@@ -95,14 +105,16 @@ impl Store {
         op: &'static str,
         dir: &Path,
         items: Vec<StoreItem>,
-        is_spared: impl Fn(&StoreItem) -> bool,
+        is_spared: impl Fn(&StoreItem) -> Result<bool, StoreError>,
     ) -> Result<RemovalReport, StoreError> {
         let mut removal = Removal::begin(self, op, None, &items)?;
         let bin = self.new_bin(dir)?;
         let mut changed = BTreeSet::new();
         removal.each(items, |item| {
-            if is_spared(&item) {
-                return None;
+            match is_spared(&item) {
+                Ok(true) => return None,
+                Ok(false) => {}
+                Err(error) => return Some((item, Err(error))),
             }
             let moved = match &item {
                 StoreItem::Snapshot(id) => {
@@ -119,7 +131,7 @@ impl Store {
             Some((item, moved))
         });
         for folder in changed {
-            sync_removal(&folder)?;
+            removal.uncertain(sync_removal(&folder))?;
         }
         // Fails when something is in it.
         let _ = fs::remove_dir(&bin);

@@ -185,11 +185,10 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     if collector.has_changed() {
         io.committed("what could be removed is removed");
     }
-    let mut report = Report::new(&args, io);
-    for event in collector.events {
-        report.event(event)?;
-    }
-    report.end(done, collector.unaudited)
+    let Collector {
+        events, unaudited, ..
+    } = collector;
+    Report::new(&args, io).all(events, done, unaudited)
 }
 
 /// `--undelete ID`

@@ -36,7 +36,7 @@ impl<'a> Report<'a> {
     }
 
     /// Tells of one thing.
-    pub(super) fn event(&mut self, event: Event) -> Result<(), Failure> {
+    fn event(&mut self, event: Event) -> Result<(), Failure> {
         match event {
             Event::Done(action, item) => self.done(&action, &item)?,
             Event::Locked(id) => {
@@ -65,27 +65,46 @@ impl<'a> Report<'a> {
         Ok(())
     }
 
-    /// The exit status, when all was told.
-    pub(super) fn end(self, done: Result<(), StoreError>, unaudited: bool) -> Outcome {
-        match done.map_err(failure) {
-            // What could not be looked at or removed is to be done again: that counts for more.
+    /// Tells of all, and how it ended. What could not be looked at or removed is to be done
+    /// again: that counts for more than what is only uncertain, and is told in any case.
+    pub(super) fn all(
+        mut self,
+        events: Vec<Event>,
+        done: Result<(), StoreError>,
+        unaudited: bool,
+    ) -> Outcome {
+        let (failed, others): (Vec<_>, Vec<_>) = events
+            .into_iter()
+            .partition(|event| matches!(event, Event::Failed(_)));
+        let told = failed
+            .into_iter()
+            .chain(others)
+            .try_for_each(|event| self.event(event));
+        let ended = told.and_then(|()| done.map_err(failure));
+        match ended {
             Err(uncertain)
                 if self.status == ExitStatus::Partial
                     && uncertain.exit_status() == ExitStatus::Uncertain =>
             {
                 self.io.report(&uncertain);
+                Ok(ExitStatus::Partial)
             }
-            done => done?,
+            Err(failure) => Err(failure),
+            Ok(()) => Ok(self.end(unaudited)),
         }
+    }
+
+    /// The exit status, when all was told.
+    fn end(self, unaudited: bool) -> ExitStatus {
         if unaudited {
             self.io
                 .warn("the audit log was not written: the disk is full");
             // Where something could not be removed, that is to be done again.
             if self.status == ExitStatus::Done {
-                return Ok(ExitStatus::Uncertain);
+                return ExitStatus::Uncertain;
             }
         }
-        Ok(self.status)
+        self.status
     }
 
     fn done(&mut self, action: &Action, item: &StoreItem) -> Result<(), Failure> {

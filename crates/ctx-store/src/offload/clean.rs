@@ -137,10 +137,10 @@ impl Store {
     ) -> Result<RemovalReport, StoreError> {
         let items = files.iter().cloned().map(StoreItem::Offloaded).collect();
         self.move_to_trash(items, |item| match item {
-            StoreItem::Snapshot(_) => false,
+            StoreItem::Snapshot(_) => Ok(false),
             StoreItem::Offloaded(file) => {
                 let folder = Folder::of_session(self, &file.session);
-                !folder.is_ok_and(|folder| is_unused(&folder, file, deadline))
+                Ok(!folder.is_ok_and(|folder| is_unused(&folder, file, deadline)))
             }
         })
     }
