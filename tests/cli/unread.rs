@@ -53,6 +53,19 @@ impl Field {
         [0, 1, 2].iter().filter(|number| there(number)).eq(&[2])
     }
 
+    /// Brings the first snapshot into the trash, for longer than its grace.
+    fn expire_first(&self) {
+        Case::new(CTX_GC)
+            .within(self.dir.path())
+            .args(["-q", "--keep-last", "2"])
+            .stdout_any()
+            .run();
+        let trash = self.path("trash");
+        let bin = fs::read_dir(&trash).expect("reads").next();
+        let bin = bin.expect("one").expect("an entry").path();
+        fs::rename(bin, trash.join("20260101T000000.000000Z-0000")).expect("renamed");
+    }
+
     /// Writes something else into it.
     fn damage(&self, number: usize) {
         fs::remove_file(self.meta(number)).expect("removed");
@@ -187,6 +200,7 @@ fn gc_is_uncertain_only_of_what_is_done() {
     for (fault, step) in [("flock:error=EIO", 1), ("write:error=EROFS", 3)] {
         for from in (1..200).step_by(step) {
             let field = Field::new();
+            field.expire_first();
             let fault = format!("{fault}:when={from}+");
             let (code, out, err) = field.run(CTX_GC, &["--keep-last", "1"], &fault, &[]);
             let claims_all = matches!(code, Some(0 | 5));

@@ -5,8 +5,8 @@ use std::io::{self, IsTerminal, Write};
 
 use clap::{Args, ValueEnum};
 
-use crate::Failure;
 use crate::failure::printable;
+use crate::{ExitStatus, Failure};
 
 /// Flags that every tool has.
 #[derive(Args, Clone, Debug, Default)]
@@ -123,6 +123,18 @@ impl Io {
         self.out
             .write_all(bytes)
             .map_err(|error| Failure::stdout(&error))
+    }
+
+    /// Writes out what the buffer still holds, when the tool ends well. What was partly done is to
+    /// be done again: that counts for more than that nobody was told.
+    pub(crate) fn end(&mut self, status: ExitStatus) -> Result<ExitStatus, Failure> {
+        match self.flush() {
+            Err(failure) if status == ExitStatus::Partial && self.committed.is_some() => {
+                self.report(&failure);
+                Ok(status)
+            }
+            flushed => flushed.map(|()| status),
+        }
     }
 
     /// Writes out what the buffer still holds.

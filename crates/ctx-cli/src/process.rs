@@ -25,7 +25,7 @@ pub fn main(tool: &Tool) -> ExitCode {
     let common = CommonArgs::from_arg_matches(&matches).unwrap_or_default();
     let mut io = Io::of_process(tool.name, &common);
     let outcome = (tool.run)(&matches, &mut io);
-    let outcome = outcome.and_then(|status| io.flush().map(|()| status));
+    let outcome = outcome.and_then(|status| io.end(status));
     let status = outcome.unwrap_or_else(|failure| {
         // What was written before the failure is still data.
         let _ = io.out().flush();

@@ -80,8 +80,13 @@ impl<'a> Report<'a> {
             .into_iter()
             .chain(others)
             .try_for_each(|event| self.event(event));
-        let ended = told.and_then(|()| done.map_err(failure));
-        match ended {
+        if let Err(unheard) = told.and_then(|()| self.io.flush()) {
+            if self.status != ExitStatus::Partial {
+                return Err(unheard);
+            }
+            self.io.report(&unheard);
+        }
+        match done.map_err(failure) {
             Err(uncertain)
                 if self.status == ExitStatus::Partial
                     && uncertain.exit_status() == ExitStatus::Uncertain =>
