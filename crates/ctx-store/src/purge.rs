@@ -87,7 +87,7 @@ impl Store {
             Err(error) => removal.fail(error),
             Ok(Some(())) => kept.into_iter().for_each(|item| removal.note(item, Ok(()))),
         }
-        sync_removal(&self.snapshots())?;
+        removal.uncertain(sync_removal(&self.snapshots()))?;
         removal.done()
     }
 
