@@ -122,6 +122,54 @@ fn a_lock_is_taken_however_often_a_signal_comes() {
     }
 }
 
+/// D3: what could not be put back is told also where the folder cannot be flushed.
+#[test]
+fn references_that_stay_are_told_although_the_disk_fails() {
+    if !can_trace() {
+        return;
+    }
+    let call = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}"#;
+    let result = "word ".repeat(900);
+    let session =
+        format!("{call}\n{{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"{result}\"}}\n");
+    let offload = || Case::new(tool_path("ctx-offload")).env("CTX_HOME", "store");
+    let done = offload()
+        .file("s.jsonl", session)
+        .args([
+            "-q",
+            "-s",
+            "demo",
+            "--min-tokens",
+            "500",
+            "s.jsonl",
+            "-o",
+            "small.jsonl",
+        ])
+        .run();
+    let folder = done.dir().join("store/offloaded/demo");
+    for entry in fs::read_dir(folder).expect("reads") {
+        fs::remove_file(entry.expect("an entry").path()).expect("removed");
+    }
+    let output = Command::new("strace")
+        .args([
+            "-f",
+            "-qq",
+            "-o",
+            "trace",
+            "-e",
+            "inject=fsync:error=EIO:when=2+",
+        ])
+        .arg(tool_path("ctx-offload"))
+        .args(["-s", "demo", "--restore", "small.jsonl", "-o", "new.jsonl"])
+        .current_dir(done.dir())
+        .env("CTX_HOME", "store")
+        .output()
+        .expect("runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(5), "{said}");
+    assert!(said.contains("left as it is"), "{said}");
+}
+
 fn wait(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {

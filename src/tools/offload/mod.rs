@@ -216,7 +216,8 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     let template = args.reference.clone();
     let restorer = Restorer::new(store.get()?, &plan.session, template).map_err(failure)?;
     let (session, restorer, new) = pass(args, plan, store, restorer, io)?;
-    new.map_or(Ok(()), NewSession::write)?;
+    // What is left as it is has to be told also where the file may not survive a power cut.
+    let written = new.map_or(Ok(()), NewSession::write);
     let name = &session.name;
     let put_back = restorer.restored.len();
     for Reference { line, path } in restorer.restored.iter().filter(|_| args.dry_run) {
@@ -246,6 +247,7 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
              the first names {path}: ctx-offload --show prints such a file"
         ));
     }
+    written?;
     session.report(io);
     let left = missing as u64 + count;
     io.note(format_args!(
