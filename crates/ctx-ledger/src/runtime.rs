@@ -91,7 +91,7 @@ fn all_arguments(clean: &str) -> String {
 
 fn collect_plain(value: &Value, plain: &mut Vec<String>) {
     match value {
-        Value::String(text) => plain.push(plain_line(text)),
+        Value::String(text) => plain.push(plain_line(&redact(text).0)),
         Value::Number(number) => plain.push(number.to_string()),
         Value::Bool(flag) => plain.push(flag.to_string()),
         Value::Array(values) => values.iter().for_each(|value| collect_plain(value, plain)),

@@ -78,18 +78,19 @@ fn end_of_first(line: &str) -> usize {
         if width > WIDEST {
             return best.map_or(at.max(1), |(_, end)| end);
         }
-        let end = at + c.len_utf8();
-        let next = chars.peek().map(|(_, c)| *c);
-        let kind = cut_kind(c, next);
-        if width >= WIDEST / 3 && best.is_none_or(|(known, _)| kind >= known) {
-            best = Some((kind, end));
+        if width < WIDEST / 3 {
+            continue;
+        }
+        let kind = cut_kind(c, chars.peek().map(|(_, c)| *c));
+        if best.is_none_or(|(known, _)| kind >= known) {
+            best = Some((kind, at + c.len_utf8()));
         }
     }
     line.len()
 }
 
 fn cut_kind(c: char, next: Option<char>) -> Cut {
-    let word = |c: char| c.is_ascii_alphanumeric() || "_-/.@".contains(c);
+    let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '/' | '.' | '@');
     match (c, next) {
         ('。' | '！' | '？' | '；', _) | ('.' | '!' | '?', Some(' ')) => Cut::Sentence,
         (',' | ';' | '}' | ']' | ')', Some(' ' | '"' | '{' | '[' | '\'')) | ('，', _) => {

@@ -4,6 +4,7 @@
 //! found. A [`Reading`] can be made in any thread; the ledger then absorbs the readings
 //! in the order of the session.
 
+mod beginnings;
 mod mentions;
 mod reader;
 

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use ctx_redact::redact;
 use ctx_transcript::{Call, Message, Part, Role, Zone};
 
-use super::{Event, Mark, Quote, Reading, Source};
+use super::{Event, Mark, Quote, Reading, Source, beginnings};
 use crate::action::{Action, Outcome};
 use crate::arguments::{Arguments, Leaf};
 use crate::facts::Origin;
@@ -165,8 +165,17 @@ impl Reader {
 
     fn call(&mut self, call: &Call<'_>) {
         // While the names of the members stand before their values.
-        let clean = self.clean(&call.arguments);
-        let parsed = Arguments::parse(&clean);
+        let mut clean = self.clean_arguments(&call.arguments);
+        let mut parsed = Arguments::parse(&clean);
+        if parsed.is_none() {
+            clean = self.clean(&call.arguments);
+        }
+        // What a value has on a line of its own, or in quotes, shows only now.
+        for leaf in parsed.iter_mut().flat_map(|parsed| &mut parsed.leaves) {
+            if let Cow::Owned(value) = self.clean(&leaf.value) {
+                leaf.value = value;
+            }
+        }
         let leaves = parsed.as_ref().map(|parsed| parsed.leaves.as_slice());
         if self.leaves {
             let action = Action::of(call, &clean, leaves);
@@ -186,10 +195,10 @@ impl Reader {
         let mut short = name.to_owned();
         let mut long = Vec::new();
         for leaf in leaves {
-            let value = self.clean(&leaf.value);
-            if is_value(&value) {
+            let value = leaf.value.as_str();
+            if is_value(value) {
                 let mentions = &mut self.reading.mentions;
-                mentions.seen(&value, Shape::Argument, None, Origin::Call);
+                mentions.seen(value, Shape::Argument, None, Origin::Call);
             }
             if value.len() > SHORT_ARGUMENT || value.contains('\n') {
                 long.push(value);
@@ -199,7 +208,7 @@ impl Reader {
         }
         self.text(short.trim_end_matches(';'), Origin::Call);
         for text in long {
-            self.text(&text, Origin::Call);
+            self.text(text, Origin::Call);
         }
     }
 
@@ -285,6 +294,15 @@ impl Reader {
                 marks: marks.len() - first,
             }),
             None => marks.truncate(first),
+        }
+    }
+
+    /// Arguments without the secrets that names give away: long values are searched by
+    /// themselves.
+    fn clean_arguments<'t>(&mut self, arguments: &'t str) -> Cow<'t, str> {
+        match beginnings::of_values(arguments) {
+            Some(short) if ctx_redact::find(&short).is_empty() => Cow::Borrowed(arguments),
+            _ => self.clean(arguments),
         }
     }
 
@@ -397,6 +415,29 @@ mod tests {
         let reading = Reading::of(&message, Zone::Old);
         assert!(matches!(reading.events.as_slice(), [Event::Result(_)]));
         assert_eq!(reading.quotes[0].origin, Origin::Result);
+    }
+
+    #[test]
+    fn no_secret_of_a_call_is_quoted_wherever_it_stands() {
+        let key = ["ghp_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4"].concat();
+        let long = "word ".repeat(100);
+        for arguments in [
+            format!(r#"{{"content":"{long}\n{key}"}}"#),
+            format!(r#"{{"content":"{long}","password":"correct-horse"}}"#),
+            format!(r#"{{"content":"{long}\npassword: >-\n  correct-horse\n"}}"#),
+            // The model did not finish it.
+            format!(r#"{{"content":"{long}{key}","#),
+            format!(r#"{{"content":"{long}{key}"}} and"#),
+        ] {
+            let reading = Reading::of(&calls("Write", &arguments), Zone::Old);
+            assert_eq!(reading.secrets, 1, "{arguments}");
+            for quote in quotes(&reading) {
+                assert!(
+                    !quote.contains("ghp_") && !quote.contains("correct"),
+                    "{quote}"
+                );
+            }
+        }
     }
 
     /// D6: what the user hands on is quoted as somebody else's words.
