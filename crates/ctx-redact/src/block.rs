@@ -38,7 +38,8 @@ pub(super) fn block_after(text: &str, at: usize, kind: Kind) -> Option<Range<usi
         Kind::Key | Kind::Login | Kind::Words => false,
     };
     // A reference is no secret; a key in a frame is found by it.
-    let names_it = value.starts_with('-') || is_reference(bytes[start]);
+    let first = bytes.get(start);
+    let names_it = value.starts_with('-') || first.is_some_and(|first| is_reference(*first));
     (is_secret && !names_it).then(|| start..lines(bytes, start, indent))
 }
 
@@ -116,6 +117,8 @@ mod tests {
     fn other_blocks_stay() {
         for text in [
             "password: |\nuser: a",
+            // The text ends where the value would begin.
+            "password: |\n  ",
             "password: |\n  The password must have at least eight characters, a digit and a sign",
             "token: >-\n  {{ .Values.token }}",
             "password: >-\n  $PASSWORD",
