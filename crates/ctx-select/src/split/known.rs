@@ -8,36 +8,7 @@ use ctx_transcript::{Outline, Zone};
 
 use super::exchanges::Exchanges;
 use super::window::{Keep, Window};
-use super::{Reason, Verdict};
-
-/// What decides about a message whose exchange is known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
-pub struct Known {
-    /// Instructions of the operator.
-    pub is_system: bool,
-    /// Whether a message begins here, and not only a further fragment of one.
-    pub begins_message: bool,
-    /// Whether a turn begins here.
-    pub begins_turn: bool,
-    /// Its tokens; only asked for when [`Keep::tokens`] is set.
-    pub tokens: u64,
-    /// Whether a selector pins it.
-    pub pinned: bool,
-    /// Its exchange: the number of the exchange's first record.
-    pub exchange: Option<u64>,
-}
-
-/// What a record is, once its exchange is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KnownFacts {
-    /// A message.
-    Message(Known),
-    /// A line that is no message: goes with the record before it.
-    Line,
-    /// A last line in the writing: always kept.
-    Tail,
-}
+use super::{Known, KnownFacts, Reason, Verdict};
 
 /// Finds the exchanges of a session, of which nothing is decided yet.
 #[derive(Debug)]

@@ -6,6 +6,7 @@
 //! that is not complete, and what follows the latest user message.
 
 mod exchanges;
+mod facts;
 mod known;
 mod window;
 
@@ -15,7 +16,8 @@ use std::num::NonZeroU64;
 use ctx_transcript::{Outline, Zone};
 
 use exchanges::{Exchange, Exchanges};
-pub use known::{ExchangeFinder, Joined, Kept, Known, KnownFacts, KnownZones, TailFinder};
+pub use facts::{Known, KnownFacts};
+pub use known::{ExchangeFinder, Joined, Kept, KnownZones, TailFinder};
 pub use window::Keep;
 use window::Window;
 
