@@ -160,52 +160,25 @@ impl Entry {
         let flags = flags.fold(0, |flags, (at, flag)| flags | u8::from(*flag) << at);
         let kind = place(KINDS.iter().position(|kind| *kind == self.kind));
         let role = place(ROLES.iter().position(|role| *role == self.role));
-        let [l0, l1, l2, l3] = self.line.to_le_bytes();
-        let [t0, t1, t2, t3] = self.tokens.to_le_bytes();
-        let [e0, e1, e2, e3] = self.exchange.to_le_bytes();
-        [
-            l0,
-            l1,
-            l2,
-            l3,
-            t0,
-            t1,
-            t2,
-            t3,
-            e0,
-            e1,
-            e2,
-            e3,
-            kind,
-            role,
-            self.results,
-            flags,
-        ]
+        let parts = [
+            self.line.to_le_bytes(),
+            self.tokens.to_le_bytes(),
+            self.exchange.to_le_bytes(),
+            [kind, role, self.results, flags],
+        ];
+        let mut bytes = [0; LENGTH];
+        bytes.copy_from_slice(parts.as_flattened());
+        bytes
     }
 
     fn of_bytes(bytes: [u8; LENGTH]) -> Self {
-        let [
-            l0,
-            l1,
-            l2,
-            l3,
-            t0,
-            t1,
-            t2,
-            t3,
-            e0,
-            e1,
-            e2,
-            e3,
-            kind,
-            role,
-            results,
-            flags,
-        ] = bytes;
+        let mut parts = [[0; 4]; LENGTH / 4];
+        parts.as_flattened_mut().copy_from_slice(&bytes);
+        let [line, tokens, exchange, [kind, role, results, flags]] = parts;
         let mut entry = Self {
-            line: u32::from_le_bytes([l0, l1, l2, l3]),
-            tokens: u32::from_le_bytes([t0, t1, t2, t3]),
-            exchange: u32::from_le_bytes([e0, e1, e2, e3]),
+            line: u32::from_le_bytes(line),
+            tokens: u32::from_le_bytes(tokens),
+            exchange: u32::from_le_bytes(exchange),
             kind: KINDS.get(usize::from(kind)).copied().unwrap_or_default(),
             role: ROLES.get(usize::from(role)).copied().flatten(),
             results,
