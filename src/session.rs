@@ -1,15 +1,13 @@
 //! How the filters read a session: shared flags, and records with the file's
 //! name in every failure.
 
-use std::fs::File;
-use std::io;
 use std::path::Path;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use ctx_cli::{Failure, Input, Io};
 use ctx_passes::{BadLines, Invalid, PassError};
-use ctx_transcript::{Dialect, Options, Record, Records, dialect};
+use ctx_transcript::{Dialect, Options, Record, dialect};
 
 use crate::passes;
 
@@ -36,23 +34,6 @@ pub struct ReadArgs {
         help_heading = "Input"
     )]
     pub invalid: Invalid,
-}
-
-/// Whether a file is a session: its beginning holds a message of a dialect, in a line of its
-/// own, in a JSON document or in a batch record.
-pub fn is_session(path: &Path) -> io::Result<bool> {
-    for batch in [false, true] {
-        let options = Options {
-            batch,
-            temp: Some(std::env::temp_dir()),
-            ..Options::default()
-        };
-        let records = Records::open(File::open(path)?, &options)?;
-        if records.dialect().is_some() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 /// One opened session.

@@ -15,8 +15,8 @@ use clap::Args;
 use ctx_cli::{Failure, Input, input_name, is_stdin, metadata};
 use ctx_store::atomic::Spot;
 use ctx_store::{Look, Replacement, SessionId, Store, refuse_replacement};
+use ctx_transcript::{Options, Records};
 
-use crate::session::is_session;
 use crate::store::{self, LazyStore};
 
 /// The flag of every filter that may write to a file.
@@ -241,4 +241,21 @@ enum Place {
 
 fn is_same(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// Whether a file is a session: its beginning holds a message of a dialect, in a line of its
+/// own, in a JSON document or in a batch record.
+fn is_session(path: &Path) -> io::Result<bool> {
+    for batch in [false, true] {
+        let options = Options {
+            batch,
+            temp: Some(std::env::temp_dir()),
+            ..Options::default()
+        };
+        let records = Records::open(File::open(path)?, &options)?;
+        if records.dialect().is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
