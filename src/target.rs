@@ -2,8 +2,8 @@
 //!
 //! A session file that exists is somebody's work, and an agent may be appending to it. So it
 //! is replaced as `ctx-compact` replaces it: locked, refused while somebody has it open for
-//! writing, its bytes in a snapshot first. What a session file is, [`is_session`] says; a
-//! file that is an input is one whatever it holds.
+//! writing, its bytes in a snapshot first. A file that is an input is a session whatever it
+//! holds.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Seek, SeekFrom};
