@@ -1,12 +1,12 @@
 //! Flags and environment of the method `llm`, the same in every tool that asks a model.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 use ctx_cli::Failure;
-use ctx_llm::{Api, Client, Endpoint, Key, Proxy, Retries, Settings, Tape, Vendor};
+use ctx_llm::{Api, ChosenKey, Client, Endpoint, Key, Proxy, Retries, Settings, Tape};
 use ctx_policy::{Fallback, Method};
 use ctx_redact::redact;
 use ctx_select::parse_count;
@@ -209,50 +209,22 @@ impl LlmArgs {
     }
 }
 
-/// The key of the server: from the environment or a file named there, so that
-/// no list of processes and no shell history shows it. The user's own key for this goes to
-/// whatever server he names; a vendor's, which is there for other programs, too, only to
-/// that vendor.
+/// The key of the server, if there is one.
 fn key(endpoint: &Endpoint, warn: impl FnOnce(String)) -> Result<Option<Key>, Failure> {
-    if let Some(key) = variable("CTX_LLM_KEY") {
-        return Ok(Some(key));
-    }
-    if let Some(path) = std::env::var_os("CTX_LLM_KEY_FILE").filter(|path| !path.is_empty()) {
-        return key_in(Path::new(&path)).map(Some);
-    }
-    if let Some(vendor) = endpoint.vendor() {
-        return Ok(variable(match vendor {
-            Vendor::OpenAi => "OPENAI_API_KEY",
-            Vendor::Anthropic => "ANTHROPIC_API_KEY",
-        }));
-    }
-    let usual = match endpoint.api() {
-        Api::OpenAi => "OPENAI_API_KEY",
-        Api::Anthropic => "ANTHROPIC_API_KEY",
-    };
-    // Servers on this machine seldom want a key.
-    if !endpoint.is_loopback() && variable(usual).is_some() {
-        let host = endpoint.host();
-        warn(format!(
-            "{usual} is only sent to its vendor, not to {host}; CTX_LLM_KEY is sent to any server"
-        ));
-    }
-    Ok(None)
-}
-
-fn variable(name: &str) -> Option<Key> {
-    std::env::var(name).ok().as_deref().and_then(Key::new)
-}
-
-fn key_in(path: &Path) -> Result<Key, Failure> {
-    let text = fs::read_to_string(path).map_err(|error| format!("cannot read: {error}"));
-    let key = text.and_then(|text| {
-        let line = text.lines().next().unwrap_or_default();
-        Key::new(line).ok_or_else(|| "the first line is empty".to_owned())
-    });
-    key.map_err(|what| {
-        Failure::new(what)
-            .at(path.display().to_string(), None)
+    let chosen = ChosenKey::of(endpoint, |name| std::env::var_os(name)).map_err(|error| {
+        Failure::new(&error)
+            .at(error.path.display().to_string(), None)
             .hint("CTX_LLM_KEY_FILE names the file with the key")
+    })?;
+    Ok(match chosen {
+        ChosenKey::Sent(key) => Some(key),
+        ChosenKey::Missing => None,
+        ChosenKey::Withheld(name) => {
+            let host = endpoint.host();
+            warn(format!(
+                "{name} is only sent to its vendor, not to {host}; CTX_LLM_KEY is sent to any server"
+            ));
+            None
+        }
     })
 }

@@ -5,6 +5,7 @@
 //! tools, few tries, a typed error when it did not work. It has no default
 //! address, and its key appears in no message.
 
+mod chosen;
 mod client;
 mod endpoint;
 mod error;
@@ -17,6 +18,7 @@ mod tape;
 mod vendor;
 mod wire;
 
+pub use chosen::{ChosenKey, KeyFileError};
 pub use client::{Client, Settings};
 pub use endpoint::{Api, Endpoint, EndpointError};
 pub use error::{LlmError, TapeError};
