@@ -1,16 +1,14 @@
 //! Where a filter's records go: stdout, or a file that appears whole or not at all.
 
-use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Seek, Write};
 
-use ctx_cli::{Failure, Io, STDIN_NAME};
+use ctx_cli::{Failure, Io};
 use ctx_store::atomic::AtomicFile;
-use ctx_store::{NewContent, ReplaceOutcome, SnapshotKind, Survived, hash};
-use serde::Serialize;
+use ctx_store::{Growth, NewContent, ReplaceOutcome, SnapshotKind, Succession, Survived, hash};
 
 use crate::store::{self, warn_retained};
-use crate::target::{Claim, Growth, SessionTarget, Target};
+use crate::target::Target;
 
 /// An opened output. What [`failure`] says of its errors is fit for the user.
 pub enum Output<'a> {
@@ -19,14 +17,15 @@ pub enum Output<'a> {
     /// A file that is replaced at the end.
     File(Box<AtomicFile>),
     /// A device or a pipe: there is nothing to replace.
-    Open(BufWriter<File>),
+    Stream(BufWriter<File>),
     /// A session, for which the new one waits in a temporary file.
     Session(Box<SessionOutput<'a>>),
 }
 
 /// A new session and the one whose place it takes.
 pub struct SessionOutput<'a> {
-    target: SessionTarget<'a>,
+    name: String,
+    succession: Succession<'a>,
     temp: BufWriter<File>,
     io: &'a mut Io,
 }
@@ -39,17 +38,25 @@ impl Target<'_> {
     {
         Ok(match self {
             Self::Stdout => Output::Stdout(io),
-            Self::Open(path) => {
+            Self::Stream(path) => {
                 let file = OpenOptions::new().write(true).open(&path);
                 let file =
                     file.map_err(|error| Failure::new(error).at(path.display().to_string(), None))?;
-                Output::Open(BufWriter::new(file))
+                Output::Stream(BufWriter::new(file))
             }
             Self::Plain(spot) => {
                 let file = AtomicFile::create(spot).map_err(store::failure)?;
                 Output::File(Box::new(file))
             }
-            Self::Session(target) => Output::Session(Box::new(SessionOutput::new(*target, io)?)),
+            Self::Session(name, succession) => {
+                let temp = tempfile::tempfile().map_err(|error| no_temporary(&error))?;
+                Output::Session(Box::new(SessionOutput {
+                    name,
+                    succession,
+                    temp: BufWriter::new(temp),
+                    io,
+                }))
+            }
         })
     }
 
@@ -67,7 +74,7 @@ impl Output<'_> {
         match self {
             Self::Stdout(io) => io.flush(),
             Self::File(file) => file.commit().map_err(store::failure),
-            Self::Open(mut file) => file.flush().map_err(failure),
+            Self::Stream(mut file) => file.flush().map_err(failure),
             Self::Session(session) => session.finish(),
         }
     }
@@ -76,7 +83,7 @@ impl Output<'_> {
     fn with<T>(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
         match self {
             Self::Stdout(io) => write(io.out()),
-            Self::Open(file) => write(file),
+            Self::Stream(file) => write(file),
             Self::File(file) => write(file.as_mut()).map_err(|error| {
                 let failure = Failure::new(format_args!("cannot write: {error}"))
                     .at(file.target().display().to_string(), None);
@@ -89,20 +96,14 @@ impl Output<'_> {
     }
 }
 
-impl<'a> SessionOutput<'a> {
-    fn new(target: SessionTarget<'a>, io: &'a mut Io) -> Result<Self, Failure> {
-        let temp = tempfile::tempfile().map_err(|error| no_temporary(&error))?;
-        let temp = BufWriter::new(temp);
-        Ok(Self { target, temp, io })
-    }
-
+impl SessionOutput<'_> {
     fn finish(self) -> Result<(), Failure> {
-        let Self { target, temp, io } = self;
-        let SessionTarget {
+        let Self {
             name,
-            claim,
-            growth,
-        } = target;
+            succession,
+            temp,
+            io,
+        } = self;
         let waiting = || -> io::Result<(File, String)> {
             let mut file = temp.into_inner()?;
             file.rewind()?;
@@ -111,22 +112,13 @@ impl<'a> SessionOutput<'a> {
             Ok((file, sha256))
         };
         let (mut file, sha256) = waiting().map_err(|error| no_temporary(&error))?;
-        let replacement = match claim {
-            Claim::Input(replacement) => Ok(*replacement),
-            Claim::Other {
-                look,
-                session,
-                store,
-            } => store.get()?.begin_replacement_of(&look, &session),
-        };
-        let replaced = replacement.and_then(|replacement| {
-            replacement.commit(&mut NewContent {
-                reader: &mut file,
-                sha256: &sha256,
-                operation: "output",
-                kind: SnapshotKind::PreCompact,
-                survived: Survived::new(),
-            })
+        let growth = succession.growth();
+        let replaced = succession.commit(&mut NewContent {
+            reader: &mut file,
+            sha256: &sha256,
+            operation: "output",
+            kind: SnapshotKind::PreCompact,
+            survived: Survived::new(),
         });
         tell(&name, growth, &replaced.map_err(store::failure)?, io);
         Ok(())
@@ -178,33 +170,4 @@ impl Write for Output<'_> {
 pub fn failure(error: io::Error) -> Failure {
     let error = error.downcast::<Failure>();
     error.unwrap_or_else(|error| Failure::stdout(&error))
-}
-
-/// An object for programs: one line of JSON.
-pub fn json_line(value: &impl Serialize) -> String {
-    let line = serde_json::to_string(value).expect("keys are strings, numbers are finite");
-    escaped(line) + "\n"
-}
-
-/// The JSON with escapes for the control characters that it may hold as they are, but a
-/// terminal obeys.
-fn escaped(line: String) -> String {
-    if !line.contains(char::is_control) {
-        return line;
-    }
-    let mut escaped = String::with_capacity(line.len() + 8);
-    for c in line.chars() {
-        if c.is_control() {
-            // Writing to a string cannot fail.
-            let _ = write!(escaped, "\\u{:04x}", u32::from(c));
-        } else {
-            escaped.push(c);
-        }
-    }
-    escaped
-}
-
-/// The name of an input for programs; stdin has none.
-pub fn json_name(name: &str) -> Option<&str> {
-    Some(name).filter(|name| *name != STDIN_NAME)
 }

@@ -72,19 +72,10 @@ impl LazyStore<'_> {
     }
 }
 
-/// State, not data: it belongs to this machine and can be made anew from sessions.
 fn default_store() -> Result<PathBuf, Failure> {
-    let absolute = |name| {
-        std::env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
-    absolute("XDG_STATE_HOME")
-        .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))
-        .map(|state| state.join("ctx"))
-        .ok_or_else(|| {
-            Failure::new("no place for the store: HOME is not set").hint("name it with --store")
-        })
+    Store::usual_root(|name| std::env::var_os(name)).ok_or_else(|| {
+        Failure::new("no place for the store: HOME is not set").hint("name it with --store")
+    })
 }
 
 /// Long names of the flags that were typed.

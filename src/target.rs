@@ -5,19 +5,15 @@
 //! writing, its bytes in a snapshot first. A file that is an input is a session whatever it
 //! holds.
 
-use std::fs::{self, File, Metadata};
-use std::io::{self, Seek, SeekFrom};
-use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ctx_cli::{Failure, Input, input_name, is_stdin, metadata};
+use ctx_cli::{Failure, Input, is_stdin, metadata};
 use ctx_store::atomic::Spot;
-use ctx_store::{Look, Replacement, SessionId, Store, refuse_replacement};
-use ctx_transcript::{Options, Records};
+use ctx_store::{Destination, Growth, SessionId, Succession, refuse_replacement};
 
-use crate::store::{self, LazyStore};
+use crate::store::{self, LazyStore, session_of};
 
 /// The flag of every filter that may write to a file.
 #[derive(Args, Clone, Debug, Default)]
@@ -33,46 +29,16 @@ pub struct OutputArgs {
     pub output: Option<PathBuf>,
 }
 
-/// What becomes of lines that an agent appends to a session while a new one is made of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Growth {
-    /// They stand behind the new session, as they would have in the old one.
-    Follows,
-    /// Nothing may follow what is written: the session stays as it is.
-    Stops,
-}
-
 /// Where an output goes.
 pub enum Target<'s> {
     /// Stdout.
     Stdout,
     /// A device or a pipe: there is nothing to replace.
-    Open(PathBuf),
+    Stream(PathBuf),
     /// No session: replaced whole, or created, unless somebody else does that meanwhile.
     Plain(Spot),
-    /// A session.
-    Session(Box<SessionTarget<'s>>),
-}
-
-/// A session that will be replaced.
-pub struct SessionTarget<'s> {
-    /// As the user named it.
-    pub(crate) name: String,
-    pub(crate) claim: Claim<'s>,
-    pub(crate) growth: Growth,
-}
-
-/// How far its replacement has begun.
-pub(crate) enum Claim<'s> {
-    /// It is an input: it is locked, and its bytes are copied.
-    Input(Box<Replacement<'s>>),
-    /// It has nothing to do with the input, as far as we know. No lock is held while a
-    /// pipe is waited for; the file is replaced if it is as it was seen.
-    Other {
-        look: Box<Look>,
-        session: SessionId,
-        store: &'s LazyStore<'s>,
-    },
+    /// A session that will be replaced, by the name that the user gave it.
+    Session(String, Succession<'s>),
 }
 
 /// Where inputs are read from: of the one that will be replaced, the bytes that are copied.
@@ -85,27 +51,10 @@ impl Source {
     /// Opens one of the inputs.
     pub fn open(&self, path: &Path) -> Result<Input, Failure> {
         match &self.copied {
-            Some((input, copy)) if input == path => {
-                let reader = from_its_place(copy, path).map_err(|error| {
-                    Failure::new(format_args!("cannot read: {error}")).at(input_name(path), None)
-                })?;
-                let (name, reader) = (input_name(path), Box::new(reader));
-                Ok(Input { name, reader })
-            }
+            Some((input, copy)) if input == path => Input::of_copy(path, copy),
             _ => Input::open(path),
         }
     }
-}
-
-/// From where the reading would have begun: the start, or the place that stdin is at.
-fn from_its_place(copy: &File, path: &Path) -> io::Result<File> {
-    let mut place = 0;
-    if is_stdin(path) {
-        place = File::from(io::stdin().as_fd().try_clone_to_owned()?).stream_position()?;
-    }
-    let mut copy = copy.try_clone()?;
-    copy.seek(SeekFrom::Start(place))?;
-    Ok(copy)
 }
 
 impl OutputArgs {
@@ -118,66 +67,35 @@ impl OutputArgs {
         store: &'s LazyStore<'s>,
         growth: Growth,
     ) -> Result<(Source, Target<'s>), Failure> {
-        let (real, input) = match self.find(inputs)? {
-            Place::Free(target) => return Ok((Source::default(), target)),
-            Place::Session { real, input } => (real, input),
+        let (path, input) = match self.look(inputs)? {
+            Found::Free(target) => return Ok((Source::default(), target)),
+            Found::Session { path, input } => (path, input),
         };
-        let own = || SessionId::of_file(&real).map_err(store::failure);
-        let Some(input) = input else {
-            let target = self.other(&real, own()?, store)?;
-            return Ok((Source::default(), target));
+        let store = store.get()?;
+        let Some(input) = input.map(|input| inputs[input].clone()) else {
+            let succession = store.succeed_other(&path).map_err(store::failure)?;
+            return Ok((Source::default(), Target::Session(self.name(), succession)));
         };
-        let session = named.map_or_else(own, |named| Ok(named.clone()))?;
         // Of several inputs only the last one's end is the end of the output.
         let growth = if inputs.len() > 1 {
             Growth::Stops
         } else {
             growth
         };
-        let replacement = store.get()?.begin_replacement(&real, &session);
-        let mut replacement = replacement.map_err(store::failure)?;
-        if growth == Growth::Stops {
-            replacement = replacement.unless_it_grows();
-        }
-        let copy = replacement.bytes().map_err(store::failure)?;
+        let session = session_of(named, &path)?;
+        let succession = store.succeed_input(&path, &session, growth);
+        let (succession, copy) = succession.map_err(store::failure)?;
         let source = Source {
             copied: Some((input, copy)),
         };
-        let target = SessionTarget {
-            name: self.name(),
-            claim: Claim::Input(Box::new(replacement)),
-            growth,
-        };
-        Ok((source, Target::Session(Box::new(target))))
-    }
-
-    /// A session that is no input, as far as we know.
-    fn other<'s>(
-        &self,
-        real: &Path,
-        session: SessionId,
-        store: &'s LazyStore<'s>,
-    ) -> Result<Target<'s>, Failure> {
-        // All that can be refused now is refused before the work, not after it.
-        store.get()?;
-        refuse_replacement(real).map_err(store::failure)?;
-        let claim = Claim::Other {
-            look: Box::new(Look::at(real).map_err(store::failure)?),
-            session,
-            store,
-        };
-        Ok(Target::Session(Box::new(SessionTarget {
-            name: self.name(),
-            claim,
-            growth: Growth::Stops,
-        })))
+        Ok((source, Target::Session(self.name(), succession)))
     }
 
     /// For a tool that tells something of its inputs: that takes no session's place.
     pub fn report(&self, inputs: &[PathBuf]) -> Result<Target<'static>, Failure> {
-        match self.find(inputs)? {
-            Place::Free(target) => Ok(target),
-            Place::Session { .. } => Err(Failure::new(
+        match self.look(inputs)? {
+            Found::Free(target) => Ok(target),
+            Found::Session { .. } => Err(Failure::new(
                 "is a session, and what is written here is none",
             )
             .at(self.name(), None)
@@ -187,9 +105,9 @@ impl OutputArgs {
 
     /// For a dry run: what the real one would ask, without a trace.
     pub fn refuse(&self, inputs: &[PathBuf]) -> Result<(), Failure> {
-        match self.find(inputs)? {
-            Place::Free(_) => Ok(()),
-            Place::Session { real, .. } => refuse_replacement(&real).map_err(store::failure),
+        match self.look(inputs)? {
+            Found::Free(_) => Ok(()),
+            Found::Session { path, .. } => refuse_replacement(&path).map_err(store::failure),
         }
     }
 
@@ -198,64 +116,25 @@ impl OutputArgs {
         path.display().to_string()
     }
 
-    fn find(&self, inputs: &[PathBuf]) -> Result<Place, Failure> {
+    fn look(&self, inputs: &[PathBuf]) -> Result<Found, Failure> {
         let path = match &self.output {
             Some(path) if !is_stdin(path) => path,
-            _ => return Ok(Place::Free(Target::Stdout)),
+            _ => return Ok(Found::Free(Target::Stdout)),
         };
-        Store::refuse_inside(path).map_err(store::failure)?;
-        if let Ok(meta) = path.metadata()
-            && !meta.is_file()
-            && !meta.is_dir()
-        {
-            return Ok(Place::Free(Target::Open(path.clone())));
-        }
-        // Before a look into it: what becomes a session after that is one that came meanwhile.
-        let spot = Spot::look(path).map_err(store::failure)?;
-        let Some(there) = spot.file() else {
-            return Ok(Place::Free(Target::Plain(spot)));
-        };
-        let is_it = |input: &&PathBuf| metadata(input).is_ok_and(|it| is_same(&it, there));
-        let input = inputs.iter().find(is_it).cloned();
-        let cannot_read = |error| {
-            Failure::new(format_args!("cannot read what is there: {error}")).at(self.name(), None)
-        };
-        if input.is_none() && !is_session(path).map_err(cannot_read)? {
-            return Ok(Place::Free(Target::Plain(spot)));
-        }
-        let real = fs::canonicalize(path).map_err(cannot_read)?;
-        Ok(Place::Session { real, input })
+        let inputs: Vec<_> = inputs.iter().map(|input| metadata(input).ok()).collect();
+        let there = Destination::look(path, &inputs, &std::env::temp_dir());
+        Ok(match there.map_err(store::failure)? {
+            Destination::Stream => Found::Free(Target::Stream(path.clone())),
+            Destination::Plain(spot) => Found::Free(Target::Plain(spot)),
+            Destination::Session { path, input } => Found::Session { path, input },
+        })
     }
 }
 
-/// What is where the output goes.
-enum Place {
+/// What was found where an output goes.
+enum Found {
     /// No session.
     Free(Target<'static>),
-    /// A session: its path without links, and the input that it is.
-    Session {
-        real: PathBuf,
-        input: Option<PathBuf>,
-    },
-}
-
-fn is_same(one: &Metadata, other: &Metadata) -> bool {
-    (one.dev(), one.ino()) == (other.dev(), other.ino())
-}
-
-/// Whether a file is a session: its beginning holds a message of a dialect, in a line of its
-/// own, in a JSON document or in a batch record.
-fn is_session(path: &Path) -> io::Result<bool> {
-    for batch in [false, true] {
-        let options = Options {
-            batch,
-            temp: Some(std::env::temp_dir()),
-            ..Options::default()
-        };
-        let records = Records::open(File::open(path)?, &options)?;
-        if records.dialect().is_some() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    /// A session, and which input it is.
+    Session { path: PathBuf, input: Option<usize> },
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use crate::ExitStatus;
+use crate::{ExitStatus, printable};
 
 /// A failure as the user sees it: `ctx-NAME: FILE:LINE: what is wrong; what to do`.
 #[derive(Debug)]
@@ -114,32 +114,9 @@ impl From<clap::Error> for Failure {
     }
 }
 
-/// Text that is not ours, fit to be shown: control characters become escapes, so
-/// that no file name and no quoted message can drive the user's terminal; and so do those
-/// that begin a line or turn the direction of writing, so that none looks like another.
-pub fn printable(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() || is_direction_or_line_end(c) {
-            shown.extend(c.escape_default());
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
-}
-
-/// Unicode's own line ends, and its marks for the direction of writing.
-fn is_direction_or_line_end(c: char) -> bool {
-    matches!(
-        c,
-        '\u{2028}' | '\u{2029}' | '\u{61c}' | '\u{200e}' | '\u{200f}'
-    ) || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Failure, printable};
+    use super::Failure;
     use crate::ExitStatus;
 
     #[test]
@@ -176,15 +153,6 @@ mod tests {
             failure.to_string(),
             "a\\nb: no such id \\u{1b}]0;owned\\u{7}"
         );
-        assert_eq!(printable("\u{9b}2J\u{7f}"), "\\u{9b}2J\\u{7f}");
-    }
-
-    #[test]
-    fn no_name_looks_like_another() {
-        // Shown with its end first, this is a text file.
-        assert_eq!(printable("log\u{202e}txt.sh"), "log\\u{202e}txt.sh");
-        assert_eq!(printable("a\u{2028}b"), "a\\u{2028}b");
-        assert_eq!(printable("日志 é\u{a0}"), "日志 é\u{a0}");
     }
 
     #[test]

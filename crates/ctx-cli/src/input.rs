@@ -1,7 +1,7 @@
 //! Operands: files, `-` for stdin, stdin when there is none.
 
 use std::fs::{File, Metadata};
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal, Read, Seek, SeekFrom};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
@@ -61,6 +61,24 @@ impl Input {
         let reader = Box::new(file);
         Ok(Self { name, reader })
     }
+
+    /// Opens a copy of one of the [`inputs`] in its stead, from where its reading would have
+    /// begun: the start, or the place that stdin is at.
+    pub fn of_copy(path: &Path, copy: &File) -> Result<Self, Failure> {
+        let name = input_name(path);
+        let open = || -> io::Result<File> {
+            let place = if is_stdin(path) {
+                stdin_file()?.stream_position()?
+            } else {
+                0
+            };
+            let mut copy = copy.try_clone()?;
+            copy.seek(SeekFrom::Start(place))?;
+            Ok(copy)
+        };
+        let reader = Box::new(open().map_err(|error| cannot_read(&name, &error))?);
+        Ok(Self { name, reader })
+    }
 }
 
 /// What an operand is: a file, or what stdin is read from.
@@ -68,8 +86,12 @@ pub fn metadata(path: &Path) -> io::Result<Metadata> {
     if !is_stdin(path) {
         return path.metadata();
     }
-    let stdin = io::stdin().as_fd().try_clone_to_owned()?;
-    File::from(stdin).metadata()
+    stdin_file()?.metadata()
+}
+
+/// What stdin is read from.
+fn stdin_file() -> io::Result<File> {
+    Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
 }
 
 /// Whether an operand is stdin.

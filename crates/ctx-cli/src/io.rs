@@ -5,8 +5,7 @@ use std::io::{self, IsTerminal, Write};
 
 use clap::{Args, ValueEnum};
 
-use crate::failure::printable;
-use crate::{ExitStatus, Failure};
+use crate::{ExitStatus, Failure, printable};
 
 /// Flags that every tool has.
 #[derive(Args, Clone, Debug, Default)]

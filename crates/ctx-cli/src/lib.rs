@@ -5,18 +5,26 @@
 //! colour, closed pipes, the exit status) happens there once. This crate knows
 //! no tool, and what belongs to one subject of the library crates stays there.
 
+mod escape;
 mod failure;
 mod input;
 mod io;
+mod json;
+mod parallel;
 mod process;
 mod status;
+mod table;
 mod tool;
 
-pub use failure::{Failure, printable};
+pub use escape::{github_message, github_property, printable, xml};
+pub use failure::Failure;
 pub use input::{Input, STDIN_NAME, input_name, inputs, is_stdin, metadata};
 pub use io::{Colour, CommonArgs, Io, Paint, Verbosity};
+pub use json::{json_line, json_name};
+pub use parallel::{in_parallel, jobs_of, report_failures};
 pub use process::main;
 pub use status::ExitStatus;
+pub use table::{aligned, percent};
 pub use tool::{Page, Tool};
 
 /// What a tool's `run` returns.

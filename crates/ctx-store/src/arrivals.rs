@@ -184,7 +184,7 @@ impl<'a> Arrivals<'a> {
         let seen = self.state()?;
         let are_all = is_quiet && self.are_all()?;
         #[cfg(test)]
-        crate::testing::moment();
+        crate::moments::moment();
         Ok(are_all && lease::is_free(&self.live.file) == Some(true) && self.state()? == seen)
     }
 

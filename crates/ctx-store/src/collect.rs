@@ -46,6 +46,25 @@ pub enum Action {
 }
 
 impl Action {
+    /// Its name.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Keep(_) => "keep",
+            Self::Discard(_) => "remove",
+            Self::Purge => "purge",
+            Self::Delete => "delete",
+        }
+    }
+
+    /// Why, as far as there is a reason of this thing's own.
+    pub fn reasons(&self) -> Vec<String> {
+        match self {
+            Self::Keep(reasons) => reasons.iter().map(Reason::to_string).collect(),
+            Self::Discard(cause) => vec![cause.to_string()],
+            Self::Purge | Self::Delete => Vec::new(),
+        }
+    }
+
     fn removes(&self) -> bool {
         !matches!(self, Self::Keep(_))
     }

@@ -5,8 +5,9 @@ use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
+use crate::moments::{Act, around_exchanges};
 use crate::restore::Wanted;
-use crate::testing::{Act, Bench, around_exchanges, id};
+use crate::testing::{Bench, id};
 use crate::{Entry, NewContent, ReplaceOutcome, SnapshotKind, Store, StoreError, Survived, hash};
 
 /// Has new content for a file put there by `run`.

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::testing::{Act, Agent, Bench, around_exchanges, id, without_leases};
+use crate::moments::{Act, around_exchanges, without_leases};
+use crate::testing::{Agent, Bench, id};
 use crate::{NewContent, ReplaceOutcome, SharedFolder, SnapshotKind, StoreError, Survived, hash};
 
 const OLD: &str = "old\n";

@@ -35,7 +35,7 @@ pub(crate) struct Lease<'f> {
 /// Asks for a lease.
 pub(crate) fn ask(file: &File, others: Others) -> Answer<'_> {
     #[cfg(test)]
-    if !crate::testing::has_leases() {
+    if !crate::moments::has_leases() {
         return Answer::Unknown;
     }
     match kernel::set(file, others) {

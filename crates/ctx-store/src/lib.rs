@@ -16,6 +16,7 @@ mod clock;
 pub mod collect;
 mod content;
 mod count;
+mod destination;
 pub mod diff;
 mod draft;
 mod entries;
@@ -32,6 +33,8 @@ mod live;
 mod lock;
 mod look;
 mod meta;
+#[cfg(test)]
+mod moments;
 mod notes;
 mod offload;
 mod purge;
@@ -50,6 +53,7 @@ mod session;
 mod shared;
 mod stamp;
 mod store;
+mod succession;
 mod summary;
 mod swap;
 mod temp;
@@ -57,6 +61,7 @@ mod temp;
 mod testing;
 mod trash;
 mod undo;
+mod verdict;
 mod withdraw;
 mod writers;
 
@@ -64,6 +69,7 @@ pub use audit::{Facts, Operation, Standing, Survived};
 pub use catalog::{Catalog, Entry, Flaw};
 pub use chain::BrokenLink;
 pub use content::NewContent;
+pub use destination::Destination;
 pub use draft::{Draft, Snapshot};
 pub use error::{Severity, StoreError};
 pub use hash::{HashingReader, hash};
@@ -79,6 +85,8 @@ pub use session::{SessionId, real_path};
 pub use shared::{SharedFile, SharedFolder, StagedFile};
 pub use stamp::{SnapshotId, Stamp};
 pub use store::{Actor, Clock, Store};
+pub use succession::{Growth, Succession};
+pub use verdict::{Verdict, Verdicts};
 
 /// Bytes as lower-case hex digits.
 fn hex(bytes: &[u8]) -> String {

@@ -4,11 +4,11 @@ use std::fs::{self, File, TryLockError};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use crate::Store;
 use crate::error::{Naming, StoreError};
-use crate::files::{if_there, is_unchanged, try_lock};
+use crate::files::{if_there, try_lock};
 use crate::live::Live;
 use crate::session::real_path;
-use crate::{Replacement, SessionId, Store};
 
 const SEVERAL_NAMES: &str = "has several names (hard links): replacing it would part them";
 
@@ -56,21 +56,4 @@ pub fn refuse_replacement(path: &Path) -> Result<(), StoreError> {
         return real_path(path).naming("read", path).map(drop);
     }
     Look::at(path)?.refuse_users()
-}
-
-impl Store {
-    /// As [`Store::begin_replacement`], for new content that was not made from the bytes of
-    /// the file: one that has changed since the look is left as it is, also when it only grew.
-    pub fn begin_replacement_of(
-        &self,
-        look: &Look,
-        session: &SessionId,
-    ) -> Result<Replacement<'_>, StoreError> {
-        let path = &look.live.path;
-        let replacement = self.begin_replacement(path, session)?;
-        if !is_unchanged(&replacement.live.meta, &look.live.meta) {
-            return Err(StoreError::Changed(path.clone()));
-        }
-        Ok(replacement.unless_it_grows())
-    }
 }

@@ -6,7 +6,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
-use crate::testing::{Act, Agent, Bench, around_exchanges, id};
+use crate::moments::{Act, around_exchanges};
+use crate::testing::{Agent, Bench, id};
 use crate::{NewContent, ReplaceOutcome, SharedFolder, SnapshotKind, StoreError, Survived, hash};
 
 const OLD: &str = "old\n";

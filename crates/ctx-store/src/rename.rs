@@ -109,10 +109,10 @@ fn is_gone(path: &Path) -> bool {
 
 fn change_places(aside: &Path, path: &Path) -> Result<(), Errno> {
     #[cfg(test)]
-    crate::testing::moment();
+    crate::moments::moment();
     let done = renameat_with(CWD, aside, CWD, path, RenameFlags::EXCHANGE);
     #[cfg(test)]
-    crate::testing::moment();
+    crate::moments::moment();
     done
 }
 

@@ -2,6 +2,7 @@
 //! anew, what is damaged is set aside, and bytes without a commit record get one.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -29,6 +30,28 @@ pub enum Repaired {
     Recounted,
     /// What is written down of so many sessions was wrong.
     Rebuilt(usize),
+}
+
+impl fmt::Display for Repaired {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reaped(count) => write!(f, "removed unfinished files of killed runs: {count}"),
+            Self::LogSetAside(path) => write!(
+                f,
+                "the audit log is not as it was written; it lies in {} now, and a new one was begun",
+                path.display()
+            ),
+            Self::Adopted(id) => write!(f, "{id} had no meta.json and has one now"),
+            Self::SetAside(item, why) => write!(
+                f,
+                "{item} is damaged and lies in the store's folder damaged/ now: {why}"
+            ),
+            Self::Recounted => f.write_str("counted the snapshots anew"),
+            Self::Rebuilt(count) => {
+                write!(f, "wrote down anew what is recent, sessions: {count}")
+            }
+        }
+    }
 }
 
 /// A repair of one session, or of the whole store.

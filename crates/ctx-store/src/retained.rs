@@ -127,7 +127,7 @@ impl Store {
             }
         }
         #[cfg(test)]
-        crate::testing::moment();
+        crate::moments::moment();
         // While it was read, somebody may have come who had found it by its earlier name.
         let now = file.metadata().naming("read", retained)?;
         let state = |meta: &Metadata| (meta.len(), meta.mtime(), meta.mtime_nsec());

@@ -1,5 +1,6 @@
 //! The store's directory: what lies where, who may touch it, which format it has.
 
+use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -49,6 +50,19 @@ const OURS: [&str; 7] = [
 ];
 
 impl Store {
+    /// Where the store lies unless somebody says otherwise: state, not data, for it belongs
+    /// to this machine (XDG Base Directory Specification, `$XDG_STATE_HOME`). `variable`
+    /// reads a variable of the environment.
+    pub fn usual_root(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+        let absolute = |name| {
+            let path = variable(name).map(PathBuf::from);
+            path.filter(|path| path.is_absolute())
+        };
+        absolute("XDG_STATE_HOME")
+            .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))
+            .map(|state| state.join("ctx"))
+    }
+
     /// Uses the store at `root`, which need not exist yet. One that others can write into,
     /// or that has an unknown format, is refused; so is a new one within another, whose trash
     /// it may be in.
@@ -268,6 +282,23 @@ mod tests {
             flags: Vec::new(),
         };
         Store::open(root, actor, Box::new(chrono::Utc::now))
+    }
+
+    #[test]
+    fn the_usual_place_is_named_by_whole_paths_alone() {
+        for (state, home, expected) in [
+            (Some("/s"), Some("/h"), Some("/s/ctx")),
+            (Some("s"), Some("/h"), Some("/h/.local/state/ctx")),
+            (None, Some("/h"), Some("/h/.local/state/ctx")),
+            (Some(""), Some(""), None),
+            (None, None, None),
+        ] {
+            let root = Store::usual_root(|name| {
+                let value = if name == "HOME" { home } else { state };
+                value.map(Into::into)
+            });
+            assert_eq!(root.as_deref(), expected.map(Path::new));
+        }
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! A store for unit tests.
 
-use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, mpsc};
@@ -11,6 +9,7 @@ use std::time::Duration;
 use chrono::DateTime;
 use tempfile::TempDir;
 
+use crate::moments::Act;
 use crate::{Actor, Content, Form, OffloadedFile, SessionId, SnapshotId, SnapshotKind, Store};
 
 /// A store in a folder of its own, whose clock stands still until it is told.
@@ -89,38 +88,6 @@ impl Bench {
 
 pub(crate) fn id(session: &str) -> SessionId {
     session.parse().expect("an id")
-}
-
-/// What happens at one moment of a race.
-pub(crate) type Act = Box<dyn FnOnce()>;
-
-thread_local! {
-    static ACTS: RefCell<VecDeque<Option<Act>>> = const { RefCell::new(VecDeque::new()) };
-    static WITHOUT_LEASES: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Makes this thread one on a system that has no leases.
-pub(crate) fn without_leases(without: bool) {
-    WITHOUT_LEASES.set(without);
-}
-
-pub(crate) fn has_leases() -> bool {
-    !WITHOUT_LEASES.get()
-}
-
-/// Lets things happen right before and right after names are exchanged: the first before
-/// the first exchange of this thread, the second after it, the third before the next one, or
-/// before the old file is looked at for the last time.
-pub(crate) fn around_exchanges(acts: impl IntoIterator<Item = impl Into<Option<Act>>>) {
-    ACTS.with_borrow_mut(|all| *all = acts.into_iter().map(Into::into).collect());
-}
-
-/// A moment that [`around_exchanges`] counts.
-pub(crate) fn moment() {
-    let act = ACTS.with_borrow_mut(VecDeque::pop_front);
-    if let Some(act) = act.flatten() {
-        act();
-    }
 }
 
 /// An agent in a thread of its own: what it opens may keep it waiting.

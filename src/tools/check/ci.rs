@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ctx_cli::printable;
+use ctx_cli::{github_message, github_property, xml};
 use ctx_passes::check::Report;
 
 use super::{Args, Results, text};
@@ -33,19 +33,6 @@ pub(super) fn github(args: &Args, results: &Results) -> String {
         }
     }
     out
-}
-
-/// What would drive the terminal of somebody who looks at the log is escaped, as anywhere.
-fn github_message(text: &str) -> String {
-    let text = text
-        .replace('%', "%25")
-        .replace('\r', "%0D")
-        .replace('\n', "%0A");
-    printable(&text)
-}
-
-fn github_property(text: &str) -> String {
-    github_message(text).replace(':', "%3A").replace(',', "%2C")
 }
 
 /// A test case for each file.
@@ -97,49 +84,4 @@ fn failure(name: &str, report: &Report, all: bool) -> Option<String> {
         xml(&first.message),
         lines.join("\n")
     ))
-}
-
-/// Text for an attribute or an element. XML 1.0 has no form for most control
-/// characters: they become U+FFFD.
-fn xml(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\t' | '\n' | '\r' => {
-                let _ = write!(out, "&#{};", u32::from(c));
-            }
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{github_message, github_property, xml};
-
-    #[test]
-    fn commands_of_github_cannot_be_forged() {
-        assert_eq!(
-            github_property("a,b:c%3A\n::error"),
-            "a%2Cb%3Ac%253A%0A%3A%3Aerror"
-        );
-        assert_eq!(github_message("50%, a:b\r\nc"), "50%25, a:b%0D%0Ac");
-        // Who looks at the log of a run has a terminal.
-        assert_eq!(github_message("\u{1b}[31m\u{9b}"), "\\u{1b}[31m\\u{9b}");
-        assert_eq!(github_message("\u{1b}]0;x\u{7}"), "\\u{1b}]0;x\\u{7}");
-    }
-
-    #[test]
-    fn xml_is_well_formed_whatever_the_text() {
-        assert_eq!(
-            xml("<a b=\"c\">&\n\t\u{1b}\u{9b}\u{ffff}é"),
-            "&lt;a b=&quot;c&quot;&gt;&amp;&#10;&#9;\u{fffd}\u{fffd}\u{fffd}é"
-        );
-    }
 }

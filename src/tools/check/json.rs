@@ -1,12 +1,11 @@
 //! What programs read. The keys are a contract: new ones may come, none goes.
 
-use ctx_cli::Failure;
+use ctx_cli::{Failure, json_line, json_name};
 use ctx_passes::check::{Finding, Report};
 use ctx_select::trigger::{Due, Size};
 use serde::Serialize;
 
 use super::{Args, Results};
-use crate::output::{json_line, json_name};
 
 /// A file that was checked.
 #[derive(Serialize)]

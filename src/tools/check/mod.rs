@@ -12,13 +12,15 @@ use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, Verbosity, input_name, inputs};
+use ctx_cli::{
+    ExitStatus, Failure, Io, Outcome, Tool, Verbosity, in_parallel, input_name, inputs, jobs_of,
+    report_failures,
+};
 use ctx_passes::Invalid;
 use ctx_passes::check::{CheckPass, Limits, Plan, Report};
 use ctx_policy::Policy;
 
 use crate::counting::CountingArgs;
-use crate::parallel::{in_parallel, jobs_of, report_failures};
 use crate::passes;
 use crate::policy::PolicyArgs;
 use crate::session::ReadArgs;

@@ -2,15 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, is_stdin};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, is_stdin, json_line, json_name};
 use ctx_passes::check::RepairPass;
 use serde::Serialize;
 
 use super::Args;
-use crate::output::{json_line, json_name};
 use crate::passes;
 use crate::store::LazyStore;
-use crate::target::Growth;
+use ctx_store::Growth;
 
 /// What is said with `--json`.
 #[derive(Serialize)]

@@ -10,8 +10,9 @@ use ctx_passes::compact::{Content, Plan, compact_stream};
 use super::{Args, tell, text};
 use crate::cache::last_change;
 use crate::store::LazyStore;
-use crate::target::{Growth, Source, Target};
+use crate::target::{Source, Target};
 use crate::{output, passes};
+use ctx_store::Growth;
 
 /// Writes the compacted session, or, where nothing is to be done or nothing
 /// helps, the session as it came.

@@ -10,7 +10,7 @@ mod text;
 use std::path::PathBuf;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Tool, Verbosity, is_stdin, printable};
+use ctx_cli::{ExitStatus, Failure, Io, Tool, Verbosity, is_stdin, json_line, printable};
 use ctx_policy::{Method, Mode};
 use ctx_select::duration::FixedSpan;
 use ctx_select::parse_count;
@@ -20,7 +20,6 @@ use ctx_transcript::SummaryRole;
 
 use crate::counting::CountingArgs;
 use crate::llm::LlmArgs;
-use crate::output::json_line;
 use crate::policy::{PolicyArgs, unknown};
 use crate::session::ReadArgs;
 use crate::store::{StoreArgs, session_id};

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use ctx_cli::{json_line, json_name};
 use ctx_passes::count::{Breakdown, Counts};
 use ctx_select::tally::Share;
 use serde::Serialize;
 
 use super::{Args, File};
 use crate::counting::Counting;
-use crate::output::{json_line, json_name};
 
 /// The object of a file, or of the total.
 #[derive(Serialize)]

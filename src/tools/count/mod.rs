@@ -8,15 +8,18 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Input, Io, Outcome, Page, Tool, inputs};
+use ctx_cli::{
+    ExitStatus, Failure, Input, Io, Outcome, Page, Tool, in_parallel, inputs, jobs_of,
+    report_failures,
+};
 use ctx_passes::count::{AnnotatePass, Breakdown, CountPass, Counts, Plan};
 
 use crate::counting::{Counting, CountingArgs};
-use crate::parallel::{in_parallel, jobs_of, report_failures};
 use crate::passes;
 use crate::session::ReadArgs;
 use crate::store::{LazyStore, StoreArgs};
-use crate::target::{Growth, OutputArgs};
+use crate::target::OutputArgs;
+use ctx_store::Growth;
 
 /// Count the messages, tokens and bytes of sessions
 ///

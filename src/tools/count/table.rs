@@ -1,11 +1,10 @@
 //! What people read.
 
-use ctx_cli::printable;
+use ctx_cli::{aligned, percent, printable};
 use ctx_passes::count::{Breakdown, Counts};
 use ctx_tokens::Model;
 
 use super::{Args, File};
-use crate::table::{aligned, percent};
 
 /// `messages tokens bytes [share] name`, or of plain texts `tokens name`; and the
 /// total of several.

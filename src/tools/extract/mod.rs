@@ -7,19 +7,19 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs, is_stdin};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs, is_stdin, json_line};
 use ctx_ledger::rules::MemoryKind;
 use ctx_memory::{Item, MemoryFolder, MergeCounts};
 use ctx_passes::PassError;
 use ctx_passes::extract::{ExtractPass, HoldingWriter, Plan, Scope};
-use ctx_store::{SessionId, Store};
+use ctx_store::{Growth, SessionId, Store};
 use ctx_transcript::Record;
 
-use crate::output::{Output, json_line};
+use crate::output::Output;
 use crate::passes;
 use crate::session::{ReadArgs, Session};
 use crate::store::{StoreArgs, failure, merge_failure, session_id, session_of, warn_edits};
-use crate::target::{Growth, OutputArgs, Source};
+use crate::target::{OutputArgs, Source};
 
 /// The tool.
 pub const TOOL: Tool = Tool {

@@ -1,13 +1,11 @@
 //! What `ctx-gc` did, or would do: a line for people, or a JSON object.
 
-use ctx_cli::{ExitStatus, Failure, Io, Outcome};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, json_line};
 use ctx_store::collect::{Action, Event};
-use ctx_store::retention::Reason;
 use ctx_store::{StoreError, StoreItem};
 use serde::Serialize;
 
 use super::Args;
-use crate::output::json_line;
 use crate::store::failure;
 
 /// Tells of a collection.
@@ -113,20 +111,12 @@ impl<'a> Report<'a> {
     }
 
     fn done(&mut self, action: &Action, item: &StoreItem) -> Result<(), Failure> {
-        let (name, did, why) = match action {
-            Action::Keep(reasons) => {
-                let reasons = reasons.iter().map(Reason::to_string);
-                ("keep", "keep", reasons.collect())
-            }
-            Action::Discard(cause) => ("remove", "removed", vec![cause.to_string()]),
-            Action::Purge => ("purge", "purged", Vec::new()),
-            Action::Delete => ("delete", "deleted", Vec::new()),
-        };
+        let (name, why) = (action.as_str(), action.reasons());
         let keep = matches!(action, Action::Keep(_));
-        let verb = if self.args.dry_run && !keep {
-            format!("would {name}")
-        } else {
-            did.to_owned()
+        let verb = match action {
+            Action::Keep(_) => name.to_owned(),
+            _ if self.args.dry_run => format!("would {name}"),
+            _ => name.to_owned() + "d",
         };
         let colon = if why.is_empty() { "" } else { ": " };
         let text = format!("{verb} {item}{colon}{}", why.join(", "));

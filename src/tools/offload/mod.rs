@@ -13,7 +13,7 @@ use ctx_passes::offload::{
     Template, Wanted, original,
 };
 use ctx_select::parse_count;
-use ctx_store::{SessionId, Severity, Store, real_path};
+use ctx_store::{Growth, SessionId, Severity, Store, real_path};
 use ctx_transcript::Spool;
 
 use crate::counting::CountingArgs;
@@ -21,7 +21,7 @@ use crate::output::{self, Output};
 use crate::passes;
 use crate::session::{ReadArgs, Session};
 use crate::store::{LazyStore, StoreArgs, failure, session_id, session_of};
-use crate::target::{Growth, OutputArgs, Source, Target};
+use crate::target::{OutputArgs, Source, Target};
 
 /// The tool.
 pub const TOOL: Tool = Tool {

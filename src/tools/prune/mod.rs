@@ -19,9 +19,10 @@ use crate::counting::CountingArgs;
 use crate::passes;
 use crate::session::ReadArgs;
 use crate::store::StoreArgs;
-use crate::target::{Growth, OutputArgs};
+use crate::target::OutputArgs;
 use ctx_passes::prune::{PrunePass, Time};
 use ctx_passes::{ErrorKind, PassError, Pin};
+use ctx_store::Growth;
 
 /// Shorten and clear tool results, drop reasoning and old messages
 ///

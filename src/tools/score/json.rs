@@ -1,12 +1,11 @@
 //! What programs read. The keys are a contract: new ones may come, none goes.
 
-use ctx_cli::input_name;
+use ctx_cli::{input_name, json_line, json_name};
 use ctx_ledger::score::{Needed, Row, Score, rounded};
 use serde::{Serialize, Serializer};
 
 use super::Args;
 use super::table::measures;
-use crate::output::{json_line, json_name};
 
 #[derive(Serialize)]
 struct Scores<'a> {

@@ -2,11 +2,10 @@
 
 use std::fmt::Write;
 
-use ctx_cli::printable;
+use ctx_cli::{aligned, percent, printable};
 use ctx_ledger::score::{Needed, Score};
 
 use super::Listed;
-use crate::table::{aligned, percent};
 
 /// The classes that have items, and the fidelity; then what was needed later.
 pub(super) fn of(score: &Score, needed: Option<Needed>) -> String {

@@ -3,10 +3,9 @@
 use std::fs::File;
 use std::path::Path;
 
-use ctx_cli::{ExitStatus, Failure, Io, Outcome};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, json_line};
 use ctx_store::{Catalog, Flaw, Meta, SessionId, Store};
 
-use crate::output::json_line;
 use crate::store::{copy_out, failure};
 
 /// `--list`

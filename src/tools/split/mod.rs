@@ -17,7 +17,8 @@ use crate::counting::CountingArgs;
 use crate::passes;
 use crate::session::{ReadArgs, Session};
 use crate::store::{LazyStore, StoreArgs};
-use crate::target::{Growth, OutputArgs, Source, Target};
+use crate::target::{OutputArgs, Source, Target};
+use ctx_store::Growth;
 
 /// Decide which records of a session are to be summarized and which are kept
 ///

@@ -14,7 +14,7 @@ use ctx_policy::Method;
 use ctx_select::count::MessageCounter;
 use ctx_select::parse_count;
 use ctx_select::split::Keep;
-use ctx_store::SessionId;
+use ctx_store::{Growth, SessionId};
 use ctx_tokens::Encoding;
 use ctx_transcript::{SummaryRole, ZoneReader};
 
@@ -22,7 +22,7 @@ use crate::llm::LlmArgs;
 use crate::passes;
 use crate::session::{ReadArgs, Session};
 use crate::store::{LazyStore, StoreArgs, failure, session_id};
-use crate::target::{Growth, OutputArgs, Source};
+use crate::target::{OutputArgs, Source};
 
 /// Replace the old zone of a session by one message that sums it up
 ///

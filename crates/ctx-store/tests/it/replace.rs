@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{Bench, show};
 use ctx_store::{
-    Look, NewContent, ReplaceOutcome, Replacement, Severity, SnapshotKind, StoreError, Survived,
+    Look, NewContent, ReplaceOutcome, Severity, SnapshotKind, StoreError, Survived,
     refuse_replacement,
 };
 
@@ -364,14 +364,19 @@ fn a_dry_run_asks_what_the_real_one_asks() {
     assert_eq!(asked.severity(), Severity::Busy);
 }
 
-fn finish(replacement: Replacement<'_>, sha256: &str) -> Result<ReplaceOutcome, StoreError> {
-    replacement.commit(&mut NewContent {
-        reader: &mut &NEW[..],
-        sha256,
-        operation: "output",
-        kind: SnapshotKind::PreCompact,
-        survived: Survived::new(),
-    })
+/// New content that somebody appends a line to the live file beside, while it is read.
+struct Appending<'a> {
+    content: &'a [u8],
+    live: Option<&'a Path>,
+}
+
+impl Read for Appending<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if let Some(live) = self.live.take() {
+            append(live, b"late\n");
+        }
+        self.content.read(buffer)
+    }
 }
 
 /// D1: new content that was not made from what the file holds takes its place only while
@@ -381,24 +386,30 @@ fn a_file_that_grew_since_the_look_is_left_alone() {
     for grows_late in [false, true] {
         let bench = Bench::new();
         let live = bench.file("s.jsonl", b"old 1\n");
-        let hash = new_hash(&bench);
-        let look = Look::at(&live).expect("a plain file");
-        if !grows_late {
-            append(&live, b"more\n");
-        }
-        let done = bench.store.begin_replacement_of(&look, &crate::session());
-        let done = done.and_then(|replacement| {
-            append(&live, b"late\n");
-            finish(replacement, &hash)
-        });
-        let error = done.expect_err("it grew");
+        let sha256 = new_hash(&bench);
+        let succeed = |late: Option<&Path>| {
+            let succession = bench.store.succeed_other(&live).expect("a plain file");
+            if late.is_some() && !grows_late {
+                append(&live, b"more\n");
+            }
+            succession.commit(&mut NewContent {
+                reader: &mut Appending {
+                    content: NEW,
+                    live: late.filter(|_| grows_late),
+                },
+                sha256: &sha256,
+                operation: "output",
+                kind: SnapshotKind::PreCompact,
+                survived: Survived::new(),
+            })
+        };
+        let error = succeed(Some(&live)).expect_err("it grew");
         assert!(matches!(error, StoreError::Changed(_)), "{error}");
         let kept = fs::read_to_string(&live).expect("reads");
-        assert!(kept.starts_with("old 1\n"), "{kept}");
+        let grown = ["old 1\nmore\n", "old 1\nlate\n"][usize::from(grows_late)];
+        assert_eq!(kept, grown);
 
-        let look = Look::at(&live).expect("a plain file");
-        let replacement = bench.store.begin_replacement_of(&look, &crate::session());
-        let done = finish(replacement.expect("as it was"), &hash);
+        let done = succeed(None);
         assert!(matches!(done, Ok(ReplaceOutcome::New { .. })), "{done:?}");
         assert_eq!(fs::read(&live).expect("reads"), NEW);
     }

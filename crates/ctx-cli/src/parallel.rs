@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::Builder;
 
-use ctx_cli::{ExitStatus, Failure, Io, Outcome};
+use crate::{ExitStatus, Failure, Io, Outcome};
 
 /// What `--jobs` means: without it, one per core.
 pub fn jobs_of(given: Option<NonZeroUsize>) -> NonZeroUsize {

@@ -1,0 +1,95 @@
+//! Text that is not ours, escaped for what reads it: a terminal, a CI system.
+
+use std::fmt::Write;
+
+/// Text that is not ours, fit to be shown: control characters become escapes, so
+/// that no file name and no quoted message can drive the user's terminal; and so do those
+/// that begin a line or turn the direction of writing, so that none looks like another.
+pub fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() || is_direction_or_line_end(c) {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// Unicode's own line ends, and its marks for the direction of writing.
+fn is_direction_or_line_end(c: char) -> bool {
+    matches!(
+        c,
+        '\u{2028}' | '\u{2029}' | '\u{61c}' | '\u{200e}' | '\u{200f}'
+    ) || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Text for the message of a workflow command, as GitHub's documentation describes them.
+/// What would drive the terminal of somebody who looks at the log is escaped, as anywhere.
+pub fn github_message(text: &str) -> String {
+    let text = text
+        .replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A");
+    printable(&text)
+}
+
+/// The same for a property of one.
+pub fn github_property(text: &str) -> String {
+    github_message(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+/// Text for an attribute or an element. XML 1.0 has no form for most control
+/// characters: they become U+FFFD.
+pub fn xml(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\t' | '\n' | '\r' => {
+                let _ = write!(out, "&#{};", u32::from(c));
+            }
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{github_message, github_property, printable, xml};
+
+    #[test]
+    fn no_name_looks_like_another() {
+        assert_eq!(printable("\u{9b}2J\u{7f}"), "\\u{9b}2J\\u{7f}");
+        // Shown with its end first, this is a text file.
+        assert_eq!(printable("log\u{202e}txt.sh"), "log\\u{202e}txt.sh");
+        assert_eq!(printable("a\u{2028}b"), "a\\u{2028}b");
+        assert_eq!(printable("日志 é\u{a0}"), "日志 é\u{a0}");
+    }
+
+    #[test]
+    fn commands_of_github_cannot_be_forged() {
+        assert_eq!(
+            github_property("a,b:c%3A\n::error"),
+            "a%2Cb%3Ac%253A%0A%3A%3Aerror"
+        );
+        assert_eq!(github_message("50%, a:b\r\nc"), "50%25, a:b%0D%0Ac");
+        // Who looks at the log of a run has a terminal.
+        assert_eq!(github_message("\u{1b}[31m\u{9b}"), "\\u{1b}[31m\\u{9b}");
+        assert_eq!(github_message("\u{1b}]0;x\u{7}"), "\\u{1b}]0;x\\u{7}");
+    }
+
+    #[test]
+    fn xml_is_well_formed_whatever_the_text() {
+        assert_eq!(
+            xml("<a b=\"c\">&\n\t\u{1b}\u{9b}\u{ffff}é"),
+            "&lt;a b=&quot;c&quot;&gt;&amp;&#10;&#9;\u{fffd}\u{fffd}\u{fffd}é"
+        );
+    }
+}
