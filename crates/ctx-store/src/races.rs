@@ -3,6 +3,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
@@ -91,6 +92,31 @@ fn what_was_exchanged_out_is_not_reaped() {
     assert!(matches!(error, StoreError::Changed(_)), "{error}");
     assert_eq!(text(&path), "newer\n");
     assert_eq!(names(&bench), ["s.jsonl", "store"]);
+}
+
+/// D5: a run is killed between the exchange that took an agent's newer file out and the one
+/// that puts it back.
+#[test]
+fn a_kill_before_a_newer_file_is_back_loses_neither() {
+    for exchanges in [1, 2] {
+        let bench = Bench::new();
+        let path = live(&bench);
+        let mut acts = vec![Some(replace_by_rename(&path, "newer\n"))];
+        acts.resize_with(2 * exchanges - 1, || None);
+        acts.push(Some(act(|| panic!("killed"))));
+        around_exchanges(acts);
+        let run = catch_unwind(AssertUnwindSafe(|| replace(&bench, &path)));
+        run.expect_err("killed");
+        let found = found(&bench, &path);
+        let live = [NEW, "newer\n"][exchanges - 1];
+        assert_eq!(found[0], live);
+        for bytes in [OLD, "newer\n"] {
+            assert!(found.contains(&bytes.to_owned()), "{bytes:?}: {found:?}");
+        }
+        replace(&bench, &path).expect("the next run works");
+        bench.store.sweep_retained(None).expect("swept");
+        assert_eq!(names(&bench), ["s.jsonl", "store"]);
+    }
 }
 
 /// D5: an agent replaces its file again while the one before is being put back.
