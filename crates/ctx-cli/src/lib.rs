@@ -10,6 +10,7 @@ mod failure;
 mod input;
 mod io;
 mod json;
+mod memory;
 mod parallel;
 mod process;
 mod status;

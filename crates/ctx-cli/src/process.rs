@@ -8,11 +8,13 @@ use std::sync::atomic::AtomicBool;
 
 use clap::FromArgMatches;
 
+use crate::memory::return_large_blocks;
 use crate::{CommonArgs, ExitStatus, Failure, Io, Tool, printable};
 
 /// Parses the command line, runs the tool, reports its failure, and turns all
 /// of that into the exit status.
 pub fn main(tool: &Tool) -> ExitCode {
+    return_large_blocks();
     // Past `ulimit -f` a write must fail with EFBIG, which the tools handle;
     // the signal's default action would kill them in the middle of it.
     let flag = Arc::new(AtomicBool::new(false));

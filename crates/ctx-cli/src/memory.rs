@@ -1,0 +1,19 @@
+//! How the process asks for memory.
+
+/// From this size on a block of memory is mapped on its own, in bytes, and goes back to the
+/// system as soon as it is free.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const MAPPED: libc::c_int = 4 << 20;
+
+/// Keeps that size what it is. glibc raises it to that of each mapped block that is freed, up
+/// to 32 MB, and tables that grow between others then leave holes, in which nothing fits: a
+/// compaction of two million messages took 176 MB instead of 100.
+pub(crate) fn return_large_blocks() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    #[allow(unsafe_code)] // No safe wrapper has it.
+    // SAFETY: mallopt takes two numbers, no other thread runs yet, and where it refuses them
+    // nothing changes.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, MAPPED);
+    }
+}
