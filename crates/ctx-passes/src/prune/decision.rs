@@ -4,27 +4,20 @@ use std::io::Write;
 
 use ctx_select::prune::{Sums, Verdicts};
 use ctx_transcript::view::Presences;
-use ctx_transcript::{Dialect, Message, Origin, Piece, Record, Spool};
+use ctx_transcript::{Dialect, Message, Origin, Record, Spool};
 
 use super::Plan;
+use super::items::{Item, Items};
 use crate::checks::Checks;
 use crate::note::Level;
 use crate::outlet::{Announced, Outlet};
 use crate::{Notes, PassError};
 
-/// A record, or a piece of one, that waits.
-#[derive(Clone, Copy)]
-pub(super) struct Item {
-    pub(super) line: u64,
-    pub(super) piece: Piece,
-    pub(super) length: u32,
-}
-
 /// A session that waits for the verdicts on its records.
 pub(super) struct Waiting<'p> {
     pub(super) plan: &'p Plan,
     pub(super) dialect: Option<&'static dyn Dialect>,
-    pub(super) items: Vec<Item>,
+    pub(super) items: Items,
     pub(super) presences: Presences,
     /// The bytes of the records; `None` when they will not be written.
     pub(super) spool: Option<Spool>,
@@ -82,7 +75,7 @@ impl<'p> Decision<'p> {
     }
 
     fn tell_other_lines(&self, notes: &mut Notes) {
-        let is_other = |(record, item): &(usize, &Item)| {
+        let is_other = |(record, item): &(usize, Item)| {
             self.verdicts.is_dropped(*record)
                 && !self.verdicts.is_message(*record)
                 && item.piece.begins()
@@ -118,7 +111,7 @@ impl<'p> Decision<'p> {
             if self.verdicts.is_dropped(record) {
                 continue;
             }
-            let record_of = waiting.record(record, *item, &bytes);
+            let record_of = waiting.record(record, item, &bytes);
             if let Some(outline) = record_of.outline(waiting.dialect) {
                 checks.output(item.line, &outline);
             }
@@ -151,20 +144,12 @@ impl<'p> Decision<'p> {
                 continue;
             };
             let bytes = item.pop(spool)?;
-            let record = waiting.record(number, *item, &bytes);
+            let record = waiting.record(number, item, &bytes);
             let dialect = waiting.dialect.filter(|_| self.changes);
             let new = dialect.and_then(|it| changed(&self.verdicts, number, &record, it));
             outlet.write(&record, new.map(|(bytes, _)| bytes))?;
         }
         outlet.finish(left_out)
-    }
-}
-
-impl Item {
-    /// Its bytes, which come next in this spool.
-    fn pop(self, spool: &mut Spool) -> Result<Vec<u8>, PassError> {
-        let bytes = spool.pop(self.length as usize);
-        bytes.map_err(PassError::temporary)
     }
 }
 

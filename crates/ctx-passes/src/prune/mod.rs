@@ -1,6 +1,7 @@
 //! Pruning: tool results get shorter by rules, reasoning and old messages go.
 
 pub(crate) mod decision;
+mod items;
 mod last_call;
 mod pass;
 

@@ -5,7 +5,8 @@ use ctx_select::prune::{Pruner, Questions, Sums};
 use ctx_transcript::view::Presences;
 use ctx_transcript::{Class, Dialect, Record, Spool, Zone, ZoneReader};
 
-use super::decision::{Decision, Item, Waiting};
+use super::decision::{Decision, Waiting};
+use super::items::{Item, Items};
 use super::{LastCall, Plan, is_cold};
 use crate::checks::Checks;
 use crate::outlet::Announced;
@@ -32,7 +33,7 @@ impl<'p> PrunePass<'p> {
             waiting: Waiting {
                 plan,
                 dialect,
-                items: Vec::new(),
+                items: Items::default(),
                 presences: Presences::default(),
                 spool: (!dry_run).then(|| Spool::new(&plan.temp)),
                 announced: Announced::default(),
@@ -64,7 +65,6 @@ impl<'p> PrunePass<'p> {
         waiting.items.push(Item {
             line: record.line,
             piece: record.piece,
-            // Longer records come in pieces.
             length: u32::try_from(record.bytes.len()).unwrap_or(u32::MAX),
         });
         waiting.presences.push(record.presence);
