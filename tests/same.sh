@@ -82,7 +82,7 @@ normal="s/${today%%-*}[0-9]{4}T[0-9]{6}(\.[0-9]+)?Z(-[0-9]+\.)?/TIME\2/g
 s/TIME-[0-9]+\./TIME-PID./g
 s/($today|$tomorrow)(T[0-9:]{8}(\.[0-9]+)?Z)?/DATE/g
 s/\"pid\":[0-9]+/\"pid\":PID/g
-s/\"meta_sha256\":\"[0-9a-f]{64}\"/\"meta_sha256\":HASH/g"
+s/\"(meta_sha256|prev)\":\"[0-9a-f]{64}\"/\"\1\":HASH/g"
 
 . "$root/tests/same_commands.sh"
 
