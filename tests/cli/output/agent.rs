@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -11,9 +12,10 @@ use super::{place, read};
 use crate::tool_path;
 
 /// An agent that appends numbered lines until it is told to stop; returns how many.
-fn agent(path: &Path, is_held: bool, stop: &AtomicBool) -> usize {
+fn agent(path: &Path, is_held: bool, begun: &Barrier, stop: &AtomicBool) -> usize {
     let open = || OpenOptions::new().append(true).open(path).expect("opens");
     let mut held = is_held.then(open);
+    begun.wait();
     let mut count = 0;
     while !stop.load(Ordering::Relaxed) {
         let line = format!("{{\"role\":\"user\",\"content\":\"agent {count}.\"}}\n");
@@ -41,9 +43,10 @@ fn no_line_of_an_agent_is_lost() {
         for is_held in [true, false] {
             let dir = place();
             let path = dir.path().join("s.jsonl");
-            let stop = AtomicBool::new(false);
+            let (begun, stop) = (Barrier::new(2), AtomicBool::new(false));
             let (count, codes) = std::thread::scope(|scope| {
-                let agent = scope.spawn(|| agent(&path, is_held, &stop));
+                let agent = scope.spawn(|| agent(&path, is_held, &begun, &stop));
+                begun.wait();
                 let run = || {
                     let status = Command::new(tool_path(name))
                         .args(flags)
