@@ -32,9 +32,13 @@ PER_SESSION = 100
 LINE = '{"role":"user","content":"What about the parser of dates?"}\n'
 
 
+BIN = os.environ.get("CTX_BIN") and pathlib.Path(os.environ["CTX_BIN"]).resolve()
+
+
 def run(tool, *args, cwd, preload=None, status=(0,)):
     """Milliseconds that a tool takes."""
-    program = pathlib.Path(os.environ.get("CTX_BIN", "")) / tool
+    # Found before the folder changes, which CTX_BIN may be relative to.
+    program = BIN / tool if BIN else tool
     env = {**os.environ, "CTX_HOME": str(cwd / "store")}
     if preload:
         env["LD_PRELOAD"] = str(preload)
