@@ -51,6 +51,8 @@ pub struct Fragment {
 pub enum Outside {
     /// No model is ever sent it: progress, settings, a header.
     NeverSent,
+    /// It is in the context of another agent, which this one had help it.
+    OtherAgent,
     /// It is on a branch that was left.
     DeadBranch,
     /// A compaction stands for it.

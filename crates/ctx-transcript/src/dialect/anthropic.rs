@@ -41,40 +41,11 @@ impl Dialect for Anthropic {
     }
 
     fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
-        let role = role_of(object)?;
-        let content = object.get("content")?;
-        let mut outline = Outline {
-            role,
-            has_content: !content.starts_with('['),
-            is_summary: summary_text(object).is_some(),
-            ..Outline::of_line()
-        };
-        for block in blocks(object) {
-            match (role, kind_of(&block).as_ref()) {
-                (Role::Assistant, "tool_use") => {
-                    outline.calls.push(block.text_of("id").unwrap_or_default());
-                }
-                (Role::User, "tool_result") => {
-                    outline.results_late |= outline.has_content;
-                    outline
-                        .results
-                        .push(block.text_of("tool_use_id").unwrap_or_default());
-                }
-                _ => outline.has_content = true,
-            }
-        }
-        outline.begins_turn = role == Role::User && outline.has_content && !outline.is_summary;
-        Some(outline)
+        outline(object)
     }
 
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
-        let role = role_of(object)?;
-        let content = object.get("content")?;
-        let said = parts(Some(content), &|block| part(object, block));
-        Some(Message {
-            reasoning: place_of_reasoning(object, role, &said),
-            ..Message::new(role, said)
-        })
+        message(object, object)
     }
 
     fn rules(&self) -> Rules {
@@ -105,6 +76,46 @@ impl Dialect for Anthropic {
     }
 }
 
+/// The outline of a message; see [`Dialect::outline`].
+pub(super) fn outline<'a>(object: &Object<'a>) -> Option<Outline<'a>> {
+    let role = role_of(object)?;
+    let content = object.get("content")?;
+    let mut outline = Outline {
+        role,
+        has_content: !content.starts_with('['),
+        is_summary: summary_text(object).is_some(),
+        ..Outline::of_line()
+    };
+    for block in blocks(object) {
+        match (role, kind_of(&block).as_ref()) {
+            (Role::Assistant, "tool_use") => {
+                outline.calls.push(block.text_of("id").unwrap_or_default());
+            }
+            (Role::User, "tool_result") => {
+                outline.results_late |= outline.has_content;
+                outline
+                    .results
+                    .push(block.text_of("tool_use_id").unwrap_or_default());
+            }
+            _ => outline.has_content = true,
+        }
+    }
+    outline.begins_turn = role == Role::User && outline.has_content && !outline.is_summary;
+    Some(outline)
+}
+
+/// The message in a record: the record itself, or a value within it. Places are those in the
+/// text of `record`.
+pub(super) fn message<'a>(record: &Object<'a>, object: &Object<'a>) -> Option<Message<'a>> {
+    let role = role_of(object)?;
+    let content = object.get("content")?;
+    let said = parts(Some(content), &|block| part(record, block));
+    Some(Message {
+        reasoning: place_of_reasoning(record, object, role, &said),
+        ..Message::new(role, said)
+    })
+}
+
 fn is_call(kind: &str) -> bool {
     matches!(kind, "tool_use" | "server_tool_use")
 }
@@ -128,7 +139,12 @@ fn is_own(kind: &str) -> bool {
 
 /// What to cut so that a reply is without its reasoning. Its blocks are only looked at
 /// again when one of `said` could have been reasoning.
-fn place_of_reasoning(object: &Object<'_>, role: Role, said: &[Part<'_>]) -> Vec<Range<usize>> {
+fn place_of_reasoning(
+    record: &Object<'_>,
+    object: &Object<'_>,
+    role: Role,
+    said: &[Part<'_>],
+) -> Vec<Range<usize>> {
     let may_be = |part: &Part<'_>| matches!(part, Part::Reasoning(_) | Part::Opaque(_));
     if role != Role::Assistant || !said.iter().any(may_be) {
         return Vec::new();
@@ -136,9 +152,9 @@ fn place_of_reasoning(object: &Object<'_>, role: Role, said: &[Part<'_>]) -> Vec
     let elements = object.elements_of("content").unwrap_or_default();
     let items = elements.into_iter().map(|raw| {
         let gone = Object::parse(raw).is_ok_and(|block| is_reasoning(&kind_of(&block)));
-        (object.place_of(raw), gone)
+        (record.place_of(raw), gone)
     });
-    cut::places(object.text(), items)
+    cut::places(record.text(), items)
 }
 
 /// A block, which is a value within `object`.

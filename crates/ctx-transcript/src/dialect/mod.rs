@@ -28,11 +28,13 @@
 
 mod anthropic;
 mod chat;
+mod claude_code;
 mod detector;
 mod plain;
 
 pub use anthropic::Anthropic;
 pub use chat::Chat;
+pub use claude_code::ClaudeCode;
 pub use detector::stranger;
 pub use plain::Plain;
 
@@ -111,7 +113,7 @@ pub trait Dialect: Sync {
 }
 
 /// All dialects; the first one is the default where several could be right.
-pub static ALL: [&dyn Dialect; 2] = [&Chat, &Anthropic];
+pub static ALL: [&dyn Dialect; 3] = [&Chat, &Anthropic, &ClaudeCode];
 
 /// The dialect of that name.
 pub fn by_name(name: &str) -> Option<&'static dyn Dialect> {

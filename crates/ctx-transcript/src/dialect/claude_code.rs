@@ -1,0 +1,148 @@
+//! The session files of Claude Code: a tree of lines, one content block of a reply a line.
+
+mod kept;
+mod leaf;
+mod node;
+mod path;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod view;
+
+use std::borrow::Cow;
+
+use super::{Dialect, Sniff, anthropic, kind_of};
+use crate::rules::{PairBy, Results};
+use crate::view::ViewBuilder;
+use crate::{Message, Object, Outline, Part, Role, Rules, json};
+
+/// The dialect `claude-code`.
+pub struct ClaudeCode;
+
+/// Lines without a place in the tree, by what else only they have.
+const OWN_LINES: [(&str, &str); 5] = [
+    ("summary", "leafUuid"),
+    ("file-history-snapshot", "messageId"),
+    ("queue-operation", "sessionId"),
+    ("last-prompt", "sessionId"),
+    ("permission-mode", "sessionId"),
+];
+
+/// What the client writes for the user: no request of his.
+const NO_REQUESTS: [&str; 3] = [
+    "<local-command-stdout>",
+    "<local-command-caveat>",
+    "[Request interrupted by user",
+];
+
+impl Dialect for ClaudeCode {
+    fn name(&self) -> &'static str {
+        "claude-code"
+    }
+
+    fn sniff(&self, object: &Object<'_>) -> Sniff {
+        let kind = kind_of(object);
+        let has = |key| object.get(key).is_some();
+        let is_of_tree = has("uuid") && has("parentUuid") && has("sessionId");
+        let is_own = OWN_LINES.iter().any(|(own, key)| kind == *own && has(key));
+        if !kind.is_empty() && (is_of_tree || is_own) {
+            Sniff::Yes
+        } else {
+            Sniff::No
+        }
+    }
+
+    fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
+        match kind_of(object).as_ref() {
+            "user" | "assistant" => {
+                let message = object.object_of("message")?;
+                let outline = anthropic::outline(&message)?;
+                let is_summary = object.is_true("isCompactSummary");
+                let is_request = !is_summary && !object.is_true("isMeta") && is_request(&message);
+                Some(Outline {
+                    is_summary,
+                    begins_turn: outline.begins_turn && is_request,
+                    ..outline
+                })
+            }
+            "attachment" | "system" => {
+                said_beside(object)?;
+                Some(Outline {
+                    role: Role::User,
+                    ..Outline::of_line()
+                })
+            }
+            _ => None,
+        }
+    }
+
+    fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
+        match kind_of(object).as_ref() {
+            "user" | "assistant" => anthropic::message(object, &object.object_of("message")?),
+            "attachment" | "system" => Some(Message::new(Role::User, vec![said_beside(object)?])),
+            _ => None,
+        }
+    }
+
+    fn rules(&self) -> Rules {
+        Rules {
+            // The client puts results where the API wants them.
+            results: Results::Later,
+            pair_by: PairBy::Id,
+            merges_roles: true,
+            system_apart: true,
+            user_first: false,
+        }
+    }
+
+    fn view(&self) -> Option<Box<dyn ViewBuilder>> {
+        Some(Box::<view::Builder>::default())
+    }
+
+    fn summary_role(&self, _: Role) -> Role {
+        Role::User
+    }
+
+    fn summary_record(&self, _: Role, text: &str) -> String {
+        let text = json::quoted(text);
+        format!(
+            r#"{{"type":"user","isCompactSummary":true,"message":{{"role":"user","content":{text}}}}}"#
+        )
+    }
+
+    fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        let is_summary = object.is_true("isCompactSummary") && kind_of(object) == "user";
+        let message = object.object_of("message").filter(|_| is_summary)?;
+        let parts = anthropic::message(object, &message)?.parts;
+        parts.into_iter().find_map(|part| match part {
+            Part::Text(text) => Some(text),
+            _ => None,
+        })
+    }
+}
+
+/// Whether a user message is what the user asks, and not what the client writes for him.
+fn is_request(message: &Object<'_>) -> bool {
+    let text = message.get("content").and_then(json::text);
+    let text = text.or_else(|| {
+        let blocks = message.elements_of("content")?;
+        let block = blocks.first().and_then(|raw| Object::parse(raw).ok())?;
+        block.text_of("text")
+    });
+    text.is_none_or(|text| !NO_REQUESTS.iter().any(|begin| text.starts_with(begin)))
+}
+
+/// What the client adds for the model, beside what is said.
+fn said_beside<'a>(object: &Object<'a>) -> Option<Part<'a>> {
+    if let Some(attachment) = object.object_of("attachment") {
+        let mut keys = ["prompt", "content", "snippet"].into_iter();
+        let text = keys.find_map(|key| attachment.text_of(key));
+        let raw = object.get("attachment")?;
+        return Some(text.map_or(Part::Opaque(raw.into()), Part::Text));
+    }
+    let is_command = object.text_of("subtype").as_deref() == Some("local_command");
+    object
+        .text_of("content")
+        .filter(|_| is_command)
+        .map(Part::Text)
+}
