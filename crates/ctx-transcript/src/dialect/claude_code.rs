@@ -11,7 +11,7 @@ mod view;
 
 use std::borrow::Cow;
 
-use super::{Dialect, Sniff, anthropic, kind_of};
+use super::{Dialect, Sniff, Wrapped, anthropic, kind_of};
 use crate::rules::{PairBy, Results};
 use crate::view::ViewBuilder;
 use crate::{Message, Object, Outline, Part, Role, Rules, json};
@@ -84,6 +84,18 @@ impl Dialect for ClaudeCode {
         }
     }
 
+    fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
+        let sent = match kind_of(object).as_ref() {
+            "attachment" => "attachment",
+            "system" => "content",
+            _ => "message",
+        };
+        Wrapped {
+            sent: object.get(sent).into_iter().collect(),
+            copies: object.get("toolUseResult").into_iter().collect(),
+        }
+    }
+
     fn rules(&self) -> Rules {
         Rules {
             // The client puts results where the API wants them.
@@ -93,6 +105,10 @@ impl Dialect for ClaudeCode {
             system_apart: true,
             user_first: false,
         }
+    }
+
+    fn is_log(&self) -> bool {
+        true
     }
 
     fn view(&self) -> Option<Box<dyn ViewBuilder>> {

@@ -58,6 +58,15 @@ pub enum Sniff {
     Yes,
 }
 
+/// What a record in the context holds beside what wraps it: raw values within the record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wrapped<'a> {
+    /// What the model is sent.
+    pub sent: Vec<&'a str>,
+    /// What is there a second time, for the agent's screen.
+    pub copies: Vec<&'a str>,
+}
+
 /// A file format of transcripts, one message a record.
 pub trait Dialect: Sync {
     /// Its name on the command line.
@@ -73,6 +82,14 @@ pub trait Dialect: Sync {
     /// The whole message; `None` when the record is no message.
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>>;
 
+    /// What of a record in the context the model is sent; the rest wraps it.
+    fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
+        Wrapped {
+            sent: vec![object.text().trim_end()],
+            copies: Vec::new(),
+        }
+    }
+
     /// What the format's API demands of a sequence of messages.
     fn rules(&self) -> Rules;
 
@@ -85,6 +102,12 @@ pub trait Dialect: Sync {
     /// Whether this is the format of the session, and not one of several that it could be.
     fn is_certain(&self) -> bool {
         true
+    }
+
+    /// Whether it is the log of an agent, in whose lines others are named: who takes one out,
+    /// or puts one in, breaks what hangs on it.
+    fn is_log(&self) -> bool {
+        false
     }
 
     /// What finds out which records of a session are in the context; `None` when the
