@@ -80,6 +80,9 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::UnknownFormat(_) | ErrorKind::NoFormat | ErrorKind::LateFormat { .. } => {
             "--dialect names it"
         }
+        ErrorKind::Log { .. } => {
+            "ctx-snapshot, ctx-rollback, ctx-count, ctx-check, ctx-split and ctx-extract take it as it is"
+        }
         ErrorKind::TwoFormats { .. } => "--dialect says which of them to read it as",
         ErrorKind::Extract(ExtractError::UnknownFormat) => {
             "name it with --dialect, or convert the session"

@@ -1,6 +1,7 @@
-complete -c ctx-count -l by -d 'Show where the tokens are: how many, their tokens and their share, per line' -r -f -a "role\t'Messages by role'
+complete -c ctx-count -l by -d 'Show where the tokens are, or the bytes: how many, their size and their share, per line' -r -f -a "role\t'Messages by role'
 kind\t'Parts of messages by kind: text, reasoning, calls, results, media, other; overhead'
-tool\t'Tool calls by tool, each with the tokens of its calls and of their results'"
+tool\t'Tool calls by tool, each with the tokens of its calls and of their results'
+reach\t'Bytes of the file: what is sent, what wraps it, and what is not sent and why'"
 complete -c ctx-count -s j -l jobs -d 'Count N files, or N conversations of a --batch file, at a time [default: one per core]' -r
 complete -c ctx-count -l encoding -d 'Count tokens with this encoding [default: the model\'s, else `o200k_base`]' -r -f -a "o200k_base\t''
 o200k_harmony\t''
@@ -10,7 +11,8 @@ r50k_base\t''
 chars4\t''"
 complete -c ctx-count -l model -d 'Count for this model: with its encoding, against its window' -r
 complete -c ctx-count -l dialect -d 'Read the records as this dialect instead of detecting it' -r -f -a "chat\t''
-anthropic\t''"
+anthropic\t''
+claude-code\t''"
 complete -c ctx-count -l invalid -d 'What to do with a line that is not one JSON object' -r -f -a "keep\t'Keep them in place and count them'
 fail\t'Stop at the first one'
 drop\t'Leave them out and count them'"

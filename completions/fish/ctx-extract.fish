@@ -9,7 +9,8 @@ all\t'Everything'"
 complete -c ctx-extract -s s -l session -d 'Name the session [default: made of the file\'s name and path; "stdin" for stdin]' -r
 complete -c ctx-extract -l into -d 'Merge into DIR/extracted/*.md and pass the input on' -r -F
 complete -c ctx-extract -l dialect -d 'Read the records as this dialect instead of detecting it' -r -f -a "chat\t''
-anthropic\t''"
+anthropic\t''
+claude-code\t''"
 complete -c ctx-extract -l invalid -d 'What to do with a line that is not one JSON object' -r -f -a "keep\t'Keep them in place and count them'
 fail\t'Stop at the first one'
 drop\t'Leave them out and count them'"

@@ -13,7 +13,8 @@ complete -c ctx-offload -l model -d 'Count for this model: with its encoding, ag
 complete -c ctx-offload -l show -d 'Print what a handle, a path or the beginning of a sha256 stands for' -r
 complete -c ctx-offload -s o -l output -d 'Write to FILE instead of stdout, at the end and only when all went well' -r -F
 complete -c ctx-offload -l dialect -d 'Read the records as this dialect instead of detecting it' -r -f -a "chat\t''
-anthropic\t''"
+anthropic\t''
+claude-code\t''"
 complete -c ctx-offload -l invalid -d 'What to do with a line that is not one JSON object' -r -f -a "keep\t'Keep them in place and count them'
 fail\t'Stop at the first one'
 drop\t'Leave them out and count them'"

@@ -24,6 +24,7 @@ mod hostile;
 mod kills;
 mod limits;
 mod live;
+mod logs;
 mod offload;
 mod output;
 mod pipeline;

@@ -7,7 +7,7 @@ use ctx_llm::TapeError;
 use ctx_memory::MergeError;
 use ctx_select::budget::TooSmall;
 use ctx_store::StoreError;
-use ctx_transcript::{EarlyEnd, Offence};
+use ctx_transcript::{Dialect, EarlyEnd, Offence};
 
 use crate::extract::ExtractError;
 
@@ -39,6 +39,14 @@ pub enum ErrorKind {
     /// The session is of no known dialect, so this cannot be done with it.
     #[error("the format is not known, so nothing can be {0}")]
     UnknownFormat(&'static str),
+    /// The session is the log of its agent, in which lines name each other.
+    #[error("a log of {agent}, whose lines name each other: it cannot be {done}")]
+    Log {
+        /// Its dialect.
+        agent: &'static str,
+        /// What cannot be done with it.
+        done: &'static str,
+    },
     /// A record has an exchange of another dialect than the session's.
     #[error("an exchange of the format {found} in a session of the format {known}")]
     TwoFormats {
@@ -122,6 +130,25 @@ pub enum ErrorKind {
     /// The store or its memory failed, and the session file is as it was.
     #[error(transparent)]
     Unchanged(Box<ErrorKind>),
+}
+
+/// The dialect of a session of which records will be changed, left out or put in; `line` is
+/// that of the first record that shows no format.
+pub(crate) fn rewritable(
+    dialect: Option<&'static dyn Dialect>,
+    done: &'static str,
+    line: Option<u64>,
+) -> Result<&'static dyn Dialect, PassError> {
+    let Some(dialect) = dialect else {
+        let mut error = PassError::from(ErrorKind::UnknownFormat(done));
+        error.lines.extend(line);
+        return Err(error);
+    };
+    if dialect.is_log() {
+        let agent = dialect.name();
+        return Err(ErrorKind::Log { agent, done }.into());
+    }
+    Ok(dialect)
 }
 
 impl ErrorKind {

@@ -70,6 +70,7 @@ fn messages_are_counted_once_and_only_in_the_context() {
         counter: counter(),
         batch: false,
         threads: 1,
+        reach: false,
     };
     let mut pass = CountPass::new(&plan, Some(&Tree));
     each(|record| {

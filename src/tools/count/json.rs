@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use ctx_cli::{json_line, json_name};
 use ctx_passes::count::{Breakdown, Counts};
-use ctx_select::tally::Share;
 use serde::Serialize;
 
 use super::{Args, File};
@@ -54,8 +53,11 @@ struct OfModel<'a> {
 #[derive(Serialize)]
 struct Row {
     key: String,
-    #[serde(flatten)]
-    share: Share,
+    count: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
 }
 
 /// An object for each file, then one for the total.
@@ -78,8 +80,15 @@ fn line<'a>(kind: &'static str, counts: &Counts, args: &'a Args, counting: &Coun
     let tally = &counts.tally;
     let tokens = tally.tokens.total();
     let rows = |by: Breakdown| {
-        let rows = by.rows(tally).into_iter();
-        rows.map(|(key, share)| Row { key, share }).collect()
+        let rows = by.rows(counts).into_iter();
+        let is_of_bytes = by.is_of_bytes();
+        let rows = rows.map(|row| Row {
+            key: row.key,
+            count: row.count,
+            tokens: (!is_of_bytes).then_some(row.size),
+            bytes: is_of_bytes.then_some(row.size),
+        });
+        rows.collect()
     };
     Line {
         kind,

@@ -34,14 +34,17 @@ use ctx_store::Growth;
 /// or a document counts a flat 1,000. Lines that are no messages have no tokens.
 ///
 /// --by prints how many, their tokens, their share and what they are, the most
-/// tokens first, for all files together; (other) is what belongs to none.
+/// tokens first, for all files together; (other) is what belongs to none. --by reach
+/// prints bytes: of the file of an agent most are not sent to the model, since it is a
+/// log, with branches that were left, with what a compaction stands for, and with
+/// results a second time.
 ///
 /// --json prints an object per file and one for the total, with the keys type
 /// (file or total), name (null for stdin), files (total only), conversations,
 /// messages, tokens, bytes, records, bad, encoding and kinds (tokens by kind);
 /// with --model also model, window, share (of the window, not in the total) and
 /// exact (the encoding is the model's own); with --by also by and rows (key,
-/// count, tokens). New keys may come, none goes.
+/// count, tokens or, of reach, bytes). New keys may come, none goes.
 ///
 /// --annotate gives each record that can carry a tag the members line, bytes,
 /// tokens and encoding; what else a tag holds stays.
@@ -50,7 +53,7 @@ struct Args {
     /// Session files; none, or -, is stdin
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Show where the tokens are: how many, their tokens and their share, per line
+    /// Show where the tokens are, or the bytes: how many, their size and their share, per line
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["annotate", "text"])]
     by: Option<Breakdown>,
     /// Print JSON: an object per file, then one for the total
@@ -98,6 +101,10 @@ pub const TOOL: Tool = Tool {
                 "Which tool fills the context",
             ),
             (
+                "ctx-count --by reach ~/.claude/projects/*/*.jsonl",
+                "Where the bytes of an agent's files are",
+            ),
+            (
                 "ctx-count --annotate < s.jsonl | jq -c 'select(._ctx.tokens > 2000)'",
                 "The records of more than 2,000 tokens",
             ),
@@ -131,6 +138,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         batch: args.read.batch,
         // What is left of the threads when each file has one.
         threads: jobs.get() / paths.len(),
+        reach: args.by == Some(Breakdown::Reach),
     };
     if args.annotate {
         let store = args.store.lazy(&TOOL, matches);

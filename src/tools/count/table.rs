@@ -44,22 +44,22 @@ pub(super) fn of_files(
     aligned(&rows)
 }
 
-/// `count tokens share what`, of all files together, and the total.
+/// `count size share what`, of all files together, and the total.
 pub(super) fn of_breakdown(by: Breakdown, total: &Counts) -> String {
-    let all = total.tally.tokens.total();
-    let row = |count: u64, tokens: u64, what: String| {
+    let all = by.total(total);
+    let row = |count: u64, size: u64, what: String| {
         vec![
             count.to_string(),
-            tokens.to_string(),
-            percent(tokens, all),
+            size.to_string(),
+            percent(size, all),
             what,
         ]
     };
-    let shares = by.rows(&total.tally);
-    let count = shares.iter().map(|(_, share)| share.count).sum();
-    let rows = shares
+    let rows = by.rows(total);
+    let count = rows.iter().map(|row| row.count).sum();
+    let rows = rows
         .iter()
-        .map(|(what, share)| row(share.count, share.tokens, printable(what)));
+        .map(|it| row(it.count, it.size, printable(&it.key)));
     let total = row(count, all, "total".to_owned());
     aligned(&rows.chain([total]).collect::<Vec<_>>())
 }

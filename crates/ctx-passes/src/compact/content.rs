@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 
 use ctx_transcript::{Dialect, Options, Record, dialect, dialect_of_lines};
 
+use crate::error::rewritable;
 use crate::prune::Time;
 use crate::{ErrorKind, Invalid, PassError, Session};
 
@@ -57,7 +58,7 @@ impl Content {
         let empty = || dialect::by_name("chat").filter(|_| is_empty);
         let known = known.or_else(empty);
         Ok(Self {
-            dialect: known.ok_or(ErrorKind::UnknownFormat("compacted"))?,
+            dialect: rewritable(known, "compacted", None)?,
             is_detected: dialect.is_none(),
             is_document,
             invalid,

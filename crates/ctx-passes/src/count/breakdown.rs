@@ -1,6 +1,8 @@
 //! Where the tokens are.
 
-use ctx_select::tally::{Share, Tally};
+use ctx_select::tally::Share;
+
+use super::Counts;
 
 /// What the tokens are broken down by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +14,19 @@ pub enum Breakdown {
     Kind,
     /// Tool calls by tool, each with the tokens of its calls and of their results
     Tool,
+    /// Bytes of the file: what is sent, what wraps it, and what is not sent and why
+    Reach,
+}
+
+/// How many of something there are, and their size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// What they are.
+    pub key: String,
+    /// How many.
+    pub count: u64,
+    /// Their tokens; of [`Breakdown::Reach`] their bytes.
+    pub size: u64,
 }
 
 impl Breakdown {
@@ -21,34 +36,67 @@ impl Breakdown {
             Self::Role => "role",
             Self::Kind => "kind",
             Self::Tool => "tool",
+            Self::Reach => "reach",
         }
     }
 
-    /// The rows, those with the most tokens first; `(other)` is what belongs to none.
-    pub fn rows(self, tally: &Tally) -> Vec<(String, Share)> {
+    /// Whether its sizes are bytes, and not tokens.
+    pub fn is_of_bytes(self) -> bool {
+        self == Self::Reach
+    }
+
+    /// The rows, the largest first; `(other)` is what belongs to none.
+    pub fn rows(self, counts: &Counts) -> Vec<Row> {
         let mut rows = match self {
-            Self::Role => tally.by_role(),
-            Self::Kind => tally.by_kind(),
-            Self::Tool => tally.by_tool(),
+            Self::Role => of_shares(counts.tally.by_role()),
+            Self::Kind => of_shares(counts.tally.by_kind()),
+            Self::Tool => of_shares(counts.tally.by_tool()),
+            Self::Reach => {
+                let rows = counts.reach.rows();
+                let rows = rows.map(|(key, volume)| Row {
+                    key: key.to_owned(),
+                    count: volume.count,
+                    size: volume.bytes,
+                });
+                rows.collect()
+            }
         };
-        rows.sort_by(|(a, one), (b, other)| other.tokens.cmp(&one.tokens).then(a.cmp(b)));
+        rows.sort_by(|a, b| b.size.cmp(&a.size).then_with(|| a.key.cmp(&b.key)));
         rows
     }
+
+    /// What the sizes of all rows add up to.
+    pub fn total(self, counts: &Counts) -> u64 {
+        if self.is_of_bytes() {
+            counts.bytes
+        } else {
+            counts.tally.tokens.total()
+        }
+    }
+}
+
+fn of_shares(shares: Vec<(String, Share)>) -> Vec<Row> {
+    let rows = shares.into_iter().map(|(key, share)| Row {
+        key,
+        count: share.count,
+        size: share.tokens,
+    });
+    rows.collect()
 }
 
 #[cfg(test)]
 mod tests {
     use ctx_select::count::MessageCounter;
-    use ctx_select::tally::Tally;
     use ctx_tokens::Encoding;
     use ctx_transcript::{Message, Part, Role};
 
     use super::Breakdown;
+    use crate::count::Counts;
 
     #[test]
     fn the_most_tokens_come_first_and_equal_ones_by_name() {
         let counter = MessageCounter::new(Encoding::Chars4);
-        let mut tally = Tally::default();
+        let mut counts = Counts::default();
         let long = "x".repeat(400);
         for (role, text) in [
             (Role::User, "hi"),
@@ -56,13 +104,13 @@ mod tests {
             (Role::Assistant, long.as_str()),
         ] {
             let message = Message::new(role, vec![Part::Text(text.into())]);
-            tally.message(&counter, &message);
+            counts.tally.message(&counter, &message);
         }
-        let rows = Breakdown::Role.rows(&tally);
-        let names: Vec<&str> = rows.iter().map(|(name, _)| name.as_str()).collect();
+        let rows = Breakdown::Role.rows(&counts);
+        let names: Vec<&str> = rows.iter().map(|row| row.key.as_str()).collect();
         assert_eq!(names, ["assistant", "tool", "user"]);
-        let rows = Breakdown::Kind.rows(&tally);
-        assert_eq!(rows[0].0, "text");
-        assert_eq!(Breakdown::Tool.rows(&tally)[0].0, "(other)");
+        let rows = Breakdown::Kind.rows(&counts);
+        assert_eq!(rows[0].key, "text");
+        assert_eq!(Breakdown::Tool.rows(&counts)[0].key, "(other)");
     }
 }

@@ -3,6 +3,7 @@
 mod annotate;
 mod batch;
 mod breakdown;
+mod reach;
 
 use std::io::Read;
 
@@ -14,7 +15,8 @@ use crate::in_turn::InTurn;
 use crate::{BadLines, Invalid, Notes, PassError, Session};
 pub use annotate::AnnotatePass;
 use batch::Counting;
-pub use breakdown::Breakdown;
+pub use breakdown::{Breakdown, Row};
+pub use reach::{Reach, Volume};
 
 /// What was found in a session.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +27,8 @@ pub struct Counts {
     pub bytes: u64,
     /// The messages.
     pub tally: Tally,
+    /// Where the bytes are, if that was asked for.
+    pub reach: Reach,
     /// Lines that are no JSON object.
     pub bad: BadLines,
     /// Objects in a format we do not know, counted as text.
@@ -49,6 +53,7 @@ impl Counts {
         self.records += other.records;
         self.bytes += other.bytes;
         self.tally.merge(&other.tally);
+        self.reach.merge(&other.reach);
         self.bad.count_in(&other.bad);
         self.unknown += other.unknown;
         self.no_conversation += other.no_conversation;
@@ -124,6 +129,7 @@ pub fn tokens(
         counter: *counter,
         batch: false,
         threads: 1,
+        reach: false,
     };
     let mut pass = CountPass::new(&plan, session.dialect());
     session.each(|record| -> Result<(), PassError> {
@@ -143,6 +149,8 @@ pub struct Plan {
     pub batch: bool,
     /// How many threads count the conversations of a batch.
     pub threads: usize,
+    /// Whether it is asked where the bytes are.
+    pub reach: bool,
 }
 
 /// Counts the records of a session.
@@ -175,6 +183,9 @@ impl CountPass {
 
     /// The next record.
     pub fn push(&mut self, record: &Record<'_>) {
+        if self.plan.reach {
+            self.counts.reach.record(record, self.dialect);
+        }
         match &mut self.batch {
             None => drop(self.count(record)),
             Some(batch) => {

@@ -9,6 +9,7 @@ use super::decision::{Decision, Waiting};
 use super::items::{Item, Items};
 use super::{LastCall, Plan, is_cold};
 use crate::checks::Checks;
+use crate::error::rewritable;
 use crate::outlet::Announced;
 use crate::{ErrorKind, Notes, PassError, pins};
 
@@ -85,9 +86,7 @@ impl<'p> PrunePass<'p> {
             return Ok(());
         };
         let Waiting { plan, dialect, .. } = self.waiting;
-        if dialect.is_none() {
-            return Err(ErrorKind::UnknownFormat("pruned").at(record.line));
-        }
+        rewritable(dialect, "pruned", Some(record.line))?;
         let outline = record.outline(dialect);
         if let (Some(checks), Some(outline)) = (&mut self.checks, &outline) {
             checks.input(record.line, outline);

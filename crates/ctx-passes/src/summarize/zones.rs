@@ -7,7 +7,8 @@ use ctx_transcript::{Class, Dialect, Message, Record, Zone, ZoneReader};
 use super::assembly::{Assembly, Material};
 use super::old::{Found, OldZone};
 use super::{Needs, NewSession, Plan, Writer};
-use crate::{ErrorKind, Notes, PassError};
+use crate::error::rewritable;
+use crate::{Notes, PassError};
 
 /// Takes the records of a session with their zones.
 pub struct ZonePass<'p> {
@@ -52,9 +53,8 @@ impl<'p> ZonePass<'p> {
     ) -> Result<(), PassError> {
         let assembly = &mut self.assembly;
         let is_old = zone == Zone::Old;
-        if is_old && assembly.dialect.is_none() {
-            let error = PassError::from(ErrorKind::UnknownFormat("summed up"));
-            return Err(error.at(record.line));
+        if is_old {
+            rewritable(assembly.dialect, "summed up", Some(record.line))?;
         }
         let outline = record.outline(assembly.dialect);
         if assembly.input(record, outline.as_ref(), is_old) {

@@ -18,6 +18,7 @@ use ctx_transcript::{
 
 use super::writer::Writer;
 use super::{NewSession, Plan};
+use crate::error::rewritable;
 use crate::ledger::LedgerReader;
 use crate::pins::Pin;
 use crate::{ErrorKind, Notes, PassError};
@@ -116,10 +117,7 @@ impl<'p> BudgetPass<'p> {
         let Some(object) = record.whole_object() else {
             return Ok(Entry::default());
         };
-        let Some(dialect) = self.dialect else {
-            let error = PassError::from(ErrorKind::UnknownFormat("summed up"));
-            return Err(error.at(record.line));
-        };
+        let dialect = rewritable(self.dialect, "summed up", Some(record.line))?;
         let (outline, message) = (record.outline(self.dialect), record.message(self.dialect));
         let (Some(outline), Some(message)) = (outline, message) else {
             return Ok(Entry::default());

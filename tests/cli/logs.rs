@@ -1,0 +1,120 @@
+//! The log that an agent writes of its session: what the tools know of it, and what they
+//! leave alone.
+
+use ctx_testkit::Case;
+
+use crate::tool_path;
+
+/// A session of Claude Code: a branch that was left, a reply of two lines, its result with a
+/// second copy, and lines that no model sees.
+const CLAUDE_CODE: &str = concat!(
+    r#"{"type":"file-history-snapshot","messageId":"u1","snapshot":{}}"#,
+    "\n",
+    r#"{"parentUuid":null,"isSidechain":false,"sessionId":"s1","type":"user","message":{"role":"user","content":"What is in a.txt?"},"uuid":"u1","timestamp":"2026-01-01T00:00:00.000Z"}"#,
+    "\n",
+    r#"{"parentUuid":"u1","isSidechain":false,"sessionId":"s1","type":"assistant","message":{"id":"m0","role":"assistant","content":[{"type":"text","text":"I do not know."}]},"uuid":"a0","timestamp":"2026-01-01T00:00:01.000Z"}"#,
+    "\n",
+    r#"{"parentUuid":"u1","isSidechain":false,"sessionId":"s1","type":"assistant","message":{"id":"m1","role":"assistant","content":[{"type":"text","text":"I look."}]},"uuid":"a1","timestamp":"2026-01-01T00:00:02.000Z"}"#,
+    "\n",
+    r#"{"parentUuid":"a1","isSidechain":false,"sessionId":"s1","type":"assistant","message":{"id":"m1","role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Read","input":{"file_path":"a.txt"}}]},"uuid":"a2","timestamp":"2026-01-01T00:00:03.000Z"}"#,
+    "\n",
+    r#"{"parentUuid":"a2","isSidechain":false,"sessionId":"s1","type":"progress","data":{"type":"hook_progress"},"uuid":"p1","timestamp":"2026-01-01T00:00:04.000Z"}"#,
+    "\n",
+    r#"{"parentUuid":"p1","isSidechain":false,"sessionId":"s1","type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"hello"}]},"toolUseResult":{"file":{"content":"hello"}},"uuid":"u2","timestamp":"2026-01-01T00:00:05.000Z"}"#,
+    "\n",
+    r#"{"parentUuid":"u2","isSidechain":false,"sessionId":"s1","type":"assistant","message":{"id":"m2","role":"assistant","content":[{"type":"text","text":"It says hello."}]},"uuid":"a3","timestamp":"2026-01-01T00:00:06.000Z"}"#,
+);
+
+fn case(tool: &str) -> Case {
+    Case::new(tool_path(tool)).file("s.jsonl", CLAUDE_CODE)
+}
+
+#[test]
+fn what_the_model_is_sent_is_counted_and_each_byte_is_somewhere() {
+    case("ctx-count")
+        .args(["s.jsonl"])
+        .stdout("4 41 1571 s.jsonl\n")
+        .run();
+    case("ctx-count")
+        .args(["--by", "reach", "s.jsonl"])
+        .stdout(
+            " 5  696  44.3% around what is sent\n \
+             5  405  25.8% sent\n \
+             1  220  14.0% dead branch\n \
+             1  158  10.1% never sent: progress\n \
+             1   64   4.1% never sent: file-history-snapshot\n \
+             1   28   1.8% second copies\n\
+             14 1571 100.0% total\n",
+        )
+        .run();
+}
+
+#[test]
+fn it_is_legal_and_its_zones_leave_no_trace() {
+    case("ctx-check")
+        .args(["s.jsonl"])
+        .stdout("s.jsonl: ok\n")
+        .run();
+    case("ctx-split")
+        .args(["--strip", "s.jsonl"])
+        .stdout(CLAUDE_CODE)
+        .run();
+}
+
+/// Its lines name each other: who takes one out breaks what hangs on it.
+#[test]
+fn nothing_is_taken_out_of_it() {
+    let calls: [(&str, &[&str], &str); 6] = [
+        (
+            "ctx-prune",
+            &["--clear", "s.jsonl"],
+            ": a log of claude-code, whose lines name each other: it cannot be pruned",
+        ),
+        (
+            "ctx-summarize",
+            &["--budget", "100", "s.jsonl"],
+            ": a log of claude-code, whose lines name each other: it cannot be summed up",
+        ),
+        (
+            "ctx-offload",
+            &[
+                "--min-tokens",
+                "1",
+                "-s",
+                "x",
+                "--store",
+                "store",
+                "s.jsonl",
+            ],
+            ": a log of claude-code, whose lines name each other: it cannot be changed",
+        ),
+        (
+            "ctx-compact",
+            &["--force", "--store", "store", "s.jsonl"],
+            ": a log of claude-code, whose lines name each other: it cannot be compacted",
+        ),
+        (
+            "ctx-compact",
+            &["-n", "--force", "--store", "store", "s.jsonl"],
+            ": a log of claude-code, whose lines name each other: it cannot be compacted",
+        ),
+        (
+            "ctx-check",
+            &["--repair", "s.jsonl"],
+            ": sessions of claude-code cannot be mended",
+        ),
+    ];
+    for (tool, args, what) in calls {
+        let hint = if args.contains(&"--repair") {
+            "their agent mends them itself as it loads them"
+        } else {
+            "ctx-snapshot, ctx-rollback, ctx-count, ctx-check, ctx-split and ctx-extract take it as it is"
+        };
+        let home = case(tool)
+            .args(args.iter().copied())
+            .code(2)
+            .stderr(&format!("{tool}: s.jsonl{what}; {hint}\n"))
+            .run();
+        assert!(home.read("s.jsonl") == CLAUDE_CODE.as_bytes(), "{tool}");
+    }
+}
