@@ -16,6 +16,7 @@ fn plan(batch: bool, threads: usize) -> Plan {
         counter: MessageCounter::new(Encoding::Chars4),
         batch,
         threads,
+        reach: false,
     }
 }
 

@@ -89,7 +89,7 @@ impl Lines {
     fn presences(&self) -> Vec<Presence> {
         let text = self.0.join("\n");
         let mut records = Records::open(text.as_bytes(), &Options::default()).expect("from memory");
-        let name = records.dialect().map(|dialect| dialect.name());
+        let name = records.dialect().map(crate::Dialect::name);
         assert_eq!(name, Some("claude-code"));
         let mut presences = Vec::new();
         while let Some(record) = records.next().expect("from memory") {
