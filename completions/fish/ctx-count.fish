@@ -1,4 +1,4 @@
-complete -c ctx-count -l by -d 'Show where the tokens are, or the bytes: how many, their size and their share, per line' -r -f -a "role\t'Messages by role'
+complete -c ctx-count -l by -d 'Show where the tokens are, or the bytes: count, size and share of each' -r -f -a "role\t'Messages by role'
 kind\t'Parts of messages by kind: text, reasoning, calls, results, media, other; overhead'
 tool\t'Tool calls by tool, each with the tokens of its calls and of their results'
 reach\t'Bytes of the file: what is sent, what wraps it, and what is not sent and why'"

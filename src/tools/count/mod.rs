@@ -53,7 +53,7 @@ struct Args {
     /// Session files; none, or -, is stdin
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Show where the tokens are, or the bytes: how many, their size and their share, per line
+    /// Show where the tokens are, or the bytes: count, size and share of each
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["annotate", "text"])]
     by: Option<Breakdown>,
     /// Print JSON: an object per file, then one for the total
