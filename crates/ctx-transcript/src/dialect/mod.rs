@@ -30,12 +30,14 @@ mod anthropic;
 mod chat;
 mod claude_code;
 mod detector;
+mod pi;
 mod plain;
 
 pub use anthropic::Anthropic;
 pub use chat::Chat;
 pub use claude_code::ClaudeCode;
 pub use detector::stranger;
+pub use pi::Pi;
 pub use plain::Plain;
 
 pub(crate) use detector::Detector;
@@ -136,7 +138,7 @@ pub trait Dialect: Sync {
 }
 
 /// All dialects; the first one is the default where several could be right.
-pub static ALL: [&dyn Dialect; 3] = [&Chat, &Anthropic, &ClaudeCode];
+pub static ALL: [&dyn Dialect; 4] = [&Chat, &Anthropic, &ClaudeCode, &Pi];
 
 /// The dialect of that name.
 pub fn by_name(name: &str) -> Option<&'static dyn Dialect> {

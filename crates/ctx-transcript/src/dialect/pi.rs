@@ -1,0 +1,166 @@
+//! The session files of pi, and of `OpenClaw`, which grew out of it: a header, then entries that
+//! name their parents.
+//!
+//! Shapes are those of pi 0.73.1, whose files have been of versions 1 to 3, and of `OpenClaw`
+//! 2026.9.6. What the agent itself puts around a summary to say that it is one is not counted
+//! as said.
+
+mod entry;
+mod node;
+mod reply;
+mod shell;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod view;
+
+use std::borrow::Cow;
+
+use self::entry::{Entry, Kind};
+use super::{Dialect, Sniff, Wrapped, kind_of, parts};
+use crate::rules::{PairBy, Results};
+use crate::view::ViewBuilder;
+use crate::{Message, Object, Outline, Part, Role, Rules, json};
+
+/// The dialect `pi`.
+pub struct Pi;
+
+/// Types of entries that have an id and a parent.
+const IN_TREE: [&str; 11] = [
+    "message",
+    "compaction",
+    "branch_summary",
+    "custom_message",
+    "custom",
+    "model_change",
+    "thinking_level_change",
+    "label",
+    "session_info",
+    // The last ones are OpenClaw's.
+    "reset",
+    "leaf",
+];
+
+impl Dialect for Pi {
+    fn name(&self) -> &'static str {
+        "pi"
+    }
+
+    fn sniff(&self, object: &Object<'_>) -> Sniff {
+        let kind = kind_of(object);
+        let has_all = |keys: [&str; 3]| keys.iter().all(|key| object.get(key).is_some());
+        let is_header = kind == "session" && has_all(["id", "timestamp", "cwd"]);
+        let is_of_tree = || has_all(["id", "parentId", "timestamp"]);
+        if is_header || (IN_TREE.contains(&&*kind) && is_of_tree()) {
+            Sniff::Yes
+        } else {
+            Sniff::No
+        }
+    }
+
+    fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
+        let entry = Entry::of(object)?;
+        let mut outline = Outline {
+            role: role(entry.kind),
+            begins_turn: entry.kind == Kind::User,
+            is_summary: entry.kind == Kind::Compaction,
+            ..Outline::of_line()
+        };
+        match entry.kind {
+            Kind::Assistant => outline.calls = reply::ids_of_calls(&entry.said),
+            Kind::ToolResult => {
+                outline.has_content = false;
+                let id = entry.said.text_of("toolCallId");
+                outline.results.push(id.unwrap_or_default());
+            }
+            _ => {}
+        }
+        Some(outline)
+    }
+
+    fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
+        let Entry { kind, said } = Entry::of(object)?;
+        let parts = match kind {
+            Kind::Compaction | Kind::Summary => said
+                .text_of("summary")
+                .map(Part::Text)
+                .into_iter()
+                .collect(),
+            Kind::Shell => vec![Part::Text(shell::text(&said).into())],
+            Kind::ToolResult => vec![Part::Result(reply::result(object, &said))],
+            _ => parts(said.get("content"), &|block| reply::part(object, block)),
+        };
+        let is_reply = kind == Kind::Assistant;
+        let place = is_reply.then(|| reply::place_of_reasoning(object, &said));
+        Some(Message {
+            name: said
+                .text_of("toolName")
+                .filter(|_| kind == Kind::ToolResult),
+            reasoning: place.unwrap_or_default(),
+            ..Message::new(role(kind), parts)
+        })
+    }
+
+    fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
+        let Some(Entry { kind, said }) = Entry::of(object) else {
+            return Wrapped::default();
+        };
+        let of = |keys: &[&str]| keys.iter().filter_map(|key| said.get(key)).collect();
+        Wrapped {
+            sent: match kind {
+                Kind::Compaction | Kind::Summary => of(&["summary"]),
+                Kind::Shell => of(&["command", "output"]),
+                _ => of(&["content"]),
+            },
+            copies: match kind {
+                Kind::ToolResult => of(&["details"]),
+                _ => Vec::new(),
+            },
+        }
+    }
+
+    fn rules(&self) -> Rules {
+        Rules {
+            // The agent makes up results that are missing, and moves none.
+            results: Results::BehindReply,
+            pair_by: PairBy::Id,
+            merges_roles: false,
+            system_apart: false,
+            user_first: false,
+        }
+    }
+
+    fn is_log(&self) -> bool {
+        true
+    }
+
+    fn view(&self) -> Option<Box<dyn ViewBuilder>> {
+        Some(Box::<view::Builder>::default())
+    }
+
+    fn summary_role(&self, _: Role) -> Role {
+        Role::User
+    }
+
+    fn summary_record(&self, _: Role, text: &str) -> String {
+        format!(
+            r#"{{"type":"compaction","summary":{}}}"#,
+            json::quoted(text)
+        )
+    }
+
+    fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        let entry = Entry::of(object)?;
+        let is_summary = entry.kind == Kind::Compaction;
+        is_summary.then(|| entry.said.text_of("summary")).flatten()
+    }
+}
+
+/// Who speaks, for the model: all that is no reply and no result is the user's.
+fn role(kind: Kind) -> Role {
+    match kind {
+        Kind::Assistant => Role::Assistant,
+        Kind::ToolResult => Role::Tool,
+        _ => Role::User,
+    }
+}

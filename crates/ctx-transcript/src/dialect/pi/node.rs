@@ -1,0 +1,87 @@
+//! What an entry says of its place among the others.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::entry::{Entry, Kind};
+use crate::Object;
+use crate::dialect::kind_of;
+
+/// An id, which is only compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key(u64);
+
+impl Key {
+    /// The id at `name`; an empty one counts as none.
+    pub(super) fn at(object: &Object<'_>, name: &str) -> Option<Self> {
+        let id = object.text_of(name).filter(|id| !id.is_empty())?;
+        let mut hasher = DefaultHasher::new();
+        id.hash(&mut hasher);
+        Some(Self(hasher.finish()))
+    }
+
+    /// What stands for the id of the entry of that number, where entries have none.
+    pub(super) fn of_number(number: usize) -> Self {
+        Self(number as u64)
+    }
+}
+
+/// An entry, as far as it has to do with the tree.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    /// The number of its record, from 0.
+    pub(super) record: usize,
+    pub(super) id: Option<Key>,
+    pub(super) parent: Option<Key>,
+    pub(super) content: Content,
+    /// Whether the model is sent it when it is in the context.
+    pub(super) is_sent: bool,
+}
+
+/// What the entry holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    /// What the user, the model or a tool says.
+    Message,
+    /// What is said beside that: summaries of branches, commands, extensions.
+    Beside,
+    /// The end of what is no longer sent: a summary of it, or `OpenClaw`'s reset.
+    Boundary(Boundary),
+    /// Nothing that is said: settings, names, the state of extensions.
+    State,
+}
+
+/// What of the entries before a boundary stays in the context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Boundary {
+    /// From which entry on.
+    pub(super) first_kept: Option<Key>,
+    /// Whether what is said beside messages goes in any case.
+    pub(super) keeps_messages_only: bool,
+}
+
+impl Node {
+    /// Reads the entry of record number `record`, in a file of that version.
+    pub(super) fn of(record: usize, object: &Object<'_>, version: f64) -> Self {
+        let entry = Entry::of(object);
+        let boundary = |keeps_messages_only| {
+            Content::Boundary(Boundary {
+                first_kept: Key::at(object, "firstKeptEntryId"),
+                keeps_messages_only,
+            })
+        };
+        let content = match (&*kind_of(object), entry.as_ref().map(|entry| entry.kind)) {
+            ("compaction", _) => boundary(false),
+            ("reset", _) => boundary(true),
+            (_, Some(Kind::User | Kind::Assistant | Kind::ToolResult)) => Content::Message,
+            (_, Some(_)) => Content::Beside,
+            (_, None) => Content::State,
+        };
+        Self {
+            record,
+            id: Key::at(object, "id"),
+            parent: Key::at(object, "parentId"),
+            content,
+            is_sent: entry.is_some_and(|entry| entry.is_sent(version)),
+        }
+    }
+}

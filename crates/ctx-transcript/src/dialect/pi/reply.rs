@@ -1,0 +1,77 @@
+//! Calls, results and reasoning.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::dialect::{blocks, kind_of, parts};
+use crate::{Call, Object, Part, Slot, ToolResult, cut, json};
+
+/// The ids of the calls in a reply.
+pub(super) fn ids_of_calls<'a>(said: &Object<'a>) -> Vec<Cow<'a, str>> {
+    let blocks = blocks(said).into_iter();
+    let calls = blocks.filter(|block| kind_of(block) == "toolCall");
+    calls
+        .map(|call| call.text_of("id").unwrap_or_default())
+        .collect()
+}
+
+/// A block, which is a value within `record`.
+pub(super) fn part<'a>(record: &Object<'a>, block: &Object<'a>) -> Option<Part<'a>> {
+    Some(match kind_of(block).as_ref() {
+        "text" => Part::Text(block.text_of("text")?),
+        // Only the API can read it; the text says no more than that.
+        "thinking" if block.is_true("redacted") => return None,
+        "thinking" => Part::Reasoning(block.text_of("thinking")?),
+        "image" => Part::Media("image"),
+        "toolCall" => {
+            let arguments = block.get("arguments");
+            Part::Call(Call {
+                id: Some(block.text_of("id").unwrap_or_default()),
+                name: block.text_of("name").unwrap_or_default(),
+                arguments: Cow::Borrowed(arguments.unwrap_or_default()),
+                slot: arguments.map(|raw| Slot::json(record, raw)),
+            })
+        }
+        _ => return None,
+    })
+}
+
+/// The result that `said`, the message in `record`, is.
+pub(super) fn result<'a>(record: &Object<'a>, said: &Object<'a>) -> ToolResult<'a> {
+    let content = said.get("content");
+    ToolResult {
+        id: said.text_of("toolCallId"),
+        name: said.text_of("toolName"),
+        is_error: said.is_true("isError"),
+        parts: parts(content, &|block| part(record, block)),
+        slot: content
+            .and_then(only_text)
+            .map(|raw| Slot::text(record, raw)),
+    }
+}
+
+/// The string that is all of a content. The agent fails on a result that is no list of
+/// blocks, so that the text within the block is what another one can stand for.
+fn only_text(content: &str) -> Option<&str> {
+    let Some(elements) = json::elements(content) else {
+        return Some(content).filter(|raw| raw.starts_with('"'));
+    };
+    let [block] = elements.as_slice() else {
+        return None;
+    };
+    let block = Object::parse(block).ok()?;
+    let is_text = kind_of(&block) == "text";
+    block
+        .get("text")
+        .filter(|raw| is_text && raw.starts_with('"'))
+}
+
+/// What to cut out of `record` so that its reply is without its reasoning.
+pub(super) fn place_of_reasoning(record: &Object<'_>, said: &Object<'_>) -> Vec<Range<usize>> {
+    let elements = said.elements_of("content").unwrap_or_default();
+    let items = elements.into_iter().map(|raw| {
+        let gone = Object::parse(raw).is_ok_and(|block| kind_of(&block) == "thinking");
+        (record.place_of(raw), gone)
+    });
+    cut::places(record.text(), items)
+}

@@ -1,0 +1,132 @@
+//! The entries of a session as a tree, and the path that the agent goes on from.
+//!
+//! The rules are those of the loader of pi 0.73.1: the first line that is JSON is the header, or
+//! nothing is read; the newest entry and its parents are the path. Entries of version 1 have
+//! no ids: each hangs on the one before it. What is `OpenClaw`'s is said where it is.
+
+use std::collections::{HashMap, HashSet};
+
+use super::node::{Content, Key, Node};
+use crate::dialect::kind_of;
+use crate::{Object, json};
+
+/// The entries of a session.
+#[derive(Default)]
+pub(super) struct Tree {
+    /// In the order of the file.
+    pub(super) nodes: Vec<Node>,
+    /// Of entries with one id the last one.
+    places: HashMap<Key, usize>,
+    header: Header,
+    /// How many lines there were that are JSON: entries, and headers.
+    lines: usize,
+    newest: Option<usize>,
+    /// `OpenClaw`: what hangs on the first one hangs on the second one.
+    stands_for: Option<(Key, Option<Key>)>,
+}
+
+/// What the first line says.
+#[derive(Clone, Copy, Default)]
+enum Header {
+    #[default]
+    NotYet,
+    /// The first line is something else: the agent reads nothing.
+    Missing,
+    Version(f64),
+}
+
+impl Tree {
+    /// The next record, of number `record`.
+    pub(super) fn push(&mut self, record: usize, object: &Object<'_>) {
+        let is_header = kind_of(object) == "session";
+        if let Header::NotYet = self.header {
+            self.header = match object.text_of("id") {
+                Some(_) if is_header => Header::Version(version(object)),
+                _ => Header::Missing,
+            };
+        }
+        if let Header::Version(version) = self.header
+            && !is_header
+        {
+            let mut node = Node::of(record, object, version);
+            if version < 2.0 {
+                self.hang_on_the_one_before(&mut node, object);
+            }
+            self.add(node, object);
+        }
+        self.lines += 1;
+    }
+
+    fn hang_on_the_one_before(&self, node: &mut Node, object: &Object<'_>) {
+        node.id = Some(Key::of_number(self.lines));
+        node.parent = self.nodes.last().and_then(|last| last.id);
+        if let Content::Boundary(boundary) = &mut node.content {
+            let number = object.get("firstKeptEntryIndex");
+            let number = number.and_then(|raw| raw.parse().ok());
+            boundary.first_kept = number.map(Key::of_number);
+        }
+    }
+
+    fn add(&mut self, mut node: Node, object: &Object<'_>) {
+        let place = self.nodes.len();
+        // OpenClaw notes beside the path what is not to move it.
+        let mut moves = object.get("appendMode") != Some("\"side\"");
+        let stands_for = self.stands_for.take();
+        if kind_of(object) == "leaf" {
+            moves = self.go_to(&mut node, object);
+        } else if let Some((_, leaf)) = stands_for.filter(|(it, _)| Some(*it) == node.parent) {
+            node.parent = leaf;
+        }
+        if moves {
+            self.newest = Some(place);
+        }
+        if let Some(id) = node.id {
+            self.places.insert(id, place);
+        }
+        self.nodes.push(node);
+    }
+
+    /// `OpenClaw`: the session goes on from an entry that is named. Whether it is there.
+    fn go_to(&mut self, node: &mut Node, object: &Object<'_>) -> bool {
+        let target = Key::at(object, "targetId");
+        let is_there = match target {
+            Some(_) => self.place(target).is_some(),
+            None => object.get("targetId") == Some("null"),
+        };
+        if is_there {
+            node.parent = target;
+            let hung_on = Key::at(object, "appendParentId");
+            self.stands_for = hung_on.map(|hung_on| (hung_on, target));
+        }
+        is_there
+    }
+
+    fn place(&self, id: Option<Key>) -> Option<usize> {
+        self.places.get(&id?).copied()
+    }
+
+    /// Whether a later entry has the id of the one at `place`.
+    pub(super) fn is_superseded(&self, place: usize) -> bool {
+        let last = self.place(self.nodes[place].id);
+        last.is_some_and(|last| last != place)
+    }
+
+    /// The places of the entries from the root to the newest one.
+    pub(super) fn path(&self) -> Vec<usize> {
+        let mut seen = HashSet::new();
+        let up = std::iter::successors(self.newest, |place| self.place(self.nodes[*place].parent));
+        let mut path: Vec<usize> = up.take_while(|place| seen.insert(*place)).collect();
+        path.reverse();
+        path
+    }
+}
+
+/// The version that a header says; 1 had no number.
+fn version(header: &Object<'_>) -> f64 {
+    let raw = header.get("version").filter(|raw| *raw != "null");
+    raw.map_or(1.0, |raw| {
+        let number = json::text(raw).unwrap_or(raw.into());
+        // What is no number is not older than anything.
+        number.trim().parse().unwrap_or(f64::NAN)
+    })
+}
