@@ -2,6 +2,7 @@
 //! `{"messages":[…]}`, on one line or pretty-printed. They are unwrapped to
 //! records: each element loses its line breaks and indentation, nothing else.
 
+use crate::dialect::{self, Sniff};
 use crate::{Object, Record, json};
 
 /// A session that came as one JSON value.
@@ -42,7 +43,7 @@ impl Document {
     }
 
     /// Reads all of an input as one document; `None` when it is none: not one
-    /// JSON value, or not a list of objects of which the first has a role.
+    /// JSON value, or not a list of objects of which the first is a message.
     pub(crate) fn parse(input: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(input).ok()?;
         let trimmed = text.trim_ascii();
@@ -59,7 +60,7 @@ impl Document {
         };
         let elements = json::elements(list)?;
         let objects: Option<Vec<_>> = elements.iter().map(|raw| Object::parse(raw).ok()).collect();
-        objects?.first()?.text_of("role")?;
+        objects?.first().filter(|first| is_message(first))?;
         Some(Self::of(text, &elements, members_beside))
     }
 
@@ -89,6 +90,12 @@ impl Document {
             (record.line, record.offset) = (place.line, place.offset);
         }
     }
+}
+
+/// Whether it has a role, or is a record that only one dialect has.
+fn is_message(object: &Object<'_>) -> bool {
+    let mut all = dialect::ALL.into_iter();
+    object.text_of("role").is_some() || all.any(|it| it.sniff(object) == Sniff::Yes)
 }
 
 /// A JSON string holds no raw line break, so each one is layout; the blanks
@@ -131,6 +138,12 @@ mod tests {
         let (records, beside) =
             unwrap(r#"{"model":"m","messages":[{"role":"user"}],"n":1}"#).expect("a document");
         assert_eq!((records.len(), beside), (1, 2));
+    }
+
+    #[test]
+    fn records_that_one_dialect_alone_has_are_a_document() {
+        let line = r#"{"type":"user","uuid":"u","parentUuid":null,"sessionId":"s"}"#;
+        assert!(unwrap(&format!("[{line}]")).is_some());
     }
 
     #[test]
