@@ -30,6 +30,8 @@ mod anthropic;
 mod chat;
 mod claude_code;
 mod detector;
+mod gemini;
+mod key;
 mod pi;
 mod plain;
 
@@ -37,6 +39,7 @@ pub use anthropic::Anthropic;
 pub use chat::Chat;
 pub use claude_code::ClaudeCode;
 pub use detector::stranger;
+pub use gemini::Gemini;
 pub use pi::Pi;
 pub use plain::Plain;
 
@@ -138,7 +141,7 @@ pub trait Dialect: Sync {
 }
 
 /// All dialects; the first one is the default where several could be right.
-pub static ALL: [&dyn Dialect; 4] = [&Chat, &Anthropic, &ClaudeCode, &Pi];
+pub static ALL: [&dyn Dialect; 5] = [&Chat, &Anthropic, &ClaudeCode, &Gemini, &Pi];
 
 /// The dialect of that name.
 pub fn by_name(name: &str) -> Option<&'static dyn Dialect> {

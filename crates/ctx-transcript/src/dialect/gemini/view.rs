@@ -1,0 +1,107 @@
+//! Which records of a session are in the context, and which of them are one message.
+
+use std::collections::{HashMap, HashSet};
+
+use super::log::{Entry, Log};
+use super::turn::Turn;
+use crate::Object;
+use crate::dialect::key::Key;
+use crate::view::{View, ViewBuilder};
+
+/// Sees each record of a session once.
+#[derive(Default)]
+pub(super) struct Builder(Log);
+
+impl ViewBuilder for Builder {
+    fn push(&mut self, object: Option<&Object<'_>>) {
+        self.0.push(object);
+    }
+
+    fn finish(self: Box<Self>) -> View {
+        let mut messages = Messages::default();
+        for (record, turn) in without_void(&self.0.entries) {
+            messages.push(record, turn);
+        }
+        let mut view = View::outside(self.0.reasons);
+        for message in &messages.records {
+            view.add_message(message);
+        }
+        view
+    }
+}
+
+/// The turns that are sent. Of replies in a row, with no results between them, all are left
+/// out where one is void.
+fn without_void(entries: &[Entry]) -> Vec<(usize, &Turn)> {
+    let mut sent: Vec<(usize, &Turn)> = Vec::new();
+    let (mut begin, mut has_void, mut goes_on) = (0, false, false);
+    for entry in entries {
+        let Some(turn) = &entry.turn else {
+            continue;
+        };
+        let Turn::Reply {
+            has_results,
+            is_void,
+            ..
+        } = turn
+        else {
+            goes_on = false;
+            sent.push((entry.record, turn));
+            continue;
+        };
+        if !goes_on {
+            (begin, has_void) = (sent.len(), false);
+        }
+        has_void |= is_void;
+        sent.push((entry.record, turn));
+        if has_void {
+            sent.truncate(begin);
+        }
+        goes_on = !has_results;
+    }
+    sent
+}
+
+/// Records of one message: a reply with its results, which a client of the new form writes a
+/// second time behind it, and sends a second time. The results are so never parted from
+/// their calls.
+#[derive(Default)]
+struct Messages<'t> {
+    records: Vec<Vec<usize>>,
+    /// Which message a record is in: a list of messages is in one.
+    places: HashMap<usize, usize>,
+    /// The calls of the last reply, and which message that is.
+    calls: Option<&'t HashSet<Key>>,
+    last: usize,
+}
+
+impl<'t> Messages<'t> {
+    fn push(&mut self, record: usize, turn: &'t Turn) {
+        let answers = matches!(turn, Turn::Results(ids) if self.answered_by(record, ids));
+        let known = self.places.get(&record).copied();
+        let place = known.unwrap_or_else(|| {
+            if answers {
+                self.records[self.last].push(record);
+                self.last
+            } else {
+                self.records.push(vec![record]);
+                self.records.len() - 1
+            }
+        });
+        self.places.insert(record, place);
+        match turn {
+            Turn::Reply { calls, .. } => (self.calls, self.last) = (Some(calls), place),
+            Turn::Results(_) if answers => {}
+            Turn::User | Turn::Results(_) => self.calls = None,
+        }
+    }
+    /// Whether a record of these results continues the last reply: records of a message are in
+    /// the order of the file, and a reply may be written again behind its results.
+    fn answered_by(&self, record: usize, ids: &[Key]) -> bool {
+        let Some(calls) = self.calls else {
+            return false;
+        };
+        let is_behind = self.records[self.last].last() < Some(&record);
+        is_behind && ids.iter().all(|id| calls.contains(id))
+    }
+}
