@@ -227,7 +227,9 @@ fn reasoning_goes_wherever_it_stands() {
     let without = |text: &str| {
         let object = object(text);
         let mut edits = Edits::new();
-        for place in Gemini.message(&object).expect("a message").reasoning {
+        let places = Gemini.message(&object).expect("a message").reasoning;
+        assert!(places.is_sorted_by_key(|place| place.start));
+        for place in places {
             edits.cut(place);
         }
         edits.of_object(&object)
@@ -238,6 +240,11 @@ fn reasoning_goes_wherever_it_stands() {
     assert_eq!(without(&message("a", "gemini", rest)), left);
     let list = set(&[&user("u"), &message("a", "gemini", rest)]);
     assert_eq!(without(&list), set(&[&user("u"), &left]));
+    // Of two with one id the later one comes first.
+    let (first, second) = (says("b"), message("b", "gemini", rest));
+    let list = set(&[&first, &message("a", "gemini", rest), &second]);
+    let left_b = message("b", "gemini", r#""content":[{"text":"so"}]"#);
+    assert_eq!(without(&list), set(&[&first, &left, &left_b]));
     for other in [says("a"), message("a", "user", rest)] {
         assert_eq!(without(&other), other);
     }
