@@ -74,7 +74,8 @@ impl Dialect for Gemini {
         for said in &said {
             message.reasoning.extend(said.reasoning(object));
         }
-        // A message that is there twice stands at the place of the first.
+        // A message that is there twice stands at the place of the first, and thoughts may
+        // stand before or behind the content.
         message.reasoning.sort_by_key(|cut| cut.start);
         Some(message)
     }

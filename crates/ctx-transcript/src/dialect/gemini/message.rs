@@ -107,9 +107,9 @@ impl<'o, 'a> Said<'o, 'a> {
         parts
     }
 
-    /// What to cut out of the text of `record` so that it is without its reasoning. What
-    /// stands beside the content goes in any case: else it is sent once the content has no
-    /// thought any more.
+    /// What to cut out of the text of `record` so that it is without its reasoning, in any
+    /// order. What stands beside the content goes in any case: else it is sent once the
+    /// content has no thought any more.
     pub(super) fn reasoning(&self, record: &Object<'a>) -> Vec<Range<usize>> {
         if self.role != Role::Assistant {
             return Vec::new();
@@ -127,7 +127,6 @@ impl<'o, 'a> Said<'o, 'a> {
         });
         let mut cuts = cut::places(record.text(), members);
         cuts.extend(cut::places(record.text(), elements));
-        cuts.sort_by_key(|cut| cut.start);
         cuts
     }
 }
