@@ -1,7 +1,9 @@
 //! The session files of Claude Code: a tree of lines, one content block of a reply a line.
 
+mod beside;
 mod kept;
 mod leaf;
+mod near;
 mod node;
 mod path;
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::node::{Key, Kind, Node, Preserved};
-use super::path::{Path, is_said};
+use super::path::Path;
 
 impl Path<'_> {
     /// Puts the old lines that a compaction keeps behind its summary, and takes away all
@@ -36,7 +36,7 @@ impl Path<'_> {
         let end = nodes[*kept.last()?].id;
         for (place, node) in nodes.iter().enumerate() {
             let parent = self.tree.place(self.parent(place));
-            if is_said(node) && parent.is_some_and(|parent| self.gone.contains(&parent)) {
+            if node.is_said() && parent.is_some_and(|parent| self.gone.contains(&parent)) {
                 self.parents.insert(place, Some(end));
             }
         }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use super::node::{Key, Node};
-use super::path::{Path, is_said};
+use super::path::Path;
 use super::tree::LastUse;
 
 impl Path<'_> {
@@ -46,14 +46,15 @@ impl Path<'_> {
         for (place, node) in self.there() {
             if let Some(parent) = self.parent(place) {
                 named.insert(parent);
-                if is_said(node) {
+                if node.is_said() {
                     answered.insert(parent);
                 }
             }
         }
         let ends = self.there().filter(|(_, node)| !named.contains(&node.id));
+        let mut known = HashSet::new();
         let leaves: HashSet<usize> = ends
-            .filter_map(|(place, _)| self.said(place))
+            .filter_map(|(place, _)| self.said_anew(place, &mut known))
             .filter(|place| !answered.contains(&self.tree.nodes[*place].id))
             .collect();
         let one = if leaves.len() > 1 {
@@ -79,6 +80,14 @@ impl Path<'_> {
     /// The nearest line above, or this one, that somebody said.
     fn said(&self, place: usize) -> Option<usize> {
         self.walk(place)
-            .find(|place| is_said(&self.tree.nodes[*place]))
+            .find(|place| self.tree.nodes[*place].is_said())
+    }
+
+    /// The same; `None` where the way up meets a line that was `known` before, and so does
+    /// what it leads to.
+    fn said_anew(&self, place: usize, known: &mut HashSet<usize>) -> Option<usize> {
+        self.walk(place)
+            .take_while(|place| known.insert(*place))
+            .find(|place| self.tree.nodes[*place].is_said())
     }
 }

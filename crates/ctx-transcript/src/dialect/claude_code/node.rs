@@ -97,6 +97,13 @@ pub(super) struct LastPrompt {
     pub(super) is_explicit: bool,
 }
 
+impl Node {
+    /// Whether the user or the model said it, or a tool.
+    pub(super) fn is_said(&self) -> bool {
+        matches!(self.kind, Kind::User { .. } | Kind::Assistant { .. })
+    }
+}
+
 impl Line {
     /// Reads the line of record number `record`.
     pub(super) fn of(record: usize, object: &Object<'_>) -> Self {

@@ -57,7 +57,7 @@ fn context(tree: &Tree) -> Vec<usize> {
     let mut path = Path::new(tree);
     let kept_end = path.keep_what_the_last_boundary_names();
     let leaf = path.leaf(kept_end);
-    let all = leaf.map_or_else(Vec::new, |leaf| path.up_from(leaf));
+    let all = leaf.map_or_else(Vec::new, |leaf| path.up_from(leaf, &path.beside()));
     let is_boundary = |place: &usize| tree.nodes[*place].kind == Kind::Boundary;
     let begin = all.iter().rposition(is_boundary).unwrap_or(0);
     all[begin..].to_vec()
@@ -67,6 +67,7 @@ fn context(tree: &Tree) -> Vec<usize> {
 /// context, stand for.
 fn compacted(tree: &Tree, begin: usize) -> Vec<usize> {
     let path = Path::new(tree);
+    let beside = path.beside();
     let mut all = Vec::new();
     let mut at = Some(begin);
     while let Some(place) = at {
@@ -83,7 +84,7 @@ fn compacted(tree: &Tree, begin: usize) -> Vec<usize> {
         else {
             break;
         };
-        let earlier = path.up_from(end);
+        let earlier = path.up_from(end, &beside);
         at = earlier.first().copied().filter(|first| *first < place);
         all.extend(earlier);
     }
