@@ -93,9 +93,8 @@ impl Dialect for Pi {
         let is_reply = kind == Kind::Assistant;
         let place = is_reply.then(|| reply::place_of_reasoning(object, &said));
         Some(Message {
-            name: said
-                .text_of("toolName")
-                .filter(|_| kind == Kind::ToolResult),
+            // Only results have it.
+            name: said.text_of("toolName"),
             reasoning: place.unwrap_or_default(),
             ..Message::new(role(kind), parts)
         })

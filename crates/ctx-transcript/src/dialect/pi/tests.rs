@@ -78,6 +78,7 @@ fn blocks_become_parts() {
     let message = Pi.message(&record).expect("a message");
     assert_eq!(message.parts[0], Part::Reasoning("hm".into()));
     assert_eq!(message.parts[1], Part::Text("so".into()));
+    assert!(matches!(message.parts[2], Part::Opaque(_)));
     assert_eq!(message.parts[3], Part::Media("image"));
     assert!(matches!(message.parts[5], Part::Opaque(_)));
     let call = message.calls().next().expect("a call");
@@ -143,6 +144,7 @@ fn a_command_of_the_user_is_told_with_its_end() {
     let begin = "Ran `ls`\n```\nx\n\n```";
     assert_eq!(text(r#","exitCode":0"#), begin);
     assert_eq!(text(r#","exitCode":null,"truncated":true"#), begin);
+    assert_eq!(text(r#","exitCode":0,"fullOutputPath":"/t""#), begin);
     assert_eq!(text(r#","output":"""#), "Ran `ls`\n(no output)");
     let failed = text(r#","exitCode":-2"#);
     assert_eq!(failed, format!("{begin}\n\nCommand exited with code -2"));

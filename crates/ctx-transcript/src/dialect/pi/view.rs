@@ -75,7 +75,8 @@ fn kept<'n>(before: &[&'n Node], boundary: Boundary) -> Vec<&'n Node> {
         first_kept,
         keeps_messages_only,
     } = boundary;
-    let is_first = |node: &&Node| first_kept.is_some() && node.id == first_kept;
+    // All but the last entry of a path have ids.
+    let is_first = |node: &&Node| node.id == first_kept;
     let start = before.iter().position(is_first).unwrap_or(before.len());
     let stays = |node: &&Node| match node.content {
         Content::Message => true,

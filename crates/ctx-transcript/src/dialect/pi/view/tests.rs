@@ -250,8 +250,11 @@ fn what_is_no_message_is_not_sent() {
     assert_eq!(lines.context(), "a b c d");
     let all = ["1", "2", "3", "4", "5", "6", "7", "8"];
     assert_eq!(lines.outside(), why(&all, Outside::NeverSent));
-    let second = HEADER.replace('3', "2");
-    assert_eq!(lines.context_behind(&second), ["a", "b", "c", "d", "6"]);
+    for older in ["2", "\"2\""] {
+        let header = HEADER.replace('3', older);
+        let context = lines.context_behind(&header);
+        assert_eq!(context, ["a", "b", "c", "d", "6"], "{older}");
+    }
 }
 
 #[test]
@@ -292,6 +295,8 @@ fn a_leaf_is_where_the_session_goes_on_and_what_stands_beside_is_not() {
         assert_eq!(lost.context(), "a b c d", "{nowhere}");
         assert_eq!(lost.user("e>l").context(), "a b c d e", "{nowhere}");
     }
+    let beside_the_path = two_turns().add("l>b", &leaf("\"?\""));
+    assert_eq!(beside_the_path.context(), "a b c d");
     let message = r#""type":"message","message":{"role":"user","content":"x"}"#;
     let beside = two_turns().add("e>b", &format!(r#""appendMode":"side",{message}"#));
     assert_eq!(beside.context(), "a b c d");
