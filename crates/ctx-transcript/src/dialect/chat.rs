@@ -6,7 +6,7 @@ mod mend;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{Dialect, SUMMARY_NAME, Sniff, blocks, kind_of, parts, role_of, summary_text};
+use super::{Dialect, SUMMARY_NAME, Sniff, blocks, items, kind_of, parts, role_of, summary_text};
 use crate::repair::Mend;
 use crate::rules::{PairBy, Results};
 use crate::{
@@ -39,6 +39,8 @@ impl Dialect for Chat {
         .any(|key| object.get(key).is_some());
         match role {
             Role::Other => Sniff::No,
+            // An item of Responses has a role as well.
+            _ if items::is_own(object) => Sniff::No,
             Role::Tool | Role::Function | Role::Developer => Sniff::Yes,
             _ if own_member => Sniff::Yes,
             _ if object.get("content").is_none() => Sniff::No,

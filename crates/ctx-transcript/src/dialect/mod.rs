@@ -29,19 +29,24 @@
 mod anthropic;
 mod chat;
 mod claude_code;
+mod codex;
 mod detector;
 mod gemini;
+mod items;
 mod key;
 mod pi;
 mod plain;
+mod responses;
 
 pub use anthropic::Anthropic;
 pub use chat::Chat;
 pub use claude_code::ClaudeCode;
+pub use codex::Codex;
 pub use detector::stranger;
 pub use gemini::Gemini;
 pub use pi::Pi;
 pub use plain::Plain;
+pub use responses::Responses;
 
 pub(crate) use detector::Detector;
 
@@ -141,7 +146,15 @@ pub trait Dialect: Sync {
 }
 
 /// All dialects; the first one is the default where several could be right.
-pub static ALL: [&dyn Dialect; 5] = [&Chat, &Anthropic, &ClaudeCode, &Gemini, &Pi];
+pub static ALL: [&dyn Dialect; 7] = [
+    &Chat,
+    &Anthropic,
+    &Responses,
+    &ClaudeCode,
+    &Codex,
+    &Gemini,
+    &Pi,
+];
 
 /// The dialect of that name.
 pub fn by_name(name: &str) -> Option<&'static dyn Dialect> {

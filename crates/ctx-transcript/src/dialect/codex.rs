@@ -1,0 +1,158 @@
+//! The session files of Codex (rollouts): a log of lines, each an item of OpenAI Responses,
+//! an event, or what a compaction left.
+//!
+//! Where the rules come from: the client 0.169.0, what it sends when it resumes a file.
+
+mod base;
+mod compacted;
+mod injected;
+mod line;
+mod loaded;
+mod replay;
+#[cfg(test)]
+mod tests;
+mod view;
+
+use std::borrow::Cow;
+
+use self::compacted::Compacted;
+use super::{Dialect, Sniff, Wrapped, items, kind_of};
+use crate::rules::{PairBy, Results};
+use crate::view::ViewBuilder;
+use crate::{Message, Object, Outline, Part, Role, Rules, json};
+
+/// The dialect `codex`.
+pub struct Codex;
+
+/// The types of lines by which a file is known.
+const OWN_LINES: [&str; 5] = [
+    "session_meta",
+    "response_item",
+    "event_msg",
+    "turn_context",
+    "compacted",
+];
+
+impl Dialect for Codex {
+    fn name(&self) -> &'static str {
+        "codex"
+    }
+
+    fn sniff(&self, object: &Object<'_>) -> Sniff {
+        let kind = kind_of(object);
+        let has = |key| object.get(key).is_some();
+        let is_line = OWN_LINES.contains(&&*kind) && object.object_of("payload").is_some();
+        // Files of before September 2025 have items without anything around them, behind
+        // a first line like this.
+        let is_old_head = kind.is_empty() && !has("role") && has("id") && has("timestamp");
+        let is_old_head = is_old_head && has("instructions");
+        let is_old_state = object.text_of("record_type").as_deref() == Some("state");
+        if is_line || is_old_head || is_old_state {
+            Sniff::Yes
+        } else {
+            Sniff::No
+        }
+    }
+
+    fn outline<'a>(&self, object: &Object<'a>) -> Option<Outline<'a>> {
+        match Entry::of(object)? {
+            Entry::Item(item) => {
+                let outline = items::outline(&item)?;
+                let begins_turn = outline.begins_turn && injected::is_request(&item);
+                Some(Outline {
+                    begins_turn,
+                    ..outline
+                })
+            }
+            Entry::Agent(_) => Some(Outline {
+                role: Role::User,
+                ..Outline::of_line()
+            }),
+            Entry::Compacted(compacted) => Some(compacted.outline()),
+        }
+    }
+
+    fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
+        match Entry::of(object)? {
+            Entry::Item(item) => {
+                let role = items::outline(&item)?.role;
+                Some(Message::new(role, items::parts(object, &item)))
+            }
+            Entry::Agent(payload) => {
+                let said = payload.text_of("content").map(Part::Text);
+                Some(Message::new(Role::User, said.into_iter().collect()))
+            }
+            Entry::Compacted(compacted) => Some(compacted.message(object)),
+        }
+    }
+
+    fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {
+        match Entry::of(object) {
+            Some(Entry::Compacted(compacted)) => compacted.wrapped(),
+            _ => Wrapped {
+                sent: vec![object.get("payload").unwrap_or(object.text().trim_end())],
+                copies: Vec::new(),
+            },
+        }
+    }
+
+    fn rules(&self) -> Rules {
+        Rules {
+            // The client gives calls without one a result of its own, and leaves out
+            // results without a call.
+            results: Results::Later,
+            pair_by: PairBy::Id,
+            merges_roles: false,
+            system_apart: true,
+            user_first: false,
+        }
+    }
+
+    fn is_log(&self) -> bool {
+        true
+    }
+
+    fn view(&self) -> Option<Box<dyn ViewBuilder>> {
+        Some(Box::<view::Builder>::default())
+    }
+
+    fn summary_role(&self, _: Role) -> Role {
+        Role::User
+    }
+
+    fn summary_record(&self, _: Role, text: &str) -> String {
+        let text = json::quoted(text);
+        // The client passes over a line without a time.
+        format!(
+            r#"{{"timestamp":"1970-01-01T00:00:00.000Z","type":"compacted","payload":{{"message":{text},"replacement_history":[{{"type":"message","role":"user","content":[{{"type":"input_text","text":{text}}}]}}]}}}}"#
+        )
+    }
+
+    fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        match Entry::of(object)? {
+            Entry::Compacted(compacted) => Some(compacted.summary()),
+            _ => None,
+        }
+    }
+}
+
+/// What of a line the model may be sent.
+enum Entry<'a> {
+    Item(Object<'a>),
+    /// What another agent says, in the files of some versions.
+    Agent(Object<'a>),
+    Compacted(Compacted<'a>),
+}
+
+impl<'a> Entry<'a> {
+    fn of(object: &Object<'a>) -> Option<Self> {
+        let payload = || object.object_of("payload");
+        match kind_of(object).as_ref() {
+            "response_item" => payload().map(Self::Item),
+            "inter_agent_communication" => payload().map(Self::Agent),
+            "compacted" => Compacted::of(&payload()?).map(Self::Compacted),
+            _ if object.get("payload").is_some() => None,
+            _ => items::Kind::of(object).map(|_| Self::Item(object.clone())),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What a compaction left: the items that take the place of all before it, or, in files of
+//! 2025, a summary.
+
+use std::borrow::Cow;
+
+use super::injected;
+use crate::dialect::{Wrapped, items};
+use crate::{Message, Object, Outline, Part, Role, cut, json};
+
+/// The payload of a line `compacted`.
+pub(super) struct Compacted<'a> {
+    /// The summary, raw; empty where only the server can read what stands for it.
+    message: &'a str,
+    /// The items that are the context now, raw; `None` where the summary and the user's
+    /// messages before it are.
+    replacement: Option<&'a str>,
+}
+
+impl<'a> Compacted<'a> {
+    pub(super) fn of(payload: &Object<'a>) -> Option<Self> {
+        let message = payload.get("message").filter(|raw| raw.starts_with('"'))?;
+        let replacement = payload.get("replacement_history");
+        Some(Self {
+            message,
+            replacement: replacement.filter(|raw| *raw != "null"),
+        })
+    }
+
+    /// Whether items take the place of all before it, and not only a summary.
+    pub(super) fn replaces_all(&self) -> bool {
+        self.replacement.is_some()
+    }
+
+    /// The items, as far as they are objects; `None` when something else is among them.
+    pub(super) fn items(&self) -> Option<Vec<Object<'a>>> {
+        let raw = self.replacement.map_or(Some(Vec::new()), json::elements)?;
+        let items = raw.into_iter().map(|raw| Object::parse(raw).ok());
+        items.collect()
+    }
+
+    /// The messages in it are one, of the user. A call that has its result in it is no
+    /// matter of the sequence; one whose result comes later waits for it as any other.
+    pub(super) fn outline(&self) -> Outline<'a> {
+        let mut waiting = Vec::new();
+        for item in self.items().unwrap_or_default() {
+            match (items::Kind::of(&item), items::pair_id(&item)) {
+                (Some(items::Kind::Call), Some(id)) => waiting.push(id),
+                (Some(items::Kind::Result), Some(id)) => waiting.retain(|call| *call != id),
+                _ => {}
+            }
+        }
+        Outline {
+            role: Role::User,
+            is_summary: true,
+            calls: waiting,
+            ..Outline::of_line()
+        }
+    }
+
+    /// The message, whose places are those in `record`.
+    pub(super) fn message(&self, record: &Object<'a>) -> Message<'a> {
+        let items = self.items().unwrap_or_default();
+        let parts = if self.replaces_all() {
+            let parts = items.iter().flat_map(|item| items::parts(record, item));
+            parts.collect()
+        } else {
+            vec![Part::Text(self.text())]
+        };
+        let places = items.iter().map(|item| {
+            let is_reasoning = items::Kind::of(item) == Some(items::Kind::Reasoning);
+            (record.place_of(item.text()), is_reasoning)
+        });
+        Message {
+            reasoning: cut::places(record.text(), places),
+            ..Message::new(Role::User, parts)
+        }
+    }
+
+    pub(super) fn wrapped(&self) -> Wrapped<'a> {
+        let (sent, copy) = match self.replacement {
+            Some(items) => (items, Some(self.message)),
+            None => (self.message, None),
+        };
+        Wrapped {
+            sent: vec![sent],
+            copies: copy.into_iter().collect(),
+        }
+    }
+
+    /// The summary; among the items where the line itself does not say it.
+    pub(super) fn summary(&self) -> Cow<'a, str> {
+        let text = self.text();
+        if !text.is_empty() {
+            return text;
+        }
+        let items = self.items().unwrap_or_default();
+        let of_client = items.iter().rev().find_map(injected::summary);
+        of_client.unwrap_or(text)
+    }
+
+    /// What the line says as the summary.
+    pub(super) fn text(&self) -> Cow<'a, str> {
+        json::text(self.message).unwrap_or_default()
+    }
+}

@@ -1,0 +1,92 @@
+//! What is left of a session's items when its compactions and rollbacks are done one after
+//! the other.
+
+use super::line::{Item, ItemKind, Line};
+use crate::view::Outside;
+
+/// How much of what the user said a compaction without items keeps, in tokens, of which
+/// the client counts one for four bytes.
+const KEPT_TOKENS: usize = 20_000;
+
+/// The items of the context, while the lines go by.
+#[derive(Default)]
+pub(super) struct Replay {
+    /// Each with the number of its record.
+    pub(super) items: Vec<(usize, Item)>,
+    /// The records that have left the context, and why.
+    pub(super) left: Vec<(usize, Outside)>,
+}
+
+impl Replay {
+    /// Of all lines, of which the one of number `base` begins the context.
+    pub(super) fn of(lines: &[Line], base: Option<usize>) -> Self {
+        let mut replay = Self::default();
+        for (number, line) in lines.iter().enumerate() {
+            match line {
+                Line::Item(item) => replay.items.push((number, *item)),
+                Line::Replacement(items) if base == Some(number) => {
+                    replay.leave(0, Outside::BeforeCompaction);
+                    replay
+                        .items
+                        .extend(items.iter().map(|item| (number, *item)));
+                }
+                Line::Replacement(_) => {
+                    let is_older = base.is_some_and(|base| number < base);
+                    let why = if is_older {
+                        Outside::BeforeCompaction
+                    } else {
+                        Outside::DeadBranch
+                    };
+                    replay.left.push((number, why));
+                }
+                Line::Summary(summary) => {
+                    replay.keep_requests();
+                    replay.items.push((number, *summary));
+                }
+                Line::RolledBack(turns) => replay.take_back(*turns),
+                _ => {}
+            }
+        }
+        replay
+    }
+
+    /// What stands at `from` and behind leaves the context.
+    fn leave(&mut self, from: usize, why: Outside) {
+        let left = self.items.drain(from..).map(|(record, _)| (record, why));
+        self.left.extend(left);
+    }
+
+    /// The newest `turns` turns leave, and what the client put before the first of them.
+    /// What stands before the first turn of all stays.
+    fn take_back(&mut self, turns: u32) {
+        let items = self.items.iter().enumerate();
+        let begins = items.filter(|(_, (_, item))| item.begins_turn());
+        let begins: Vec<usize> = begins.map(|(place, _)| place).collect();
+        let Some(first) = begins.first().copied().filter(|_| turns > 0) else {
+            return;
+        };
+        let turns = usize::try_from(turns).unwrap_or(usize::MAX);
+        let mut from = begins[begins.len().saturating_sub(turns)];
+        while from > first && self.items[from - 1].1.kind == ItemKind::Injected {
+            from -= 1;
+        }
+        self.leave(from, Outside::DeadBranch);
+    }
+
+    /// Only the newest requests of the user stay, up to a size; of the one that is over it
+    /// the client keeps a part.
+    fn keep_requests(&mut self) {
+        let mut room = KEPT_TOKENS;
+        let mut kept = Vec::new();
+        for (record, item) in std::mem::take(&mut self.items).into_iter().rev() {
+            if item.kind == ItemKind::Request && room > 0 {
+                kept.push((record, item));
+                room = room.saturating_sub(item.bytes.div_ceil(4));
+            } else {
+                self.left.push((record, Outside::BeforeCompaction));
+            }
+        }
+        kept.reverse();
+        self.items = kept;
+    }
+}
