@@ -7,12 +7,24 @@ use crate::dialect::key::Key;
 /// What was seen of a turn, from its end on.
 #[derive(Default)]
 struct Turn {
-    id: Option<Key>,
+    name: Name,
     /// Whether the user has asked in it: only such turns are counted when some are taken
     /// back.
     has_request: bool,
     /// Its newest compaction.
     compaction: Option<usize>,
+}
+
+/// Which turn it is.
+#[derive(Clone, Copy, Default)]
+enum Name {
+    /// Nothing has told yet.
+    #[default]
+    Unknown,
+    /// The one of which this is the end: where the next one before it begins, it begins.
+    Ended,
+    /// The one of that id, and no other begins it.
+    Of(Key),
 }
 
 /// The number of the line whose items the context begins with.
@@ -22,8 +34,7 @@ pub(super) fn base(lines: &[Line]) -> Option<usize> {
     for (number, line) in lines.iter().enumerate().rev() {
         match line {
             Line::Began(id) => {
-                let is_it = |turn: &Turn| turn.id.is_none_or(|own| own == *id);
-                if let Some(turn) = open.take_if(|turn| is_it(turn))
+                if let Some(turn) = open.take_if(|turn| turn.may_begin_as(*id))
                     && let Some(compaction) = close(&turn, &mut taken_back)
                 {
                     return Some(compaction);
@@ -45,10 +56,16 @@ impl Turn {
             Line::Replacement(_) => {
                 self.compaction.get_or_insert(number);
             }
-            Line::Turn(id) => {
-                self.id.get_or_insert(*id);
-            }
+            Line::Ended if matches!(self.name, Name::Unknown) => self.name = Name::Ended,
+            Line::Settings(id) if matches!(self.name, Name::Unknown) => self.name = Name::Of(*id),
             _ => {}
+        }
+    }
+
+    fn may_begin_as(&self, id: Key) -> bool {
+        match self.name {
+            Name::Of(own) => own == id,
+            Name::Unknown | Name::Ended => true,
         }
     }
 }

@@ -2,6 +2,7 @@
 //! 2025, a summary.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use super::injected;
 use crate::dialect::{Wrapped, items};
@@ -41,18 +42,19 @@ impl<'a> Compacted<'a> {
     /// The messages in it are one, of the user. A call that has its result in it is no
     /// matter of the sequence; one whose result comes later waits for it as any other.
     pub(super) fn outline(&self) -> Outline<'a> {
-        let mut waiting = Vec::new();
-        for item in self.items().unwrap_or_default() {
-            match (items::Kind::of(&item), items::pair_id(&item)) {
-                (Some(items::Kind::Call), Some(id)) => waiting.push(id),
-                (Some(items::Kind::Result), Some(id)) => waiting.retain(|call| *call != id),
-                _ => {}
-            }
-        }
+        let items = self.items().unwrap_or_default();
+        let ids = |kind| {
+            let of_kind = items
+                .iter()
+                .filter(move |item| items::Kind::of(item) == Some(kind));
+            of_kind.filter_map(items::pair_id)
+        };
+        let answered: HashSet<Cow<'_, str>> = ids(items::Kind::Result).collect();
+        let calls = ids(items::Kind::Call).filter(|id| !answered.contains(id));
         Outline {
             role: Role::User,
             is_summary: true,
-            calls: waiting,
+            calls: calls.collect(),
             ..Outline::of_line()
         }
     }

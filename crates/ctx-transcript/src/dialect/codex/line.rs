@@ -18,8 +18,10 @@ pub(super) enum Line {
     Summary(Item),
     /// A turn begins.
     Began(Key),
-    /// A turn has ended, or has been cut off, or tells its settings.
-    Turn(Key),
+    /// A turn tells its settings.
+    Settings(Key),
+    /// A turn has ended, or has been cut off.
+    Ended,
     /// The user has asked, as the screen shows it.
     UserEvent,
     /// The newest turns have been taken back: how many.
@@ -150,15 +152,15 @@ impl Line {
         let payload = object.object_of("payload")?;
         let turn = || payload.text_of("turn_id").map(|id| Key::of(&id));
         if kind_of(object) == "turn_context" {
-            return turn().map(Self::Turn);
+            return turn().map(Self::Settings);
         }
         if kind_of(object) != "event_msg" {
             return None;
         }
         match kind_of(&payload).as_ref() {
             "task_started" | "turn_started" => turn().map(Self::Began),
-            "task_complete" | "turn_complete" | "turn_aborted" => turn().map(Self::Turn),
-            "user_message" => Some(Self::UserEvent),
+            "task_complete" | "turn_complete" | "turn_aborted" => turn().map(|_| Self::Ended),
+            "user_message" => payload.text_of("message").map(|_| Self::UserEvent),
             "thread_rolled_back" => {
                 let turns = payload.get("num_turns")?.parse().ok();
                 turns.map(Self::RolledBack)

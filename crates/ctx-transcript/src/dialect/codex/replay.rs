@@ -15,6 +15,8 @@ pub(super) struct Replay {
     pub(super) items: Vec<(usize, Item)>,
     /// The records that have left the context, and why.
     pub(super) left: Vec<(usize, Outside)>,
+    /// Where among the items turns begin that can be taken back.
+    begins: Vec<usize>,
 }
 
 impl Replay {
@@ -23,12 +25,12 @@ impl Replay {
         let mut replay = Self::default();
         for (number, line) in lines.iter().enumerate() {
             match line {
-                Line::Item(item) => replay.items.push((number, *item)),
+                Line::Item(item) => replay.add(number, *item),
                 Line::Replacement(items) if base == Some(number) => {
                     replay.leave(0, Outside::BeforeCompaction);
-                    replay
-                        .items
-                        .extend(items.iter().map(|item| (number, *item)));
+                    for item in items {
+                        replay.add(number, *item);
+                    }
                 }
                 Line::Replacement(_) => {
                     let is_older = base.is_some_and(|base| number < base);
@@ -41,7 +43,7 @@ impl Replay {
                 }
                 Line::Summary(summary) => {
                     replay.keep_requests();
-                    replay.items.push((number, *summary));
+                    replay.add(number, *summary);
                 }
                 Line::RolledBack(turns) => replay.take_back(*turns),
                 _ => {}
@@ -50,23 +52,29 @@ impl Replay {
         replay
     }
 
+    fn add(&mut self, record: usize, item: Item) {
+        if item.begins_turn() {
+            self.begins.push(self.items.len());
+        }
+        self.items.push((record, item));
+    }
+
     /// What stands at `from` and behind leaves the context.
     fn leave(&mut self, from: usize, why: Outside) {
         let left = self.items.drain(from..).map(|(record, _)| (record, why));
         self.left.extend(left);
+        self.begins
+            .truncate(self.begins.partition_point(|begin| *begin < from));
     }
 
     /// The newest `turns` turns leave, and what the client put before the first of them.
     /// What stands before the first turn of all stays.
     fn take_back(&mut self, turns: u32) {
-        let items = self.items.iter().enumerate();
-        let begins = items.filter(|(_, (_, item))| item.begins_turn());
-        let begins: Vec<usize> = begins.map(|(place, _)| place).collect();
-        let Some(first) = begins.first().copied().filter(|_| turns > 0) else {
+        let Some(first) = self.begins.first().copied().filter(|_| turns > 0) else {
             return;
         };
         let turns = usize::try_from(turns).unwrap_or(usize::MAX);
-        let mut from = begins[begins.len().saturating_sub(turns)];
+        let mut from = self.begins[self.begins.len().saturating_sub(turns)];
         while from > first && self.items[from - 1].1.kind == ItemKind::Injected {
             from -= 1;
         }
@@ -78,6 +86,7 @@ impl Replay {
     fn keep_requests(&mut self) {
         let mut room = KEPT_TOKENS;
         let mut kept = Vec::new();
+        self.begins.clear();
         for (record, item) in std::mem::take(&mut self.items).into_iter().rev() {
             if item.kind == ItemKind::Request && room > 0 {
                 kept.push((record, item));
@@ -86,7 +95,8 @@ impl Replay {
                 self.left.push((record, Outside::BeforeCompaction));
             }
         }
-        kept.reverse();
-        self.items = kept;
+        for (record, item) in kept.into_iter().rev() {
+            self.add(record, item);
+        }
     }
 }

@@ -227,6 +227,33 @@ fn what_the_client_does_not_load_is_not_sent() {
             r#"{"type":"custom_tool_call","call_id":"c","name":"n"}"#,
         )
         .item("reasoning", r#"{"type":"reasoning"}"#)
+        .item(
+            "summary",
+            r#"{"type":"reasoning","summary":[{"type":"new","text":"x"}]}"#,
+        )
+        .item("id", r#"{"type":"reasoning","id":7,"summary":[]}"#)
+        .item(
+            "phase",
+            r#"{"type":"message","role":"user","phase":"x","content":[]}"#,
+        )
+        .item(
+            "image",
+            r#"{"type":"message","role":"user","content":[{"type":"input_image"}]}"#,
+        )
+        .item(
+            "shell",
+            r#"{"type":"local_shell_call","call_id":"c","status":"x","action":{}}"#,
+        )
+        .item("search", r#"{"type":"tool_search_call","call_id":"c"}"#)
+        .item("found", r#"{"type":"tool_search_output","call_id":"c"}"#)
+        .item("drawn", r#"{"type":"image_generation_call","id":"c"}"#)
+        .item("agent", r#"{"type":"agent_message"}"#)
+        .item("sealed", r#"{"type":"compaction"}"#)
+        .item("mcp", r#"{"type":"mcp_call","id":"m"}"#)
+        .item(
+            "part",
+            r#"{"type":"function_call_output","call_id":"c","output":[{"type":"new"}]}"#,
+        )
         .bare(
             "timeless",
             r#"{"type":"response_item","payload":{"type":"reasoning","summary":[]}}"#,
@@ -292,7 +319,7 @@ fn what_the_client_put_before_a_turn_goes_with_it() {
 fn another_agent_begins_a_turn_that_can_be_taken_back() {
     let told = r#"{"author":"/root","recipient":"/root/w","content":"do","trigger_turn":true}"#;
     let json = said("assistant", &told.replace('"', "\\\""));
-    let item = r#"{"type":"agent_message","author":"/root","content":[{"type":"input_text","text":"do"}]}"#;
+    let item = r#"{"type":"agent_message","author":"/root","recipient":"/w","content":[{"type":"input_text","text":"do"}]}"#;
     let first = session()
         .turn(1)
         .line("told", "inter_agent_communication", told);
@@ -347,19 +374,28 @@ fn a_compaction_is_taken_back_with_its_turn() {
     };
     assert_eq!(within().turn(3).context(), "B a2 u3 a3");
     assert_eq!(within().back("1").turn(3).context(), "dev env u1 a1 u3 a3");
-    // The end of another turn is none of this one.
+    // A turn ends whatever its end is called; the settings of another are none of its.
     let strange = session().turn(1).replaced("B", &left).begins("t2");
-    let strange = strange.user("u2").says("a2").ends("t8").turn(3).back("1");
-    assert_eq!(strange.context(), "B u2 a2");
+    let strange = strange.user("u2").says("a2").ends("t8").turn(3).back("2");
+    assert_eq!(strange.context(), "B");
+    let mixed = session()
+        .turn(1)
+        .replaced("B", &left)
+        .begins("t2")
+        .user("u2");
+    let mixed = mixed.line("-", "turn_context", r#"{"turn_id":"t8"}"#);
+    assert_eq!(mixed.clone().turn(3).back("2").context(), "dev env u1 a1");
+    assert_eq!(mixed.ends("t2").turn(3).back("2").context(), "B");
     // A turn without a request is not counted, and one that only the screen knows is.
     let quiet = || session().turn(1).replaced("B", &left).begins("q");
     let counted = quiet().says("a").ends("q").back("1").turn(3);
     assert_eq!(counted.context(), "dev env u3 a3");
-    let shown = quiet().event("-", "user_message", "").says("a").ends("q");
-    assert_eq!(
-        shown.turn(4).back("2").turn(3).outside("u1"),
-        Some(Outside::BeforeCompaction)
-    );
+    let shown = quiet().event("-", "user_message", r#","message":"x""#);
+    let shown = shown.says("a").ends("q").turn(4).back("2").turn(3);
+    assert_eq!(shown.outside("u1"), Some(Outside::BeforeCompaction));
+    assert_eq!(shown.context(), "u3 a3");
+    let empty = quiet().event("-", "user_message", "").says("a").ends("q");
+    assert_eq!(empty.turn(4).back("2").turn(3).context(), "dev env u3 a3");
 }
 
 #[test]
