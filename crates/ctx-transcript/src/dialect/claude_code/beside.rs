@@ -3,7 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::node::{Key, Kind, Node};
+use super::node::{Kind, Node};
+use crate::dialect::key::Key;
 
 /// Lines by what they belong to.
 pub(super) struct Beside {

@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::node::{Key, Kind, Node, Preserved};
+use super::node::{Kind, Node, Preserved};
 use super::path::Path;
+use crate::dialect::key::Key;
 
 impl Path<'_> {
     /// Puts the old lines that a compaction keeps behind its summary, and takes away all

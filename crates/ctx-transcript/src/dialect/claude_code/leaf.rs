@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use super::node::{Key, Node};
+use super::node::Node;
 use super::path::Path;
 use super::tree::LastUse;
+use crate::dialect::key::Key;
 
 impl Path<'_> {
     /// The last line of what is said, from which the path goes up.

@@ -67,8 +67,9 @@ impl Near {
 mod tests {
     use std::collections::HashSet;
 
-    use super::super::node::{Key, Kind, Node};
+    use super::super::node::{Kind, Node};
     use super::Near;
+    use crate::dialect::key::Key;
 
     fn nodes(times: &[i64]) -> Vec<Node> {
         let nodes = times.iter().enumerate().map(|(record, time)| Node {

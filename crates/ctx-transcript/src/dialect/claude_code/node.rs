@@ -1,23 +1,10 @@
 //! What a line of a session file says of its place among the others.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use chrono::DateTime;
 
 use crate::Object;
+use crate::dialect::key::Key;
 use crate::dialect::kind_of;
-
-/// An id, which is only compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Key(u64);
-
-impl Key {
-    pub(super) fn of(id: &str) -> Self {
-        let mut hasher = DefaultHasher::new();
-        id.hash(&mut hasher);
-        Self(hasher.finish())
-    }
-}
 
 /// What a line of the tree is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::beside::Beside;
 use super::near::Near;
-use super::node::{Key, Node};
+use super::node::Node;
 use super::tree::Tree;
+use crate::dialect::key::Key;
 
 /// The tree as the loader sees it: without what a compaction with kept lines took away, and
 /// with other parents.

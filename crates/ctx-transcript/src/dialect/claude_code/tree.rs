@@ -7,7 +7,8 @@
 
 use std::collections::HashMap;
 
-use super::node::{Key, Kind, LastPrompt, Line, Node};
+use super::node::{Kind, LastPrompt, Line, Node};
+use crate::dialect::key::Key;
 
 /// The lines of a session that name their parents.
 #[derive(Default)]

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::node::{Key, Kind, Line, Node};
+use super::node::{Kind, Line, Node};
 use super::path::Path;
 use super::tree::Tree;
 use crate::Object;
+use crate::dialect::key::Key;
 use crate::view::{Outside, View, ViewBuilder};
 
 /// Sees each record of a session once.

@@ -1,29 +1,9 @@
 //! What an entry says of its place among the others.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use super::entry::{Entry, Kind};
 use crate::Object;
+use crate::dialect::key::Key;
 use crate::dialect::kind_of;
-
-/// An id, which is only compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Key(u64);
-
-impl Key {
-    /// The id at `name`; an empty one counts as none.
-    pub(super) fn at(object: &Object<'_>, name: &str) -> Option<Self> {
-        let id = object.text_of(name).filter(|id| !id.is_empty())?;
-        let mut hasher = DefaultHasher::new();
-        id.hash(&mut hasher);
-        Some(Self(hasher.finish()))
-    }
-
-    /// What stands for the id of the entry of that number, where entries have none.
-    pub(super) fn of_number(number: usize) -> Self {
-        Self(number as u64)
-    }
-}
 
 /// An entry, as far as it has to do with the tree.
 #[derive(Clone, Debug)]

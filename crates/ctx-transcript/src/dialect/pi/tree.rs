@@ -6,7 +6,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::node::{Content, Key, Node};
+use super::node::{Content, Node};
+use crate::dialect::key::Key;
 use crate::dialect::kind_of;
 use crate::{Object, json};
 
