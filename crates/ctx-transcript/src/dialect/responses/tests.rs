@@ -77,6 +77,8 @@ fn each_item_has_its_role_and_its_parts() {
             ("opaque", "\"gAAA\"".to_owned())
         ]
     );
+    let open = r#"{"type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"so"}],"encrypted_content":null}"#;
+    assert_eq!(parts(open), [("reasoning", "so".to_owned())]);
     let search = r#"{"type":"web_search_call","id":"ws_1","action":{"query":"q"}}"#;
     assert_eq!(parts(search), [("opaque", search.to_owned())]);
     let image = r#"{"type":"image_generation_call","id":"ig_1","result":"aGk="}"#;

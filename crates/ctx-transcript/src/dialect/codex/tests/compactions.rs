@@ -1,6 +1,6 @@
 //! Compactions, with items and without.
 
-use super::{Lines, SUMMARY, said, session};
+use super::{SUMMARY, said, session};
 use crate::view::Outside;
 
 #[test]
@@ -13,6 +13,16 @@ fn items_of_a_compaction_take_the_place_of_all_before() {
     assert_eq!(again.context(), "C u3 a3");
     assert_eq!(again.outside("B"), Some(Outside::BeforeCompaction));
     assert_eq!(session().replaced("B", &[]).turn(2).context(), "u2 a2");
+    let twice = session()
+        .begins("t")
+        .replaced("B", &left)
+        .replaced("C", &left);
+    assert_eq!(twice.user("u").ends("t").context(), "C u");
+    // What the model says behind it is no part of it.
+    let reply = session()
+        .replaced("B", &[said("assistant", "a1")])
+        .says("a2");
+    assert_eq!(reply.context(), "B a2");
     // A line of another shape is passed over.
     for bad in [
         "7",
