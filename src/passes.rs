@@ -80,7 +80,7 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::UnknownFormat(_) | ErrorKind::NoFormat | ErrorKind::LateFormat { .. } => {
             "--dialect names it"
         }
-        ErrorKind::Log { .. } => {
+        ErrorKind::Linked { .. } => {
             "ctx-snapshot, ctx-rollback, ctx-count, ctx-check, ctx-split and ctx-extract take it as it is"
         }
         ErrorKind::TwoFormats { .. } => "--dialect says which of them to read it as",

@@ -26,7 +26,11 @@ chars4\t''"
 complete -c ctx-check -l model -d 'Count for this model: with its encoding, against its window' -r
 complete -c ctx-check -l dialect -d 'Read the records as this dialect instead of detecting it' -r -f -a "chat\t''
 anthropic\t''
-claude-code\t''"
+responses\t''
+claude-code\t''
+codex\t''
+gemini\t''
+pi\t''"
 complete -c ctx-check -l invalid -d 'What to do with a line that is not one JSON object' -r -f -a "keep\t'Keep them in place and count them'
 fail\t'Stop at the first one'
 drop\t'Leave them out and count them'"

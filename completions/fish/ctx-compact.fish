@@ -58,7 +58,11 @@ rule\t'Take the rule summary, and say so'
 fail\t'Fail, and write nothing'"
 complete -c ctx-compact -l dialect -d 'Read the records as this dialect instead of detecting it' -r -f -a "chat\t''
 anthropic\t''
-claude-code\t''"
+responses\t''
+claude-code\t''
+codex\t''
+gemini\t''
+pi\t''"
 complete -c ctx-compact -l invalid -d 'What to do with a line that is not one JSON object' -r -f -a "keep\t'Keep them in place and count them'
 fail\t'Stop at the first one'
 drop\t'Leave them out and count them'"

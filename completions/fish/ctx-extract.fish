@@ -10,7 +10,11 @@ complete -c ctx-extract -s s -l session -d 'Name the session [default: made of t
 complete -c ctx-extract -l into -d 'Merge into DIR/extracted/*.md and pass the input on' -r -F
 complete -c ctx-extract -l dialect -d 'Read the records as this dialect instead of detecting it' -r -f -a "chat\t''
 anthropic\t''
-claude-code\t''"
+responses\t''
+claude-code\t''
+codex\t''
+gemini\t''
+pi\t''"
 complete -c ctx-extract -l invalid -d 'What to do with a line that is not one JSON object' -r -f -a "keep\t'Keep them in place and count them'
 fail\t'Stop at the first one'
 drop\t'Leave them out and count them'"

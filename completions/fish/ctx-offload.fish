@@ -14,7 +14,11 @@ complete -c ctx-offload -l show -d 'Print what a handle, a path or the beginning
 complete -c ctx-offload -s o -l output -d 'Write to FILE instead of stdout, at the end and only when all went well' -r -F
 complete -c ctx-offload -l dialect -d 'Read the records as this dialect instead of detecting it' -r -f -a "chat\t''
 anthropic\t''
-claude-code\t''"
+responses\t''
+claude-code\t''
+codex\t''
+gemini\t''
+pi\t''"
 complete -c ctx-offload -l invalid -d 'What to do with a line that is not one JSON object' -r -f -a "keep\t'Keep them in place and count them'
 fail\t'Stop at the first one'
 drop\t'Leave them out and count them'"

@@ -29,7 +29,11 @@ complete -c ctx-prune -l model -d 'Count for this model: with its encoding, agai
 complete -c ctx-prune -s o -l output -d 'Write to FILE instead of stdout, at the end and only when all went well' -r -F
 complete -c ctx-prune -l dialect -d 'Read the records as this dialect instead of detecting it' -r -f -a "chat\t''
 anthropic\t''
-claude-code\t''"
+responses\t''
+claude-code\t''
+codex\t''
+gemini\t''
+pi\t''"
 complete -c ctx-prune -l invalid -d 'What to do with a line that is not one JSON object' -r -f -a "keep\t'Keep them in place and count them'
 fail\t'Stop at the first one'
 drop\t'Leave them out and count them'"

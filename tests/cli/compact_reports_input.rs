@@ -172,7 +172,7 @@ fn a_tree_is_not_taken_for_a_conversation() {
         .file("s.jsonl", &tree)
         .args(["--force", "s.jsonl"])
         .code(2)
-        .stderr_has("a log of claude-code, whose lines name each other: it cannot be compacted")
+        .stderr_has("a session of claude-code, whose lines belong together: it cannot be compacted")
         .run();
     assert_eq!(after(&done), tree);
 }

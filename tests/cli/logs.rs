@@ -68,12 +68,12 @@ fn nothing_is_taken_out_of_it() {
         (
             "ctx-prune",
             &["--clear", "s.jsonl"],
-            ": a log of claude-code, whose lines name each other: it cannot be pruned",
+            ": a session of claude-code, whose lines belong together: it cannot be pruned",
         ),
         (
             "ctx-summarize",
             &["--budget", "100", "s.jsonl"],
-            ": a log of claude-code, whose lines name each other: it cannot be summed up",
+            ": a session of claude-code, whose lines belong together: it cannot be summed up",
         ),
         (
             "ctx-offload",
@@ -86,17 +86,17 @@ fn nothing_is_taken_out_of_it() {
                 "store",
                 "s.jsonl",
             ],
-            ": a log of claude-code, whose lines name each other: it cannot be changed",
+            ": a session of claude-code, whose lines belong together: it cannot be changed",
         ),
         (
             "ctx-compact",
             &["--force", "--store", "store", "s.jsonl"],
-            ": a log of claude-code, whose lines name each other: it cannot be compacted",
+            ": a session of claude-code, whose lines belong together: it cannot be compacted",
         ),
         (
             "ctx-compact",
             &["-n", "--force", "--store", "store", "s.jsonl"],
-            ": a log of claude-code, whose lines name each other: it cannot be compacted",
+            ": a session of claude-code, whose lines belong together: it cannot be compacted",
         ),
         (
             "ctx-check",
@@ -117,4 +117,29 @@ fn nothing_is_taken_out_of_it() {
             .run();
         assert!(home.read("s.jsonl") == CLAUDE_CODE.as_bytes(), "{tool}");
     }
+}
+
+/// A reasoning item and the one behind it are refused without each other.
+#[test]
+fn nothing_is_taken_out_of_items_either() {
+    let items = concat!(
+        r#"{"type":"message","role":"user","content":"go"}"#,
+        "\n",
+        r#"{"type":"reasoning","id":"rs_1","summary":[]}"#,
+        "\n",
+        r#"{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}"#,
+        "\n",
+        r#"{"type":"function_call_output","call_id":"c","output":"x"}"#,
+        "\n",
+    );
+    let case = |tool| Case::new(tool_path(tool)).file("i.jsonl", items);
+    case("ctx-check")
+        .args(["i.jsonl"])
+        .stdout("i.jsonl: ok\n")
+        .run();
+    case("ctx-prune")
+        .args(["--clear", "i.jsonl"])
+        .code(2)
+        .stderr_has("a session of responses, whose lines belong together: it cannot be pruned")
+        .run();
 }

@@ -39,11 +39,11 @@ pub enum ErrorKind {
     /// The session is of no known dialect, so this cannot be done with it.
     #[error("the format is not known, so nothing can be {0}")]
     UnknownFormat(&'static str),
-    /// The session is the log of its agent, in which lines name each other.
-    #[error("a log of {agent}, whose lines name each other: it cannot be {done}")]
-    Log {
+    /// Its lines belong to each other, as in the log of an agent.
+    #[error("a session of {dialect}, whose lines belong together: it cannot be {done}")]
+    Linked {
         /// Its dialect.
-        agent: &'static str,
+        dialect: &'static str,
         /// What cannot be done with it.
         done: &'static str,
     },
@@ -144,9 +144,9 @@ pub(crate) fn rewritable(
         error.lines.extend(line);
         return Err(error);
     };
-    if dialect.is_log() {
-        let agent = dialect.name();
-        return Err(ErrorKind::Log { agent, done }.into());
+    if dialect.is_linked() {
+        let dialect = dialect.name();
+        return Err(ErrorKind::Linked { dialect, done }.into());
     }
     Ok(dialect)
 }

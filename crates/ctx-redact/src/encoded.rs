@@ -16,7 +16,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 const LOGIN_MAX: usize = 256;
 
 /// Whether a value is `user:password`, as in `"auth"` of Docker and `_auth` of npm.
-pub(super) fn is_login(value: &[u8]) -> bool {
+pub(super) fn is_linkedin(value: &[u8]) -> bool {
     if !(8..=LOGIN_MAX).contains(&value.len()) {
         return false;
     }

@@ -66,7 +66,7 @@ pub(super) fn is_quoted_secret(value: &[u8], kind: Kind) -> bool {
         Kind::Password => value.len() >= 4 && value[0] != b' ' && !is_prose(value),
         Kind::Secret => value.len() >= 8 && is_one && looks_random(value) && !is_constant(value),
         Kind::Key => is_one && random::announced(value),
-        Kind::Login => encoded::is_login(value),
+        Kind::Login => encoded::is_linkedin(value),
         Kind::Words => false,
     }
 }
@@ -94,7 +94,7 @@ impl Place<'_> {
         let is_said = self.text.as_bytes()[self.at] == b' ';
         match kind {
             Kind::Key => random::announced(bytes),
-            Kind::Login => encoded::is_login(bytes),
+            Kind::Login => encoded::is_linkedin(bytes),
             Kind::Words => false,
             // A shell or `.env` assignment, or `密码：…`.
             Kind::Password if in_capitals && !is_said && self.is_variable(name, value) => {

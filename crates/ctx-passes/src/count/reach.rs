@@ -52,7 +52,8 @@ impl Reach {
             self.add("second copies", wrapped.copies.len() as u64, copies);
         }
         let around = bytes.saturating_sub(sent + copies);
-        if dialect.is_log() {
+        // Of a list of messages it is line ends.
+        if record.presence.is_some() {
             self.add("around what is sent", count, around);
         } else {
             self.add("sent", 0, around);

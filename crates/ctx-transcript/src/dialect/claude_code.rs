@@ -109,7 +109,7 @@ impl Dialect for ClaudeCode {
         }
     }
 
-    fn is_log(&self) -> bool {
+    fn is_linked(&self) -> bool {
         true
     }
 

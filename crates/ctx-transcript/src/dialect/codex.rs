@@ -108,7 +108,7 @@ impl Dialect for Codex {
         }
     }
 
-    fn is_log(&self) -> bool {
+    fn is_linked(&self) -> bool {
         true
     }
 

@@ -99,7 +99,7 @@ impl Dialect for Gemini {
         }
     }
 
-    fn is_log(&self) -> bool {
+    fn is_linked(&self) -> bool {
         true
     }
 

@@ -114,9 +114,9 @@ pub trait Dialect: Sync {
         true
     }
 
-    /// Whether it is the log of an agent, in whose lines others are named: who takes one out,
-    /// or puts one in, breaks what hangs on it.
-    fn is_log(&self) -> bool {
+    /// Whether its lines belong to each other, beyond calls and results: who takes one out, or
+    /// puts one in, breaks what hangs on it.
+    fn is_linked(&self) -> bool {
         false
     }
 
@@ -279,7 +279,11 @@ mod tests {
     #[test]
     fn a_summary_of_each_dialect_is_known_in_every_other() {
         let plain: &dyn Dialect = &Plain;
-        let all = || ALL.into_iter().chain([plain]).filter(|it| !it.is_log());
+        let all = || {
+            ALL.into_iter()
+                .chain([plain])
+                .filter(|it| it.view().is_none())
+        };
         for writer in all() {
             let record = writer.summary_record(Role::User, "what\nwas");
             let record = Object::parse(&record).expect("an object");
@@ -293,7 +297,7 @@ mod tests {
 
     #[test]
     fn a_log_knows_its_own_summaries() {
-        for log in ALL.into_iter().filter(|it| it.is_log()) {
+        for log in ALL.into_iter().filter(|it| it.view().is_some()) {
             let record = log.summary_record(Role::User, "what\nwas");
             let record = Object::parse(&record).expect("an object");
             let text = log.summary_text(&record);

@@ -129,7 +129,7 @@ impl Dialect for Pi {
         }
     }
 
-    fn is_log(&self) -> bool {
+    fn is_linked(&self) -> bool {
         true
     }
 

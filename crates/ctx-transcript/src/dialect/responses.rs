@@ -38,6 +38,11 @@ impl Dialect for Responses {
         Some(Message::new(role, items::parts(object, object)))
     }
 
+    fn is_linked(&self) -> bool {
+        // A reasoning item and the one that follows it are refused without each other.
+        true
+    }
+
     fn rules(&self) -> Rules {
         Rules {
             results: Results::Later,
