@@ -6,10 +6,13 @@ mod mend;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{Dialect, Sniff, blocks, kind_of, parts, role_of, summary_by_line, summary_text};
+use super::{
+    Dialect, Sniff, blocks, call_of, cut_blocks, kind_of, parts, role_of, summary_by_line,
+    summary_text,
+};
 use crate::repair::Mend;
 use crate::rules::{PairBy, Results};
-use crate::{Call, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, cut};
+use crate::{Message, Object, Outline, Part, Role, Rules, Slot, ToolResult};
 
 /// The dialect `anthropic`.
 pub struct Anthropic;
@@ -60,11 +63,6 @@ impl Dialect for Anthropic {
 
     fn mend(&self) -> Option<&dyn Mend> {
         Some(self)
-    }
-
-    fn summary_role(&self, _: Role) -> Role {
-        // Only its first line marks it, and a model can be made to write that line.
-        Role::User
     }
 
     fn summary_record(&self, _: Role, text: &str) -> String {
@@ -149,12 +147,7 @@ fn place_of_reasoning(
     if role != Role::Assistant || !said.iter().any(may_be) {
         return Vec::new();
     }
-    let elements = object.elements_of("content").unwrap_or_default();
-    let items = elements.into_iter().map(|raw| {
-        let gone = Object::parse(raw).is_ok_and(|block| is_reasoning(&kind_of(&block)));
-        (record.place_of(raw), gone)
-    });
-    cut::places(record.text(), items)
+    cut_blocks(record, object, |block| is_reasoning(&kind_of(block)))
 }
 
 /// A block, which is a value within `object`.
@@ -164,7 +157,7 @@ fn part<'a>(object: &Object<'a>, block: &Object<'a>) -> Option<Part<'a>> {
         "thinking" => Part::Reasoning(block.text_of("thinking")?),
         "image" => Part::Media("image"),
         "document" => Part::Media("document"),
-        kind if is_call(kind) => Part::Call(call(object, block)),
+        kind if is_call(kind) => Part::Call(call_of(object, block, "input")),
         "tool_result" => Part::Result(result(object, block)),
         // What a server's tool found has a form of its own, which no text can replace.
         kind if kind.ends_with("_tool_result") => Part::Result(ToolResult {
@@ -173,16 +166,6 @@ fn part<'a>(object: &Object<'a>, block: &Object<'a>) -> Option<Part<'a>> {
         }),
         _ => return None,
     })
-}
-
-fn call<'a>(object: &Object<'a>, block: &Object<'a>) -> Call<'a> {
-    let input = block.get("input");
-    Call {
-        id: Some(block.text_of("id").unwrap_or_default()),
-        name: block.text_of("name").unwrap_or_default(),
-        arguments: Cow::Borrowed(input.unwrap_or_default()),
-        slot: input.map(|raw| Slot::json(object, raw)),
-    }
 }
 
 /// Content absent means an empty result.

@@ -117,10 +117,6 @@ impl Dialect for ClaudeCode {
         Some(Box::<view::Builder>::default())
     }
 
-    fn summary_role(&self, _: Role) -> Role {
-        Role::User
-    }
-
     fn summary_record(&self, _: Role, text: &str) -> String {
         let text = json::quoted(text);
         format!(

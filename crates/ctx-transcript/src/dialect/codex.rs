@@ -116,10 +116,6 @@ impl Dialect for Codex {
         Some(Box::<view::Builder>::default())
     }
 
-    fn summary_role(&self, _: Role) -> Role {
-        Role::User
-    }
-
     fn summary_record(&self, _: Role, text: &str) -> String {
         let text = json::quoted(text);
         // The client passes over a line without a time.

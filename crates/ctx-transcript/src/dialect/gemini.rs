@@ -107,10 +107,6 @@ impl Dialect for Gemini {
         Some(Box::<view::Builder>::default())
     }
 
-    fn summary_role(&self, _: Role) -> Role {
-        Role::User
-    }
-
     fn summary_record(&self, _: Role, text: &str) -> String {
         let text = json::quoted(&format!("{SNAPSHOT}\n{text}\n{SNAPSHOT_END}"));
         format!(

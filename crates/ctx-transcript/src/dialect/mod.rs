@@ -51,10 +51,11 @@ pub use responses::Responses;
 pub(crate) use detector::Detector;
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::repair::Mend;
 use crate::view::ViewBuilder;
-use crate::{Edits, Message, Object, Outline, Part, Role, Rules, Slot, json};
+use crate::{Call, Edits, Message, Object, Outline, Part, Role, Rules, Slot, cut, json};
 
 /// How sure a dialect is that a record is one of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -133,8 +134,11 @@ pub trait Dialect: Sync {
     }
 
     /// The role that a summary gets when `wanted` is asked for: another one
-    /// where the format has no such message.
-    fn summary_role(&self, wanted: Role) -> Role;
+    /// where the format has no such message, or where a model could be made to write one that
+    /// is marked by nothing but its first line.
+    fn summary_role(&self, _wanted: Role) -> Role {
+        Role::User
+    }
 
     /// A record, without line end, that holds a summary and can be recognised
     /// as one by [`Self::summary_text`].
@@ -241,6 +245,32 @@ fn parts<'a>(
 
 fn text_or_opaque(raw: &str) -> Part<'_> {
     json::text(raw).map_or(Part::Opaque(raw.into()), Part::Text)
+}
+
+/// What to cut out of the text of `record` so that the list `content` of `object`, a value
+/// within it, is without the blocks that go.
+fn cut_blocks(
+    record: &Object<'_>,
+    object: &Object<'_>,
+    goes: impl Fn(&Object<'_>) -> bool,
+) -> Vec<Range<usize>> {
+    let elements = object.elements_of("content").unwrap_or_default();
+    let items = elements.into_iter().map(|raw| {
+        let gone = Object::parse(raw).is_ok_and(|block| goes(&block));
+        (record.place_of(raw), gone)
+    });
+    cut::places(record.text(), items)
+}
+
+/// The call that `block` is, a value within `record`: its arguments are JSON, not text.
+fn call_of<'a>(record: &Object<'a>, block: &Object<'a>, arguments: &str) -> Call<'a> {
+    let arguments = block.get(arguments);
+    Call {
+        id: Some(block.text_of("id").unwrap_or_default()),
+        name: block.text_of("name").unwrap_or_default(),
+        arguments: Cow::Borrowed(arguments.unwrap_or_default()),
+        slot: arguments.map(|raw| Slot::json(record, raw)),
+    }
 }
 
 /// A record of a message that is a text and nothing else.

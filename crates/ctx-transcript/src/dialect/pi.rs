@@ -137,10 +137,6 @@ impl Dialect for Pi {
         Some(Box::<view::Builder>::default())
     }
 
-    fn summary_role(&self, _: Role) -> Role {
-        Role::User
-    }
-
     fn summary_record(&self, _: Role, text: &str) -> String {
         format!(
             r#"{{"type":"compaction","summary":{}}}"#,

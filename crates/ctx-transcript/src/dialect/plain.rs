@@ -57,10 +57,6 @@ impl Dialect for Plain {
         Chat.mend()
     }
 
-    fn summary_role(&self, wanted: Role) -> Role {
-        Anthropic.summary_role(wanted)
-    }
-
     fn summary_record(&self, _: Role, text: &str) -> String {
         summary_by_line(text)
     }

@@ -53,11 +53,6 @@ impl Dialect for Responses {
         }
     }
 
-    fn summary_role(&self, _: Role) -> Role {
-        // Only its first line marks it, and a model can be made to write that line.
-        Role::User
-    }
-
     fn summary_record(&self, _: Role, text: &str) -> String {
         summary_by_line(text)
     }

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::dialect::{blocks, kind_of, parts};
-use crate::{Call, Object, Part, Slot, ToolResult, cut, json};
+use crate::dialect::{blocks, call_of, cut_blocks, kind_of, parts};
+use crate::{Object, Part, Slot, ToolResult, json};
 
 /// The ids of the calls in a reply.
 pub(super) fn ids_of_calls<'a>(said: &Object<'a>) -> Vec<Cow<'a, str>> {
@@ -23,15 +23,7 @@ pub(super) fn part<'a>(record: &Object<'a>, block: &Object<'a>) -> Option<Part<'
         "thinking" if block.is_true("redacted") => return None,
         "thinking" => Part::Reasoning(block.text_of("thinking")?),
         "image" => Part::Media("image"),
-        "toolCall" => {
-            let arguments = block.get("arguments");
-            Part::Call(Call {
-                id: Some(block.text_of("id").unwrap_or_default()),
-                name: block.text_of("name").unwrap_or_default(),
-                arguments: Cow::Borrowed(arguments.unwrap_or_default()),
-                slot: arguments.map(|raw| Slot::json(record, raw)),
-            })
-        }
+        "toolCall" => Part::Call(call_of(record, block, "arguments")),
         _ => return None,
     })
 }
@@ -68,10 +60,5 @@ fn only_text(content: &str) -> Option<&str> {
 
 /// What to cut out of `record` so that its reply is without its reasoning.
 pub(super) fn place_of_reasoning(record: &Object<'_>, said: &Object<'_>) -> Vec<Range<usize>> {
-    let elements = said.elements_of("content").unwrap_or_default();
-    let items = elements.into_iter().map(|raw| {
-        let gone = Object::parse(raw).is_ok_and(|block| kind_of(&block) == "thinking");
-        (record.place_of(raw), gone)
-    });
-    cut::places(record.text(), items)
+    cut_blocks(record, said, |block| kind_of(block) == "thinking")
 }
