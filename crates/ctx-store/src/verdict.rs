@@ -50,21 +50,18 @@ impl fmt::Display for Verdict {
 }
 
 impl Verdicts {
+    /// One more thing was found so.
+    pub fn add(&mut self, verdict: &Verdict) {
+        *match verdict {
+            Verdict::Sound => &mut self.sound,
+            Verdict::Damaged(_) => &mut self.damaged,
+            Verdict::Unread(_) => &mut self.unread,
+        } += 1;
+    }
+
     /// How many there are.
     pub fn all(self) -> usize {
         self.sound + self.damaged + self.unread
-    }
-}
-
-impl Extend<Verdict> for Verdicts {
-    fn extend<T: IntoIterator<Item = Verdict>>(&mut self, verdicts: T) {
-        for verdict in verdicts {
-            *match verdict {
-                Verdict::Sound => &mut self.sound,
-                Verdict::Damaged(_) => &mut self.damaged,
-                Verdict::Unread(_) => &mut self.unread,
-            } += 1;
-        }
     }
 }
 
@@ -97,7 +94,9 @@ mod tests {
             [Verdict::Sound, Verdict::Unread(_), Verdict::Damaged(_)]
         ));
         let mut count = Verdicts::default();
-        count.extend(verdicts);
+        for verdict in &verdicts {
+            count.add(verdict);
+        }
         count += count;
         let expected = Verdicts {
             sound: 2,

@@ -38,7 +38,7 @@ impl Verification<'_> {
         let mut count = Verdicts::default();
         for entry in &catalog.entries {
             let checked = self.store.verify(entry, self.read_data);
-            count.extend([tell(&entry.id, checked, io)?]);
+            count.add(&tell(&entry.id, checked, io)?);
         }
         warn_uncommitted(&catalog, io);
         warn(count, "snapshots", io);
@@ -51,7 +51,7 @@ impl Verification<'_> {
             Ok(files) => {
                 for file in &files {
                     let checked = self.store.read_offloaded(file).map(drop);
-                    count.extend([tell(file, checked, io)?]);
+                    count.add(&tell(file, checked, io)?);
                 }
             }
             Err(error) => {
