@@ -142,4 +142,14 @@ fn nothing_is_taken_out_of_items_either() {
         .code(2)
         .stderr_has("a session of responses, whose lines belong together: it cannot be pruned")
         .run();
+    // Nor out of a conversation of a batch.
+    let list = items.trim_end().replace('\n', ",");
+    let zones = r#"["old","old","old","keep"]"#;
+    let batch = format!("{{\"_ctx\":{{\"zones\":{zones},\"end\":1}},\"messages\":[{list}]}}\n");
+    Case::new(tool_path("ctx-summarize"))
+        .args(["--batch"])
+        .stdin(batch)
+        .code(2)
+        .stderr_has("a session of responses, whose lines belong together: it cannot be summed up")
+        .run();
 }

@@ -5,6 +5,7 @@ use ctx_transcript::{Conversation, Dialect, Record, Zone, ZoneReader};
 use super::assembly::{Assembly, Kept};
 use super::old::{Found, OldZone};
 use super::{NewSession, Plan, Writer};
+use crate::error::rewritable;
 use crate::{BadLines, ErrorKind, Fate, Notes, PassError};
 
 /// Takes batch records; they wait in a spool for the end of the input.
@@ -72,7 +73,7 @@ impl<'p> Batch<'p> {
         else {
             return Err(ErrorKind::OtherZones.into());
         };
-        let dialect = self.dialect.ok_or(ErrorKind::UnknownFormat("summed up"))?;
+        let dialect = rewritable(self.dialect, "summed up", None)?;
         let at = untagged.len() - object.text().len() + conversation.start;
         let mut line = untagged[..at].to_vec();
         let mut list = self.list(dialect, &conversation, &zones, notes)?;
