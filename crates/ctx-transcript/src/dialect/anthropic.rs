@@ -12,7 +12,8 @@ use super::{
 };
 use crate::repair::Mend;
 use crate::rules::{PairBy, Results};
-use crate::{Message, Object, Outline, Part, Role, Rules, Slot, ToolResult};
+use crate::usage::sum;
+use crate::{Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, Usage};
 
 /// The dialect `anthropic`.
 pub struct Anthropic;
@@ -59,6 +60,14 @@ impl Dialect for Anthropic {
             system_apart: true,
             user_first: true,
         }
+    }
+
+    fn usage(&self, object: &Object<'_>) -> Option<Usage> {
+        usage(object)
+    }
+
+    fn model<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        object.text_of("model")
     }
 
     fn mend(&self) -> Option<&dyn Mend> {
@@ -112,6 +121,28 @@ pub(super) fn message<'a>(record: &Object<'a>, object: &Object<'a>) -> Option<Me
         reasoning: place_of_reasoning(record, object, role, &said),
         ..Message::new(role, said)
     })
+}
+
+/// The usage of the reply that `message` is, or a fragment of.
+///
+/// Where the server has called its own tools or compacted, the numbers sum up several
+/// requests, and `iterations` has those of each: the last one's prompt is the context
+/// (platform.claude.com/docs/en/build-with-claude/compaction).
+pub(super) fn usage(message: &Object<'_>) -> Option<Usage> {
+    const PROMPT: [&str; 3] = [
+        "input_tokens",
+        "cache_read_input_tokens",
+        "cache_creation_input_tokens",
+    ];
+    let all = message.object_of("usage")?;
+    let iterations = all.elements_of("iterations").unwrap_or_default();
+    let mut iterations = iterations.into_iter().rev();
+    let last = iterations.find_map(|raw| {
+        let one = Object::parse(raw).ok()?;
+        (kind_of(&one) == "message").then_some(one)
+    });
+    let of = last.as_ref().unwrap_or(&all);
+    Usage::new(sum(of, &PROMPT), sum(of, &["output_tokens"]))
 }
 
 fn is_call(kind: &str) -> bool {

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use super::{Dialect, Sniff, Wrapped, anthropic, kind_of};
 use crate::rules::{PairBy, Results};
 use crate::view::ViewBuilder;
-use crate::{Message, Object, Outline, Part, Role, Rules, json};
+use crate::{Message, Object, Outline, Part, ReplyId, Role, Rules, Usage, UsageOf, json};
 
 /// The dialect `claude-code`.
 pub struct ClaudeCode;
@@ -98,6 +98,23 @@ impl Dialect for ClaudeCode {
         }
     }
 
+    fn usage(&self, object: &Object<'_>) -> Option<Usage> {
+        let message = reply(object)?;
+        let id = message.text_of("id");
+        let request = object.text_of("requestId");
+        Some(Usage {
+            of: id.map_or(UsageOf::Record, |id| {
+                UsageOf::Reply(ReplyId::of(&id, request.as_deref()))
+            }),
+            is_of_helper: object.is_true("isSidechain"),
+            ..anthropic::usage(&message)?
+        })
+    }
+
+    fn model<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        reply(object)?.text_of("model")
+    }
+
     fn rules(&self) -> Rules {
         Rules {
             // The client puts results where the API wants them.
@@ -133,6 +150,17 @@ impl Dialect for ClaudeCode {
             _ => None,
         })
     }
+}
+
+/// The message of a line that a model has written. The client writes some itself: where the
+/// server gave no answer, or none was asked for.
+fn reply<'a>(object: &Object<'a>) -> Option<Object<'a>> {
+    if kind_of(object) != "assistant" || object.is_true("isApiErrorMessage") {
+        return None;
+    }
+    let message = object.object_of("message")?;
+    let is_written_by_client = message.text_of("model").as_deref() == Some("<synthetic>");
+    (!is_written_by_client).then_some(message)
 }
 
 /// Whether a user message is what the user asks, and not what the client writes for him.

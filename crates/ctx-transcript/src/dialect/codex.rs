@@ -18,8 +18,9 @@ use std::borrow::Cow;
 use self::compacted::Compacted;
 use super::{Dialect, Sniff, Wrapped, items, kind_of};
 use crate::rules::{PairBy, Results};
+use crate::usage::sum;
 use crate::view::ViewBuilder;
-use crate::{Message, Object, Outline, Part, Role, Rules, json};
+use crate::{Message, Object, Outline, Part, Role, Rules, Usage, UsageOf, json};
 
 /// The dialect `codex`.
 pub struct Codex;
@@ -96,6 +97,32 @@ impl Dialect for Codex {
         }
     }
 
+    /// The event comes behind the reply, in some versions behind the results of its calls. It
+    /// is written again when the limits of the user's plan change, with the same numbers, and
+    /// after a compaction with an estimate of the total alone.
+    fn usage(&self, object: &Object<'_>) -> Option<Usage> {
+        let payload = payload_of(object, "event_msg")?;
+        if kind_of(&payload) != "token_count" {
+            return None;
+        }
+        let info = payload.object_of("info")?;
+        let last = info.object_of("last_token_usage")?;
+        Some(Usage {
+            window: info
+                .get("model_context_window")
+                .and_then(|raw| raw.parse().ok()),
+            of: UsageOf::Before,
+            ..Usage::new(
+                sum(&last, &["input_tokens"]),
+                sum(&last, &["output_tokens"]),
+            )?
+        })
+    }
+
+    fn model<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        payload_of(object, "turn_context")?.text_of("model")
+    }
+
     fn rules(&self) -> Rules {
         Rules {
             // The client gives calls without one a result of its own, and leaves out
@@ -130,6 +157,11 @@ impl Dialect for Codex {
             _ => None,
         }
     }
+}
+
+/// The payload of a line of that type.
+fn payload_of<'a>(object: &Object<'a>, kind: &str) -> Option<Object<'a>> {
+    (kind_of(object) == kind).then(|| object.object_of("payload"))?
 }
 
 /// What of a line the model may be sent.

@@ -28,8 +28,9 @@ use self::message::Said;
 use self::request::SNAPSHOT;
 use super::{Dialect, Sniff, Wrapped, kind_of};
 use crate::rules::{PairBy, Results};
+use crate::usage::sum;
 use crate::view::ViewBuilder;
-use crate::{Message, Object, Outline, Role, Rules, json};
+use crate::{Message, Object, Outline, Role, Rules, Usage, json};
 
 /// The dialect `gemini`.
 pub struct Gemini;
@@ -88,6 +89,16 @@ impl Dialect for Gemini {
         wrapped
     }
 
+    fn usage(&self, object: &Object<'_>) -> Option<Usage> {
+        let tokens = reply(object)?.object_of("tokens")?;
+        let prompt = sum(&tokens, &["input", "tool"]);
+        Usage::new(prompt, sum(&tokens, &["output", "thoughts"]))
+    }
+
+    fn model<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        reply(object)?.text_of("model")
+    }
+
     fn rules(&self) -> Rules {
         Rules {
             results: Results::Later,
@@ -121,6 +132,12 @@ impl Dialect for Gemini {
         let is_alone = messages.is_summary() && is_summary_alone(&said);
         is_alone.then(|| without_marks(text))
     }
+}
+
+/// The record itself, where it is a reply.
+fn reply<'o, 'a>(object: &'o Object<'a>) -> Option<&'o Object<'a>> {
+    let is_reply = matches!(Line::of(object), Line::Message) && kind_of(object) == "gemini";
+    is_reply.then_some(object)
 }
 
 /// The messages in a record.

@@ -55,7 +55,7 @@ use std::ops::Range;
 
 use crate::repair::Mend;
 use crate::view::ViewBuilder;
-use crate::{Call, Edits, Message, Object, Outline, Part, Role, Rules, Slot, cut, json};
+use crate::{Call, Edits, Message, Object, Outline, Part, Role, Rules, Slot, Usage, cut, json};
 
 /// How sure a dialect is that a record is one of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -99,6 +99,17 @@ pub trait Dialect: Sync {
             sent: vec![object.text().trim_end()],
             copies: Vec::new(),
         }
+    }
+
+    /// What the API said of a reply, where the agent has recorded it with this record; `None`
+    /// also where the numbers only stand for ones that it does not have.
+    fn usage(&self, _object: &Object<'_>) -> Option<Usage> {
+        None
+    }
+
+    /// The model that wrote the record, or that is to write what follows, where it is named.
+    fn model<'a>(&self, _object: &Object<'a>) -> Option<Cow<'a, str>> {
+        None
     }
 
     /// What the format's API demands of a sequence of messages.

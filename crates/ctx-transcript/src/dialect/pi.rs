@@ -19,8 +19,9 @@ use std::borrow::Cow;
 use self::entry::{Entry, Kind};
 use super::{Dialect, Sniff, Wrapped, kind_of, parts};
 use crate::rules::{PairBy, Results};
+use crate::usage::sum;
 use crate::view::ViewBuilder;
-use crate::{Message, Object, Outline, Part, Role, Rules, json};
+use crate::{Message, Object, Outline, Part, Role, Rules, Usage, json};
 
 /// The dialect `pi`.
 pub struct Pi;
@@ -116,6 +117,25 @@ impl Dialect for Pi {
                 _ => Vec::new(),
             },
         }
+    }
+
+    fn usage(&self, object: &Object<'_>) -> Option<Usage> {
+        let entry = Entry::of(object).filter(|entry| entry.kind == Kind::Assistant)?;
+        // What was broken off has the numbers of when it was.
+        if !entry.is_whole() {
+            return None;
+        }
+        let usage = entry.said.object_of("usage")?;
+        let prompt = sum(&usage, &["input", "cacheRead", "cacheWrite"]);
+        Usage::new(prompt, sum(&usage, &["output"]))
+    }
+
+    fn model<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        if kind_of(object) == "model_change" {
+            return object.text_of("modelId");
+        }
+        let entry = Entry::of(object).filter(|entry| entry.kind == Kind::Assistant)?;
+        entry.said.text_of("model")
     }
 
     fn rules(&self) -> Rules {

@@ -49,16 +49,19 @@ impl<'a> Entry<'a> {
         })
     }
 
+    /// Whether the model has come to its end.
+    pub(super) fn is_whole(&self) -> bool {
+        let stop = self.said.text_of("stopReason");
+        !stop.is_some_and(|stop| matches!(&*stop, "aborted" | "error"))
+    }
+
     /// Whether the model is sent it when it is in the context of a file of that version.
     pub(super) fn is_sent(&self, version: f64) -> bool {
         let is_excluded = self.said.is_true("excludeFromContext");
         !is_excluded
             && match self.kind {
                 // A reply that failed is not said again.
-                Kind::Assistant => {
-                    let stop = self.said.text_of("stopReason");
-                    !stop.is_some_and(|stop| matches!(&*stop, "aborted" | "error"))
-                }
+                Kind::Assistant => self.is_whole(),
                 Kind::Summary => self.said.get("summary") != Some("\"\""),
                 Kind::Hook => version < 3.0,
                 _ => true,
