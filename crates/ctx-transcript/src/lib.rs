@@ -13,6 +13,7 @@
 
 mod again;
 mod batch;
+pub mod compaction;
 mod cut;
 pub mod dialect;
 mod document;

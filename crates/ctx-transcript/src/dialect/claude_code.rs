@@ -1,6 +1,7 @@
 //! The session files of Claude Code: a tree of lines, one content block of a reply a line.
 
 mod beside;
+mod compaction;
 mod kept;
 mod leaf;
 mod near;
@@ -14,6 +15,7 @@ mod view;
 use std::borrow::Cow;
 
 use super::{Dialect, Sniff, Wrapped, anthropic, kind_of};
+use crate::compaction::CompactionWriter;
 use crate::rules::{PairBy, Results};
 use crate::view::ViewBuilder;
 use crate::{Message, Object, Outline, Part, ReplyId, Role, Rules, Usage, UsageOf, json};
@@ -132,6 +134,10 @@ impl Dialect for ClaudeCode {
 
     fn view(&self) -> Option<Box<dyn ViewBuilder>> {
         Some(Box::<view::Builder>::default())
+    }
+
+    fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
+        Some(Box::<compaction::Writer>::default())
     }
 
     fn summary_record(&self, _: Role, text: &str) -> String {

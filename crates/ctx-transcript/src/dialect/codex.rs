@@ -5,6 +5,7 @@
 
 mod base;
 mod compacted;
+mod compaction;
 mod injected;
 mod line;
 mod loaded;
@@ -17,6 +18,7 @@ use std::borrow::Cow;
 
 use self::compacted::Compacted;
 use super::{Dialect, Sniff, Wrapped, items, kind_of};
+use crate::compaction::CompactionWriter;
 use crate::rules::{PairBy, Results};
 use crate::usage::sum;
 use crate::view::ViewBuilder;
@@ -141,6 +143,10 @@ impl Dialect for Codex {
 
     fn view(&self) -> Option<Box<dyn ViewBuilder>> {
         Some(Box::<view::Builder>::default())
+    }
+
+    fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
+        Some(Box::<compaction::Writer>::default())
     }
 
     fn summary_record(&self, _: Role, text: &str) -> String {

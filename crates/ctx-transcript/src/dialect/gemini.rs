@@ -11,6 +11,7 @@
 //! it, is the user's, as the client has it. With messages behind it in the same record it is
 //! a summary that must be read like a message, so that nothing of these is lost.
 
+mod compaction;
 mod line;
 mod log;
 mod message;
@@ -27,6 +28,7 @@ use self::line::Line;
 use self::message::Said;
 use self::request::SNAPSHOT;
 use super::{Dialect, Sniff, Wrapped, kind_of};
+use crate::compaction::CompactionWriter;
 use crate::rules::{PairBy, Results};
 use crate::usage::sum;
 use crate::view::ViewBuilder;
@@ -116,6 +118,10 @@ impl Dialect for Gemini {
 
     fn view(&self) -> Option<Box<dyn ViewBuilder>> {
         Some(Box::<view::Builder>::default())
+    }
+
+    fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
+        Some(Box::<compaction::Writer>::default())
     }
 
     fn summary_record(&self, _: Role, text: &str) -> String {

@@ -53,6 +53,7 @@ pub(crate) use detector::Detector;
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::compaction::CompactionWriter;
 use crate::repair::Mend;
 use crate::view::ViewBuilder;
 use crate::{Call, Edits, Message, Object, Outline, Part, Role, Rules, Slot, Usage, cut, json};
@@ -135,6 +136,12 @@ pub trait Dialect: Sync {
     /// What finds out which records of a session are in the context; `None` when the
     /// format is linear: each record that is a message is sent, in the order of the file.
     fn view(&self) -> Option<Box<dyn ViewBuilder>> {
+        None
+    }
+
+    /// What writes a compaction of such a session in its agent's own words; `None` where
+    /// an agent has none, so that a compaction writes the session anew.
+    fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
         None
     }
 

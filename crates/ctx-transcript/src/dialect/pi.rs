@@ -5,6 +5,7 @@
 //! 2026.9.6. What the agent itself puts around a summary to say that it is one is not counted
 //! as said.
 
+mod compaction;
 mod entry;
 mod node;
 mod reply;
@@ -18,6 +19,7 @@ use std::borrow::Cow;
 
 use self::entry::{Entry, Kind};
 use super::{Dialect, Sniff, Wrapped, kind_of, parts};
+use crate::compaction::CompactionWriter;
 use crate::rules::{PairBy, Results};
 use crate::usage::sum;
 use crate::view::ViewBuilder;
@@ -155,6 +157,10 @@ impl Dialect for Pi {
 
     fn view(&self) -> Option<Box<dyn ViewBuilder>> {
         Some(Box::<view::Builder>::default())
+    }
+
+    fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
+        Some(Box::<compaction::Writer>::default())
     }
 
     fn summary_record(&self, _: Role, text: &str) -> String {

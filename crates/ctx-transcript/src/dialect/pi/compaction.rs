@@ -1,0 +1,146 @@
+//! A compaction in the words of pi: an entry with a summary, and from which entry on the old
+//! ones stay.
+//!
+//! Old entries stay from the one that it names up to it. Where one between them leaves, or one
+//! that stays has changed, what stays is written again behind it.
+
+use std::collections::{HashMap, HashSet};
+
+use super::kind_of;
+use crate::compaction::{
+    Compaction, CompactionError, CompactionWriter, Ids, Kept, LineText, Times,
+};
+use crate::dialect::key::Key;
+use crate::{Edits, Object, json};
+
+/// Sees the entries of a session.
+#[derive(Default)]
+pub(super) struct Writer {
+    /// Of the header; `None` as long as there is none.
+    version: Option<f64>,
+    has_begun: bool,
+    ids: HashSet<Key>,
+    /// The id of the last entry, raw.
+    last: Option<String>,
+    /// In version 1 entries have no ids: the numbers that count are those of lines that parse,
+    /// by the hash of their text.
+    indexes: HashMap<Key, usize>,
+    lines: usize,
+    times: Times,
+}
+
+impl CompactionWriter for Writer {
+    fn push(&mut self, object: Option<&Object<'_>>) {
+        let Some(object) = object else {
+            return;
+        };
+        self.times.push(object);
+        if !self.has_begun {
+            self.has_begun = true;
+            let is_header = kind_of(object) == "session" && object.get("id").is_some();
+            let version = object.get("version").and_then(|raw| raw.parse().ok());
+            self.version = is_header.then(|| version.unwrap_or(1.0));
+        } else if let Some(id) = object.get("id") {
+            self.ids.extend(Key::at(object, "id"));
+            self.last = Some(id.to_owned());
+        }
+        if self.version.is_some_and(|version| version < 2.0) {
+            let text = Key::of(object.text().trim());
+            self.indexes.insert(text, self.lines);
+        }
+        self.lines += 1;
+    }
+
+    fn finish(
+        mut self: Box<Self>,
+        compaction: &Compaction<'_>,
+    ) -> Result<Vec<String>, CompactionError> {
+        let version = self.version.ok_or(CompactionError::NoHeader)?;
+        let has_ids = version >= 2.0;
+        let mut ids = Ids::new(&compaction.seed);
+        let id = self.new_id(&mut ids);
+        let is_named = compaction.is_end && compaction.kept.iter().all(|kept| !kept.is_changed);
+        let first = compaction.kept.first().filter(|_| is_named);
+        let mut line = LineText::new().text("type", "compaction");
+        if has_ids {
+            let parent = self.last.as_deref().unwrap_or("null");
+            line = line.text("id", &id).json("parentId", parent);
+        }
+        line = line
+            .text("timestamp", &self.times.next(compaction.now))
+            .text("summary", compaction.summary);
+        // Where nothing stays it names itself, and nothing that stands before it.
+        line = if has_ids {
+            let named = first.map(|kept| id_of(kept)).transpose()?;
+            line.json("firstKeptEntryId", &named.unwrap_or(json::quoted(&id)))
+        } else {
+            let named = first.map(|kept| self.index_of(kept)).transpose()?;
+            let index = named.unwrap_or(self.lines);
+            line.json("firstKeptEntryIndex", &index.to_string())
+        };
+        let tokens = compaction.tokens.0.to_string();
+        let mut lines = vec![line.json("tokensBefore", &tokens).end()];
+        if !is_named {
+            let mut parent = id;
+            for kept in &compaction.kept {
+                let id = self.new_id(&mut ids);
+                let time = self.times.next(compaction.now);
+                lines.push(copy(kept, has_ids.then_some((&id, &parent)), &time)?);
+                parent = id;
+            }
+        }
+        Ok(lines)
+    }
+}
+
+impl Writer {
+    /// An id that no entry has.
+    fn new_id(&mut self, ids: &mut Ids) -> String {
+        loop {
+            let id = ids.short();
+            if self.ids.insert(Key::of(&id)) {
+                return id;
+            }
+        }
+    }
+
+    fn index_of(&self, kept: &Kept<'_>) -> Result<usize, CompactionError> {
+        let index = self.indexes.get(&Key::of(kept.text.trim()));
+        index.copied().ok_or(CompactionError::Unreadable)
+    }
+}
+
+fn id_of(kept: &Kept<'_>) -> Result<String, CompactionError> {
+    let object = Object::parse(kept.text).ok();
+    let id = object.as_ref().and_then(|object| object.get("id"));
+    id.map(str::to_owned).ok_or(CompactionError::Unreadable)
+}
+
+/// What a reply is recorded to have used says nothing of the new context: the agent would
+/// compact it again at once.
+const NO_USAGE: &str = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
+
+/// The entry at another place of the tree; `place` is its id and that of its parent.
+fn copy(
+    kept: &Kept<'_>,
+    place: Option<(&String, &String)>,
+    time: &str,
+) -> Result<String, CompactionError> {
+    let object = Object::parse(kept.text).map_err(|_| CompactionError::Unreadable)?;
+    let mut edits = Edits::new();
+    let mut members = vec![("timestamp", time)];
+    if let Some((id, parent)) = place {
+        members.extend([("id", id.as_str()), ("parentId", parent.as_str())]);
+    }
+    for (key, new) in members {
+        if let Some(raw) = object.get(key) {
+            edits.replace(object.place_of(raw), json::quoted(new));
+        }
+    }
+    let message = object.object_of("message");
+    let usage = message.as_ref().and_then(|message| message.get("usage"));
+    if let Some(raw) = usage {
+        edits.replace(object.place_of(raw), NO_USAGE.to_owned());
+    }
+    Ok(edits.of_object(&object).trim().to_owned())
+}

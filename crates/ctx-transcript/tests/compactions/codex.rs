@@ -1,0 +1,80 @@
+use super::{Session, changed, same};
+use ctx_transcript::compaction::{CompactionError, Kept};
+
+fn line(kind: &str, payload: &str) -> String {
+    format!(r#"{{"timestamp":"2026-01-01T00:00:00.000Z","type":"{kind}","payload":{payload}}}"#)
+}
+
+fn said(role: &str, text: &str) -> String {
+    let kind = if role == "assistant" {
+        "output_text"
+    } else {
+        "input_text"
+    };
+    let payload = format!(
+        r#"{{"type":"message","role":"{role}","content":[{{"type":"{kind}","text":"{text}"}}]}}"#
+    );
+    line("response_item", &payload)
+}
+
+fn session(mode: &str) -> Session {
+    let call = r#"{"type":"function_call","name":"ls","arguments":"{}","call_id":"c"}"#;
+    let output = r#"{"type":"function_call_output","call_id":"c","output":"out"}"#;
+    let count = r#"{"type":"token_count","info":{"total_token_usage":{"total_tokens":9},"last_token_usage":{"total_tokens":9},"model_context_window":100},"rate_limits":null}"#;
+    let lines = [
+        line("session_meta", &format!(r#"{{"id":"s"{mode}}}"#)),
+        said("developer", "rules"),
+        said("user", "ask"),
+        line("response_item", call),
+        line("response_item", output),
+        line("event_msg", count),
+        said("assistant", "done"),
+    ];
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    Session::new("codex", &lines)
+}
+
+#[test]
+fn the_items_that_stay_are_in_the_line() {
+    let before = session("");
+    let context = before.context();
+    let kept: Vec<Kept<'_>> = [0, 2, 3, 4].map(|at: usize| same(&context[at])).into();
+    let after = before.compact_at(&kept, 1, false).expect("compacted");
+    assert_eq!(after.said(), ["rules|what\nwas|ls|{}|out|done"]);
+    let [compacted, count] = &after.lines[7..] else {
+        panic!("two lines");
+    };
+    assert!(!compacted.contains("ordinal"));
+    assert!(count.contains(r#""total_token_usage":{"total_tokens":9}"#));
+    assert!(count.contains(r#""total_tokens":100}"#), "{count}");
+}
+
+#[test]
+fn lines_of_a_file_in_pages_are_numbered() {
+    let mut before = session(r#","history_mode":"paginated""#);
+    before.lines[6] = before.lines[6].replacen('{', r#"{"ordinal":41,"#, 1);
+    let after = before.compact_to_last(1);
+    assert!(after.lines[7].contains(r#""ordinal":42,"type":"compacted""#));
+    assert!(after.lines[8].contains(r#""ordinal":43,"type":"event_msg""#));
+}
+
+#[test]
+fn of_the_items_of_a_compaction_some_may_stay() {
+    let once = session("").compact_to_last(2);
+    assert_eq!(once.said(), ["what\nwas|out|done"]);
+    let context = once.context();
+    let kept = [Kept {
+        messages: Some(vec![2]),
+        ..changed(&context[0])
+    }];
+    let twice = once.compact(&kept, true).expect("compacted");
+    assert_eq!(twice.said(), ["what\nwas|done"]);
+}
+
+#[test]
+fn files_that_no_client_loads_are_refused() {
+    let bare = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"x"}]}"#;
+    let none = Session::new("codex", &[bare]);
+    let error = none.compact(&[], true).map(|it| it.lines);
+    assert_eq!(error, Err(CompactionError::NoHeader));
+}

@@ -1,0 +1,83 @@
+use super::{Session, changed, same};
+use ctx_transcript::compaction::CompactionError;
+
+const ENTRIES: [&str; 5] = [
+    r#"{"type":"message","id":"a1","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"ask","timestamp":1}}"#,
+    r#"{"type":"message","id":"a2","parentId":"a1","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"ls","arguments":{}}],"usage":{"input":9,"totalTokens":9},"stopReason":"toolUse"}}"#,
+    r#"{"type":"message","id":"a3","parentId":"a2","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"toolResult","toolCallId":"c","toolName":"ls","content":[{"type":"text","text":"out"}],"isError":false}}"#,
+    r#"{"type":"message","id":"a4","parentId":"a3","timestamp":"2026-01-01T00:00:03.000Z","message":{"role":"assistant","content":[{"type":"text","text":"done"}],"stopReason":"stop"}}"#,
+    r#"{"type":"label","id":"a5","parentId":"a4","timestamp":"2026-01-01T00:00:04.000Z","targetId":"a1","label":"x"}"#,
+];
+
+/// A session of version 3, or, without its ids, of version 1.
+fn session(version: u32) -> Session {
+    let header = format!(
+        r#"{{"type":"session","version":{version},"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}}"#
+    );
+    let entries = ENTRIES.iter().map(|entry| {
+        let (begin, rest) = entry.split_once(r#""id":"a"#).expect("an id");
+        let (_, end) = rest.split_once(r#""timestamp""#).expect("a time");
+        if version == 1 {
+            format!("{begin}\"timestamp\"{end}")
+        } else {
+            (*entry).to_owned()
+        }
+    });
+    let lines: Vec<String> = [header].into_iter().chain(entries).collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    Session::new("pi", &lines)
+}
+
+#[test]
+fn the_first_entry_that_stays_is_named() {
+    let after = session(3).compact_to_last(3);
+    assert_eq!(after.said(), ["what\nwas", "ls|{}", "out", "done"]);
+    let [line] = &after.lines[6..] else {
+        panic!("one line");
+    };
+    assert!(line.contains(r#""parentId":"a5","timestamp":"2026-06-01T00:00:00.000Z""#));
+    assert!(line.contains(r#""firstKeptEntryId":"a2","tokensBefore":1000"#));
+}
+
+#[test]
+fn in_version_1_lines_are_counted() {
+    let after = session(1).compact_to_last(3);
+    assert_eq!(after.said(), ["what\nwas", "ls|{}", "out", "done"]);
+    let line = after.lines.last().expect("a line");
+    assert!(!line.contains(r#""id""#), "{line}");
+    assert!(line.contains(r#""firstKeptEntryIndex":2"#), "{line}");
+}
+
+#[test]
+fn a_middle_that_leaves_and_what_has_changed_are_written_again() {
+    for version in [1, 3] {
+        let before = session(version);
+        let context = before.context();
+        let kept = [same(&context[0]), same(&context[3])];
+        let after = before.compact(&kept, false).expect("compacted");
+        assert_eq!(after.said(), ["what\nwas", "ask", "done"]);
+        let shorter: Vec<String> = context.iter().map(|it| it.replace("out", "o")).collect();
+        let kept: Vec<_> = shorter.iter().map(|it| changed(it)).collect();
+        let after = before.compact(&kept[1..], true).expect("compacted");
+        assert_eq!(after.said(), ["what\nwas", "ls|{}", "o", "done"]);
+        let copies = after.lines[7..].concat();
+        assert!(copies.contains(r#""totalTokens":0"#) && !copies.contains(":9"));
+    }
+}
+
+#[test]
+fn nothing_may_stay_and_a_second_one_follows() {
+    for version in [1, 3] {
+        let after = session(version).compact_to_last(0);
+        assert_eq!(after.said(), ["what\nwas"]);
+        let twice = session(version).compact_to_last(3).compact_to_last(1);
+        assert_eq!(twice.said(), ["what\nwas", "done"]);
+    }
+}
+
+#[test]
+fn a_file_without_a_header_is_refused() {
+    let none = Session::new("pi", &ENTRIES[..1]);
+    let error = none.compact(&[], true).map(|it| it.lines);
+    assert_eq!(error, Err(CompactionError::NoHeader));
+}
