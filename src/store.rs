@@ -9,6 +9,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args};
 use ctx_cli::{ExitStatus, Failure, Io, Tool, is_stdin};
 use ctx_memory::MergeError;
+use ctx_select::duration::FixedSpan;
 use ctx_store::{Actor, SessionId, Severity, Store, StoreError};
 
 /// The flag of every tool that uses the store.
@@ -140,6 +141,10 @@ pub fn failure(error: StoreError) -> Failure {
         }
         StoreError::NoSnapshot(_) => failure.hint("ctx-snapshot --list shows what there is"),
         StoreError::Busy(_) | StoreError::Changed(_) => failure.hint("try again"),
+        StoreError::NotIdle { min_idle, .. } => failure.hint(format!(
+            "end the agent and try again with --min-idle 0s, or wait until the file has not changed for {}",
+            FixedSpan(min_idle)
+        )),
         StoreError::ClockJumped { .. } => failure
             .hint("if the clock is right: --trust-clock, or run it again in an hour or later"),
         StoreError::Held(_) => failure.hint("ctx-snapshot --release lets it go"),

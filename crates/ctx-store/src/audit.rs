@@ -33,6 +33,9 @@ pub struct Facts {
     /// Its size, or that of all that was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
+    /// How many bytes were put behind those of the session file, which stayed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub added_bytes: Option<u64>,
     /// Bytes that another process wrote meanwhile, and that were carried over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub late_bytes: Option<u64>,

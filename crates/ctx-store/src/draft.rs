@@ -33,6 +33,8 @@ pub struct Draft<'a> {
     pub(crate) source: Option<String>,
     /// What is to take its place in the session file.
     pub(crate) replaced_by: Option<Successor>,
+    /// Whether the session file stays the same one, so that nothing gets a second name.
+    pub(crate) stays_in_place: bool,
     /// Its tokens, where they were asked for.
     pub tokens: Option<Tokens>,
 }
@@ -98,7 +100,7 @@ impl Store {
             failed: None,
         };
         let tally = tally(&mut tee);
-        let Tee { temp, mut sums, .. } = tee;
+        let Tee { temp, sums, .. } = tee;
         if let Some(error) = tee.failed {
             return Err(error).naming("write", temp.path());
         }
@@ -106,10 +108,11 @@ impl Store {
             store: self,
             temp,
             tally: tally.naming("read", name)?,
-            sha256: hex(&sums.hasher.finalize_reset()),
+            sha256: hex(&sums.hasher.clone().finalize()),
             sums,
             source: None,
             replaced_by: None,
+            stays_in_place: false,
             tokens: None,
         })
     }
@@ -127,6 +130,16 @@ impl Draft<'_> {
     /// Their number.
     pub(crate) fn bytes(&self) -> u64 {
         self.sums.bytes
+    }
+
+    /// Has read all of them, for the hash of what is to follow them.
+    pub(crate) fn hasher(&self) -> Sha256 {
+        self.sums.hasher.clone()
+    }
+
+    /// Whether the last line is without its end.
+    pub(crate) fn has_tail(&self) -> bool {
+        self.sums.tail > 0
     }
 
     /// Makes it a snapshot: first the data, then meta.json, without which it is none.
@@ -215,7 +228,8 @@ impl Draft<'_> {
     }
 
     fn retained(&self, kind: SnapshotKind, sequence: u64) -> Option<String> {
-        let replaced = self.source.as_deref().filter(|_| kind.is_of_replacement());
+        let gets_name = kind.is_of_replacement() && !self.stays_in_place;
+        let replaced = self.source.as_deref().filter(|_| gets_name);
         replaced.and_then(|source| retained_name(source, sequence))
     }
 

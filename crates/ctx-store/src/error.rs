@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
@@ -157,6 +158,16 @@ pub enum StoreError {
     /// The file changed in another way than by growing.
     #[error("{} changed meanwhile; nothing was replaced", .0.display())]
     Changed(PathBuf),
+    /// An agent may be at work on the file, and keep its history in memory.
+    #[error("{} changed {}; an agent that is at work would not see what is changed in it", path.display(), since(*ago))]
+    NotIdle {
+        /// The session file.
+        path: PathBuf,
+        /// How long ago it was changed.
+        ago: Duration,
+        /// How long ago that has to be.
+        min_idle: Duration,
+    },
     /// The operation is done, but a power cut may undo it, or the audit log lacks it.
     #[error("{what} is done, but {source}")]
     Uncertain {
@@ -176,6 +187,15 @@ pub enum Severity {
     Busy,
     /// The operation is done; its durability or its audit record is uncertain.
     Uncertain,
+}
+
+/// "12 minutes ago".
+fn since(ago: Duration) -> String {
+    match ago.as_secs() {
+        0 => "just now".to_owned(),
+        seconds @ 1..120 => format!("{seconds} s ago"),
+        seconds => format!("{} min ago", seconds / 60),
+    }
 }
 
 /// How many matches of an ambiguous id are named.
@@ -207,7 +227,9 @@ impl StoreError {
     /// What it means for the caller.
     pub fn severity(&self) -> Severity {
         match self {
-            Self::Busy(_) | Self::Changed(_) | Self::ClockJumped { .. } => Severity::Busy,
+            Self::Busy(_) | Self::Changed(_) | Self::NotIdle { .. } | Self::ClockJumped { .. } => {
+                Severity::Busy
+            }
             Self::Uncertain { .. } | Self::NotDurable { .. } => Severity::Uncertain,
             Self::NotSaved { source, .. } if source.severity() == Severity::Busy => Severity::Busy,
             _ => Severity::Failed,

@@ -32,9 +32,14 @@ pub(crate) fn careful() -> OpenOptions {
 /// keeps everybody from opening it: that is waited for, as without the flag which keeps us
 /// from hanging on a FIFO.
 pub(crate) fn open_careful(path: &Path) -> io::Result<File> {
+    open_patiently(&careful(), path)
+}
+
+/// The same for other ways to open it.
+pub(crate) fn open_patiently(options: &OpenOptions, path: &Path) -> io::Result<File> {
     let begun = Instant::now();
     loop {
-        match careful().open(path) {
+        match options.open(path) {
             Err(error)
                 if error.kind() == io::ErrorKind::WouldBlock && begun.elapsed() < PATIENCE =>
             {

@@ -7,6 +7,9 @@
 //! one before it and one after it. [`retention`] decides what to keep, from a list of
 //! snapshots and the time alone.
 
+mod append;
+#[cfg(test)]
+mod appends;
 mod arrivals;
 pub mod atomic;
 mod audit;
@@ -26,12 +29,14 @@ mod exchange;
 mod failed_runs;
 mod files;
 mod hash;
+mod idle;
 #[cfg(test)]
 mod late_lines;
 mod lease;
 mod live;
 mod lock;
 mod look;
+mod mend;
 mod meta;
 #[cfg(test)]
 mod moments;
@@ -56,15 +61,18 @@ mod store;
 mod succession;
 mod summary;
 mod swap;
+mod tail;
 mod temp;
 #[cfg(test)]
 mod testing;
 mod trash;
 mod undo;
+mod unfinished;
 mod verdict;
 mod withdraw;
 mod writers;
 
+pub use append::Addition;
 pub use audit::{Facts, Operation, Standing, Survived};
 pub use catalog::{Catalog, Entry, Flaw};
 pub use chain::BrokenLink;

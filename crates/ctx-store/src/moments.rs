@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::io;
 
 /// What happens at one moment of a race.
 pub(crate) type Act = Box<dyn FnOnce()>;
@@ -9,6 +10,7 @@ pub(crate) type Act = Box<dyn FnOnce()>;
 thread_local! {
     static ACTS: RefCell<VecDeque<Option<Act>>> = const { RefCell::new(VecDeque::new()) };
     static WITHOUT_LEASES: Cell<bool> = const { Cell::new(false) };
+    static WRITES: RefCell<VecDeque<Write>> = const { RefCell::new(VecDeque::new()) };
 }
 
 /// Makes this thread one on a system that has no leases.
@@ -32,5 +34,33 @@ pub(crate) fn moment() {
     let act = ACTS.with_borrow_mut(VecDeque::pop_front);
     if let Some(act) = act.flatten() {
         act();
+    }
+}
+
+/// What becomes of one write to a session file.
+pub(crate) enum Write {
+    /// So many bytes at most are written.
+    Short(usize),
+    /// It fails.
+    Fails(io::ErrorKind),
+    /// Something happens before it.
+    After(Act),
+}
+
+/// Says what becomes of the next writes of this thread to session files.
+pub(crate) fn let_writes(writes: impl IntoIterator<Item = Write>) {
+    WRITES.with_borrow_mut(|all| *all = writes.into_iter().collect());
+}
+
+/// The part of `wanted` that the next write is given.
+pub(crate) fn part(wanted: &[u8]) -> io::Result<&[u8]> {
+    match WRITES.with_borrow_mut(VecDeque::pop_front) {
+        Some(Write::Short(most)) => Ok(&wanted[..most.min(wanted.len())]),
+        Some(Write::Fails(kind)) => Err(kind.into()),
+        Some(Write::After(act)) => {
+            act();
+            Ok(wanted)
+        }
+        None => Ok(wanted),
     }
 }

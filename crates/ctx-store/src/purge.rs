@@ -81,6 +81,7 @@ impl Store {
         });
         self.remove_empty(&mut removal, folders);
         self.remove_recent(session);
+        self.remove_notes(session);
         let folder = self.offloaded().join(session.as_str());
         match if_there(remove_tree(&folder).naming("remove", &folder)) {
             Ok(None) => {}

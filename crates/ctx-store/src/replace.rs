@@ -8,6 +8,7 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::error::{Naming, Severity, StoreError};
 use crate::files::{if_there, parent, sync_name};
@@ -42,7 +43,7 @@ pub enum ReplaceOutcome {
 pub struct Replacement<'s> {
     pub(crate) store: &'s Store,
     pub(crate) session: SessionId,
-    _lock: SessionLock,
+    pub(crate) lock: SessionLock,
     pub(crate) live: Live,
     pub(crate) draft: Draft<'s>,
     may_grow: bool,
@@ -72,7 +73,34 @@ impl Store {
         path: &Path,
         session: &SessionId,
     ) -> Result<Replacement<'_>, StoreError> {
+        self.begin_when_idle(path, session, Duration::ZERO)
+    }
+
+    /// The same for a file whose agent keeps its history in memory while it runs: one that was
+    /// changed less than `min_idle` ago is refused, too.
+    pub fn begin_when_idle(
+        &self,
+        path: &Path,
+        session: &SessionId,
+        min_idle: Duration,
+    ) -> Result<Replacement<'_>, StoreError> {
         Self::refuse_inside(path)?;
+        let (lock, live) = self.claim(path, session)?;
+        let (lock, live) = match self.mend(session, lock, live)? {
+            Some(claimed) => claimed,
+            None => self.claim(path, session)?,
+        };
+        self.refuse_unless_idle(&live, session, min_idle)?;
+        // The file is locked: no run is between giving such a name and its commit.
+        for link in live.second_names()? {
+            fs::remove_file(&link).naming("remove", &link)?;
+        }
+        let draft = live.draft(self)?;
+        Ok(Replacement::new(self, session, lock, live, draft))
+    }
+
+    /// Locks a session and its file, and cleans up behind a run that was killed.
+    fn claim(&self, path: &Path, session: &SessionId) -> Result<(SessionLock, Live), StoreError> {
         let lock = self.lock_session(session)?;
         if lock.after_a_kill {
             self.recall(session)?;
@@ -86,20 +114,7 @@ impl Store {
             reap_beside(&seen.live.path);
         }
         seen.refuse_users()?;
-        let live = seen.live;
-        // The file is locked: no run is between giving such a name and its commit.
-        for link in live.second_names()? {
-            fs::remove_file(&link).naming("remove", &link)?;
-        }
-        let draft = live.draft(self)?;
-        Ok(Replacement {
-            store: self,
-            session: session.clone(),
-            _lock: lock,
-            live,
-            draft,
-            may_grow: true,
-        })
+        Ok((lock, seen.live))
     }
 
     fn create(
@@ -124,7 +139,24 @@ impl Store {
     }
 }
 
-impl Replacement<'_> {
+impl<'s> Replacement<'s> {
+    pub(crate) fn new(
+        store: &'s Store,
+        session: &SessionId,
+        lock: SessionLock,
+        live: Live,
+        draft: Draft<'s>,
+    ) -> Self {
+        Self {
+            store,
+            session: session.clone(),
+            lock,
+            live,
+            draft,
+            may_grow: true,
+        }
+    }
+
     /// The bytes of the file.
     pub fn bytes(&self) -> Result<File, StoreError> {
         self.draft.reader()
@@ -151,7 +183,7 @@ impl Replacement<'_> {
         let Self {
             store,
             session,
-            _lock,
+            lock: _lock,
             live,
             draft,
             may_grow,
@@ -160,7 +192,19 @@ impl Replacement<'_> {
         let before = saved.map_err(|error| not_saved(&live.path, error))?;
         let mut swap = Swap::of(store, &live, &before, file);
         swap.may_grow = may_grow;
-        match exchange(store, &before, swap, new) {
+        let done = exchange(store, &before, swap, new);
+        store.end(before, done)
+    }
+}
+
+impl Store {
+    /// How a change of a file ended: where it did not come about, no snapshot is left.
+    pub(crate) fn end(
+        &self,
+        before: Snapshot,
+        done: Result<(u64, Option<PathBuf>), StoreError>,
+    ) -> Result<ReplaceOutcome, StoreError> {
+        match done {
             Ok((late_bytes, retained)) => Ok(ReplaceOutcome::New {
                 before: Box::new(before),
                 late_bytes,
@@ -168,7 +212,7 @@ impl Replacement<'_> {
             }),
             Err(error) => {
                 if error.severity() != Severity::Uncertain {
-                    store.settle(&before);
+                    self.settle(&before);
                 }
                 Err(error)
             }
@@ -178,7 +222,7 @@ impl Replacement<'_> {
 
 /// Commits the snapshot of what is replaced; the copy that a killed run left of the same
 /// bytes goes then.
-fn save(
+pub(crate) fn save(
     store: &Store,
     session: &SessionId,
     draft: Draft<'_>,
@@ -222,7 +266,7 @@ fn exchange(
     Ok((late_bytes, retained))
 }
 
-fn not_saved(path: &Path, error: StoreError) -> StoreError {
+pub(crate) fn not_saved(path: &Path, error: StoreError) -> StoreError {
     StoreError::NotSaved {
         path: path.to_owned(),
         source: Box::new(error),
