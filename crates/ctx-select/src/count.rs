@@ -274,7 +274,7 @@ mod tests {
             arguments: "{}".into(),
             slot: None,
         });
-        let image = || Part::Media("image");
+        let image = || Part::media("image", "{}");
         let result = Part::Result(ToolResult {
             id: Some("call_0123456789".into()),
             name: Some("ls".into()),

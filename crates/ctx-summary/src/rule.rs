@@ -136,8 +136,8 @@ impl RuleSummary {
                     source.push_str(&own_words(first_chars(text, TOPIC_SOURCE_CHARS)));
                     source.push(' ');
                 }
-                Part::Media(kind) => {
-                    let _ = write!(source, "[{kind}] ");
+                Part::Media(media) => {
+                    let _ = write!(source, "[{}] ", media.kind);
                 }
                 _ => {}
             }

@@ -72,7 +72,7 @@ impl Transcript {
                 let text = self.clean(&texts.join("\n"));
                 add_labelled(piece, &label, &shorten(&text, TOOL_CHARS));
             }
-            Part::Media(kind) => self.add(piece, role, &format!("({kind})")),
+            Part::Media(media) => self.add(piece, role, &format!("({})", media.kind)),
             Part::Reasoning(_) | Part::Opaque(_) => {}
         }
     }
@@ -108,7 +108,7 @@ fn add_labelled(piece: &mut String, label: &str, text: &str) {
 fn text_of<'m>(part: &'m Part<'_>) -> Option<&'m str> {
     match part {
         Part::Text(text) | Part::Refusal(text) => Some(text),
-        Part::Media(kind) => Some(kind),
+        Part::Media(media) => Some(media.kind),
         _ => None,
     }
 }

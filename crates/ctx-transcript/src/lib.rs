@@ -40,10 +40,10 @@ pub mod view;
 mod zones;
 
 pub use batch::Conversation;
-pub use dialect::Dialect;
+pub use dialect::{Dialect, Held};
 pub use edit::{Edits, Slot};
 pub use handle::{Handle, ShortHash};
-pub use message::{Call, Message, Outline, Part, Role, SummaryRole, ToolResult};
+pub use message::{Call, Media, Message, Outline, Part, Role, SummaryRole, ToolResult};
 pub use object::{Member, Object};
 pub use origin::{MAX_LINE, Origin, Piece};
 pub use record::{Class, Record};

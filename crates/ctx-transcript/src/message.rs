@@ -163,11 +163,19 @@ pub enum Part<'a> {
     Call(Call<'a>),
     /// A tool has answered.
     Result(ToolResult<'a>),
-    /// An image, a sound, a file: the type that the format gives it, such as
-    /// `image_url`, `input_audio`, `document`.
-    Media(&'static str),
+    /// An image, a sound, a file.
+    Media(Media<'a>),
     /// A part of a kind we do not know, raw.
     Opaque(Cow<'a, str>),
+}
+
+/// An image, a sound, a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Media<'a> {
+    /// The type that the format gives it, such as `image_url`, `input_audio`, `document`.
+    pub kind: &'static str,
+    /// The JSON that it was read from: where its data are, each format says otherwise.
+    pub raw: Cow<'a, str>,
 }
 
 /// A tool call.
@@ -197,6 +205,14 @@ pub struct ToolResult<'a> {
     /// Where the content stands; `None` when there is none, or none that a text
     /// could replace.
     pub slot: Option<Slot>,
+}
+
+impl<'a> Part<'a> {
+    /// What the JSON `raw` holds, whose type is `kind`.
+    pub fn media(kind: &'static str, raw: impl Into<Cow<'a, str>>) -> Self {
+        let raw = raw.into();
+        Self::Media(Media { kind, raw })
+    }
 }
 
 impl<'a> Message<'a> {
@@ -299,7 +315,7 @@ fn owned_part(part: Part<'_>) -> Part<'static> {
             parts: owned_parts(result.parts),
             slot: result.slot,
         }),
-        Part::Media(kind) => Part::Media(kind),
+        Part::Media(media) => Part::media(media.kind, media.raw.into_owned()),
         Part::Opaque(raw) => Part::Opaque(owned(raw)),
     }
 }
@@ -334,7 +350,7 @@ mod tests {
                 Part::Text("a".into()),
                 Part::Refusal("b".into()),
                 Part::Reasoning("c".into()),
-                Part::Media("image"),
+                Part::media("image", "{}"),
                 Part::Opaque("{}".into()),
             ]
         };
@@ -373,7 +389,7 @@ mod tests {
             result.text().map(std::borrow::Cow::into_owned)
         };
         let said = |text: &'static str| Part::Text(text.into());
-        let image = Part::Media("image");
+        let image = Part::media("image", "{}");
         assert_eq!(text(vec![]).as_deref(), Some(""));
         assert_eq!(text(vec![said("a")]).as_deref(), Some("a"));
         assert_eq!(text(vec![said("a"), said("b")]).as_deref(), Some("a\nb"));

@@ -21,7 +21,7 @@ fn leaf() -> impl Strategy<Value = Part<'static>> {
             arguments: arguments.into(),
             slot: None,
         })),
-        Just(Part::Media("image")),
+        Just(Part::media("image", "{}")),
         Just(Part::Opaque(r#"{"type":"new"}"#.into())),
     ]
 }

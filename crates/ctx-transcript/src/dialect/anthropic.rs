@@ -186,8 +186,8 @@ fn part<'a>(object: &Object<'a>, block: &Object<'a>) -> Option<Part<'a>> {
     Some(match kind_of(block).as_ref() {
         "text" => Part::Text(block.text_of("text")?),
         "thinking" => Part::Reasoning(block.text_of("thinking")?),
-        "image" => Part::Media("image"),
-        "document" => Part::Media("document"),
+        "image" => Part::media("image", block.text().trim()),
+        "document" => Part::media("document", block.text().trim()),
         kind if is_call(kind) => Part::Call(call_of(object, block, "input")),
         "tool_result" => Part::Result(result(object, block)),
         // What a server's tool found has a form of its own, which no text can replace.

@@ -161,9 +161,9 @@ fn part<'a>(part: &Object<'a>) -> Option<Part<'a>> {
     match part.get("type")? {
         "\"text\"" => part.text_of("text").map(Part::Text),
         "\"refusal\"" => part.text_of("refusal").map(Part::Refusal),
-        "\"image_url\"" => Some(Part::Media("image_url")),
-        "\"input_audio\"" => Some(Part::Media("input_audio")),
-        "\"file\"" => Some(Part::Media("file")),
+        "\"image_url\"" => Some(Part::media("image_url", part.text().trim())),
+        "\"input_audio\"" => Some(Part::media("input_audio", part.text().trim())),
+        "\"file\"" => Some(Part::media("file", part.text().trim())),
         _ => None,
     }
 }
@@ -270,7 +270,7 @@ mod tests {
             r#"{"role":"user","content":[{"type":"text","text":"see"},{"type":"image_url","image_url":{"url":"data:"}},{"type":"new"},"bare"]}"#,
         );
         let message = Chat.message(&user).expect("a message");
-        assert_eq!(message.parts[1], Part::Media("image_url"));
+        assert!(matches!(&message.parts[1], Part::Media(media) if media.kind == "image_url"));
         assert_eq!(message.parts[2], Part::Opaque("{\"type\":\"new\"}".into()));
         assert_eq!(message.parts[3], Part::Text("bare".into()));
         let reply =

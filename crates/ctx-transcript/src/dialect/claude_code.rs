@@ -14,7 +14,7 @@ mod view;
 
 use std::borrow::Cow;
 
-use super::{Dialect, Sniff, Wrapped, anthropic, kind_of};
+use super::{Dialect, Held, Sniff, Wrapped, anthropic, kind_of};
 use crate::compaction::CompactionWriter;
 use crate::rules::{PairBy, Results};
 use crate::view::ViewBuilder;
@@ -86,6 +86,15 @@ impl Dialect for ClaudeCode {
             "attachment" | "system" => Some(Message::new(Role::User, vec![said_beside(object)?])),
             _ => None,
         }
+    }
+
+    fn held<'a>(&self, object: &Object<'a>) -> Vec<Held<'a>> {
+        let held = |message| Held {
+            message,
+            raw: object.get("message").unwrap_or(object.text().trim()),
+            summary: self.summary_text(object),
+        };
+        self.message(object).map(held).into_iter().collect()
     }
 
     fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {

@@ -17,7 +17,7 @@ mod view;
 use std::borrow::Cow;
 
 use self::compacted::Compacted;
-use super::{Dialect, Sniff, Wrapped, items, kind_of};
+use super::{Dialect, Held, Sniff, Wrapped, items, kind_of};
 use crate::compaction::CompactionWriter;
 use crate::rules::{PairBy, Results};
 use crate::usage::sum;
@@ -86,6 +86,24 @@ impl Dialect for Codex {
                 Some(Message::new(Role::User, said.into_iter().collect()))
             }
             Entry::Compacted(compacted) => Some(compacted.message(object)),
+        }
+    }
+
+    fn held<'a>(&self, object: &Object<'a>) -> Vec<Held<'a>> {
+        let one = |raw| {
+            let message = self.message(object)?;
+            Some(Held {
+                message,
+                raw,
+                summary: None,
+            })
+        };
+        match Entry::of(object) {
+            None => Vec::new(),
+            Some(Entry::Item(said) | Entry::Agent(said)) => {
+                one(said.text().trim()).into_iter().collect()
+            }
+            Some(Entry::Compacted(compacted)) => compacted.held(object),
         }
     }
 

@@ -27,7 +27,7 @@ use std::borrow::Cow;
 use self::line::Line;
 use self::message::Said;
 use self::request::SNAPSHOT;
-use super::{Dialect, Sniff, Wrapped, kind_of};
+use super::{Dialect, Held, Sniff, Wrapped, kind_of};
 use crate::compaction::CompactionWriter;
 use crate::rules::{PairBy, Results};
 use crate::usage::sum;
@@ -81,6 +81,21 @@ impl Dialect for Gemini {
         // stand before or behind the content.
         message.reasoning.sort_by_key(|cut| cut.start);
         Some(message)
+    }
+
+    fn held<'a>(&self, object: &Object<'a>) -> Vec<Held<'a>> {
+        let messages = Messages::of(object);
+        let is_summary = messages.is_summary();
+        let said = messages.said();
+        let held = said.iter().enumerate().map(|(place, said)| {
+            let summary = said.snapshot().filter(|_| is_summary && place == 0);
+            Held {
+                message: Message::new(said.role, said.parts(object)),
+                raw: said.raw(),
+                summary: summary.filter(|_| said.is_text()).map(without_marks),
+            }
+        });
+        held.collect()
     }
 
     fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {

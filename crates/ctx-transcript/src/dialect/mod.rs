@@ -79,6 +79,18 @@ pub struct Wrapped<'a> {
     pub copies: Vec<&'a str>,
 }
 
+/// One of the messages that a record holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held<'a> {
+    /// What it says. The places in it are those of [`Dialect::message`], in the text of the
+    /// whole record.
+    pub message: Message<'a>,
+    /// The JSON object that is the message, without what wraps it in a log.
+    pub raw: &'a str,
+    /// When it is a summary of what was before it: the text of that.
+    pub summary: Option<Cow<'a, str>>,
+}
+
 /// A file format of transcripts, one message a record.
 pub trait Dialect: Sync {
     /// Its name on the command line.
@@ -93,6 +105,17 @@ pub trait Dialect: Sync {
 
     /// The whole message; `None` when the record is no message.
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>>;
+
+    /// The messages of a record, in their order, for one who takes a session apart: a list of
+    /// messages that takes the place of others is one message for [`Self::message`].
+    fn held<'a>(&self, object: &Object<'a>) -> Vec<Held<'a>> {
+        let held = |message| Held {
+            message,
+            raw: object.text().trim(),
+            summary: self.summary_text(object),
+        };
+        self.message(object).map(held).into_iter().collect()
+    }
 
     /// What of a record in the context the model is sent; the rest wraps it.
     fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::injected;
-use crate::dialect::{Wrapped, items};
+use crate::dialect::{Held, Wrapped, items, role_of};
 use crate::{Message, Object, Outline, Part, Role, cut, json};
 
 /// The payload of a line `compacted`.
@@ -76,6 +76,42 @@ impl<'a> Compacted<'a> {
             reasoning: cut::places(record.text(), places),
             ..Message::new(Role::User, parts)
         }
+    }
+
+    /// The messages one by one.
+    pub(super) fn held(&self, record: &Object<'a>) -> Vec<Held<'a>> {
+        if !self.replaces_all() {
+            let summary = Held {
+                message: self.message(record),
+                raw: record.text().trim(),
+                summary: Some(self.text()),
+            };
+            return vec![summary];
+        }
+        let items = self.items().unwrap_or_default();
+        let held = items.iter().filter_map(|item| {
+            let role = items::outline(item)?.role;
+            Some(Held {
+                message: Message::new(role, items::parts(record, item)),
+                raw: item.text().trim(),
+                summary: self.summary_in(item),
+            })
+        });
+        held.collect()
+    }
+
+    /// The text of `item`, when it is the summary: the client's own, or what the line itself
+    /// says, as other programs write it.
+    fn summary_in(&self, item: &Object<'a>) -> Option<Cow<'a, str>> {
+        let of_line = || {
+            let is_of_user = role_of(item) == Some(Role::User);
+            let said = self.text();
+            match injected::texts(item).as_slice() {
+                [text] if is_of_user && *text == said => Some(said),
+                _ => None,
+            }
+        };
+        injected::summary(item).or_else(of_line)
     }
 
     pub(super) fn wrapped(&self) -> Wrapped<'a> {

@@ -35,6 +35,11 @@ impl<'o, 'a> Said<'o, 'a> {
         is_sent.then_some(said)
     }
 
+    /// All of it, raw.
+    pub(super) fn raw(&self) -> &'a str {
+        self.message.text().trim()
+    }
+
     /// Its content, raw.
     pub(super) fn content(&self) -> Vec<&'a str> {
         part::list(self.message.get("content"))

@@ -113,7 +113,7 @@ pub(super) fn part<'a>(record: &Object<'a>, raw: &'a str) -> Part<'a> {
         Kind::Result => {
             within("functionResponse").map_or_else(opaque, |it| Part::Result(result(record, &it)))
         }
-        Kind::Media(kind) => Part::Media(kind),
+        Kind::Media(kind) => Part::media(kind, raw),
         Kind::Other => opaque(),
     }
 }

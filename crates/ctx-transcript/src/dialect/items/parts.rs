@@ -20,7 +20,7 @@ pub(in crate::dialect) fn parts<'a>(record: &Object<'a>, item: &Object<'a>) -> V
         Some(Kind::Result) => vec![Part::Result(result(record, item))],
         // Its result is an image.
         Some(Kind::Server) if kind_of(item) == "image_generation_call" => {
-            vec![Part::Media("image_generation_call")]
+            vec![Part::media("image_generation_call", item.text().trim())]
         }
         Some(Kind::Server) | None => whole(),
     }
@@ -31,9 +31,9 @@ fn content(raw: Option<&str>) -> Vec<Part<'_>> {
         Some(match kind_of(block).as_ref() {
             "input_text" | "output_text" | "text" => Part::Text(block.text_of("text")?),
             "refusal" => Part::Refusal(block.text_of("refusal")?),
-            "input_image" => Part::Media("input_image"),
-            "input_file" => Part::Media("input_file"),
-            "input_audio" => Part::Media("input_audio"),
+            "input_image" => Part::media("input_image", block.text().trim()),
+            "input_file" => Part::media("input_file", block.text().trim()),
+            "input_audio" => Part::media("input_audio", block.text().trim()),
             _ => return None,
         })
     })

@@ -22,7 +22,7 @@ pub(super) fn part<'a>(record: &Object<'a>, block: &Object<'a>) -> Option<Part<'
         // Only the API can read it; the text says no more than that.
         "thinking" if block.is_true("redacted") => return None,
         "thinking" => Part::Reasoning(block.text_of("thinking")?),
-        "image" => Part::Media("image"),
+        "image" => Part::media("image", block.text().trim()),
         "toolCall" => Part::Call(call_of(record, block, "arguments")),
         _ => return None,
     })

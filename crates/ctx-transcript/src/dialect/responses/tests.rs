@@ -20,7 +20,7 @@ fn parts(text: &str) -> Vec<(&'static str, String)> {
         Part::Reasoning(text) => ("reasoning", text.into_owned()),
         Part::Call(call) => ("call", format!("{}({})", call.name, call.arguments)),
         Part::Result(result) => ("result", result.text().unwrap_or_default().into_owned()),
-        Part::Media(kind) => ("media", kind.to_owned()),
+        Part::Media(media) => ("media", media.kind.to_owned()),
         Part::Opaque(raw) => ("opaque", raw.into_owned()),
     });
     parts.collect()

@@ -28,7 +28,7 @@ fn words(parts: &[Part<'_>]) -> String {
             let bad = if result.is_error { "!" } else { "" };
             format!("a{bad}:{id}({})", words(&result.parts))
         }
-        Part::Media(kind) => format!("m:{kind}"),
+        Part::Media(media) => format!("m:{}", media.kind),
         Part::Opaque(raw) | Part::Refusal(raw) => format!("o:{raw}"),
     };
     let words: Vec<String> = parts.iter().map(word).collect();

@@ -1,0 +1,27 @@
+//! What is converted into what.
+
+use ctx_transcript::Dialect;
+
+/// How a session is converted.
+#[derive(Clone, Copy)]
+pub struct Converter<'c> {
+    /// The dialect of the new session.
+    pub to: &'static dyn Dialect,
+    /// A member of each record written that says which records of the source it was made of:
+    /// their numbers, from 0.
+    pub mark: Option<&'c str>,
+    /// No record of the source is in two exchanges of the new session, and nothing is left
+    /// out: what no exchange can be made of is one message.
+    pub whole_records: bool,
+}
+
+impl Converter<'_> {
+    /// Into the dialect `to`.
+    pub fn new(to: &'static dyn Dialect) -> Self {
+        Self {
+            to,
+            mark: None,
+            whole_records: false,
+        }
+    }
+}

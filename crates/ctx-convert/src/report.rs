@@ -1,0 +1,108 @@
+//! What a conversion did, and what it could not carry.
+
+use serde::Serialize;
+
+/// What a conversion did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// How many messages the context had.
+    pub messages: u64,
+    /// How many records were written.
+    pub records: u64,
+    /// What was not carried, or not as it was: by kind.
+    pub losses: Vec<Loss>,
+    /// Of each record written where it comes from, when that was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<Source>,
+}
+
+/// What of one kind was not carried.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Loss {
+    /// What it is.
+    pub kind: Kind,
+    /// Its name in the source, where a kind has several.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// How often.
+    pub count: u64,
+    /// Where it was first: a line of the source.
+    pub first_line: u64,
+}
+
+/// What there is that another dialect may have no place for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A model's reasoning: only the API that it comes from takes it back.
+    Reasoning,
+    /// An image, a sound, a file: of a kind that the other dialect does not have, or known
+    /// by a reference.
+    Media,
+    /// A part of a kind that we do not know.
+    Part,
+    /// A record of the context that is no message to us.
+    Record,
+    /// The mark of a result that is an error.
+    ErrorMark,
+    /// The name of a participant.
+    Name,
+    /// Arguments of a call that are no object where one is wanted: they are the member
+    /// `input` of one.
+    Arguments,
+    /// A part of a result that is JSON: it is its text now.
+    AsText,
+    /// A result that stands in the source a second time.
+    SecondResult,
+    /// A call without a result: kept as it is.
+    OpenCall,
+    /// A result without a call: kept as it is.
+    LoneResult,
+}
+
+/// Where a record that was written comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Source {
+    /// The first line of the source that is in it, from 1.
+    pub first_line: u64,
+    /// The numbers of the records that are in it, from 0, over all records of the source.
+    pub records: Vec<u64>,
+}
+
+impl Kind {
+    /// Whether something is not there any more, and not only in another form.
+    pub fn is_loss(self) -> bool {
+        matches!(
+            self,
+            Self::Reasoning
+                | Self::Media
+                | Self::Part
+                | Self::Record
+                | Self::ErrorMark
+                | Self::Name
+        )
+    }
+}
+
+impl Report {
+    /// Whether something of the context is not there any more.
+    pub fn lost_something(&self) -> bool {
+        self.losses.iter().any(|loss| loss.kind.is_loss())
+    }
+
+    /// One more of that kind.
+    pub(crate) fn count(&mut self, kind: Kind, name: &str, line: u64) {
+        let is_it = |loss: &&mut Loss| loss.kind == kind && loss.name == name;
+        if let Some(loss) = self.losses.iter_mut().find(is_it) {
+            loss.count += 1;
+            loss.first_line = loss.first_line.min(line);
+            return;
+        }
+        self.losses.push(Loss {
+            kind,
+            name: name.to_owned(),
+            count: 1,
+            first_line: line,
+        });
+    }
+}

@@ -1,0 +1,151 @@
+//! Writing unit by unit, each with where it comes from.
+
+use std::io::{self, Write};
+
+use ctx_transcript::{Dialect, Held, Object, Spool};
+
+use crate::index::Entry;
+use crate::pairing::Unit;
+use crate::said::Family;
+use crate::target::{self, Line, Notes, Target};
+use crate::turn::{Ids, Maker};
+use crate::{ConvertError, Converter, Report, Source, blob, json};
+
+/// The context that was read.
+pub(crate) struct Context<'w> {
+    pub(crate) entries: &'w [Entry],
+    pub(crate) from: &'static dyn Dialect,
+    pub(crate) spool: Spool,
+}
+
+/// A session that is being written.
+pub(crate) struct Writing<'w> {
+    converter: Converter<'w>,
+    context: Context<'w>,
+    target: Box<dyn Target>,
+    ids: Ids,
+    keeps_blocks: bool,
+    report: Report,
+}
+
+impl<'w> Writing<'w> {
+    pub(crate) fn new(converter: Converter<'w>, context: Context<'w>, report: Report) -> Self {
+        let is_of_blocks = |dialect| Family::of(dialect) == Family::Blocks;
+        Self {
+            target: target::of(converter.to),
+            keeps_blocks: is_of_blocks(context.from) && is_of_blocks(converter.to),
+            converter,
+            context,
+            ids: Ids::default(),
+            report,
+        }
+    }
+
+    /// What was done.
+    pub(crate) fn report(self) -> Report {
+        self.report
+    }
+
+    /// Writes a unit.
+    pub(crate) fn unit(&mut self, unit: &Unit, out: &mut dyn Write) -> Result<(), ConvertError> {
+        let numbers = unit.entries();
+        let texts = numbers.iter().map(|number| self.text(*number));
+        let texts = texts.collect::<io::Result<Vec<String>>>();
+        let texts = texts.map_err(ConvertError::Temporary)?;
+        let objects = texts.iter().map(|text| Object::parse(text).ok());
+        let objects: Vec<Option<Object<'_>>> = objects.collect();
+        let entries: Vec<&Entry> = numbers
+            .iter()
+            .map(|number| &self.context.entries[*number])
+            .collect();
+        let held = objects.iter().zip(&entries);
+        let held = held.map(|(object, entry)| held_of(self.context.from, object.as_ref(), entry));
+        let held: Vec<Vec<Held<'_>>> = held.collect();
+        let mut notes = Notes {
+            report: &mut self.report,
+            line: entries.iter().map(|entry| entry.line).min().unwrap_or(0),
+            is_whole: self.converter.whole_records,
+        };
+        let turns = match unit {
+            Unit::Blob(_) => blob::turn(&held),
+            Unit::Message { said, results } => {
+                let mut maker = Maker {
+                    family: Family::of(self.context.from),
+                    keeps_blocks: self.keeps_blocks,
+                    ids: &mut self.ids,
+                    notes: &mut notes,
+                };
+                let (said, answering) = held.split_at(said.len());
+                let is_home = results.iter().map(|answering| answering.is_home);
+                maker.turns(said, &answering.iter().zip(is_home).collect::<Vec<_>>())
+            }
+        };
+        self.report.messages += 1;
+        for turn in &turns {
+            let mut notes = Notes {
+                report: &mut self.report,
+                line: entries[turn.origin()].line,
+                is_whole: self.converter.whole_records,
+            };
+            let lines = self.target.turn(turn, &mut notes);
+            for line in lines {
+                self.line(line, &entries, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, number: usize) -> io::Result<String> {
+        let entry = &self.context.entries[number];
+        let mut bytes = Vec::with_capacity(entry.length);
+        self.context
+            .spool
+            .copy_to(entry.start, entry.length, &mut bytes)?;
+        String::from_utf8(bytes).map_err(io::Error::other)
+    }
+
+    /// Writes a record, with what is told of where it comes from.
+    fn line(
+        &mut self,
+        line: Line,
+        entries: &[&Entry],
+        out: &mut dyn Write,
+    ) -> Result<(), ConvertError> {
+        let mut text = line.json;
+        let origins = line.origins.iter().filter_map(|place| entries.get(*place));
+        let mut records: Vec<u64> = origins.clone().map(|entry| entry.record).collect();
+        records.sort_unstable();
+        records.dedup();
+        // The last brace: all that is written is an object.
+        text.pop();
+        let time = origins.clone().find_map(|entry| entry.time.as_deref());
+        if let Some(time) = time.filter(|_| line.wants_time) {
+            text.push_str(",\"timestamp\":");
+            text.push_str(&json::quoted(time));
+        }
+        if let Some(mark) = self.converter.mark {
+            let numbers: Vec<String> = records.iter().map(ToString::to_string).collect();
+            text.push(',');
+            text.push_str(&json::quoted(mark));
+            text.push(':');
+            text.push_str(&json::list(&numbers));
+            self.report.sources.push(Source {
+                first_line: origins.map(|entry| entry.line).min().unwrap_or(0),
+                records,
+            });
+        }
+        text.push_str("}\n");
+        self.report.records += 1;
+        out.write_all(text.as_bytes()).map_err(ConvertError::Output)
+    }
+}
+
+/// The messages of an entry, which say of themselves whether they are a summary, or wait
+/// without it.
+fn held_of<'a>(from: &dyn Dialect, object: Option<&Object<'a>>, entry: &Entry) -> Vec<Held<'a>> {
+    let mut held = object.map_or_else(Vec::new, |object| from.held(object));
+    if let (Some(summary), [held]) = (&entry.summary, held.as_mut_slice()) {
+        held.summary = Some(summary.to_string().into());
+    }
+    held
+}

@@ -1,0 +1,37 @@
+//! Records that stay whole.
+
+use crate::support::{losses, lower};
+
+#[test]
+fn each_record_is_in_one_exchange() {
+    let session = r#"{"type":"session","id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/x","version":3}
+{"type":"message","id":"1","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"a"}}
+{"type":"message","id":"2","parentId":"1","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"toolCall","id":"x","name":"ls","arguments":{}},{"type":"new","n":1}],"stopReason":"toolUse"}}
+{"type":"message","id":"3","parentId":"2","timestamp":"2026-01-01T00:00:03.000Z","message":{"role":"toolResult","toolCallId":"x","toolName":"ls","content":[{"type":"image","data":"AA==","mimeType":"image/png"}],"isError":false}}
+"#;
+    let (lines, report) = lower(session);
+    let expected = [
+        r#"{"role":"user","content":"a","timestamp":"2026-01-01T00:00:01.000Z","_source":[1]}"#,
+        r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"tool_use","id":"x","name":"ls","input":{}},{"type":"opaque","raw":{"type":"new","n":1}}],"timestamp":"2026-01-01T00:00:02.000Z","_source":[2]}"#,
+        r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}}]}],"timestamp":"2026-01-01T00:00:03.000Z","_source":[3]}"#,
+    ];
+    assert_eq!(lines, expected);
+    assert_eq!(losses(&report), Vec::<String>::new());
+    let lines: Vec<u64> = report.sources.iter().map(|it| it.first_line).collect();
+    assert_eq!(lines, [2, 3, 4]);
+}
+
+#[test]
+fn a_list_of_messages_is_one_summary_with_all_that_hangs_on_it() {
+    let session = r#"{"timestamp":"2026-01-01T00:00:00.000Z","type":"session_meta","payload":{"id":"s"}}
+{"timestamp":"2026-01-01T00:00:01.000Z","type":"compacted","payload":{"message":"all that was","replacement_history":[{"type":"message","role":"user","content":[{"type":"input_text","text":"first ask"}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"all that was"}]},{"type":"function_call","name":"ls","arguments":"{}","call_id":"a"}]}}
+{"timestamp":"2026-01-01T00:00:02.000Z","type":"response_item","payload":{"type":"function_call_output","call_id":"a","output":"x"}}
+{"timestamp":"2026-01-01T00:00:03.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"b"}]}}
+"#;
+    let (lines, _) = lower(session);
+    let expected = [
+        r#"{"role":"user","content":"[ctx_summary] Summary of earlier messages of this session:\n\nall that was\n\n[user]\nfirst ask\n\n[assistant calls ls]\n{}\n\n[result]\nx","timestamp":"2026-01-01T00:00:01.000Z","_source":[1,2]}"#,
+        r#"{"role":"user","content":"b","timestamp":"2026-01-01T00:00:03.000Z","_source":[3]}"#,
+    ];
+    assert_eq!(lines, expected);
+}

@@ -1,0 +1,50 @@
+//! Sessions as messages of the Anthropic API.
+
+use crate::support::{convert, losses};
+
+#[test]
+fn blocks_of_the_same_api_keep_their_bytes() {
+    let session = r#"{"type":"user","uuid":"1","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"a"}}
+{"type":"assistant","uuid":"2","parentUuid":"1","sessionId":"s","message":{"id":"m","role":"assistant","content":[{"type":"thinking", "thinking":"hm","signature":"Eq"}]}}
+{"type":"assistant","uuid":"3","parentUuid":"2","sessionId":"s","message":{"id":"m","role":"assistant","content":[{"type":"server_tool_use","id":"s1","name":"web_search","input":{}},{"type":"web_search_tool_result","tool_use_id":"s1","content":[{"encrypted_content":"x"}]},{"type":"text","text":"so","citations":[1E2]}]}}
+"#;
+    let (lines, report) = convert("anthropic", session);
+    let expected = [
+        r#"{"role":"user","content":"a"}"#,
+        r#"{"role":"assistant","content":[{"type":"thinking", "thinking":"hm","signature":"Eq"},{"type":"server_tool_use","id":"s1","name":"web_search","input":{}},{"type":"web_search_tool_result","tool_use_id":"s1","content":[{"encrypted_content":"x"}]},{"type":"text","text":"so","citations":[1E2]}]}"#,
+    ];
+    assert_eq!(lines, expected);
+    assert_eq!(losses(&report), Vec::<String>::new());
+}
+
+#[test]
+fn results_are_the_first_blocks_of_one_message() {
+    let session = r#"{"role":"system","content":"be good"}
+{"role":"user","name":"ann","content":"a"}
+{"role":"assistant","content":"so","tool_calls":[{"id":"x","type":"function","function":{"name":"ls","arguments":"{ \"p\":1E2,\n\"p\":2 }"}},{"id":"y","type":"function","function":{"name":"py","arguments":"print(1)"}}]}
+{"role":"tool","tool_call_id":"y","content":"1","is_error":true}
+{"role":"tool","tool_call_id":"x","content":[{"type":"text","text":"p"},{"type":"text","text":"q"}]}
+{"role":"assistant","content":null,"refusal":"no"}
+"#;
+    let session = session.replace(":1E2,\n", ":1E2,\\n");
+    let (lines, report) = convert("anthropic", &session);
+    let expected = [
+        r#"{"role":"system","content":"be good"}"#,
+        r#"{"role":"user","content":"a"}"#,
+        r#"{"role":"assistant","content":[{"type":"text","text":"so"},{"type":"tool_use","id":"x","name":"ls","input":{ "p":1E2, "p":2 }},{"type":"tool_use","id":"y","name":"py","input":{"input":"print(1)"}}]}"#,
+        r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"y","content":"1","is_error":true},{"type":"tool_result","tool_use_id":"x","content":[{"type":"text","text":"p"},{"type":"text","text":"q"}]}]}"#,
+        r#"{"role":"assistant","content":[{"type":"text","text":"no"}]}"#,
+    ];
+    assert_eq!(lines, expected);
+    assert_eq!(losses(&report), ["Name  1", "Arguments  1"]);
+}
+
+#[test]
+fn a_summary_is_known_as_one() {
+    let session = r#"{"type":"system","subtype":"compact_boundary","uuid":"b","parentUuid":null,"sessionId":"s"}
+{"type":"user","uuid":"1","parentUuid":"b","sessionId":"s","isCompactSummary":true,"message":{"role":"user","content":"all that was"}}
+"#;
+    let (lines, _) = convert("anthropic", session);
+    let expected = r#"{"role":"user","content":"[ctx_summary] Summary of earlier messages of this session:\n\nall that was"}"#;
+    assert_eq!(lines, [expected]);
+}
