@@ -9,9 +9,12 @@
 //! - a call counts as the tokens of its name and of its arguments as they stand;
 //!   ids of calls are not counted, nor is the JSON around them;
 //! - a result counts as the tokens of its content;
-//! - reasoning counts as text, since it is sent back where the record keeps it;
+//! - reasoning counts as text, since it is sent back where the record keeps it; or by its
+//!   signature, one for [`SEALED`] characters, where that is more: what the API charges is
+//!   sealed in it, of which the text may be a summary;
 //! - an image, a sound or a document counts [`PER_MEDIA`], never its base64 as text;
-//! - a part of an unknown kind counts as its JSON text.
+//! - a part of an unknown kind counts as its JSON text, and long base64 in it as a signature
+//!   does: the encrypted reasoning of APIs.
 
 use std::ops::AddAssign;
 
@@ -31,6 +34,14 @@ pub const PRIMING: u64 = 3;
 /// An image, a sound, a document: a flat estimate. OpenAI charges 765 for an image
 /// of 1024 by 1024 at high detail (gpt-4o), Anthropic at most about 1,600.
 pub const PER_MEDIA: u64 = 1_000;
+
+/// So many characters of a signature, or of what is encrypted, are a token. Of the tokens that
+/// Claude charges there are 5.1, and of these some 1.2 on one of the encodings here
+/// (docs/tokens.md).
+pub const SEALED: u64 = 6;
+
+/// From so many characters on a string of nothing but the letters of base64 is no text.
+const LEAST_BASE64: usize = 256;
 
 /// A number for each kind of content: the tokens of a message, of many messages,
 /// or how many parts of each kind there are.
@@ -126,17 +137,33 @@ impl MessageCounter {
         tokens
     }
 
-    /// The frame of a message: its role and its name. What continues a message has none.
+    /// What a message has beside its parts: its role and its name, where it continues no
+    /// other, and what is sealed in its reasoning.
     pub fn frame(&self, message: &Message<'_>) -> ByKind {
-        if message.continues {
-            return ByKind::default();
-        }
-        let name = message.name.as_deref();
-        let name = name.map_or(0, |name| PER_NAME + self.text(name));
+        let overhead = if message.continues {
+            0
+        } else {
+            let name = message.name.as_deref();
+            PER_MESSAGE + name.map_or(0, |name| PER_NAME + self.text(name))
+        };
         ByKind {
-            overhead: PER_MESSAGE + name,
+            overhead,
+            reasoning: self.sealed(message),
             ..ByKind::default()
         }
+    }
+
+    /// What a message's reasoning has more than its text says.
+    pub fn sealed(&self, message: &Message<'_>) -> u64 {
+        let sealed = message.sealed / SEALED;
+        if sealed == 0 {
+            return 0;
+        }
+        let said = message.parts.iter().map(|part| match part {
+            Part::Reasoning(text) => self.text(text),
+            _ => 0,
+        });
+        sealed.saturating_sub(said.sum())
     }
 
     /// The tokens of some parts of a message.
@@ -153,9 +180,23 @@ impl MessageCounter {
             Part::Call(call) => tokens.calls = self.text(&call.name) + self.text(&call.arguments),
             Part::Result(result) => tokens = self.result(result),
             Part::Media(_) => tokens.media = PER_MEDIA,
-            Part::Opaque(raw) => tokens.other = self.text(raw),
+            Part::Opaque(raw) => tokens.other = self.opaque(raw),
         }
         tokens
+    }
+
+    /// The tokens of a part of an unknown kind.
+    fn opaque(&self, raw: &str) -> u64 {
+        let is_base64 = |text: &str| {
+            let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=_-".contains(&byte);
+            text.len() >= LEAST_BASE64 && text.bytes().all(is_letter)
+        };
+        if raw.len() < LEAST_BASE64 || !raw.split('"').any(is_base64) {
+            return self.text(raw);
+        }
+        let (sealed, text): (Vec<&str>, Vec<&str>) = raw.split('"').partition(|it| is_base64(it));
+        let sealed: u64 = sealed.iter().map(|it| it.len() as u64 / SEALED).sum();
+        sealed + self.text(&text.join("\""))
     }
 
     /// The tokens of a result: text in it is a result, not a text of the conversation.
@@ -307,6 +348,46 @@ mod tests {
         };
         assert_eq!(tokens, expected);
         assert_eq!(tokens.total(), 3 + 1 + 2 + 2 + 2_000 + 2 + 4);
+    }
+
+    #[test]
+    fn reasoning_counts_by_its_signature_where_that_says_more() {
+        let counter = MessageCounter::new(Encoding::O200kBase);
+        let tokens = |sealed, continues| {
+            let said = Message {
+                sealed,
+                continues,
+                ..message(Role::Assistant, vec![Part::Reasoning("hello world".into())])
+            };
+            let tokens = counter.message(&said);
+            assert_eq!(tokens.reasoning, 2 + counter.sealed(&said));
+            (tokens.reasoning, tokens.overhead)
+        };
+        assert_eq!(tokens(0, false), (2, 4));
+        assert_eq!(tokens(17, false), (2, 4));
+        assert_eq!(tokens(18, false), (3, 4));
+        assert_eq!(tokens(600, true), (100, 0));
+    }
+
+    #[test]
+    fn what_is_encrypted_is_no_text() {
+        let counter = MessageCounter::new(Encoding::O200kBase);
+        let other = |raw: &str| counter.part(&Part::Opaque(raw.into())).other;
+        let sealed = |letters: usize| "gAAAA_b-".repeat(letters / 8);
+        let block = |data: &str| format!("{{\"type\":\"redacted_thinking\",\"data\":\"{data}\"}}");
+        assert_eq!(
+            other(&block(&sealed(1200))),
+            200 + other("{\"type\":\"redacted_thinking\",\"data\":\"}")
+        );
+        assert_eq!(
+            other(&format!("\"{}\"", sealed(600))),
+            100 + counter.text("\"")
+        );
+        // A short one, and words, are text.
+        let short = format!("\"{}\"", sealed(248));
+        assert_eq!(other(&short), counter.text(&short));
+        let words = format!("\"{}\"", "some words ".repeat(60));
+        assert_eq!(other(&words), counter.text(&words));
     }
 
     #[test]

@@ -145,6 +145,9 @@ pub struct Message<'a> {
     /// What to cut out of the text of the object so that the message is without
     /// its reasoning: in order, not overlapping.
     pub reasoning: Vec<Range<usize>>,
+    /// How many characters its reasoning has that only the API can read: signatures, which
+    /// hold what the text may leave out.
+    pub sealed: u64,
     /// Whether it continues a message that another record begins. A dialect leaves it
     /// `false`, as it does [`Outline::fragment`].
     pub continues: bool,
@@ -223,6 +226,7 @@ impl<'a> Message<'a> {
             name: None,
             parts,
             reasoning: Vec::new(),
+            sealed: 0,
             continues: false,
         }
     }
@@ -234,6 +238,7 @@ impl<'a> Message<'a> {
             name: self.name.map(owned),
             parts: owned_parts(self.parts),
             reasoning: self.reasoning,
+            sealed: self.sealed,
             continues: self.continues,
         }
     }
@@ -370,6 +375,7 @@ mod tests {
         let message = Message {
             name: Some("n".into()),
             reasoning: vec![1..2, 3..4],
+            sealed: 9,
             continues: true,
             ..Message::new(Role::User, [parts(), vec![call, result]].concat())
         };

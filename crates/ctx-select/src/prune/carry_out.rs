@@ -52,6 +52,7 @@ impl Verdicts<'_> {
             let parts = std::mem::take(&mut message.parts).into_iter();
             let left = parts.filter(|part| !message.is_cut_as_reasoning(part, object));
             message.parts = left.collect();
+            message.sealed = 0;
         }
         message.reasoning = Vec::new();
         (edits, message)

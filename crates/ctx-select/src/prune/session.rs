@@ -270,7 +270,8 @@ impl Reasoning {
     pub(super) fn of(message: &Message<'_>, object: &Object<'_>, counter: &MessageCounter) -> Self {
         let is_cut = |part: &&Part<'_>| message.is_cut_as_reasoning(part, object);
         let (cut, left): (Vec<_>, Vec<_>) = message.parts.iter().partition(is_cut);
-        let tokens = cut.into_iter().map(|part| counter.part(part).total()).sum();
+        let tokens: u64 = cut.into_iter().map(|part| counter.part(part).total()).sum();
+        let tokens = tokens + counter.sealed(message);
         Self {
             tokens: compact(tokens),
             is_all: left.into_iter().all(is_blank),

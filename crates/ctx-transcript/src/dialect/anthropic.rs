@@ -119,6 +119,7 @@ pub(super) fn message<'a>(record: &Object<'a>, object: &Object<'a>) -> Option<Me
     let said = parts(Some(content), &|block| part(record, block));
     Some(Message {
         reasoning: place_of_reasoning(record, object, role, &said),
+        sealed: sealed(object, &said, "signature"),
         ..Message::new(role, said)
     })
 }
@@ -179,6 +180,20 @@ fn place_of_reasoning(
         return Vec::new();
     }
     cut_blocks(record, object, |block| is_reasoning(&kind_of(block)))
+}
+
+/// How long the signatures at `key` are, of the reasoning in a message whose parts are `said`.
+pub(super) fn sealed(message: &Object<'_>, said: &[Part<'_>], key: &str) -> u64 {
+    if !said.iter().any(|part| matches!(part, Part::Reasoning(_))) {
+        return 0;
+    }
+    let signatures = blocks(message).into_iter().filter_map(|block| {
+        let is_reasoning = kind_of(&block) == "thinking";
+        block
+            .get(key)
+            .filter(|raw| is_reasoning && raw.starts_with('"'))
+    });
+    signatures.map(|raw| raw.len() as u64 - 2).sum()
 }
 
 /// A block, which is a value within `object`.
@@ -266,6 +281,17 @@ mod tests {
             .map(|part| message.is_cut_as_reasoning(part, &reply))
             .collect();
         assert_eq!(cut, [true, true, false, false, false, false]);
+    }
+
+    #[test]
+    fn the_signatures_of_reasoning_are_measured() {
+        let sealed = |text: &str| {
+            let reply = object(text);
+            Anthropic.message(&reply).expect("a message").sealed
+        };
+        let reply = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"","signature":"Eq0="},{"type":"thinking","thinking":"hm","signature":"Abc"},{"type":"thinking","thinking":"hm","signature":7},{"type":"text","text":"so","signature":"x"}]}"#;
+        assert_eq!(sealed(reply), 7);
+        assert_eq!(sealed(r#"{"role":"assistant","content":"so"}"#), 0);
     }
 
     #[test]

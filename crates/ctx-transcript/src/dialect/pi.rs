@@ -18,7 +18,7 @@ mod view;
 use std::borrow::Cow;
 
 use self::entry::{Entry, Kind};
-use super::{Dialect, Sniff, Wrapped, kind_of, parts};
+use super::{Dialect, Sniff, Wrapped, anthropic, kind_of, parts};
 use crate::compaction::CompactionWriter;
 use crate::rules::{PairBy, Results};
 use crate::usage::sum;
@@ -95,7 +95,9 @@ impl Dialect for Pi {
         };
         let is_reply = kind == Kind::Assistant;
         let place = is_reply.then(|| reply::place_of_reasoning(object, &said));
+        let sealed = anthropic::sealed(&said, &parts, "thinkingSignature");
         Some(Message {
+            sealed,
             // Only results have it.
             name: said.text_of("toolName"),
             reasoning: place.unwrap_or_default(),
