@@ -4,6 +4,7 @@
 //! reasons. The tools print or apply them.
 
 pub mod budget;
+pub mod calibrate;
 pub mod count;
 pub mod duration;
 pub mod measure;

@@ -1,0 +1,191 @@
+//! Our count of a context, held against what the API said of it.
+//!
+//! Of a request we count the messages, and the API says how long all of it was: also the
+//! system prompt and the tools, by the model's own encoding. From one reply to the next the
+//! rest stays as it is, so what is added tells the factor:
+//!
+//! `prompt = earlier prompt + factor × (counted - counted then) + extra`
+//!
+//! where `extra` is what the agent adds to each request and does not record. Both are
+//! medians over the latest replies, which one odd reply does not move. How far the formula was
+//! off for these says how wide the range is: each is compared before it is learned from.
+
+mod fit;
+
+use ctx_tokens::{Encoding, Model};
+
+use self::fit::Fit;
+
+/// What a context comes to: tokens as the API counts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Estimate {
+    /// The least that it may be.
+    pub low: u64,
+    /// What it most likely is.
+    pub tokens: u64,
+    /// The most that it may be: what budgets go by.
+    pub high: u64,
+}
+
+/// A request, as far as it can be compared.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The tokens of its messages, by our count.
+    pub counted: u64,
+    /// The tokens of all of it, by the API's.
+    pub prompt: u64,
+    /// The model.
+    pub model: Option<&'a str>,
+}
+
+/// Learns from the requests of a session, in their order.
+#[derive(Clone, Debug)]
+pub struct Calibrator {
+    encoding: Encoding,
+    model: Option<String>,
+    fit: Fit,
+    /// The last request since the last compaction.
+    last: Option<Point>,
+    /// The least that requests right behind a beginning had beside their messages.
+    base: Option<f64>,
+}
+
+/// What was counted, and what it was.
+#[derive(Clone, Copy, Debug)]
+struct Point {
+    counted: f64,
+    prompt: f64,
+}
+
+/// What the tokens of models whose encoding is not published come to, on one of ours: Claude's
+/// from 1.08 to 1.27 by session (docs/tokens.md), of the newest models up to 1.53.
+const ESTIMATE: f64 = 1.2;
+const MOST: f64 = 1.6;
+
+/// Behind a compaction: what a request has beside its messages, as a share of what it had
+/// before. Agents put files and notes behind a summary that they do not record.
+const BASE: f64 = 1.1;
+const MOST_BASE: f64 = 1.35;
+
+impl Estimate {
+    /// Of a context whose API has told nothing. `model` is what `encoding` counts for.
+    pub fn uncalibrated(counted: u64, encoding: Encoding, model: Option<&Model>) -> Self {
+        if is_exact(encoding, model) {
+            return Self {
+                low: counted,
+                tokens: counted,
+                high: counted,
+            };
+        }
+        let counted = counted as f64;
+        Self::of(counted, counted * ESTIMATE, counted * MOST)
+    }
+
+    fn of(low: f64, tokens: f64, high: f64) -> Self {
+        Self {
+            low: whole(low.floor()),
+            tokens: whole(tokens.round()),
+            high: whole(high.ceil()),
+        }
+    }
+
+    /// Whether the range holds `tokens`.
+    pub fn holds(&self, tokens: u64) -> bool {
+        (self.low..=self.high).contains(&tokens)
+    }
+}
+
+impl Calibrator {
+    /// One that has learned nothing; `encoding` is what counts.
+    pub fn new(encoding: Encoding) -> Self {
+        Self {
+            encoding,
+            model: None,
+            fit: Fit::new(ESTIMATE),
+            last: None,
+            base: None,
+        }
+    }
+
+    /// The next request of the session. What it is compared with is [`Self::estimate`] of the
+    /// same count, before.
+    pub fn learn(&mut self, request: &Request<'_>) {
+        let new = Point {
+            counted: request.counted as f64,
+            prompt: request.prompt as f64,
+        };
+        if self.model.as_deref() != request.model {
+            // Another encoding: neither steps nor sizes of before hold.
+            let model = request.model.and_then(ctx_tokens::model);
+            let is_exact = is_exact(self.encoding, model);
+            self.fit = Fit::new(if is_exact { 1.0 } else { ESTIMATE });
+            self.model = request.model.map(str::to_owned);
+            (self.last, self.base) = (None, None);
+        }
+        if let Some(last) = self.last {
+            let said = new.prompt - last.prompt;
+            self.fit.learn(new.counted - last.counted, said);
+        } else {
+            let base = self.base_of(new);
+            self.base = Some(self.base.map_or(base, |least| least.min(base)));
+        }
+        self.last = Some(new);
+    }
+
+    /// A compaction: what the next request has is not what the last one had and more.
+    pub fn compacted(&mut self) {
+        self.last = None;
+    }
+
+    /// What a context comes to whose messages are `counted`; `None` where no request tells.
+    pub fn estimate(&self, counted: u64) -> Option<Estimate> {
+        let counted = counted as f64;
+        if let Some(last) = self.last {
+            let added = counted - last.counted;
+            let tokens = last.prompt + self.fit.step(added);
+            let off = self.fit.off(added);
+            return Some(Estimate::of(tokens - off, tokens, tokens + off));
+        }
+        let base = self.base?;
+        let (messages, off) = (self.fit.step(counted), self.fit.off(counted));
+        Some(Estimate::of(
+            messages - off,
+            base * BASE + messages,
+            base * MOST_BASE + messages + off,
+        ))
+    }
+
+    /// Of the API's tokens there are so many on one of ours.
+    pub fn factor(&self) -> f64 {
+        self.fit.factor()
+    }
+
+    /// What a request has beside its messages: the system prompt, the tools, what came before
+    /// the file began. `None` where no request tells.
+    pub fn base(&self) -> Option<u64> {
+        let base = self.last.map(|last| self.base_of(last)).or(self.base);
+        base.map(|base| whole(base.round()))
+    }
+
+    /// The model of the last request.
+    pub fn model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+
+    fn base_of(&self, point: Point) -> f64 {
+        (point.prompt - self.fit.factor() * point.counted).max(0.0)
+    }
+}
+
+fn is_exact(encoding: Encoding, model: Option<&Model>) -> bool {
+    model.is_some_and(|model| model.exact && model.encoding == encoding)
+}
+
+/// A number of tokens: none is less than 0.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Such a cast saturates.
+fn whole(number: f64) -> u64 {
+    number as u64
+}
+
+#[cfg(test)]
+mod tests;
