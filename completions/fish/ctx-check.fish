@@ -44,6 +44,7 @@ complete -c ctx-check -l strict -d 'Calls that wait for their results at the end
 complete -c ctx-check -l due -d 'Ask whether a compaction is due'
 complete -c ctx-check -l repair -d 'Write a mended copy of one session, to stdout or with -o'
 complete -c ctx-check -l json -d 'Print JSON: the same as --format json'
+complete -c ctx-check -l no-calibrate -d 'Go by our own count, not by the usage that an agent has recorded'
 complete -c ctx-check -l overflow -d 'Due because the model refused the session: its window was full'
 complete -c ctx-check -l batch -d 'Take each line as one conversation: {"messages":[…]}'
 complete -c ctx-check -s q -l quiet -d 'Say nothing but errors'

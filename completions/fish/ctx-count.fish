@@ -26,6 +26,7 @@ complete -c ctx-count -l color -d 'When to colour what is shown on a terminal' -
 always\t'Always'
 never\t'Never'"
 complete -c ctx-count -l json -d 'Print JSON: an object per file, then one for the total'
+complete -c ctx-count -l calibrate -d 'Say what the context comes to for the API, by the usage that an agent recorded'
 complete -c ctx-count -l annotate -d 'Pass the records of one file on, each with its bytes and tokens in a tag'
 complete -c ctx-count -l text -d 'Count each file as plain text: only tokens are shown'
 complete -c ctx-count -l batch -d 'Take each line as one conversation: {"messages":[…]}'

@@ -1,6 +1,7 @@
 //! End-to-end tests: whole commands, one module per tool.
 
 mod bench;
+mod calibrate;
 mod check;
 mod compact;
 mod compact_budget;

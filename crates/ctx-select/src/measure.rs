@@ -13,14 +13,21 @@ impl Size {
     }
 
     /// Adds a message with its tokens and the bytes of its tool results. The sum
-    /// of tokens is what `ctx-count` says of the session.
-    pub fn add(&mut self, outline: &Outline<'_>, message: &Message<'_>, counter: &MessageCounter) {
+    /// of tokens is what `ctx-count` says of the session. Returns those of the message.
+    pub fn add(
+        &mut self,
+        outline: &Outline<'_>,
+        message: &Message<'_>,
+        counter: &MessageCounter,
+    ) -> u64 {
         if self.tokens == 0 {
             self.tokens = PRIMING;
         }
         self.add_outline(outline);
-        self.tokens += counter.message(message).total();
+        let tokens = counter.message(message).total();
+        self.tokens += tokens;
         self.tool_bytes += tool_bytes(message);
+        tokens
     }
 }
 

@@ -24,11 +24,22 @@ pub struct Size {
     pub turns: u64,
     /// Tokens of all messages, system ones too, as counted.
     pub tokens: u64,
+    /// The most that the whole context may come to, where recorded usage tells it: budgets go
+    /// by that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calibrated: Option<u64>,
     /// Bytes of the text of all tool results.
     pub tool_bytes: u64,
     /// Whether the model refused the session because its window was full.
     #[serde(skip)]
     pub overflow: bool,
+}
+
+impl Size {
+    /// The tokens that are held against limits.
+    pub fn context(&self) -> u64 {
+        self.calibrated.unwrap_or(self.tokens)
+    }
 }
 
 /// When a compaction is due: any trigger that is given may fire. The same in flags and
@@ -253,9 +264,9 @@ impl Triggers {
         let overflow = self.on_overflow.then_some(0);
         [
             (Trigger::Messages, size.messages, self.messages),
-            (Trigger::Tokens, size.tokens, self.tokens),
-            (Trigger::Share, size.tokens, share),
-            (Trigger::Reserve, size.tokens, reserve),
+            (Trigger::Tokens, size.context(), self.tokens),
+            (Trigger::Share, size.context(), share),
+            (Trigger::Reserve, size.context(), reserve),
             (Trigger::ToolBytes, size.tool_bytes, self.tool_bytes),
             (Trigger::Turns, size.turns, self.turns),
             (Trigger::Overflow, u64::from(size.overflow), overflow),

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use ctx_cli::printable;
-use ctx_select::trigger::{Due, Reading, Step, Trigger, Triggers};
+use ctx_select::trigger::{Due, Reading, Size, Step, Trigger, Triggers};
 
 use super::{Format, Results, json};
 
@@ -19,7 +19,7 @@ pub(super) fn shown(triggers: &Triggers, format: Format, results: &Results) -> (
                 if format == Format::Json {
                     out.push_str(&json::due(name, &report.size, &due, yes));
                 } else {
-                    text(&mut out, &printable(name), &due);
+                    text(&mut out, &printable(name), &report.size, &due);
                 }
             }
             Err(failure) if format == Format::Json => {
@@ -31,20 +31,23 @@ pub(super) fn shown(triggers: &Triggers, format: Format, results: &Results) -> (
     (out, any)
 }
 
-fn text(out: &mut String, name: &str, due: &Due) {
+fn text(out: &mut String, name: &str, size: &Size, due: &Due) {
     let answer = match due.step {
         Step::None => "not due",
         Step::Flush => "not due, but a flush is",
         Step::Compact => "due",
     };
+    let held_back = due.held_back.map_or_else(String::new, |least| {
+        format!(": there are fewer than {least} messages")
+    });
+    let calibrated = size.calibrated.map_or_else(String::new, |most| {
+        format!(
+            " (calibrated: {} counted, at most {most} tokens)",
+            size.tokens
+        )
+    });
     // Writing to a string cannot fail.
-    let _ = match due.held_back {
-        Some(least) => writeln!(
-            out,
-            "{name}: {answer}: there are fewer than {least} messages"
-        ),
-        None => writeln!(out, "{name}: {answer}"),
-    };
+    let _ = writeln!(out, "{name}: {answer}{held_back}{calibrated}");
     let rows: Vec<[String; 3]> = due.readings.iter().map(row).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
     let (names, values) = (width(0), width(1));

@@ -48,6 +48,11 @@ use crate::triggers::TriggerArgs;
 /// 0.8 of the window. --flush-share adds a step before: above that share of a limit a flush
 /// is due, which is told and not counted as due.
 ///
+/// Where an agent has recorded what the API said of its requests, limits and triggers of
+/// tokens go by that: by the most that the context may come to now, with its system prompt
+/// and tools, as `ctx-count --calibrate` says it. That is told as calibrated; --no-calibrate
+/// goes by the messages alone, as counted.
+///
 /// --repair writes a copy that is legal, of one file, and tells on stderr what was
 /// done: a result that stands elsewhere moves to its call, a result that answers no
 /// call is removed, a call without a result is answered by one that says so. Other
@@ -60,7 +65,8 @@ use crate::triggers::TriggerArgs;
 /// (line of a last line that is not complete), offences and open (how many),
 /// findings (line, rule, id, message). With --due: name, due, step (none, flush or
 /// compact), `held_back`, messages, turns, tokens, `tool_bytes`, triggers (trigger,
-/// value, limit, reached, fired, step). Of a file that could not be read: name and
+/// value, limit, reached, fired, step). Where it is calibrated also that number, beside
+/// tokens, which stay as counted. Of a file that could not be read: name and
 /// error. New keys may come, none goes.
 #[derive(Debug, Parser)]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
@@ -83,6 +89,9 @@ struct Args {
     /// Print JSON: the same as --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
+    /// Go by our own count, not by the usage that an agent has recorded
+    #[arg(long, help_heading = "Tokens")]
+    no_calibrate: bool,
     /// How to print what was found
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     format: Format,
@@ -153,6 +162,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         bad_lines: args.read.invalid == Invalid::Fail,
         batch: args.read.batch,
         counter: measure.then_some(counting.counter),
+        calibrate: !args.no_calibrate,
     };
     let results = in_parallel(&paths, jobs_of(args.jobs), |path| {
         (input_name(path), check(path, &args, &plan))

@@ -1,5 +1,6 @@
 //! `ctx-count`: messages, tokens and bytes of sessions.
 
+mod calibrate;
 mod json;
 mod table;
 
@@ -30,8 +31,9 @@ use ctx_store::Growth;
 /// A message counts as OpenAI publishes it in its cookbook ("How to count tokens
 /// with tiktoken"): 3 tokens for its frame, the role, the content, the name and 1
 /// more for it; and 3 a conversation for the reply. Of a tool call the name and
-/// the arguments are counted, not its id; reasoning is counted; an image, a sound
-/// or a document counts a flat 1,000. Lines that are no messages have no tokens.
+/// the arguments are counted, not its id; reasoning is counted, by its signature where that
+/// says more than its text; an image, a sound or a document counts a flat 1,000. Lines that
+/// are no messages have no tokens.
 ///
 /// --by prints how many, their tokens, their share and what they are, the most
 /// tokens first, for all files together; (other) is what belongs to none. --by reach
@@ -46,9 +48,22 @@ use ctx_store::Growth;
 /// exact (the encoding is the model's own); with --by also by and rows (key,
 /// count, tokens or, of reach, bytes). New keys may come, none goes.
 ///
+/// --calibrate prints what the context comes to for the API, as an estimate and a range: from
+/// what an agent has recorded of its requests, in which system prompt and tools were, too.
+/// From one reply to the next the file tells what was added and the API how much that is:
+/// the factor. The base is what a request has beside its messages. Held is how often the
+/// range, made of the replies before, had in it what the API said. Without recorded usage
+/// the range is that of the messages alone, and one number where the encoding is the
+/// model's own.
+///
+/// --calibrate --json prints an object per file: name, calibrated (whether there is recorded
+/// usage), counted, low, tokens, high, encoding, model, factor, base and replies (line, model,
+/// counted, prompt, and what was foretold: low, tokens, high).
+///
 /// --annotate gives each record that can carry a tag the members line, bytes,
 /// tokens and encoding; what else a tag holds stays.
 #[derive(Debug, Parser)]
+#[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct Args {
     /// Session files; none, or -, is stdin
     #[arg(value_name = "FILE")]
@@ -59,6 +74,9 @@ struct Args {
     /// Print JSON: an object per file, then one for the total
     #[arg(long, conflicts_with = "annotate")]
     json: bool,
+    /// Say what the context comes to for the API, by the usage that an agent recorded
+    #[arg(long, conflicts_with_all = ["by", "annotate", "text", "batch"])]
+    calibrate: bool,
     /// Pass the records of one file on, each with its bytes and tokens in a tag
     #[arg(long, conflicts_with = "text")]
     annotate: bool,
@@ -105,6 +123,10 @@ pub const TOOL: Tool = Tool {
                 "Where the bytes of an agent's files are",
             ),
             (
+                "ctx-count --calibrate ~/.claude/projects/*/*.jsonl",
+                "What the context of each session comes to for the API",
+            ),
+            (
                 "ctx-count --annotate < s.jsonl | jq -c 'select(._ctx.tokens > 2000)'",
                 "The records of more than 2,000 tokens",
             ),
@@ -145,6 +167,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         return annotate(&args, &plan, &paths, &store, io);
     }
     let target = args.output.report(&paths)?;
+    if args.calibrate {
+        return calibrate::run(&args, &counting, &paths, target, io);
+    }
     let results = in_parallel(&paths, jobs, |path| count(&args, &plan, path));
     let (mut files, mut failures) = (Vec::new(), Vec::new());
     for result in results {

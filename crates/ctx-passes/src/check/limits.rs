@@ -28,8 +28,12 @@ impl Limits {
     /// The limits that `size` exceeds; `line` is that of a conversation.
     pub fn exceeded(self, size: &Size, line: Option<u64>) -> impl Iterator<Item = Finding> {
         let (tokens, messages, tool_bytes) = (self.tokens, self.messages, self.tool_bytes);
+        let what_tokens = match size.calibrated {
+            Some(_) => "tokens (calibrated)",
+            None => "tokens",
+        };
         let limits = [
-            ("max-tokens", "tokens", size.tokens, tokens),
+            ("max-tokens", what_tokens, size.context(), tokens),
             ("max-messages", "messages", size.messages, messages),
             (
                 "max-tool-bytes",
@@ -91,6 +95,21 @@ mod tests {
                 "7 bytes of tool results, 6 allowed"
             ]
         );
+    }
+
+    #[test]
+    fn a_calibrated_size_is_held_against_the_limit() {
+        let size = Size {
+            tokens: 100,
+            calibrated: Some(900),
+            ..Size::default()
+        };
+        let limits = Limits {
+            tokens: Some(500),
+            ..Limits::default()
+        };
+        let found: Vec<String> = limits.exceeded(&size, None).map(|it| it.message).collect();
+        assert_eq!(found, ["900 tokens (calibrated), 500 allowed"]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use ctx_select::count::MessageCounter;
 use ctx_select::trigger::Size;
 use ctx_transcript::{Class, Conversation, Dialect, Message, Object, Outline, Record, Validator};
 
+use crate::count::CalibrationPass;
 use crate::{BadLines, ErrorKind, PassError};
 pub use finding::{Fault, Finding};
 pub use limits::Limits;
@@ -17,6 +18,7 @@ pub use report::Report;
 
 /// What is asked of a session.
 #[derive(Clone, Copy, Default)]
+#[allow(clippy::struct_excessive_bools)] // Each is a question of its own.
 pub struct Plan {
     /// How large it may be.
     pub limits: Limits,
@@ -28,6 +30,8 @@ pub struct Plan {
     pub batch: bool,
     /// Set if tokens and bytes of results are asked for.
     pub counter: Option<MessageCounter>,
+    /// Whether the usage that an agent has recorded says how large its session is.
+    pub calibrate: bool,
 }
 
 /// Checks the records of a session.
@@ -36,6 +40,8 @@ pub struct CheckPass<'p> {
     dialect: Option<&'static dyn Dialect>,
     /// The session; a batch has one for each record.
     conversation: Option<ConversationCheck>,
+    /// Set where the size is what an agent has recorded.
+    calibration: Option<CalibrationPass>,
     report: Report,
 }
 
@@ -53,28 +59,33 @@ impl ConversationCheck {
         }
     }
 
+    /// The next message; returns its tokens where they are asked for.
     fn push<'m>(
         &mut self,
         line: u64,
         outline: &Outline<'_>,
         plan: &Plan,
         message: impl FnOnce() -> Option<Message<'m>>,
-    ) {
+    ) -> Option<u64> {
         self.validator.push(line, outline);
         let counter = plan.counter.as_ref();
-        match counter.and_then(|counter| Some((counter, message()?))) {
-            Some((counter, message)) => self.size.add(outline, &message, counter),
-            None => self.size.add_outline(outline),
+        if let Some((counter, message)) = counter.and_then(|it| Some((it, message()?))) {
+            return Some(self.size.add(outline, &message, counter));
         }
+        self.size.add_outline(outline);
+        None
     }
 }
 
 impl<'p> CheckPass<'p> {
     /// Nothing checked yet.
     pub fn new(plan: &'p Plan, dialect: Option<&'static dyn Dialect>) -> Self {
+        let log = dialect.filter(|dialect| !plan.batch && dialect.is_linked());
+        let counter = plan.counter.filter(|_| plan.calibrate && log.is_some());
         Self {
             plan,
             dialect,
+            calibration: counter.map(|counter| CalibrationPass::new(counter, dialect)),
             conversation: dialect.filter(|_| !plan.batch).map(ConversationCheck::new),
             report: Report {
                 dialect: dialect.map(Dialect::name),
@@ -96,9 +107,13 @@ impl<'p> CheckPass<'p> {
             return Err(ErrorKind::NoMessage { batch: true }.at(record.line));
         };
         if let Some(session) = &mut self.conversation {
+            let mut tokens = None;
             if let Some(outline) = record.outline(self.dialect) {
                 let message = || record.message(self.dialect);
-                session.push(record.line, &outline, self.plan, message);
+                tokens = session.push(record.line, &outline, self.plan, message);
+            }
+            if let Some(calibration) = &mut self.calibration {
+                calibration.push(record, tokens);
             }
         } else {
             self.batch(record.line, object, dialect);
@@ -142,7 +157,13 @@ impl<'p> CheckPass<'p> {
 
     /// The end of a conversation; `line` is its line in a batch.
     fn close(&mut self, checked: ConversationCheck, line: Option<u64>) {
-        let ConversationCheck { validator, size } = checked;
+        let ConversationCheck {
+            validator,
+            mut size,
+        } = checked;
+        let calibration = self.calibration.take().map(CalibrationPass::finish);
+        let estimate = calibration.and_then(|calibration| calibration.estimate);
+        size.calibrated = estimate.map(|estimate| estimate.high);
         let (offences, open) = validator.finish_with_open();
         let report = &mut self.report;
         let findings = offences.into_iter().map(Finding::from);
@@ -158,6 +179,7 @@ impl<'p> CheckPass<'p> {
         report.size.messages += size.messages;
         report.size.turns += size.turns;
         report.size.tokens += size.tokens;
+        report.size.calibrated = size.calibrated;
         report.size.tool_bytes += size.tool_bytes;
     }
 

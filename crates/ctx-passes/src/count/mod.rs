@@ -3,6 +3,7 @@
 mod annotate;
 mod batch;
 mod breakdown;
+mod calibration;
 mod reach;
 
 use std::io::Read;
@@ -16,6 +17,7 @@ use crate::{BadLines, Invalid, Notes, PassError, Session};
 pub use annotate::AnnotatePass;
 use batch::Counting;
 pub use breakdown::{Breakdown, Row};
+pub use calibration::{Calibration, CalibrationPass, Reply};
 pub use reach::{Reach, Volume};
 
 /// What was found in a session.

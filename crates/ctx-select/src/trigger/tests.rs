@@ -237,6 +237,7 @@ fn without_a_trigger_nothing_is_due() {
         messages: u64::MAX,
         turns: u64::MAX,
         tokens: u64::MAX,
+        calibrated: None,
         tool_bytes: u64::MAX,
         overflow: true,
     };
@@ -248,4 +249,28 @@ fn without_a_trigger_nothing_is_due() {
     assert!(conditions.is_empty());
     let due = conditions.check(&full);
     assert_eq!((due.readings.len(), due.step), (0, Step::None));
+}
+
+#[test]
+fn triggers_of_tokens_go_by_what_is_calibrated() {
+    let size = Size {
+        tokens: 50,
+        calibrated: Some(150),
+        ..Size::default()
+    };
+    let triggers = Triggers {
+        tokens: Some(100),
+        window: Some(1_000),
+        reserve: Some(800),
+        ..Triggers::default()
+    };
+    let due = triggers.check(&size);
+    let values: Vec<u64> = due.readings.iter().map(|reading| reading.value).collect();
+    assert_eq!(values, [150, 150]);
+    assert_eq!(due.fired().count(), 1);
+    let counted = Size {
+        calibrated: None,
+        ..size
+    };
+    assert_eq!(triggers.check(&counted).fired().count(), 0);
 }

@@ -1,0 +1,271 @@
+//! A session's recorded usage, held against what we count of the same requests.
+//!
+//! A request had what stands on the path before its reply. Records that are in the context,
+//! and those that compactions stand for, are of that path; branches that were left, and
+//! other agents, are not. So the sum of the tokens so far is that of the request, and begins
+//! anew with what a compaction left.
+
+use ctx_select::calibrate::{Calibrator, Estimate, Request};
+use ctx_select::count::{MessageCounter, PRIMING};
+use ctx_transcript::view::{Outside, Presence};
+use ctx_transcript::{Dialect, Object, Outline, Record, Role, Usage, UsageOf};
+
+/// What was learned from a session.
+#[derive(Clone, Debug)]
+pub struct Calibration {
+    /// Our count of the context.
+    pub counted: u64,
+    /// What it comes to; `None` where no usage is recorded.
+    pub estimate: Option<Estimate>,
+    /// Of the API's tokens there are so many on one of ours.
+    pub factor: f64,
+    /// What a request has beside its messages.
+    pub base: Option<u64>,
+    /// The model of the last reply with usage.
+    pub model: Option<String>,
+    /// The replies with usage, in their order.
+    pub replies: Vec<Reply>,
+}
+
+/// A reply with usage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// Its line, from 1.
+    pub line: u64,
+    /// Our count of the messages of its request.
+    pub counted: u64,
+    /// What the API said of the request.
+    pub prompt: u64,
+    /// What was made of the count, by the replies before; `None` of the first.
+    pub estimate: Option<Estimate>,
+    /// The model.
+    pub model: Option<String>,
+}
+
+impl Calibration {
+    /// How many of the replies were foretold, and in how many of these the range held what the
+    /// API said.
+    pub fn foretold(&self) -> (usize, usize) {
+        let foretold = self.replies.iter().filter_map(|reply| {
+            let estimate = reply.estimate?;
+            Some(estimate.holds(reply.prompt))
+        });
+        foretold.fold((0, 0), |(all, held), is_held| {
+            (all + 1, held + usize::from(is_held))
+        })
+    }
+}
+
+/// Reads the records of a session.
+pub struct CalibrationPass {
+    counter: MessageCounter,
+    dialect: Option<&'static dyn Dialect>,
+    calibrator: Calibrator,
+    /// The tokens of the path so far, since the last compaction.
+    sum: u64,
+    /// Of them those that are in the context.
+    inside: u64,
+    model: Option<String>,
+    run: Run,
+    /// The last reply, whose usage may come again.
+    open: Option<(Key, Reply)>,
+    replies: Vec<Reply>,
+}
+
+/// What a model says until something else comes: a reply, where usage comes behind it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Run {
+    number: u64,
+    /// The sum before it; `None` before the first and where it is not on the path.
+    before: Option<u64>,
+    /// Whether nothing else has come yet.
+    goes_on: bool,
+}
+
+/// Which reply it is; with a number where the record does not say it.
+type Key = (UsageOf, u64);
+
+/// Where a record stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Inside,
+    BeforeCompaction,
+    OffPath,
+}
+
+impl Place {
+    fn of(record: &Record<'_>) -> Self {
+        match record.presence {
+            None | Some(Presence::Inside(_)) => Self::Inside,
+            Some(Presence::Outside(Outside::BeforeCompaction)) => Self::BeforeCompaction,
+            Some(Presence::Outside(_)) => Self::OffPath,
+        }
+    }
+}
+
+impl CalibrationPass {
+    /// Nothing learned yet.
+    pub fn new(counter: MessageCounter, dialect: Option<&'static dyn Dialect>) -> Self {
+        Self {
+            counter,
+            dialect,
+            calibrator: Calibrator::new(counter.encoding()),
+            sum: 0,
+            inside: 0,
+            model: None,
+            run: Run::default(),
+            open: None,
+            replies: Vec::new(),
+        }
+    }
+
+    /// The next record; its tokens where it is in the context and they are known.
+    pub fn push(&mut self, record: &Record<'_>, tokens: Option<u64>) {
+        let (Some(dialect), Some(object)) = (self.dialect, record.whole_object()) else {
+            return;
+        };
+        let usage = dialect.usage(object).filter(|usage| !usage.is_of_helper);
+        let place = Place::of(record);
+        if place == Place::OffPath {
+            return self.off_path(record, object, dialect, usage);
+        }
+        if let Some(model) = dialect.model(object) {
+            self.model = Some(model.into_owned());
+        }
+        let outline = dialect.outline(object);
+        let is_inside = place == Place::Inside;
+        if outline.as_ref().is_some_and(replaces_what_was_before) {
+            self.compacted(is_inside);
+        }
+        if let Some(usage) = usage {
+            self.usage(&usage, record.line);
+        }
+        if let Some(outline) = outline {
+            self.run.said(outline.role, self.sum);
+            let tokens = tokens.unwrap_or_else(|| self.tokens(record, object, dialect));
+            self.sum += tokens;
+            self.inside += if is_inside { tokens } else { 0 };
+        }
+    }
+
+    /// What is not sent may tell of what was.
+    fn off_path(
+        &mut self,
+        record: &Record<'_>,
+        object: &Object<'_>,
+        dialect: &dyn Dialect,
+        usage: Option<Usage>,
+    ) {
+        if record.presence != Some(Presence::Outside(Outside::NeverSent)) {
+            let outline = dialect.outline(object);
+            if outline.is_some_and(|outline| outline.role == Role::Assistant) {
+                self.run.before = None;
+                self.run.goes_on = false;
+            }
+            return;
+        }
+        if let Some(model) = dialect.model(object) {
+            self.model = Some(model.into_owned());
+        }
+        if let Some(usage) = usage.filter(|usage| usage.of == UsageOf::Before) {
+            self.usage(&usage, record.line);
+        }
+    }
+
+    fn tokens(&self, record: &Record<'_>, object: &Object<'_>, dialect: &dyn Dialect) -> u64 {
+        let message = if record.is_outside() {
+            dialect.message(object)
+        } else {
+            record.message(self.dialect)
+        };
+        message.map_or(0, |message| self.counter.message(&message).total())
+    }
+
+    /// The path goes on from what a compaction left: a summary, and what of the context stands
+    /// before it.
+    fn compacted(&mut self, is_inside: bool) {
+        self.close();
+        self.calibrator.compacted();
+        self.sum = if is_inside { self.inside } else { 0 };
+        self.run = Run {
+            number: self.run.number,
+            ..Run::default()
+        };
+    }
+
+    fn usage(&mut self, usage: &Usage, line: u64) {
+        let (counted, number) = match usage.of {
+            UsageOf::Record => (Some(self.sum), line),
+            UsageOf::Reply(_) => (Some(self.sum), 0),
+            UsageOf::Before => (self.run.before, self.run.number),
+        };
+        let Some(counted) = counted else {
+            return;
+        };
+        let key = (usage.of, number);
+        match &mut self.open {
+            // The first fragment says where the reply begins, the last one the numbers.
+            Some((open, reply)) if *open == key => reply.prompt = usage.prompt,
+            _ => {
+                self.close();
+                let reply = Reply {
+                    line,
+                    counted,
+                    prompt: usage.prompt,
+                    estimate: None,
+                    model: self.model.clone(),
+                };
+                self.open = Some((key, reply));
+            }
+        }
+    }
+
+    /// Compares the last reply with what was to be expected, and learns from it.
+    fn close(&mut self) {
+        let Some((_, mut reply)) = self.open.take() else {
+            return;
+        };
+        reply.estimate = self.calibrator.estimate(reply.counted);
+        self.calibrator.learn(&Request {
+            counted: reply.counted,
+            prompt: reply.prompt,
+            model: reply.model.as_deref(),
+        });
+        self.replies.push(reply);
+    }
+
+    /// What was learned.
+    pub fn finish(mut self) -> Calibration {
+        self.close();
+        let counted = self.inside;
+        Calibration {
+            counted: if counted == 0 { 0 } else { counted + PRIMING },
+            estimate: self.calibrator.estimate(counted),
+            factor: self.calibrator.factor(),
+            base: self.calibrator.base(),
+            model: self.calibrator.model().map(str::to_owned),
+            replies: self.replies,
+        }
+    }
+}
+
+/// Whether what is sent begins anew with it: with a summary, or with a list of messages that
+/// several have said.
+fn replaces_what_was_before(outline: &Outline<'_>) -> bool {
+    outline.is_summary || outline.role == Role::Other
+}
+
+impl Run {
+    /// Something is said, before which there is `sum`.
+    fn said(&mut self, role: Role, sum: u64) {
+        let is_reply = role == Role::Assistant;
+        if is_reply && !self.goes_on {
+            self.number += 1;
+            self.before = Some(sum);
+        }
+        self.goes_on = is_reply;
+    }
+}
+
+#[cfg(test)]
+mod tests;

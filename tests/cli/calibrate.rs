@@ -1,0 +1,142 @@
+//! What a context comes to, by the usage that an agent has recorded: `ctx-count --calibrate`,
+//! and `ctx-check`, which holds it against limits and triggers.
+
+use ctx_testkit::Case;
+use serde_json::{Value, json};
+
+use crate::tool_path;
+
+/// A session of Claude Code: a system prompt of 20,000 tokens that the file does not have, and
+/// a reply of two lines.
+fn session() -> String {
+    let line = |id: &str, parent: Option<&str>, kind: &str, rest: Value| {
+        let mut line = json!({"type": kind, "uuid": id, "parentUuid": parent, "sessionId": "s1",
+            "timestamp": "2026-01-01T00:00:00.000Z", "message": rest});
+        line["message"]["role"] = kind.into();
+        line.to_string() + "\n"
+    };
+    let reply = |id: &str, text: &str, prompt: u64| {
+        json!({"id": id, "model": "claude-opus-4-5", "content": [{"type": "text", "text": text}],
+            "usage": {"input_tokens": 4, "cache_read_input_tokens": prompt - 4, "output_tokens": 1}})
+    };
+    let words = "one word after another ".repeat(100);
+    [
+        line("u1", None, "user", json!({"content": "What is in a.txt?"})),
+        line(
+            "a1",
+            Some("u1"),
+            "assistant",
+            reply("m1", "I look.", 20_010),
+        ),
+        line(
+            "a2",
+            Some("a1"),
+            "assistant",
+            reply("m1", "It is long.", 20_010),
+        ),
+        line("u2", Some("a2"), "user", json!({ "content": words })),
+        line(
+            "a3",
+            Some("u2"),
+            "assistant",
+            reply("m2", "So it is.", 20_540),
+        ),
+    ]
+    .concat()
+}
+
+const CHAT: &str = "{\"role\":\"user\",\"content\":\"hello world\"}\n";
+
+fn case(tool: &str) -> Case {
+    Case::new(tool_path(tool))
+        .file("s.jsonl", session())
+        .file("chat.jsonl", CHAT)
+}
+
+#[test]
+fn what_the_api_said_tells_what_the_context_comes_to() {
+    case("ctx-count")
+        .args(["--calibrate", "s.jsonl"])
+        .stdout(
+            "s.jsonl: 20590 tokens, 20347 to 20832 (calibrated)\n  \
+               counted  437\n  \
+               model    claude-opus-4-5\n  \
+               replies  2\n  \
+               factor   1.200\n  \
+               base     20029\n  \
+               held     100.0% (1 of 1 replies)\n",
+        )
+        .run();
+}
+
+#[test]
+fn without_recorded_usage_it_is_the_messages_alone() {
+    case("ctx-count")
+        .args(["--calibrate", "chat.jsonl"])
+        .stdout("chat.jsonl: 11 tokens, 9 to 15 (no recorded usage)\n  counted  9\n")
+        .run();
+    case("ctx-count")
+        .args(["--calibrate", "--model", "gpt-4o", "chat.jsonl"])
+        .stdout("chat.jsonl: 9 tokens, 9 to 9 (no recorded usage)\n  counted  9\n")
+        .run();
+}
+
+#[test]
+fn programs_read_each_reply() {
+    case("ctx-count")
+        .args(["--calibrate", "--json", "s.jsonl", "chat.jsonl"])
+        .stdout(concat!(
+            r#"{"name":"s.jsonl","calibrated":true,"counted":437,"low":20347,"tokens":20590,"high":20832,"encoding":"o200k_base","model":"claude-opus-4-5","factor":1.2,"base":20029,"replies":["#,
+            r#"{"line":2,"model":"claude-opus-4-5","counted":10,"prompt":20010,"low":null,"tokens":null,"high":null},"#,
+            r#"{"line":5,"model":"claude-opus-4-5","counted":426,"prompt":20540,"low":20184,"tokens":20549,"high":20914}]}"#,
+            "\n",
+            r#"{"name":"chat.jsonl","calibrated":false,"counted":9,"low":9,"tokens":11,"high":15,"encoding":"o200k_base","model":null,"factor":null,"base":null,"replies":[]}"#,
+            "\n",
+        ))
+        .run();
+}
+
+#[test]
+fn a_format_that_is_not_known_has_no_size() {
+    Case::new(tool_path("ctx-count"))
+        .args(["--calibrate"])
+        .stdin("{\"what\":1}\n")
+        .code(2)
+        .stderr(
+            "ctx-count: <stdin>:1: no message of a known format; --dialect says how to read it\n",
+        )
+        .run();
+}
+
+#[test]
+fn limits_and_triggers_go_by_the_most_that_it_may_be() {
+    case("ctx-check")
+        .args(["--max-tokens", "20k", "s.jsonl", "chat.jsonl"])
+        .code(1)
+        .stdout("s.jsonl: max-tokens: 20832 tokens (calibrated), 20000 allowed\nchat.jsonl: ok\n")
+        .run();
+    case("ctx-check")
+        .args(["--max-tokens", "20k", "--no-calibrate", "s.jsonl"])
+        .stdout("s.jsonl: ok\n")
+        .run();
+    case("ctx-check")
+        .args(["--due", "--window", "25k", "s.jsonl"])
+        .stdout(
+            "s.jsonl: due (calibrated: 437 counted, at most 20832 tokens)\n  \
+             share  20832 of 20000  104.2%  compact\n",
+        )
+        .run();
+    case("ctx-check")
+        .args(["--due", "--window", "25k", "--no-calibrate", "s.jsonl"])
+        .code(1)
+        .stdout("s.jsonl: not due\n  share  437 of 20000    2.2%\n")
+        .run();
+    case("ctx-check")
+        .args(["--due", "--json", "--trigger-tokens", "20k", "s.jsonl"])
+        .stdout(concat!(
+            r#"{"name":"s.jsonl","due":true,"step":"compact","held_back":null,"messages":4,"turns":2,"tokens":437,"calibrated":20832,"tool_bytes":0,"#,
+            r#""triggers":[{"trigger":"tokens","value":20832,"limit":20000,"reached":1.0416,"fired":true,"step":"compact"}]}"#,
+            "\n",
+        ))
+        .run();
+}
