@@ -1,0 +1,203 @@
+"""Compacts sessions with ctx-compact, has the agents resume them, and compares what they send.
+
+For each session: the agent sends what it sent before, from some place on, and our summary in the
+place of all before that; a rollback brings back each byte, and what it sent; three compactions in a
+row, each behind what the agent itself has appended, leave a session that the agent goes on with.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import agents
+import sessions
+
+BIN = os.environ["CTX_BIN"]
+# How much stays: what the flags say, and how many turns that are of a made-up session.
+TAILS = {"short": ["--keep-turns", "1"], "long": ["--keep-turns", "6"], "cut": ["--budget", "2500"]}
+
+
+class Failed(Exception):
+    pass
+
+
+def tool(name, *args, codes=(0,)):
+    done = subprocess.run([os.path.join(BIN, name), *args], capture_output=True, text=True)
+    if done.returncode not in codes:
+        raise Failed(f"{name} {' '.join(args)}: exit {done.returncode}: {done.stderr.strip()}")
+    return done.stdout
+
+
+class Trial:
+    """A session of an agent, in a home of its own."""
+
+    def __init__(self, agent, text, folder):
+        self.agent, self.text, self.folder, self.runs = agent, text, folder, 0
+        self.home = os.path.join(folder, "home")
+        self.path, self.identity, self.work = agent.place(self.home, text)
+        self.store = os.path.join(folder, "store")
+        self.write(text)
+
+    def write(self, text):
+        with open(self.path, "w", newline="") as out:
+            out.write(text)
+
+    def read(self):
+        with open(self.path, newline="") as text:
+            return text.read()
+
+    def sent(self):
+        """What the agent sends now; what it appends to the session stays only with `keep`."""
+        before = self.read()
+        blocks = self.sent_and_kept()
+        self.write(before)
+        return blocks
+
+    def sent_and_kept(self):
+        blocks, said = self.agent.ask(self.home, self.path, self.identity, self.work)
+        if blocks is None:
+            raise Failed(f"{self.agent.name} sent nothing: {said[-400:]}")
+        return blocks
+
+    def compact(self, *flags):
+        args = ["--store", self.store, "--min-idle", "0s", "--force", "--json", "--method", "extractive", *flags, self.path]
+        return json.loads(tool("ctx-compact", *args))
+
+    def rollback(self):
+        tool("ctx-rollback", "--store", self.store, "--min-idle", "0s", "--undo", self.path)
+
+
+def check_tail(before, after, report):
+    """`after` is the summary, and then a part of `before` whose order is the same."""
+    summary = report["summary"].strip()
+    heads = [at for at, block in enumerate(after[:3]) if block[0] == "text" and summary[:200] in block[2]]
+    if not heads:
+        raise Failed(f"the summary does not come first: {after[:2]}")
+    tail = [block for block in after[heads[0] + 1:] if not is_answer(block)]
+    if report.get("keptAsTheyAre", True):
+        at = 0
+        for block in tail:
+            while at < len(before) and before[at] != block:
+                at += 1
+            if at == len(before):
+                raise Failed(f"not sent before, or in another order: {block}")
+            at += 1
+    calls = {block[1] for block in tail if block[0] == "call"}
+    results = {block[1] for block in tail if block[0] == "result"}
+    if results - calls or (calls - results and after[-1][0] != "call"):
+        raise Failed(f"a call and its result are parted: {calls ^ results}")
+    if [block for block in tail if is_summary_of_agent(block)]:
+        raise Failed("an older summary of the agent is sent as well")
+    if before and tail and before[-1] != tail[-1] and not report.get("changed"):
+        raise Failed(f"the end is another one: {before[-1]} {tail[-1]}")
+    return len(tail)
+
+
+def is_answer(block):
+    return block[:2] in (("text", "model"), ("text", "assistant")) and block[2].startswith("Understood. I go on")
+
+
+def is_summary_of_agent(block):
+    return block[0] == "text" and "A summary that the client made" in block[2]
+
+
+def turns_in(blocks):
+    found = set()
+    for block in blocks:
+        for turn in range(1, 40):
+            if f"turn{turn}." in json.dumps(block):
+                found.add(turn)
+    return found
+
+
+def judge(agent, name, text, tail, flags, folder, is_made_up):
+    trial = Trial(agent, text, folder)
+    before = trial.sent()
+    report = trial.compact(*flags)
+    if report["outcome"] != "compacted":
+        return f"{report['outcome']} ({report['previousTokens']} tokens)"
+    compacted = trial.read()
+    if not compacted.startswith(text):
+        raise Failed("an old line has changed")
+    report["changed"] = tail == "cut"
+    report["keptAsTheyAre"] = tail != "cut"
+    after = trial.sent()
+    kept = check_tail(before, after, report)
+    if is_made_up and tail != "cut":
+        expected = set(range(15 - int(flags[1]), 15))
+        if turns_in(after[-kept:]) != expected:
+            raise Failed(f"turns {sorted(turns_in(after[-kept:]))} stay, not {sorted(expected)}")
+    trial.rollback()
+    if trial.read() != text:
+        raise Failed("the rollback gives other bytes")
+    if trial.sent() != before:
+        raise Failed("after the rollback the agent sends something else")
+    return f"{len(before)} blocks -> summary and {kept}"
+
+
+def generations(agent, text, folder):
+    """Three compactions, each behind a turn that the agent itself appended."""
+    trial = Trial(agent, text, folder)
+    summary = None
+    for _ in range(3):
+        report = trial.compact("--keep-turns", "2")
+        if report["outcome"] != "compacted":
+            return report["outcome"]
+        before = trial.read()
+        after = trial.sent_and_kept()
+        check_tail([], after, {**report, "keptAsTheyAre": False, "changed": True})
+        if not trial.read().startswith(before):
+            raise Failed("the agent changed old lines")
+        tool("ctx-check", "-q", trial.path)
+        summary = report["summary"]
+    return f"three times, the last summary has {len(summary)} bytes"
+
+
+def found(agent, operands):
+    for operand in operands:
+        walk = [(os.path.dirname(operand), [], [os.path.basename(operand)])] if os.path.isfile(operand) else os.walk(operand)
+        for folder, _, names in walk:
+            for name in sorted(names):
+                path = os.path.join(folder, name)
+                if name.endswith(".jsonl") and f"({agent.dialect})" in tool("ctx-check", "-v", path, codes=(0, 1, 2)) + f"({agent.dialect})":
+                    yield os.path.splitext(name)[0], open(path, newline="", errors="surrogateescape").read()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--installed", required=True)
+    parser.add_argument("--agent", choices=[agent.name for agent in agents.AGENTS])
+    parser.add_argument("sessions", nargs="*")
+    args = parser.parse_args()
+    failed = tried = 0
+    for kind in agents.AGENTS:
+        if args.agent not in (None, kind.name):
+            continue
+        agent = kind(args.installed)
+        if why := agent.install():
+            print(f"skipped: {agent.name}: {why}")
+            continue
+        cases = list(found(agent, args.sessions)) if args.sessions else list(sessions.MADE_UP[agent.name].items())
+        for name, text in cases:
+            trials = [(tail, lambda folder, t=tail, f=flags: judge(agent, name, text, t, f, folder, not args.sessions)) for tail, flags in TAILS.items()]
+            trials.append(("generations", lambda folder: generations(agent, text, folder)))
+            for tail, trial in trials:
+                folder = tempfile.mkdtemp(prefix="ctx-clients-")
+                tried += 1
+                try:
+                    outcome = trial(folder)
+                except Failed as why:
+                    failed += 1
+                    outcome = f"FAILED: {why}"
+                finally:
+                    shutil.rmtree(folder, ignore_errors=True)
+                print(f"{agent.name} {name} {tail}: {outcome}", flush=True)
+    print(f"{tried} trials, {failed} failed")
+    sys.exit(1 if failed else 0)
+
+
+main()

@@ -1,0 +1,97 @@
+"""A model on loopback that says "recorded", and keeps what it was asked."""
+
+import http.server
+import json
+import threading
+
+SAYS = "recorded"
+
+
+def anthropic_events(request):
+    usage = {"input_tokens": 7, "output_tokens": 1}
+    message = {"id": "msg_recorded", "type": "message", "role": "assistant", "model": request.get("model"),
+               "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
+    return [
+        {"type": "message_start", "message": message},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": SAYS}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": None}, "usage": usage},
+        {"type": "message_stop"},
+    ]
+
+
+def anthropic_answer(request):
+    first = anthropic_events(request)[0]["message"]
+    return {**first, "content": [{"type": "text", "text": SAYS}], "stop_reason": "end_turn"}
+
+
+def responses_events(_request):
+    said = {"type": "message", "id": "msg_recorded", "role": "assistant", "status": "completed",
+            "content": [{"type": "output_text", "text": SAYS, "annotations": []}]}
+    usage = {"input_tokens": 7, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 1,
+             "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 8}
+    done = {"id": "resp_recorded", "object": "response", "status": "completed", "output": [said], "usage": usage}
+    return [
+        {"type": "response.created", "response": {"id": "resp_recorded"}},
+        {"type": "response.output_item.done", "output_index": 0, "item": said},
+        {"type": "response.completed", "response": done},
+    ]
+
+
+class Recorder:
+    """Serves until it is closed; `requests` are the bodies that were posted."""
+
+    def __init__(self):
+        self.requests = []
+        recorder = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_):
+                pass
+
+            def send(self, body, kind):
+                self.send_response(200)
+                self.send_header("content-type", kind)
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_HEAD(self):
+                self.send(b"", "application/json")
+
+            def do_GET(self):
+                self.send(b'{"data":[],"models":[]}', "application/json")
+
+            def do_POST(self):
+                raw = self.rfile.read(int(self.headers.get("content-length") or 0))
+                try:
+                    request = json.loads(raw)
+                except ValueError:
+                    return self.send(b"{}", "application/json")
+                if self.path.split("?")[0].endswith("/count_tokens"):
+                    return self.send(b'{"input_tokens":7}', "application/json")
+                recorder.requests.append(request)
+                is_responses = "input" in request
+                if not request.get("stream"):
+                    answer = responses_events(request)[-1]["response"] if is_responses else anthropic_answer(request)
+                    return self.send(json.dumps(answer).encode(), "application/json")
+                events = responses_events(request) if is_responses else anthropic_events(request)
+                body = "".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events)
+                return self.send(body.encode(), "text/event-stream")
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server.server_address[1]}"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()

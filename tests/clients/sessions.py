@@ -1,0 +1,167 @@
+"""Made-up sessions, in each agent's own words. Each turn asks, calls two tools at once, and answers.
+
+All that turn number N says holds the word `turnN.`, so that what is left of it is seen.
+"""
+
+import json
+import uuid
+
+FILLER = "the parser keeps every byte of a record that it does not change, and counts what it leaves out. "
+
+
+def identity(*words):
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, "/".join(map(str, words))))
+
+
+def time(second):
+    return f"2026-01-01T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}.000Z"
+
+
+def line(value):
+    return json.dumps(value, separators=(",", ":")) + "\n"
+
+
+def said(turn):
+    """The texts of a turn: ask, calls with results, answer."""
+    word = f"turn{turn}."
+    calls = [(f"toolu_{turn:03}{letter}", "Read", {"file_path": f"src/{word}{letter}.rs"}, f"{word}{letter} " + FILLER * 12) for letter in "ab"]
+    return f"{word}ask Please look at step {turn}.", calls, f"{word}answer We decided to keep step {turn}."
+
+
+def claude_code(turns, compacted_after=None, version="2.1.197"):
+    session = identity("claude-code", turns, compacted_after, version)
+    lines, parent, second = [], None, 0
+
+    def add(kind, **rest):
+        nonlocal parent, second
+        second += 1
+        own = identity(session, second)
+        above = rest.pop("parentUuid", parent)
+        lines.append(line({"parentUuid": above, "isSidechain": False, "userType": "external", "cwd": "/work", "sessionId": session,
+                           "version": version, "gitBranch": "main", "type": kind, **rest, "uuid": own, "timestamp": time(second)}))
+        parent = own
+        return own
+
+    def block(turn, part, content, **rest):
+        message = {"id": f"msg_{turn}{part}", "type": "message", "role": "assistant", "model": "claude-opus-4-5-20251101", "content": [content],
+                   "stop_reason": None, "stop_sequence": None,
+                   "usage": {"input_tokens": 3, "cache_creation_input_tokens": 100, "cache_read_input_tokens": 160000, "output_tokens": 9}}
+        return add("assistant", message=message, requestId=f"req_{turn}{part}", **rest)
+
+    for turn in range(1, turns + 1):
+        ask, calls, answer = said(turn)
+        add("user", message={"role": "user", "content": ask})
+        callers = [block(turn, "a", {"type": "tool_use", "id": call, "name": name, "input": given}) for call, name, given, _ in calls]
+        for caller, (call, _, _, result) in zip(callers, calls):
+            # Results of parallel calls hang each on the line of its call.
+            add("user", message={"role": "user", "content": [{"type": "tool_result", "tool_use_id": call, "content": result}]},
+                parentUuid=caller, toolUseResult={"file": {"content": result}}, sourceToolAssistantUUID=caller)
+        block(turn, "b", {"type": "text", "text": answer})
+        if turn == compacted_after:
+            add("system", subtype="compact_boundary", logicalParentUuid=parent, parentUuid=None, content="Conversation compacted", isMeta=False,
+                level="info", compactMetadata={"trigger": "auto", "preTokens": 160000})
+            add("user", message={"role": "user", "content": "A summary that the client made: turns up to here are done, port 8443 is taken."},
+                isVisibleInTranscriptOnly=True, isCompactSummary=True)
+    return "".join(lines)
+
+
+def codex(turns, compacted_after=None, paginated=False):
+    session = identity("codex", turns, compacted_after, paginated)
+    lines = []
+
+    def add(kind, payload):
+        number = {"ordinal": len(lines)} if paginated else {}
+        lines.append(line({"timestamp": time(len(lines)), **number, "type": kind, "payload": payload}))
+
+    def message(role, text):
+        kind = "output_text" if role == "assistant" else "input_text"
+        return {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
+
+    mode = {"history_mode": "paginated"} if paginated else {}
+    add("session_meta", {"id": session, "timestamp": time(0), "cwd": "/work", "originator": "codex_exec", "cli_version": "0.169.0",
+                         "source": "exec", "model_provider": "recorder", **mode})
+    for turn in range(1, turns + 1):
+        ask, calls, answer = said(turn)
+        add("event_msg", {"type": "user_message", "message": ask, "kind": "plain"})
+        add("response_item", message("user", ask))
+        for call, name, given, _ in calls:
+            add("response_item", {"type": "function_call", "name": name, "arguments": json.dumps(given), "call_id": call})
+        for call, _, _, result in calls:
+            add("response_item", {"type": "function_call_output", "call_id": call, "output": result})
+        add("response_item", message("assistant", answer))
+        usage = {"input_tokens": 160000, "cached_input_tokens": 0, "output_tokens": 9, "reasoning_output_tokens": 0, "total_tokens": 160009}
+        add("event_msg", {"type": "token_count", "info": {"total_token_usage": usage, "last_token_usage": usage, "model_context_window": 272000}, "rate_limits": None})
+        if turn == compacted_after:
+            summary = "A summary that the client made: turns up to here are done, port 8443 is taken."
+            add("compacted", {"message": summary, "replacement_history": [message("user", ask), message("user", summary)]})
+    return "".join(lines)
+
+
+def pi(turns, compacted_after=None, version=3):
+    lines = [line({"type": "session", **({"version": version} if version > 1 else {}), "id": identity("pi", turns, compacted_after, version),
+                   "timestamp": time(0), "cwd": "/work"})]
+    parent = None
+
+    def add(kind, **rest):
+        nonlocal parent
+        own = f"{len(lines):08x}"
+        place = {"id": own, "parentId": parent} if version > 1 else {}
+        lines.append(line({"type": kind, **place, "timestamp": time(len(lines)), **rest}))
+        parent = own
+        return own
+
+    usage = {"input": 160000, "output": 9, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 160009,
+             "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}}
+    reply = {"role": "assistant", "api": "anthropic-messages", "provider": "anthropic", "model": "claude-opus-4-5", "usage": usage, "timestamp": 1767225600000}
+    for turn in range(1, turns + 1):
+        ask, calls, answer = said(turn)
+        first = add("message", message={"role": "user", "content": ask, "timestamp": 1767225600000})
+        index = len(lines) - 1
+        content = [{"type": "toolCall", "id": call, "name": name, "arguments": given} for call, name, given, _ in calls]
+        add("message", message={**reply, "content": content, "stopReason": "toolUse"})
+        for call, name, _, result in calls:
+            add("message", message={"role": "toolResult", "toolCallId": call, "toolName": name, "content": [{"type": "text", "text": result}],
+                                    "isError": False, "timestamp": 1767225600000})
+        add("message", message={**reply, "content": [{"type": "text", "text": answer}], "stopReason": "stop"})
+        if turn == compacted_after:
+            kept = {"firstKeptEntryId": first} if version > 1 else {"firstKeptEntryIndex": index}
+            add("compaction", summary="A summary that the client made: turns up to here are done, port 8443 is taken.", **kept, tokensBefore=160000)
+    return "".join(lines)
+
+
+def gemini(turns, compacted_after=None, resumed_after=None):
+    lines = [line({"sessionId": identity("gemini", turns, compacted_after, resumed_after), "projectHash": "a" * 64, "startTime": time(0), "lastUpdated": time(0), "kind": "main"})]
+    log = []
+
+    def add(kind, **rest):
+        message = {"id": identity("gemini", len(lines), len(log)), "timestamp": time(len(lines)), "type": kind, **rest}
+        lines.append(line(message))
+        log.append(message)
+
+    for turn in range(1, turns + 1):
+        ask, calls, answer = said(turn)
+        add("user", content=[{"text": ask}])
+        listed = [{"id": call, "name": name, "args": given, "status": "success", "timestamp": time(len(lines)),
+                   "result": [{"functionResponse": {"id": call, "name": name, "response": {"output": result}}}]} for call, name, given, result in calls]
+        add("gemini", content="", toolCalls=listed, thoughts=[], tokens={"input": 160000, "output": 9, "cached": 0, "total": 160009}, model="gemini-2.5-pro")
+        add("gemini", content=answer, model="gemini-2.5-pro")
+        if turn == compacted_after:
+            summary = "<state_snapshot>\nA summary that the client made: turns up to here are done, port 8443 is taken.\n</state_snapshot>"
+            log = [{"id": identity("gemini", "summary", turn), "timestamp": time(len(lines)), "type": "user", "content": [{"text": summary}]},
+                   {"id": identity("gemini", "answer", turn), "timestamp": time(len(lines)), "type": "gemini", "content": [{"text": "Got it."}]}]
+            lines.append(line({"$set": {"messages": log, "lastUpdated": time(len(lines))}}))
+        if turn == resumed_after:
+            lines.append(line({"$set": {"messages": log, "lastUpdated": time(len(lines))}}))
+    return "".join(lines)
+
+
+# Each with a name; the client's own compactions stand in the middle.
+MADE_UP = {
+    "claude-code": {
+        "plain": claude_code(14), "compacted": claude_code(14, compacted_after=6), "2.1.100": claude_code(14, version="2.1.100"),
+        "2.1.42": claude_code(14, version="2.1.42"), "no-newline": claude_code(14).rstrip("\n"),
+    },
+    "codex": {"plain": codex(14), "compacted": codex(14, compacted_after=6), "paginated": codex(14, paginated=True), "no-newline": codex(14).rstrip("\n")},
+    "pi": {"plain": pi(14), "compacted": pi(14, compacted_after=6), "version-1": pi(14, version=1), "version-1-compacted": pi(14, compacted_after=6, version=1)},
+    "gemini": {"plain": gemini(14), "compacted": gemini(14, compacted_after=6), "resumed": gemini(14, resumed_after=6)},
+}
