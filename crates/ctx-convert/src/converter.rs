@@ -8,9 +8,9 @@ pub struct Converter<'c> {
     /// The dialect of the new session.
     pub to: &'static dyn Dialect,
     /// A member of each record written that says which records of the source it was made of:
-    /// their numbers, from 0.
+    /// their numbers, from 0 ([`SourceId`](crate::SourceId)).
     pub mark: Option<&'c str>,
-    /// No record of the source is in two exchanges of the new session, and nothing is left
+    /// No record of the source, and no message of a list in one, is in two exchanges of the new session, and nothing is left
     /// out: what no exchange can be made of is one message.
     pub whole_records: bool,
 }

@@ -2,13 +2,14 @@
 
 use ctx_transcript::{Held, Object, Part, Record, Role, view::Presence};
 
+use crate::SourceId;
 use crate::said::Key;
 
 /// A message, or the fragment of one that a record holds.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
-    /// The number of its record, from 0.
-    pub(crate) record: u64,
+    /// Which record it is of, or which message of one.
+    pub(crate) origin: SourceId,
     /// The line of its record, from 1.
     pub(crate) line: u64,
     /// The number of the message in the context, by which messages are in order.
@@ -21,43 +22,35 @@ pub(crate) struct Entry {
     pub(crate) time: Option<Box<str>>,
     /// The text of it when it is a summary and waits without what says so.
     pub(crate) summary: Option<Box<str>>,
-    /// Whether it holds several messages.
-    pub(crate) has_several: bool,
     pub(crate) calls: Vec<Key>,
     pub(crate) results: Vec<Key>,
 }
 
 impl Entry {
-    /// Of `held`, some or all messages of `record`. Its place in the spool comes later.
-    pub(crate) fn of(record: &Record<'_>, number: u64, held: &[Held<'_>]) -> Self {
-        let parts = || held.iter().flat_map(|held| &held.message.parts);
-        let calls = parts().filter_map(|part| match part {
+    /// Of `held`, a message of `record`. Its place in the spool comes later.
+    pub(crate) fn of(record: &Record<'_>, origin: SourceId, held: &Held<'_>) -> Self {
+        let parts = &held.message.parts;
+        let calls = parts.iter().filter_map(|part| match part {
             Part::Call(call) => Some(Key::of_call(call)),
             _ => None,
         });
-        let results = parts().filter_map(|part| match part {
+        let results = parts.iter().filter_map(|part| match part {
             Part::Result(result) => Some(Key::of_result(result)),
             _ => None,
         });
         let message = match record.presence {
             Some(Presence::Inside(fragment)) => fragment.message,
-            _ => number,
+            _ => origin.record,
         };
-        let has_several = held.len() > 1;
         Self {
-            record: number,
+            origin,
             line: record.line,
             message,
             start: 0,
             length: 0,
-            role: if has_several {
-                Role::Other
-            } else {
-                held[0].message.role
-            },
+            role: held.message.role,
             time: time(record, held),
             summary: None,
-            has_several,
             calls: calls.collect(),
             results: results.collect(),
         }
@@ -65,11 +58,8 @@ impl Entry {
 }
 
 /// The time of a message in a list is its own.
-fn time(record: &Record<'_>, held: &[Held<'_>]) -> Option<Box<str>> {
-    let own = match held {
-        [held] => Object::parse(held.raw).ok(),
-        _ => None,
-    };
+fn time(record: &Record<'_>, held: &Held<'_>) -> Option<Box<str>> {
+    let own = Object::parse(held.raw).ok();
     let own = own.and_then(|object| object.text_of("timestamp"));
     let time = own.or_else(|| record.object()?.text_of("timestamp"));
     time.map(|time| time.as_ref().into())

@@ -5,9 +5,9 @@
 //! result gives both. Texts are never changed. What the other dialect has no place for is
 //! counted in the [`Report`], with the line where it stood.
 //!
-//! A session can also be *lowered* ([`Converter::whole_records`]): then no record of it is in
-//! two exchanges of the new one, and nothing is left out, so that whoever decides which
-//! exchanges stay has decided which records do.
+//! A session can also be *lowered* ([`Converter::whole_records`]): then no record of it, and no
+//! message of a list in one, is in two exchanges of the new one, and nothing is left out, so
+//! that whoever decides which exchanges stay has decided which records do.
 
 mod blob;
 mod converter;
@@ -19,6 +19,7 @@ mod pairing;
 mod reading;
 mod report;
 mod said;
+mod source_id;
 mod target;
 mod turn;
 mod writing;
@@ -27,3 +28,4 @@ pub use converter::Converter;
 pub use error::ConvertError;
 pub use reading::Reading;
 pub use report::{Kind, Loss, Report, Source};
+pub use source_id::SourceId;

@@ -55,7 +55,7 @@ pub(crate) fn units(entries: &[Entry], joins_replies: bool, whole_records: bool)
     let mut nodes = nodes(entries, joins_replies);
     let ties = tie(entries, &mut nodes);
     let blobs = if whole_records {
-        blobs(entries, &nodes, &ties)
+        blobs(&nodes, &ties)
     } else {
         Vec::new()
     };
@@ -110,7 +110,7 @@ fn nodes(entries: &[Entry], joins_replies: bool) -> Vec<Node> {
 
 /// Whether `entry` is of one message with the one before it.
 fn continues(before: &Entry, entry: &Entry, joins_replies: bool) -> bool {
-    let is_reply = |entry: &Entry| entry.role == Role::Assistant && !entry.has_several;
+    let is_reply = |entry: &Entry| entry.role == Role::Assistant;
     let is_one = before.message == entry.message || joins_replies;
     is_one && is_reply(before) && is_reply(entry) && before.results.is_empty()
 }
@@ -125,7 +125,7 @@ fn tie(entries: &[Entry], nodes: &mut [Node]) -> Vec<(usize, usize)> {
     for (place, node) in nodes.iter().enumerate() {
         let own = || node.entries.iter().map(|number| &entries[*number]);
         let message = own().next().map_or(0, |entry| entry.message);
-        let is_reply = own().any(|entry| entry.role == Role::Assistant || entry.has_several);
+        let is_reply = own().any(|entry| entry.role == Role::Assistant);
         for call in own().flat_map(|entry| &entry.calls) {
             open.entry(call).or_default().push(place);
         }
@@ -153,18 +153,12 @@ fn tie(entries: &[Entry], nodes: &mut [Node]) -> Vec<(usize, usize)> {
 
 /// Where nodes must stay together that no reply with its results is: first and last ones, in
 /// order, not overlapping.
-fn blobs(entries: &[Entry], nodes: &[Node], ties: &[(usize, usize)]) -> Vec<(usize, usize)> {
-    let has_several = |place: usize| {
-        let entries = nodes[place].entries.iter().map(|number| &entries[*number]);
-        entries.into_iter().any(|entry| entry.has_several)
-    };
-    let alone = (0..nodes.len()).filter(|place| has_several(*place));
-    let mut blobs: Vec<(usize, usize)> = alone.map(|place| (place, place)).collect();
-    // A tie that is no exchange: to one of several replies, or to a record of several messages.
-    let odd = ties.iter().filter(|(reply, place)| {
-        nodes[*place].answers != [*reply] || has_several(*reply) || has_several(*place)
-    });
-    blobs.extend(odd);
+fn blobs(nodes: &[Node], ties: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    // A tie that is no exchange: to one of several replies.
+    let odd = ties
+        .iter()
+        .filter(|(reply, place)| nodes[*place].answers != [*reply]);
+    let mut blobs: Vec<(usize, usize)> = odd.copied().collect();
     loop {
         blobs.sort_unstable();
         let mut merged: Vec<(usize, usize)> = Vec::new();

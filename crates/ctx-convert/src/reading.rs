@@ -7,7 +7,7 @@ use ctx_transcript::{Dialect, Record, Spool};
 use crate::index::Entry;
 use crate::said::Family;
 use crate::writing::{Context, Writing};
-use crate::{ConvertError, Converter, Kind, Report, json, pairing};
+use crate::{ConvertError, Converter, Kind, Report, SourceId, json, pairing};
 
 /// A session while it is read. Its context waits in a spool, since the order of its messages
 /// may be another than that of the file.
@@ -52,12 +52,12 @@ impl<'c> Reading<'c> {
             self.report.count(Kind::Record, &kind, record.line);
             return Ok(());
         }
-        if held.len() == 1 || self.converter.whole_records {
-            let entry = Entry::of(record, number, &held);
+        if let [held] = held.as_slice() {
+            let entry = Entry::of(record, SourceId::of_record(number), held);
             return self.wait(entry, object.text().trim());
         }
-        for held in held {
-            let mut entry = Entry::of(record, number, std::slice::from_ref(&held));
+        for (place, held) in held.iter().enumerate() {
+            let mut entry = Entry::of(record, SourceId::of_message(number, place), held);
             // Alone it does not show that it is one.
             entry.summary = held.summary.as_deref().map(Into::into);
             self.wait(entry, held.raw)?;

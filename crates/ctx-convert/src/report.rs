@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::SourceId;
+
 /// What a conversion did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
@@ -65,8 +67,8 @@ pub enum Kind {
 pub struct Source {
     /// The first line of the source that is in it, from 1.
     pub first_line: u64,
-    /// The numbers of the records that are in it, from 0, over all records of the source.
-    pub records: Vec<u64>,
+    /// What of the source is in it.
+    pub origins: Vec<SourceId>,
 }
 
 impl Kind {

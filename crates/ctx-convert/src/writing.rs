@@ -9,7 +9,7 @@ use crate::pairing::Unit;
 use crate::said::Family;
 use crate::target::{self, Line, Notes, Target};
 use crate::turn::{Ids, Maker};
-use crate::{ConvertError, Converter, Report, Source, blob, json};
+use crate::{ConvertError, Converter, Report, Source, SourceId, blob, json};
 
 /// The context that was read.
 pub(crate) struct Context<'w> {
@@ -113,9 +113,9 @@ impl<'w> Writing<'w> {
     ) -> Result<(), ConvertError> {
         let mut text = line.json;
         let origins = line.origins.iter().filter_map(|place| entries.get(*place));
-        let mut records: Vec<u64> = origins.clone().map(|entry| entry.record).collect();
-        records.sort_unstable();
-        records.dedup();
+        let mut sources: Vec<SourceId> = origins.clone().map(|entry| entry.origin).collect();
+        sources.sort_unstable();
+        sources.dedup();
         // The last brace: all that is written is an object.
         text.pop();
         let time = origins.clone().find_map(|entry| entry.time.as_deref());
@@ -124,14 +124,14 @@ impl<'w> Writing<'w> {
             text.push_str(&json::quoted(time));
         }
         if let Some(mark) = self.converter.mark {
-            let numbers: Vec<String> = records.iter().map(ToString::to_string).collect();
+            let numbers: Vec<String> = sources.iter().map(ToString::to_string).collect();
             text.push(',');
             text.push_str(&json::quoted(mark));
             text.push(':');
             text.push_str(&json::list(&numbers));
             self.report.sources.push(Source {
                 first_line: origins.map(|entry| entry.line).min().unwrap_or(0),
-                records,
+                origins: sources,
             });
         }
         text.push_str("}\n");

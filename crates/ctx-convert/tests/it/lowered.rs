@@ -22,7 +22,7 @@ fn each_record_is_in_one_exchange() {
 }
 
 #[test]
-fn a_list_of_messages_is_one_summary_with_all_that_hangs_on_it() {
+fn the_messages_of_a_list_are_told_apart() {
     let session = r#"{"timestamp":"2026-01-01T00:00:00.000Z","type":"session_meta","payload":{"id":"s"}}
 {"timestamp":"2026-01-01T00:00:01.000Z","type":"compacted","payload":{"message":"all that was","replacement_history":[{"type":"message","role":"user","content":[{"type":"input_text","text":"first ask"}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"all that was"}]},{"type":"function_call","name":"ls","arguments":"{}","call_id":"a"}]}}
 {"timestamp":"2026-01-01T00:00:02.000Z","type":"response_item","payload":{"type":"function_call_output","call_id":"a","output":"x"}}
@@ -30,7 +30,10 @@ fn a_list_of_messages_is_one_summary_with_all_that_hangs_on_it() {
 "#;
     let (lines, _) = lower(session);
     let expected = [
-        r#"{"role":"user","content":"[ctx_summary] Summary of earlier messages of this session:\n\nall that was\n\n[user]\nfirst ask\n\n[assistant calls ls]\n{}\n\n[result]\nx","timestamp":"2026-01-01T00:00:01.000Z","_source":[1,2]}"#,
+        r#"{"role":"user","content":"first ask","timestamp":"2026-01-01T00:00:01.000Z","_source":["1.0"]}"#,
+        r#"{"role":"user","content":"[ctx_summary] Summary of earlier messages of this session:\n\nall that was","timestamp":"2026-01-01T00:00:01.000Z","_source":["1.1"]}"#,
+        r#"{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"ls","input":{}}],"timestamp":"2026-01-01T00:00:01.000Z","_source":["1.2"]}"#,
+        r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"x"}],"timestamp":"2026-01-01T00:00:02.000Z","_source":[2]}"#,
         r#"{"role":"user","content":"b","timestamp":"2026-01-01T00:00:03.000Z","_source":[3]}"#,
     ];
     assert_eq!(lines, expected);

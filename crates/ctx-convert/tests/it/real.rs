@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use ctx_convert::{Converter, Kind, Report};
+use ctx_convert::{Converter, Kind, Report, SourceId};
 use ctx_transcript::{Dialect, Options, Origin, Outline, Records, Role, Validator, dialect};
 
 use crate::support::{lowering, of_reader};
@@ -35,14 +35,14 @@ fn recorded_sessions_become_legal_ones_of_whole_records() {
         assert!(lost.is_empty(), "{}: {lost:?}", path.display());
         assert_eq!(
             parted(&lines, &report),
-            Vec::<u64>::new(),
+            Vec::<SourceId>::new(),
             "{}",
             path.display()
         );
         let written: BTreeSet<u64> = report
             .sources
             .iter()
-            .flat_map(|it| it.records.clone())
+            .flat_map(|it| it.origins.iter().map(|origin| origin.record))
             .collect();
         assert_eq!(written, inside, "{}", path.display());
     }
@@ -116,22 +116,22 @@ fn told(report: &Report) -> u64 {
 }
 
 /// Records of the source that are in two exchanges.
-fn parted(lines: &[String], report: &Report) -> Vec<u64> {
+fn parted(lines: &[String], report: &Report) -> Vec<SourceId> {
     let to = dialect::by_name("anthropic").expect("a dialect");
     let outlines = outlines(to, lines);
     let mut seen = BTreeSet::new();
     let mut parted = Vec::new();
-    let mut before: &[u64] = &[];
+    let mut before: &[SourceId] = &[];
     for (outline, source) in outlines.iter().zip(&report.sources) {
         let answers = outline.role == Role::User && !outline.results.is_empty();
-        for record in &source.records {
-            let is_new = seen.insert(*record);
-            let is_of_reply = answers && before.contains(record);
+        for origin in &source.origins {
+            let is_new = seen.insert(*origin);
+            let is_of_reply = answers && before.contains(origin);
             if !is_new && !is_of_reply {
-                parted.push(*record);
+                parted.push(*origin);
             }
         }
-        before = &source.records;
+        before = &source.origins;
     }
     parted
 }
