@@ -4,6 +4,7 @@ use ctx_cli::{ExitStatus, Failure, Io};
 use ctx_llm::TapeError;
 use ctx_passes::extract::ExtractError;
 use ctx_passes::{ErrorKind, Level, Notes, PassError};
+use ctx_transcript::compaction::CompactionError;
 
 use crate::{output, store};
 
@@ -112,11 +113,16 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         }
         ErrorKind::Tape(TapeError::Damaged(_)) => "record it again",
         ErrorKind::NoAnswer(_) => "--on-failure extractive takes a summary that needs no model",
+        ErrorKind::Words(CompactionError::NoHeader) => {
+            "ctx-check --repair writes a copy that has one, where the lines tell enough"
+        }
+        ErrorKind::Words(_) => "ctx-convert writes what its agent would send as another session",
         ErrorKind::Document => "as a filter it becomes lines: ctx-compact < FILE > session.jsonl",
         ErrorKind::Read(_)
         | ErrorKind::Output(_)
         | ErrorKind::OtherRecord
         | ErrorKind::FailedCheck(_)
+        | ErrorKind::Convert(_)
         | ErrorKind::Tape(TapeError::Io(..))
         | ErrorKind::Store(_)
         | ErrorKind::Memory(_)

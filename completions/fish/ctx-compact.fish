@@ -70,6 +70,7 @@ complete -c ctx-compact -s o -l output -d 'Write to FILE instead of stdout, at t
 complete -c ctx-compact -s s -l session -d 'Name the session [default: made of the file\'s name and path]' -r
 complete -c ctx-compact -l extract -d 'Merge decisions, facts, preferences and tool runs of the old part into the memory, or do not [default: the policy\'s]' -r -f -a "true\t''
 false\t''"
+complete -c ctx-compact -l min-idle -d 'Leave a session alone that changed less than DURATION ago [default: 10m for an agent\'s own file, else 0s]' -r
 complete -c ctx-compact -l store -d 'Keep snapshots, memory and the audit log in DIR [default: `$XDG_STATE_HOME/ctx`, else ~/.local/state/ctx]' -r -F
 complete -c ctx-compact -l color -d 'When to colour what is shown on a terminal' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'

@@ -64,7 +64,7 @@ fn it_is_legal_and_its_zones_leave_no_trace() {
 /// Its lines name each other: who takes one out breaks what hangs on it.
 #[test]
 fn nothing_is_taken_out_of_it() {
-    let calls: [(&str, &[&str], &str); 6] = [
+    let calls: [(&str, &[&str], &str); 4] = [
         (
             "ctx-prune",
             &["--clear", "s.jsonl"],
@@ -87,16 +87,6 @@ fn nothing_is_taken_out_of_it() {
                 "s.jsonl",
             ],
             ": a session of claude-code, whose lines belong together: it cannot be changed",
-        ),
-        (
-            "ctx-compact",
-            &["--force", "--store", "store", "s.jsonl"],
-            ": a session of claude-code, whose lines belong together: it cannot be compacted",
-        ),
-        (
-            "ctx-compact",
-            &["-n", "--force", "--store", "store", "s.jsonl"],
-            ": a session of claude-code, whose lines belong together: it cannot be compacted",
         ),
         (
             "ctx-check",
@@ -152,4 +142,50 @@ fn nothing_is_taken_out_of_items_either() {
         .code(2)
         .stderr_has("a session of responses, whose lines belong together: it cannot be summed up")
         .run();
+}
+
+/// Two turns more, of which the last one is long.
+fn long_session() -> String {
+    let line = |id: &str, parent: &str, kind: &str, text: &str| {
+        format!(
+            "\n{{\"parentUuid\":\"{parent}\",\"isSidechain\":false,\"sessionId\":\"s1\",\"version\":\"2.1.197\",\"type\":\"{kind}\",\"message\":{{\"id\":\"m-{id}\",\"role\":\"{kind}\",\"content\":\"{text}\"}},\"uuid\":\"{id}\",\"timestamp\":\"2026-01-01T00:01:00.000Z\"}}"
+        )
+    };
+    let long = "Port 8443 is taken. ".repeat(60);
+    let lines = [
+        line("u3", "a3", "user", "Which port does it use?"),
+        line("a4", "u3", "assistant", &long),
+        line("u4", "a4", "user", "And now?"),
+        line("a5", "u4", "assistant", "Now we are done."),
+    ];
+    CLAUDE_CODE.to_owned() + &lines.concat()
+}
+
+/// No old line changes; a boundary and a summary follow, and a rollback takes them back.
+#[test]
+fn it_is_compacted_in_its_agents_own_words() {
+    let session = long_session();
+    let compact = |args: &[&str]| {
+        Case::new(tool_path("ctx-compact"))
+            .file("s.jsonl", &session)
+            .args(["--store", "store", "--keep-turns", "1"])
+            .args(args.iter().copied())
+            .args(["s.jsonl"])
+    };
+    compact(&[])
+        .code(4)
+        .stderr_has("s.jsonl changed just now; an agent that is at work would not see")
+        .run();
+    let home = compact(&["--min-idle", "0s"])
+        .stdout("s.jsonl: compacted: 492 → 96 tokens, 396 freed (80 %)\n")
+        .run();
+    let new = String::from_utf8(home.read("s.jsonl")).expect("text");
+    let added: Vec<&str> = new[session.len()..].lines().collect();
+    assert!(new.starts_with(&session));
+    assert_eq!(added.len(), 3, "{added:?}");
+    assert!(added[0].is_empty(), "the last line had no end");
+    assert!(added[1].contains(r#""subtype":"compact_boundary""#));
+    assert!(added[1].contains(r#""preservedMessages":{"anchorUuid":""#));
+    assert!(added[1].contains(r#""uuids":["u4","a5"]"#));
+    assert!(added[2].contains(r#""isCompactSummary":true"#));
 }

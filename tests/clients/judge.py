@@ -143,7 +143,7 @@ def generations(agent, text, folder):
     """Three compactions, each behind a turn that the agent itself appended."""
     trial = Trial(agent, text, folder)
     summary = None
-    for _ in range(3):
+    for turn in (20, 21, 22):
         report = trial.compact("--keep-turns", "2")
         if report["outcome"] != "compacted":
             return report["outcome"]
@@ -152,6 +152,8 @@ def generations(agent, text, folder):
         check_tail([], after, {**report, "keptAsTheyAre": False, "changed": True})
         if not trial.read().startswith(before):
             raise Failed("the agent changed old lines")
+        if isinstance(agent, agents.Loader):
+            trial.write(sessions.next_turn(agent.name, trial.read(), turn))
         tool("ctx-check", "-q", trial.path)
         summary = report["summary"]
     return f"three times, the last summary has {len(summary)} bytes"

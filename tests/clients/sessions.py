@@ -155,6 +155,27 @@ def gemini(turns, compacted_after=None, resumed_after=None):
     return "".join(lines)
 
 
+def next_turn(agent, text, turn):
+    """A session as its agent would leave it after one more turn; for those that make no request here."""
+    ask, _, answer = said(turn)
+    text = text if text.endswith("\n") else text + "\n"
+    if agent == "gemini":
+        number = text.count("\n")
+        messages = [{"type": "user", "content": [{"text": ask}]}, {"type": "gemini", "content": answer, "model": "gemini-2.5-pro"}]
+        lines = [{"id": identity("gemini", number, at), "timestamp": time(number + at), **message} for at, message in enumerate(messages)]
+        return text + "".join(map(line, lines))
+    last = json.loads(text.rstrip("\n").rsplit("\n", 1)[1])
+    parent, lines = last.get("id"), []
+    reply = {"role": "assistant", "content": [{"type": "text", "text": answer}], "api": "anthropic-messages", "provider": "anthropic",
+             "model": "claude-opus-4-5", "stopReason": "stop", "timestamp": 1767225600000}
+    for at, message in enumerate([{"role": "user", "content": ask, "timestamp": 1767225600000}, reply]):
+        own = f"{turn:04x}{at:04x}"
+        place = {"id": own, "parentId": parent} if parent else {}
+        lines.append({"type": "message", **place, "timestamp": time(turn), "message": message})
+        parent = parent and own
+    return text + "".join(map(line, lines))
+
+
 # Each with a name; the client's own compactions stand in the middle.
 MADE_UP = {
     "claude-code": {

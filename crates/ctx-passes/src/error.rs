@@ -3,10 +3,12 @@
 use std::fmt;
 use std::io;
 
+use ctx_convert::ConvertError;
 use ctx_llm::TapeError;
 use ctx_memory::MergeError;
 use ctx_select::budget::TooSmall;
 use ctx_store::StoreError;
+use ctx_transcript::compaction::CompactionError;
 use ctx_transcript::{Dialect, EarlyEnd, Offence};
 
 use crate::extract::ExtractError;
@@ -121,6 +123,12 @@ pub enum ErrorKind {
     /// One JSON document, where a session file is to be compacted in place.
     #[error("one JSON document, not lines: an agent could not read it any more")]
     Document,
+    /// What the agent would send cannot be read as messages.
+    #[error(transparent)]
+    Convert(#[from] ConvertError),
+    /// The log of an agent cannot be compacted in the agent's own words.
+    #[error(transparent)]
+    Words(#[from] CompactionError),
     /// The store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -1,6 +1,7 @@
 //! Reading a session record by record, with an account of its bad lines.
 
 use std::io::Read;
+use std::sync::Arc;
 
 use ctx_transcript::{Conversation, Dialect, Options, Record, Records, dialect};
 
@@ -26,6 +27,8 @@ pub struct Session {
     bad: BadLines,
     /// Whether an exchange of another dialect is refused: nobody named this one.
     pub(crate) refuses_strangers: bool,
+    /// Where each record stands in the session that this one was made of.
+    pub(crate) lines: Option<Arc<[u64]>>,
     batch: bool,
 }
 
@@ -41,6 +44,7 @@ impl Session {
             invalid,
             bad: BadLines::default(),
             refuses_strangers: options.dialect.is_none() && !options.raw,
+            lines: None,
             batch: options.batch,
         })
     }
@@ -61,7 +65,12 @@ impl Session {
         mut handle: impl FnMut(&Record<'_>) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
         let known = self.dialect().filter(|_| self.refuses_strangers);
-        while let Some(record) = self.records.next().map_err(ErrorKind::Read)? {
+        let mut number = 0;
+        while let Some(mut record) = self.records.next().map_err(ErrorKind::Read)? {
+            if let Some(line) = self.lines.as_ref().and_then(|lines| lines.get(number)) {
+                record.line = *line;
+            }
+            number += usize::from(record.piece.begins());
             if let Some(known) = known {
                 refuse_stranger(known, &record, self.batch)?;
             }

@@ -5,6 +5,7 @@ use std::path::Path;
 use ctx_cli::{ExitStatus, Failure, Io};
 use ctx_passes::compact::{Plan, Report, SessionFile, Stores};
 use ctx_store::{Look, Store};
+use ctx_transcript::Dialect;
 
 use super::Args;
 use crate::cache::last_change;
@@ -21,6 +22,7 @@ pub(super) fn run(
 ) -> Result<Report, Failure> {
     let name = path.display().to_string();
     let session = session_of(args.session.as_ref(), path)?;
+    let min_idle = |dialect: &dyn Dialect| args.idle.of(Some(dialect));
     let file = SessionFile {
         plan,
         stores: Stores {
@@ -31,6 +33,7 @@ pub(super) fn run(
         dialect: args.read.dialect(),
         invalid: args.read.invalid,
         last_change: last_change(path),
+        min_idle: &min_idle,
     };
     let report = if plan.dry_run || !plan.policy.enabled {
         let look = Look::at(path).map_err(failure)?;

@@ -19,6 +19,7 @@ use ctx_store::SessionId;
 use ctx_transcript::SummaryRole;
 
 use crate::counting::CountingArgs;
+use crate::idle::IdleArgs;
 use crate::llm::LlmArgs;
 use crate::policy::{PolicyArgs, unknown};
 use crate::session::ReadArgs;
@@ -177,6 +178,8 @@ struct Args {
     /// memory, or do not [default: the policy's]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", help_heading = "Store")]
     extract: Option<bool>,
+    #[command(flatten)]
+    idle: IdleArgs,
     #[command(flatten)]
     store: StoreArgs,
 }

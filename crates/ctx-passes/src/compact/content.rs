@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, Write};
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 use ctx_transcript::{Dialect, Options, Record, dialect, dialect_of_lines};
 
@@ -22,6 +23,8 @@ pub struct Content {
     pub is_document: bool,
     /// When its file was last modified, if that is known.
     pub last_change: Option<Time>,
+    /// Of what was lowered from a log: the line of the log for each of its records.
+    lines: Option<Arc<[u64]>>,
 }
 
 /// Reads a file from its start without moving the position that all its handles share, so
@@ -58,11 +61,12 @@ impl Content {
         let empty = || dialect::by_name("chat").filter(|_| is_empty);
         let known = known.or_else(empty);
         Ok(Self {
-            dialect: rewritable(known, "compacted", None)?,
+            dialect: compactable(known)?,
             is_detected: dialect.is_none(),
             is_document,
             invalid,
             last_change: None,
+            lines: None,
             file,
         })
     }
@@ -94,8 +98,37 @@ impl Content {
         Self {
             file,
             is_document: false,
+            lines: None,
             ..*self
         }
+    }
+
+    /// What a log was lowered to: its context in another dialect, of which each record has a
+    /// line in the log.
+    #[must_use]
+    pub(super) fn lowered(
+        &self,
+        dialect: &'static dyn Dialect,
+        file: File,
+        lines: Arc<[u64]>,
+    ) -> Self {
+        Self {
+            dialect,
+            is_detected: false,
+            lines: Some(lines),
+            ..self.with(file)
+        }
+    }
+
+    /// Whether its last line has an end.
+    pub(super) fn ends_line(&self) -> Result<bool, PassError> {
+        let length = self.length()?;
+        let mut last = *b"\n";
+        if length > 0 {
+            let read = self.file.read_exact_at(&mut last, length - 1);
+            read.map_err(ErrorKind::Read)?;
+        }
+        Ok(last == *b"\n")
     }
 
     /// Its length in bytes.
@@ -123,7 +156,16 @@ impl Content {
     pub(super) fn session(&self) -> Result<Session, PassError> {
         let mut session = session(&self.file, Some(self.dialect), self.invalid)?;
         session.refuses_strangers = self.is_detected;
+        session.lines.clone_from(&self.lines);
         Ok(session)
+    }
+}
+
+/// The dialect of a session that can be compacted: written anew, or in its agent's own words.
+fn compactable(dialect: Option<&'static dyn Dialect>) -> Result<&'static dyn Dialect, PassError> {
+    match dialect.filter(|dialect| dialect.compaction_writer().is_some()) {
+        Some(log) => Ok(log),
+        None => rewritable(dialect, "compacted", None),
     }
 }
 

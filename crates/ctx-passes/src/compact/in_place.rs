@@ -2,19 +2,21 @@
 
 use std::fs::File;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use ctx_ledger::Ledger;
 use ctx_ledger::score::{Score, rounded};
 use ctx_memory::{Item, MemoryFolder};
 use ctx_select::trigger::Step;
 use ctx_store::{
-    NewContent, RemovalReport, ReplaceOutcome, Replacement, SnapshotKind, Standing, StoreError,
-    Survived, hash,
+    Addition, NewContent, RemovalReport, ReplaceOutcome, Replacement, SnapshotKind, Standing,
+    StoreError, Survived, hash,
 };
 use ctx_transcript::Dialect;
 
 use super::content::Content;
 use super::job::{Compacted, Job};
+use super::native::{Circumstances, Native};
 use super::offloading::{Offloading, Stores};
 use super::outcome::{Outcome, Report};
 use super::plan::Plan;
@@ -40,15 +42,19 @@ pub struct SessionFile<'a> {
     pub invalid: Invalid,
     /// When it changed last, where that tells anything.
     pub last_change: Option<Time>,
+    /// How long a file of that dialect has to be left alone before it is changed.
+    pub min_idle: &'a dyn Fn(&dyn Dialect) -> Duration,
 }
 
 impl SessionFile<'_> {
     /// What would be done with the file, of which `file` is a handle.
     pub fn preview(&self, file: File, notes: &mut Notes) -> Result<Report, PassError> {
         let content = self.content(file)?;
-        let first = Rules::first(self.plan, &content);
+        let native = Native::of(&content, &self.plan.temp)?;
+        let content = native.as_ref().map_or(&content, |native| &native.lowered);
+        let first = Rules::first(self.plan, content);
         let offloading;
-        let mut job = Job::of(self.plan, &content, &first, &self.name(), false)?;
+        let mut job = Job::of(self.plan, content, &first, &self.name(), false)?;
         if !self.plan.policy.enabled {
             job.report.end(Outcome::Disabled);
             return Ok(job.report);
@@ -57,7 +63,7 @@ impl SessionFile<'_> {
             Step::None => job.report.end(Outcome::NotDue),
             Step::Flush => job.report.end(Outcome::Flushed),
             Step::Compact => {
-                offloading = Offloading::of(self.plan, &content, self.stores)?;
+                offloading = Offloading::of(self.plan, content, self.stores)?;
                 job.offloaded(offloading.as_ref())?;
                 job.build(Some(self.stores.session.as_str()), notes)?;
             }
@@ -73,16 +79,20 @@ impl SessionFile<'_> {
             .store
             .begin_replacement(self.stores.path, session);
         let replacement = claimed.map_err(unchanged)?;
-        let content = self.content(replacement.bytes()?)?;
+        let log = self.content(replacement.bytes()?)?;
+        let min_idle = (self.min_idle)(log.dialect);
+        let replacement = replacement.when_idle(min_idle).map_err(unchanged)?;
+        let native = Native::of(&log, &plan.temp)?;
+        let content = native.as_ref().map_or(&log, |native| &native.lowered);
         let scored = match plan.score {
             Some(scored) => scored,
             None => content.length()? <= MOST_SCORED_BYTES,
         };
-        let first = Rules::first(plan, &content);
+        let first = Rules::first(plan, content);
         let offloading;
         // Where it may not be due, its ledger is only read once it is.
         let reads = scored && !plan.only_if_due;
-        let mut job = Job::of(plan, &content, &first, &self.name(), reads)?;
+        let mut job = Job::of(plan, content, &first, &self.name(), reads)?;
         job.report.session = Some(session.to_string());
         match job.step() {
             Step::None => job.report.end(Outcome::NotDue),
@@ -94,7 +104,7 @@ impl SessionFile<'_> {
                 job.report.end(Outcome::GivenUp);
             }
             Step::Compact => {
-                offloading = Offloading::of(plan, &content, self.stores)?;
+                offloading = Offloading::of(plan, content, self.stores)?;
                 let ledger = job.take_ledger();
                 job.offloaded(offloading.as_ref())?;
                 let Some(new) = job.build(Some(session.as_str()), notes)? else {
@@ -112,14 +122,14 @@ impl SessionFile<'_> {
                         .is_ok_and(|bytes| bytes <= MOST_SCORED_BYTES)
                 {
                     // A score that cannot be had hinders nothing.
-                    if let Ok(score) = score(&content, ledger, &new.content) {
+                    if let Ok(score) = score(content, ledger, &new.content) {
                         report.fidelity = Some(rounded(score.fidelity()));
                         report.survived = survived(&score);
                     }
                 }
                 let files = offloading.as_ref();
                 let files = files.map_or(&[][..], |offloading| &offloading.paths);
-                self.replace(report, &new, files, replacement)?;
+                self.replace(report, &new, native.as_ref(), files, replacement)?;
             }
         }
         Ok(job.report)
@@ -148,22 +158,39 @@ impl SessionFile<'_> {
         &self,
         report: &mut Report,
         new: &Compacted,
+        native: Option<&Native<'_>>,
         offloaded: &[String],
         replacement: Replacement<'_>,
     ) -> Result<(), PassError> {
         let policy = &self.plan.policy;
         let Stores { store, session, .. } = self.stores;
+        let lines = native.map(|native| {
+            let circumstances = Circumstances::of(self.plan, report);
+            native.lines(&new.content, &circumstances)
+        });
+        let lines = lines.transpose()?;
         if policy.summary.extract && report.preserved_count.is_some() {
             report.edits = self.remember(&new.items).map_err(unchanged)?;
         }
-        let sha256 = hash(&mut new.content.file()?).map_err(PassError::temporary)?;
-        let replaced = replacement.commit(&mut NewContent {
-            reader: &mut new.content.file()?,
-            sha256: &sha256,
-            operation: "compact",
-            kind: SnapshotKind::PreCompact,
-            survived: report.survived.clone(),
-        })?;
+        let (operation, kind) = ("compact", SnapshotKind::PreCompact);
+        let survived = report.survived.clone();
+        let replaced = if let Some(lines) = &lines {
+            replacement.append(Addition {
+                lines,
+                operation,
+                kind,
+                survived,
+            })?
+        } else {
+            let sha256 = hash(&mut new.content.file()?).map_err(PassError::temporary)?;
+            replacement.commit(&mut NewContent {
+                reader: &mut new.content.file()?,
+                sha256: &sha256,
+                operation,
+                kind,
+                survived,
+            })?
+        };
         if let ReplaceOutcome::New {
             before,
             late_bytes,

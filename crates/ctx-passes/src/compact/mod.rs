@@ -10,6 +10,7 @@ mod forecast;
 mod in_place;
 mod job;
 mod ladder;
+mod native;
 mod offloading;
 mod outcome;
 mod plan;

@@ -5,6 +5,7 @@ use ctx_select::trigger::{Size, Step};
 
 use super::content::Content;
 use super::job::Job;
+use super::native::{Circumstances, Native};
 use super::outcome::{Outcome, Report};
 use super::plan::Plan;
 use super::pruning::{Rules, prune};
@@ -18,10 +19,17 @@ pub fn compact_stream(
     name: &str,
     notes: &mut Notes,
 ) -> Result<(Report, Content), PassError> {
-    let (mut report, new) = summed_up(plan, &content, name, notes)?;
-    let content = new.unwrap_or(content);
-    let pruned = prune_sent(plan, &content, &mut report, notes)?;
-    Ok((report, pruned.unwrap_or(content)))
+    let native = Native::of(&content, &plan.temp)?;
+    let Some(native) = native else {
+        let (mut report, new) = summed_up(plan, &content, name, notes)?;
+        let content = new.unwrap_or(content);
+        let pruned = prune_sent(plan, &content, &mut report, notes)?;
+        return Ok((report, pruned.unwrap_or(content)));
+    };
+    let (report, new) = summed_up(plan, &native.lowered, name, notes)?;
+    let new = new.map(|new| native.with(&native.lines(&new, &Circumstances::of(plan, &report))?));
+    let new = new.transpose()?;
+    Ok((report, new.unwrap_or(content)))
 }
 
 fn summed_up(

@@ -74,6 +74,7 @@ impl Place {
             dialect: None,
             invalid: Invalid::default(),
             last_change: None,
+            min_idle: &|_| std::time::Duration::ZERO,
         };
         run(&file, &path)
     }

@@ -1,0 +1,161 @@
+//! The log of an agent, which is compacted in the agent's own words.
+//!
+//! What the agent would send is lowered: written as the messages of a plain session, each of
+//! which says what records of the log it is made of. That session is compacted as any other.
+//! What stays of it says which records of the log stay, and its summary is what the agent is
+//! told instead of the others. The log itself only grows.
+
+mod kept;
+mod marked;
+
+use std::collections::HashSet;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use ctx_convert::{Converter, Reading, SourceId};
+use ctx_store::hash;
+use ctx_transcript::compaction::{Compaction, Kept};
+use ctx_transcript::{Spool, dialect};
+
+use self::kept::{Origins, Stay};
+use self::marked::{MARK, Marked};
+use super::content::{Content, temporary};
+use super::outcome::Report;
+use super::plan::Plan;
+use crate::{ErrorKind, PassError};
+
+/// The log of an agent, and its context as a plain session.
+pub(super) struct Native<'c> {
+    log: &'c Content,
+    /// The context, one message a record.
+    pub(super) lowered: Content,
+}
+
+/// What is told of a compaction beside what it did.
+pub(super) struct Circumstances {
+    /// Tokens before and after.
+    pub(super) tokens: (u64, u64),
+    /// Whether nobody asked for it.
+    pub(super) is_automatic: bool,
+    /// When.
+    pub(super) now: DateTime<Utc>,
+}
+
+impl Circumstances {
+    /// Of a compaction by that plan, with that report.
+    pub(super) fn of(plan: &Plan, report: &Report) -> Self {
+        Self {
+            tokens: (report.previous_tokens, report.current_tokens),
+            is_automatic: plan.only_if_due,
+            now: (plan.now)(),
+        }
+    }
+}
+
+/// What the agent is told where nothing was summed up.
+const NOTHING_LEFT: &str =
+    "Nothing was left out but results of tools, whose places say where they are.";
+
+impl<'c> Native<'c> {
+    /// Of a session that its agent compacts by appending to it; `None` of any other.
+    pub(super) fn of(log: &'c Content, temp: &Path) -> Result<Option<Self>, PassError> {
+        if log.dialect.compaction_writer().is_none() {
+            return Ok(None);
+        }
+        if log.is_document {
+            return Err(ErrorKind::Document.into());
+        }
+        let plain = dialect::by_name("anthropic").expect("a dialect of ours");
+        let mut converter = Converter::new(plain);
+        converter.mark = Some(MARK);
+        converter.whole_records = true;
+        let mut reading = Reading::new(converter, log.dialect, Spool::new(temp));
+        log.each(|record| Ok(reading.push(record)?))?;
+        let mut lines = Vec::new();
+        let file = temporary(|output| {
+            let report = reading.write(output)?;
+            lines = report.sources.iter().map(|it| it.first_line).collect();
+            Ok(())
+        })?;
+        Ok(Some(Self {
+            log,
+            lowered: log.lowered(plain, file, Arc::from(lines)),
+        }))
+    }
+
+    /// The lines to append to the log, so that its agent goes on from `new`, which a compaction
+    /// made of [`Self::lowered`].
+    pub(super) fn lines(
+        &self,
+        new: &Content,
+        circumstances: &Circumstances,
+    ) -> Result<Vec<u8>, PassError> {
+        let new = Marked::all(new, |_| true)?;
+        let wanted: HashSet<SourceId> = new.iter().flat_map(|it| it.origins.clone()).collect();
+        let before = Marked::all(&self.lowered, |it| {
+            it.origins.iter().any(|origin| wanted.contains(origin))
+        })?;
+        let context: Vec<SourceId> = before.iter().flat_map(|it| it.origins.clone()).collect();
+        let stay = Stay::of(&new);
+        let is_end = context.ends_with(&stay.origins());
+        let origins = Origins::read(self.log, &stay, context.last().copied())?;
+        let sessions = (self.log, &self.lowered);
+        let texts = stay.groups.iter();
+        let texts = texts.map(|group| origins.text_of(sessions, group, &before, &new));
+        let texts: Vec<Option<(String, bool)>> = texts.collect();
+        let kept = texts.iter().zip(&stay.groups).filter_map(|(text, group)| {
+            let (text, is_changed) = text.as_ref()?;
+            Some(Kept {
+                text,
+                messages: group.messages(),
+                is_changed: *is_changed,
+            })
+        });
+        let last = origins.last().to_owned();
+        let summary = new.iter().find_map(|it| it.summary.as_deref());
+        let summary = summary.unwrap_or(NOTHING_LEFT);
+        let compaction = Compaction {
+            summary,
+            kept: kept.collect(),
+            kept_before: stay.before,
+            is_end,
+            last: &last,
+            tokens: circumstances.tokens,
+            is_automatic: circumstances.is_automatic,
+            now: circumstances.now,
+            seed: seed(origins.records, &last, summary)?,
+        };
+        let lines = origins.writer.finish(&compaction)?;
+        Ok((lines.join("\n") + "\n").into_bytes())
+    }
+
+    /// The log with these lines behind it.
+    pub(super) fn with(&self, lines: &[u8]) -> Result<Content, PassError> {
+        let mut log = self.log.file()?;
+        let is_ended = self.log.ends_line()?;
+        let file = temporary(|output| {
+            std::io::copy(&mut log, output).map_err(PassError::temporary)?;
+            let newline: &[u8] = if is_ended { b"" } else { b"\n" };
+            let written = output
+                .write_all(newline)
+                .and_then(|()| output.write_all(lines));
+            written.map_err(PassError::temporary)
+        })?;
+        Ok(self.log.with(file))
+    }
+}
+
+/// What ids are made of: a log that has grown, or another summary, gets others.
+fn seed(records: u64, last: &str, summary: &str) -> Result<[u8; 32], PassError> {
+    let text = format!("{records}\n{last}\n{summary}");
+    let digest = hash(&mut text.as_bytes()).map_err(ErrorKind::Read)?;
+    let mut seed = [0; 32];
+    for (byte, digits) in seed.iter_mut().zip(digest.as_bytes().as_chunks::<2>().0) {
+        let digit = |digit: u8| char::from(digit).to_digit(16).unwrap_or(0);
+        let value = digit(digits[0]) << 4 | digit(digits[1]);
+        *byte = value.to_le_bytes()[0];
+    }
+    Ok(seed)
+}
