@@ -44,6 +44,10 @@ class Agent:
             out.write(" ".join(packages))
         return None
 
+    def is_own(self, session):
+        """Whether a session is one of this agent's."""
+        return all(mark in session[:100000] for mark in self.marks)
+
     def module(self, path):
         return os.path.join(self.folder, "node_modules", path)
 
@@ -59,7 +63,7 @@ class Agent:
 class ClaudeCode(Agent):
     name = "claude-code"
     packages = {"@anthropic-ai/claude-code": "2.1.197"}
-    dialect = "claude-code"
+    marks = ['"sessionId"', '"parentUuid"']
 
     def program(self):
         scope = self.module("@anthropic-ai")
@@ -112,7 +116,7 @@ class ClaudeCode(Agent):
 class Codex(Agent):
     name = "codex"
     packages = {"@openai/codex": "0.169.0"}
-    dialect = "codex"
+    marks = ['"session_meta"']
 
     def program(self):
         scope = self.module("@openai")
@@ -176,14 +180,14 @@ class Loader(Agent):
 class Pi(Loader):
     name = "pi"
     packages = {"@mariozechner/pi-coding-agent": "0.73.1"}
-    dialect = "pi"
+    marks = ['"type":"session"', '"timestamp"']
     script = "pi.mjs"
 
 
 class Gemini(Loader):
     name = "gemini"
     packages = {"@google/gemini-cli-core": "0.61.0"}
-    dialect = "gemini"
+    marks = ['"projectHash"', '"sessionId"']
     script = "gemini.mjs"
 
 

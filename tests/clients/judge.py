@@ -43,11 +43,11 @@ class Trial:
         self.write(text)
 
     def write(self, text):
-        with open(self.path, "w", newline="") as out:
+        with open(self.path, "w", newline="", errors="surrogateescape") as out:
             out.write(text)
 
     def read(self):
-        with open(self.path, newline="") as text:
+        with open(self.path, newline="", errors="surrogateescape") as text:
             return text.read()
 
     def sent(self):
@@ -81,7 +81,7 @@ def check_tail(before, after, report):
     if report.get("keptAsTheyAre", True):
         at = 0
         for block in tail:
-            while at < len(before) and before[at] != block:
+            while at < len(before) and not is_same(before[at], block):
                 at += 1
             if at == len(before):
                 raise Failed(f"not sent before, or in another order: {block}")
@@ -92,9 +92,15 @@ def check_tail(before, after, report):
         raise Failed(f"a call and its result are parted: {calls ^ results}")
     if [block for block in tail if is_summary_of_agent(block)]:
         raise Failed("an older summary of the agent is sent as well")
-    if before and tail and before[-1] != tail[-1] and not report.get("changed"):
+    if before and tail and not is_same(before[-1], tail[-1]) and not report.get("changed"):
         raise Failed(f"the end is another one: {before[-1]} {tail[-1]}")
     return len(tail)
+
+
+def is_same(before, after):
+    """Results that were superseded are a handle now."""
+    is_pruned = before[0] == after[0] == "result" and before[1] == after[1] and "⟦ctx:" in after[2]
+    return before == after or is_pruned
 
 
 def is_answer(block):
@@ -165,8 +171,10 @@ def found(agent, operands):
         for folder, _, names in walk:
             for name in sorted(names):
                 path = os.path.join(folder, name)
-                if name.endswith(".jsonl") and f"({agent.dialect})" in tool("ctx-check", "-v", path, codes=(0, 1, 2)) + f"({agent.dialect})":
-                    yield os.path.splitext(name)[0], open(path, newline="", errors="surrogateescape").read()
+                if name.endswith(".jsonl"):
+                    text = open(path, newline="", errors="surrogateescape").read()
+                    if agent.is_own(text):
+                        yield os.path.splitext(name)[0], text
 
 
 def main():
