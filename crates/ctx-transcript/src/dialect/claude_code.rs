@@ -141,6 +141,17 @@ impl Dialect for ClaudeCode {
         true
     }
 
+    fn session<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        let session = object.text_of("sessionId")?;
+        if !object.is_true("isSidechain") {
+            return Some(session);
+        }
+        // The lines of a helper name the session that it helps. Older versions write them among
+        // those of that session, and name no helper.
+        let helper = object.text_of("agentId")?;
+        Some(format!("{session}.{helper}").into())
+    }
+
     fn view(&self) -> Option<Box<dyn ViewBuilder>> {
         Some(Box::<view::Builder>::default())
     }

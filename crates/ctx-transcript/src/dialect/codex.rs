@@ -159,6 +159,14 @@ impl Dialect for Codex {
         true
     }
 
+    fn session<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        if let Some(meta) = payload_of(object, "session_meta") {
+            return meta.text_of("id");
+        }
+        let is_old_head = kind_of(object).is_empty() && object.get("instructions").is_some();
+        is_old_head.then(|| object.text_of("id")).flatten()
+    }
+
     fn view(&self) -> Option<Box<dyn ViewBuilder>> {
         Some(Box::<view::Builder>::default())
     }

@@ -131,6 +131,14 @@ impl Dialect for Gemini {
         true
     }
 
+    fn session<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        match Line::of(object) {
+            // One that holds messages is the whole of a session, and gets longer with it.
+            Line::Header(messages) if messages.is_empty() => object.text_of("sessionId"),
+            _ => None,
+        }
+    }
+
     fn view(&self) -> Option<Box<dyn ViewBuilder>> {
         Some(Box::<view::Builder>::default())
     }

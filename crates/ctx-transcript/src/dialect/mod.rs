@@ -156,6 +156,11 @@ pub trait Dialect: Sync {
         false
     }
 
+    /// The id of its session that a record tells, where the agent writes one into its file.
+    fn session<'a>(&self, _object: &Object<'a>) -> Option<Cow<'a, str>> {
+        None
+    }
+
     /// What finds out which records of a session are in the context; `None` when the
     /// format is linear: each record that is a message is sent, in the order of the file.
     fn view(&self) -> Option<Box<dyn ViewBuilder>> {

@@ -157,6 +157,11 @@ impl Dialect for Pi {
         true
     }
 
+    fn session<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
+        let is_header = kind_of(object) == "session";
+        is_header.then(|| object.text_of("id")).flatten()
+    }
+
     fn view(&self) -> Option<Box<dyn ViewBuilder>> {
         Some(Box::<view::Builder>::default())
     }
