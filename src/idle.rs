@@ -1,10 +1,12 @@
 //! How long a session has to be left alone before a tool changes it.
 
+use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
 use ctx_select::duration::FixedSpan;
-use ctx_transcript::Dialect;
+use ctx_store::Look;
+use ctx_transcript::{Dialect, Head};
 
 /// The flag of tools that change a session file in place.
 #[derive(Args, Clone, Copy, Debug, Default)]
@@ -31,6 +33,13 @@ impl IdleArgs {
             None if is_agents() => OF_AGENTS,
             None => Duration::ZERO,
         }
+    }
+
+    /// For the file at `path`, by its first lines.
+    pub fn of_file(self, path: &Path) -> Duration {
+        let head = Look::at(path).ok().map(Look::into_file);
+        let head = head.and_then(|file| Head::read(file).ok());
+        self.of(head.and_then(|head| head.dialect))
     }
 }
 

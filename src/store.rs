@@ -96,7 +96,7 @@ pub fn session_id(text: &str) -> Result<SessionId, String> {
     text.parse().map_err(|error: StoreError| error.to_string())
 }
 
-/// The session that is named, else the one that a file belongs to by its name and path.
+/// The session that is named, else the one that the file tells, or that it is by its name and path.
 pub fn session_of(named: Option<&SessionId>, path: &Path) -> Result<SessionId, Failure> {
     match named {
         Some(session) => Ok(session.clone()),

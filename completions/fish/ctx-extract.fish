@@ -6,7 +6,7 @@ complete -c ctx-extract -l zone -d 'Read this zone [default: old; without tags a
 keep\t'What stays'
 system\t'System and developer messages'
 all\t'Everything'"
-complete -c ctx-extract -s s -l session -d 'Name the session [default: made of the file\'s name and path; "stdin" for stdin]' -r
+complete -c ctx-extract -s s -l session -d 'Name the session [default: the id in an agent\'s own file, else made of the file\'s name and path; "stdin" for stdin]' -r
 complete -c ctx-extract -l into -d 'Merge into DIR/extracted/*.md and pass the input on' -r -F
 complete -c ctx-extract -l dialect -d 'Read the records as this dialect instead of detecting it' -r -f -a "chat\t''
 anthropic\t''

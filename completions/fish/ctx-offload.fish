@@ -1,4 +1,4 @@
-complete -c ctx-offload -s s -l session -d 'Name the session [default: made of the file\'s name and path]' -r
+complete -c ctx-offload -s s -l session -d 'Name the session [default: the id in an agent\'s own file, else made of the file\'s name and path]' -r
 complete -c ctx-offload -l min-tokens -d 'Take out results of N tokens and more' -r
 complete -c ctx-offload -l enough -d 'Stop once the session has N tokens less' -r
 complete -c ctx-offload -l protect-last -d 'Leave the last N assistant messages alone, and all that follows' -r

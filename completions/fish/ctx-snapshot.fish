@@ -1,4 +1,4 @@
-complete -c ctx-snapshot -s s -l session -d 'Name the session [default: made of the file\'s name and path]' -r
+complete -c ctx-snapshot -s s -l session -d 'Name the session [default: the id in an agent\'s own file, else made of the file\'s name and path]' -r
 complete -c ctx-snapshot -l show -d 'Write the bytes of a snapshot' -r
 complete -c ctx-snapshot -l diff -d 'Show which lines two snapshots do not share' -r
 complete -c ctx-snapshot -l hold -d 'Keep a snapshot, whatever ctx-gc is told' -r

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::{ArgGroup, ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool, printable};
 use ctx_store::restore::Wanted;
-use ctx_store::{Meta, ReplaceOutcome, SessionId, refuse_replacement};
+use ctx_store::{Appended, Meta, ReplaceOutcome, SessionId};
 
+use crate::idle::IdleArgs;
 use crate::store::{StoreArgs, copy_out, failure, session_id, warn_retained};
 
 /// The tool.
@@ -22,7 +23,7 @@ pub const TOOL: Tool = Tool {
             ),
             (
                 4,
-                "the file is open for writing, or it changed meanwhile; it is as it was",
+                "the file is open for writing, or an agent may be at work on it, or it changed meanwhile; it is as it was",
             ),
             (
                 5,
@@ -61,7 +62,8 @@ pub const TOOL: Tool = Tool {
 /// Restore a snapshot of a session, after saving what is there
 ///
 /// The snapshot is checked against its hash before, and the file after. What is
-/// replaced becomes a snapshot first, so that --undo has it back, again and again.
+/// replaced becomes a snapshot first, so that --undo has it back, again and again. Lines that
+/// were appended since go with it, which is said.
 /// Where ID is asked for: an id, its unique beginning, the beginning of its
 /// timestamp or its sha256, its number, or "latest": the newest that was not
 /// taken for an undo.
@@ -71,7 +73,7 @@ pub const TOOL: Tool = Tool {
 struct Args {
     /// The session file that is restored
     file: Option<PathBuf>,
-    /// Name the session [default: made of the file's name and path]
+    /// Name the session [default: the id in an agent's own file, else made of the file's name and path]
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
     /// Restore this snapshot
@@ -90,19 +92,14 @@ struct Args {
     #[arg(short = 'n', long)]
     dry_run: bool,
     #[command(flatten)]
+    idle: IdleArgs,
+    #[command(flatten)]
     store: StoreArgs,
 }
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
     let store = args.store.open(&TOOL, matches)?;
-    let session = match (&args.session, &args.file) {
-        (Some(session), _) => session.clone(),
-        (None, Some(file)) => SessionId::of_file(file).map_err(failure)?,
-        (None, None) => {
-            return Err(Failure::new("which session is not known").hint("name it: -s ID"));
-        }
-    };
     // None is stdout.
     let to = args.to.as_ref().filter(|to| to.as_os_str() != "-");
     let target = args.file.as_ref().or(to);
@@ -110,32 +107,62 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         Some(wanted) => Wanted::Named(wanted),
         None => Wanted::Undo(target.map(PathBuf::as_path)),
     };
-    let mut restore = store.find_restore(&session, wanted).map_err(failure)?;
+    let found = match (&args.session, &args.file) {
+        (Some(session), _) => store.find_restore(session, wanted),
+        (None, Some(file)) => store.find_restore_of_file(file, wanted),
+        (None, None) => {
+            return Err(Failure::new("which session is not known").hint("name it: -s ID"));
+        }
+    };
+    let mut restore = found.map_err(failure)?;
     if let Some(file) = &args.file {
         restore.refuse_other_file(file).map_err(failure)?;
     }
-    match target {
-        _ if args.dry_run => {
-            target
-                .map_or(Ok(()), |target| refuse_replacement(target))
-                .map_err(failure)?;
-            show(&restore.meta, target, io)?;
+    let Some(target) = target else {
+        if args.dry_run {
+            show(&restore.meta, "-", io)?;
+        } else {
+            copy_out(&mut restore.content, io)?;
         }
-        None => copy_out(&mut restore.content, io)?,
-        Some(target) => {
-            let replaced = restore.restore(target).map_err(failure)?;
-            tell(&replaced, &restore.meta.id, target, io);
+        return Ok(ExitStatus::Done);
+    };
+    let min_idle = args.idle.of_file(target);
+    let name = target.display();
+    if args.dry_run {
+        restore.refuse(target, min_idle).map_err(failure)?;
+        show(&restore.meta, &name.to_string(), io)?;
+        if let Some(appended) = restore.appended(target).map_err(failure)? {
+            let what = what_goes(&appended);
+            let line = format!("{what} would go; a new snapshot would have them\n");
+            io.write(line.as_bytes())?;
         }
+        return Ok(ExitStatus::Done);
     }
+    // Of a file that is refused nothing is to be told.
+    let appended = restore.appended(target).unwrap_or_default();
+    let replaced = restore.restore(target, min_idle).map_err(failure)?;
+    if let (Some(appended), ReplaceOutcome::New { before, .. }) = (&appended, &replaced) {
+        let what = what_goes(appended);
+        io.warn(format_args!("{name}: {what} go; they are in {}", before.id));
+    }
+    tell(&replaced, &restore.meta.id, target, io);
     Ok(ExitStatus::Done)
 }
 
-fn show(meta: &Meta, target: Option<&PathBuf>, io: &mut Io) -> Result<(), Failure> {
-    let target = target.map_or("-".to_owned(), |target| target.display().to_string());
+fn what_goes(appended: &Appended) -> String {
+    let Appended {
+        since,
+        lines,
+        bytes,
+    } = appended;
+    format!("{lines} lines, {bytes} bytes that were appended since {since}")
+}
+
+fn show(meta: &Meta, target: &str, io: &mut Io) -> Result<(), Failure> {
     let line = format!(
         "would restore {} onto {}: {} messages, {} lines, {} bytes\n",
         meta.id,
-        printable(&target),
+        printable(target),
         meta.tally.messages,
         meta.lines,
         meta.bytes

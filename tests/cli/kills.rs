@@ -154,7 +154,7 @@ fn interrupted_calls_are_done_again() {
     for line in [
         "ctx-snapshot -s demo s.jsonl",
         "ctx-compact -q -s demo --keep-messages 4 s.jsonl",
-        "ctx-rollback -s demo --snapshot 1 s.jsonl",
+        "ctx-rollback -q -s demo --snapshot 1 s.jsonl",
     ] {
         let (dir, _) = saved(20);
         good(dir.path(), line);

@@ -199,6 +199,134 @@ fn nothing_to_do_and_nothing_to_undo() {
     assert_eq!(names(done.dir()), [".local", "s.jsonl"]);
 }
 
+/// A session of pi, which tells its id.
+const AGENTS: &str = concat!(
+    r#"{"type":"session","version":3,"id":"p-1","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#,
+    "\n",
+    r#"{"type":"message","id":"a1","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"hi"}}"#,
+    "\n",
+);
+const LATER: &str = concat!(
+    r#"{"type":"message","id":"a2","parentId":"a1","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"user","content":"more"}}"#,
+    "\n",
+);
+
+fn append(path: &Path, text: &str) {
+    let file = OpenOptions::new().append(true).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes()))
+        .expect("appended");
+}
+
+#[test]
+fn an_agents_file_that_changed_a_moment_ago_is_left_alone() {
+    let done = Case::new(CTX_SNAPSHOT)
+        .file("s.jsonl", AGENTS)
+        .args(["s.jsonl"])
+        .stdout_any()
+        .run();
+    let id = String::from_utf8_lossy(&done.stdout).trim_end().to_owned();
+    assert!(id.starts_with("p-1-2"), "{id}");
+    let path = done.dir().join("s.jsonl");
+    append(&path, LATER);
+    for more in [&["-n"][..], &[]] {
+        rollback(done.dir())
+            .args(more.iter().copied().chain(["--snapshot", "latest", "s.jsonl"]))
+            .code(4)
+            .stderr_has(
+                "; an agent that is at work would not see what is changed in it; end the agent and try again with --min-idle 0s, or wait until the file has not changed for 10m\n",
+            )
+            .run();
+    }
+    assert_eq!(done.read("s.jsonl"), format!("{AGENTS}{LATER}").as_bytes());
+    let bytes = LATER.len();
+    rollback(done.dir())
+        .args(["-n", "--min-idle", "0s", "--snapshot", "latest", "s.jsonl"])
+        .stdout(format!(
+            "would restore {id} onto s.jsonl: 1 messages, 2 lines, {} bytes\n\
+             1 lines, {bytes} bytes that were appended since {id} would go; a new snapshot would have them\n",
+            AGENTS.len()
+        ))
+        .run();
+    rollback(done.dir())
+        .args(["--min-idle", "0s", "--snapshot", "latest", "s.jsonl"])
+        .stderr_has(&format!(
+            "ctx-rollback: warning: s.jsonl: 1 lines, {bytes} bytes that were appended since {id} go; they are in p-1-"
+        ))
+        .run();
+    assert_eq!(done.read("s.jsonl"), AGENTS.as_bytes());
+    // What a tool has written is no sign of an agent.
+    rollback(done.dir()).args(["--undo", "s.jsonl"]).run();
+    assert_eq!(done.read("s.jsonl"), format!("{AGENTS}{LATER}").as_bytes());
+    // An hour ago is long enough, and a chat is anybody's.
+    let hour = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    append(&path, LATER);
+    let file = fs::File::options().write(true).open(&path).expect("opens");
+    file.set_modified(hour).expect("set");
+    drop(file);
+    let args = ["--snapshot", "1", "s.jsonl"];
+    rollback(done.dir())
+        .args(args)
+        .stderr_has(": 2 lines, ")
+        .run();
+    rollback(done.dir())
+        .args([
+            "--min-idle",
+            "1h",
+            "-s",
+            "p-1",
+            "--snapshot",
+            "1",
+            "--to",
+            "new.jsonl",
+        ])
+        .run();
+}
+
+/// A copy of a session has its id, and is another file nevertheless.
+#[test]
+fn a_copy_of_a_session_does_not_get_the_bytes_of_the_other() {
+    let done = Case::new(CTX_SNAPSHOT)
+        .file("a/s.jsonl", AGENTS)
+        .file("b/s.jsonl", format!("{AGENTS}{LATER}"))
+        .args(["a/s.jsonl", "b/s.jsonl"])
+        .stdout_any()
+        .run();
+    for name in ["a/s.jsonl", "b/s.jsonl"] {
+        fs::write(done.dir().join(name), &AGENTS[..AGENTS.len() - 1]).expect("written");
+        let old = [AGENTS.to_owned(), format!("{AGENTS}{LATER}")];
+        rollback(done.dir())
+            .args(["--min-idle", "0s", "--snapshot", "latest", name])
+            .run();
+        let expected = &old[usize::from(name == "b/s.jsonl")];
+        assert_eq!(done.read(name), expected.as_bytes());
+    }
+    rollback(done.dir()).args(["--undo", "a/s.jsonl"]).run();
+    assert_eq!(
+        done.read("a/s.jsonl"),
+        &AGENTS.as_bytes()[..AGENTS.len() - 1]
+    );
+    rollback(done.dir())
+        .args(["--snapshot", "2", "a/s.jsonl"])
+        .code(2)
+        .stderr_has("/b/s.jsonl; to restore it here nevertheless: --to FILE\n")
+        .run();
+}
+
+/// Under the name by which older versions called it.
+#[test]
+fn a_snapshot_of_an_older_version_is_found() {
+    let done = Case::new(CTX_SNAPSHOT)
+        .file("s.jsonl", OLD)
+        .args(["s.jsonl"])
+        .stdout_any()
+        .run();
+    fs::write(done.dir().join("s.jsonl"), AGENTS).expect("written");
+    rollback(done.dir())
+        .args(["--min-idle", "0s", "--snapshot", "latest", "s.jsonl"])
+        .run();
+    assert_eq!(done.read("s.jsonl"), OLD.as_bytes());
+}
+
 /// A small file system of its own, gone with this value.
 pub(crate) struct Mounted(pub(crate) tempfile::TempDir);
 

@@ -26,7 +26,7 @@ pub(crate) fn run(bytes: &[u8]) {
     if let Some(id) = SnapshotId::parse(&text) {
         assert_eq!(id.to_string(), text, "an id is written in one way");
     }
-    if let Ok(id) = SessionId::of_file(Path::new(text.as_ref())) {
+    if let Ok(id) = SessionId::of_path(Path::new(text.as_ref())) {
         let again = SessionId::from_str(id.as_str());
         assert_eq!(again.ok(), Some(id), "the id of a file is an id");
     }

@@ -9,7 +9,7 @@ use crate::error::{Naming, StoreError};
 use crate::hash;
 use crate::live::Live;
 use crate::look::Look;
-use crate::{Replacement, SessionId, Store};
+use crate::{Meta, Replacement, SessionId, Store};
 
 impl Store {
     /// Refuses a file that was changed less than `min_idle` ago, by anybody but the tools: what
@@ -38,9 +38,17 @@ impl Store {
 
     /// Whether the file holds what the last change by a tool made of it, and nothing more.
     fn is_as_written(&self, live: &Live, session: &SessionId) -> Result<bool, StoreError> {
+        let path = live.path.to_string_lossy();
+        let is_of_it = |meta: &Meta| meta.source.as_deref() == Some(&*path);
         let newest = self.newest(session).and_then(|entry| entry.meta.ok());
-        let of_it = |source: &str| source == live.path.to_string_lossy();
-        let newest = newest.filter(|meta| meta.source.as_deref().is_some_and(of_it));
+        let newest = if newest.as_ref().is_none_or(is_of_it) {
+            newest
+        } else {
+            // Of another copy of the session.
+            let entries = self.catalog(Some(session))?.entries.into_iter();
+            let of_it = entries.filter_map(|entry| entry.meta.ok().filter(is_of_it));
+            of_it.max_by_key(|meta| meta.sequence)
+        };
         let written = newest.and_then(|meta| meta.replaced_by);
         let Some(written) = written.filter(|written| written.bytes == live.meta.len()) else {
             return Ok(false);

@@ -8,6 +8,7 @@
 //! snapshots and the time alone.
 
 mod append;
+mod appended;
 #[cfg(test)]
 mod appends;
 mod arrivals;
@@ -73,6 +74,7 @@ mod withdraw;
 mod writers;
 
 pub use append::Addition;
+pub use appended::Appended;
 pub use audit::{Facts, Operation, Standing, Survived};
 pub use catalog::{Catalog, Entry, Flaw};
 pub use chain::BrokenLink;

@@ -57,12 +57,23 @@ impl Store {
         session: &SessionId,
         new: &mut NewContent<'_>,
     ) -> Result<ReplaceOutcome, StoreError> {
+        self.replace_when_idle(path, session, Duration::ZERO, new)
+    }
+
+    /// The same, unless the file changed less than `min_idle` ago.
+    pub(crate) fn replace_when_idle(
+        &self,
+        path: &Path,
+        session: &SessionId,
+        min_idle: Duration,
+        new: &mut NewContent<'_>,
+    ) -> Result<ReplaceOutcome, StoreError> {
         Self::refuse_inside(path)?;
         if let Ok(None) = if_there(fs::symlink_metadata(path).naming("read", path)) {
             let _lock = self.lock_session(session)?;
             return self.create(path, session, new);
         }
-        self.begin_replacement(path, session)?.commit(new)
+        self.begin_when_idle(path, session, min_idle)?.commit(new)
     }
 
     /// Locks a session and copies the bytes of its file. Making the new content from them

@@ -2,10 +2,15 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::time::Duration;
 
 use crate::error::{Naming, StoreError};
+use crate::files::is_there;
 use crate::session::real_path;
-use crate::{Meta, NewContent, ReplaceOutcome, SessionId, SnapshotKind, Store, Survived};
+use crate::{
+    Catalog, Entry, Look, Meta, NewContent, ReplaceOutcome, SessionId, SnapshotKind, Store,
+    Successor, Survived, refuse_replacement,
+};
 
 /// Which snapshot is to be restored.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +29,8 @@ pub struct Restore<'s> {
     pub content: File,
     /// The commit record.
     pub meta: Meta,
+    /// What replacements made of files of the session, by the ids of the snapshots before them.
+    pub(crate) made: Vec<(String, Successor)>,
 }
 
 impl Store {
@@ -33,20 +40,107 @@ impl Store {
         session: &SessionId,
         wanted: Wanted<'_>,
     ) -> Result<Restore<'_>, StoreError> {
-        let catalog = self.catalog(Some(session))?;
+        let mut catalog = self.catalog(Some(session))?;
+        if let Wanted::Undo(Some(path)) = wanted {
+            catalog.prefer(path)?;
+        }
+        self.find_in(&catalog, session, wanted)
+    }
+
+    /// Finds a snapshot of a session that only its file names: by the id that the file tells;
+    /// else by that of its path, which older versions of the tools used for all files; and where
+    /// no file is there any more, by the path that the snapshots were taken of.
+    ///
+    /// Copies of one session in several places have one id: unless it is named, no snapshot of
+    /// another copy is taken while there is one of this file.
+    pub fn find_restore_of_file(
+        &self,
+        path: &Path,
+        wanted: Wanted<'_>,
+    ) -> Result<Restore<'_>, StoreError> {
+        let session = SessionId::of_file(path)?;
+        let mut sessions = vec![session.clone(), SessionId::of_path(path)?];
+        let is_file = is_there(path)?;
+        if !is_file {
+            sessions.extend(self.newest_of_path(path)?);
+        }
+        sessions.dedup();
+        let mut first = None;
+        for of in sessions {
+            let mut catalog = self.catalog(Some(&of))?;
+            if let Wanted::Named("latest") | Wanted::Undo(_) = wanted {
+                catalog.prefer(path)?;
+            }
+            match self.find_in(&catalog, &of, wanted) {
+                Err(error @ (StoreError::NoSnapshot(_) | StoreError::NothingToUndo)) => {
+                    first.get_or_insert(error);
+                }
+                // What is replaced belongs to the session that the file has now.
+                Ok(found) if is_file => return Ok(Restore { session, ..found }),
+                found => return found,
+            }
+        }
+        Err(first.unwrap_or(StoreError::NothingToUndo))
+    }
+
+    fn find_in(
+        &self,
+        catalog: &Catalog,
+        session: &SessionId,
+        wanted: Wanted<'_>,
+    ) -> Result<Restore<'_>, StoreError> {
         let (content, meta) = match wanted {
             Wanted::Named(wanted) => self.open_verified(catalog.find(wanted)?)?,
             Wanted::Undo(path) => {
-                let entry = self.last_replaced(&catalog, path)?;
+                let entry = self.last_replaced(catalog, path)?;
                 self.open_verified(entry).map_err(StoreError::in_undo)?
             }
         };
+        let metas = catalog
+            .entries
+            .iter()
+            .filter_map(|entry| entry.meta.as_ref().ok());
+        let made = metas.filter_map(|meta| Some((meta.id.clone(), meta.replaced_by.clone()?)));
         Ok(Restore {
             store: self,
             session: session.clone(),
             content,
             meta,
+            made: made.collect(),
         })
+    }
+
+    /// The session of the newest snapshot that was taken of a file. It takes a look at all
+    /// snapshots of the store.
+    fn newest_of_path(&self, path: &Path) -> Result<Option<SessionId>, StoreError> {
+        let real = real_path(path).naming("read", path)?;
+        let is_of = |entry: &&Entry| {
+            let source = entry
+                .meta
+                .as_ref()
+                .ok()
+                .and_then(|meta| meta.source.as_deref());
+            source.is_some_and(|source| Path::new(source) == real)
+        };
+        let catalog = self.catalog(None)?;
+        let found = catalog.entries.iter().filter(is_of);
+        let newest = found.max_by_key(|entry| entry.id.stamp.sequence);
+        Ok(newest.map(|entry| entry.id.session.clone()))
+    }
+}
+
+impl Catalog {
+    /// Leaves out the snapshots of other files, where there is one of this file.
+    fn prefer(&mut self, path: &Path) -> Result<(), StoreError> {
+        let real = real_path(path).naming("read", path)?;
+        let is_of = |entry: &Entry| {
+            let source = entry.meta.as_ref().ok()?.source.as_deref()?;
+            Some(Path::new(source) == real)
+        };
+        if self.entries.iter().any(|entry| is_of(entry) == Some(true)) {
+            self.entries.retain(|entry| is_of(entry) != Some(false));
+        }
+        Ok(())
     }
 }
 
@@ -65,8 +159,22 @@ impl Restore<'_> {
         }
     }
 
-    /// Puts the bytes into a file, or creates it.
-    pub fn restore(&mut self, path: &Path) -> Result<ReplaceOutcome, StoreError> {
+    /// Whether [`Restore::restore`] would be refused now: the question of a dry run.
+    pub fn refuse(&self, path: &Path, min_idle: Duration) -> Result<(), StoreError> {
+        refuse_replacement(path)?;
+        if !is_there(path)? {
+            return Ok(());
+        }
+        Look::at(path)?.refuse_unless_idle(self.store, &self.session, min_idle)
+    }
+
+    /// Puts the bytes into a file, or creates it. A file that changed less than `min_idle` ago
+    /// is refused.
+    pub fn restore(
+        &mut self,
+        path: &Path,
+        min_idle: Duration,
+    ) -> Result<ReplaceOutcome, StoreError> {
         let mut new = NewContent {
             reader: &mut self.content,
             sha256: &self.meta.sha256,
@@ -74,18 +182,20 @@ impl Restore<'_> {
             kind: SnapshotKind::PreRollback,
             survived: Survived::new(),
         };
-        self.store.replace(path, &self.session, &mut new)
+        self.store
+            .replace_when_idle(path, &self.session, min_idle, &mut new)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::path::PathBuf;
+    use std::path::{Path, PathBuf};
+    use std::time::Duration;
 
     use super::Wanted;
     use crate::testing::{Bench, id};
-    use crate::{ReplaceOutcome, SnapshotKind, StoreError};
+    use crate::{ReplaceOutcome, SessionId, SnapshotKind, StoreError};
 
     /// A file of the session `demo`, with a snapshot of it.
     fn saved(bench: &Bench, content: &str) -> PathBuf {
@@ -109,7 +219,7 @@ mod tests {
             let restore = bench.store.find_restore(&id("demo"), wanted);
             let mut restore = restore.expect("found");
             restore.refuse_other_file(&path).expect("the same file");
-            let replaced = restore.restore(&path).expect("restored");
+            let replaced = restore.restore(&path, Duration::ZERO).expect("restored");
             assert!(matches!(replaced, ReplaceOutcome::New { .. }));
             assert_eq!(fs::read_to_string(&path).expect("reads"), expected);
         }
@@ -132,5 +242,99 @@ mod tests {
         find("stdin").refuse_other_file(&other).expect("any file");
         let none = bench.store.find_restore(&id("demo"), Wanted::Undo(None));
         assert!(matches!(none, Err(StoreError::NothingToUndo)));
+    }
+
+    /// A file of pi, which tells the id of its session.
+    const TOLD: &str = "{\"type\":\"session\",\"id\":\"p-1\",\"timestamp\":\"t\",\"cwd\":\"/\"}\n";
+
+    fn snapshot(bench: &Bench, path: &Path, session: &SessionId) -> String {
+        let draft = bench.store.draft_of(path).expect("reads");
+        let saved = draft.commit(session, SnapshotKind::Snapshot);
+        saved.expect("commits").id.to_string()
+    }
+
+    fn copies(bench: &Bench) -> [PathBuf; 2] {
+        ["a", "b"].map(|folder| {
+            let folder = bench.dir.path().join(folder);
+            fs::create_dir(&folder).expect("made");
+            let path = folder.join("s.jsonl");
+            fs::write(&path, format!("{TOLD}{{\"{}\":1}}\n", folder.display())).expect("written");
+            path
+        })
+    }
+
+    fn text(path: &Path) -> String {
+        fs::read_to_string(path).expect("reads")
+    }
+
+    fn restore(bench: &Bench, path: &Path, wanted: Wanted<'_>) -> Result<(), StoreError> {
+        let mut found = bench.store.find_restore_of_file(path, wanted)?;
+        found.refuse_other_file(path)?;
+        found.restore(path, Duration::ZERO).map(drop)
+    }
+
+    /// Two copies of one session have one id, and none gets the bytes of the other unasked.
+    #[test]
+    fn a_copy_of_a_session_is_another_file() {
+        let bench = Bench::new();
+        let [one, other] = copies(&bench);
+        let session = SessionId::of_file(&one).expect("an id");
+        assert_eq!(SessionId::of_file(&other).expect("an id"), session);
+        let (first, second) = (text(&one), text(&other));
+        snapshot(&bench, &one, &session);
+        let of_other = snapshot(&bench, &other, &session);
+        for path in [&one, &other] {
+            fs::write(path, TOLD).expect("written");
+        }
+        restore(&bench, &one, Wanted::Named("latest")).expect("its own");
+        restore(&bench, &other, Wanted::Named("latest")).expect("its own");
+        assert_eq!((text(&one), text(&other)), (first.clone(), second));
+        // The other one was replaced later.
+        restore(&bench, &one, Wanted::Undo(Some(&one))).expect("its own");
+        assert_eq!(text(&one), TOLD);
+        restore(&bench, &one, Wanted::Undo(Some(&one))).expect("its own");
+        assert_eq!(text(&one), first);
+        let asked = restore(&bench, &one, Wanted::Named(&of_other));
+        assert!(matches!(asked, Err(StoreError::OtherFile { .. })));
+        // One of which there is no snapshot.
+        let third = bench.file("c.jsonl", TOLD);
+        for wanted in [Wanted::Named("latest"), Wanted::Undo(Some(&third))] {
+            let none = restore(&bench, &third, wanted);
+            assert!(matches!(none, Err(StoreError::OtherFile { .. })));
+        }
+        assert_eq!(text(&third), TOLD);
+    }
+
+    /// Older versions of the tools named every session by its path.
+    #[test]
+    fn snapshots_of_older_tools_are_found() {
+        let bench = Bench::new();
+        let path = bench.file("s.jsonl", TOLD);
+        let by_path = SessionId::of_path(&path).expect("an id");
+        let old = snapshot(&bench, &path, &by_path);
+        let grown = format!("{TOLD}{{}}\n");
+        fs::write(&path, &grown).expect("written");
+        let find = |wanted| bench.store.find_restore_of_file(&path, wanted);
+        assert_eq!(find(Wanted::Named("latest")).expect("found").meta.id, old);
+        restore(&bench, &path, Wanted::Named("1")).expect("restored");
+        assert_eq!(text(&path), TOLD);
+        // What is new belongs to the session that the file tells.
+        let undone = find(Wanted::Undo(Some(&path))).expect("found");
+        assert_eq!(undone.meta.session, "p-1");
+        restore(&bench, &path, Wanted::Undo(Some(&path))).expect("undone");
+        assert_eq!(text(&path), grown);
+        let none = find(Wanted::Named("99")).map(|found| found.meta.id);
+        assert!(matches!(none, Err(StoreError::NoSnapshot(_))), "{none:?}");
+    }
+
+    #[test]
+    fn a_file_that_is_gone_is_found_by_its_path() {
+        let bench = Bench::new();
+        let path = bench.file("s.jsonl", TOLD);
+        let session = SessionId::of_file(&path).expect("an id");
+        snapshot(&bench, &path, &session);
+        fs::remove_file(&path).expect("removed");
+        restore(&bench, &path, Wanted::Named("latest")).expect("created");
+        assert_eq!(text(&path), TOLD);
     }
 }

@@ -4,9 +4,11 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
+use ctx_transcript::Head;
 use sha2::{Digest, Sha256};
 
 use crate::error::{Naming, StoreError};
+use crate::files::open_plain;
 use crate::hex;
 
 /// An id of `[A-Za-z0-9][A-Za-z0-9._-]{0,127}`: never a path, a flag or a hidden file.
@@ -24,10 +26,22 @@ impl SessionId {
         &self.0
     }
 
-    /// The id of a session that the user did not name: the file's stem, `-`, and 8 hex
+    /// The id of a session that the user did not name: the one that its agent has written into
+    /// the file, where that is allowed as an id, else that of its path. A file that is not there,
+    /// or cannot be read, has that of its path.
+    pub fn of_file(path: &Path) -> Result<Self, StoreError> {
+        let head = open_plain(path).and_then(Head::read);
+        let told = head.ok().and_then(|head| head.session);
+        match told.and_then(|id| id.parse().ok()) {
+            Some(id) => Ok(id),
+            None => Self::of_path(path),
+        }
+    }
+
+    /// The id of a session whose file tells none: the file's stem, `-`, and 8 hex
     /// digits of the sha256 of its real path, so that two files of the same
     /// name in two folders are two sessions.
-    pub fn of_file(path: &Path) -> Result<Self, StoreError> {
+    pub fn of_path(path: &Path) -> Result<Self, StoreError> {
         let real = real_path(path).naming("read", path)?;
         let digest = hex(&Sha256::digest(real.as_os_str().as_encoded_bytes()));
         let stem = real.file_stem().unwrap_or_default().to_string_lossy();
@@ -116,7 +130,7 @@ mod tests {
         for folder in ["a", "b"] {
             let folder = dir.path().join(folder);
             std::fs::create_dir(&folder).expect("mkdir");
-            ids.push(SessionId::of_file(&folder.join("s.jsonl")).expect("an id"));
+            ids.push(SessionId::of_path(&folder.join("s.jsonl")).expect("an id"));
         }
         assert!(ids.iter().all(|id| id.as_str().starts_with("s-")));
         assert_ne!(ids[0], ids[1]);
@@ -133,8 +147,33 @@ mod tests {
             ("my chat.jsonl", "my_chat-"),
             (long.as_str(), "xxx"),
         ] {
-            let id = SessionId::of_file(&dir.path().join(name)).expect(name);
+            let id = SessionId::of_path(&dir.path().join(name)).expect(name);
             assert!(id.as_str().starts_with(start), "{name}: {id}");
         }
+    }
+
+    #[test]
+    fn an_agents_file_has_the_id_that_it_tells() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("s.jsonl");
+        let header = |id: &str| {
+            format!("{{\"type\":\"session\",\"id\":{id},\"timestamp\":\"t\",\"cwd\":\"/\"}}\n")
+        };
+        let of_path = SessionId::of_path(&path).expect("an id");
+        assert_eq!(SessionId::of_file(&path).expect("none is there"), of_path);
+        std::fs::write(&path, header("\"0199-ab\"")).expect("written");
+        assert_eq!(
+            SessionId::of_file(&path).expect("an id").as_str(),
+            "0199-ab"
+        );
+        for odd in ["\"../../x\"", "\"\"", "7", "\"a b\""] {
+            std::fs::write(&path, header(odd)).expect("written");
+            assert_eq!(SessionId::of_file(&path).expect("an id"), of_path, "{odd}");
+        }
+        // Nobody waits for one.
+        std::fs::remove_file(&path).expect("removed");
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.expect("runs").success());
+        assert_eq!(SessionId::of_file(&path).expect("an id"), of_path);
     }
 }

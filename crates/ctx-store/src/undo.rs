@@ -29,7 +29,9 @@ impl Store {
     ) -> Result<&'c Entry, StoreError> {
         let mut entries: Vec<&Entry> = catalog.entries.iter().collect();
         entries.sort_by_key(|entry| std::cmp::Reverse(entry.id.stamp.sequence));
-        let now = Beginnings::of(path, &entries)?;
+        let metas = entries.iter().filter_map(|entry| entry.meta.as_ref().ok());
+        let asked = metas.filter_map(|meta| Some(meta.replaced_by.as_ref()?.bytes));
+        let now = Beginnings::of(path, asked)?;
         let mut newest = None;
         for entry in entries {
             let Ok(meta) = &entry.meta else {
@@ -62,15 +64,18 @@ impl Store {
 
 /// The hashes of the beginnings of a file, by their lengths.
 #[derive(Default)]
-struct Beginnings {
+pub(crate) struct Beginnings {
     /// Of the whole file; `None` where there is none.
     length: Option<u64>,
     hashes: BTreeMap<u64, String>,
 }
 
 impl Beginnings {
-    /// Those that the snapshots ask for, in one pass over the file.
-    fn of(path: Option<&Path>, entries: &[&Entry]) -> Result<Self, StoreError> {
+    /// Those that are asked for, in one pass over the file.
+    pub(crate) fn of(
+        path: Option<&Path>,
+        asked: impl Iterator<Item = u64>,
+    ) -> Result<Self, StoreError> {
         let Some(path) = path else {
             return Ok(Self::default());
         };
@@ -79,8 +84,6 @@ impl Beginnings {
         }
         let live = Live::open(path)?;
         let length = live.meta.len();
-        let metas = entries.iter().filter_map(|entry| entry.meta.as_ref().ok());
-        let asked = metas.filter_map(|meta| Some(meta.replaced_by.as_ref()?.bytes));
         let mut lengths: BTreeSet<u64> = asked.filter(|bytes| *bytes <= length).collect();
         lengths.insert(length);
         let hashes = hashes(&live.file, lengths).naming("read", path)?;
@@ -90,7 +93,7 @@ impl Beginnings {
         })
     }
 
-    fn begin_with(&self, new: &Successor) -> bool {
+    pub(crate) fn begin_with(&self, new: &Successor) -> bool {
         self.hashes.get(&new.bytes) == Some(&new.sha256)
     }
 

@@ -74,7 +74,7 @@ impl Store {
 
     /// Of two files of one session, each has its own.
     fn note_of(&self, live: &Live) -> Result<PathBuf, StoreError> {
-        let name = SessionId::of_file(&live.path)?;
+        let name = SessionId::of_path(&live.path)?;
         Ok(self.additions().join(name.as_str()))
     }
 

@@ -50,7 +50,7 @@ struct Args {
     /// Read this zone [default: old; without tags all but system messages]
     #[arg(long, value_enum, value_name = "ZONE")]
     zone: Option<Scope>,
-    /// Name the session [default: made of the file's name and path; "stdin" for stdin]
+    /// Name the session [default: the id in an agent's own file, else made of the file's name and path; "stdin" for stdin]
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
     /// Merge into DIR/extracted/*.md and pass the input on

@@ -42,7 +42,7 @@ struct Args {
     /// Session to read; stdin when there is none, or for -
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Name the session [default: made of the file's name and path]
+    /// Name the session [default: the id in an agent's own file, else made of the file's name and path]
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
 

@@ -95,7 +95,7 @@ struct Args {
     /// Session files; - or none is stdin
     #[arg(value_name = "FILE", conflicts_with = "mode")]
     files: Vec<PathBuf>,
-    /// Name the session [default: made of the file's name and path]
+    /// Name the session [default: the id in an agent's own file, else made of the file's name and path]
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
     /// List the snapshots, of one session with -s

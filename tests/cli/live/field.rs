@@ -59,7 +59,7 @@ impl Field {
         field.prepare("ctx-snapshot", &["-s", "demo", "s.jsonl"]);
         fs::write(field.live(), seed + &crate::compact::messages(10, 12)).expect("writes");
         // Something to undo.
-        let back = ["-s", "demo", "--snapshot", "1", "s.jsonl"];
+        let back = ["-q", "-s", "demo", "--snapshot", "1", "s.jsonl"];
         field.prepare("ctx-rollback", &back);
         field
     }

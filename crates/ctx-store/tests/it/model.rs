@@ -10,6 +10,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use chrono::TimeDelta;
 use ctx_store::collect::{Action, CollectPlan, Collector, Event};
@@ -203,7 +204,7 @@ impl Model {
         let mut bytes = Vec::new();
         restore.content.read_to_end(&mut bytes).expect("reads");
         let mut restore = self.bench.store.find_restore(&session(), wanted)?;
-        let outcome = restore.restore(&self.path)?;
+        let outcome = restore.restore(&self.path, Duration::ZERO)?;
         self.replaced_by(&outcome, bytes);
         Ok(())
     }
