@@ -11,6 +11,7 @@
 //! Nothing here is ever re-serialised: views borrow from the record, and what is
 //! written is the record's own bytes with a tag spliced in or cut out.
 
+mod about;
 mod again;
 mod batch;
 pub mod compaction;
@@ -40,6 +41,7 @@ mod validity;
 pub mod view;
 mod zones;
 
+pub use about::About;
 pub use batch::Conversation;
 pub use dialect::{Dialect, Held};
 pub use edit::{Edits, Slot};

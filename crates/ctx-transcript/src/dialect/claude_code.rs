@@ -1,5 +1,6 @@
 //! The session files of Claude Code: a tree of lines, one content block of a reply a line.
 
+mod about;
 mod beside;
 mod compaction;
 mod kept;
@@ -18,7 +19,7 @@ use super::{Dialect, Held, Sniff, Wrapped, anthropic, kind_of};
 use crate::compaction::CompactionWriter;
 use crate::rules::{PairBy, Results};
 use crate::view::ViewBuilder;
-use crate::{Message, Object, Outline, Part, ReplyId, Role, Rules, Usage, UsageOf, json};
+use crate::{About, Message, Object, Outline, Part, ReplyId, Role, Rules, Usage, UsageOf, json};
 
 /// The dialect `claude-code`.
 pub struct ClaudeCode;
@@ -124,6 +125,10 @@ impl Dialect for ClaudeCode {
 
     fn model<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
         reply(object)?.text_of("model")
+    }
+
+    fn about<'a>(&self, object: &Object<'a>) -> About<'a> {
+        about::of(object)
     }
 
     fn rules(&self) -> Rules {

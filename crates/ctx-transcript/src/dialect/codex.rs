@@ -3,6 +3,7 @@
 //!
 //! Where the rules come from: the client 0.169.0, what it sends when it resumes a file.
 
+mod about;
 mod base;
 mod compacted;
 mod compaction;
@@ -17,12 +18,13 @@ mod view;
 use std::borrow::Cow;
 
 use self::compacted::Compacted;
+use self::line::Line;
 use super::{Dialect, Held, Sniff, Wrapped, items, kind_of};
 use crate::compaction::CompactionWriter;
 use crate::rules::{PairBy, Results};
 use crate::usage::sum;
 use crate::view::ViewBuilder;
-use crate::{Message, Object, Outline, Part, Role, Rules, Usage, UsageOf, json};
+use crate::{About, Message, Object, Outline, Part, Role, Rules, Usage, UsageOf, json};
 
 /// The dialect `codex`.
 pub struct Codex;
@@ -141,6 +143,16 @@ impl Dialect for Codex {
 
     fn model<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
         payload_of(object, "turn_context")?.text_of("model")
+    }
+
+    fn about<'a>(&self, object: &Object<'a>) -> About<'a> {
+        about::of(object)
+    }
+
+    // An old compaction keeps so many bytes of what the user asked; and what another agent
+    // says is known as such by all of its text, which counts where turns are taken back.
+    fn measures_texts(&self, object: &Object<'_>) -> bool {
+        matches!(Line::of(object), Line::Summary(_) | Line::RolledBack(_))
     }
 
     fn rules(&self) -> Rules {

@@ -11,6 +11,7 @@
 //! it, is the user's, as the client has it. With messages behind it in the same record it is
 //! a summary that must be read like a message, so that nothing of these is lost.
 
+mod about;
 mod compaction;
 mod line;
 mod log;
@@ -32,7 +33,7 @@ use crate::compaction::CompactionWriter;
 use crate::rules::{PairBy, Results};
 use crate::usage::sum;
 use crate::view::ViewBuilder;
-use crate::{Message, Object, Outline, Role, Rules, Usage, json};
+use crate::{About, Message, Object, Outline, Role, Rules, Usage, json};
 
 /// The dialect `gemini`.
 pub struct Gemini;
@@ -114,6 +115,10 @@ impl Dialect for Gemini {
 
     fn model<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
         reply(object)?.text_of("model")
+    }
+
+    fn about<'a>(&self, object: &Object<'a>) -> About<'a> {
+        about::of(object)
     }
 
     fn rules(&self) -> Rules {

@@ -56,7 +56,9 @@ use std::ops::Range;
 use crate::compaction::CompactionWriter;
 use crate::repair::Mend;
 use crate::view::ViewBuilder;
-use crate::{Call, Edits, Message, Object, Outline, Part, Role, Rules, Slot, Usage, cut, json};
+use crate::{
+    About, Call, Edits, Message, Object, Outline, Part, Role, Rules, Slot, Usage, cut, json,
+};
 
 /// How sure a dialect is that a record is one of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -134,6 +136,18 @@ pub trait Dialect: Sync {
     /// The model that wrote the record, or that is to write what follows, where it is named.
     fn model<'a>(&self, _object: &Object<'a>) -> Option<Cow<'a, str>> {
         None
+    }
+
+    /// What a record says of its session beside what is said in it. Formats that no agent
+    /// keeps have nothing of that.
+    fn about<'a>(&self, _object: &Object<'a>) -> About<'a> {
+        About::default()
+    }
+
+    /// Whether it depends on the length of texts, because of this record, which others are
+    /// in the context.
+    fn measures_texts(&self, _object: &Object<'_>) -> bool {
+        false
     }
 
     /// What the format's API demands of a sequence of messages.

@@ -5,6 +5,7 @@
 //! 2026.9.6. What the agent itself puts around a summary to say that it is one is not counted
 //! as said.
 
+mod about;
 mod compaction;
 mod entry;
 mod node;
@@ -23,7 +24,7 @@ use crate::compaction::CompactionWriter;
 use crate::rules::{PairBy, Results};
 use crate::usage::sum;
 use crate::view::ViewBuilder;
-use crate::{Message, Object, Outline, Part, Role, Rules, Usage, json};
+use crate::{About, Message, Object, Outline, Part, Role, Rules, Usage, json};
 
 /// The dialect `pi`.
 pub struct Pi;
@@ -140,6 +141,10 @@ impl Dialect for Pi {
         }
         let entry = Entry::of(object).filter(|entry| entry.kind == Kind::Assistant)?;
         entry.said.text_of("model")
+    }
+
+    fn about<'a>(&self, object: &Object<'a>) -> About<'a> {
+        about::of(object)
     }
 
     fn rules(&self) -> Rules {
