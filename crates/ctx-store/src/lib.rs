@@ -20,6 +20,7 @@ mod clock;
 pub mod collect;
 mod content;
 mod count;
+mod derived;
 mod destination;
 pub mod diff;
 mod draft;

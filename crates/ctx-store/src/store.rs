@@ -39,7 +39,7 @@ const FORMAT: &str = "{\"format\":1}\n";
 const UNKNOWN_FORMAT: &str = "has an unknown format; a newer version of the tools wrote it";
 /// What may stand in a directory that has no FORMAT yet: a run was killed
 /// before it wrote that, or another tool made its folder first.
-const OURS: [&str; 7] = [
+const OURS: [&str; 8] = [
     "FORMAT",
     "lock",
     "locks",
@@ -47,6 +47,7 @@ const OURS: [&str; 7] = [
     "context",
     "memory",
     "offloaded",
+    "index",
 ];
 
 impl Store {
