@@ -93,6 +93,14 @@ impl Io {
         painted(self.colour[0], paint, text)
     }
 
+    /// How many columns the terminal has that stdout is; `None` where it is none.
+    pub fn columns(&self) -> Option<usize> {
+        let stdout = io::stdout();
+        let size = rustix::termios::tcgetwinsize(&stdout).ok()?;
+        let columns = usize::from(size.ws_col);
+        (stdout.is_terminal() && columns > 0).then_some(columns)
+    }
+
     /// How much is to be said.
     pub fn verbosity(&self) -> Verbosity {
         self.verbosity

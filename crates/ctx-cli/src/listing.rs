@@ -1,0 +1,175 @@
+//! Tables of many things for people, like `ls -l` and `docker ps`: a heading, aligned columns,
+//! short numbers, cut at the edge of the terminal.
+
+use std::time::Duration;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// On which side of its column a cell stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Align {
+    /// Names.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// A table with a heading. Its texts must be fit for a terminal.
+pub struct Listing {
+    columns: Vec<Align>,
+    rows: Vec<Vec<String>>,
+}
+
+/// What stands between two columns.
+const GAP: usize = 2;
+
+impl Listing {
+    /// No rows yet but the heading.
+    pub fn new(columns: &[(&str, Align)]) -> Self {
+        Self {
+            columns: columns.iter().map(|(_, align)| *align).collect(),
+            rows: vec![columns.iter().map(|(name, _)| (*name).to_owned()).collect()],
+        }
+    }
+
+    /// One more row, of as many cells as there are columns.
+    pub fn push(&mut self, row: Vec<String>) {
+        debug_assert_eq!(row.len(), self.columns.len());
+        self.rows.push(row);
+    }
+
+    /// The lines, none wider than `most` columns of a terminal, where that is given.
+    pub fn text(&self, most: Option<usize>) -> String {
+        let width = |column: usize| {
+            let cells = self.rows.iter().map(|row| row[column].width());
+            cells.max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
+        let lines = self.rows.iter().map(|row| self.line(row, &widths, most));
+        lines.collect()
+    }
+
+    fn line(&self, row: &[String], widths: &[usize], most: Option<usize>) -> String {
+        let mut line = String::new();
+        for (at, cell) in row.iter().enumerate() {
+            if at > 0 {
+                line.push_str(&" ".repeat(GAP));
+            }
+            let space = " ".repeat(widths[at] - cell.width());
+            match self.columns[at] {
+                Align::Left => line.extend([cell.as_str(), &space]),
+                Align::Right => line.extend([space.as_str(), cell]),
+            }
+        }
+        line.truncate(line.trim_end().len());
+        let mut line = most.map_or(line.clone(), |most| cut(&line, most));
+        line.push('\n');
+        line
+    }
+}
+
+/// The text, or as much of it as fits with a mark that something is missing.
+fn cut(text: &str, most: usize) -> String {
+    if text.width() <= most {
+        return text.to_owned();
+    }
+    let mut left = most.saturating_sub(1);
+    let fits = |c: &char| {
+        let width = c.width().unwrap_or(0);
+        let fits = width <= left;
+        left -= width.min(left);
+        fits
+    };
+    let begin: String = text.chars().take_while(fits).collect();
+    begin + "…"
+}
+
+/// `999`, `1.2k`, `152k`, `3.4M`: a count in three digits at most.
+pub fn short_count(count: u64) -> String {
+    short(count, 1_000, &["", "k", "M", "G", "T", "P", "E"])
+}
+
+/// `999`, `1.2K`, `3.4M`: bytes in units of 1024, as `ls -h` has them.
+pub fn short_bytes(bytes: u64) -> String {
+    short(bytes, 1_024, &["", "K", "M", "G", "T", "P", "E"])
+}
+
+fn short(number: u64, step: u64, units: &[&str]) -> String {
+    let (mut unit, mut one) = (0, 1);
+    while number / one >= step && unit + 1 < units.len() {
+        (unit, one) = (unit + 1, one * step);
+    }
+    if unit == 0 {
+        return number.to_string();
+    }
+    // In whole numbers, so that it is the same everywhere; rounded down, as time is.
+    let tenths = u128::from(number) * 10 / u128::from(one);
+    if tenths < 100 {
+        format!("{}.{}{}", tenths / 10, tenths % 10, units[unit])
+    } else {
+        format!("{}{}", tenths / 10, units[unit])
+    }
+}
+
+/// `5s`, `12m`, `3h`, `45d`, `2y`: how long something is ago.
+pub fn short_time(time: Duration) -> String {
+    const UNITS: [(u64, &str); 4] = [(365 * 86_400, "y"), (86_400, "d"), (3_600, "h"), (60, "m")];
+    let seconds = time.as_secs();
+    // A year and a half is better told in days.
+    let fits = |(unit, name): &&(u64, &str)| seconds >= unit * if *name == "y" { 2 } else { 1 };
+    match UNITS.iter().find(fits) {
+        Some((unit, name)) => format!("{}{name}", seconds / unit),
+        None => format!("{seconds}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Align, Listing, short_bytes, short_count, short_time};
+
+    #[test]
+    fn columns_are_aligned_whatever_the_script_and_cut_at_the_edge() {
+        let mut listing = Listing::new(&[
+            ("NAME", Align::Left),
+            ("N", Align::Right),
+            ("TITLE", Align::Left),
+        ]);
+        for row in [["日志", "7", "a title"], ["ab", "1.2k", ""]] {
+            listing.push(row.map(str::to_owned).to_vec());
+        }
+        assert_eq!(
+            listing.text(None),
+            "NAME     N  TITLE\n日志     7  a title\nab    1.2k\n"
+        );
+        assert_eq!(
+            listing.text(Some(12)),
+            "NAME     N …\n日志     7 …\nab    1.2k\n"
+        );
+        assert_eq!(listing.text(Some(4)), "NAM…\n日…\nab …\n");
+    }
+
+    #[test]
+    fn numbers_have_three_digits() {
+        let counts = [
+            0, 999, 1_000, 1_999, 9_999, 10_000, 152_345, 999_999, 1_000_000,
+        ];
+        let counts = counts.map(short_count);
+        assert_eq!(
+            counts,
+            [
+                "0", "999", "1.0k", "1.9k", "9.9k", "10k", "152k", "999k", "1.0M"
+            ]
+        );
+        let bytes = [1_023, 1_024, 1_536, 3_900_000, u64::MAX].map(short_bytes);
+        assert_eq!(bytes, ["1023", "1.0K", "1.5K", "3.7M", "15E"]);
+    }
+
+    #[test]
+    fn times_are_told_in_one_unit() {
+        let times = [0, 59, 60, 3_599, 3_600, 86_400, 500 * 86_400, 730 * 86_400];
+        let times = times.map(|seconds| short_time(Duration::from_secs(seconds)));
+        assert_eq!(times, ["0s", "59s", "1m", "59m", "1h", "1d", "500d", "2y"]);
+    }
+}

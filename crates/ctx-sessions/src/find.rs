@@ -1,0 +1,201 @@
+//! Which session files there are, without reading any.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use walkdir::{DirEntry, WalkDir};
+
+use crate::mark::Mark;
+use crate::place::{Place, is_of_helper, is_packed, is_session_name};
+
+/// Where to look.
+#[derive(Clone, Copy, Debug)]
+pub enum Scope<'a> {
+    /// In the places of agents; one that is not there holds nothing.
+    Places(&'a [Place]),
+    /// In these files and folders; which of them are in places of agents the list tells.
+    Named(&'a [PathBuf], &'a [Place]),
+}
+
+/// A session file, or what looks like one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Where it was found.
+    pub path: PathBuf,
+    /// Whose place that is.
+    pub agent: Option<&'static str>,
+    /// Size and times, as far as it is known by them.
+    pub mark: Mark,
+    /// Whether it is packed, so that nothing more can be told of it.
+    pub is_packed: bool,
+}
+
+/// What was found, and what could not be looked at.
+#[derive(Debug, Default)]
+pub struct Finds {
+    /// Each file once, in the order of the places, there by name.
+    pub files: Vec<Found>,
+    /// Within the scope: folders, files and links.
+    pub unreadable: Vec<(PathBuf, io::Error)>,
+    /// Of what was named: with the reason.
+    pub failed: Vec<(PathBuf, io::Error)>,
+    /// How many files of helpers were passed over.
+    pub helpers: usize,
+}
+
+/// Looks for session files; for those of helpers `with_helpers` only, unless they are named.
+///
+/// Links are followed, each file is found once, and what begins with a dot below a folder is
+/// passed over, as are sockets and devices.
+pub fn find(scope: Scope<'_>, with_helpers: bool) -> Finds {
+    let mut finder = Finder {
+        with_helpers,
+        seen: HashSet::new(),
+        finds: Finds::default(),
+    };
+    match scope {
+        Scope::Places(places) => {
+            for place in places {
+                finder.place(place);
+            }
+        }
+        Scope::Named(paths, places) => {
+            for path in paths {
+                finder.named(path, places);
+            }
+        }
+    }
+    finder.without_packed_twins();
+    finder.finds
+}
+
+struct Finder {
+    with_helpers: bool,
+    seen: HashSet<(u64, u64)>,
+    finds: Finds,
+}
+
+impl Finder {
+    fn place(&mut self, place: &Place) {
+        match fs::metadata(&place.folder) {
+            Ok(_) => self.walk(&place.folder, &mut |_| Some(place)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => self.finds.unreadable.push((place.folder.clone(), error)),
+        }
+    }
+
+    fn named(&mut self, path: &Path, places: &[Place]) {
+        let of = |path: &Path| {
+            let path = std::path::absolute(path).ok()?;
+            places.iter().find(|place| path.starts_with(&place.folder))
+        };
+        match fs::metadata(path) {
+            Ok(meta) if meta.is_dir() => match fs::read_dir(path) {
+                Ok(_) => self.walk(path, &mut |path| of(path)),
+                Err(error) => self.finds.failed.push((path.to_owned(), error)),
+            },
+            Ok(meta) if meta.is_file() => {
+                self.add(
+                    path.to_owned(),
+                    of(path).map(|it| it.agent),
+                    &Mark::of(&meta),
+                );
+            }
+            Ok(_) => {
+                let error = io::Error::other("it is neither a file nor a folder");
+                self.finds.failed.push((path.to_owned(), error));
+            }
+            Err(error) => self.finds.failed.push((path.to_owned(), error)),
+        }
+    }
+
+    fn walk<'p>(&mut self, folder: &Path, place_of: &mut dyn FnMut(&Path) -> Option<&'p Place>) {
+        let is_shown = |entry: &DirEntry| {
+            entry.depth() == 0 || !entry.file_name().as_encoded_bytes().starts_with(b".")
+        };
+        let entries = WalkDir::new(folder).follow_links(true).sort_by_file_name();
+        for entry in entries.into_iter().filter_entry(is_shown) {
+            match entry {
+                Ok(entry) => self.entry(&entry, place_of),
+                Err(error) => self.unreadable(folder, error),
+            }
+        }
+    }
+
+    fn entry<'p>(
+        &mut self,
+        entry: &DirEntry,
+        place_of: &mut dyn FnMut(&Path) -> Option<&'p Place>,
+    ) {
+        let path = entry.path();
+        if !entry.file_type().is_file() || !is_session_name(path) {
+            return;
+        }
+        let place = place_of(path);
+        if place.is_some_and(|place| !place.may_hold(path)) {
+            return;
+        }
+        if is_of_helper(path) && !self.with_helpers {
+            self.finds.helpers += 1;
+            return;
+        }
+        match entry.metadata() {
+            Ok(meta) => {
+                let mark = Mark::of(&meta);
+                self.add(path.to_owned(), place.map(|it| it.agent), &mark);
+            }
+            Err(error) => self.unreadable(path, error),
+        }
+    }
+
+    fn add(&mut self, path: PathBuf, agent: Option<&'static str>, mark: &Mark) {
+        if self.seen.insert(mark.file()) {
+            self.finds.files.push(Found {
+                is_packed: is_packed(&path),
+                path,
+                agent,
+                mark: *mark,
+            });
+        }
+    }
+
+    fn unreadable(&mut self, folder: &Path, error: walkdir::Error) {
+        let path = error.path().unwrap_or(folder).to_owned();
+        let error = match error.into_io_error() {
+            // It was there a moment ago: nothing is to be told of it.
+            Some(error) if is_gone(&path, &error) => return,
+            Some(error) => error,
+            None => io::Error::other("a link that leads back to a folder above it"),
+        };
+        self.finds.unreadable.push((path, error));
+    }
+
+    /// Of a packed file and the same unpacked Codex takes the latter.
+    fn without_packed_twins(&mut self) {
+        let plain: HashSet<&Path> = self
+            .finds
+            .files
+            .iter()
+            .map(|it| it.path.as_path())
+            .collect();
+        let has_twin = |found: &Found| {
+            found.is_packed
+                && found.path.extension() == Some(OsStr::new("zst"))
+                && plain.contains(found.path.with_extension("").as_path())
+        };
+        let keep: Vec<bool> = self.finds.files.iter().map(|it| !has_twin(it)).collect();
+        let mut keep = keep.into_iter();
+        self.finds.files.retain(|_| keep.next().unwrap_or(true));
+    }
+}
+
+/// Whether a file has gone while it was looked for; a link that leads nowhere has not.
+fn is_gone(path: &Path, error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(path).is_err()
+}
+
+#[cfg(test)]
+mod tests;

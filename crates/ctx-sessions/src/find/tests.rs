@@ -1,0 +1,136 @@
+use std::fs::{self, File};
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use super::{Finds, Scope, find};
+use crate::Place;
+
+fn tree(files: &[&str]) -> TempDir {
+    let dir = tempfile::tempdir().expect("a folder");
+    for file in files {
+        let path = dir.path().join(file);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        fs::write(path, file).expect("written");
+    }
+    dir
+}
+
+fn names(dir: &Path, finds: &Finds) -> Vec<String> {
+    let paths = finds
+        .files
+        .iter()
+        .map(|it| it.path.strip_prefix(dir).expect("below"));
+    paths.map(|path| path.display().to_string()).collect()
+}
+
+#[test]
+fn sessions_are_found_in_order_and_helpers_only_when_asked_for() {
+    let dir = tree(&[
+        "b/2.jsonl",
+        "b/1.jsonl",
+        "a/agent-x.jsonl",
+        "a/1/subagents/y.jsonl",
+        "a/x.txt",
+        ".c/3.jsonl",
+    ]);
+    let paths = [dir.path().to_owned()];
+    let finds = find(Scope::Named(&paths, &[]), false);
+    assert_eq!(names(dir.path(), &finds), ["b/1.jsonl", "b/2.jsonl"]);
+    assert_eq!(
+        (finds.helpers, finds.failed.len(), finds.unreadable.len()),
+        (2, 0, 0)
+    );
+    let finds = find(Scope::Named(&paths, &[]), true);
+    assert_eq!(finds.files.len(), 4);
+}
+
+#[test]
+fn links_are_followed_once_and_loops_are_told() {
+    let dir = tree(&["p/1.jsonl"]);
+    let at = |name: &str| dir.path().join(name);
+    symlink(at("p"), at("q")).expect("a link");
+    symlink(dir.path(), at("p/loop")).expect("a link");
+    symlink(at("gone"), at("p/nowhere.jsonl")).expect("a link");
+    let _socket = UnixListener::bind(at("p/s.jsonl")).expect("a socket");
+    let finds = find(Scope::Named(&[dir.path().to_owned()], &[]), false);
+    assert_eq!(names(dir.path(), &finds), ["p/1.jsonl"]);
+    let loops = finds
+        .unreadable
+        .iter()
+        .filter(|(_, error)| error.to_string().contains("leads back"));
+    assert!(loops.count() >= 1, "{:?}", finds.unreadable);
+    assert!(
+        finds
+            .unreadable
+            .iter()
+            .any(|(path, _)| path.ends_with("nowhere.jsonl"))
+    );
+}
+
+#[test]
+fn of_an_agents_place_only_sessions_are_taken() {
+    let dir = tree(&[
+        "main/sessions/1.jsonl",
+        "main/logs/2.jsonl",
+        "sessions/3.jsonl.zst",
+        "sessions/3.jsonl",
+        "sessions/4.jsonl.zst",
+    ]);
+    let places = [
+        Place {
+            agent: "openclaw",
+            folder: dir.path().join("main"),
+        },
+        Place {
+            agent: "codex",
+            folder: dir.path().join("sessions"),
+        },
+        Place {
+            agent: "pi",
+            folder: dir.path().join("not there"),
+        },
+    ];
+    let finds = find(Scope::Places(&places), false);
+    assert_eq!(
+        names(dir.path(), &finds),
+        [
+            "main/sessions/1.jsonl",
+            "sessions/3.jsonl",
+            "sessions/4.jsonl.zst"
+        ]
+    );
+    let agents: Vec<_> = finds
+        .files
+        .iter()
+        .map(|it| (it.agent, it.is_packed))
+        .collect();
+    assert_eq!(
+        agents,
+        [
+            (Some("openclaw"), false),
+            (Some("codex"), false),
+            (Some("codex"), true)
+        ]
+    );
+    let named = [dir.path().join("main/logs/2.jsonl")];
+    let finds = find(Scope::Named(&named, &places), false);
+    assert_eq!(
+        finds.files[0].agent,
+        Some("openclaw"),
+        "what is named is listed"
+    );
+}
+
+#[test]
+fn what_is_named_and_cannot_be_read_has_failed() {
+    let dir = tree(&[]);
+    let named = [dir.path().join("no"), "/dev/null".into()];
+    let finds = find(Scope::Named(&named, &[]), false);
+    assert_eq!((finds.files.len(), finds.failed.len()), (0, 2));
+    drop(File::create(dir.path().join("x")).expect("a file"));
+    let finds = find(Scope::Named(&[dir.path().join("x")], &[]), false);
+    assert_eq!(finds.files.len(), 1, "whatever its name");
+}

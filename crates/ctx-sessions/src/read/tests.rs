@@ -1,0 +1,227 @@
+use std::io::Write;
+use std::time::{Duration, SystemTime};
+
+use tempfile::NamedTempFile;
+
+use super::{Reading, read};
+use crate::Content;
+
+fn reading(text: &str) -> Reading {
+    let mut file = NamedTempFile::new().expect("a file");
+    file.write_all(text.as_bytes()).expect("written");
+    let later = SystemTime::now() + Duration::from_secs(60);
+    read(file.path(), &std::env::temp_dir(), later).expect("read")
+}
+
+fn content(lines: &[String]) -> Content {
+    reading(&(lines.join("\n") + "\n"))
+        .content
+        .expect("a session")
+}
+
+/// A line of Claude Code: an id, that of its parent, and what else it has.
+fn line(id: &str, parent: &str, kind: &str, rest: &str) -> String {
+    let parent = if parent.is_empty() {
+        "null".to_owned()
+    } else {
+        format!("\"{parent}\"")
+    };
+    format!(
+        r#"{{"uuid":"{id}","parentUuid":{parent},"sessionId":"s","cwd":"/w/shop","type":"{kind}",{rest}}}"#
+    )
+}
+
+fn user(id: &str, parent: &str, text: &str) -> String {
+    let rest = format!(r#""message":{{"role":"user","content":"{text}"}}"#);
+    line(id, parent, "user", &rest)
+}
+
+fn reply(id: &str, parent: &str, used: u64, text: &str) -> String {
+    let rest = format!(
+        r#""message":{{"id":"m{id}","role":"assistant","model":"claude-opus-4-5","content":[{{"type":"text","text":"{text}"}}],"usage":{{"input_tokens":1,"cache_read_input_tokens":{used},"cache_creation_input_tokens":2,"output_tokens":3}}}}"#
+    );
+    line(id, parent, "assistant", &rest)
+}
+
+#[test]
+fn the_newest_usage_counts_with_what_came_behind_it() {
+    let long = "word ".repeat(2_000);
+    let lines = [
+        user("1", "", "<command-name>/clear</command-name>"),
+        user("2", "1", "Please\\n mend it"),
+        reply("3", "2", 100, &long),
+        reply("4", "3", 900, "done"),
+        user("5", "4", &long),
+    ];
+    let content = content(&lines);
+    let expected = Content {
+        dialect: "claude-code".to_owned(),
+        session: Some("s".to_owned()),
+        ask: Some("Please mend it".to_owned()),
+        folder: Some("/w/shop".to_owned()),
+        model: Some("claude-opus-4-5".to_owned()),
+        messages: 5,
+        turns: 3,
+        recorded: Some(906),
+        estimated: 4 + 10_000 / 4,
+        ..Content::default()
+    };
+    assert_eq!(content, expected);
+    assert_eq!(content.tokens(), 906 + 2_504);
+}
+
+#[test]
+fn what_was_recorded_before_a_compaction_counts_no_more() {
+    let boundary = line(
+        "b",
+        "",
+        "system",
+        r#""subtype":"compact_boundary","logicalParentUuid":"2""#,
+    );
+    let summary = line(
+        "s",
+        "b",
+        "user",
+        r#""isCompactSummary":true,"message":{"role":"user","content":"It was so."}"#,
+    );
+    let mut lines = vec![
+        user("1", "", "hi"),
+        reply("2", "1", 900, "yes"),
+        boundary,
+        summary,
+    ];
+    let before = content(&lines);
+    assert_eq!(
+        (before.messages, before.recorded, before.estimated),
+        (1, None, 4 + 3)
+    );
+    assert_eq!(before.ask.as_deref(), Some("hi"), "of the whole file");
+    lines.push(reply("3", "s", 40, "on"));
+    let after = content(&lines);
+    assert_eq!(
+        (after.messages, after.recorded, after.estimated),
+        (2, Some(46), 0)
+    );
+}
+
+#[test]
+fn branches_and_helpers_have_no_say() {
+    let mut lines = vec![
+        user("1", "", "hi"),
+        reply("2", "1", 10, "yes"),
+        reply("3", "1", 700, "left"),
+    ];
+    let side = reply("4", "1", 800, "helper").replacen('{', r#"{"isSidechain":true,"#, 1);
+    lines.extend([side, user("5", "2", "go on")]);
+    let content = content(&lines);
+    assert_eq!((content.messages, content.recorded), (3, Some(16)));
+}
+
+#[test]
+fn titles_are_the_users_else_the_agents() {
+    let mut lines = vec![
+        user("1", "", "hi"),
+        r#"{"type":"custom-title","customTitle":"Mine","sessionId":"s"}"#.to_owned(),
+        r#"{"type":"ai-title","aiTitle":"Its","sessionId":"s"}"#.to_owned(),
+    ];
+    assert_eq!(content(&lines).title.as_deref(), Some("Mine"));
+    lines.remove(1);
+    assert_eq!(content(&lines).title.as_deref(), Some("Its"));
+}
+
+#[test]
+fn codex_tells_its_window_and_an_old_compaction_is_read_in_full() {
+    let at = r#""timestamp":"2026-01-01T00:00:00.000Z""#;
+    let item = |role: &str, text: &str| {
+        let kind = if role == "user" {
+            "input_text"
+        } else {
+            "output_text"
+        };
+        format!(
+            r#"{{{at},"type":"response_item","payload":{{"type":"message","role":"{role}","content":[{{"type":"{kind}","text":"{text}"}}]}}}}"#
+        )
+    };
+    let mut lines = vec![
+        format!(r#"{{{at},"type":"session_meta","payload":{{"id":"c","cwd":"/w"}}}}"#),
+        format!(r#"{{{at},"type":"turn_context","payload":{{"model":"gpt-5-codex","cwd":"/w"}}}}"#),
+        item("user", &"a".repeat(70_000)),
+        item("user", &"b".repeat(70_000)),
+        item("assistant", "yes"),
+        format!(
+            r#"{{{at},"type":"event_msg","payload":{{"type":"token_count","info":{{"last_token_usage":{{"input_tokens":4000,"output_tokens":321,"total_tokens":4321}},"model_context_window":258400}}}}}}"#
+        ),
+    ];
+    let whole = content(&lines);
+    assert_eq!(
+        (whole.messages, whole.recorded, whole.estimated),
+        (3, Some(4321), 0)
+    );
+    assert_eq!(whole.recorded_window, Some(258_400));
+    assert_eq!(
+        (whole.session.as_deref(), whole.model.as_deref()),
+        (Some("c"), Some("gpt-5-codex"))
+    );
+    lines.push(format!(
+        r#"{{{at},"type":"compacted","payload":{{"message":"It was so."}}}}"#
+    ));
+    let compacted = content(&lines);
+    assert_eq!(
+        compacted.messages, 3,
+        "of what was asked as much as the client keeps"
+    );
+    assert_eq!(compacted.recorded, None);
+    assert!(compacted.estimated > 30_000, "{}", compacted.estimated);
+}
+
+#[test]
+fn pi_and_gemini_record_their_totals() {
+    let pi = [
+        r#"{"type":"session","version":3,"id":"p","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w"}"#,
+        r#"{"type":"message","id":"1","parentId":null,"timestamp":"t","message":{"role":"user","content":"hi"}}"#,
+        r#"{"type":"message","id":"2","parentId":"1","timestamp":"t","message":{"role":"assistant","model":"m","stopReason":"stop","content":[{"type":"text","text":"yes"}],"usage":{"input":5,"output":9,"cacheRead":1,"cacheWrite":2}}}"#,
+        r#"{"type":"session_info","id":"3","parentId":"2","timestamp":"t","name":"Mine"}"#,
+    ];
+    let pi = content(&pi.map(str::to_owned));
+    assert_eq!(
+        (pi.messages, pi.recorded, pi.title.as_deref()),
+        (2, Some(17), Some("Mine"))
+    );
+    let gemini = [
+        r#"{"sessionId":"g","projectHash":"h"}"#,
+        r#"{"id":"1","type":"user","content":"hi"}"#,
+        r#"{"id":"2","type":"gemini","content":"yes","model":"gemini-2.5-pro","tokens":{"input":10,"output":2,"total":12}}"#,
+        r#"{"$set":{"summary":"Greets"}}"#,
+    ];
+    let gemini = content(&gemini.map(str::to_owned));
+    assert_eq!(
+        (gemini.messages, gemini.recorded, gemini.title.as_deref()),
+        (2, Some(12), Some("Greets"))
+    );
+}
+
+#[test]
+fn what_is_no_session_has_no_content_and_bad_lines_are_counted() {
+    for text in ["", "hello\n", "{\"a\":1}\n", "\0\0\0"] {
+        assert_eq!(reading(text).content, None, "{text:?}");
+    }
+    let lines = [
+        user("1", "", "hi"),
+        "{broken".to_owned(),
+        "\0\0".to_owned(),
+        "{}{}".to_owned(),
+    ];
+    assert_eq!(content(&lines).bad, 3);
+}
+
+#[test]
+fn a_file_that_has_just_changed_is_not_kept() {
+    let file = NamedTempFile::new().expect("a file");
+    let now = |seconds| SystemTime::now() + Duration::from_secs(seconds);
+    let settled = |seconds| {
+        let reading = read(file.path(), &std::env::temp_dir(), now(seconds));
+        reading.expect("read").is_settled
+    };
+    assert!(!settled(0));
+    assert!(settled(10));
+}

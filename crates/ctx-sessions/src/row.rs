@@ -1,0 +1,137 @@
+//! A session as a list shows it. The keys are a contract: new ones may come, none goes.
+
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use chrono::{DateTime, SecondsFormat};
+use ctx_select::trigger::{Step, Triggers};
+use serde::Serialize;
+
+use crate::content::Content;
+use crate::find::Found;
+use crate::mark::Mark;
+use crate::state::{State, Tokens};
+
+/// What is asked of each session.
+pub struct Question<'a> {
+    /// When a compaction is due.
+    pub triggers: Triggers,
+    /// The window of a model by its name.
+    pub window_of: &'a dyn Fn(&str) -> Option<u64>,
+    /// The time.
+    pub now: SystemTime,
+}
+
+/// A session, or a packed file of which only the name is known.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// `openclaw` or another agent, else the dialect.
+    pub agent: String,
+    /// The path, whose bytes may be no text.
+    #[serde(serialize_with = "shown")]
+    pub path: PathBuf,
+    /// What the file holds; of a packed one nothing.
+    #[serde(flatten)]
+    pub content: Option<Content>,
+    /// Tokens in the window.
+    pub tokens: Option<u64>,
+    /// Tokens of the window; null where the model is not known.
+    pub window: Option<u64>,
+    /// tokens / window.
+    pub share: Option<f64>,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// When it changed last.
+    pub modified: Option<String>,
+    /// The same as seconds ago; 0 in the future.
+    pub age: u64,
+    /// Whether a compaction is due; null where that cannot be told.
+    pub due: Option<bool>,
+    /// `none`, `flush` or `compact`.
+    pub step: Option<&'static str>,
+    /// Whether the file is packed by zstd.
+    pub packed: bool,
+    #[serde(skip)]
+    mark: Mark,
+}
+
+impl Row {
+    /// The row of a file.
+    pub fn of(found: &Found, content: Option<&Content>, question: &Question<'_>) -> Self {
+        let state = content.map(|content| question.state(content));
+        let tokens = state.map(|state| state.tokens.count());
+        let window = state.and_then(|state| state.window);
+        let step = state.and_then(|state| state.step);
+        let (seconds, nanoseconds) = found.mark.modified;
+        let modified = DateTime::from_timestamp(seconds, u32::try_from(nanoseconds).unwrap_or(0));
+        let dialect = content.map(|content| content.dialect.as_str());
+        let agent = found.agent.filter(|agent| is_agents_own(agent, dialect));
+        Self {
+            agent: agent.or(dialect).unwrap_or("codex").to_owned(),
+            path: found.path.clone(),
+            content: content.cloned(),
+            tokens,
+            window,
+            share: share(tokens, window),
+            bytes: found.mark.size,
+            modified: modified.map(|time| time.to_rfc3339_opts(SecondsFormat::Millis, true)),
+            age: found.mark.age(question.now).map_or(0, |age| age.as_secs()),
+            due: step.map(|step| step == Step::Compact),
+            step: step.map(Step::as_str),
+            packed: found.is_packed,
+            mark: found.mark,
+        }
+    }
+
+    /// How long ago the file changed.
+    pub fn age(&self) -> Duration {
+        Duration::from_secs(self.age)
+    }
+
+    /// Whether the tokens are an estimate alone.
+    pub fn is_estimate(&self) -> bool {
+        let content = self.content.as_ref();
+        content.is_some_and(|content| content.recorded.is_none())
+    }
+}
+
+impl Question<'_> {
+    fn state(&self, content: &Content) -> State {
+        let model = content.model.as_deref().and_then(self.window_of);
+        State::of(content, &self.triggers, model)
+    }
+}
+
+impl Tokens {
+    /// How many.
+    pub fn count(self) -> u64 {
+        match self {
+            Self::Recorded(count) | Self::Estimated(count) => count,
+        }
+    }
+}
+
+/// The newest first; of one time by their paths.
+pub(crate) fn sort(rows: &mut [Row]) {
+    rows.sort_by(|a, b| {
+        let by_time = b.mark.modified.cmp(&a.mark.modified);
+        by_time.then_with(|| a.path.cmp(&b.path))
+    });
+}
+
+/// Whether what lies in the place of an agent is its own; a file of another one may lie there.
+fn is_agents_own(agent: &str, dialect: Option<&str>) -> bool {
+    match agent {
+        "openclaw" => dialect.is_none_or(|dialect| dialect == "pi"),
+        agent => dialect.is_none_or(|dialect| dialect == agent),
+    }
+}
+
+fn share(tokens: Option<u64>, window: Option<u64>) -> Option<f64> {
+    let window = window.filter(|window| *window > 0)?;
+    Some(tokens? as f64 / window as f64)
+}
+
+fn shown<S: serde::Serializer>(path: &std::path::Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&path.display())
+}
