@@ -26,6 +26,7 @@ pub const TOOLS: &[&Tool] = &[
     &tools::count::TOOL,
     &tools::extract::TOOL,
     &tools::gc::TOOL,
+    &tools::ls::TOOL,
     &tools::offload::TOOL,
     &tools::prune::TOOL,
     &tools::rollback::TOOL,

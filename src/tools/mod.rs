@@ -5,6 +5,7 @@ pub mod compact;
 pub mod count;
 pub mod extract;
 pub mod gc;
+pub mod ls;
 pub mod offload;
 pub mod prune;
 pub mod rollback;

@@ -21,6 +21,7 @@ fn ordinary(tool: &Tool) -> (Vec<&'static str>, Vec<u8>) {
         "ctx-check" | "ctx-count" | "ctx-extract" | "ctx-split" => (vec![], session()),
         "ctx-compact" => (vec!["--keep-turns=3"], session()),
         "ctx-gc" => (vec!["-n"], vec![]),
+        "ctx-ls" => (vec![SESSION], vec![]),
         "ctx-prune" => (vec!["--clear"], session()),
         "ctx-rollback" => (vec!["--help"], vec![]),
         "ctx-offload" | "ctx-snapshot" => (vec!["-s", "demo"], session()),

@@ -26,6 +26,7 @@ mod kills;
 mod limits;
 mod live;
 mod logs;
+mod ls;
 mod offload;
 mod output;
 mod pipeline;

@@ -1,0 +1,59 @@
+//! What the manual says beyond the flags.
+
+use ctx_cli::Page;
+
+pub(super) const PAGE: Page = Page {
+    exit_status: &[
+        (0, "listed, also when there is nothing"),
+        (2, "none of the files and folders named could be read"),
+        (
+            3,
+            "some of those named could not be read; the others are listed",
+        ),
+    ],
+    environment: &[
+        (
+            "CLAUDE_CONFIG_DIR",
+            "Claude Code's folder [~/.claude]: its projects/",
+        ),
+        (
+            "CODEX_HOME",
+            "Codex's folder [~/.codex]: its sessions/ and archived_sessions/",
+        ),
+        (
+            "GEMINI_CLI_HOME",
+            "where .gemini lies [~]: the chats/ below its tmp/",
+        ),
+        (
+            "OPENCLAW_STATE_DIR",
+            "OpenClaw's folder [~/.openclaw, or .openclaw in OPENCLAW_HOME]: agents/*/sessions/",
+        ),
+        (
+            "PI_CODING_AGENT_SESSION_DIR",
+            "pi's sessions [sessions/ in PI_CODING_AGENT_DIR, or in ~/.pi/agent]",
+        ),
+        ("CTX_HOME", "where the store lies; --store goes before it"),
+        ("CTX_PRESET", "as --preset"),
+        ("CTX_CONFIG", "as --config"),
+    ],
+    files: &[(
+        "STORE/index/sessions.jsonl",
+        "what was read of each file, valid while its size and times are the same; it may be deleted",
+    )],
+    examples: &[
+        ("ctx-ls", "All sessions on this machine, the newest first"),
+        ("ctx-ls --due", "Those that a compaction is due for"),
+        (
+            "ctx-ls --due --agent claude-code -0 | xargs -0r ctx-compact",
+            "Compact them, whatever their names",
+        ),
+        (
+            "ctx-ls --json ~/backup | jq -r 'select(.tokens > 100000) | .path'",
+            "What jq selects, of a folder",
+        ),
+        (
+            "ctx-ls --window 200k --trigger-share 0.5",
+            "Shares of another window, due above the half of it",
+        ),
+    ],
+};

@@ -1,0 +1,343 @@
+//! `ctx-ls`.
+
+use std::fs::{self, File};
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use ctx_testkit::Case;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::bench::{bash, good};
+
+const CTX_LS: &str = env!("CARGO_BIN_EXE_ctx-ls");
+
+const HOUR: u64 = 3_600;
+const DAY: u64 = 24 * HOUR;
+
+fn claude(ask: &str, used: u64) -> String {
+    let node = r#""sessionId":"c1","cwd":"/w/shop","timestamp":"2026-01-01T00:00:00.000Z""#;
+    format!(
+        r#"{{"uuid":"1","parentUuid":null,{node},"type":"user","message":{{"role":"user","content":"{ask}"}}}}
+{{"uuid":"2","parentUuid":"1",{node},"type":"assistant","message":{{"id":"m","role":"assistant","model":"claude-opus-4-5","content":[{{"type":"text","text":"Done."}}],"usage":{{"input_tokens":5,"cache_read_input_tokens":{used},"output_tokens":10}}}}}}
+"#
+    )
+}
+
+fn pi(usage: &str) -> String {
+    format!(
+        r#"{{"type":"session","version":3,"id":"p1","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w/bot"}}
+{{"type":"message","id":"1","parentId":null,"timestamp":"t","message":{{"role":"user","content":"hello there"}}}}
+{{"type":"message","id":"2","parentId":"1","timestamp":"t","message":{{"role":"assistant","model":"house-9","stopReason":"stop","content":[{{"type":"text","text":"yes"}}]{usage}}}}}
+"#
+    )
+}
+
+const CODEX: &str = r#"{"timestamp":"t","type":"session_meta","payload":{"id":"x1","cwd":"/w/日志"}}
+{"timestamp":"t","type":"turn_context","payload":{"cwd":"/w/日志","model":"gpt-5-codex"}}
+{"timestamp":"t","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"Read the log."}]}}
+{"timestamp":"t","type":"event_msg","payload":{"type":"token_count","info":{"last_token_usage":{"input_tokens":50000,"output_tokens":2000},"model_context_window":258400}}}
+"#;
+
+const GEMINI: &str = r#"{"sessionId":"g1","projectHash":"h"}
+{"id":"1","type":"user","content":"hi"}
+{"id":"2","type":"gemini","content":"yes","model":"gemini-2.5-pro","tokens":{"input":10,"output":2,"total":12}}
+{"$set":{"summary":"Greets"}}
+"#;
+
+/// A file that changed so many seconds ago.
+fn put(home: &Path, name: &str, age: u64, text: &str) {
+    let path = home.join(name);
+    fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+    fs::write(&path, text).expect("written");
+    // Half a minute more, so that a slow run shows the same.
+    let time = SystemTime::now() - Duration::from_secs(age + 30);
+    let file = File::options().write(true).open(&path).expect("opens");
+    file.set_modified(time).expect("a time");
+}
+
+/// A home with a session of each agent, and what is none.
+fn home() -> TempDir {
+    let dir = tempfile::tempdir().expect("a folder");
+    let put = |name: &str, age, text: &str| put(dir.path(), name, age, text);
+    let claude_code = ".claude/projects/-w-shop";
+    put(
+        &format!("{claude_code}/c1.jsonl"),
+        3 * HOUR,
+        &claude("Mend\\n the \\u001b[31mcart", 170_000),
+    );
+    put(
+        &format!("{claude_code}/agent-7.jsonl"),
+        HOUR,
+        &claude("look", 7),
+    );
+    put(".codex/sessions/2026/01/01/rollout-1.jsonl", 2 * DAY, CODEX);
+    put(
+        ".codex/sessions/2025/01/01/rollout-2.jsonl.zst",
+        40 * DAY,
+        "zstd",
+    );
+    put(
+        ".pi/agent/sessions/--w-bot--/p1.jsonl",
+        5 * DAY,
+        &pi(r#","usage":{"input":5,"output":9}"#),
+    );
+    put(".openclaw/agents/main/sessions/o1.jsonl", 6 * DAY, &pi(""));
+    put(".gemini/tmp/h/chats/session-1.jsonl", 900 * DAY, GEMINI);
+    put(".gemini/tmp/h/logs.json", 0, "[]");
+    fs::write(dir.path().join(".gemini/tmp/h/.project_root"), "/w/site\n").expect("written");
+    dir
+}
+
+fn ls(home: &TempDir) -> Case {
+    Case::new(CTX_LS).within(home.path())
+}
+
+const TABLE: &str = "\
+AGENT        PROJECT  AGE  MESSAGES  TOKENS  WINDOW  SIZE  DUE  TITLE
+claude-code  shop      3h         2    170k   85.0%   490  due  Mend the \\u{1b}[31mcart
+codex        日志      2d         1     52k   20.1%   485       Read the log.
+pi           bot       5d         2      14       ?   405  ?    hello there
+openclaw     bot       6d         2     ~12       ?   374  ?    hello there
+codex        -        40d         -       -       -     4  -    (packed: zstd -d shows more)
+gemini       site      2y         2      12    0.0%   219       Greets
+";
+
+#[test]
+fn the_sessions_of_all_agents_are_in_one_table() {
+    let home = home();
+    ls(&home).stdout(TABLE).run();
+    // By the index now.
+    ls(&home).stdout(TABLE).run();
+}
+
+#[test]
+fn programs_get_exact_numbers() {
+    let home = home();
+    let found = ls(&home).args(["--json"]).stdout_any().run();
+    let lines = String::from_utf8(found.stdout).expect("text");
+    let rows: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("an object"))
+        .collect();
+    assert_eq!(rows.len(), 6);
+    let first = &rows[0];
+    for (key, value) in [
+        ("agent", Value::from("claude-code")),
+        ("session", "c1".into()),
+        ("ask", "Mend the \u{1b}[31mcart".into()),
+        ("folder", "/w/shop".into()),
+        ("model", "claude-opus-4-5".into()),
+        ("messages", 2.into()),
+        ("turns", 1.into()),
+        ("tokens", 170_015.into()),
+        ("recorded", 170_015.into()),
+        ("estimated", 0.into()),
+        ("window", 200_000.into()),
+        ("share", 0.850_075.into()),
+        ("due", true.into()),
+        ("step", "compact".into()),
+        ("packed", false.into()),
+    ] {
+        assert_eq!(first[key], value, "{key}");
+    }
+    assert!(first["age"].as_u64().expect("seconds") >= 3 * HOUR);
+    assert_eq!(
+        (&rows[2]["due"], &rows[2]["window"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert_eq!(rows[4].get("messages"), None, "packed");
+}
+
+#[test]
+fn flags_choose_the_sessions() {
+    let home = home();
+    let shop = home.path().join(".claude/projects/-w-shop");
+    let paths = |args: &[&str], expected: &[&str]| {
+        let expected: String = expected
+            .iter()
+            .map(|path| home.path().join(path).display().to_string() + "\n")
+            .collect();
+        ls(&home)
+            .args(["--paths-only"])
+            .args(args.iter().copied())
+            .stdout(expected)
+            .run();
+    };
+    let c1 = ".claude/projects/-w-shop/c1.jsonl";
+    let p1 = ".pi/agent/sessions/--w-bot--/p1.jsonl";
+    let o1 = ".openclaw/agents/main/sessions/o1.jsonl";
+    paths(&["--due"], &[c1]);
+    paths(
+        &[
+            "--due",
+            "--window",
+            "100",
+            "--agent",
+            "pi,openclaw",
+            "--trigger-share",
+            "0.1",
+        ],
+        &[p1, o1],
+    );
+    paths(&["--agent", "openclaw"], &[o1]);
+    paths(
+        &["--due", "--agent", "codex", "--model", "gpt-4"],
+        &[".codex/sessions/2026/01/01/rollout-1.jsonl"],
+    );
+    paths(
+        &["--subagents", shop.to_str().expect("text")],
+        &[".claude/projects/-w-shop/agent-7.jsonl", c1],
+    );
+    paths(
+        &[
+            "--due",
+            "--trigger-messages",
+            "1",
+            "--agent",
+            "codex,gemini",
+        ],
+        &[".gemini/tmp/h/chats/session-1.jsonl"],
+    );
+}
+
+#[test]
+fn variables_move_the_places() {
+    let home = home();
+    let moved = home.path().join("elsewhere");
+    put(&moved, "projects/-x/s.jsonl", DAY, &claude("moved", 1_000));
+    ls(&home)
+        .env("CLAUDE_CONFIG_DIR", moved.to_str().expect("text"))
+        .args(["--agent", "claude-code"])
+        .stdout("AGENT        PROJECT  AGE  MESSAGES  TOKENS  WINDOW  SIZE  DUE  TITLE\nclaude-code  shop      1d         2    1.0k    0.5%   468       moved\n")
+        .run();
+}
+
+/// Names with line ends and blanks, and those that look like flags, reach the next tool.
+#[test]
+fn paths_go_to_xargs_whatever_they_are() {
+    let dir = tempfile::tempdir().expect("a folder");
+    put(dir.path(), "a\nb c.jsonl", DAY, &claude("hi", 190_000));
+    put(
+        dir.path(),
+        "--help/x.jsonl",
+        2 * DAY,
+        &claude("hi", 190_000),
+    );
+    put(dir.path(), "small.jsonl", DAY, &claude("hi", 1_000));
+    let counted = good(
+        dir.path(),
+        "ctx-ls --due -0 -- . --help | xargs -0r ctx-count | wc -l",
+    );
+    assert_eq!(counted, "3\n");
+    let named = good(dir.path(), "ctx-ls -0 -- --help | tr '\\0' '\\n'");
+    assert_eq!(named, "./--help/x.jsonl\n");
+}
+
+/// The index costs time when it is lost, and nothing else.
+#[test]
+fn an_index_that_is_broken_or_cannot_be_kept_changes_nothing() {
+    let home = home();
+    let index = home.path().join(".local/state/ctx/index/sessions.jsonl");
+    ls(&home).stdout(TABLE).run();
+    let whole = fs::read(&index).expect("the index");
+    let lines: Vec<&[u8]> = whole.split_inclusive(|b| *b == b'\n').collect();
+    assert_eq!(lines.len(), 1 + 5, "a head, and each file that was read");
+    for bad in [
+        &b""[..],
+        b"\0\0\xff",
+        &whole[..whole.len() / 2],
+        b"{\"sessions\":\"0\"}\n",
+        lines[0],
+    ] {
+        fs::write(&index, bad).expect("written");
+        ls(&home).stdout(TABLE).run();
+        assert_eq!(
+            fs::read(&index).expect("the index"),
+            whole,
+            "made anew, the same"
+        );
+    }
+    fs::remove_file(&index).expect("removed");
+    fs::create_dir(&index).expect("in its place");
+    ls(&home).stdout(TABLE).run();
+    for store in ["/proc/no/store", "/dev/null"] {
+        ls(&home).args(["--store", store]).stdout(TABLE).run();
+    }
+}
+
+#[test]
+fn a_file_that_changed_is_read_again_and_one_that_vanished_forgotten() {
+    let home = home();
+    ls(&home).stdout(TABLE).run();
+    let live = home.path().join(".pi/agent/sessions/--w-bot--/p1.jsonl");
+    let time = fs::metadata(&live)
+        .expect("there")
+        .modified()
+        .expect("a time");
+    // The same size, and the same time of its bytes.
+    fs::write(&live, pi(r#","usage":{"input":5,"output":8}"#)).expect("written");
+    File::options()
+        .write(true)
+        .open(&live)
+        .and_then(|file| file.set_modified(time))
+        .expect("a time");
+    fs::remove_file(home.path().join(".openclaw/agents/main/sessions/o1.jsonl")).expect("removed");
+    let seen = ls(&home)
+        .args(["--agent", "pi", "--json"])
+        .stdout_any()
+        .run();
+    let row: Value = serde_json::from_slice(&seen.stdout).expect("one object");
+    assert_eq!(row["tokens"], 13);
+    let index = fs::read_to_string(home.path().join(".local/state/ctx/index/sessions.jsonl"));
+    assert!(!index.expect("the index").contains("o1.jsonl"));
+}
+
+/// Links that lead nowhere or back, a socket, a torn file, bytes that are no session.
+#[test]
+fn what_is_broken_or_foreign_is_counted_and_never_fatal() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let d = dir.path().join("d");
+    let session = claude("hi", 1_000);
+    put(&d, "torn.jsonl", DAY, &session[..session.len() - 40]);
+    put(&d, "foreign.jsonl", DAY, "{\"a\":1}\n");
+    put(&d, "zeros.jsonl", DAY, "\0\0\0\0");
+    symlink(&d, d.join("loop")).expect("a link");
+    let _socket = std::os::unix::net::UnixListener::bind(d.join("s.jsonl")).expect("a socket");
+    ls(&dir)
+        .args(["d"])
+        .stdout("AGENT        PROJECT  AGE  MESSAGES  TOKENS  WINDOW  SIZE  DUE  TITLE\nclaude-code  shop      1d         1      ~5       ?   425  ?    hi\n")
+        .stderr("ctx-ls: warning: 2 files are no sessions: d/foreign.jsonl\nctx-ls: warning: 1 file or folder could not be read: d/loop: a link that leads back to a folder above it\n")
+        .run();
+}
+
+#[test]
+fn what_was_named_and_is_not_there_is_a_failure() {
+    let home = home();
+    let c1 = home.path().join(".claude/projects/-w-shop/c1.jsonl");
+    let missing =
+        "ctx-ls: no: cannot read: No such file or directory (os error 2); check the path\n";
+    ls(&home).args(["no"]).stderr(missing).code(2).run();
+    ls(&home)
+        .args(["no", c1.to_str().expect("text"), "--paths-only"])
+        .stdout(format!("{}\n", c1.display()))
+        .stderr(missing)
+        .code(3)
+        .run();
+}
+
+#[test]
+fn where_nothing_is_it_says_where_it_looked() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let done = bash(dir.path(), "ctx-ls --agent claude-code,pi");
+    let home = dir.path().display();
+    assert_eq!((done.code, done.stdout.as_str()), (0, ""));
+    assert_eq!(
+        done.stderr,
+        format!(
+            "ctx-ls: warning: no sessions in {home}/.claude/projects, {home}/.pi/agent/sessions\n"
+        )
+    );
+    assert!(!dir.path().join(".local").exists(), "nothing was read");
+}
