@@ -217,6 +217,7 @@ fn append(path: &Path, text: &str) {
         .expect("appended");
 }
 
+/// L11: an agent at work has its history in memory.
 #[test]
 fn an_agents_file_that_changed_a_moment_ago_is_left_alone() {
     let done = Case::new(CTX_SNAPSHOT)

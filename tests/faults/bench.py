@@ -14,7 +14,9 @@ PATIENCE = 60
 
 
 def sha256(path):
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    """Of all but the times at which an agent's lines were written: ours have that of the run."""
+    timeless = re.sub(rb'"timestamp":"[^"]*"', b"", path.read_bytes())
+    return hashlib.sha256(timeless).hexdigest()
 
 
 @dataclass
@@ -58,6 +60,7 @@ class Bench:
     def clear(self):
         shutil.rmtree(self.work, ignore_errors=True)
         self.work.mkdir(parents=True)
+        (self.tmp / "temp").mkdir(exist_ok=True)
 
     def keep(self):
         shutil.rmtree(self.kept, ignore_errors=True)
@@ -149,7 +152,8 @@ class Bench:
         for path in self.work.rglob("*"):
             inside = path.relative_to(self.work)
             ours = ".ctx-tmp-" in path.name or ".ctx-old-" in path.name
-            if ours and "trash" not in inside.parts:
+            noted = path.parent.name == "appending"
+            if (ours and "trash" not in inside.parts) or noted:
                 found.add(str(inside))
             elif len(inside.parts) == 1:
                 found.add(path.name)
@@ -171,6 +175,21 @@ def talk(turns, words=0):
         )
         for n in range(1, turns + 1)
     )
+
+
+def log(turns, words):
+    """The same as Claude Code writes it."""
+    lines, parent = "", None
+    for n in range(1, turns + 1):
+        for kind, said in (("user", "question"), ("assistant", "we decided on answer")):
+            uuid = f"{kind[0]}{n}"
+            place = {"parentUuid": parent, "isSidechain": False, "sessionId": "s1", "version": "2.1.197"}
+            text = " ".join([said, str(n), *map(str, range(words))])
+            message = {"id": f"m{uuid}", "role": kind, "content": text}
+            at = {"uuid": uuid, "timestamp": f"2026-01-01T00:{n:02}:00.000Z"}
+            lines += json.dumps({**place, "type": kind, "message": message, **at}) + "\n"
+            parent = uuid
+    return lines
 
 
 def result(name, words):

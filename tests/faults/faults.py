@@ -53,6 +53,9 @@ FAULTS = [
 ]
 # So many places of two faults in a row, the second of which kills.
 PAIRS = 40
+# So many places in the middle of a write, and so many bytes of it are done at once.
+TORN = 40
+TORN_BYTES = "300"
 # Up to so many files may be open, and so many bytes are read or written at once.
 FILES = range(4, 16)
 SHORT = [("1", "0"), ("7", "0"), ("4096", "1"), ("1", "1")]
@@ -102,11 +105,11 @@ class Place:
     onto: str = field(default="", compare=False)  # the name that it gives
 
 
-def calls_of(bench, command, around=()):
+def calls_of(bench, command, around=(), env=()):
     """The calls of a run without a fault, in order. Each process counts its own."""
     trace = bench.tmp / "trace"
     bench.reseed()
-    bench.run(command, ("strace", "-f", "-qq", "-o", str(trace), *around))
+    bench.run(command, ("strace", "-f", "-qq", "-o", str(trace), *around), dict(env))
     is_shell = command[0] == "sh"
     count, places, begun, first = {}, [], is_shell, None
     for line in trace.read_text(errors="replace").splitlines():
@@ -162,6 +165,20 @@ def points(bench, command, library):
             )
             for size, interrupted in SHORT
         ]
+        yield "torn", torn(bench, command, library)
+
+
+def torn(bench, command, library):
+    """Killed in the middle of a write, of which a part is done."""
+    env = (("LD_PRELOAD", library), ("SHORT_BYTES", TORN_BYTES), ("SHORT_EINTR", "0"))
+    calls = calls_of(bench, command, env=env)
+    writes = [place.number for place in calls if place.call == "write" and not place.early]
+    if len(writes) > TORN:
+        writes = sorted(random.Random(len(writes)).sample(writes, TORN))
+    return [
+        Point("torn", f"write {number}", traced(("write", f"signal=KILL:when={number}")), env=env)
+        for number in writes
+    ]
 
 
 def pairs(places):

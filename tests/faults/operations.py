@@ -4,7 +4,7 @@ import shutil
 from dataclasses import dataclass
 from typing import Callable
 
-from bench import line, result, talk
+from bench import line, log, result, talk
 
 
 @dataclass
@@ -20,6 +20,7 @@ class Operation:
     sums_up: bool = False  # whether exit status 3 means a summary without what was not read
     remembers: bool = False  # whether the memory may know more although it failed
     passes_on: bool = False  # whether it passes on what it has saved, and nothing else
+    appends: bool = False  # whether a kill may leave a part of what it puts behind the old bytes
     forgets: bool = False  # whether nothing of the session may stay in the store
     puts_back: str = ""  # the file whose references lead to the old bytes
     naive: bool = False  # a control, which the oracle has to catch
@@ -240,6 +241,25 @@ def compact_offloaded(bench):
     return bench.tool("compact", *SYNAPSE, "live.jsonl")
 
 
+NATIVE = ("-s", "demo", "--min-idle", "0s", "--keep-turns", 1, "live.jsonl")
+
+
+@operation(remembers=True, appends=True)
+def compact_native(bench):
+    """An agent's own compaction record, behind its lines."""
+    bench.write("live.jsonl", log(8, 60))
+    return bench.tool("compact", *NATIVE)
+
+
+@operation(goes_on=False, again=(0, 2))
+def undo_native(bench):
+    """The record goes, and so do the lines that came since."""
+    bench.must(compact_native(bench))
+    with (bench.work / "live.jsonl").open("a") as live:
+        live.write(line("user", "one more"))
+    return bench.tool("rollback", "-q", "-s", "demo", "--min-idle", "0s", "--undo", "live.jsonl")
+
+
 @operation()
 def repair(bench):
     bench.write("live.jsonl", talk(2) + line("tool", "of no call", tool_call_id="x") + talk(1))
@@ -295,6 +315,14 @@ def control_no_exchange(bench):
     control_in_place(bench)
     steps = "ln live.jsonl saved.jsonl", "cp new live.tmp", "sync live.tmp", "mv live.tmp live.jsonl"
     return ["sh", "-c", " && ".join(steps)]
+
+
+# Put behind the old bytes in one go, which may end in the middle.
+@operation(naive=True, caught_by=("torn",))
+def control_append(bench):
+    bench.write("live.jsonl", log(2, 60))
+    bench.write("more", log(8, 60))
+    return ["sh", "-c", "cp live.jsonl saved.jsonl && cat more >> live.jsonl"]
 
 
 # Renamed, and the folder flushed, but not the file: its name comes, its bytes do not.

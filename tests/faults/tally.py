@@ -15,6 +15,7 @@ COLUMNS = {
     "EMFILE": ["EMFILE", "open files"],
     "EIO, kill": ["EIO, kill"],
     "short": ["short"],
+    "torn": ["torn"],
     "agent": ["agent", "agent, no exchange"],
 }
 

@@ -314,7 +314,7 @@ fn a_reader_hinders_nobody() {
     assert_eq!(text(&path), format!("{OLD}{LINES}"));
 }
 
-/// C1: wherever a run is killed, the next one finds the old lines, or all of the new ones.
+/// C11: wherever a run is killed, the next one finds the old lines, or all of the new ones.
 #[test]
 fn what_a_killed_run_has_begun_is_cut_off() {
     for written in ENDS {
@@ -338,7 +338,7 @@ fn what_a_killed_run_has_begun_is_cut_off() {
     }
 }
 
-/// C1, L2: what an agent has written behind a part of ours stays, each line by itself, and what
+/// C11, L2: what an agent has written behind a part of ours stays, each line by itself, and what
 /// was there is in a snapshot.
 #[test]
 fn lines_behind_what_a_killed_run_has_begun_are_kept() {
@@ -363,7 +363,7 @@ fn lines_behind_what_a_killed_run_has_begun_are_kept() {
     }
 }
 
-/// Bytes of which it cannot be told whose they are stay.
+/// C11: bytes of which it cannot be told whose they are stay.
 #[test]
 fn what_may_be_an_agents_stays() {
     for theirs in ["no object\n", "{\"half", "\n", "\0\0\0"] {
@@ -434,6 +434,7 @@ fn undo_takes_an_addition_back() {
     assert_eq!(undo(&bench, &path), twice);
 }
 
+/// L11: an agent at work has its history in memory.
 #[test]
 fn a_file_that_changed_a_moment_ago_may_belong_to_an_agent_at_work() {
     let bench = Bench::new();
