@@ -12,7 +12,9 @@
 //! - reasoning counts as text, since it is sent back where the record keeps it; or by its
 //!   signature, one for [`SEALED`] characters, where that is more: what the API charges is
 //!   sealed in it, of which the text may be a summary;
-//! - an image, a sound or a document counts [`PER_MEDIA`], never its base64 as text;
+//! - an image counts by its size, as the API charges for it ([`crate::image`]); one whose size
+//!   the record does not tell, a sound or a document counts [`PER_MEDIA`]; never its base64 as
+//!   text;
 //! - a part of an unknown kind counts as its JSON text, and long base64 in it as a signature
 //!   does: the encrypted reasoning of APIs.
 
@@ -20,6 +22,8 @@ use std::ops::AddAssign;
 
 use ctx_tokens::{Encoding, TokenCounter};
 use ctx_transcript::{Message, Part, Tag, ToolResult};
+
+use crate::image;
 
 /// The frame of a message: 3, and 1 for its role, which is one token in the
 /// encodings of the chat models.
@@ -31,12 +35,11 @@ pub const PER_NAME: u64 = 1;
 /// What primes the reply, once a conversation.
 pub const PRIMING: u64 = 3;
 
-/// An image, a sound, a document: a flat estimate. OpenAI charges 765 for an image
-/// of 1024 by 1024 at high detail (gpt-4o), Anthropic at most about 1,600.
+/// An image whose size is not known, a sound, a document: a flat estimate.
 pub const PER_MEDIA: u64 = 1_000;
 
 /// So many characters of a signature, or of what is encrypted, are a token. Of the tokens that
-/// Claude charges there are 5.1, and of these some 1.2 on one of the encodings here
+/// Claude charges one has 5.0, and of these there are some 1.2 on one of the encodings here
 /// (docs/tokens.md).
 pub const SEALED: u64 = 6;
 
@@ -55,7 +58,7 @@ pub struct ByKind {
     pub calls: u64,
     /// Text of tool results.
     pub results: u64,
-    /// Images, sounds, documents, wherever they stand; estimated.
+    /// Images, sounds, documents, wherever they stand; by size, or estimated.
     pub media: u64,
     /// Parts of unknown kinds, as JSON text.
     pub other: u64,
@@ -179,7 +182,7 @@ impl MessageCounter {
             Part::Reasoning(text) => tokens.reasoning = self.text(text),
             Part::Call(call) => tokens.calls = self.text(&call.name) + self.text(&call.arguments),
             Part::Result(result) => tokens = self.result(result),
-            Part::Media(_) => tokens.media = PER_MEDIA,
+            Part::Media(media) => tokens.media = image::tokens(media).unwrap_or(PER_MEDIA),
             Part::Opaque(raw) => tokens.other = self.opaque(raw),
         }
         tokens

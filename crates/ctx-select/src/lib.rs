@@ -7,6 +7,7 @@ pub mod budget;
 pub mod calibrate;
 pub mod count;
 pub mod duration;
+pub mod image;
 pub mod measure;
 mod number;
 pub mod prune;

@@ -32,8 +32,9 @@ use ctx_store::Growth;
 /// with tiktoken"): 3 tokens for its frame, the role, the content, the name and 1
 /// more for it; and 3 a conversation for the reply. Of a tool call the name and
 /// the arguments are counted, not its id; reasoning is counted, by its signature where that
-/// says more than its text; an image, a sound or a document counts a flat 1,000. Lines that
-/// are no messages have no tokens.
+/// says more than its text; an image counts by its size, as its API charges for it, and one of
+/// which that is not known, a sound or a document a flat 1,000. Lines that are no messages
+/// have no tokens.
 ///
 /// --by prints how many, their tokens, their share and what they are, the most
 /// tokens first, for all files together; (other) is what belongs to none. --by reach
