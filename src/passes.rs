@@ -116,7 +116,9 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::Words(CompactionError::NoHeader) => {
             "ctx-check --repair writes a copy that has one, where the lines tell enough"
         }
-        ErrorKind::Words(_) => "ctx-convert writes what its agent would send as another session",
+        ErrorKind::Words(_) | ErrorKind::OtherContext => {
+            "ctx-convert writes what its agent would send as another session"
+        }
         ErrorKind::Document => "as a filter it becomes lines: ctx-compact < FILE > session.jsonl",
         ErrorKind::Read(_)
         | ErrorKind::Output(_)

@@ -67,7 +67,7 @@ pub enum Kind {
 pub struct Source {
     /// The first line of the source that is in it, from 1.
     pub first_line: u64,
-    /// What of the source is in it.
+    /// What of the source is in it, in the order in which it is said.
     pub origins: Vec<SourceId>,
 }
 

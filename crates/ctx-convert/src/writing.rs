@@ -1,5 +1,6 @@
 //! Writing unit by unit, each with where it comes from.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 
 use ctx_transcript::{Dialect, Held, Object, Spool};
@@ -113,9 +114,9 @@ impl<'w> Writing<'w> {
     ) -> Result<(), ConvertError> {
         let mut text = line.json;
         let origins = line.origins.iter().filter_map(|place| entries.get(*place));
-        let mut sources: Vec<SourceId> = origins.clone().map(|entry| entry.origin).collect();
-        sources.sort_unstable();
-        sources.dedup();
+        let mut seen = HashSet::new();
+        let sources = origins.clone().map(|entry| entry.origin);
+        let sources: Vec<SourceId> = sources.filter(|origin| seen.insert(*origin)).collect();
         // The last brace: all that is written is an object.
         text.pop();
         let time = origins.clone().find_map(|entry| entry.time.as_deref());

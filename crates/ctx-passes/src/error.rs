@@ -129,6 +129,9 @@ pub enum ErrorKind {
     /// The log of an agent cannot be compacted in the agent's own words.
     #[error(transparent)]
     Words(#[from] CompactionError),
+    /// The agent would read something else behind its new lines than what they are to say.
+    #[error("its agent would not read the compaction as it is meant; nothing was written")]
+    OtherContext,
     /// The store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),

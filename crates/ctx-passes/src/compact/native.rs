@@ -7,10 +7,11 @@
 
 mod kept;
 mod marked;
+mod meant;
 
 use std::collections::HashSet;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -41,6 +42,8 @@ pub(super) struct Circumstances {
     pub(super) is_automatic: bool,
     /// When.
     pub(super) now: DateTime<Utc>,
+    /// Where temporary files lie.
+    pub(super) temp: PathBuf,
 }
 
 impl Circumstances {
@@ -50,6 +53,7 @@ impl Circumstances {
             tokens: (report.previous_tokens, report.current_tokens),
             is_automatic: plan.only_if_due,
             now: (plan.now)(),
+            temp: plan.temp.clone(),
         }
     }
 }
@@ -92,6 +96,15 @@ impl<'c> Native<'c> {
         new: &Content,
         circumstances: &Circumstances,
     ) -> Result<Vec<u8>, PassError> {
+        let lines = self.written(new, circumstances)?;
+        let log = self.with(&lines)?;
+        if let Some(read) = Native::of(&log, &circumstances.temp)? {
+            meant::compare(new, &read.lowered)?;
+        }
+        Ok(lines)
+    }
+
+    fn written(&self, new: &Content, circumstances: &Circumstances) -> Result<Vec<u8>, PassError> {
         let new = Marked::all(new, |_| true)?;
         let wanted: HashSet<SourceId> = new.iter().flat_map(|it| it.origins.clone()).collect();
         let before = Marked::all(&self.lowered, |it| {

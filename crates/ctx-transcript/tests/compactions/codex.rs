@@ -49,6 +49,28 @@ fn the_items_that_stay_are_in_the_line() {
     assert!(count.contains(r#""total_tokens":100}"#), "{count}");
 }
 
+/// The client takes a compaction back together with the turn that it stands in.
+#[test]
+fn behind_a_turn_that_was_taken_back_it_is_a_turn_of_its_own() {
+    let mut before = session("");
+    let event =
+        |kind: &str, rest: &str| line("event_msg", &format!(r#"{{"type":"{kind}"{rest}}}"#));
+    let turn = r#","turn_id":"t","model_context_window":100"#;
+    before.lines.extend([
+        event("task_started", turn),
+        said("user", "no"),
+        event("user_message", r#","message":"no""#),
+        said("assistant", "never"),
+        event("task_complete", r#","turn_id":"t""#),
+        event("thread_rolled_back", r#","num_turns":1"#),
+    ]);
+    assert_eq!(before.said(), ["rules", "ask", "ls|{}", "out", "done"]);
+    let after = before.compact_to_last(1);
+    assert_eq!(after.said(), ["what\nwas|done"]);
+    assert!(after.lines[13].ends_with(r#""model_context_window":100}}"#));
+    assert!(after.lines[16].contains(r#""task_complete""#));
+}
+
 #[test]
 fn lines_of_a_file_in_pages_are_numbered() {
     let mut before = session(r#","history_mode":"paginated""#);

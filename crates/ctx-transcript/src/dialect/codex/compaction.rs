@@ -1,11 +1,14 @@
 //! A compaction in the words of Codex: a line with the items that take the place of all before.
 //!
 //! Behind it stands an event that says how many tokens are in the context now: the client goes
-//! by the last one, and would compact again at once.
+//! by the last one, and would compact again at once. Both are a turn of their own, where the
+//! client has such: a turn that was taken back takes a compaction in it along.
 
-use super::{Entry, kind_of};
-use crate::compaction::{Compaction, CompactionError, CompactionWriter, Kept, LineText, Times};
-use crate::{Edits, Object};
+use super::{Codex, Entry, kind_of};
+use crate::compaction::{
+    Compaction, CompactionError, CompactionWriter, Ids, Kept, LineText, Times,
+};
+use crate::{Dialect, Edits, Object};
 
 /// Sees the lines of a session.
 #[derive(Default)]
@@ -17,6 +20,8 @@ pub(super) struct Writer {
     /// The last line that tells how many tokens were used.
     count: Option<String>,
     has_envelopes: bool,
+    /// Of the last turn: its window in tokens, raw.
+    window: Option<String>,
 }
 
 impl CompactionWriter for Writer {
@@ -35,6 +40,10 @@ impl CompactionWriter for Writer {
             "session_meta" => {
                 let mode = payload.text_of("history_mode");
                 self.is_numbered |= mode.is_some_and(|mode| mode == "paginated");
+            }
+            "event_msg" if kind_of(&payload) == "task_started" => {
+                let window = payload.get("model_context_window");
+                self.window = Some(window.unwrap_or("null").to_owned());
             }
             "event_msg" if kind_of(&payload) == "token_count" => {
                 let has_usage = last_usage(object).is_some();
@@ -76,23 +85,32 @@ impl CompactionWriter for Writer {
             .text("message", compaction.summary)
             .list("replacement_history", &items)
             .end();
-        let line = self.line(compaction).text("type", "compacted");
-        let mut lines = vec![line.json("payload", &payload).end()];
+        let turn = Ids::new(&compaction.seed).uuid();
+        let mut lines = Vec::new();
+        if let Some(window) = self.window.clone() {
+            let began = event("task_started", &turn).json("model_context_window", &window);
+            lines.push(self.line(compaction, "event_msg", &began.end()));
+        }
+        lines.push(self.line(compaction, "compacted", &payload));
         if let Some(count) = self.count.take() {
             lines.push(self.counted(&count, compaction)?);
+        }
+        if self.window.is_some() {
+            let ended = event("task_complete", &turn).json("last_agent_message", "null");
+            lines.push(self.line(compaction, "event_msg", &ended.end()));
         }
         Ok(lines)
     }
 }
 
 impl Writer {
-    fn line(&mut self, compaction: &Compaction<'_>) -> LineText {
-        let line = LineText::new().text("timestamp", &self.times.next(compaction.now));
-        if !self.is_numbered {
-            return line;
+    fn line(&mut self, compaction: &Compaction<'_>, kind: &str, payload: &str) -> String {
+        let mut line = LineText::new().text("timestamp", &self.times.next(compaction.now));
+        if self.is_numbered {
+            self.ordinal += 1;
+            line = line.json("ordinal", &self.ordinal.to_string());
         }
-        self.ordinal += 1;
-        line.json("ordinal", &self.ordinal.to_string())
+        line.text("type", kind).json("payload", payload).end()
     }
 
     /// A line `count` that says how many tokens there are now.
@@ -114,9 +132,13 @@ impl Writer {
             edits.replace(payload.place_of(raw), usage);
         }
         let payload = edits.of_object(&payload);
-        let line = self.line(compaction).text("type", "event_msg");
-        Ok(line.json("payload", &payload).end())
+        Ok(self.line(compaction, "event_msg", &payload))
     }
+}
+
+/// An event of a turn.
+fn event(kind: &str, turn: &str) -> LineText {
+    LineText::new().text("type", kind).text("turn_id", turn)
 }
 
 fn last_usage<'a>(line: &Object<'a>) -> Option<&'a str> {
@@ -128,17 +150,18 @@ fn last_usage<'a>(line: &Object<'a>) -> Option<&'a str> {
 fn items_of(kept: &Kept<'_>) -> Result<Vec<String>, CompactionError> {
     let unreadable = || CompactionError::Unreadable;
     let object = Object::parse(kept.text).map_err(|_| unreadable())?;
-    let items = match Entry::of(&object).ok_or_else(unreadable)? {
+    if let Some(some) = &kept.messages {
+        let held = Codex.held(&object);
+        let of_number = |number: &usize| held.get(*number).map(|it| it.raw.to_owned());
+        let items: Option<Vec<String>> = some.iter().map(of_number).collect();
+        return items.ok_or_else(unreadable);
+    }
+    Ok(match Entry::of(&object).ok_or_else(unreadable)? {
         Entry::Item(item) => vec![item.text().trim().to_owned()],
         Entry::Agent(_) => return Err(unreadable()),
         Entry::Compacted(compacted) => {
             let items = compacted.items().ok_or_else(unreadable)?;
             items.iter().map(|item| item.text().to_owned()).collect()
         }
-    };
-    let Some(some) = &kept.messages else {
-        return Ok(items);
-    };
-    let of_number = |number: &usize| items.get(*number).cloned().ok_or_else(unreadable);
-    some.iter().map(of_number).collect()
+    })
 }

@@ -1,11 +1,11 @@
 //! A compaction in the words of the Gemini CLI: a list of messages that takes the place of all
 //! before. It begins with the summary and an answer of the model to it.
 
-use super::{Line, Messages, SNAPSHOT, SNAPSHOT_END};
-use crate::Object;
+use super::{Gemini, Line, Messages, SNAPSHOT, SNAPSHOT_END};
 use crate::compaction::{
     Compaction, CompactionError, CompactionWriter, Ids, Kept, LineText, Times,
 };
+use crate::{Dialect, Object};
 
 /// What the model answers to the summary: roles take turns.
 const ANSWER: &str = "Understood. I go on from this summary.";
@@ -70,13 +70,18 @@ impl Writer {
 /// The messages of a record that stay, raw.
 fn messages_of(kept: &Kept<'_>) -> Result<Vec<String>, CompactionError> {
     let object = Object::parse(kept.text).map_err(|_| CompactionError::Unreadable)?;
-    let messages = Messages::of(&object).list;
-    let messages = messages.iter().map(|it| it.text().trim().to_owned());
-    let all: Vec<String> = messages.collect();
-    let Some(some) = &kept.messages else {
-        return Ok(all);
+    let raw: Vec<String> = match &kept.messages {
+        None => {
+            let messages = Messages::of(&object).list;
+            let messages = messages.iter().map(|it| it.text().trim().to_owned());
+            messages.collect()
+        }
+        Some(some) => {
+            let held = Gemini.held(&object);
+            let of_number = |number: &usize| held.get(*number).map(|it| it.raw.to_owned());
+            let some: Option<Vec<String>> = some.iter().map(of_number).collect();
+            some.ok_or(CompactionError::Unreadable)?
+        }
     };
-    let of_number = |number: &usize| all.get(*number).cloned();
-    let some: Option<Vec<String>> = some.iter().map(of_number).collect();
-    some.ok_or(CompactionError::Unreadable)
+    Ok(raw)
 }
