@@ -85,7 +85,7 @@ class ClaudeCode(Agent):
             env = {"HOME": home, "ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "none", "DISABLE_TELEMETRY": "1",
                    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1", "DISABLE_ERROR_REPORTING": "1"}
             said = self.run([self.program(), "-p", "--resume", identity, PROMPT], work, env)
-            asked = [request for request in model.requests if PROMPT in json.dumps(request.get("messages", [])[-1:])]
+            asked = [request for request in model.requests if PROMPT in json.dumps(request.get("messages", []))]
         if not asked:
             return None, said
         # Smaller requests beside it ask for a title.
