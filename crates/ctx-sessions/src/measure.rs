@@ -6,7 +6,8 @@ use crate::shrink::length;
 
 /// Bytes of text that are taken for a token.
 const BYTES: u64 = 4;
-/// Tokens of the frame of a message, and of an image or another medium, as ctx-count takes them.
+/// Tokens of the frame of a message, and of an image or another medium whose size is not known,
+/// as ctx-count takes them: of an image only the begin is read.
 const FRAME: u64 = 4;
 const MEDIA: u64 = 1_000;
 
