@@ -79,6 +79,22 @@ impl Edits {
         self.replaced.insert(at, (place, json));
     }
 
+    /// Gives `object`, which begins at `start`, the member `key` with that raw value: in the
+    /// place of the one that it has, or before the others.
+    ///
+    /// # Panics
+    ///
+    /// As [`Self::replace`].
+    pub fn set(&mut self, start: usize, object: &Object<'_>, key: &str, json: &str) {
+        if let Some(raw) = object.get(key) {
+            let place = object.place_of(raw);
+            return self.replace(start + place.start..start + place.end, json.to_owned());
+        }
+        let inside = start + object.inside();
+        let comma = if object.members().is_empty() { "" } else { "," };
+        self.replace(inside..inside, format!("\"{key}\":{json}{comma}"));
+    }
+
     /// Leaves out what stands at `place`.
     ///
     /// # Panics

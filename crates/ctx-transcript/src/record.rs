@@ -6,54 +6,8 @@ use serde_json::value::RawValue;
 
 use crate::view::{Fragment, Presence};
 use crate::{
-    Dialect, Edits, MAX_LINE, Message, Object, Origin, Outline, Piece, Splice, Tag, splice,
+    Class, Dialect, Edits, MAX_LINE, Message, Object, Origin, Outline, Piece, Splice, Tag, splice,
 };
-
-/// What a line is. Only [`Class::Object`] and [`Class::Concatenated`] can carry
-/// a tag; everything but an object and a blank line counts as a bad line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Class {
-    /// One JSON object.
-    Object,
-    /// Nothing, or blanks.
-    Blank,
-    /// JSON, but no object.
-    NotObject,
-    /// An object and more behind it on the same line: `{…}{…}`.
-    Concatenated,
-    /// Not JSON.
-    Broken,
-    /// Not UTF-8.
-    NotUtf8,
-    /// NUL bytes, as a crash leaves them in a file.
-    Nul,
-    /// Longer than [`crate::MAX_LINE`]: not looked at.
-    TooLong,
-    /// A last line without its end that does not parse: still being written.
-    Tail,
-}
-
-impl Class {
-    /// Whether the line is reported as bad. A tail is not: its writer is not done.
-    pub fn is_bad(self) -> bool {
-        !matches!(self, Self::Object | Self::Blank | Self::Tail)
-    }
-
-    /// The word for it in reports and in a snapshot's metadata.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Object => "object",
-            Self::Blank => "blank",
-            Self::NotObject => "not-an-object",
-            Self::Concatenated => "concatenated",
-            Self::Broken => "broken",
-            Self::NotUtf8 => "not-utf8",
-            Self::Nul => "nul",
-            Self::TooLong => "too-long",
-            Self::Tail => "tail",
-        }
-    }
-}
 
 /// A record and where it stands.
 #[derive(Clone, Debug)]
@@ -160,9 +114,12 @@ impl<'a> Record<'a> {
         self.object.as_ref()
     }
 
-    /// Its object when it is one whole object: only such a record can be a message.
+    /// Its object when it is one whole object, or the first of several that its agent reads:
+    /// only such a record can be a message.
     pub fn whole_object(&self) -> Option<&Object<'a>> {
-        self.object().filter(|_| self.class == Class::Object)
+        let is_read = matches!(self.presence, Some(Presence::Inside(_)));
+        self.object()
+            .filter(|_| self.class == Class::Object || is_read)
     }
 
     /// Its tag, when it carries one.
@@ -187,7 +144,7 @@ impl<'a> Record<'a> {
         }
         let bytes = edits.apply(self.bytes, self.skipped);
         let edited = self.origin().record(&bytes);
-        debug_assert_eq!(edited.class, Class::Object, "an edit broke the record");
+        debug_assert_eq!(edited.class, self.class, "an edit broke the record");
         edited.untagged().into_owned()
     }
 
@@ -273,8 +230,7 @@ fn rest_is_json(object: &Object<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Class;
-    use crate::Origin;
+    use crate::{Class, Origin};
 
     fn class_of(bytes: &[u8]) -> Class {
         Origin::ALONE.record(bytes).class

@@ -8,7 +8,7 @@ use crate::dialect::{Detector, Dialect};
 use crate::document::Document;
 use crate::lines::Lines;
 use crate::second_reading::SecondReading;
-use crate::{Conversation, MAX_LINE, Origin, Record, Spool};
+use crate::{Conversation, Flaw, MAX_LINE, Origin, Record, Spool};
 
 /// How to read a session.
 #[derive(Clone, Default)]
@@ -66,6 +66,9 @@ impl<R: Read> Records<R> {
         // A line of a batch is a conversation, which is linear whatever agent had it.
         if let Some(mut view) = dialect.filter(|_| is_one_session).and_then(Dialect::view) {
             let mut second = SecondReading::new(options.spool());
+            if records.document.is_some() {
+                view.begin_document();
+            }
             while let Some(record) = records.next()? {
                 second.push(&record, view.as_mut())?;
             }
@@ -83,6 +86,11 @@ impl<R: Read> Records<R> {
     /// messages, which the records do not carry.
     pub fn document_members_beside(&self) -> Option<usize> {
         self.document.as_ref().map(|it| it.members_beside)
+    }
+
+    /// What is wrong with a log as its agent loads it, by line.
+    pub fn flaws(&self) -> &[(u64, Flaw)] {
+        self.second.as_ref().map_or(&[], |second| &second.flaws)
     }
 
     /// The next record, or piece of one that is too long.

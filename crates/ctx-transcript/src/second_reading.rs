@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 
 use crate::view::ViewBuilder;
-use crate::{Origin, Record, Spool};
+use crate::{Class, Flaw, Object, Origin, Record, Spool};
 
 /// Records that wait in a spool, with their presence in the context.
 pub(crate) struct SecondReading {
@@ -13,6 +13,8 @@ pub(crate) struct SecondReading {
     waiting: VecDeque<(Origin, usize)>,
     /// The bytes of the record that was handed out last.
     bytes: Vec<u8>,
+    /// What is wrong with the session, by line.
+    pub(crate) flaws: Vec<(u64, Flaw)>,
 }
 
 impl SecondReading {
@@ -22,6 +24,7 @@ impl SecondReading {
             spool,
             waiting: VecDeque::new(),
             bytes: Vec::new(),
+            flaws: Vec::new(),
         }
     }
 
@@ -34,7 +37,7 @@ impl SecondReading {
         self.spool.push(record.bytes)?;
         // A line that is too long comes in pieces, and is one record.
         if record.piece.begins() {
-            view.push(record.whole_object());
+            show(view, record);
         }
         let length = record.bytes.len();
         self.waiting.push_back((record.origin(), length));
@@ -43,10 +46,16 @@ impl SecondReading {
 
     /// Nothing more comes: the view says which records are in the context.
     pub(crate) fn finish(mut self, view: Box<dyn ViewBuilder>) -> Self {
-        let view = view.finish();
+        let mut view = view.finish();
+        view.flaws.sort_by_key(|flaw| flaw.record);
+        let mut flaws = std::mem::take(&mut view.flaws).into_iter().peekable();
         let mut records = 0;
         for (origin, _) in &mut self.waiting {
-            records += usize::from(origin.piece.begins());
+            if origin.piece.begins() {
+                records += 1;
+                let of_record = std::iter::from_fn(|| flaws.next_if(|it| it.record < records));
+                self.flaws.extend(of_record.map(|flaw| (origin.line, flaw)));
+            }
             origin.presence = Some(view.of(records - 1));
         }
         self
@@ -60,5 +69,27 @@ impl SecondReading {
         self.bytes.clear();
         self.spool.pop_to(length, &mut self.bytes)?;
         Ok(Some(origin.record(&self.bytes)))
+    }
+}
+
+/// Shows a record to a view.
+pub(crate) fn show(view: &mut dyn ViewBuilder, record: &Record<'_>) {
+    match record.object() {
+        Some(object) if record.class == Class::Concatenated => view.push_first_of(object),
+        _ if record.class.is_bad() => show_bad(view, record),
+        _ => view.push(record.whole_object()),
+    }
+}
+
+/// A bad line, of which some agents read something.
+fn show_bad(view: &mut dyn ViewBuilder, record: &Record<'_>) {
+    let text = String::from_utf8_lossy(record.bytes.get(record.skipped..).unwrap_or_default());
+    let is_read = matches!(record.class, Class::Broken | Class::Nul | Class::NotUtf8);
+    match Object::parse(&text) {
+        Ok(object) if is_read && record.class != Class::NotUtf8 => view.push_first_of(&object),
+        Ok(object) if is_read && object.rest().trim_ascii().is_empty() => {
+            view.push_replaced(&object);
+        }
+        _ => view.push_bad(),
     }
 }

@@ -7,13 +7,31 @@
 //! several lines. Their dialects give a [`ViewBuilder`], which sees the whole session
 //! once, before any record of it is handed out.
 
-use crate::Object;
+use crate::{Flaw, Object};
 
 /// Looks at the records of a session, in their order, and says at the end which of
 /// them are in the context.
 pub trait ViewBuilder {
     /// The object of the next record; `None` for one that is no object.
     fn push(&mut self, object: Option<&Object<'_>>);
+
+    /// The records are the messages of one document, and what stands beside them is not seen.
+    fn begin_document(&mut self) {}
+
+    /// A line that is bad: most agents pass it over.
+    fn push_bad(&mut self) {
+        self.push(None);
+    }
+
+    /// The object of a line that is not UTF-8, read with U+FFFD where it is not.
+    fn push_replaced(&mut self, _object: &Object<'_>) {
+        self.push_bad();
+    }
+
+    /// The first object of a line that holds more: most agents pass it over, too.
+    fn push_first_of(&mut self, _object: &Object<'_>) {
+        self.push_bad();
+    }
 
     /// What the agent would send now.
     fn finish(self: Box<Self>) -> View;
@@ -24,6 +42,8 @@ pub trait ViewBuilder {
 pub struct View {
     records: Vec<Presence>,
     messages: u64,
+    /// What is wrong with the session, as its agent loads it.
+    pub flaws: Vec<Flaw>,
 }
 
 /// Whether a record is in the context.
@@ -67,6 +87,7 @@ impl View {
         Self {
             records: reasons.into_iter().map(Presence::Outside).collect(),
             messages: 0,
+            flaws: Vec::new(),
         }
     }
 

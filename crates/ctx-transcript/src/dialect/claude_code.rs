@@ -1,8 +1,11 @@
 //! The session files of Claude Code: a tree of lines, one content block of a reply a line.
 
 mod about;
+mod ascent;
 mod beside;
 mod compaction;
+mod context;
+mod flaws;
 mod kept;
 mod leaf;
 mod near;
@@ -19,7 +22,10 @@ use super::{Dialect, Held, Sniff, Wrapped, anthropic, kind_of};
 use crate::compaction::CompactionWriter;
 use crate::rules::{PairBy, Results};
 use crate::view::ViewBuilder;
-use crate::{About, Message, Object, Outline, Part, ReplyId, Role, Rules, Usage, UsageOf, json};
+use crate::{
+    About, Class, Edits, Effect, Flaw, Message, Object, Outline, Part, ReplyId, Role, Rules, Usage,
+    UsageOf, json,
+};
 
 /// The dialect `claude-code`.
 pub struct ClaudeCode;
@@ -163,6 +169,28 @@ impl Dialect for ClaudeCode {
 
     fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
         Some(Box::<compaction::Writer>::default())
+    }
+
+    fn mended(&self, object: &Object<'_>, _: &Flaw, numbers: &[usize]) -> Edits {
+        flaws::kept_without(object, numbers)
+    }
+
+    fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)> {
+        Some(match class {
+            Class::Concatenated => (
+                Effect::Lost,
+                "Claude Code reads the first object of the line and not the rest",
+            ),
+            Class::NotUtf8 => (
+                Effect::Harmless,
+                "Claude Code reads other characters in their place",
+            ),
+            Class::Tail => (
+                Effect::Harmless,
+                "Claude Code writes its next line right behind it, and does not read that either",
+            ),
+            _ => return None,
+        })
     }
 
     fn summary_record(&self, _: Role, text: &str) -> String {

@@ -7,9 +7,12 @@ mod about;
 mod base;
 mod compacted;
 mod compaction;
+mod flaws;
+mod header;
 mod injected;
 mod line;
 mod loaded;
+mod mended;
 mod replay;
 #[cfg(test)]
 mod tests;
@@ -24,7 +27,10 @@ use crate::compaction::CompactionWriter;
 use crate::rules::{PairBy, Results};
 use crate::usage::sum;
 use crate::view::ViewBuilder;
-use crate::{About, Message, Object, Outline, Part, Role, Rules, Usage, UsageOf, json};
+use crate::{
+    About, Class, Edits, Effect, Flaw, Message, Object, Outline, Part, Role, Rules, Usage, UsageOf,
+    json,
+};
 
 /// The dialect `codex`.
 pub struct Codex;
@@ -185,6 +191,15 @@ impl Dialect for Codex {
 
     fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
         Some(Box::<compaction::Writer>::default())
+    }
+
+    fn mended(&self, object: &Object<'_>, flaw: &Flaw, numbers: &[usize]) -> Edits {
+        mended::mended(object, flaw.rule, numbers)
+    }
+
+    fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)> {
+        let loads_nothing = (Effect::Refused, "Codex loads nothing of the file");
+        (class == Class::NotUtf8).then_some(loads_nothing)
     }
 
     fn summary_record(&self, _: Role, text: &str) -> String {

@@ -13,6 +13,7 @@
 
 mod about;
 mod compaction;
+mod flaws;
 mod line;
 mod log;
 mod message;
@@ -33,7 +34,9 @@ use crate::compaction::CompactionWriter;
 use crate::rules::{PairBy, Results};
 use crate::usage::sum;
 use crate::view::ViewBuilder;
-use crate::{About, Message, Object, Outline, Role, Rules, Usage, json};
+use crate::{
+    About, Class, Edits, Effect, Flaw, Message, Object, Outline, Role, Rules, Usage, json,
+};
 
 /// The dialect `gemini`.
 pub struct Gemini;
@@ -150,6 +153,17 @@ impl Dialect for Gemini {
 
     fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
         Some(Box::<compaction::Writer>::default())
+    }
+
+    fn mended(&self, object: &Object<'_>, flaw: &Flaw, _: &[usize]) -> Edits {
+        let messages = Messages::of(object).list;
+        let id = flaw.id.as_deref();
+        id.map_or_else(Edits::new, |id| flaws::answered(object, &messages, id))
+    }
+
+    fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)> {
+        let what = "the Gemini CLI reads other characters in their place";
+        (class == Class::NotUtf8).then_some((Effect::Harmless, what))
     }
 
     fn summary_record(&self, _: Role, text: &str) -> String {

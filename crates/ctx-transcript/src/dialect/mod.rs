@@ -24,7 +24,8 @@
 //!   result in one record are in no outline, since nothing can part them.
 //!
 //! A reply's records are one exchange to all that select, whatever stands between them.
-//! An agent that mends its file itself as it loads it needs no [`Dialect::mend`].
+//! What is wrong with a log its view says as flaws; a copy is mended by what they say, not by
+//! [`Dialect::mend`].
 
 mod anthropic;
 mod chat;
@@ -34,6 +35,7 @@ mod detector;
 mod gemini;
 mod items;
 mod key;
+mod made;
 mod pi;
 mod plain;
 mod responses;
@@ -57,7 +59,8 @@ use crate::compaction::CompactionWriter;
 use crate::repair::Mend;
 use crate::view::ViewBuilder;
 use crate::{
-    About, Call, Edits, Message, Object, Outline, Part, Role, Rules, Slot, Usage, cut, json,
+    About, Call, Class, Edits, Effect, Flaw, Message, Object, Outline, Part, Role, Rules, Slot,
+    Usage, cut, json,
 };
 
 /// How sure a dialect is that a record is one of its own.
@@ -190,6 +193,18 @@ pub trait Dialect: Sync {
     /// How its records are mended; `None` where the agent mends its own files as it
     /// loads them, and nothing else can write their records.
     fn mend(&self) -> Option<&dyn Mend> {
+        None
+    }
+
+    /// What of the object of a record changes to mend a flaw whose remedy is
+    /// [`Remedy::Change`](crate::Remedy::Change), with its numbers.
+    fn mended(&self, _object: &Object<'_>, _flaw: &Flaw, _numbers: &[usize]) -> Edits {
+        Edits::new()
+    }
+
+    /// What the agent of a log does with a line of that class; `None` where there is none, or
+    /// where it passes the line over.
+    fn on_damage(&self, _class: Class) -> Option<(Effect, &'static str)> {
         None
     }
 

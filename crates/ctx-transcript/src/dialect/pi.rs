@@ -8,6 +8,8 @@
 mod about;
 mod compaction;
 mod entry;
+mod flaws;
+mod headless;
 mod node;
 mod reply;
 mod shell;
@@ -24,7 +26,9 @@ use crate::compaction::CompactionWriter;
 use crate::rules::{PairBy, Results};
 use crate::usage::sum;
 use crate::view::ViewBuilder;
-use crate::{About, Message, Object, Outline, Part, Role, Rules, Usage, json};
+use crate::{
+    About, Class, Edits, Effect, Flaw, Message, Object, Outline, Part, Role, Rules, Usage, json,
+};
 
 /// The dialect `pi`.
 pub struct Pi;
@@ -173,6 +177,19 @@ impl Dialect for Pi {
 
     fn compaction_writer(&self) -> Option<Box<dyn CompactionWriter>> {
         Some(Box::<compaction::Writer>::default())
+    }
+
+    fn mended(&self, object: &Object<'_>, _: &Flaw, _: &[usize]) -> Edits {
+        let mut edits = Edits::new();
+        if let Some(parent) = object.get("parentId") {
+            edits.replace(object.place_of(parent), "null".to_owned());
+        }
+        edits
+    }
+
+    fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)> {
+        (class == Class::NotUtf8)
+            .then_some((Effect::Harmless, "pi reads other characters in their place"))
     }
 
     fn summary_record(&self, _: Role, text: &str) -> String {

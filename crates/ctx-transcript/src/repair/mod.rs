@@ -6,14 +6,18 @@
 //! moved to its call, and only one that answers nothing goes. A call that has no
 //! result anywhere is answered by one that says so.
 
+mod log;
 mod mend;
 mod plan;
+mod salvage;
 mod write;
 
 use std::collections::BTreeMap;
 
+pub use log::{MendedLog, mend_log};
 pub use mend::{Mend, NewResult, RecordChange, ResultSource};
 pub use plan::Planner;
+pub use salvage::Salvage;
 
 /// What a result says that stands for a missing one.
 pub const MISSING_RESULT: &str = "The result of this call is missing from the session.";
@@ -55,6 +59,31 @@ pub enum What {
     },
     /// [`MISSING_BEGINNING`] goes before the record.
     Begin,
+    /// A damaged line becomes several.
+    Split {
+        /// How many.
+        into: usize,
+    },
+    /// NUL bytes go.
+    RemoveNuls,
+    /// Bytes that are no UTF-8 become U+FFFD.
+    ReplaceBytes,
+    /// The end of a last line that is not complete goes.
+    Cut,
+    /// The last line gets an end.
+    EndLine,
+    /// A header goes before the record.
+    Header,
+    /// A line gets another parent, which is in that line.
+    Reparent {
+        /// The line of the parent.
+        to: u64,
+    },
+    /// What a rule of the dialect demands is put into the line.
+    Change {
+        /// The rule.
+        rule: &'static str,
+    },
 }
 
 impl What {
@@ -68,6 +97,14 @@ impl What {
             Self::Answer => "answer",
             Self::Rename { .. } => "rename",
             Self::Begin => "begin",
+            Self::Split { .. } => "split",
+            Self::RemoveNuls => "remove-nuls",
+            Self::ReplaceBytes => "replace-bytes",
+            Self::Cut => "cut",
+            Self::EndLine => "end-line",
+            Self::Header => "header",
+            Self::Reparent { .. } => "reparent",
+            Self::Change { .. } => "change",
         }
     }
 }
@@ -91,6 +128,16 @@ impl Action {
             What::Begin => {
                 "a user message inserted before: the session began with a reply".to_owned()
             }
+            What::Split { into } => format!("split into {into} lines"),
+            What::RemoveNuls => "NUL bytes removed".to_owned(),
+            What::ReplaceBytes => "bytes that are not UTF-8 replaced".to_owned(),
+            What::Cut => "the end cut off: the line is not complete".to_owned(),
+            What::EndLine => "a line end added".to_owned(),
+            What::Header => "a header inserted before".to_owned(),
+            What::Reparent { to } => {
+                format!("hung on line {to}: its parent is missing or hangs on it")
+            }
+            What::Change { rule } => format!("{rule} mended"),
         }
     }
 }

@@ -58,7 +58,14 @@ impl<'t> Path<'t> {
     }
 
     /// From the root to a line, with what hangs `beside` the path and on its end.
-    pub(super) fn up_from(&self, leaf: usize, beside: &Beside) -> Vec<usize> {
+    ///
+    /// Puts into `jumps` each line whose parent is not there, with the one that takes its place.
+    pub(super) fn up_from(
+        &self,
+        leaf: usize,
+        beside: &Beside,
+        jumps: &mut Vec<(usize, usize)>,
+    ) -> Vec<usize> {
         let nodes = &self.tree.nodes;
         let mut near = None;
         let mut seen = HashSet::new();
@@ -74,7 +81,9 @@ impl<'t> Path<'t> {
             at = parent.filter(|parent| !seen.contains(parent)).or_else(|| {
                 let is_sidechain = nodes[leaf].is_sidechain;
                 let near = near.get_or_insert_with(|| Near::of(self.there(), is_sidechain));
-                near.before(nodes[place].time?, &seen)
+                let found = near.before(nodes[place].time?, &seen)?;
+                jumps.push((place, found));
+                Some(found)
             });
         }
         path.reverse();

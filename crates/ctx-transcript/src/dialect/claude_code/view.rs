@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::context::Context;
+use super::flaws;
 use super::node::{Kind, Line, Node};
 use super::path::Path;
 use super::tree::Tree;
@@ -24,9 +26,21 @@ impl ViewBuilder for Builder {
         self.records += 1;
     }
 
+    /// The client reads the first object of a line, and not the rest.
+    fn push_first_of(&mut self, object: &Object<'_>) {
+        self.push(Some(object));
+    }
+
+    fn push_replaced(&mut self, object: &Object<'_>) {
+        self.push(Some(object));
+    }
+
     fn finish(self: Box<Self>) -> View {
         let nodes = &self.tree.nodes;
-        let context = context(&self.tree);
+        let mut path = Path::new(&self.tree);
+        let context = Context::of(&mut path);
+        let flaws = flaws::of(&path, &context);
+        let context = context.lines;
         let begin = context.first().copied();
         let compacted = begin.map_or_else(Vec::new, |begin| compacted(&self.tree, begin));
         let mut reasons = vec![Outside::NeverSent; self.records];
@@ -49,19 +63,9 @@ impl ViewBuilder for Builder {
         for message in messages(context.iter().map(|place| &nodes[*place])) {
             view.add_message(&message);
         }
+        view.flaws = flaws;
         view
     }
-}
-
-/// The places of the lines in the context, boundaries included, in their order.
-fn context(tree: &Tree) -> Vec<usize> {
-    let mut path = Path::new(tree);
-    let kept_end = path.keep_what_the_last_boundary_names();
-    let leaf = path.leaf(kept_end);
-    let all = leaf.map_or_else(Vec::new, |leaf| path.up_from(leaf, &path.beside()));
-    let is_boundary = |place: &usize| tree.nodes[*place].kind == Kind::Boundary;
-    let begin = all.iter().rposition(is_boundary).unwrap_or(0);
-    all[begin..].to_vec()
 }
 
 /// The places of the lines that compactions before `begin`, the first line of the
@@ -85,7 +89,7 @@ fn compacted(tree: &Tree, begin: usize) -> Vec<usize> {
         else {
             break;
         };
-        let earlier = path.up_from(end, &beside);
+        let earlier = path.up_from(end, &beside, &mut Vec::new());
         at = earlier.first().copied().filter(|first| *first < place);
         all.extend(earlier);
     }

@@ -1,20 +1,30 @@
 //! Which records of a session are in the context, and which of them are one message.
 
 use super::base::base;
+use super::flaws::Flaws;
 use super::line::{ItemKind, Line};
 use super::replay::Replay;
 use crate::Object;
+use crate::flaw::{Effect, Flaw};
 use crate::view::{Outside, View, ViewBuilder};
 
 /// Sees each record of a session once.
 #[derive(Default)]
 pub(super) struct Builder {
     lines: Vec<Line>,
+    flaws: Flaws,
 }
 
 impl ViewBuilder for Builder {
     fn push(&mut self, object: Option<&Object<'_>>) {
-        self.lines.push(object.map_or(Line::Other, Line::of));
+        let line = object.map_or(Line::Other, Line::of);
+        self.flaws.push(object, &line);
+        self.lines.push(line);
+    }
+
+    fn push_bad(&mut self) {
+        self.flaws.push_bad();
+        self.lines.push(Line::Other);
     }
 
     fn finish(self: Box<Self>) -> View {
@@ -28,6 +38,8 @@ impl ViewBuilder for Builder {
         for message in messages(&replay, base) {
             view.add_message(&message);
         }
+        view.flaws = self.flaws.finish();
+        view.flaws.extend(off_the_path(&self.lines, base));
         view
     }
 }
@@ -48,4 +60,13 @@ fn messages(replay: &Replay, base: Option<usize>) -> Vec<Vec<usize>> {
         }
     }
     messages
+}
+
+/// A compaction that a rollback has taken back.
+fn off_the_path(lines: &[Line], base: Option<usize>) -> Option<Flaw> {
+    let is_one = |line: &Line| matches!(line, Line::Replacement(_));
+    let newest = lines.iter().rposition(is_one)?;
+    let what = "this compaction has been taken back: Codex sends what was before it";
+    let effect = Effect::Ignored;
+    (base != Some(newest)).then(|| Flaw::new(newest, "compaction-off-path", effect, what.into()))
 }

@@ -8,12 +8,13 @@
 
 use std::collections::HashMap;
 
+use super::flaws;
 use super::line::Line;
 use super::message::Said;
 use super::turn::Turn;
-use crate::Object;
 use crate::dialect::key::Key;
 use crate::view::Outside;
+use crate::{Flaw, Object};
 
 /// The messages that a loader would have now.
 #[derive(Default)]
@@ -25,6 +26,11 @@ pub(super) struct Log {
     pub(super) reasons: Vec<Outside>,
     /// Records of messages that a list of others has displaced.
     displaced: HashMap<Key, usize>,
+    /// Rewinds to messages that are not there.
+    pub(super) rewound: Vec<Flaw>,
+    /// Said when there is no header.
+    pub(super) headless: Option<Flaw>,
+    pub(super) has_header: bool,
 }
 
 /// A message.
@@ -44,10 +50,19 @@ impl Log {
             return;
         };
         let line = Line::of(object);
+        self.has_header |= matches!(line, Line::Header(_));
+        if self.headless.is_none() {
+            self.headless = Some(flaws::headless(self.reasons.len() - 1, object));
+        }
         match &line {
             Line::Rewind(id) => {
                 let place = self.places.get(&Key::of(id)).copied();
-                self.take_back(place.unwrap_or(0), Outside::DeadBranch);
+                let gone = self.take_back(place.unwrap_or(0), Outside::DeadBranch);
+                let sent = gone.iter().filter(|entry| entry.turn.is_some()).count();
+                if place.is_none() && sent > 0 {
+                    self.rewound
+                        .push(flaws::rewound(self.reasons.len() - 1, sent));
+                }
             }
             Line::Checkpoint(messages) => {
                 let why = if is_compaction(messages) {
@@ -55,6 +70,7 @@ impl Log {
                 } else {
                     Outside::DeadBranch
                 };
+                self.rewound.clear();
                 let before = self.take_back(0, why);
                 let sent = before.into_iter().filter(|entry| entry.turn.is_some());
                 self.displaced.extend(sent.map(|it| (it.id, it.record)));

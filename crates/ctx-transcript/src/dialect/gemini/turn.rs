@@ -22,7 +22,17 @@ pub(super) enum Turn {
         has_results: bool,
         /// Whether the client leaves it out for a part that is nothing.
         is_void: bool,
+        /// Calls without a result in the same record.
+        unanswered: Vec<Unanswered>,
     },
+}
+
+/// A call without a result.
+#[derive(Clone, Debug)]
+pub(super) struct Unanswered {
+    pub(super) key: Key,
+    /// Its id, or its name where it has none.
+    pub(super) id: String,
 }
 
 impl Turn {
@@ -42,6 +52,23 @@ impl Turn {
             });
         }
         let listed = said.listed_calls();
+        let answered: HashSet<Key> = listed
+            .iter()
+            .filter(|call| !part::list(call.get("result")).is_empty())
+            .map(|call| Key::of(&part::name_of(call)))
+            .collect();
+        let of_content = content
+            .iter()
+            .filter_map(|raw| part::name(raw, "functionCall"));
+        let sent: Vec<String> = if said.is_whole() {
+            of_content.collect()
+        } else {
+            listed.iter().map(part::name_of).collect()
+        };
+        let sent = sent.into_iter().map(|id| Unanswered {
+            key: Key::of(&id),
+            id,
+        });
         let mut calls: HashSet<Key> = names("functionCall").collect();
         calls.extend(listed.iter().map(|call| Key::of(&part::name_of(call))));
         let has_result = |call: &Object<'_>| !part::list(call.get("result")).is_empty();
@@ -49,6 +76,7 @@ impl Turn {
             calls,
             has_results: listed.iter().any(has_result),
             is_void: content.iter().any(|raw| part::is_void(raw)),
+            unanswered: sent.filter(|call| !answered.contains(&call.key)).collect(),
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::flaws;
 use super::log::{Entry, Log};
 use super::turn::Turn;
 use crate::Object;
@@ -17,12 +18,26 @@ impl ViewBuilder for Builder {
         self.0.push(object);
     }
 
+    fn begin_document(&mut self) {
+        // What stands beside the messages is the header.
+        self.0.has_header = true;
+    }
+
+    fn push_replaced(&mut self, object: &Object<'_>) {
+        self.push(Some(object));
+    }
+
     fn finish(self: Box<Self>) -> View {
         let mut messages = Messages::default();
-        for (record, turn) in without_void(&self.0.entries) {
+        let turns = without_void(&self.0.entries);
+        let mut flaws = flaws::unanswered(&turns);
+        for (record, turn) in turns {
             messages.push(record, turn);
         }
+        flaws.extend(self.0.rewound);
+        flaws.extend(self.0.headless.filter(|_| !self.0.has_header));
         let mut view = View::outside(self.0.reasons);
+        view.flaws = flaws;
         for message in &messages.records {
             view.add_message(message);
         }

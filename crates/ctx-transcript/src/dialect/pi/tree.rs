@@ -6,10 +6,11 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::headless;
 use super::node::{Content, Node};
 use crate::dialect::key::Key;
 use crate::dialect::kind_of;
-use crate::{Object, json};
+use crate::{Flaw, Object, json};
 
 /// The entries of a session.
 #[derive(Default)]
@@ -22,6 +23,8 @@ pub(super) struct Tree {
     /// How many lines there were that are JSON: entries, and headers.
     lines: usize,
     newest: Option<usize>,
+    /// Said when there is no header.
+    pub(super) headless: Option<Flaw>,
     /// `OpenClaw`: what hangs on the first one hangs on the second one.
     stands_for: Option<(Key, Option<Key>)>,
 }
@@ -43,7 +46,10 @@ impl Tree {
         if let Header::NotYet = self.header {
             self.header = match object.text_of("id") {
                 Some(_) if is_header => Header::Version(version(object)),
-                _ => Header::Missing,
+                _ => {
+                    self.headless = Some(headless::flaw(record, object));
+                    Header::Missing
+                }
             };
         }
         if let Header::Version(version) = self.header
@@ -102,7 +108,7 @@ impl Tree {
         is_there
     }
 
-    fn place(&self, id: Option<Key>) -> Option<usize> {
+    pub(super) fn place(&self, id: Option<Key>) -> Option<usize> {
         self.places.get(&id?).copied()
     }
 

@@ -7,6 +7,7 @@
 #[cfg(test)]
 mod tests;
 
+use super::flaws;
 use super::node::{Boundary, Content, Node};
 use super::tree::Tree;
 use crate::Object;
@@ -27,9 +28,15 @@ impl ViewBuilder for Builder {
         self.records += 1;
     }
 
+    fn push_replaced(&mut self, object: &Object<'_>) {
+        self.push(Some(object));
+    }
+
     fn finish(self: Box<Self>) -> View {
         let nodes = &self.tree.nodes;
         let path = self.tree.path();
+        let mut flaws = flaws::of(&self.tree, &path);
+        flaws.extend(self.tree.headless.clone());
         let is_boundary = |place: &usize| matches!(nodes[*place].content, Content::Boundary(_));
         let boundary = path.iter().rposition(is_boundary);
         let mut reasons = vec![Outside::NeverSent; self.records];
@@ -53,6 +60,7 @@ impl ViewBuilder for Builder {
         {
             view.add_message(&[node.record]);
         }
+        view.flaws = flaws;
         view
     }
 }

@@ -1,0 +1,220 @@
+//! Mending a log: a copy that its agent loads with all that can be had back.
+//!
+//! First the lines that can be read are made lines of their own; then what the dialect finds
+//! wrong is mended, until it finds nothing more that it knows a remedy for. Lines that are not
+//! changed keep their bytes.
+
+use std::collections::BTreeMap;
+
+use super::{Action, Salvage, What};
+use crate::flaw::{Effect, Flaw, Remedy};
+use crate::record::line_end;
+use crate::second_reading::show;
+use crate::{Dialect, Edits, MAX_LINE, Object, Origin, Piece, Record};
+
+/// A mended copy.
+pub struct MendedLog {
+    /// All its bytes.
+    pub bytes: Vec<u8>,
+    /// What was done, by line of the source.
+    pub actions: Vec<Action>,
+    /// What is still wrong, by line of the source.
+    pub left: Vec<(u64, Flaw)>,
+}
+
+/// A line of the copy, and where it comes from.
+struct Line {
+    source: u64,
+    bytes: Vec<u8>,
+}
+
+/// How often what was mended may show something else that has to be.
+const ROUNDS: usize = 8;
+
+/// Mends a log of `dialect`, whose lines come with their numbers and line ends; `None` when it
+/// is linear. With `strict`, calls that wait at the end get their results, too.
+pub fn mend_log(
+    dialect: &dyn Dialect,
+    lines: Vec<(u64, Vec<u8>)>,
+    strict: bool,
+) -> Option<MendedLog> {
+    let mut log = Log {
+        dialect,
+        lines: Vec::with_capacity(lines.len()),
+        actions: Vec::new(),
+    };
+    for (source, bytes) in lines {
+        log.read(Line { source, bytes });
+    }
+    let mut flaws = log.flaws()?;
+    for _ in 0..ROUNDS {
+        let waits = |flaw: &Flaw| flaw.effect == Effect::Waits;
+        flaws.retain(|flaw| flaw.remedy.is_some() && (strict || !waits(flaw)));
+        if !log.mend(&flaws) {
+            break;
+        }
+        flaws = log.flaws()?;
+    }
+    log.end_the_last_line();
+    let left = log.flaws()?.into_iter();
+    let left = left
+        .map(|flaw| (log.lines[flaw.record].source, flaw))
+        .collect();
+    log.actions.sort_by_key(|action| action.line);
+    Some(MendedLog {
+        bytes: log.lines.into_iter().flat_map(|line| line.bytes).collect(),
+        actions: log.actions,
+        left,
+    })
+}
+
+struct Log<'d> {
+    dialect: &'d dyn Dialect,
+    lines: Vec<Line>,
+    actions: Vec<Action>,
+}
+
+impl Log<'_> {
+    /// A line, or what of it can be read.
+    fn read(&mut self, line: Line) {
+        let source = line.source;
+        let record = record(&line.bytes, source == 1);
+        let Some(Salvage { lines, done }) = Salvage::of(&record) else {
+            self.lines.push(line);
+            return;
+        };
+        for what in done {
+            self.act(source, "", what);
+        }
+        let end = match line_end(&line.bytes) {
+            b"" => b"\n",
+            end => end,
+        };
+        for text in lines {
+            let bytes = [text.as_bytes(), end].concat();
+            self.lines.push(Line { source, bytes });
+        }
+    }
+
+    /// What the dialect finds wrong now.
+    fn flaws(&self) -> Option<Vec<Flaw>> {
+        let mut view = self.dialect.view()?;
+        self.each(|record| show(view.as_mut(), record));
+        Some(view.finish().flaws)
+    }
+
+    fn each(&self, mut see: impl FnMut(&Record<'_>)) {
+        for (number, line) in self.lines.iter().enumerate() {
+            see(&record(&line.bytes, number == 0));
+        }
+    }
+
+    /// Mends all that can be; whether anything was.
+    fn mend(&mut self, flaws: &[Flaw]) -> bool {
+        let mut edits: BTreeMap<usize, Edits> = BTreeMap::new();
+        let mut before: BTreeMap<usize, String> = BTreeMap::new();
+        for flaw in flaws {
+            let at = flaw.record;
+            let source = self.lines[at].source;
+            let Some((what, change)) = self.change(flaw) else {
+                continue;
+            };
+            match change {
+                Change::Before(text) => drop(before.insert(at, text)),
+                // One change of a line at a time: the next round finds the others.
+                Change::Edit(_) if edits.contains_key(&at) => continue,
+                Change::Edit(edit) => drop(edits.insert(at, edit)),
+            }
+            self.act(source, flaw.id.as_deref().unwrap_or_default(), what);
+        }
+        let is_done = edits.is_empty() && before.is_empty();
+        for (at, edit) in edits {
+            self.lines[at].bytes = record(&self.lines[at].bytes, at == 0).edited(&edit);
+        }
+        for (at, text) in before.into_iter().rev() {
+            let source = self.lines[at].source;
+            let bytes = (text + "\n").into_bytes();
+            self.lines.insert(at, Line { source, bytes });
+        }
+        !is_done
+    }
+
+    /// What a remedy changes; `None` where it would change nothing.
+    fn change(&self, flaw: &Flaw) -> Option<(What, Change)> {
+        let of = |at: usize| record(&self.lines[at].bytes, at == 0);
+        let own = of(flaw.record);
+        Some(match flaw.remedy.as_ref()? {
+            Remedy::Before(text) => (What::Header, Change::Before(text.clone())),
+            Remedy::CopyBefore(at) => {
+                let header = of(*at).object()?.text().trim_ascii().to_owned();
+                (What::Header, Change::Before(header))
+            }
+            Remedy::Link { key, to, of: name } => {
+                let parent = of(*to);
+                let edits = link(own.object()?, key, parent.object()?.get(name)?)?;
+                let to = self.lines[*to].source;
+                (What::Reparent { to }, Change::Edit(edits))
+            }
+            Remedy::Change(numbers) => {
+                let edits = self.dialect.mended(own.object()?, flaw, numbers);
+                let what = if flaw.rule == "unanswered-call" {
+                    What::Answer
+                } else {
+                    What::Change { rule: flaw.rule }
+                };
+                (!edits.is_empty()).then_some((what, Change::Edit(edits)))?
+            }
+        })
+    }
+
+    /// An agent may write its next line right behind the last one.
+    fn end_the_last_line(&mut self) {
+        let Some(last) = self.lines.last_mut() else {
+            return;
+        };
+        if !last.bytes.is_empty() && line_end(&last.bytes).is_empty() {
+            last.bytes.push(b'\n');
+            let source = last.source;
+            self.act(source, "", What::EndLine);
+        }
+    }
+
+    fn act(&mut self, line: u64, id: &str, what: What) {
+        let id = id.to_owned();
+        self.actions.push(Action { line, id, what });
+    }
+}
+
+/// What is done to a line.
+enum Change {
+    /// Another one goes before it.
+    Before(String),
+    /// Some of it changes.
+    Edit(Edits),
+}
+
+/// `key` with the raw value `to`; `None` where it has that.
+fn link(object: &Object<'_>, key: &str, to: &str) -> Option<Edits> {
+    if object.get(key) == Some(to) {
+        return None;
+    }
+    let mut edits = Edits::new();
+    edits.set(0, object, key, to);
+    Some(edits)
+}
+
+/// A line of the copy; one that is too long is not looked at, here as elsewhere.
+fn record(bytes: &[u8], is_first: bool) -> Record<'_> {
+    let piece = if bytes.len() > MAX_LINE {
+        Piece::First
+    } else {
+        Piece::Whole
+    };
+    let line = if is_first { 1 } else { 2 };
+    Origin {
+        line,
+        piece,
+        ..Origin::ALONE
+    }
+    .record(bytes)
+}
