@@ -96,8 +96,8 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::NoMessage { batch: true } => "--dialect or --batch says how to read it",
         ErrorKind::NoMessage { batch: false } => "--dialect says how to read it",
         ErrorKind::Tagged => "ctx-split --strip removes the tags",
-        ErrorKind::NoMend(_) => "their agent mends them itself as it loads them",
-        ErrorKind::Unmendable(_) => "nothing was written",
+        ErrorKind::NoMend(_) => "nothing else can write their records",
+        ErrorKind::Unmendable(_) | ErrorKind::Unloadable(_) => "nothing was written",
         ErrorKind::NewOffence(_) => {
             "ctx-split keeps calls and results together; were its zones changed?"
         }

@@ -6,6 +6,7 @@ use std::path::Path;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use ctx_cli::{Failure, Input, Io};
+use ctx_passes::check::{CheckPass, Report};
 use ctx_passes::{BadLines, Invalid, PassError};
 use ctx_transcript::{Dialect, Options, Record, dialect};
 
@@ -95,6 +96,11 @@ impl Session {
         read: impl FnOnce(&mut ctx_passes::Session) -> Result<T, PassError>,
     ) -> Result<T, Failure> {
         read(&mut self.inner).map_err(|error| passes::failure(error, &self.name))
+    }
+
+    /// What a check of all records has found.
+    pub fn checked(&self, pass: CheckPass<'_>) -> Report {
+        pass.finish(self.bad(), self.inner.flaws())
     }
 
     /// What was bad so far.

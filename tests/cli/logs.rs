@@ -64,7 +64,7 @@ fn it_is_legal_and_its_zones_leave_no_trace() {
 /// Its lines name each other: who takes one out breaks what hangs on it.
 #[test]
 fn nothing_is_taken_out_of_it() {
-    let calls: [(&str, &[&str], &str); 4] = [
+    let calls: [(&str, &[&str], &str); 3] = [
         (
             "ctx-prune",
             &["--clear", "s.jsonl"],
@@ -88,18 +88,9 @@ fn nothing_is_taken_out_of_it() {
             ],
             ": a session of claude-code, whose lines belong together: it cannot be changed",
         ),
-        (
-            "ctx-check",
-            &["--repair", "s.jsonl"],
-            ": sessions of claude-code cannot be mended",
-        ),
     ];
     for (tool, args, what) in calls {
-        let hint = if args.contains(&"--repair") {
-            "their agent mends them itself as it loads them"
-        } else {
-            "ctx-snapshot, ctx-rollback, ctx-count, ctx-check, ctx-split and ctx-extract take it as it is"
-        };
+        let hint = "ctx-snapshot, ctx-rollback, ctx-count, ctx-check, ctx-split and ctx-extract take it as it is";
         let home = case(tool)
             .args(args.iter().copied())
             .code(2)

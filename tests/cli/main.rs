@@ -40,6 +40,7 @@ mod score;
 mod secrets;
 mod secrets_at_rest;
 mod settings;
+mod sick;
 mod snapshot;
 mod split;
 mod summarize;

@@ -72,9 +72,12 @@ pub enum ErrorKind {
     /// The records have tags, which would no longer be true.
     #[error("the records are tagged")]
     Tagged,
-    /// Sessions of this dialect cannot be mended here; the agents that write them do that.
+    /// Sessions of this dialect cannot be mended here.
     #[error("sessions of {0} cannot be mended")]
     NoMend(&'static str),
+    /// The log cannot be mended: its agent would still not load the copy.
+    #[error("cannot be mended: {0}")]
+    Unloadable(String),
     /// The session cannot be mended: this offence would be left in the copy.
     #[error("cannot be mended: in the copy, line {}, {}", .0.line, .0.why())]
     Unmendable(Offence),

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use ctx_transcript::{Conversation, Dialect, Options, Record, Records, dialect};
+use ctx_transcript::{Conversation, Dialect, Flaw, Options, Record, Records, dialect};
 
 use crate::{BadLines, ErrorKind, Fate, Notes, PassError};
 
@@ -89,6 +89,11 @@ impl Session {
             handle(&record)?;
         }
         Ok(())
+    }
+
+    /// What is wrong with a log as its agent loads it, by line.
+    pub fn flaws(&self) -> &[(u64, Flaw)] {
+        self.records.flaws()
     }
 
     /// What was bad so far.

@@ -22,6 +22,8 @@ struct Checked<'a> {
     offences: usize,
     open: usize,
     findings: Vec<&'a Finding>,
+    /// What else is odd about a log.
+    remarks: Vec<&'a Finding>,
 }
 
 /// The answer to `--due`.
@@ -77,6 +79,11 @@ fn checked(name: &str, report: &Report, all: bool) -> String {
         offences: report.offences(),
         open: report.open,
         findings: report.shown(all).collect(),
+        remarks: report
+            .remarks
+            .iter()
+            .map(|remark| &remark.finding)
+            .collect(),
     })
 }
 

@@ -18,6 +18,7 @@ struct Copied<'a> {
     dialect: &'static str,
     output: String,
     actions: Vec<Change<'a>>,
+    left: Vec<Left<'a>>,
 }
 
 #[derive(Serialize)]
@@ -26,6 +27,14 @@ struct Change<'a> {
     action: &'static str,
     id: Option<&'a str>,
     message: String,
+}
+
+/// What nobody can have back.
+#[derive(Serialize)]
+struct Left<'a> {
+    line: u64,
+    rule: &'static str,
+    message: &'a str,
 }
 
 pub(super) fn run(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mut Io) -> Outcome {
@@ -53,6 +62,12 @@ pub(super) fn run(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mu
     for action in &copy.actions {
         io.warn(format_args!("{name}:{}: {}", action.line, action.say()));
     }
+    for (line, flaw) in &copy.left {
+        io.warn(format_args!(
+            "{name}:{line}: left as it is: {}: {}",
+            flaw.rule, flaw.message
+        ));
+    }
     target.write(&copy.bytes, io)?;
     if let (true, Some(dialect)) = (args.json, dialect) {
         let actions = copy.actions.iter().map(|action| Change {
@@ -61,11 +76,17 @@ pub(super) fn run(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mu
             id: Some(action.id.as_str()).filter(|id| !id.is_empty()),
             message: action.say(),
         });
+        let left = copy.left.iter().map(|(line, flaw)| Left {
+            line: *line,
+            rule: flaw.rule,
+            message: &flaw.message,
+        });
         let line = json_line(&Copied {
             name: json_name(name),
             dialect: dialect.name(),
             output: named.display().to_string(),
             actions: actions.collect(),
+            left: left.collect(),
         });
         io.write(line.as_bytes())?;
     }

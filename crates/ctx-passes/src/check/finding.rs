@@ -28,6 +28,15 @@ pub struct Finding {
     pub message: String,
 }
 
+/// What is told beside the findings: not what keeps a session from going on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// What it is about.
+    pub finding: Finding,
+    /// Whether the user should know in any case.
+    pub is_warning: bool,
+}
+
 impl From<Offence> for Finding {
     fn from(offence: Offence) -> Self {
         Self {

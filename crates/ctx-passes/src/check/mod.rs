@@ -2,16 +2,19 @@
 
 mod finding;
 mod limits;
+mod log;
 mod repair;
 mod report;
 
 use ctx_select::count::MessageCounter;
 use ctx_select::trigger::Size;
-use ctx_transcript::{Class, Conversation, Dialect, Message, Object, Outline, Record, Validator};
+use ctx_transcript::{
+    Class, Conversation, Dialect, Flaw, Message, Object, Outline, Record, Validator,
+};
 
 use crate::count::CalibrationPass;
 use crate::{BadLines, ErrorKind, PassError};
-pub use finding::{Fault, Finding};
+pub use finding::{Fault, Finding, Remark};
 pub use limits::Limits;
 pub use repair::{RepairPass, RepairedSession};
 pub use report::Report;
@@ -130,6 +133,7 @@ impl<'p> CheckPass<'p> {
             class if class.is_bad() => "bad-line",
             _ => return,
         };
+        let log = self.dialect.filter(|dialect| dialect.view().is_some());
         if self.plan.bad_lines {
             self.report.findings.push(Finding {
                 fault: Fault::Offence,
@@ -138,6 +142,8 @@ impl<'p> CheckPass<'p> {
                 id: None,
                 message: record.why_bad(),
             });
+        } else if let Some(dialect) = log.filter(|_| !self.plan.batch) {
+            self.report.add_damage(record, dialect);
         }
     }
 
@@ -183,11 +189,13 @@ impl<'p> CheckPass<'p> {
         report.size.tool_bytes += size.tool_bytes;
     }
 
-    /// What was found; `bad` are the bad lines of the session.
-    pub fn finish(mut self, bad: &BadLines) -> Report {
+    /// What was found; `bad` are the bad lines of the session, `flaws` what is wrong with it
+    /// as a log.
+    pub fn finish(mut self, bad: &BadLines, flaws: &[(u64, Flaw)]) -> Report {
         if let Some(session) = self.conversation.take() {
             self.close(session, None);
         }
+        self.report.add_flaws(flaws, self.plan.strict);
         self.report.findings.sort();
         self.report.bad = bad.clone();
         self.report

@@ -1,7 +1,7 @@
 //! A mended copy of a session, which is checked before it is handed out.
 
-use ctx_transcript::repair::{Action, Planner};
-use ctx_transcript::{Dialect, Options, Record, Records, Tag, Validator};
+use ctx_transcript::repair::{Action, Planner, mend_log};
+use ctx_transcript::{Dialect, Effect, Flaw, Options, Record, Records, Tag, Validator};
 
 use crate::{ErrorKind, PassError};
 
@@ -10,6 +10,8 @@ pub struct RepairPass {
     dialect: Option<&'static dyn Dialect>,
     planner: Option<Planner>,
     records: Vec<Vec<u8>>,
+    /// Of a log: the line of each record.
+    lines: Vec<u64>,
 }
 
 /// The mended copy.
@@ -18,6 +20,8 @@ pub struct RepairedSession {
     pub bytes: Vec<u8>,
     /// What was done, by line.
     pub actions: Vec<Action>,
+    /// What is still wrong with a log, by line: what nobody can have back.
+    pub left: Vec<(u64, Flaw)>,
 }
 
 impl RepairPass {
@@ -27,6 +31,7 @@ impl RepairPass {
             dialect,
             planner: dialect.map(|dialect| Planner::new(dialect.rules())),
             records: Vec::new(),
+            lines: Vec::new(),
         }
     }
 
@@ -50,6 +55,7 @@ impl RepairPass {
         if let (Some(planner), Some(outline)) = (&mut self.planner, record.outline(self.dialect)) {
             planner.push(self.records.len(), record.line, &outline);
         }
+        self.lines.push(record.line);
         self.records.push(record.bytes.to_vec());
         Ok(())
     }
@@ -61,8 +67,13 @@ impl RepairPass {
             return Ok(RepairedSession {
                 bytes: self.records.concat(),
                 actions: Vec::new(),
+                left: Vec::new(),
             });
         };
+        if dialect.view().is_some() {
+            let lines = self.lines.into_iter().zip(self.records).collect();
+            return mended_log(dialect, lines, strict);
+        }
         let no_mend = || ErrorKind::NoMend(dialect.name());
         let mend = dialect.mend().ok_or_else(no_mend)?;
         let repair = planner.finish(strict);
@@ -75,8 +86,30 @@ impl RepairPass {
         Ok(RepairedSession {
             bytes,
             actions: repair.actions,
+            left: Vec::new(),
         })
     }
+}
+
+/// A copy of a log. Nothing is handed out that its agent would refuse.
+fn mended_log(
+    dialect: &dyn Dialect,
+    lines: Vec<(u64, Vec<u8>)>,
+    strict: bool,
+) -> Result<RepairedSession, PassError> {
+    let log = mend_log(dialect, lines, strict).ok_or(ErrorKind::NoMend(dialect.name()))?;
+    let is_told =
+        |(_, flaw): &(u64, Flaw)| !matches!(flaw.effect, Effect::Waits | Effect::Harmless);
+    let left: Vec<(u64, Flaw)> = log.left.into_iter().filter(is_told).collect();
+    let refused = left.iter().find(|(_, flaw)| flaw.effect == Effect::Refused);
+    if let Some((line, flaw)) = refused {
+        return Err(ErrorKind::Unloadable(flaw.message.clone()).at(*line));
+    }
+    Ok(RepairedSession {
+        bytes: log.bytes,
+        actions: log.actions,
+        left,
+    })
 }
 
 /// Nothing is handed out that is not legal.

@@ -2,9 +2,9 @@
 
 use ctx_select::trigger::Size;
 
-use super::{Fault, Finding};
+use super::{Fault, Finding, Remark};
 use crate::count::warn_no_conversation;
-use crate::{BadLines, Notes};
+use crate::{BadLines, Level, Notes};
 
 /// What was found in a session.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +23,8 @@ pub struct Report {
     pub bad: BadLines,
     /// The line of a tail that is still being written.
     pub tail: Option<u64>,
+    /// What else there is to say of a log.
+    pub remarks: Vec<Remark>,
     /// In a batch: objects that hold no list of messages.
     pub(super) no_conversation: u64,
 }
@@ -58,6 +60,23 @@ impl Report {
             if let Some(line) = self.tail {
                 notes.warn(&[line], "the last line is not complete and is left out");
             }
+        }
+        for Remark {
+            finding,
+            is_warning,
+        } in &self.remarks
+        {
+            let level = if *is_warning {
+                Level::Warning
+            } else {
+                Level::Info
+            };
+            let line = finding.line.as_slice();
+            notes.add(
+                level,
+                line,
+                format_args!("{}: {}", finding.rule, finding.message),
+            );
         }
         warn_no_conversation(self.no_conversation, notes);
     }

@@ -27,7 +27,7 @@ fn check(input: String, plan: &Plan) -> Result<Report, PassError> {
     let mut session = open(input, plan.batch);
     let mut pass = CheckPass::new(plan, session.dialect());
     session.each(|record| pass.push(record))?;
-    Ok(pass.finish(session.bad()))
+    Ok(pass.finish(session.bad(), session.flaws()))
 }
 
 fn rules(report: &Report) -> Vec<(Option<u64>, &'static str)> {

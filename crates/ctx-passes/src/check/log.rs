@@ -1,0 +1,91 @@
+//! What a check finds wrong with a log: lines that hang on others, and lines that its agent
+//! does not read.
+
+use ctx_transcript::repair::Salvage;
+use ctx_transcript::{Class, Dialect, Effect, Flaw, Object, Record};
+
+use super::{Fault, Finding, Remark, Report};
+
+impl Report {
+    /// Adds what the dialect finds wrong, by line. With `strict`, a call that waits at the end
+    /// is an offence.
+    pub fn add_flaws(&mut self, flaws: &[(u64, Flaw)], strict: bool) {
+        for (line, flaw) in flaws {
+            let is_waiting = flaw.effect == Effect::Waits;
+            if is_waiting && !strict {
+                self.open += 1;
+                continue;
+            }
+            let finding = Finding {
+                fault: Fault::Offence,
+                line: Some(*line),
+                rule: flaw.rule,
+                id: flaw.id.clone(),
+                message: flaw.message.clone(),
+            };
+            if is_waiting || flaw.effect.is_offence() {
+                self.findings.push(finding);
+            } else {
+                let is_warning = flaw.effect == Effect::Ignored;
+                self.remarks.push(Remark {
+                    finding,
+                    is_warning,
+                });
+            }
+        }
+    }
+
+    /// Adds a line that its agent does not read as it was written.
+    pub(super) fn add_damage(&mut self, record: &Record<'_>, dialect: &dyn Dialect) {
+        let (effect, what) = damage(record, dialect);
+        let finding = Finding {
+            fault: Fault::Offence,
+            line: Some(record.line),
+            rule: match record.class {
+                Class::Tail => "torn-tail",
+                _ => "bad-line",
+            },
+            id: None,
+            message: format!("{}: {what}", record.why_bad()),
+        };
+        if effect.is_offence() {
+            self.findings.push(finding);
+        } else {
+            let is_warning = false;
+            self.remarks.push(Remark {
+                finding,
+                is_warning,
+            });
+        }
+    }
+}
+
+/// What a damaged line does.
+fn damage(record: &Record<'_>, dialect: &dyn Dialect) -> (Effect, String) {
+    let text = String::from_utf8_lossy(record.bytes);
+    let begins_whole = record.class != Class::NotUtf8 && Object::parse(&text).is_ok();
+    let class = match record.class {
+        Class::Broken | Class::Nul if begins_whole => Class::Concatenated,
+        class => class,
+    };
+    let said = dialect.on_damage(class);
+    let passed_over = "its agent passes the line over";
+    let (effect, what) = said.unwrap_or((Effect::Lost, passed_over));
+    if effect != Effect::Lost {
+        return (effect, what.to_owned());
+    }
+    let salvage = Salvage::of(record).filter(|_| record.class.is_bad());
+    // The first object of several is the one that is read, where one is.
+    let read = usize::from(said.is_some());
+    let lines = salvage.map(|salvage| salvage.lines).unwrap_or_default();
+    let is_message = |line: &&String| {
+        let object = Object::parse(line);
+        object.is_ok_and(|object| dialect.outline(&object).is_some())
+    };
+    let lost = lines.iter().skip(read).filter(is_message).count();
+    match lost {
+        0 => (Effect::Harmless, what.to_owned()),
+        1 => (Effect::Lost, format!("{what}: a message is lost")),
+        _ => (Effect::Lost, format!("{what}: {lost} messages are lost")),
+    }
+}

@@ -1,0 +1,184 @@
+//! Logs of agents in which something is wrong: what is said of them, and what a mended copy is.
+
+use ctx_testkit::Case;
+
+use crate::tool_path;
+
+fn check() -> Case {
+    Case::new(tool_path("ctx-check"))
+}
+
+/// A line of Claude Code: its id, its parent, and what the user says.
+fn line(id: &str, parent: &str, minute: u32) -> String {
+    let parent = match parent {
+        "" => "null".to_owned(),
+        _ => format!("\"{parent}\""),
+    };
+    format!(
+        r#"{{"parentUuid":{parent},"isSidechain":false,"sessionId":"s","type":"user","message":{{"role":"user","content":"say {id}"}},"uuid":"{id}","timestamp":"2026-01-01T00:{minute:02}:00.000Z"}}"#
+    )
+}
+
+fn file(lines: &[String]) -> String {
+    lines.join("\n") + "\n"
+}
+
+#[test]
+fn lines_that_ran_together_are_named_and_told_apart() {
+    let (a, b, c, d) = (
+        line("a", "", 0),
+        line("b", "a", 1),
+        line("c", "b", 2),
+        line("d", "c", 3),
+    );
+    let sick = file(&[a.clone(), format!("{b}{c}"), d.clone()]);
+    check()
+        .file("s.jsonl", sick.clone())
+        .args(["--all", "s.jsonl"])
+        .code(1)
+        .stderr("ctx-check: warning: s.jsonl:2: 1 bad line kept in place; the first: more than one object on the line\n")
+        .stdout(concat!(
+            "s.jsonl:2: bad-line: more than one object on the line: Claude Code reads the first object of the line and not the rest: a message is lost\n",
+            "s.jsonl:3: missing-parent: its parent is not in the file: Claude Code goes no further up, and 2 lines before are not sent\n",
+        ))
+        .run();
+    let done = check()
+        .file("s.jsonl", sick)
+        .args(["--repair", "--json", "-o", "mended.jsonl", "s.jsonl"])
+        .stderr(concat!(
+            "ctx-check: warning: s.jsonl:2: 1 bad line kept in place; the first: more than one object on the line\n",
+            "ctx-check: warning: s.jsonl:2: split into 2 lines\n",
+        ))
+        .stdout(concat!(
+            r#"{"name":"s.jsonl","dialect":"claude-code","output":"mended.jsonl","actions":[{"line":2,"action":"split","id":null,"message":"split into 2 lines"}],"left":[]}"#,
+            "\n",
+        ))
+        .run();
+    assert!(done.read("mended.jsonl") == file(&[a, b, c, d]).as_bytes());
+}
+
+#[test]
+fn a_crash_leaves_nul_bytes_a_torn_end_and_a_hole() {
+    let [a, b, c] = [("a", "", 0), ("b", "a", 1), ("c", "b", 2)]
+        .map(|(id, parent, minute)| line(id, parent, minute));
+    let hung_on = |parent| line("e", parent, 4);
+    let last = line("f", "e", 5);
+    let astray = hung_on("lost");
+    let torn = &last[..70];
+    let sick = format!("{a}\n\0\0\0\0{b}\n{c}\n{astray}\n{last}\n{torn}");
+    let done = check()
+        .file("s.jsonl", sick)
+        .args(["--repair", "-o", "mended.jsonl", "s.jsonl"])
+        .stderr(concat!(
+            "ctx-check: warning: s.jsonl:2: 1 bad line kept in place; the first: NUL bytes\n",
+            "ctx-check: warning: s.jsonl:2: NUL bytes removed\n",
+            "ctx-check: warning: s.jsonl:4: hung on line 3: its parent is missing or hangs on it\n",
+            "ctx-check: warning: s.jsonl:6: the end cut off: the line is not complete\n",
+        ))
+        .run();
+    let mended = file(&[a, b, c, hung_on("c"), last]);
+    assert!(done.read("mended.jsonl") == mended.as_bytes());
+}
+
+/// An agent that was running when its session was compacted goes on from its own last line.
+#[test]
+fn a_compaction_that_the_agent_does_not_go_on_from_is_a_warning() {
+    let boundary = r#"{"parentUuid":null,"isSidechain":false,"sessionId":"s","type":"system","subtype":"compact_boundary","compactMetadata":{},"uuid":"k","timestamp":"2026-01-01T00:02:00.000Z"}"#;
+    let lines = [
+        line("a", "", 0),
+        line("b", "a", 1),
+        boundary.to_owned(),
+        line("sum", "k", 2),
+        line("c", "b", 3),
+    ];
+    let said = "boundary-off-path: this compaction is off the active path: Claude Code goes on from a line that does not hang on it, and sends what was before";
+    check()
+        .file("s.jsonl", file(&lines))
+        .args(["s.jsonl"])
+        .stdout("s.jsonl: ok\n")
+        .stderr(&format!("ctx-check: warning: s.jsonl:3: {said}\n"))
+        .run();
+    check()
+        .stdin(file(&lines))
+        .args(["--json"])
+        .stderr(&format!("ctx-check: warning: <stdin>:3: {said}\n"))
+        .stdout_has(&format!(
+            r#""findings":[],"remarks":[{{"line":3,"rule":"boundary-off-path","id":null,"message":"{}"}}]"#,
+            &said[said.find(": ").expect("a rule") + 2..]
+        ))
+        .run();
+}
+
+/// What is harmless is told where it was asked for.
+#[test]
+fn a_parent_that_the_agent_finds_is_a_remark() {
+    let near = line("c", "lost", 1).replace("00:01:00", "00:01:04");
+    let lines = [line("a", "", 0), line("b", "a", 1), near];
+    let case = || {
+        check()
+            .file("s.jsonl", file(&lines))
+            .stdout("s.jsonl: ok\n")
+    };
+    case().args(["s.jsonl"]).run();
+    case()
+        .args(["-v", "s.jsonl"])
+        .stderr("ctx-check: s.jsonl:3: missing-parent: its parent is not in the file: Claude Code goes on from line 2, the nearest within five seconds\n")
+        .run();
+}
+
+#[test]
+fn a_log_that_its_agent_would_refuse_is_mended_or_not_written() {
+    let entry = |id: &str, parent: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-01-02T03:04:05.000Z","message":{{"role":"user","content":"hi"}}}}"#
+        )
+    };
+    let headless = file(&[entry("a", "null"), entry("b", "\"a\"")]);
+    check()
+        .file("s.jsonl", headless.clone())
+        .args(["s.jsonl"])
+        .code(1)
+        .stdout("s.jsonl:1: no-header: no header is the first line: pi loads nothing of the file\n")
+        .run();
+    let header = r#"{"type":"session","version":3,"id":"20260102-0304-7050-8000-000000000000","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/"}"#;
+    check()
+        .args(["--repair", "-q"])
+        .stdin(headless.clone())
+        .stdout(format!("{header}\n{headless}"))
+        .run();
+    // A call in the content of a reply, whose result can only stand in another line.
+    let header = r#"{"sessionId":"s","projectHash":"p"}"#;
+    let user = r#"{"id":"u","timestamp":"t","type":"user","content":[{"text":"go"}]}"#;
+    let call = r#"{"id":"g","timestamp":"t","type":"gemini","content":[{"functionCall":{"id":"c","name":"ls","args":{}}}]}"#;
+    let next = user.replace("\"u\"", "\"v\"");
+    let lines = [header, user, call, &next].map(ToOwned::to_owned);
+    let done = check()
+        .file("s.jsonl", file(&lines))
+        .file("out.jsonl", "before")
+        .args(["--repair", "-o", "out.jsonl", "s.jsonl"])
+        .code(2)
+        .stderr("ctx-check: s.jsonl:3: cannot be mended: tool call c has no result: the Gemini CLI sends it without one, which its API refuses; nothing was written\n")
+        .run();
+    assert_eq!(done.read("out.jsonl"), b"before");
+}
+
+/// What nobody can have back is said, and the rest is mended.
+#[test]
+fn what_is_left_is_told() {
+    let lines = [
+        r#"{"sessionId":"s","projectHash":"p"}"#,
+        r#"{"id":"u","timestamp":"t","type":"user","content":[{"text":"go"}]}"#,
+        r#"{"$rewindTo":"lost"}"#,
+        r#"{"id":"v","timestamp":"t","type":"user","content":[{"text":"on"}]}"#,
+    ];
+    let whole = lines.map(|line| line.to_owned() + "\n").concat();
+    check()
+        .args(["--repair"])
+        .stdin(whole.trim_end())
+        .stdout(whole.clone())
+        .stderr(concat!(
+            "ctx-check: warning: <stdin>:4: a line end added\n",
+            "ctx-check: warning: <stdin>:3: left as it is: rewind-to-nowhere: no message has the id that is gone back to: the Gemini CLI takes back all 1 message before it\n",
+        ))
+        .run();
+}
