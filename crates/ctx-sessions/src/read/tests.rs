@@ -104,6 +104,25 @@ fn what_was_recorded_before_a_compaction_counts_no_more() {
     );
 }
 
+/// What stays of the old lines was counted with all that is gone.
+#[test]
+fn a_reply_that_a_compaction_keeps_tells_nothing_of_the_context() {
+    let kept = r#""subtype":"compact_boundary","logicalParentUuid":"2","compactMetadata":{"preservedMessages":{"anchorUuid":"s","uuids":["1","2"]}}"#;
+    let lines = [
+        user("1", "", "hi"),
+        reply("2", "1", 900, "yes"),
+        line("b", "", "system", kept),
+        line(
+            "s",
+            "b",
+            "user",
+            r#""isCompactSummary":true,"message":{"role":"user","content":"It was so."}"#,
+        ),
+    ];
+    let content = content(&lines);
+    assert_eq!((content.messages, content.recorded), (3, None));
+}
+
 #[test]
 fn branches_and_helpers_have_no_say() {
     let mut lines = vec![
