@@ -67,7 +67,7 @@ complete -c ctx-compact -l invalid -d 'What to do with a line that is not one JS
 fail\t'Stop at the first one'
 drop\t'Leave them out and count them'"
 complete -c ctx-compact -s o -l output -d 'Write to FILE instead of stdout, at the end and only when all went well' -r -F
-complete -c ctx-compact -s s -l session -d 'Name the session [default: made of the file\'s name and path]' -r
+complete -c ctx-compact -s s -l session -d 'Name the session [default: the id in an agent\'s own file, else made of the file\'s name and path]' -r
 complete -c ctx-compact -l extract -d 'Merge decisions, facts, preferences and tool runs of the old part into the memory, or do not [default: the policy\'s]' -r -f -a "true\t''
 false\t''"
 complete -c ctx-compact -l min-idle -d 'Leave a session alone that changed less than DURATION ago [default: 10m for an agent\'s own file, else 0s]' -r
@@ -80,6 +80,7 @@ complete -c ctx-compact -l force -d 'Compact whatever the triggers and earlier a
 complete -c ctx-compact -s n -l dry-run -d 'Show the zones, what would leave and how small it would get; do nothing'
 complete -c ctx-compact -l json -d 'Print a JSON object a session: outcome, tokens, attempts, summary'
 complete -c ctx-compact -l overflow -d 'Due because the model refused the session: its window was full'
+complete -c ctx-compact -l no-calibrate -d 'Go by our own count, not by the usage that an agent has recorded'
 complete -c ctx-compact -l llm-key-in-clear -d 'Send the key over http:// to another machine, in clear text'
 complete -c ctx-compact -l batch -d 'Take each line as one conversation: {"messages":[…]}'
 complete -c ctx-compact -s q -l quiet -d 'Say nothing but errors'

@@ -49,6 +49,12 @@ use ctx_passes::prune::Time;
 /// nothing is written. A session that could not be made smaller in as many runs
 /// as --max-attempts allows is left alone until it has grown.
 ///
+/// The log of an agent (Claude Code, Codex, pi, the Gemini CLI) is not written anew: the
+/// agent's own compaction record is put behind its lines, so that the agent goes on from the
+/// summary and from what is kept. Compact between runs, then resume: an agent that runs
+/// does not see it. Limits are those of the tokens that the API has counted, where the log
+/// tells them.
+///
 /// What a policy prunes only in what is sent to the model is pruned as a filter, at
 /// the very end and whatever is due; a session file keeps it.
 #[derive(Debug, Parser)]
@@ -136,6 +142,9 @@ struct Args {
     /// When the last call was, if the records do not tell
     #[arg(long, value_name = "TIME", help_heading = "What is kept")]
     last_call: Option<Time>,
+    /// Go by our own count, not by the usage that an agent has recorded
+    #[arg(long, help_heading = "What is kept")]
+    no_calibrate: bool,
     #[command(flatten)]
     counting: CountingArgs,
 
@@ -171,7 +180,7 @@ struct Args {
     #[command(flatten)]
     output: OutputArgs,
 
-    /// Name the session [default: made of the file's name and path]
+    /// Name the session [default: the id in an agent's own file, else made of the file's name and path]
     #[arg(short, long, value_name = "ID", value_parser = session_id, help_heading = "Store")]
     session: Option<SessionId>,
     /// Merge decisions, facts, preferences and tool runs of the old part into the

@@ -1,5 +1,7 @@
 //! What policy and flags mean for one run.
 
+use std::sync::Arc;
+
 use ctx_cli::{Failure, Io};
 use ctx_passes::compact::{MakeWriter, Plan};
 use ctx_passes::summarize::{BudgetRequest, recognizer};
@@ -45,7 +47,9 @@ impl Args {
             model_window,
             pins: self.pin.clone(),
             last_call: self.last_call,
-            model: asks.then(|| Box::new(make) as Box<MakeWriter>),
+            calibrate: !self.no_calibrate,
+            calibrated: None,
+            model: asks.then(|| Arc::new(make) as Arc<MakeWriter>),
             headings,
             recognizer: recognizer(policy.summary.header.as_deref()),
             now: chrono::Utc::now,

@@ -49,9 +49,16 @@ pub struct SessionFile<'a> {
 impl SessionFile<'_> {
     /// What would be done with the file, of which `file` is a handle.
     pub fn preview(&self, file: File, notes: &mut Notes) -> Result<Report, PassError> {
-        let content = self.content(file)?;
-        let native = Native::of(&content, &self.plan.temp)?;
-        let content = native.as_ref().map_or(&content, |native| &native.lowered);
+        let log = self.content(file)?;
+        match Native::of(&log, self.plan)? {
+            Some(native) => self
+                .by(&native.plan(self.plan))
+                .preview_of(&native.lowered, notes),
+            None => self.preview_of(&log, notes),
+        }
+    }
+
+    fn preview_of(&self, content: &Content, notes: &mut Notes) -> Result<Report, PassError> {
         let first = Rules::first(self.plan, content);
         let offloading;
         let mut job = Job::of(self.plan, content, &first, &self.name(), false)?;
@@ -73,17 +80,39 @@ impl SessionFile<'_> {
 
     /// Compacts the file.
     pub fn compact(&self, notes: &mut Notes) -> Result<Report, PassError> {
-        let (plan, session) = (self.plan, self.stores.session);
-        let claimed = self
-            .stores
-            .store
-            .begin_replacement(self.stores.path, session);
+        let Stores {
+            store,
+            session,
+            path,
+        } = self.stores;
+        let claimed = store.begin_replacement(path, session);
         let replacement = claimed.map_err(unchanged)?;
         let log = self.content(replacement.bytes()?)?;
         let min_idle = (self.min_idle)(log.dialect);
         let replacement = replacement.when_idle(min_idle).map_err(unchanged)?;
-        let native = Native::of(&log, &plan.temp)?;
-        let content = native.as_ref().map_or(&log, |native| &native.lowered);
+        match Native::of(&log, self.plan)? {
+            Some(native) => {
+                let plan = native.plan(self.plan);
+                self.by(&plan)
+                    .compact_claimed(&native.lowered, Some(&native), replacement, notes)
+            }
+            None => self.compact_claimed(&log, None, replacement, notes),
+        }
+    }
+
+    /// The same file by another plan.
+    fn by<'p>(&'p self, plan: &'p Plan) -> SessionFile<'p> {
+        SessionFile { plan, ..*self }
+    }
+
+    fn compact_claimed(
+        &self,
+        content: &Content,
+        native: Option<&Native<'_>>,
+        replacement: Replacement<'_>,
+        notes: &mut Notes,
+    ) -> Result<Report, PassError> {
+        let (plan, session) = (self.plan, self.stores.session);
         let scored = match plan.score {
             Some(scored) => scored,
             None => content.length()? <= MOST_SCORED_BYTES,
@@ -129,7 +158,7 @@ impl SessionFile<'_> {
                 }
                 let files = offloading.as_ref();
                 let files = files.map_or(&[][..], |offloading| &offloading.paths);
-                self.replace(report, &new, native.as_ref(), files, replacement)?;
+                self.replace(report, &new, native, files, replacement)?;
             }
         }
         Ok(job.report)

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use ctx_convert::{Converter, Reading, SourceId};
+use ctx_select::count::MessageCounter;
 use ctx_store::hash;
 use ctx_transcript::compaction::{Compaction, Kept};
 use ctx_transcript::{Spool, dialect};
@@ -25,6 +26,7 @@ use self::marked::{MARK, Marked};
 use super::content::{Content, temporary};
 use super::outcome::Report;
 use super::plan::Plan;
+use crate::count::{Calibration, CalibrationPass};
 use crate::{ErrorKind, PassError};
 
 /// The log of an agent, and its context as a plain session.
@@ -32,6 +34,8 @@ pub(super) struct Native<'c> {
     log: &'c Content,
     /// The context, one message a record.
     pub(super) lowered: Content,
+    /// What the usage tells that is recorded in the log, where that was asked for.
+    calibration: Option<Calibration>,
 }
 
 /// What is told of a compaction beside what it did.
@@ -64,7 +68,16 @@ const NOTHING_LEFT: &str =
 
 impl<'c> Native<'c> {
     /// Of a session that its agent compacts by appending to it; `None` of any other.
-    pub(super) fn of(log: &'c Content, temp: &Path) -> Result<Option<Self>, PassError> {
+    pub(super) fn of(log: &'c Content, plan: &Plan) -> Result<Option<Self>, PassError> {
+        let counter = plan.wants_calibration().then_some(plan.counter);
+        Self::read(log, &plan.temp, counter)
+    }
+
+    fn read(
+        log: &'c Content,
+        temp: &Path,
+        counter: Option<MessageCounter>,
+    ) -> Result<Option<Self>, PassError> {
         if log.dialect.compaction_writer().is_none() {
             return Ok(None);
         }
@@ -76,7 +89,13 @@ impl<'c> Native<'c> {
         converter.mark = Some(MARK);
         converter.whole_records = true;
         let mut reading = Reading::new(converter, log.dialect, Spool::new(temp));
-        log.each(|record| Ok(reading.push(record)?))?;
+        let mut learning = counter.map(|it| CalibrationPass::new(it, Some(log.dialect)));
+        log.each(|record| {
+            if let Some(learning) = &mut learning {
+                learning.push(record, None);
+            }
+            Ok(reading.push(record)?)
+        })?;
         let mut lines = Vec::new();
         let file = temporary(|output| {
             let report = reading.write(output)?;
@@ -86,7 +105,16 @@ impl<'c> Native<'c> {
         Ok(Some(Self {
             log,
             lowered: log.lowered(plain, file, Arc::from(lines)),
+            calibration: learning.map(CalibrationPass::finish),
         }))
+    }
+
+    /// The plan with what is known of the log's tokens.
+    pub(super) fn plan(&self, plan: &Plan) -> Plan {
+        match &self.calibration {
+            Some(calibration) => plan.by(calibration),
+            None => plan.clone(),
+        }
     }
 
     /// The lines to append to the log, so that its agent goes on from `new`, which a compaction
@@ -98,7 +126,7 @@ impl<'c> Native<'c> {
     ) -> Result<Vec<u8>, PassError> {
         let lines = self.written(new, circumstances)?;
         let log = self.with(&lines)?;
-        if let Some(read) = Native::of(&log, &circumstances.temp)? {
+        if let Some(read) = Native::read(&log, &circumstances.temp, None)? {
             meant::compare(new, &read.lowered)?;
         }
         Ok(lines)

@@ -71,6 +71,10 @@ pub struct Report {
     pub due: Vec<String>,
     /// Tokens before.
     pub previous_tokens: u64,
+    /// What the tokens before come to for the API, at most, by the usage that an agent has
+    /// recorded: triggers and targets go by that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calibrated_tokens: Option<u64>,
     /// Tokens now.
     pub current_tokens: u64,
     /// The difference.

@@ -1,6 +1,7 @@
 //! What policy and flags mean for one run.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use ctx_policy::{Clear, Fallback, Method, Mode, Policy, When};
@@ -9,11 +10,13 @@ use ctx_select::split::Keep;
 use ctx_select::trigger::{Size, Step, Trigger, Triggers};
 use ctx_summary::Recognizer;
 
+use crate::count::Calibration;
 use crate::prune::{Cache, Time};
 use crate::summarize::{self, BudgetRequest, TellSizes, Writer};
 use crate::{Notes, PassError, Pin};
 
 /// One policy, and how it is applied.
+#[derive(Clone)]
 #[allow(clippy::struct_excessive_bools)] // Switches that do not depend on each other.
 pub struct Plan {
     /// The policy, as changed by flags.
@@ -41,12 +44,17 @@ pub struct Plan {
     pub summary_tokens: Option<u64>,
     /// The window of the named model.
     pub model_window: Option<u64>,
+    /// What an agent's log comes to, by the usage that is recorded in it, is to decide, and not
+    /// our count.
+    pub calibrate: bool,
+    /// The tokens of the session, by that.
+    pub calibrated: Option<u64>,
     /// Records that are kept.
     pub pins: Vec<Pin>,
     /// When the model was last called, in case the records do not say.
     pub last_call: Option<Time>,
     /// Makes the writer that asks a model; `None` if no model is to be asked.
-    pub model: Option<Box<MakeWriter>>,
+    pub model: Option<Arc<MakeWriter>>,
     /// The headings that a model's summary must have, if the template has known ones.
     pub headings: Vec<String>,
     /// Knows the summaries of earlier compactions.
@@ -112,6 +120,25 @@ pub(super) struct Before {
 const SUMMARY_TOKENS: u64 = 2_000;
 
 impl Plan {
+    /// Whether it matters what the session comes to for the API.
+    pub(super) fn wants_calibration(&self) -> bool {
+        let limits = self.only_if_due || self.budget.is_some() || self.target.is_some();
+        self.calibrate && limits
+    }
+
+    /// The same for a log whose usage tells what it comes to: limits are those of the API's
+    /// tokens, and what may be left is counted in ours.
+    #[must_use]
+    pub(super) fn by(&self, calibration: &Calibration) -> Self {
+        let mut plan = self.clone();
+        plan.calibrated = calibration.estimate.map(|estimate| estimate.high);
+        plan.target = plan.target.map(|it| calibration.counted_within(it));
+        if let Some(budget) = &mut plan.budget {
+            budget.tokens = calibration.counted_within(budget.tokens);
+        }
+        plan
+    }
+
     /// Whether a context of so many tokens is small enough.
     pub(super) fn fits(&self, tokens: u64) -> bool {
         self.target.is_none_or(|target| tokens <= target)

@@ -19,13 +19,14 @@ pub fn compact_stream(
     name: &str,
     notes: &mut Notes,
 ) -> Result<(Report, Content), PassError> {
-    let native = Native::of(&content, &plan.temp)?;
+    let native = Native::of(&content, plan)?;
     let Some(native) = native else {
         let (mut report, new) = summed_up(plan, &content, name, notes)?;
         let content = new.unwrap_or(content);
         let pruned = prune_sent(plan, &content, &mut report, notes)?;
         return Ok((report, pruned.unwrap_or(content)));
     };
+    let plan = &native.plan(plan);
     let (report, new) = summed_up(plan, &native.lowered, name, notes)?;
     let new = new.map(|new| native.with(&native.lines(&new, &Circumstances::of(plan, &report))?));
     let new = new.transpose()?;

@@ -25,6 +25,7 @@ pub struct Calibration {
     pub model: Option<String>,
     /// The replies with usage, in their order.
     pub replies: Vec<Reply>,
+    calibrator: Calibrator,
 }
 
 /// A reply with usage.
@@ -43,6 +44,28 @@ pub struct Reply {
 }
 
 impl Calibration {
+    /// How much of ours may be left behind a compaction so that it comes to at most `tokens`
+    /// for the API: by the upper end of what is to be expected. `tokens` where no usage is
+    /// recorded.
+    pub fn counted_within(&self, tokens: u64) -> u64 {
+        let mut calibrator = self.calibrator.clone();
+        calibrator.compacted();
+        let fits = |counted| {
+            let estimate = calibrator.estimate(counted);
+            estimate.is_none_or(|estimate| estimate.high <= tokens)
+        };
+        let (mut least, mut beyond) = (0, tokens + 1);
+        while beyond - least > 1 {
+            let middle = least + (beyond - least) / 2;
+            if fits(middle) {
+                least = middle;
+            } else {
+                beyond = middle;
+            }
+        }
+        least
+    }
+
     /// How many of the replies were foretold, and in how many of these the range held what the
     /// API said.
     pub fn foretold(&self) -> (usize, usize) {
@@ -245,6 +268,7 @@ impl CalibrationPass {
             base: self.calibrator.base(),
             model: self.calibrator.model().map(str::to_owned),
             replies: self.replies,
+            calibrator: self.calibrator,
         }
     }
 }

@@ -23,6 +23,8 @@ pub(crate) fn plan(policy: Policy) -> Plan {
         model_window: None,
         pins: Vec::new(),
         last_call: None,
+        calibrate: true,
+        calibrated: None,
         model: None,
         headings: Vec::new(),
         recognizer: recognizer(None),

@@ -62,6 +62,7 @@ impl<'j> Job<'j> {
         let survey = Survey::of(plan, content, first.questions(plan), scored)?;
         let size = Size {
             overflow: plan.overflow,
+            calibrated: plan.calibrated,
             ..survey.size
         };
         let report = Report {
@@ -70,6 +71,7 @@ impl<'j> Job<'j> {
             success: true,
             dry_run: plan.dry_run,
             previous_tokens: size.tokens,
+            calibrated_tokens: plan.calibrated,
             current_tokens: size.tokens,
             target_tokens: plan.target,
             previous_messages: size.messages,

@@ -30,6 +30,8 @@ pub(in crate::compact) fn plan(turns: u64) -> Plan {
         model_window: None,
         pins: Vec::new(),
         last_call: None,
+        calibrate: true,
+        calibrated: None,
         model: None,
         headings: Vec::new(),
         recognizer: recognizer(None),
