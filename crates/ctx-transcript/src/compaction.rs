@@ -12,8 +12,8 @@ use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 
 use crate::Object;
 
-pub(crate) use ids::Ids;
-pub(crate) use line::LineText;
+pub use ids::Ids;
+pub use line::LineText;
 pub use rewrite::with_changes;
 
 /// What a compaction leaves of a session.

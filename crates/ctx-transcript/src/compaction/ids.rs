@@ -2,13 +2,14 @@
 
 /// Gives one id after the other.
 #[derive(Clone, Debug)]
-pub(crate) struct Ids {
+pub struct Ids {
     state: u64,
     salt: u64,
 }
 
 impl Ids {
-    pub(crate) fn new(seed: &[u8; 32]) -> Self {
+    /// Begins with that hash.
+    pub fn new(seed: &[u8; 32]) -> Self {
         let mut words = seed.as_chunks().0.iter();
         let mut word = || words.next().map_or(0, |word| u64::from_le_bytes(*word));
         Self {
@@ -27,7 +28,7 @@ impl Ids {
     }
 
     /// A UUID of version 4 (RFC 9562).
-    pub(crate) fn uuid(&mut self) -> String {
+    pub fn uuid(&mut self) -> String {
         let (high, low) = (self.word(), self.word());
         let high = high & !0xf000 | 0x4000;
         let low = low & !(0b11 << 62) | 1 << 63;
@@ -37,7 +38,7 @@ impl Ids {
     }
 
     /// Eight hex digits.
-    pub(crate) fn short(&mut self) -> String {
+    pub fn short(&mut self) -> String {
         format!("{:08x}", self.word() >> 32)
     }
 }

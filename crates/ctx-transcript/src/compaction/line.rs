@@ -4,17 +4,23 @@ use crate::json;
 
 /// An object that is being written.
 #[derive(Clone, Debug)]
-pub(crate) struct LineText(String);
+pub struct LineText(String);
+
+impl Default for LineText {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl LineText {
     /// Without members.
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self("{".to_owned())
     }
 
     /// With one more member, whose value is JSON already.
     #[must_use]
-    pub(crate) fn json(mut self, key: &str, json: &str) -> Self {
+    pub fn json(mut self, key: &str, json: &str) -> Self {
         if self.0.len() > 1 {
             self.0.push(',');
         }
@@ -26,18 +32,43 @@ impl LineText {
 
     /// With one more member, whose value is a text.
     #[must_use]
-    pub(crate) fn text(self, key: &str, text: &str) -> Self {
+    pub fn text(self, key: &str, text: &str) -> Self {
         self.json(key, &json::quoted(text))
     }
 
     /// With one more member, a list of JSON values.
     #[must_use]
-    pub(crate) fn list(self, key: &str, values: &[String]) -> Self {
+    pub fn list(self, key: &str, values: &[String]) -> Self {
         self.json(key, &format!("[{}]", values.join(",")))
     }
 
+    /// With one more member, whose value is a text that may be missing or empty.
+    #[must_use]
+    pub fn some_text(self, key: &str, text: Option<&str>) -> Self {
+        match text.filter(|text| !text.is_empty()) {
+            Some(text) => self.text(key, text),
+            None => self,
+        }
+    }
+
+    /// With one more member, a list of JSON values, unless that is empty.
+    #[must_use]
+    pub fn some_list(self, key: &str, values: &[String]) -> Self {
+        if values.is_empty() {
+            self
+        } else {
+            self.list(key, values)
+        }
+    }
+
+    /// With one more member that is true, if it is.
+    #[must_use]
+    pub fn is(self, key: &str, yes: bool) -> Self {
+        if yes { self.json(key, "true") } else { self }
+    }
+
     /// The whole line.
-    pub(crate) fn end(mut self) -> String {
+    pub fn end(mut self) -> String {
         self.0.push('}');
         self.0
     }
@@ -53,7 +84,12 @@ mod tests {
         let line = LineText::new()
             .text("a", "\"\n")
             .json("b", &inner)
-            .list("c", &["1".to_owned(), "2".to_owned()]);
-        assert_eq!(line.end(), r#"{"a":"\"\n","b":{},"c":[1,2]}"#);
+            .list("c", &["1".to_owned(), "2".to_owned()])
+            .is("d", true)
+            .some_text("e", Some("f"));
+        let line = line.is("no", false).some_list("no", &[]);
+        let line = line.some_text("no", None).some_text("no", Some(""));
+        let expected = r#"{"a":"\"\n","b":{},"c":[1,2],"d":true,"e":"f"}"#;
+        assert_eq!(line.end(), expected);
     }
 }

@@ -89,15 +89,25 @@ impl<'a> Compacted<'a> {
             return vec![summary];
         }
         let items = self.items().unwrap_or_default();
-        let held = items.iter().filter_map(|item| {
-            let role = items::outline(item)?.role;
-            Some(Held {
+        let held = items.iter().map(|item| {
+            // Whatever it is, it is sent.
+            let role = items::outline(item).map_or(Role::Other, |outline| outline.role);
+            Held {
                 message: Message::new(role, items::parts(record, item)),
                 raw: item.text().trim(),
                 summary: self.summary_in(item),
-            })
+            }
         });
-        held.collect()
+        let held: Vec<Held<'a>> = held.collect();
+        if !held.is_empty() {
+            return held;
+        }
+        // Nothing is left: a message without parts.
+        vec![Held {
+            message: self.message(record),
+            raw: record.text().trim(),
+            summary: None,
+        }]
     }
 
     /// The text of `item`, when it is the summary: the client's own, or what the line itself
