@@ -21,12 +21,7 @@ pub(crate) fn turn<'a>(held: &[Vec<Held<'a>>]) -> Vec<Turn<'a>> {
         }
     }
     if summaries.is_empty() {
-        return vec![Turn::Said(Said {
-            role: Role::User,
-            name: None,
-            pieces,
-            origins,
-        })];
+        return vec![Turn::Said(Said::of_user(pieces, origins))];
     }
     let beside = pieces.iter().map(|piece| match &piece.part {
         Part::Text(text) | Part::Opaque(text) => text.clone(),

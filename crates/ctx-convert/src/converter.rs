@@ -1,5 +1,6 @@
 //! What is converted into what.
 
+use chrono::{DateTime, Utc};
 use ctx_transcript::Dialect;
 
 /// How a session is converted.
@@ -10,9 +11,16 @@ pub struct Converter<'c> {
     /// A member of each record written that says which records of the source it was made of:
     /// their numbers, from 0 ([`SourceId`](crate::SourceId)).
     pub mark: Option<&'c str>,
-    /// No record of the source, and no message of a list in one, is in two exchanges of the new session, and nothing is left
-    /// out: what no exchange can be made of is one message.
+    /// No record of the source, and no message of a list in one, is in two exchanges of the new
+    /// session, and nothing is left out: what no exchange can be made of is one message. For
+    /// a dialect of messages.
     pub whole_records: bool,
+    /// The id of the new session, of an agent; else one is made of what it says.
+    pub session: Option<&'c str>,
+    /// The folder that an agent works in; else the one that the source names.
+    pub cwd: Option<&'c str>,
+    /// The time of what has none.
+    pub now: DateTime<Utc>,
 }
 
 impl Converter<'_> {
@@ -22,6 +30,9 @@ impl Converter<'_> {
             to,
             mark: None,
             whole_records: false,
+            session: None,
+            cwd: None,
+            now: DateTime::UNIX_EPOCH,
         }
     }
 }

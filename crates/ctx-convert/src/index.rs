@@ -22,6 +22,10 @@ pub(crate) struct Entry {
     pub(crate) time: Option<Box<str>>,
     /// The text of it when it is a summary and waits without what says so.
     pub(crate) summary: Option<Box<str>>,
+    /// Whether it is a summary.
+    pub(crate) is_summary: bool,
+    /// Whether only the list that it stands in says what it is.
+    pub(crate) is_opaque: bool,
     pub(crate) calls: Vec<Key>,
     pub(crate) results: Vec<Key>,
 }
@@ -51,6 +55,8 @@ impl Entry {
             role: held.message.role,
             time: time(record, held),
             summary: None,
+            is_summary: held.summary.is_some(),
+            is_opaque: false,
             calls: calls.collect(),
             results: results.collect(),
         }

@@ -19,6 +19,7 @@ mod pairing;
 mod reading;
 mod report;
 mod said;
+mod session;
 mod source_id;
 mod target;
 mod turn;

@@ -126,7 +126,9 @@ fn tie(entries: &[Entry], nodes: &mut [Node]) -> Vec<(usize, usize)> {
         let own = || node.entries.iter().map(|number| &entries[*number]);
         let message = own().next().map_or(0, |entry| entry.message);
         let is_reply = own().any(|entry| entry.role == Role::Assistant);
-        for call in own().flat_map(|entry| &entry.calls) {
+        // Who is no model calls nothing.
+        let calls = own().filter(|_| is_reply);
+        for call in calls.flat_map(|entry| &entry.calls) {
             open.entry(call).or_default().push(place);
         }
         let mut answered = Vec::new();

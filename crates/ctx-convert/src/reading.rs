@@ -2,12 +2,17 @@
 
 use std::io::Write;
 
-use ctx_transcript::{Dialect, Record, Spool};
+use chrono::{DateTime, Utc};
+use ctx_transcript::compaction::Ids;
+use ctx_transcript::{Dialect, Object, Record, Spool};
+use sha2::{Digest, Sha256};
 
 use crate::index::Entry;
+use crate::pairing::{self, Unit};
 use crate::said::Family;
+use crate::session::{self, Session};
 use crate::writing::{Context, Writing};
-use crate::{ConvertError, Converter, Kind, Report, SourceId, json, pairing};
+use crate::{ConvertError, Converter, Kind, Report, SourceId, json};
 
 /// A session while it is read. Its context waits in a spool, since the order of its messages
 /// may be another than that of the file.
@@ -17,6 +22,10 @@ pub struct Reading<'c> {
     spool: Spool,
     waiting: usize,
     entries: Vec<Entry>,
+    /// Of all that waits: new ids are made of it.
+    hash: Sha256,
+    /// The folder that the source names.
+    cwd: Option<String>,
     /// How many records there were.
     records: u64,
     report: Report,
@@ -31,6 +40,8 @@ impl<'c> Reading<'c> {
             spool,
             waiting: 0,
             entries: Vec::new(),
+            hash: Sha256::new(),
+            cwd: None,
             records: 0,
             report: Report::default(),
         }
@@ -43,6 +54,9 @@ impl<'c> Reading<'c> {
         }
         let number = self.records;
         self.records += 1;
+        if self.cwd.is_none() {
+            self.cwd = record.whole_object().and_then(session::cwd);
+        }
         let Some(object) = record.whole_object().filter(|_| !record.is_outside()) else {
             return Ok(());
         };
@@ -57,7 +71,9 @@ impl<'c> Reading<'c> {
             return self.wait(entry, object.text().trim());
         }
         for (place, held) in held.iter().enumerate() {
+            let alone = Object::parse(held.raw).map(|object| self.from.held(&object).len());
             let mut entry = Entry::of(record, SourceId::of_message(number, place), held);
+            entry.is_opaque = !matches!(alone, Ok(1));
             // Alone it does not show that it is one.
             entry.summary = held.summary.as_deref().map(Into::into);
             self.wait(entry, held.raw)?;
@@ -73,6 +89,7 @@ impl<'c> Reading<'c> {
             length: text.len(),
             ..entry
         });
+        self.hash.update(text);
         self.waiting += text.len();
         Ok(())
     }
@@ -83,15 +100,45 @@ impl<'c> Reading<'c> {
         let joins_replies = Family::of(self.from) == Family::Items;
         let whole_records = self.converter.whole_records;
         let units = pairing::units(&self.entries, joins_replies, whole_records);
+        let last_summary = units.iter().rposition(|unit| self.is_summary(unit));
+        let session = self.session();
         let context = Context {
             entries: &self.entries,
             from: self.from,
             spool: self.spool,
         };
-        let mut writing = Writing::new(self.converter, context, self.report);
-        for unit in &units {
-            writing.unit(unit, out)?;
+        let mut writing = Writing::new(self.converter, context, session, self.report);
+        writing.begin(out)?;
+        for (number, unit) in units.iter().enumerate() {
+            let summary_comes = last_summary.is_some_and(|last| number < last);
+            writing.unit(unit, summary_comes, out)?;
         }
-        Ok(writing.report())
+        writing.finish(out)
+    }
+
+    fn is_summary(&self, unit: &Unit) -> bool {
+        let mut entries = unit.entries().into_iter();
+        entries.any(|number| self.entries[number].is_summary)
+    }
+
+    /// What an agent's file says of the session.
+    fn session(&self) -> Session {
+        let mut hash = self.hash.clone();
+        hash.update(self.converter.to.name());
+        let mut ids = Ids::new(&hash.finalize().into());
+        let id = self.converter.session.map(str::to_owned);
+        let cwd = self.converter.cwd.map(str::to_owned);
+        let times = self.entries.iter().filter_map(|entry| {
+            let time = DateTime::parse_from_rfc3339(entry.time.as_deref()?);
+            time.ok().map(DateTime::<Utc>::from)
+        });
+        Session {
+            id: id.unwrap_or_else(|| ids.uuid()),
+            cwd: cwd
+                .or_else(|| self.cwd.clone())
+                .unwrap_or_else(|| "/".into()),
+            time: times.take(1).next().unwrap_or(self.converter.now),
+            ids,
+        }
     }
 }

@@ -7,7 +7,7 @@ use crate::SourceId;
 /// What a conversion did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// How many messages the context had.
+    /// How many messages there were: of results of one reply all are one.
     pub messages: u64,
     /// How many records were written.
     pub records: u64,
@@ -49,6 +49,10 @@ pub enum Kind {
     ErrorMark,
     /// The name of a participant.
     Name,
+    /// A message of the operator: the agent has instructions of its own.
+    Instructions,
+    /// A message of the user that the agent takes for a command, and does not send.
+    Command,
     /// Arguments of a call that are no object where one is wanted: they are the member
     /// `input` of one.
     Arguments,
@@ -56,6 +60,8 @@ pub enum Kind {
     AsText,
     /// A result that stands in the source a second time.
     SecondResult,
+    /// A message before a summary, which stands behind it now.
+    BeforeSummary,
     /// A call without a result: kept as it is.
     OpenCall,
     /// A result without a call: kept as it is.
@@ -82,7 +88,75 @@ impl Kind {
                 | Self::Record
                 | Self::ErrorMark
                 | Self::Name
+                | Self::Instructions
+                | Self::Command
         )
+    }
+}
+
+impl Loss {
+    /// For a person: what it is, and what became of it.
+    pub fn say(&self) -> String {
+        let (one, many, what) = match self.kind {
+            Kind::Reasoning => (
+                "part of reasoning is",
+                "parts of reasoning are",
+                "left out: only the API that it comes from takes it back",
+            ),
+            Kind::Media => (
+                "image or file is",
+                "images or files are",
+                "left out: the dialect has no place for it",
+            ),
+            Kind::Part => ("part is", "parts are", "left out: its kind is not known"),
+            Kind::Record => (
+                "record of the context is",
+                "records of the context are",
+                "left out: no message",
+            ),
+            Kind::ErrorMark => ("result is", "results are", "no longer marked as an error"),
+            Kind::Name => (
+                "participant's name is",
+                "participants' names are",
+                "left out",
+            ),
+            Kind::Instructions => (
+                "system message is",
+                "system messages are",
+                "left out: the agent has its own",
+            ),
+            Kind::Command => (
+                "message of the user is",
+                "messages of the user are",
+                "taken for a command by the agent, which will not send it",
+            ),
+            Kind::Arguments => (
+                "call has",
+                "calls have",
+                "arguments that are no JSON object; they are its member \"input\" now",
+            ),
+            Kind::AsText => ("part of a result is", "parts of results are", "text now"),
+            Kind::SecondResult => ("result is", "results are", "left out: it was there already"),
+            Kind::BeforeSummary => (
+                "message before a summary stands",
+                "messages before a summary stand",
+                "behind it now",
+            ),
+            Kind::OpenCall => ("call has", "calls have", "no result; it stays as it is"),
+            Kind::LoneResult => (
+                "result answers",
+                "results answer",
+                "no call; it stays as it is",
+            ),
+        };
+        let said = if self.count == 1 { one } else { many };
+        let name = if self.name.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", self.name)
+        };
+        let count = self.count;
+        format!("{count} {said} {what}{name}")
     }
 }
 

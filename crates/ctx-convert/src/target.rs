@@ -2,17 +2,35 @@
 
 mod anthropic;
 mod chat;
+mod claude_code;
+mod codex;
+mod gemini;
+mod items;
+mod notes;
+mod pi;
+mod responses;
 
 use ctx_transcript::Dialect;
 
-use crate::json::{self, Json};
+pub(crate) use notes::Notes;
+
+use crate::session::Session;
 use crate::turn::Turn;
-use crate::{Kind, Report};
 
 /// A dialect that is written.
 pub(crate) trait Target {
-    /// The records that say `turn`.
-    fn turn(&mut self, turn: &Turn<'_>, notes: &mut Notes<'_>) -> Vec<Line>;
+    /// What stands before all messages.
+    fn begin(&mut self) -> Vec<Line> {
+        Vec::new()
+    }
+
+    /// The records that say these turns, which belong together.
+    fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line>;
+
+    /// What is left when nothing more comes.
+    fn end(&mut self) -> Vec<Line> {
+        Vec::new()
+    }
 }
 
 /// A record to be written.
@@ -25,44 +43,6 @@ pub(crate) struct Line {
     pub(crate) wants_time: bool,
 }
 
-/// Where is told what could not be carried.
-pub(crate) struct Notes<'r> {
-    pub(crate) report: &'r mut Report,
-    /// The line that it stood in.
-    pub(crate) line: u64,
-    /// Whether nothing may be left out.
-    pub(crate) is_whole: bool,
-}
-
-impl Notes<'_> {
-    /// One more of that kind.
-    pub(crate) fn count(&mut self, kind: Kind, name: &str) {
-        self.report.count(kind, name, self.line);
-    }
-
-    /// Arguments as an object.
-    fn arguments(&mut self, arguments: &str) -> String {
-        if arguments.trim().is_empty() {
-            return "{}".to_owned();
-        }
-        if let Some(object) = json::object(arguments) {
-            return object.into_owned();
-        }
-        self.count(Kind::Arguments, "");
-        Json::new().text("input", arguments).end()
-    }
-
-    /// A part of a kind that we do not know is not carried.
-    fn opaque(&mut self, raw: &str) {
-        match json::kind(raw).as_str() {
-            "redacted_thinking" | "thinking" => self.count(Kind::Reasoning, ""),
-            // What only the API can read of it has no type.
-            "" if raw.starts_with('"') => self.count(Kind::Reasoning, ""),
-            kind => self.count(Kind::Part, kind),
-        }
-    }
-}
-
 impl Line {
     /// A message of a linear dialect.
     fn of_message(json: String, origins: &[usize]) -> Self {
@@ -72,12 +52,26 @@ impl Line {
             wants_time: true,
         }
     }
+
+    /// A line of an agent.
+    fn of_log(json: String, origins: &[usize]) -> Self {
+        Self {
+            json,
+            origins: origins.to_vec(),
+            wants_time: false,
+        }
+    }
 }
 
 /// What writes `dialect`.
-pub(crate) fn of(dialect: &'static dyn Dialect) -> Box<dyn Target> {
+pub(crate) fn of(dialect: &dyn Dialect, session: Session) -> Box<dyn Target> {
     match dialect.name() {
         "anthropic" => Box::new(anthropic::Writer),
+        "responses" => Box::new(responses::Writer),
+        "claude-code" => Box::new(claude_code::Writer::new(session)),
+        "codex" => Box::new(codex::Writer::new(session)),
+        "gemini" => Box::new(gemini::Writer::new(session)),
+        "pi" => Box::new(pi::Writer::new(session)),
         _ => Box::new(chat::Writer),
     }
 }

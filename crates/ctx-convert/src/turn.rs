@@ -33,6 +33,10 @@ pub(crate) struct Said<'a> {
     pub(crate) role: Role,
     pub(crate) name: Option<Cow<'a, str>>,
     pub(crate) pieces: Vec<Piece<'a>>,
+    /// The items of OpenAI Responses that it was read from, if it was.
+    pub(crate) items: Vec<&'a str>,
+    /// The model that said it, where its record says which.
+    pub(crate) model: Option<Cow<'a, str>>,
     /// The places of its records among those of the unit.
     pub(crate) origins: Vec<usize>,
 }
@@ -54,11 +58,38 @@ pub(crate) struct Results<'a> {
 pub(crate) struct Answer<'a> {
     /// The id of its call.
     pub(crate) id: String,
+    /// The tool; empty where nobody says it.
+    pub(crate) name: String,
     pub(crate) result: ToolResult<'a>,
     /// As [`Piece::block`].
     pub(crate) block: Option<&'a str>,
+    /// The item of OpenAI Responses that it was read from, if it was.
+    pub(crate) item: Option<&'a str>,
     /// The place of its record among those of the unit.
     pub(crate) origin: usize,
+}
+
+impl<'a> Said<'a> {
+    /// What a user says.
+    pub(crate) fn of_user(pieces: Vec<Piece<'a>>, origins: Vec<usize>) -> Self {
+        Self {
+            role: Role::User,
+            name: None,
+            pieces,
+            items: Vec::new(),
+            model: None,
+            origins,
+        }
+    }
+}
+
+impl Results<'_> {
+    /// What is said beside the results, by the user.
+    pub(crate) fn said_beside(&self) -> Option<Said<'_>> {
+        let origins = self.beside_origin.into_iter().collect();
+        let said = || Said::of_user(self.beside.clone(), origins);
+        (!self.beside.is_empty()).then(said)
+    }
 }
 
 impl Turn<'_> {

@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 use std::io::{self, Write};
 
-use ctx_transcript::{Dialect, Held, Object, Spool};
+use ctx_transcript::{Dialect, Held, Message, Object, Part, Role, Spool};
 
 use crate::index::Entry;
 use crate::pairing::Unit;
 use crate::said::Family;
+use crate::session::Session;
 use crate::target::{self, Line, Notes, Target};
 use crate::turn::{Ids, Maker};
 use crate::{ConvertError, Converter, Report, Source, SourceId, blob, json};
@@ -30,10 +31,15 @@ pub(crate) struct Writing<'w> {
 }
 
 impl<'w> Writing<'w> {
-    pub(crate) fn new(converter: Converter<'w>, context: Context<'w>, report: Report) -> Self {
+    pub(crate) fn new(
+        converter: Converter<'w>,
+        context: Context<'w>,
+        session: Session,
+        report: Report,
+    ) -> Self {
         let is_of_blocks = |dialect| Family::of(dialect) == Family::Blocks;
         Self {
-            target: target::of(converter.to),
+            target: target::of(converter.to, session),
             keeps_blocks: is_of_blocks(context.from) && is_of_blocks(converter.to),
             converter,
             context,
@@ -42,13 +48,26 @@ impl<'w> Writing<'w> {
         }
     }
 
-    /// What was done.
-    pub(crate) fn report(self) -> Report {
-        self.report
+    /// Writes what stands before all.
+    pub(crate) fn begin(&mut self, out: &mut dyn Write) -> Result<(), ConvertError> {
+        let lines = self.target.begin();
+        self.lines(lines, &[], out)
+    }
+
+    /// Writes what is left.
+    pub(crate) fn finish(mut self, out: &mut dyn Write) -> Result<Report, ConvertError> {
+        let lines = self.target.end();
+        self.lines(lines, &[], out)?;
+        Ok(self.report)
     }
 
     /// Writes a unit.
-    pub(crate) fn unit(&mut self, unit: &Unit, out: &mut dyn Write) -> Result<(), ConvertError> {
+    pub(crate) fn unit(
+        &mut self,
+        unit: &Unit,
+        summary_comes: bool,
+        out: &mut dyn Write,
+    ) -> Result<(), ConvertError> {
         let numbers = unit.entries();
         let texts = numbers.iter().map(|number| self.text(*number));
         let texts = texts.collect::<io::Result<Vec<String>>>();
@@ -64,8 +83,10 @@ impl<'w> Writing<'w> {
         let held: Vec<Vec<Held<'_>>> = held.collect();
         let mut notes = Notes {
             report: &mut self.report,
+            entries: &entries,
             line: entries.iter().map(|entry| entry.line).min().unwrap_or(0),
             is_whole: self.converter.whole_records,
+            summary_comes,
         };
         let turns = match unit {
             Unit::Blob(_) => blob::turn(&held),
@@ -81,19 +102,19 @@ impl<'w> Writing<'w> {
                 maker.turns(said, &answering.iter().zip(is_home).collect::<Vec<_>>())
             }
         };
-        self.report.messages += 1;
-        for turn in &turns {
-            let mut notes = Notes {
-                report: &mut self.report,
-                line: entries[turn.origin()].line,
-                is_whole: self.converter.whole_records,
-            };
-            let lines = self.target.turn(turn, &mut notes);
-            for line in lines {
-                self.line(line, &entries, out)?;
-            }
-        }
-        Ok(())
+        let lines = self.target.unit(&turns, &mut notes);
+        self.report.messages += turns.len() as u64;
+        self.lines(lines, &entries, out)
+    }
+
+    fn lines(
+        &mut self,
+        lines: Vec<Line>,
+        entries: &[&Entry],
+        out: &mut dyn Write,
+    ) -> Result<(), ConvertError> {
+        let mut lines = lines.into_iter();
+        lines.try_for_each(|line| self.line(line, entries, out))
     }
 
     fn text(&mut self, number: usize) -> io::Result<String> {
@@ -141,10 +162,20 @@ impl<'w> Writing<'w> {
     }
 }
 
-/// The messages of an entry, which say of themselves whether they are a summary, or wait
-/// without it.
+/// The messages of an entry, with what it says of itself only where it stood.
 fn held_of<'a>(from: &dyn Dialect, object: Option<&Object<'a>>, entry: &Entry) -> Vec<Held<'a>> {
-    let mut held = object.map_or_else(Vec::new, |object| from.held(object));
+    let Some(object) = object else {
+        return Vec::new();
+    };
+    if entry.is_opaque {
+        let raw = object.text();
+        return vec![Held {
+            message: Message::new(Role::User, vec![Part::Opaque(raw.into())]),
+            raw,
+            summary: None,
+        }];
+    }
+    let mut held = from.held(object);
     if let (Some(summary), [held]) = (&entry.summary, held.as_mut_slice()) {
         held.summary = Some(summary.to_string().into());
     }

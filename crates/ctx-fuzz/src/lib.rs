@@ -5,6 +5,7 @@
 //! this crate run the corpora, cut off and altered, in seconds and without a fuzzer.
 
 mod config;
+mod convert;
 mod dialect;
 mod name;
 mod records;
@@ -17,10 +18,11 @@ mod summary;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them; a name is that of its folder in `fuzz/seeds`, and of its program.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     ("records", records::run),
     ("splice", splice::run),
     ("dialect", dialect::run),
+    ("convert", convert::run),
     ("snapshot", snapshot::run),
     ("name", name::run),
     ("config", config::run),

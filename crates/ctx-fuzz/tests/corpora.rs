@@ -101,4 +101,4 @@ macro_rules! targets {
     };
 }
 
-targets! { records splice dialect snapshot name config summary secret }
+targets! { records splice dialect convert snapshot name config summary secret }

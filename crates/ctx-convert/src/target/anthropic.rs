@@ -1,11 +1,12 @@
 //! Anthropic Messages.
 
+use ctx_transcript::compaction::LineText;
 use ctx_transcript::dialect::Anthropic;
 use ctx_transcript::{Call, Dialect, Media, Part, Role};
 
 use super::{Line, Notes, Target};
 use crate::Kind;
-use crate::json::{Json, kind, list, one_line, quoted};
+use crate::json::{kind, list, one_line, quoted};
 use crate::media::{Data, Place};
 use crate::said::Piece;
 use crate::turn::{Answer, Results, Said, Turn};
@@ -14,26 +15,33 @@ use crate::turn::{Answer, Results, Said, Turn};
 pub(super) struct Writer;
 
 impl Target for Writer {
-    fn turn(&mut self, turn: &Turn<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
-        let (json, origins) = match turn {
-            Turn::Said(said) => (self::said(said, notes), &said.origins),
-            Turn::Results(results) => (Some(self::results(results, notes)), &results.origins),
-            Turn::Summary {
-                role,
-                text,
-                origins,
-            } => {
-                let role = Anthropic.summary_role(*role);
-                (Some(Anthropic.summary_record(role, text)), origins)
-            }
-        };
-        let line = |json| Line::of_message(json, origins);
-        json.map(line).into_iter().collect()
+    fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
+        let lines = turns.iter().filter_map(|turn| {
+            notes.at(turn);
+            line(turn, notes)
+        });
+        lines.collect()
     }
 }
 
+fn line(turn: &Turn<'_>, notes: &mut Notes<'_>) -> Option<Line> {
+    let (json, origins) = match turn {
+        Turn::Said(said) => (self::said(said, notes)?, &said.origins),
+        Turn::Results(results) => (self::results(results, notes), &results.origins),
+        Turn::Summary {
+            role,
+            text,
+            origins,
+        } => {
+            let role = Anthropic.summary_role(*role);
+            (Anthropic.summary_record(role, text), origins)
+        }
+    };
+    Some(Line::of_message(json, origins))
+}
+
 /// The message; `None` when nothing of it can be carried.
-pub(super) fn said(said: &Said<'_>, notes: &mut Notes<'_>) -> Option<String> {
+fn said(said: &Said<'_>, notes: &mut Notes<'_>) -> Option<String> {
     let role = match said.role {
         Role::System | Role::Developer => "system",
         Role::Assistant => "assistant",
@@ -46,7 +54,7 @@ pub(super) fn said(said: &Said<'_>, notes: &mut Notes<'_>) -> Option<String> {
     Some(message(role, &content))
 }
 
-pub(super) fn results(results: &Results<'_>, notes: &mut Notes<'_>) -> String {
+fn results(results: &Results<'_>, notes: &mut Notes<'_>) -> String {
     let answers = results.answers.iter();
     let mut blocks: Vec<String> = answers.map(|it| answer(it, notes)).collect();
     blocks.extend(self::blocks(&results.beside, notes));
@@ -54,11 +62,14 @@ pub(super) fn results(results: &Results<'_>, notes: &mut Notes<'_>) -> String {
 }
 
 fn message(role: &str, content: &str) -> String {
-    Json::new().text("role", role).raw("content", content).end()
+    LineText::new()
+        .text("role", role)
+        .json("content", content)
+        .end()
 }
 
 /// A content: a text alone is a string.
-fn content(pieces: &[Piece<'_>], notes: &mut Notes<'_>) -> Option<String> {
+pub(super) fn content(pieces: &[Piece<'_>], notes: &mut Notes<'_>) -> Option<String> {
     match pieces {
         [] => return Some("\"\"".to_owned()),
         [
@@ -75,7 +86,7 @@ fn content(pieces: &[Piece<'_>], notes: &mut Notes<'_>) -> Option<String> {
     is_there.then(|| list(&blocks))
 }
 
-fn blocks(pieces: &[Piece<'_>], notes: &mut Notes<'_>) -> Vec<String> {
+pub(super) fn blocks(pieces: &[Piece<'_>], notes: &mut Notes<'_>) -> Vec<String> {
     let blocks = pieces.iter().filter_map(|piece| match piece.block {
         Some(raw) => Some(one_line(raw).into_owned()),
         None => block(&piece.part, notes),
@@ -109,8 +120,8 @@ fn block(part: &Part<'_>, notes: &mut Notes<'_>) -> Option<String> {
     })
 }
 
-fn typed(kind: &str) -> Json {
-    Json::new().text("type", kind)
+fn typed(kind: &str) -> LineText {
+    LineText::new().text("type", kind)
 }
 
 fn text_block(text: &str) -> String {
@@ -119,14 +130,14 @@ fn text_block(text: &str) -> String {
 
 /// Of a kind that nobody knows, so that it is counted by all that it is.
 fn opaque(raw: &str) -> String {
-    typed("opaque").raw("raw", &one_line(raw)).end()
+    typed("opaque").json("raw", &one_line(raw)).end()
 }
 
 fn tool_use(call: &Call<'_>, notes: &mut Notes<'_>) -> String {
     typed("tool_use")
         .text("id", call.id.as_deref().unwrap_or_default())
         .text("name", &call.name)
-        .raw("input", &notes.arguments(&call.arguments))
+        .json("input", &notes.arguments(&call.arguments))
         .end()
 }
 
@@ -145,10 +156,10 @@ fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
             .text("data", base64),
         Place::At(url) => typed("url").text("url", url),
     };
-    Some(typed(kind).raw("source", &source.end()).end())
+    Some(typed(kind).json("source", &source.end()).end())
 }
 
-fn answer(answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
+pub(super) fn answer(answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
     if let Some(raw) = answer.block {
         return one_line(raw).into_owned();
     }
@@ -168,7 +179,7 @@ fn answer(answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
     };
     typed("tool_result")
         .text("tool_use_id", &answer.id)
-        .raw("content", &content)
+        .json("content", &content)
         .is("is_error", answer.result.is_error)
         .end()
 }

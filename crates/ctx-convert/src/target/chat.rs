@@ -1,11 +1,12 @@
 //! OpenAI Chat Completions.
 
+use ctx_transcript::compaction::LineText;
 use ctx_transcript::dialect::Chat;
 use ctx_transcript::{Call, Dialect, Media, Part, Role};
 
 use super::{Line, Notes, Target};
 use crate::Kind;
-use crate::json::{Json, kind, list, quoted};
+use crate::json::{kind, list, quoted};
 use crate::media::Data;
 use crate::said::Piece;
 use crate::turn::{Answer, Results, Said, Turn};
@@ -14,22 +15,30 @@ use crate::turn::{Answer, Results, Said, Turn};
 pub(super) struct Writer;
 
 impl Target for Writer {
-    fn turn(&mut self, turn: &Turn<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
-        match turn {
-            Turn::Said(said) => {
-                let json = self::said(said, notes).into_iter();
-                json.map(|json| Line::of_message(json, &said.origins))
-                    .collect()
-            }
-            Turn::Results(results) => self::results(results, notes),
-            Turn::Summary {
-                role,
-                text,
-                origins,
-            } => {
-                let json = Chat.summary_record(Chat.summary_role(*role), text);
-                vec![Line::of_message(json, origins)]
-            }
+    fn unit(&mut self, turns: &[Turn<'_>], notes: &mut Notes<'_>) -> Vec<Line> {
+        let lines = turns.iter().flat_map(|turn| {
+            notes.at(turn);
+            lines(turn, notes)
+        });
+        lines.collect()
+    }
+}
+
+fn lines(turn: &Turn<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
+    match turn {
+        Turn::Said(said) => {
+            let json = self::said(said, notes).into_iter();
+            json.map(|json| Line::of_message(json, &said.origins))
+                .collect()
+        }
+        Turn::Results(results) => self::results(results, notes),
+        Turn::Summary {
+            role,
+            text,
+            origins,
+        } => {
+            let json = Chat.summary_record(Chat.summary_role(*role), text);
+            vec![Line::of_message(json, origins)]
         }
     }
 }
@@ -59,10 +68,10 @@ fn said(said: &Said<'_>, notes: &mut Notes<'_>) -> Option<String> {
         None if is_empty => "\"\"".to_owned(),
         None => "null".to_owned(),
     };
-    let json = Json::new()
+    let json = LineText::new()
         .text("role", role.as_str())
         .some_text("name", said.name.as_deref())
-        .raw("content", &content)
+        .json("content", &content)
         .some_text("refusal", Some(&refusals.join("\n")))
         .some_list("tool_calls", &calls);
     Some(json.end())
@@ -74,13 +83,7 @@ fn results(results: &Results<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
     let mut lines: Vec<Line> = answers
         .map(|it| Line::of_message(answer(it, notes), &[it.origin]))
         .collect();
-    if !results.beside.is_empty() {
-        let beside = Said {
-            role: Role::User,
-            name: None,
-            pieces: results.beside.clone(),
-            origins: results.beside_origin.into_iter().collect(),
-        };
+    if let Some(beside) = results.said_beside() {
         let json = said(&beside, notes).into_iter();
         lines.extend(json.map(|json| Line::of_message(json, &beside.origins)));
     }
@@ -134,19 +137,22 @@ fn tool_call(call: &Call<'_>) -> String {
     } else {
         &call.arguments
     };
-    let function = Json::new()
+    let function = LineText::new()
         .text("name", &call.name)
         .text("arguments", arguments)
         .end();
-    Json::new()
+    LineText::new()
         .text("id", call.id.as_deref().unwrap_or_default())
         .text("type", "function")
-        .raw("function", &function)
+        .json("function", &function)
         .end()
 }
 
 fn text_block(text: &str) -> String {
-    Json::new().text("type", "text").text("text", text).end()
+    LineText::new()
+        .text("type", "text")
+        .text("text", text)
+        .end()
 }
 
 fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
@@ -156,13 +162,13 @@ fn media(media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
     };
     let url = data.url();
     let (kind, value) = if data.is_image() {
-        ("image_url", Json::new().text("url", &url))
+        ("image_url", LineText::new().text("url", &url))
     } else {
         let name = data.name.as_deref().unwrap_or("document.pdf");
-        let file = Json::new().text("filename", name);
+        let file = LineText::new().text("filename", name);
         ("file", file.text("file_data", &url))
     };
-    let block = Json::new().text("type", kind).raw(kind, &value.end());
+    let block = LineText::new().text("type", kind).json(kind, &value.end());
     Some(block.end())
 }
 
@@ -187,11 +193,11 @@ fn answer(answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
             list(&blocks.collect::<Vec<_>>())
         }
     };
-    Json::new()
+    LineText::new()
         .text("role", "tool")
         .text("tool_call_id", &answer.id)
         .some_text("name", answer.result.name.as_deref())
-        .raw("content", &content)
+        .json("content", &content)
         .is("is_error", answer.result.is_error)
         .end()
 }

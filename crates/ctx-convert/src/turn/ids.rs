@@ -13,8 +13,8 @@ pub(crate) struct Ids(u64);
 /// The calls of a reply.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    /// The ids of those that wait for their results, last one first.
-    waiting: HashMap<Key, Vec<String>>,
+    /// Ids and tools of those that wait for their results, last one first.
+    waiting: HashMap<Key, Vec<(String, String)>>,
 }
 
 impl Ids {
@@ -33,15 +33,16 @@ impl Ids {
                 piece.block = None;
             }
             let id = call.id.as_deref().unwrap_or_default().to_owned();
-            calls.waiting.entry(key).or_default().insert(0, id);
+            let name = call.name.clone().into_owned();
+            calls.waiting.entry(key).or_default().insert(0, (id, name));
         }
         calls
     }
 }
 
 impl Calls {
-    /// The id of the call that `result` answers.
-    pub(super) fn take(&mut self, result: &ToolResult<'_>) -> Option<String> {
+    /// The id and the tool of the call that `result` answers.
+    pub(super) fn take(&mut self, result: &ToolResult<'_>) -> Option<(String, String)> {
         self.waiting.get_mut(&Key::of_result(result))?.pop()
     }
 

@@ -1,8 +1,9 @@
 //! Turns out of a message and the records with its results.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-use ctx_transcript::{Held, Part, Role, ToolResult};
+use ctx_transcript::{Held, Object, Part, Role, ToolResult};
 
 use super::ids::{Calls, Ids};
 use super::{Answer, Results, Said, Turn};
@@ -55,7 +56,16 @@ impl<'a> Maker<'_, '_> {
         let (fragment_of, mut all): (Vec<usize>, Vec<Piece<'a>>) = placed.unzip();
         let mut calls = self.ids.name_calls(&mut all);
         let placed = fragment_of.into_iter().zip(all).collect();
-        let mut turns = self.reply(first, placed, &origins, &mut calls);
+        let items = fragments().filter_map(|(_, held)| self.items(held));
+        let whole = Said {
+            role,
+            name: first.message.name.clone(),
+            pieces: Vec::new(),
+            items: items.collect(),
+            model: fragments().find_map(|(_, held)| model(held)),
+            origins,
+        };
+        let mut turns = self.reply(&whole, placed, &mut calls);
         let results = self.results(said.len(), answering, &mut calls);
         join(&mut turns, results);
         for _ in 0..calls.left() {
@@ -75,6 +85,8 @@ impl<'a> Maker<'_, '_> {
                 role,
                 name: held.message.name.clone(),
                 pieces: all,
+                items: self.items(held).into_iter().collect(),
+                model: None,
                 origins,
             })];
         }
@@ -85,6 +97,7 @@ impl<'a> Maker<'_, '_> {
         for piece in all {
             self.add(piece, 0, &mut Calls::default(), true, &mut results);
         }
+        self.name_item(held, &mut results);
         vec![Turn::Results(results)]
     }
 
@@ -92,17 +105,14 @@ impl<'a> Maker<'_, '_> {
     /// before them.
     fn reply(
         &mut self,
-        first: &Held<'a>,
+        whole: &Said<'a>,
         placed: Vec<(usize, Piece<'a>)>,
-        origins: &[usize],
         calls: &mut Calls,
     ) -> Vec<Turn<'a>> {
         let said = |pieces: Vec<Piece<'a>>| {
             Turn::Said(Said {
-                role: Role::Assistant,
-                name: first.message.name.clone(),
                 pieces,
-                origins: origins.to_vec(),
+                ..whole.clone()
             })
         };
         let (mut turns, mut pieces) = (Vec::new(), Vec::new());
@@ -151,6 +161,7 @@ impl<'a> Maker<'_, '_> {
                 for piece in pieces(held, self.family) {
                     self.add(piece, from + place, calls, *is_home, &mut results);
                 }
+                self.name_item(held, &mut results);
             }
         }
         results
@@ -184,14 +195,30 @@ impl<'a> Maker<'_, '_> {
             self.notes.count(Kind::LoneResult, "");
         }
         let own_id = result.id.clone().unwrap_or_default().into_owned();
-        let id = call.unwrap_or(own_id);
+        let (id, name) = call.unwrap_or((own_id, String::new()));
+        let own_name = result.name.as_deref().filter(|name| !name.is_empty());
+        let name = own_name.map_or(name, str::to_owned);
         results.answers.push(Answer {
             // What it was read from does not have an id that was made up.
             block: block.filter(|_| result.id.as_deref() == Some(&id)),
             id,
+            name,
             result,
+            item: None,
             origin,
         });
+    }
+
+    /// The item that a message was read from.
+    fn items(&self, held: &Held<'a>) -> Option<&'a str> {
+        (self.family == Family::Items && held.summary.is_none()).then_some(held.raw)
+    }
+
+    /// Says of the result that was added last which item it was read from.
+    fn name_item(&self, held: &Held<'a>, results: &mut Results<'a>) {
+        if let Some(last) = results.answers.last_mut() {
+            last.item = self.items(held);
+        }
     }
 
     /// A result that was there already.
@@ -204,6 +231,13 @@ impl<'a> Maker<'_, '_> {
             self.notes.count(Kind::SecondResult, "");
         }
     }
+}
+
+/// The model that a record says.
+fn model<'a>(held: &Held<'a>) -> Option<Cow<'a, str>> {
+    let object = Object::parse(held.raw).ok()?;
+    let within = || object.object_of("message")?.text_of("model");
+    object.text_of("model").or_else(within)
 }
 
 /// For each part the place of the last result of a call that stands before it.

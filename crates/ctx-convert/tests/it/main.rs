@@ -2,6 +2,7 @@
 
 mod lowered;
 mod real;
+mod round_trip;
 mod support;
 mod to_anthropic;
 mod to_chat;

@@ -1,0 +1,238 @@
+//! Items of OpenAI Responses.
+
+use ctx_transcript::compaction::LineText;
+use ctx_transcript::dialect::Responses;
+use ctx_transcript::{Dialect, Media, Object, Part, Role};
+
+use super::Notes;
+use crate::Kind;
+use crate::json::{kind, list, one_line, quoted};
+use crate::media::{Data, Place};
+use crate::said::Piece;
+use crate::turn::{Answer, Results, Said};
+
+/// Which items may be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Accepts {
+    /// All of the API.
+    All,
+    /// Those that Codex loads: it passes over others.
+    Codex,
+}
+
+/// Items beside messages that Codex 0.169.0 sends again.
+const OF_CODEX: [&str; 12] = [
+    "reasoning",
+    "function_call",
+    "function_call_output",
+    "custom_tool_call",
+    "custom_tool_call_output",
+    "local_shell_call",
+    "tool_search_call",
+    "tool_search_output",
+    "web_search_call",
+    "image_generation_call",
+    "compaction",
+    "context_compaction",
+];
+
+/// An item, and the places of its records among those of the unit.
+pub(super) type Item = (String, Vec<usize>);
+
+impl Accepts {
+    /// The items of a message.
+    pub(super) fn said(self, said: &Said<'_>, notes: &mut Notes<'_>) -> Vec<Item> {
+        if !said.items.is_empty() {
+            let items = said.items.iter();
+            return items
+                .flat_map(|raw| self.item(raw, &said.origins, notes))
+                .collect();
+        }
+        if said.name.as_ref().is_some_and(|name| !name.is_empty()) {
+            notes.count(Kind::Name, "");
+        }
+        let role = match said.role {
+            Role::System if self == Self::Codex => Role::Developer,
+            Role::System | Role::Developer | Role::Assistant => said.role,
+            _ => Role::User,
+        };
+        let mut items = Vec::new();
+        let mut content = Vec::new();
+        for Piece { part, .. } in &said.pieces {
+            if let Part::Call(call) = part {
+                push_message(role, &mut content, &mut items);
+                let arguments = if call.arguments.is_empty() {
+                    "{}"
+                } else {
+                    &call.arguments
+                };
+                let item = LineText::new()
+                    .text("type", "function_call")
+                    .text("name", &call.name)
+                    .text("arguments", arguments)
+                    .text("call_id", call.id.as_deref().unwrap_or_default());
+                items.push(item.end());
+            } else {
+                content.extend(self.part(part, role == Role::Assistant, notes));
+            }
+        }
+        if said.pieces.is_empty() {
+            items.push(message(role, &content));
+        }
+        push_message(role, &mut content, &mut items);
+        let items = items.into_iter();
+        items.map(|item| (item, said.origins.clone())).collect()
+    }
+
+    /// An item as it is, or what of it can be carried.
+    fn item(self, raw: &str, origins: &[usize], notes: &mut Notes<'_>) -> Vec<Item> {
+        if self.takes(raw) {
+            return vec![(one_line(raw).into_owned(), origins.to_vec())];
+        }
+        let message = Object::parse(raw).ok();
+        let Some(message) = message.and_then(|object| Responses.message(&object)) else {
+            notes.opaque(raw);
+            return Vec::new();
+        };
+        let said = Said {
+            role: message.role,
+            pieces: message.parts.into_iter().map(Piece::bare).collect(),
+            ..Said::of_user(Vec::new(), origins.to_vec())
+        };
+        self.said(&said, notes)
+    }
+
+    /// The items of results, and of what stands beside them.
+    pub(super) fn results(self, results: &Results<'_>, notes: &mut Notes<'_>) -> Vec<Item> {
+        let answers = results.answers.iter();
+        let answers = answers.map(|answer| (self.answer(answer, notes), vec![answer.origin]));
+        let mut items: Vec<Item> = answers.collect();
+        if let Some(beside) = results.said_beside() {
+            items.extend(self.said(&beside, notes));
+        }
+        items
+    }
+
+    fn answer(self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
+        if let Some(raw) = answer.item.filter(|raw| self.takes(raw)) {
+            return one_line(raw).into_owned();
+        }
+        if answer.result.is_error {
+            notes.count(Kind::ErrorMark, "");
+        }
+        let output = match answer.result.parts.as_slice() {
+            [] => quoted(""),
+            [Part::Text(text)] => quoted(text),
+            [Part::Opaque(raw)] => {
+                notes.count(Kind::AsText, &kind(raw));
+                quoted(raw)
+            }
+            parts => {
+                let parts = parts.iter().filter_map(|part| match part {
+                    Part::Opaque(raw) => {
+                        notes.count(Kind::AsText, &kind(raw));
+                        Some(text("input_text", raw))
+                    }
+                    part => self.part(part, false, notes),
+                });
+                list(&parts.collect::<Vec<_>>())
+            }
+        };
+        LineText::new()
+            .text("type", "function_call_output")
+            .text("call_id", &answer.id)
+            .json("output", &output)
+            .end()
+    }
+
+    /// Whether an item may be written as it is.
+    fn takes(self, raw: &str) -> bool {
+        let Ok(item) = Object::parse(raw) else {
+            return false;
+        };
+        let has_shape = || match item.text_of("type").as_deref() {
+            None => false,
+            Some("message") => {
+                let kinds = ["input_text", "output_text", "input_image"];
+                let parts = item.elements_of("content");
+                let is_known = |parts: Vec<&str>| {
+                    let mut parts = parts.into_iter();
+                    parts.all(|raw| kinds.contains(&&*kind(raw)))
+                };
+                item.get("role") != Some("\"system\"") && parts.is_some_and(is_known)
+            }
+            Some(kind) => OF_CODEX.contains(&kind),
+        };
+        self == Self::All || has_shape()
+    }
+
+    /// The part of a content; `None` when it cannot be carried.
+    fn part(self, part: &Part<'_>, is_reply: bool, notes: &mut Notes<'_>) -> Option<String> {
+        let text_kind = if is_reply {
+            "output_text"
+        } else {
+            "input_text"
+        };
+        match part {
+            Part::Refusal(said) if is_reply && self == Self::All => {
+                let part = LineText::new().text("type", "refusal");
+                return Some(part.text("refusal", said).end());
+            }
+            Part::Text(said) | Part::Refusal(said) => return Some(text(text_kind, said)),
+            Part::Media(media) if !is_reply => return self.media(media, notes),
+            Part::Media(media) => notes.count(Kind::Media, media.kind),
+            Part::Reasoning(_) => notes.count(Kind::Reasoning, ""),
+            Part::Opaque(raw) => notes.opaque(raw),
+            // They are items of their own.
+            Part::Call(_) | Part::Result(_) => {}
+        }
+        None
+    }
+
+    fn media(self, media: &Media<'_>, notes: &mut Notes<'_>) -> Option<String> {
+        let data = Data::of(media);
+        let image = data.as_ref().filter(|data| data.is_image());
+        if let Some(image) = image {
+            let part = LineText::new().text("type", "input_image");
+            return Some(part.text("image_url", &image.url()).end());
+        }
+        let Some(file) = data.filter(|data| data.is_pdf() && self == Self::All) else {
+            notes.count(Kind::Media, media.kind);
+            return None;
+        };
+        let part = LineText::new().text("type", "input_file");
+        let part = match &file.place {
+            Place::Here(_) => {
+                let name = file.name.as_deref().unwrap_or("document.pdf");
+                part.text("filename", name).text("file_data", &file.url())
+            }
+            Place::At(url) => part.text("file_url", url),
+        };
+        Some(part.end())
+    }
+}
+
+fn text(kind: &str, text: &str) -> String {
+    LineText::new().text("type", kind).text("text", text).end()
+}
+
+/// The message of what was said since the last item.
+fn push_message(role: Role, content: &mut Vec<String>, items: &mut Vec<String>) {
+    if !content.is_empty() {
+        items.push(message(role, content));
+        content.clear();
+    }
+}
+
+pub(super) fn message(role: Role, content: &[String]) -> String {
+    LineText::new()
+        .text("type", "message")
+        .text("role", role.as_str())
+        .list("content", content)
+        .end()
+}
+
+/// A message of the user that is a text.
+pub(super) fn of_user(said: &str) -> String {
+    message(Role::User, &[text("input_text", said)])
+}

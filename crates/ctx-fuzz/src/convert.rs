@@ -1,0 +1,87 @@
+//! Conversions: whatever a session holds, it becomes one that the other dialect reads, and
+//! with whole records each of them is in one exchange and none is lost.
+
+use std::collections::BTreeSet;
+
+use ctx_convert::{Converter, Reading, Report, SourceId};
+use ctx_transcript::dialect::{ALL, Anthropic};
+use ctx_transcript::{Options, Origin, Records, Role, Spool};
+
+pub(crate) fn run(bytes: &[u8]) {
+    // One of them each time: an altered input has another length.
+    let to = ALL[bytes.len() % ALL.len()];
+    if let Some((written, _)) = convert(bytes, Converter::new(to)) {
+        for line in written.lines() {
+            let record = Origin::ALONE.record(line.as_bytes());
+            let object = record.whole_object().expect("a record is an object");
+            // A log has lines that are no messages, and an item that nobody knows stays one.
+            let is_linear = to.view().is_none() && object.get("type").is_none();
+            let is_message = to.outline(object).is_some() || !is_linear;
+            assert!(is_message, "{}: {line}", to.name());
+        }
+    }
+    let lowering = Converter {
+        mark: Some("_source"),
+        whole_records: true,
+        ..Converter::new(&Anthropic)
+    };
+    let Some((written, report)) = convert(bytes, lowering) else {
+        return;
+    };
+    whole_records(&written, &report);
+    let of_report: BTreeSet<u64> = report
+        .sources
+        .iter()
+        .flat_map(|it| &it.origins)
+        .map(|it| it.record)
+        .collect();
+    assert_eq!(of_report, inside(bytes), "a record is lost");
+}
+
+fn open(bytes: &[u8]) -> Records<&[u8]> {
+    Records::open(bytes, &Options::default()).expect("memory does not fail")
+}
+
+fn convert(bytes: &[u8], converter: Converter<'_>) -> Option<(String, Report)> {
+    let mut records = open(bytes);
+    let spool = Spool::with_limit("", usize::MAX);
+    let mut reading = Reading::new(converter, records.dialect()?, spool);
+    while let Some(record) = records.next().expect("memory does not fail") {
+        reading.push(&record).expect("memory does not fail");
+    }
+    let mut out = Vec::new();
+    let report = reading.write(&mut out).expect("memory does not fail");
+    Some((String::from_utf8(out).expect("JSON is UTF-8"), report))
+}
+
+/// The numbers of the records that are messages.
+fn inside(bytes: &[u8]) -> BTreeSet<u64> {
+    let mut records = open(bytes);
+    let dialect = records.dialect();
+    let mut inside = BTreeSet::new();
+    let mut number = 0;
+    while let Some(record) = records.next().expect("memory does not fail") {
+        if record.message(dialect).is_some() {
+            inside.insert(number);
+        }
+        number += u64::from(record.piece.begins());
+    }
+    inside
+}
+
+/// A record is in one message, or in a reply and the results right behind it.
+fn whole_records(written: &str, report: &Report) {
+    let mut seen = BTreeSet::new();
+    let mut before: &[SourceId] = &[];
+    for (line, source) in written.lines().zip(&report.sources) {
+        let record = Origin::ALONE.record(line.as_bytes());
+        let outline = record.outline(Some(&Anthropic)).expect("a message");
+        let answers = outline.role == Role::User && !outline.results.is_empty();
+        for origin in &source.origins {
+            let is_of_reply = answers && before.contains(origin);
+            let is_new = seen.insert(*origin);
+            assert!(is_new || is_of_reply, "{origin} is in two messages");
+        }
+        before = &source.origins;
+    }
+}
