@@ -23,6 +23,7 @@ use ctx_cli::Tool;
 pub const TOOLS: &[&Tool] = &[
     &tools::check::TOOL,
     &tools::compact::TOOL,
+    &tools::convert::TOOL,
     &tools::count::TOOL,
     &tools::extract::TOOL,
     &tools::gc::TOOL,

@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod compact;
+pub mod convert;
 pub mod count;
 pub mod extract;
 pub mod gc;

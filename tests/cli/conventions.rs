@@ -20,6 +20,7 @@ fn ordinary(tool: &Tool) -> (Vec<&'static str>, Vec<u8>) {
     match tool.name {
         "ctx-check" | "ctx-count" | "ctx-extract" | "ctx-split" => (vec![], session()),
         "ctx-compact" => (vec!["--keep-turns=3"], session()),
+        "ctx-convert" => (vec!["--to=anthropic"], session()),
         "ctx-gc" => (vec!["-n"], vec![]),
         "ctx-ls" => (vec![SESSION], vec![]),
         "ctx-prune" => (vec!["--clear"], session()),

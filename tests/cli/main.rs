@@ -12,6 +12,7 @@ mod compact_reports;
 mod compact_reports_input;
 mod compact_sessions;
 mod conventions;
+mod convert;
 mod count;
 mod dialogues;
 mod examples;

@@ -1,0 +1,175 @@
+//! `ctx-convert`.
+
+use ctx_testkit::Case;
+
+const CTX_CONVERT: &str = env!("CARGO_BIN_EXE_ctx-convert");
+
+/// A session of Claude Code: a reply of two lines, and a result.
+const CLAUDE: &str = r#"{"type":"user","uuid":"1","parentUuid":null,"sessionId":"s","cwd":"/work","timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"list"}}
+{"type":"assistant","uuid":"2","parentUuid":"1","sessionId":"s","timestamp":"2026-01-01T00:00:01.000Z","message":{"id":"m","model":"claude-x","role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"Eq"}]}}
+{"type":"assistant","uuid":"3","parentUuid":"2","sessionId":"s","timestamp":"2026-01-01T00:00:02.000Z","message":{"id":"m","model":"claude-x","role":"assistant","content":[{"type":"tool_use","id":"a","name":"ls","input":{"p": 1e0}}]}}
+{"type":"user","uuid":"4","parentUuid":"3","sessionId":"s","timestamp":"2026-01-01T00:00:03.000Z","toolUseResult":"second copy","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"x"}]}}
+{"type":"assistant","uuid":"5","parentUuid":"4","sessionId":"s","timestamp":"2026-01-01T00:00:04.000Z","message":{"id":"n","model":"claude-x","role":"assistant","content":[{"type":"text","text":"one file"}]}}
+"#;
+
+const NO_REASONING: &str = "ctx-convert: warning: <stdin>:2: 1 part of reasoning is left out: only the API that it comes from takes it back\n";
+
+/// Converted from stdin, as the session `demo`.
+fn to(name: &str) -> Case {
+    Case::new(CTX_CONVERT)
+        .args(["--to", name, "-s", "demo"])
+        .stdin(CLAUDE)
+}
+
+#[test]
+fn it_becomes_a_chat() {
+    let expected = r#"{"role":"user","content":"list","timestamp":"2026-01-01T00:00:00.000Z"}
+{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{\"p\": 1e0}"}}],"timestamp":"2026-01-01T00:00:01.000Z"}
+{"role":"tool","tool_call_id":"a","content":"x","timestamp":"2026-01-01T00:00:03.000Z"}
+{"role":"assistant","content":"one file","timestamp":"2026-01-01T00:00:04.000Z"}
+"#;
+    to("chat").stdout(expected).stderr(NO_REASONING).run();
+}
+
+#[test]
+fn it_becomes_messages_of_its_own_api() {
+    let expected = r#"{"role":"user","content":"list","timestamp":"2026-01-01T00:00:00.000Z"}
+{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"Eq"},{"type":"tool_use","id":"a","name":"ls","input":{"p": 1e0}}],"timestamp":"2026-01-01T00:00:01.000Z"}
+{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"x"}],"timestamp":"2026-01-01T00:00:03.000Z"}
+{"role":"assistant","content":[{"type":"text","text":"one file"}],"timestamp":"2026-01-01T00:00:04.000Z"}
+"#;
+    to("anthropic").stdout(expected).run();
+}
+
+#[test]
+fn it_becomes_items() {
+    let expected = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"list"}],"timestamp":"2026-01-01T00:00:00.000Z"}
+{"type":"function_call","name":"ls","arguments":"{\"p\": 1e0}","call_id":"a","timestamp":"2026-01-01T00:00:01.000Z"}
+{"type":"function_call_output","call_id":"a","output":"x","timestamp":"2026-01-01T00:00:03.000Z"}
+{"type":"message","role":"assistant","content":[{"type":"output_text","text":"one file"}],"timestamp":"2026-01-01T00:00:04.000Z"}
+"#;
+    to("responses").stdout(expected).stderr(NO_REASONING).run();
+}
+
+#[test]
+fn it_becomes_a_session_of_codex() {
+    let expected = r#"{"timestamp":"2026-01-01T00:00:00.000Z","type":"session_meta","payload":{"id":"demo","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/work","originator":"codex_exec","cli_version":"0.169.0","source":"exec"}}
+{"timestamp":"2026-01-01T00:00:00.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"list"}]}}
+{"timestamp":"2026-01-01T00:00:00.000Z","type":"event_msg","payload":{"type":"user_message","message":"list","images":[],"local_images":[],"text_elements":[]}}
+{"timestamp":"2026-01-01T00:00:01.000Z","type":"response_item","payload":{"type":"function_call","name":"ls","arguments":"{\"p\": 1e0}","call_id":"a"}}
+{"timestamp":"2026-01-01T00:00:03.000Z","type":"response_item","payload":{"type":"function_call_output","call_id":"a","output":"x"}}
+{"timestamp":"2026-01-01T00:00:04.000Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"one file"}]}}
+{"timestamp":"2026-01-01T00:00:04.000Z","type":"event_msg","payload":{"type":"agent_message","message":"one file"}}
+"#;
+    to("codex").stdout(expected).stderr(NO_REASONING).run();
+}
+
+#[test]
+fn it_becomes_a_session_of_gemini() {
+    let expected = r#"{"sessionId":"demo","projectHash":"0c9a453fad615c83c57d57c2b2be05fa938f0791d7624db43827a033227bf78b","startTime":"2026-01-01T00:00:00.000Z","lastUpdated":"2026-01-01T00:00:00.000Z","kind":"main"}
+{"id":"d0a025ba-b586-44f6-9c3a-f1d1d130698a","timestamp":"2026-01-01T00:00:00.000Z","type":"user","content":[{"text":"list"}]}
+{"id":"ea0292ee-9ea2-4aea-a535-d40f5d0e1813","timestamp":"2026-01-01T00:00:01.000Z","type":"gemini","content":[],"toolCalls":[{"id":"a","name":"ls","args":{"p": 1e0},"result":[{"functionResponse":{"id":"a","name":"ls","response":{"output":"x"}}}],"status":"success","timestamp":"2026-01-01T00:00:01.000Z"}],"model":"claude-x"}
+{"id":"6969e81b-628a-4ccb-ae7a-5c1bf667a486","timestamp":"2026-01-01T00:00:04.000Z","type":"gemini","content":[{"text":"one file"}],"model":"claude-x"}
+"#;
+    to("gemini").stdout(expected).stderr(NO_REASONING).run();
+}
+
+#[test]
+fn it_becomes_a_session_of_pi() {
+    let expected = r#"{"type":"session","version":3,"id":"demo","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/work"}
+{"type":"message","id":"a8c92aa5","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"list","timestamp":1767225600000}}
+{"type":"message","id":"e7a1cab4","parentId":"a8c92aa5","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"a","name":"ls","arguments":{"p": 1e0}}],"api":"anthropic-messages","provider":"anthropic","model":"claude-x","usage":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"toolUse","timestamp":1767225601000}}
+{"type":"message","id":"2ccc51b3","parentId":"e7a1cab4","timestamp":"2026-01-01T00:00:03.000Z","message":{"role":"toolResult","toolCallId":"a","toolName":"ls","content":[{"type":"text","text":"x"}],"isError":false,"timestamp":1767225603000}}
+{"type":"message","id":"efce3010","parentId":"2ccc51b3","timestamp":"2026-01-01T00:00:04.000Z","message":{"role":"assistant","content":[{"type":"text","text":"one file"}],"api":"anthropic-messages","provider":"anthropic","model":"claude-x","usage":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"stop","timestamp":1767225604000}}
+"#;
+    to("pi").stdout(expected).stderr(NO_REASONING).run();
+}
+
+#[test]
+fn it_becomes_a_session_of_claude_code() {
+    let expected = r#"{"parentUuid":null,"isSidechain":false,"userType":"external","cwd":"/work","sessionId":"demo","version":"2.1.197","gitBranch":"","type":"user","message":{"role":"user","content":"list"},"uuid":"7ebafeb3-d68b-4329-8840-e6757cdf1075","timestamp":"2026-01-01T00:00:00.000Z"}
+{"parentUuid":"7ebafeb3-d68b-4329-8840-e6757cdf1075","isSidechain":false,"userType":"external","cwd":"/work","sessionId":"demo","version":"2.1.197","gitBranch":"","type":"assistant","message":{"id":"msg_8ab297a2bf9243c4bde7d51e6374ef51","type":"message","role":"assistant","model":"claude-x","content":[{"type":"thinking","thinking":"hm","signature":"Eq"}],"stop_reason":"tool_use","stop_sequence":null,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}},"uuid":"3f0ac52a-93b6-4393-b78e-9bd9883355ed","timestamp":"2026-01-01T00:00:01.000Z"}
+{"parentUuid":"3f0ac52a-93b6-4393-b78e-9bd9883355ed","isSidechain":false,"userType":"external","cwd":"/work","sessionId":"demo","version":"2.1.197","gitBranch":"","type":"assistant","message":{"id":"msg_8ab297a2bf9243c4bde7d51e6374ef51","type":"message","role":"assistant","model":"claude-x","content":[{"type":"tool_use","id":"a","name":"ls","input":{"p": 1e0}}],"stop_reason":"tool_use","stop_sequence":null,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}},"uuid":"409e5288-f835-4c5d-83f5-df3b58dc5a17","timestamp":"2026-01-01T00:00:01.000Z"}
+{"parentUuid":"409e5288-f835-4c5d-83f5-df3b58dc5a17","isSidechain":false,"userType":"external","cwd":"/work","sessionId":"demo","version":"2.1.197","gitBranch":"","type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"x"}]},"uuid":"a2279670-a394-4dee-afa1-1ee5e465eef6","timestamp":"2026-01-01T00:00:03.000Z"}
+{"parentUuid":"a2279670-a394-4dee-afa1-1ee5e465eef6","isSidechain":false,"userType":"external","cwd":"/work","sessionId":"demo","version":"2.1.197","gitBranch":"","type":"assistant","message":{"id":"msg_39992b6bf9be47df9c0ea2234950ed93","type":"message","role":"assistant","model":"claude-x","content":[{"type":"text","text":"one file"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}},"uuid":"9bab6e36-3f38-4bba-a2f6-68212e99a039","timestamp":"2026-01-01T00:00:04.000Z"}
+"#;
+    to("claude-code").stdout(expected).run();
+}
+
+#[test]
+fn a_summary_and_what_stands_before_it_go_along() {
+    let session = r#"{"role":"system","content":"be good","timestamp":"2026-01-01T00:00:00Z"}
+{"role":"user","content":"first ask"}
+{"role":"user","name":"ctx_summary","content":"all that was"}
+{"role":"user","content":"go on"}
+"#;
+    let codex = r#"{"timestamp":"2026-01-01T00:00:00.000Z","type":"session_meta","payload":{"id":"demo","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/x","originator":"codex_exec","cli_version":"0.169.0","source":"exec"}}
+{"timestamp":"2026-01-01T00:00:00.000Z","type":"compacted","payload":{"message":"all that was","replacement_history":[{"type":"message","role":"developer","content":[{"type":"input_text","text":"be good"}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"first ask"}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"all that was"}]}]}}
+{"timestamp":"2026-01-01T00:00:00.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"go on"}]}}
+{"timestamp":"2026-01-01T00:00:00.000Z","type":"event_msg","payload":{"type":"user_message","message":"go on","images":[],"local_images":[],"text_elements":[]}}
+"#;
+    Case::new(CTX_CONVERT)
+        .args(["--to", "codex", "-s", "demo", "--cwd", "/x"])
+        .stdin(session)
+        .stdout(codex)
+        .run();
+    let dry =
+        "ctx-convert: warning: <stdin>:1: 1 system message is left out: the agent has its own\n";
+    let told = r#"{"name":null,"from":"chat","to":"gemini","output":null,"messages":4,"records":3,"losses":[{"kind":"instructions","count":1,"first_line":1,"lost":true},{"kind":"before-summary","count":1,"first_line":2,"lost":false}]}"#;
+    Case::new(CTX_CONVERT)
+        .args(["-n", "--json", "--to", "gemini"])
+        .stdin(session)
+        .stdout(format!("{told}\n"))
+        .stderr(dry)
+        .run();
+}
+
+#[test]
+fn strict_writes_nothing_where_something_is_lost() {
+    let refused = "ctx-convert: <stdin>: not all of it can be carried; without --strict the rest is written\n";
+    to("chat")
+        .args(["--strict"])
+        .code(2)
+        .stderr(&(NO_REASONING.to_owned() + refused))
+        .run();
+    to("anthropic").args(["--strict", "-n"]).run();
+}
+
+#[test]
+fn a_file_appears_whole_and_what_was_done_is_told() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let told = r#"{"name":null,"from":"claude-code","to":"chat","output":"new.jsonl","messages":4,"records":4,"losses":[{"kind":"reasoning","count":1,"first_line":2,"lost":true}]}"#;
+    to("chat")
+        .within(dir.path())
+        .args(["-q", "--json", "-o", "new.jsonl"])
+        .stdout(format!("{told}\n"))
+        .run();
+    let new = std::fs::read_to_string(dir.path().join("new.jsonl")).expect("it is there");
+    assert_eq!(new.lines().count(), 4);
+}
+
+#[test]
+fn what_cannot_be_converted_is_refused() {
+    let cases = [
+        (
+            vec!["--to=chat"],
+            "<stdin>: the format is not known, so that it cannot be converted; --dialect names it",
+        ),
+        (
+            vec!["--to=chat", "--batch"],
+            "conversations of a batch are not converted; convert them one by one",
+        ),
+        (
+            vec!["--to=chat", "--json"],
+            "--json needs stdout, and so does the session; write it to a file with -o, or nowhere with -n",
+        ),
+    ];
+    for (args, why) in cases {
+        Case::new(CTX_CONVERT)
+            .args(args)
+            .stdin("{\"a\":1}\n")
+            .code(2)
+            .stderr(&format!("ctx-convert: {why}\n"))
+            .run();
+    }
+}
