@@ -280,6 +280,10 @@ fn response(id: &str, name: &str, result: &ToolResult<'_>, notes: &mut Notes<'_>
             part => beside.extend(self::part(part, notes)),
         }
     }
+    if texts.len() > 1 {
+        // They are lines of one.
+        notes.count(Kind::AsText, "text");
+    }
     let key = if result.is_error { "error" } else { "output" };
     let output = LineText::new().text(key, &texts.join("\n"));
     let response = LineText::new()

@@ -4,7 +4,7 @@ use ctx_transcript::dialect::{self, ALL, Dialect};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::convert;
+use crate::support::{convert, losses};
 
 /// What is said in a session, whatever its dialect.
 #[derive(Clone, Debug, PartialEq)]
@@ -168,4 +168,14 @@ proptest! {
             prop_assert!(found.is_none());
         }
     }
+}
+
+#[test]
+fn texts_of_a_result_that_become_one_are_told() {
+    let session = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{}"}}]}
+{"role":"tool","tool_call_id":"a","content":[{"type":"text","text":"x"},{"type":"text","text":"y"}]}
+"#;
+    let (lines, report) = convert("gemini", session);
+    assert!(lines[1].contains(r#"{"output":"x\ny"}"#), "{}", lines[1]);
+    assert_eq!(losses(&report), ["AsText text 1"]);
 }
