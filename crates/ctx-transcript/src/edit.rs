@@ -95,6 +95,13 @@ impl Edits {
         self.replace(inside..inside, format!("\"{key}\":{json}{comma}"));
     }
 
+    /// Whether something within `place` is replaced.
+    pub fn touch(&self, place: &Range<usize>) -> bool {
+        let within =
+            |(at, _): &(Range<usize>, String)| place.start <= at.start && at.end <= place.end;
+        self.replaced.iter().any(within)
+    }
+
     /// Leaves out what stands at `place`.
     ///
     /// # Panics

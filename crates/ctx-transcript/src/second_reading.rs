@@ -72,8 +72,8 @@ impl SecondReading {
     }
 }
 
-/// Shows a record to a view.
-pub(crate) fn show(view: &mut dyn ViewBuilder, record: &Record<'_>) {
+/// Shows a record, all of it or its first piece, to a view.
+pub fn show(view: &mut dyn ViewBuilder, record: &Record<'_>) {
     match record.object() {
         Some(object) if record.class == Class::Concatenated => view.push_first_of(object),
         _ if record.class.is_bad() => show_bad(view, record),

@@ -8,6 +8,7 @@ mod context;
 mod flaws;
 mod kept;
 mod leaf;
+mod links;
 mod near;
 mod node;
 mod path;
@@ -23,8 +24,8 @@ use crate::compaction::CompactionWriter;
 use crate::rules::{PairBy, Results};
 use crate::view::ViewBuilder;
 use crate::{
-    About, Class, Edits, Effect, Flaw, Message, Object, Outline, Part, ReplyId, Role, Rules, Usage,
-    UsageOf, json,
+    About, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Part, ReplyId, Role, Rules,
+    SecondCopy, Usage, UsageOf, json,
 };
 
 /// The dialect `claude-code`.
@@ -114,6 +115,16 @@ impl Dialect for ClaudeCode {
             sent: object.get(sent).into_iter().collect(),
             copies: object.get("toolUseResult").into_iter().collect(),
         }
+    }
+
+    fn links<'a>(&self, object: &Object<'a>) -> Links<'a> {
+        links::of(object)
+    }
+
+    fn second_copies(&self, object: &Object<'_>) -> Vec<SecondCopy> {
+        SecondCopy::at(object, object, "message", "toolUseResult")
+            .into_iter()
+            .collect()
     }
 
     fn usage(&self, object: &Object<'_>) -> Option<Usage> {

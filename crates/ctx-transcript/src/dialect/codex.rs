@@ -28,8 +28,8 @@ use crate::rules::{PairBy, Results};
 use crate::usage::sum;
 use crate::view::ViewBuilder;
 use crate::{
-    About, Class, Edits, Effect, Flaw, Message, Object, Outline, Part, Role, Rules, Usage, UsageOf,
-    json,
+    About, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Part, Role, Rules, Usage,
+    UsageOf, json,
 };
 
 /// The dialect `codex`.
@@ -123,6 +123,18 @@ impl Dialect for Codex {
                 copies: Vec::new(),
             },
         }
+    }
+
+    fn links<'a>(&self, object: &Object<'a>) -> Links<'a> {
+        Links {
+            stays: kind_of(object) == "session_meta",
+            replaces_all: matches!(Line::of(object), Line::Replacement(_)),
+            ..Links::default()
+        }
+    }
+
+    fn why_by_position(&self) -> Option<&'static str> {
+        Some("Codex takes turns back by counting the lines that begin them")
     }
 
     /// The event comes behind the reply, in some versions behind the results of its calls. It

@@ -35,7 +35,8 @@ use crate::rules::{PairBy, Results};
 use crate::usage::sum;
 use crate::view::ViewBuilder;
 use crate::{
-    About, Class, Edits, Effect, Flaw, Message, Object, Outline, Role, Rules, Usage, json,
+    About, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, SecondCopy,
+    Usage, json,
 };
 
 /// The dialect `gemini`.
@@ -108,6 +109,33 @@ impl Dialect for Gemini {
             wrap(message, &mut wrapped);
         }
         wrapped
+    }
+
+    fn links<'a>(&self, object: &Object<'a>) -> Links<'a> {
+        let line = Line::of(object);
+        Links {
+            stays: matches!(line, Line::Header(_) | Line::Other),
+            replaces_all: matches!(line, Line::Checkpoint(_)),
+            ..Links::default()
+        }
+    }
+
+    fn why_by_position(&self) -> Option<&'static str> {
+        Some(
+            "Gemini CLI puts a message that is written again at the place of its first line, and goes back by lines",
+        )
+    }
+
+    fn second_copies(&self, object: &Object<'_>) -> Vec<SecondCopy> {
+        let mut copies = Vec::new();
+        for message in &Messages::of(object).list {
+            for raw in message.elements_of("toolCalls").unwrap_or_default() {
+                if let Ok(call) = Object::parse(raw) {
+                    copies.extend(SecondCopy::at(object, &call, "result", "resultDisplay"));
+                }
+            }
+        }
+        copies
     }
 
     fn usage(&self, object: &Object<'_>) -> Option<Usage> {

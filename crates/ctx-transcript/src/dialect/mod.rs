@@ -59,8 +59,8 @@ use crate::compaction::CompactionWriter;
 use crate::repair::Mend;
 use crate::view::ViewBuilder;
 use crate::{
-    About, Call, Class, Edits, Effect, Flaw, Message, Object, Outline, Part, Role, Rules, Slot,
-    Usage, cut, json,
+    About, Call, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Part, Role, Rules,
+    SecondCopy, Slot, Usage, cut, json,
 };
 
 /// How sure a dialect is that a record is one of its own.
@@ -128,6 +128,22 @@ pub trait Dialect: Sync {
             sent: vec![object.text().trim_end()],
             copies: Vec::new(),
         }
+    }
+
+    /// What ties a line of a log to others, and what it is good for.
+    fn links<'a>(&self, _object: &Object<'a>) -> Links<'a> {
+        Links::default()
+    }
+
+    /// Why lines of a log may only leave where one behind them takes the place of all before
+    /// it; `None` where it is enough that what hung on a line hangs on what is above it.
+    fn why_by_position(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The second copies of the results in a record, for the agent's screen.
+    fn second_copies(&self, _object: &Object<'_>) -> Vec<SecondCopy> {
+        Vec::new()
     }
 
     /// What the API said of a reply, where the agent has recorded it with this record; `None`

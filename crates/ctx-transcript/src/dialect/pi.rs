@@ -10,6 +10,7 @@ mod compaction;
 mod entry;
 mod flaws;
 mod headless;
+mod links;
 mod node;
 mod reply;
 mod shell;
@@ -27,7 +28,8 @@ use crate::rules::{PairBy, Results};
 use crate::usage::sum;
 use crate::view::ViewBuilder;
 use crate::{
-    About, Class, Edits, Effect, Flaw, Message, Object, Outline, Part, Role, Rules, Usage, json,
+    About, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Part, Role, Rules,
+    SecondCopy, Usage, json,
 };
 
 /// The dialect `pi`.
@@ -126,6 +128,17 @@ impl Dialect for Pi {
                 _ => Vec::new(),
             },
         }
+    }
+
+    fn links<'a>(&self, object: &Object<'a>) -> Links<'a> {
+        links::of(object)
+    }
+
+    fn second_copies(&self, object: &Object<'_>) -> Vec<SecondCopy> {
+        let entry = Entry::of(object).filter(|entry| entry.kind == Kind::ToolResult);
+        let copy =
+            entry.and_then(|entry| SecondCopy::at(object, &entry.said, "content", "details"));
+        copy.into_iter().collect()
     }
 
     fn usage(&self, object: &Object<'_>) -> Option<Usage> {

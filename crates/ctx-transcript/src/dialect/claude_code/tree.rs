@@ -51,6 +51,9 @@ impl Tree {
 
     fn add(&mut self, mut node: Node) {
         node.parent = self.behind_progress(node.parent);
+        if let Some(boundary) = &mut node.boundary {
+            boundary.before = self.behind_progress(boundary.before);
+        }
         if !node.is_sidechain {
             self.newest = Some(node.id);
             self.last.is_explicit = false;

@@ -52,7 +52,7 @@ impl ViewBuilder for Builder {
             };
         }
         for node in compacted.iter().map(|place| &nodes[*place]) {
-            if is_said_to_model(node) {
+            if is_said_to_model(node) || node.kind == Kind::Boundary {
                 reasons[node.record] = Outside::BeforeCompaction;
             }
         }

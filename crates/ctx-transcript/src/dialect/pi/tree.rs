@@ -129,7 +129,7 @@ impl Tree {
 }
 
 /// The version that a header says; 1 had no number.
-fn version(header: &Object<'_>) -> f64 {
+pub(super) fn version(header: &Object<'_>) -> f64 {
     let raw = header.get("version").filter(|raw| *raw != "null");
     raw.map_or(1.0, |raw| {
         let number = json::text(raw).unwrap_or(raw.into());
