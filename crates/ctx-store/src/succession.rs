@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::time::Duration;
 
 use crate::files::is_unchanged;
 use crate::{
@@ -71,6 +72,27 @@ impl Succession<'_> {
     /// What becomes of lines that come meanwhile.
     pub fn growth(&self) -> Growth {
         self.growth
+    }
+
+    /// Refuses a session that was changed less than `min_idle` ago: an agent that runs keeps its
+    /// history in memory.
+    pub fn when_idle(self, min_idle: Duration) -> Result<Self, StoreError> {
+        let claim = match self.claim {
+            Claim::Input(replacement) => Claim::Input(Box::new(replacement.when_idle(min_idle)?)),
+            Claim::Other {
+                look,
+                session,
+                store,
+            } => {
+                look.refuse_unless_idle(store, &session, min_idle)?;
+                Claim::Other {
+                    look,
+                    session,
+                    store,
+                }
+            }
+        };
+        Ok(Self { claim, ..self })
     }
 
     /// The new content takes the session's place.

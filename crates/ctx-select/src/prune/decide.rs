@@ -16,6 +16,8 @@ pub(super) struct Decisions {
     pub(super) fates: Vec<Fate>,
     /// About each answer.
     pub(super) changes: Vec<Option<Change>>,
+    /// The first record of those at the end that stay as they are.
+    pub(super) protected_from: usize,
 }
 
 /// What happens to a record.
@@ -58,6 +60,7 @@ impl Decisions {
         Self {
             fates: decider.fates(&changes),
             changes,
+            protected_from: decider.protected_from,
         }
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The rules, as policies, flags and reports name them. Those that are skipped by
 /// policies and flags are asked for by what they need to know: a limit, a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Rule {
     /// Long results are trimmed
@@ -34,6 +34,20 @@ pub enum Rule {
     #[serde(skip)]
     #[cfg_attr(feature = "clap", value(skip))]
     Window,
+    /// Lines of an agent's file on branches that were left or taken back
+    DeadBranches,
+    /// Lines of an agent's file that a compaction stands for
+    BeforeCompaction,
+    /// Lines of an agent's file that a later line says anew
+    Rewritten,
+    /// Lines of an agent's file of the helpers that it ran (sidechains)
+    Sidechains,
+    /// Lines of an agent's file that show the progress of a tool
+    Progress,
+    /// Lines of an agent's file to put files back with: it cannot any more
+    FileHistory,
+    /// Second copies of results in an agent's file, for its screen
+    Copies,
 }
 
 impl Rule {
@@ -49,6 +63,13 @@ impl Rule {
             Self::Arguments => "arguments",
             Self::Empty => "empty",
             Self::Window => "window",
+            Self::DeadBranches => "dead-branches",
+            Self::BeforeCompaction => "before-compaction",
+            Self::Rewritten => "rewritten",
+            Self::Sidechains => "sidechains",
+            Self::Progress => "progress",
+            Self::FileHistory => "file-history",
+            Self::Copies => "copies",
         }
     }
 
@@ -101,6 +122,13 @@ mod tests {
             Rule::Noise,
             Rule::Reasoning,
             Rule::Empty,
+            Rule::DeadBranches,
+            Rule::BeforeCompaction,
+            Rule::Rewritten,
+            Rule::Sidechains,
+            Rule::Progress,
+            Rule::FileHistory,
+            Rule::Copies,
         ];
         for rule in named {
             assert_eq!(read(rule.as_str()), Some(rule));

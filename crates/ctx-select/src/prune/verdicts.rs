@@ -47,6 +47,19 @@ impl<'p> Verdicts<'p> {
         matches!(self.decisions.fates[record], Fate::Drop(_))
     }
 
+    /// The rule by which a record goes.
+    pub fn dropped_by(&self, record: usize) -> Option<Rule> {
+        match self.decisions.fates[record] {
+            Fate::Drop(rule) => Some(rule),
+            Fate::Keep | Fate::Change { .. } => None,
+        }
+    }
+
+    /// Whether a record is among those at the end that stay as they are.
+    pub fn is_protected(&self, record: usize) -> bool {
+        record >= self.decisions.protected_from
+    }
+
     /// Whether any record goes.
     pub fn drop_any(&self) -> bool {
         (0..self.session.records.len()).any(|record| self.is_dropped(record))
