@@ -81,8 +81,12 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::UnknownFormat(_) | ErrorKind::NoFormat | ErrorKind::LateFormat { .. } => {
             "--dialect names it"
         }
+        ErrorKind::LogDocument { .. } => "ctx-convert makes lines of messages of it",
+        ErrorKind::ChangedContext => {
+            "ask for fewer rules of --drop: ctx-prune -n shows what each would take"
+        }
         ErrorKind::Linked { .. } => {
-            "ctx-snapshot, ctx-rollback, ctx-count, ctx-check, ctx-split and ctx-extract take it as it is"
+            "ctx-compact and ctx-prune keep what an agent's own file is; ctx-convert makes messages of it"
         }
         ErrorKind::TwoFormats { .. } => "--dialect says which of them to read it as",
         ErrorKind::Extract(ExtractError::UnknownFormat) => {

@@ -7,6 +7,7 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use ctx_cli::{Failure, Input, is_stdin, metadata};
@@ -29,6 +30,20 @@ pub struct OutputArgs {
     pub output: Option<PathBuf>,
 }
 
+/// The flag of filters that may change a session file itself.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct InPlaceArgs {
+    /// Write over FILE itself: as -o with the same name
+    #[arg(
+        short,
+        long,
+        requires = "file",
+        conflicts_with_all = ["output", "dry_run"],
+        help_heading = "Output"
+    )]
+    in_place: bool,
+}
+
 /// Where an output goes.
 pub enum Target<'s> {
     /// Stdout.
@@ -39,6 +54,19 @@ pub enum Target<'s> {
     Plain(Spot),
     /// A session that will be replaced, by the name that the user gave it.
     Session(String, Succession<'s>),
+}
+
+impl Target<'_> {
+    /// Refuses a session that was changed less than `min_idle` ago.
+    pub fn when_idle(self, min_idle: Duration) -> Result<Self, Failure> {
+        match self {
+            Self::Session(name, succession) => {
+                let succession = succession.when_idle(min_idle).map_err(store::failure)?;
+                Ok(Self::Session(name, succession))
+            }
+            other => Ok(other),
+        }
+    }
 }
 
 /// Where inputs are read from: of the one that will be replaced, the bytes that are copied.
@@ -53,6 +81,19 @@ impl Source {
         match &self.copied {
             Some((input, copy)) if input == path => Input::of_copy(path, copy),
             _ => Input::open(path),
+        }
+    }
+}
+
+impl InPlaceArgs {
+    /// Where the output goes: over the input, where that is asked for.
+    pub fn of(self, output: OutputArgs, file: Option<&PathBuf>) -> OutputArgs {
+        if self.in_place {
+            OutputArgs {
+                output: file.cloned(),
+            }
+        } else {
+            output
         }
     }
 }

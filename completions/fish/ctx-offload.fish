@@ -11,6 +11,7 @@ r50k_base\t''
 chars4\t''"
 complete -c ctx-offload -l model -d 'Count for this model: with its encoding, against its window' -r
 complete -c ctx-offload -l show -d 'Print what a handle, a path or the beginning of a sha256 stands for' -r
+complete -c ctx-offload -l min-idle -d 'Leave a session alone that changed less than DURATION ago [default: 10m for an agent\'s own file, else 0s]' -r
 complete -c ctx-offload -s o -l output -d 'Write to FILE instead of stdout, at the end and only when all went well' -r -F
 complete -c ctx-offload -l dialect -d 'Read the records as this dialect instead of detecting it' -r -f -a "chat\t''
 anthropic\t''
@@ -28,6 +29,7 @@ always\t'Always'
 never\t'Never'"
 complete -c ctx-offload -l restore -d 'Put the results back; a reference whose file cannot be read stays, exit 3'
 complete -c ctx-offload -s n -l dry-run -d 'Show what would be done, and do nothing'
+complete -c ctx-offload -s i -l in-place -d 'Write over FILE itself: as -o with the same name'
 complete -c ctx-offload -l batch -d 'Take each line as one conversation: {"messages":[…]}'
 complete -c ctx-offload -s q -l quiet -d 'Say nothing but errors'
 complete -c ctx-offload -s v -l verbose -d 'Say more on stderr (can be repeated)'

@@ -7,7 +7,14 @@ complete -c ctx-prune -l drop -d 'Drop what is needless (can be repeated)' -r -f
 duplicates\t'Results that a later result of the same tool repeats'
 noise\t'Terminal escapes and base64 inside results'
 reasoning\t'Reasoning before the latest turn, and messages that are empty without it'
-empty\t'Replies that say nothing and call nothing'"
+empty\t'Replies that say nothing and call nothing'
+dead-branches\t'Lines of an agent\'s file on branches that were left or taken back'
+before-compaction\t'Lines of an agent\'s file that a compaction stands for'
+rewritten\t'Lines of an agent\'s file that a later line says anew'
+sidechains\t'Lines of an agent\'s file of the helpers that it ran (sidechains)'
+progress\t'Lines of an agent\'s file that show the progress of a tool'
+file-history\t'Lines of an agent\'s file to put files back with: it cannot any more'
+copies\t'Second copies of results in an agent\'s file, for its screen'"
 complete -c ctx-prune -l max-argument-chars -d 'Trim strings inside call arguments with more than N characters' -r
 complete -c ctx-prune -l window-messages -d 'Drop all but system messages and the last N; exchanges stay whole' -r
 complete -c ctx-prune -l protect-last -d 'Leave the last N assistant messages alone, and all that follows' -r
@@ -26,6 +33,7 @@ p50k_base\t''
 r50k_base\t''
 chars4\t''"
 complete -c ctx-prune -l model -d 'Count for this model: with its encoding, against its window' -r
+complete -c ctx-prune -l min-idle -d 'Leave a session alone that changed less than DURATION ago [default: 10m for an agent\'s own file, else 0s]' -r
 complete -c ctx-prune -s o -l output -d 'Write to FILE instead of stdout, at the end and only when all went well' -r -F
 complete -c ctx-prune -l dialect -d 'Read the records as this dialect instead of detecting it' -r -f -a "chat\t''
 anthropic\t''
@@ -45,6 +53,7 @@ complete -c ctx-prune -l trim -d 'Trim long tool results: keep beginning, end, a
 complete -c ctx-prune -l clear -d 'Put a placeholder in the place of tool results that nothing protects'
 complete -c ctx-prune -s n -l dry-run -d 'Show by rule what would be freed, and write no records'
 complete -c ctx-prune -l strict -d 'Fail when the input breaks a rule of its API already'
+complete -c ctx-prune -s i -l in-place -d 'Write over FILE itself: as -o with the same name'
 complete -c ctx-prune -l batch -d 'Take each line as one conversation: {"messages":[…]}'
 complete -c ctx-prune -s q -l quiet -d 'Say nothing but errors'
 complete -c ctx-prune -s v -l verbose -d 'Say more on stderr (can be repeated)'

@@ -1,5 +1,5 @@
-//! The log that an agent writes of its session: what the tools know of it, and what they
-//! leave alone.
+//! The log that an agent writes of its session: what the tools know of it, what they change in
+//! it, and what they leave alone.
 
 use ctx_testkit::Case;
 
@@ -64,33 +64,20 @@ fn it_is_legal_and_its_zones_leave_no_trace() {
 /// Its lines name each other: who takes one out breaks what hangs on it.
 #[test]
 fn nothing_is_taken_out_of_it() {
-    let calls: [(&str, &[&str], &str); 3] = [
+    let calls: [(&str, &[&str], &str); 2] = [
         (
             "ctx-prune",
-            &["--clear", "s.jsonl"],
-            ": a session of claude-code, whose lines belong together: it cannot be pruned",
+            &["--window-messages", "2", "s.jsonl"],
+            ": a session of claude-code, whose lines belong together: it cannot be cut to a window",
         ),
         (
             "ctx-summarize",
             &["--budget", "100", "s.jsonl"],
             ": a session of claude-code, whose lines belong together: it cannot be summed up",
         ),
-        (
-            "ctx-offload",
-            &[
-                "--min-tokens",
-                "1",
-                "-s",
-                "x",
-                "--store",
-                "store",
-                "s.jsonl",
-            ],
-            ": a session of claude-code, whose lines belong together: it cannot be changed",
-        ),
     ];
     for (tool, args, what) in calls {
-        let hint = "ctx-snapshot, ctx-rollback, ctx-count, ctx-check, ctx-split and ctx-extract take it as it is";
+        let hint = "ctx-compact and ctx-prune keep what an agent's own file is; ctx-convert makes messages of it";
         let home = case(tool)
             .args(args.iter().copied())
             .code(2)
@@ -119,9 +106,14 @@ fn nothing_is_taken_out_of_items_either() {
         .stdout("i.jsonl: ok\n")
         .run();
     case("ctx-prune")
-        .args(["--clear", "i.jsonl"])
+        .args(["--drop", "reasoning", "i.jsonl"])
         .code(2)
-        .stderr_has("a session of responses, whose lines belong together: it cannot be pruned")
+        .stderr_has("a session of responses, whose lines belong together: it cannot be pruned of whole messages")
+        .run();
+    // What changes within an item parts nothing.
+    case("ctx-prune")
+        .args(["--clear", "i.jsonl"])
+        .stdout(items)
         .run();
     // Nor out of a conversation of a batch.
     let list = items.trim_end().replace('\n', ",");

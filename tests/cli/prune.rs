@@ -1,5 +1,6 @@
 //! `ctx-prune`.
 
+mod logs;
 mod properties;
 
 use ctx_testkit::Case;

@@ -49,6 +49,21 @@ pub enum ErrorKind {
         /// What cannot be done with it.
         done: &'static str,
     },
+    /// One JSON document that is an agent's whole session.
+    #[error(
+        "a session of {dialect} in one JSON document, which would come out as lines that its agent does not read: it cannot be {done}"
+    )]
+    LogDocument {
+        /// Its dialect.
+        dialect: &'static str,
+        /// What cannot be done with it.
+        done: &'static str,
+    },
+    /// The agent would read something else than was decided.
+    #[error(
+        "without the lines that would go, the agent would not read the same context from here on; nothing was written"
+    )]
+    ChangedContext,
     /// A record has an exchange of another dialect than the session's.
     #[error("an exchange of the format {found} in a session of the format {known}")]
     TwoFormats {

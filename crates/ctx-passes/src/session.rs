@@ -101,6 +101,19 @@ impl Session {
         &self.bad
     }
 
+    /// Refuses an agent's whole session in one document: its records would come out as lines,
+    /// which are no session to the agent any more.
+    pub fn refuse_document_of_log(&self, done: &'static str) -> Result<(), PassError> {
+        let log = self.dialect().filter(|dialect| dialect.view().is_some());
+        match (log, self.records.document_members_beside()) {
+            (Some(dialect), Some(_)) => {
+                let dialect = dialect.name();
+                Err(ErrorKind::LogDocument { dialect, done }.into())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Warns that a document holds more than its messages.
     pub fn tell_of_document(&self, notes: &mut Notes) {
         if let Some(beside @ 1..) = self.records.document_members_beside() {

@@ -17,11 +17,12 @@ use ctx_store::{Growth, SessionId, Severity, Store, real_path};
 use ctx_transcript::Spool;
 
 use crate::counting::CountingArgs;
+use crate::idle::IdleArgs;
 use crate::output::{self, Output};
 use crate::passes;
 use crate::session::{ReadArgs, Session};
 use crate::store::{LazyStore, StoreArgs, failure, session_id, session_of};
-use crate::target::{OutputArgs, Source, Target};
+use crate::target::{InPlaceArgs, OutputArgs, Source, Target};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -83,6 +84,10 @@ struct Args {
     #[arg(short = 'n', long, help_heading = "Output")]
     dry_run: bool,
     #[command(flatten)]
+    in_place: InPlaceArgs,
+    #[command(flatten)]
+    idle: IdleArgs,
+    #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
     read: ReadArgs,
@@ -91,7 +96,8 @@ struct Args {
 }
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
-    let args = Args::from_arg_matches(matches)?;
+    let mut args = Args::from_arg_matches(matches)?;
+    args.output = args.in_place.of(args.output, args.file.as_ref());
     let lazy = args.store.lazy(&TOOL, matches);
     let store = lazy.get()?;
     if let Some(wanted) = &args.show {
@@ -284,6 +290,7 @@ fn pass<'a, C: Change>(
 ) -> Result<(Session, C, Option<NewSession<'a>>), Failure> {
     let (source, target) = plan.target(args, store)?;
     let mut session = args.read.session(source.open(plan.path)?)?;
+    session.read(|session| session.refuse_document_of_log("changed"))?;
     session.tell_of_document(io);
     if session.dialect().is_none() {
         io.warn(format_args!(
@@ -291,7 +298,9 @@ fn pass<'a, C: Change>(
             session.name
         ));
     }
-    let output = target.map(|target| target.open(io)).transpose()?;
+    let min_idle = args.idle.of(session.dialect());
+    let output = target.map(|target| target.when_idle(min_idle)?.open(io));
+    let output = output.transpose()?;
     let reading = Reading {
         dialect: session.dialect(),
         batch: args.read.batch,

@@ -16,10 +16,11 @@ use ctx_select::share::Share;
 use ctx_transcript::Zone;
 
 use crate::counting::CountingArgs;
+use crate::idle::IdleArgs;
 use crate::passes;
 use crate::session::ReadArgs;
 use crate::store::StoreArgs;
-use crate::target::OutputArgs;
+use crate::target::{InPlaceArgs, OutputArgs};
 use ctx_passes::prune::{PrunePass, Time};
 use ctx_passes::{ErrorKind, PassError, Pin};
 use ctx_store::Growth;
@@ -31,6 +32,10 @@ use ctx_store::Growth;
 /// record that no rule changes. A result that is shortened or cleared ends with
 /// a handle, ⟦ctx:HASH BYTES bytes TOKENS tokens⟧: the beginning of the
 /// original's sha256, and its size. Nothing is replaced by what is not smaller.
+///
+/// Of an agent's own file only what it would send counts. Lines that it would
+/// not send leave by --drop, those that name them are set right, and nothing is
+/// written that the agent would read as another conversation.
 #[derive(Debug, Parser)]
 #[allow(clippy::struct_excessive_bools)] // Flags.
 struct Args {
@@ -137,6 +142,10 @@ struct Args {
     #[command(flatten)]
     counting: CountingArgs,
     #[command(flatten)]
+    in_place: InPlaceArgs,
+    #[command(flatten)]
+    idle: IdleArgs,
+    #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
     read: ReadArgs,
@@ -167,8 +176,11 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
             .hint("prune the conversations one by one, as sessions"));
     }
     let store = args.store.lazy(&TOOL, matches);
-    let (source, target) = args.output.session(&paths, None, &store, Growth::Follows)?;
+    let output = args.in_place.of(args.output.clone(), args.file.as_ref());
+    let (source, target) = output.session(&paths, None, &store, Growth::Follows)?;
     let mut session = args.read.session(source.open(path)?)?;
+    session.read(|session| session.refuse_document_of_log("pruned"))?;
+    let target = target.when_idle(args.idle.of(session.dialect()))?;
     session.tell_of_document(io);
     let name = session.name.clone();
     let plan = args.plan(session.dialect(), path, io.verbosity())?;
@@ -191,6 +203,7 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     let mut decision = decision.map_err(|error| failure(error, &name))?;
     if args.dry_run {
         report::table(&decision.sums, io)?;
+        report::beside(&decision.beside, io)?;
         return Ok(ExitStatus::Done);
     }
     let output = target.open(io)?;

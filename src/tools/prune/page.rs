@@ -6,7 +6,8 @@ pub(super) const PAGE: Page = Page {
     exit_status: &[(
         2,
         "also: no rule is asked for, the format is not known, --zone and no record has a zone, \
-             or --strict and the input breaks a rule; nothing was written",
+             --strict and the input breaks a rule, or an agent would read another conversation; \
+             nothing was written",
     )],
     environment: &[
         ("CTX_HOME", "where the store lies; --store goes before it"),
@@ -28,6 +29,10 @@ pub(super) const PAGE: Page = Page {
         (
             "ctx-prune --clear --deny-tool '*image*' --cache-ttl 5m s.jsonl",
             "Clear old results, but only when the provider's cache is cold anyway",
+        ),
+        (
+            "ctx-prune -i --trim --drop before-compaction,dead-branches,progress,copies s.jsonl",
+            "Shrink an agent's own file in place; ctx-rollback --undo brings it back",
         ),
         (
             "ctx-split --keep-turns 6 s.jsonl | ctx-prune --zone old --clear | ctx-summarize",

@@ -2,7 +2,6 @@
 
 use ctx_transcript::{Conversation, Dialect, Edits, Object, Outline, Record, Role, ToolResult};
 
-use crate::error::rewritable;
 use crate::{ErrorKind, PassError};
 
 /// What is done with the results of a session.
@@ -49,9 +48,6 @@ impl Reading {
         let (Some(dialect), Some(object)) = (self.dialect, record.whole_object()) else {
             return Ok(None);
         };
-        if !self.batch {
-            rewritable(self.dialect, "changed", Some(record.line))?;
-        }
         if record.is_outside() {
             return Ok(None);
         }

@@ -2,16 +2,18 @@
 
 use std::io::Write;
 
-use ctx_select::prune::{Sums, Verdicts};
+use ctx_select::prune::{Rule, Sums, Verdicts};
 use ctx_transcript::view::Presences;
-use ctx_transcript::{Dialect, Message, Origin, Record, Spool};
+use ctx_transcript::{Dialect, Edits, Message, Origin, Record, Spool};
 
 use super::Plan;
+use super::gate::Gate;
 use super::items::{Item, Items};
+use super::log::{Leaving, Log};
 use crate::checks::Checks;
 use crate::note::Level;
 use crate::outlet::{Announced, Outlet};
-use crate::{Notes, PassError};
+use crate::{ErrorKind, Notes, PassError};
 
 /// A session that waits for the verdicts on its records.
 pub(super) struct Waiting<'p> {
@@ -19,6 +21,8 @@ pub(super) struct Waiting<'p> {
     pub(super) dialect: Option<&'static dyn Dialect>,
     pub(super) items: Items,
     pub(super) presences: Presences,
+    /// What is known of the lines of an agent's own file; `None` where it is none.
+    pub(super) log: Option<Log>,
     /// The bytes of the records; `None` when they will not be written.
     pub(super) spool: Option<Spool>,
     pub(super) announced: Announced,
@@ -32,6 +36,11 @@ pub struct Decision<'p> {
     pub(super) changes: bool,
     /// What they free, if they may be carried out.
     pub sums: Sums,
+    /// The lines that leave an agent's own file.
+    pub(super) leaving: Option<Leaving>,
+    /// What goes of such a file beside what the model is sent: of each rule, how often and how
+    /// many bytes.
+    pub beside: Vec<(Rule, u64, u64)>,
 }
 
 impl<'p> Decision<'p> {
@@ -47,13 +56,23 @@ impl<'p> Decision<'p> {
             if plan.tell_changes {
                 self.tell_changes(notes);
             }
-            tell_sums(&self.sums, notes);
-            self.tell_other_lines(notes);
+            let log = self.waiting.log.as_ref().zip(self.leaving.as_ref());
+            self.beside = log.map_or_else(Vec::new, |(log, leaving)| leaving.sums(log));
+            if self.beside.is_empty() || !self.sums.is_empty() {
+                tell_sums(&self.sums, notes);
+            }
+            if self.leaving.is_none() {
+                self.tell_other_lines(notes);
+            }
         }
         let worth_it = self.sums.total().gain() >= plan.min_gain;
         self.changes &= worth_it;
         if let Some(mut checks) = checks {
-            self.check(&mut checks)?;
+            if self.leaving.is_some() {
+                self.check_log(&mut checks, notes)?;
+            } else {
+                self.check(&mut checks)?;
+            }
             checks.finish(plan.strict, notes)?;
         }
         if !worth_it {
@@ -121,6 +140,118 @@ impl<'p> Decision<'p> {
         Ok(())
     }
 
+    /// Shows what would be written of a log to the checks and to the gate, and says what goes
+    /// beside what the model is sent.
+    fn check_log(&mut self, checks: &mut Checks, notes: &mut Notes) -> Result<(), PassError> {
+        let (Some(dialect), Some(leaving)) = (self.waiting.dialect, &self.leaving) else {
+            return Ok(());
+        };
+        if let Some((lines, why)) = leaving.kept.filter(|_| self.changes) {
+            let stay = if lines == 1 {
+                "line stays"
+            } else {
+                "lines stay"
+            };
+            notes.warn(&[], format_args!("{lines} {stay} that would go: {why}"));
+        }
+        let copies = self.waiting.plan.policy.drops(Rule::Copies);
+        if !self.changes || !(leaving.any() || copies || !self.sums.is_empty()) {
+            return Ok(());
+        }
+        let (Some(mut all), Some(mut gate)) = (self.waiting.spool.take(), Gate::new(dialect))
+        else {
+            return Ok(());
+        };
+        let mut rest = Spool::new(&self.waiting.plan.temp);
+        let (mut records, mut cut_from, mut cut) = (0, 0, 0);
+        for (number, item) in self.waiting.items.iter().enumerate() {
+            records += 1;
+            let bytes = item.pop(&mut all)?;
+            if !leaving.is_gone(number) {
+                let record = self.waiting.record(number, item, &bytes);
+                let cuts = self.show(number, &record, dialect, checks, &mut gate)?;
+                cut_from += u64::from(cuts > 0);
+                cut += cuts;
+                rest.push(&bytes).map_err(PassError::temporary)?;
+            }
+        }
+        gate.finish(&self.waiting.presences, |at| leaving.is_gone(at), records)?;
+        self.waiting.spool = Some(rest);
+        if cut > 0 {
+            self.beside.push((Rule::Copies, cut_from, cut));
+        }
+        tell_beside(&self.beside, notes);
+        Ok(())
+    }
+
+    /// Shows a record that stays, as it would be written; how many bytes of second copies were
+    /// cut for their own sake.
+    fn show(
+        &self,
+        number: usize,
+        record: &Record<'_>,
+        dialect: &dyn Dialect,
+        checks: &mut Checks,
+        gate: &mut Gate,
+    ) -> Result<u64, PassError> {
+        let outline = record.outline(Some(dialect));
+        if let Some(outline) = &outline {
+            checks.output(record.line, outline);
+        }
+        let (edits, cut) = self.edits(number, record, dialect);
+        if edits.is_empty() {
+            gate.push(number, record);
+            return Ok(cut);
+        }
+        let bytes = record.edited(&edits);
+        let new = record.origin().record(&bytes);
+        if new.outline(Some(dialect)) != outline {
+            return Err(ErrorKind::OtherRecord.at(record.line));
+        }
+        gate.push(number, &new);
+        Ok(cut)
+    }
+
+    /// What changes in a record that stays, and how many bytes of second copies go with that.
+    fn edits(&self, number: usize, record: &Record<'_>, dialect: &dyn Dialect) -> (Edits, u64) {
+        let Some(object) = record.whole_object() else {
+            return (Edits::new(), 0);
+        };
+        let changed = changed_places(&self.verdicts, number, record, dialect);
+        let mut edits = changed.map_or_else(Edits::new, |(edits, _)| edits);
+        let mut cut = 0;
+        let Some(leaving) = &self.leaving else {
+            return (edits, cut);
+        };
+        let stays = self
+            .waiting
+            .log
+            .as_ref()
+            .is_some_and(|log| log.stays(number));
+        let all = self.waiting.plan.policy.drops(Rule::Copies)
+            && !stays
+            && !self.verdicts.is_protected(number);
+        if all {
+            for copy in dialect.second_copies(object) {
+                if !edits.touch(&copy.cut) {
+                    cut += copy.cut.len() as u64;
+                    edits.cut(copy.cut);
+                }
+            }
+        }
+        leaving.relink(dialect, object, &mut edits);
+        (edits, cut)
+    }
+
+    /// Whether a record leaves.
+    fn is_gone(&self, number: usize) -> bool {
+        self.changes
+            && match &self.leaving {
+                Some(leaving) => leaving.is_gone(number),
+                None => self.verdicts.is_dropped(number),
+            }
+    }
+
     /// Whether anything changes.
     pub fn changes(&self) -> bool {
         self.changes
@@ -134,20 +265,20 @@ impl<'p> Decision<'p> {
     /// Writes the session and gives the output back. `left_out` is how many records of the
     /// input were not pushed.
     pub fn write<W: Write>(&mut self, left_out: u64, output: W) -> Result<W, PassError> {
-        let waiting = &mut self.waiting;
+        let mut spool = self.waiting.spool.take();
+        let waiting = &self.waiting;
         let mut outlet = Outlet::new(output, waiting.announced, &waiting.plan.temp);
-        let mut spool = waiting.spool.take();
         for (number, item) in waiting.items.iter().enumerate() {
-            let is_dropped = self.changes && self.verdicts.is_dropped(number);
-            let Some(spool) = spool.as_mut().filter(|_| !is_dropped) else {
+            let Some(spool) = spool.as_mut().filter(|_| !self.is_gone(number)) else {
                 outlet.skip(item.piece);
                 continue;
             };
             let bytes = item.pop(spool)?;
             let record = waiting.record(number, item, &bytes);
             let dialect = waiting.dialect.filter(|_| self.changes);
-            let new = dialect.and_then(|it| changed(&self.verdicts, number, &record, it));
-            outlet.write(&record, new.map(|(bytes, _)| bytes))?;
+            let edits = dialect.map(|it| self.edits(number, &record, it).0);
+            let edits = edits.filter(|edits| !edits.is_empty());
+            outlet.write(&record, edits.map(|edits| record.edited(&edits)))?;
         }
         outlet.finish(left_out)
     }
@@ -174,12 +305,29 @@ pub(crate) fn changed<'r>(
     record: &Record<'r>,
     dialect: &dyn Dialect,
 ) -> Option<(Vec<u8>, Message<'r>)> {
+    let (edits, message) = changed_places(verdicts, number, record, dialect)?;
+    Some((record.edited(&edits), message))
+}
+
+/// What changes in a record, with the second copies of what changes, and the message then;
+/// `None` where it does not change.
+fn changed_places<'r>(
+    verdicts: &Verdicts<'_>,
+    number: usize,
+    record: &Record<'r>,
+    dialect: &dyn Dialect,
+) -> Option<(Edits, Message<'r>)> {
     let object = record
         .whole_object()
         .filter(|_| verdicts.is_changed(number))?;
     let message = record.message(Some(dialect))?;
-    let (edits, message) = verdicts.carry_out(number, message, object);
-    Some((record.edited(&edits), message))
+    let (mut edits, message) = verdicts.carry_out(number, message, object);
+    for copy in dialect.second_copies(object) {
+        if edits.touch(&copy.of) {
+            edits.cut(copy.cut);
+        }
+    }
+    Some((edits, message))
 }
 
 /// Reports the sums of each rule, and of all.
@@ -195,6 +343,20 @@ pub(crate) fn tell_sums(sums: &Sums, notes: &mut Notes) {
             "{what}: {count} {changes}: {} tokens, now {}",
             sum.before, sum.after
         ));
+    }
+}
+
+/// Reports what goes beside what the model is sent.
+fn tell_beside(beside: &[(Rule, u64, u64)], notes: &mut Notes) {
+    for (rule, count, bytes) in beside {
+        let what = match (rule, count) {
+            (Rule::Copies, 1) => "second copy",
+            (Rule::Copies, _) => "second copies",
+            (_, 1) => "line",
+            _ => "lines",
+        };
+        let rule = rule.as_str();
+        notes.info(format_args!("{rule}: {count} {what}, {bytes} bytes"));
     }
 }
 

@@ -1,8 +1,10 @@
 //! Pruning: tool results get shorter by rules, reasoning and old messages go.
 
 pub(crate) mod decision;
+mod gate;
 mod items;
 mod last_call;
+mod log;
 mod pass;
 
 use std::path::PathBuf;

@@ -1,12 +1,13 @@
 //! One session: records wait in a spool until all facts are known. Then they leave
 //! unchanged, changed, or not at all.
 
-use ctx_select::prune::{Pruner, Questions, Sums};
+use ctx_select::prune::{Pruner, Questions, Rule, Sums};
 use ctx_transcript::view::Presences;
-use ctx_transcript::{Class, Dialect, Record, Spool, Zone, ZoneReader};
+use ctx_transcript::{Class, Dialect, Record, Role, Spool, Zone, ZoneReader};
 
 use super::decision::{Decision, Waiting};
 use super::items::{Item, Items};
+use super::log::Log;
 use super::{LastCall, Plan, is_cold};
 use crate::checks::Checks;
 use crate::error::rewritable;
@@ -30,13 +31,16 @@ impl<'p> PrunePass<'p> {
             counter: plan.counter,
             size: plan.size,
         };
+        let is_log = dialect.is_some_and(|it| it.is_linked() && it.view().is_some());
         Self {
             waiting: Waiting {
                 plan,
                 dialect,
                 items: Items::default(),
                 presences: Presences::default(),
-                spool: (!dry_run).then(|| Spool::new(&plan.temp)),
+                log: is_log.then(Log::default),
+                // What becomes of a log is only known once it is looked at as a whole.
+                spool: (!dry_run || is_log).then(|| Spool::new(&plan.temp)),
                 announced: Announced::default(),
             },
             zones: ZoneReader::default(),
@@ -62,6 +66,12 @@ impl<'p> PrunePass<'p> {
         let zone = self.zones.read(record);
         self.facts(record, zone)?;
         let waiting = &mut self.waiting;
+        if let (Some(log), Some(dialect)) = (&mut waiting.log, waiting.dialect) {
+            let plan = waiting.plan;
+            let is_other = plan.zone.is_some_and(|only| only != zone) || zone == Zone::System;
+            let pin = || pins::first(&plan.pins, record, Role::Other, || None);
+            log.push(record, dialect, is_other || pin().is_some());
+        }
         waiting.announced.read(record.tag().as_ref());
         waiting.items.push(Item {
             line: record.line,
@@ -86,7 +96,7 @@ impl<'p> PrunePass<'p> {
             return Ok(());
         };
         let Waiting { plan, dialect, .. } = self.waiting;
-        rewritable(dialect, "pruned", Some(record.line))?;
+        self.refuse(record.line)?;
         let outline = record.outline(dialect);
         if let (Some(checks), Some(outline)) = (&mut self.checks, &outline) {
             checks.input(record.line, outline);
@@ -103,15 +113,41 @@ impl<'p> PrunePass<'p> {
         Ok(())
     }
 
+    /// Refuses a session of which no rule, or not one of those asked for, can be carried out.
+    fn refuse(&self, line: u64) -> Result<(), PassError> {
+        let Waiting { plan, dialect, .. } = self.waiting;
+        let policy = &plan.policy;
+        let drops = |rule| policy.drops(rule);
+        let is_log = self.waiting.log.is_some();
+        // The window would leave out what the agent has to send.
+        let takes_out = policy.window_messages.is_some()
+            || (!is_log && (drops(Rule::Reasoning) || drops(Rule::Empty)));
+        match dialect {
+            Some(dialect) if !takes_out || !dialect.is_linked() => Ok(()),
+            None => rewritable(dialect, "pruned", Some(line)).map(|_| ()),
+            _ if policy.window_messages.is_some() => {
+                rewritable(dialect, "cut to a window", Some(line)).map(|_| ())
+            }
+            _ => rewritable(dialect, "pruned of whole messages", Some(line)).map(|_| ()),
+        }
+    }
+
     /// Decides, reports and checks. Nothing changes unless it `may`.
     pub fn finish(self, may: bool, notes: &mut Notes) -> Result<Decision<'p>, PassError> {
         let plan = self.waiting.plan;
         if plan.zone.is_some() && !self.zones.zoned() && self.zones.records() > 0 {
             return Err(ErrorKind::NoZones.into());
         }
+        let verdicts = self.pruner.finish();
+        let waiting = self.waiting;
+        let log = waiting.log.as_ref().zip(waiting.dialect);
+        let leaving = log
+            .map(|(log, dialect)| log.decide(&plan.policy, dialect, &waiting.presences, &verdicts));
         let mut decision = Decision {
-            waiting: self.waiting,
-            verdicts: self.pruner.finish(),
+            waiting,
+            leaving,
+            beside: Vec::new(),
+            verdicts,
             changes: may,
             sums: Sums::default(),
         };

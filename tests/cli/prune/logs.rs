@@ -1,0 +1,167 @@
+//! Agents' own files.
+
+use ctx_testkit::Case;
+
+use super::prune;
+
+const START: &str = r#"{"parentUuid":null,"isSidechain":false,"sessionId":"s1","type":"user","message":{"role":"user","content":"What is in a.txt?"},"uuid":"u1","timestamp":"2026-01-01T00:00:00.000Z"}"#;
+const LEFT: &str = r#"{"parentUuid":"u1","isSidechain":false,"sessionId":"s1","type":"assistant","message":{"id":"m0","role":"assistant","content":[{"type":"text","text":"I do not know."}]},"uuid":"a0","timestamp":"2026-01-01T00:00:01.000Z"}"#;
+const THOUGHT: &str = r#"{"parentUuid":"u1","isSidechain":false,"sessionId":"s1","type":"assistant","message":{"id":"m1","role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"x"}]},"uuid":"a1","timestamp":"2026-01-01T00:00:02.000Z"}"#;
+const CALL: &str = r#"{"parentUuid":"a1","isSidechain":false,"sessionId":"s1","type":"assistant","message":{"id":"m1","role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Read","input":{"file_path":"a.txt"}}]},"uuid":"a2","timestamp":"2026-01-01T00:00:03.000Z"}"#;
+const PROGRESS: &str = r#"{"parentUuid":"a2","isSidechain":false,"sessionId":"s1","type":"progress","data":{"type":"hook_progress"},"uuid":"p1","timestamp":"2026-01-01T00:00:04.000Z"}"#;
+const RESULT: &str = r#"{"parentUuid":"p1","isSidechain":false,"sessionId":"s1","type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"TEXT"}]},"toolUseResult":{"file":{"content":"TEXT"}},"uuid":"u2","timestamp":"2026-01-01T00:00:05.000Z"}"#;
+const SAID: &str = r#"{"parentUuid":"u2","isSidechain":false,"sessionId":"s1","type":"assistant","message":{"id":"m2","role":"assistant","content":[{"type":"text","text":"It says that."}]},"uuid":"a3","timestamp":"2026-01-01T00:00:06.000Z"}"#;
+const NEXT: &str = r#"{"parentUuid":"a3","isSidechain":false,"sessionId":"s1","type":"user","message":{"role":"user","content":"And now?"},"uuid":"u3","timestamp":"2026-01-01T00:00:07.000Z"}"#;
+
+fn lines(lines: &[&str]) -> String {
+    lines.join("\n") + "\n"
+}
+
+/// A session of Claude Code: a branch that was left, a thought, a result with a second copy.
+fn session() -> String {
+    let result = RESULT.replace("TEXT", &"some words ".repeat(20));
+    lines(&[START, LEFT, THOUGHT, CALL, PROGRESS, &result, SAID, NEXT])
+}
+
+#[test]
+fn a_cleared_result_takes_its_second_copy_along() {
+    let cleared = r"[Old tool result content cleared]\n⟦ctx:d5bbfc802054 220 bytes 41 tokens⟧";
+    let result = RESULT
+        .replace(r#""toolUseResult":{"file":{"content":"TEXT"}},"#, "")
+        .replace("TEXT", cleared);
+    prune()
+        .args(["-v", "--clear", "--protect-last", "1"])
+        .stdin(session())
+        .stdout(lines(&[
+            START, LEFT, THOUGHT, CALL, PROGRESS, &result, SAID, NEXT,
+        ]))
+        .stderr(
+            "ctx-prune: <stdin>: clear: 1 change: 41 tokens, now 26\n\
+             ctx-prune: <stdin>: in all: 1 change: 41 tokens, now 26\n",
+        )
+        .run();
+}
+
+#[test]
+fn lines_leave_and_what_hung_on_them_moves_up() {
+    let call = CALL.replace(r#""parentUuid":"a1""#, r#""parentUuid":"u1""#);
+    let result = RESULT
+        .replace("TEXT", &"some words ".repeat(20))
+        .replace(r#""parentUuid":"p1""#, r#""parentUuid":"a2""#);
+    prune()
+        .args(["-v", "--drop", "reasoning,progress,dead-branches"])
+        .args(["--protect-last", "1"])
+        .stdin(session())
+        .stdout(lines(&[START, &call, &result, SAID, NEXT]))
+        .stderr(
+            "ctx-prune: <stdin>: empty: 1 change: 5 tokens, now 0\n\
+             ctx-prune: <stdin>: in all: 1 change: 5 tokens, now 0\n\
+             ctx-prune: <stdin>: empty: 1 line, 232 bytes\n\
+             ctx-prune: <stdin>: dead-branches: 1 line, 220 bytes\n\
+             ctx-prune: <stdin>: progress: 1 line, 158 bytes\n",
+        )
+        .run();
+}
+
+#[test]
+fn a_dry_run_says_what_would_go_beside_what_the_model_is_sent() {
+    prune()
+        .args(["-n", "--drop", "progress,copies", "--protect-last", "1"])
+        .stdin(session())
+        .stdout(
+            "rule        changes     before      after      freed\n\
+             total             0          0          0          0\n\
+             beside the model     count      bytes\n\
+             progress                 1        158\n\
+             copies                   1        260\n",
+        )
+        .run();
+}
+
+#[test]
+fn in_place_it_waits_for_the_agent_and_undo_brings_each_byte_back() {
+    let home = prune()
+        .args(["-i", "--store", "store", "--drop", "progress", "s.jsonl"])
+        .file("s.jsonl", session())
+        .code(4)
+        .stderr_has("end the agent and try again with --min-idle 0s")
+        .run();
+    assert!(home.read("s.jsonl") == session().as_bytes());
+    let pruned = session()
+        .replace(&lines(&[PROGRESS]), "")
+        .replace(r#""parentUuid":"p1""#, r#""parentUuid":"a2""#);
+    prune()
+        .within(home.dir())
+        .args(["-i", "--store", "store", "--min-idle", "0s"])
+        .args(["--drop", "progress", "s.jsonl"])
+        .run();
+    assert!(home.read("s.jsonl") == pruned.as_bytes());
+    Case::new(env!("CARGO_BIN_EXE_ctx-rollback"))
+        .within(home.dir())
+        .args(["--undo", "--store", "store", "s.jsonl"])
+        .run();
+    assert!(home.read("s.jsonl") == session().as_bytes());
+}
+
+/// Its agent reads one document: lines are none.
+#[test]
+fn a_session_in_one_document_is_refused() {
+    let chat = r#"{"sessionId":"s","projectHash":"p","messages":[{"id":"1","timestamp":"2026-01-01T00:00:00.000Z","type":"user","content":"hi"}]}"#;
+    let stderr = |tool: &str, done: &str| {
+        format!(
+            "{tool}: s.json: a session of gemini in one JSON document, which would come out as lines \
+             that its agent does not read: it cannot be {done}; ctx-convert makes lines of messages of it\n"
+        )
+    };
+    prune()
+        .file("s.json", chat)
+        .args(["--clear", "s.json"])
+        .code(2)
+        .stderr(&stderr("ctx-prune", "pruned"))
+        .run();
+    Case::new(env!("CARGO_BIN_EXE_ctx-offload"))
+        .file("s.json", chat)
+        .args(["--store", "store", "s.json"])
+        .code(2)
+        .stderr(&stderr("ctx-offload", "changed"))
+        .run();
+}
+
+/// In version 1 entries are named by their numbers.
+#[test]
+fn lines_of_a_format_that_cannot_lose_them_stay_and_the_tool_says_why() {
+    let session = lines(&[
+        r#"{"type":"session","id":"s","timestamp":"t","cwd":"/"}"#,
+        r#"{"type":"message","timestamp":"t","message":{"role":"user","content":"old"}}"#,
+        r#"{"type":"compaction","timestamp":"t","summary":"sum","firstKeptEntryIndex":9,"tokensBefore":1}"#,
+        r#"{"type":"message","timestamp":"t","message":{"role":"user","content":"new"}}"#,
+    ]);
+    prune()
+        .args(["--drop", "before-compaction"])
+        .stdin(session.clone())
+        .stdout(session)
+        .stderr(
+            "ctx-prune: warning: <stdin>: 1 line stays that would go: version 1 of pi's files knows its lines by their numbers\n",
+        )
+        .run();
+}
+
+/// Offloaded in place, and back: the second copy for the screen stays, so each byte is there.
+#[test]
+fn results_of_a_log_are_offloaded_in_place_and_put_back() {
+    let offload = || Case::new(env!("CARGO_BIN_EXE_ctx-offload"));
+    let session = session().replace("some words ", &"some words ".repeat(9));
+    let home = offload()
+        .file("s.jsonl", &session)
+        .args(["-i", "--store", "store", "-s", "x", "--min-idle", "0s"])
+        .args(["--min-tokens", "10", "--reference", "at {path}", "s.jsonl"])
+        .run();
+    let changed = String::from_utf8(home.read("s.jsonl")).expect("text");
+    assert_eq!(changed.matches("some words").count(), 180);
+    offload()
+        .within(home.dir())
+        .args(["-i", "--restore", "--store", "store", "-s", "x"])
+        .args(["--reference", "at {path}", "s.jsonl"])
+        .run();
+    assert!(home.read("s.jsonl") == session.as_bytes());
+}
