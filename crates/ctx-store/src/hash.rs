@@ -9,9 +9,14 @@ use crate::hex;
 
 /// sha256 of what is left of `reader`.
 pub fn hash(reader: &mut impl Read) -> io::Result<String> {
+    Ok(hex(&hash_bytes(reader)?))
+}
+
+/// The same in 32 bytes.
+pub fn hash_bytes(reader: &mut impl Read) -> io::Result<[u8; 32]> {
     let mut hasher = Sha256::new();
     feed(&mut hasher, reader)?;
-    Ok(hex(&hasher.finalize()))
+    Ok(hasher.finalize().into())
 }
 
 /// Hashes what is left of `reader`; returns its length.

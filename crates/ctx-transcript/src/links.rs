@@ -16,6 +16,8 @@ pub struct Links<'a> {
     pub id: Option<Cow<'a, str>>,
     /// The lines that it names, in the order of their places.
     pub names: Vec<Link<'a>>,
+    /// Where it says which session it belongs to, by a text.
+    pub session: Option<Range<usize>>,
     /// What it is good for where no model is ever sent it.
     pub good_for: Option<GoodFor>,
     /// Whether the session is none without it.
@@ -91,6 +93,13 @@ impl<'a> Links<'a> {
             place: object.place_of(raw),
             bond,
         });
+    }
+
+    /// It says in the member `key` of `within`, a value within `object`, which session it
+    /// belongs to.
+    pub(crate) fn belongs(&mut self, object: &Object<'a>, within: &Object<'a>, key: &str) {
+        let raw = within.get(key).filter(|raw| json::text(raw).is_some());
+        self.session = raw.map(|raw| object.place_of(raw));
     }
 
     /// The id of the line that it hangs on.

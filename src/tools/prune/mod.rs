@@ -1,5 +1,6 @@
 //! `ctx-prune`: shortens and clears tool results, drops reasoning and old messages.
 
+mod anew;
 mod page;
 mod plan;
 mod report;
@@ -141,6 +142,17 @@ struct Args {
     strict: bool,
     #[command(flatten)]
     counting: CountingArgs,
+    /// Write an agent's session beside FILE under a new id, and print its path
+    ///
+    /// The file is named as the agent names it, and the id of the session changes in the
+    /// lines that have it. FILE stays as it is.
+    #[arg(
+        long,
+        requires = "file",
+        conflicts_with_all = ["output", "dry_run", "in_place"],
+        help_heading = "Output"
+    )]
+    new: bool,
     #[command(flatten)]
     in_place: InPlaceArgs,
     #[command(flatten)]
@@ -176,6 +188,7 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
             .hint("prune the conversations one by one, as sessions"));
     }
     let store = args.store.lazy(&TOOL, matches);
+    let id = args.new.then(|| anew::id_of(path)).transpose()?;
     let output = args.in_place.of(args.output.clone(), args.file.as_ref());
     let (source, target) = output.session(&paths, None, &store, Growth::Follows)?;
     let mut session = args.read.session(source.open(path)?)?;
@@ -204,6 +217,11 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     if args.dry_run {
         report::table(&decision.sums, io)?;
         report::beside(&decision.beside, io)?;
+        return Ok(ExitStatus::Done);
+    }
+    if let Some(id) = id {
+        let old = (path.as_path(), id.as_str());
+        anew::write(&mut decision, left_out, old, session.dialect(), &store, io)?;
         return Ok(ExitStatus::Done);
     }
     let output = target.open(io)?;

@@ -35,6 +35,10 @@ pub(super) const PAGE: Page = Page {
             "Shrink an agent's own file in place; ctx-rollback --undo brings it back",
         ),
         (
+            "ctx-prune --new --trim --drop copies s.jsonl",
+            "The same beside it, as a session of its own that the agent can resume",
+        ),
+        (
             "ctx-split --keep-turns 6 s.jsonl | ctx-prune --zone old --clear | ctx-summarize",
             "Clear what is going to be summed up, and nothing else",
         ),

@@ -1,5 +1,6 @@
 //! Pruning: tool results get shorter by rules, reasoning and old messages go.
 
+mod anew;
 pub(crate) mod decision;
 mod gate;
 mod items;
@@ -17,6 +18,7 @@ use ctx_select::prune::{Policy, ReferencePattern, ToolFilter, Trim};
 use ctx_transcript::{Dialect, Zone};
 
 use crate::Pin;
+pub use anew::NewName;
 pub use decision::Decision;
 pub use last_call::{LastCall, Time};
 pub use pass::PrunePass;

@@ -126,11 +126,16 @@ impl Dialect for Codex {
     }
 
     fn links<'a>(&self, object: &Object<'a>) -> Links<'a> {
-        Links {
-            stays: kind_of(object) == "session_meta",
+        let meta = payload_of(object, "session_meta");
+        let mut links = Links {
+            stays: meta.is_some(),
             replaces_all: matches!(Line::of(object), Line::Replacement(_)),
             ..Links::default()
+        };
+        if let Some(meta) = meta {
+            links.belongs(object, &meta, "id");
         }
+        links
     }
 
     fn why_by_position(&self) -> Option<&'static str> {

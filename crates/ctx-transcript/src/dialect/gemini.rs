@@ -113,11 +113,15 @@ impl Dialect for Gemini {
 
     fn links<'a>(&self, object: &Object<'a>) -> Links<'a> {
         let line = Line::of(object);
-        Links {
+        let mut links = Links {
             stays: matches!(line, Line::Header(_) | Line::Other),
             replaces_all: matches!(line, Line::Checkpoint(_)),
             ..Links::default()
+        };
+        if matches!(line, Line::Header(_)) {
+            links.belongs(object, object, "sessionId");
         }
+        links
     }
 
     fn why_by_position(&self) -> Option<&'static str> {

@@ -10,6 +10,7 @@ pub(super) fn of<'a>(object: &Object<'a>) -> Links<'a> {
         good_for: good_for(&kind, object),
         ..Links::of(object, "uuid")
     };
+    links.belongs(object, object, "sessionId");
     links.name(object, object, "parentUuid", Bond::Parent);
     for key in ["logicalParentUuid", "sourceToolAssistantUUID", "leafUuid"] {
         links.name(object, object, key, Bond::Mention);
