@@ -233,13 +233,9 @@ impl Log {
             }
         }
         let mut moved: HashMap<Box<str>, Option<Box<str>>> = HashMap::new();
-        // Parents mostly come first, and then each way up is short.
         for id in self.lines.iter().filter_map(|line| line.id.as_deref()) {
-            if !gone.contains_key(id) || moved.contains_key(id) {
-                continue;
-            }
+            let mut way = HashSet::new();
             let mut at = Some(id);
-            let mut steps = 0;
             let end = loop {
                 let Some(above) = at else {
                     break None;
@@ -251,10 +247,10 @@ impl Log {
                     break Some(Box::from(above));
                 };
                 // Lines that hang on each other hang on nothing.
-                steps += 1;
-                at = parent.filter(|_| steps <= gone.len());
+                let is_new = way.insert(above);
+                at = parent.filter(|_| is_new);
             };
-            moved.insert(id.into(), end);
+            moved.extend(way.into_iter().map(|id| (id.into(), end.clone())));
         }
         moved
     }

@@ -85,3 +85,20 @@ fn version_1_loses_no_line() {
     let after = pruned(&session, &Pi, &[Rule::BeforeCompaction]).expect("no failure");
     assert_eq!(after, session);
 }
+
+/// Lines may hang on later ones, and on each other; the time is that of their number.
+#[test]
+fn lines_in_any_order_take_no_longer() {
+    let mut session = HEADER.to_owned();
+    let mut entry = |id: usize, parent: &str| {
+        writeln!(session, "{{\"id\":\"e{id}\",\"parentId\":{parent},\"timestamp\":\"t\",\"type\":\"message\",\"message\":{{\"role\":\"user\",\"content\":\"x\"}}}}").expect("to memory");
+    };
+    let count = 40_000;
+    for id in 1..count {
+        entry(id, &format!("\"e{}\"", id + 1));
+    }
+    entry(count, "\"e1\"");
+    entry(count + 1, "null");
+    let after = pruned(&session, &Pi, &[Rule::DeadBranches]).expect("no failure");
+    assert_eq!(after.lines().count(), 2);
+}
