@@ -28,6 +28,9 @@ pub struct Size {
     /// by that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calibrated: Option<u64>,
+    /// The tokens of the window, where the session itself tells it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<u64>,
     /// Bytes of the text of all tool results.
     pub tool_bytes: u64,
     /// Whether the model refused the session because its window was full.
@@ -69,7 +72,7 @@ pub struct Triggers {
     /// Due when the context leaves fewer than N tokens of the window free
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = crate::parse_count))]
     pub reserve: Option<u64>,
-    /// Tokens of the window [default: the model's, else 128k]
+    /// Tokens of the window [default: the model's, else the one that an agent's file tells, else 128k]
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = crate::parse_count))]
     pub window: Option<u64>,
     /// With fewer than N messages nothing but an overflow is due
@@ -257,10 +260,9 @@ impl Triggers {
 
     /// Each trigger with the value it looks at and its limit.
     fn limits(&self, size: &Size) -> [(Trigger, u64, Option<u64>); 7] {
-        let share = self.share.map(|share| share.of(self.window()));
-        let reserve = self
-            .reserve
-            .map(|tokens| self.window().saturating_sub(tokens));
+        let window = self.with_model(size.window).window();
+        let share = self.share.map(|share| share.of(window));
+        let reserve = self.reserve.map(|tokens| window.saturating_sub(tokens));
         let overflow = self.on_overflow.then_some(0);
         [
             (Trigger::Messages, size.messages, self.messages),

@@ -49,6 +49,7 @@ impl Args {
             last_call: self.last_call,
             calibrate: !self.no_calibrate,
             calibrated: None,
+            window: None,
             model: asks.then(|| Arc::new(make) as Arc<MakeWriter>),
             headings,
             recognizer: recognizer(policy.summary.header.as_deref()),

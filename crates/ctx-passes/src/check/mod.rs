@@ -168,8 +168,10 @@ impl<'p> CheckPass<'p> {
             mut size,
         } = checked;
         let calibration = self.calibration.take().map(CalibrationPass::finish);
-        let estimate = calibration.and_then(|calibration| calibration.estimate);
-        size.calibrated = estimate.map(|estimate| estimate.high);
+        if let Some(calibration) = calibration {
+            size.calibrated = calibration.estimate.map(|estimate| estimate.high);
+            size.window = calibration.window;
+        }
         let (offences, open) = validator.finish_with_open();
         let report = &mut self.report;
         let findings = offences.into_iter().map(Finding::from);
@@ -186,6 +188,7 @@ impl<'p> CheckPass<'p> {
         report.size.turns += size.turns;
         report.size.tokens += size.tokens;
         report.size.calibrated = size.calibrated;
+        report.size.window = size.window;
         report.size.tool_bytes += size.tool_bytes;
     }
 

@@ -49,6 +49,8 @@ pub struct Plan {
     pub calibrate: bool,
     /// The tokens of the session, by that.
     pub calibrated: Option<u64>,
+    /// The window that the log tells.
+    pub window: Option<u64>,
     /// Records that are kept.
     pub pins: Vec<Pin>,
     /// When the model was last called, in case the records do not say.
@@ -64,6 +66,9 @@ pub struct Plan {
     /// Where temporary files lie.
     pub temp: PathBuf,
 }
+
+/// Of a limit at least this part has to be left for messages.
+const LEAST_ROOM: u64 = 20;
 
 /// Makes the writer that asks a model for a summary of so many tokens.
 pub type MakeWriter = dyn Fn(u64, &mut Notes) -> Result<Writer, PassError>;
@@ -127,14 +132,25 @@ impl Plan {
     }
 
     /// The same for a log whose usage tells what it comes to: limits are those of the API's
-    /// tokens, and what may be left is counted in ours.
+    /// tokens, and what may be left is counted in ours. What the API has counted beside the
+    /// messages no compaction makes smaller: a limit that leaves no room for them is taken in
+    /// our tokens.
     #[must_use]
     pub(super) fn by(&self, calibration: &Calibration) -> Self {
         let mut plan = self.clone();
         plan.calibrated = calibration.estimate.map(|estimate| estimate.high);
-        plan.target = plan.target.map(|it| calibration.counted_within(it));
+        plan.window = calibration.window;
+        if plan.budget.is_none() {
+            let window = plan.triggers.with_model(plan.window).window();
+            plan.target = plan.policy.target.max_tokens(window);
+        }
+        let counted = |tokens: u64| match calibration.counted_within(tokens) {
+            counted if counted > tokens / LEAST_ROOM => counted,
+            _ => tokens,
+        };
+        plan.target = plan.target.map(counted);
         if let Some(budget) = &mut plan.budget {
-            budget.tokens = calibration.counted_within(budget.tokens);
+            budget.tokens = counted(budget.tokens);
         }
         plan
     }

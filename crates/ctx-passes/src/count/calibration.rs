@@ -23,6 +23,8 @@ pub struct Calibration {
     pub base: Option<u64>,
     /// The model of the last reply with usage.
     pub model: Option<String>,
+    /// The window of that model, where the session tells it.
+    pub window: Option<u64>,
     /// The replies with usage, in their order.
     pub replies: Vec<Reply>,
     calibrator: Calibrator,
@@ -89,6 +91,7 @@ pub struct CalibrationPass {
     /// Of them those that are in the context.
     inside: u64,
     model: Option<String>,
+    window: Option<u64>,
     run: Run,
     /// The last reply, whose usage may come again.
     open: Option<(Key, Reply)>,
@@ -136,6 +139,7 @@ impl CalibrationPass {
             sum: 0,
             inside: 0,
             model: None,
+            window: None,
             run: Run::default(),
             open: None,
             replies: Vec::new(),
@@ -217,6 +221,7 @@ impl CalibrationPass {
     }
 
     fn usage(&mut self, usage: &Usage, line: u64) {
+        self.window = usage.window.or(self.window);
         let (counted, number) = match usage.of {
             UsageOf::Record => (Some(self.sum), line),
             UsageOf::Reply(_) => (Some(self.sum), 0),
@@ -267,6 +272,7 @@ impl CalibrationPass {
             factor: self.calibrator.factor(),
             base: self.calibrator.base(),
             model: self.calibrator.model().map(str::to_owned),
+            window: self.window,
             replies: self.replies,
             calibrator: self.calibrator,
         }

@@ -25,6 +25,7 @@ pub(crate) fn plan(policy: Policy) -> Plan {
         last_call: None,
         calibrate: true,
         calibrated: None,
+        window: None,
         model: None,
         headings: Vec::new(),
         recognizer: recognizer(None),

@@ -238,6 +238,7 @@ fn without_a_trigger_nothing_is_due() {
         turns: u64::MAX,
         tokens: u64::MAX,
         calibrated: None,
+        window: None,
         tool_bytes: u64::MAX,
         overflow: true,
     };
@@ -273,4 +274,20 @@ fn triggers_of_tokens_go_by_what_is_calibrated() {
         ..size
     };
     assert_eq!(triggers.check(&counted).fired().count(), 0);
+}
+
+#[test]
+fn the_window_is_the_one_that_is_given_else_the_sessions() {
+    let size = Size {
+        tokens: 60,
+        window: Some(100),
+        ..Size::default()
+    };
+    let triggers = Triggers {
+        share: Some(Share::of_percent(50)),
+        ..Triggers::default()
+    };
+    assert_eq!(triggers.check(&size).fired().count(), 1);
+    let given = triggers.with_model(Some(1_000));
+    assert_eq!(given.check(&size).fired().count(), 0);
 }

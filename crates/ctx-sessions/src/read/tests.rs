@@ -63,6 +63,7 @@ fn the_newest_usage_counts_with_what_came_behind_it() {
         messages: 5,
         turns: 3,
         recorded: Some(906),
+        recorded_window: Some(200_000),
         estimated: 4 + 10_000 / 4,
         ..Content::default()
     };

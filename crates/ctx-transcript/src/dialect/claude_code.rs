@@ -31,6 +31,12 @@ use crate::{
 /// The dialect `claude-code`.
 pub struct ClaudeCode;
 
+/// The window that the client works with unless it is told to use the long one, whatever the
+/// model could take: seen in what version 2.1.197 says is left, with five models.
+const WINDOW: u64 = 200_000;
+/// The long one; a session that has had more than the other tells that it is in use.
+const LONG_WINDOW: u64 = 1_000_000;
+
 /// Lines without a place in the tree, by what else only they have.
 const OWN_LINES: [(&str, &str); 5] = [
     ("summary", "leafUuid"),
@@ -131,12 +137,18 @@ impl Dialect for ClaudeCode {
         let message = reply(object)?;
         let id = message.text_of("id");
         let request = object.text_of("requestId");
+        let usage = anthropic::usage(&message)?;
         Some(Usage {
+            window: Some(if usage.prompt > WINDOW {
+                LONG_WINDOW
+            } else {
+                WINDOW
+            }),
             of: id.map_or(UsageOf::Record, |id| {
                 UsageOf::Reply(ReplyId::of(&id, request.as_deref()))
             }),
             is_of_helper: object.is_true("isSidechain"),
-            ..anthropic::usage(&message)?
+            ..usage
         })
     }
 

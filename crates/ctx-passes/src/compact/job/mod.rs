@@ -63,6 +63,7 @@ impl<'j> Job<'j> {
         let size = Size {
             overflow: plan.overflow,
             calibrated: plan.calibrated,
+            window: plan.window,
             ..survey.size
         };
         let report = Report {

@@ -32,6 +32,7 @@ pub(in crate::compact) fn plan(turns: u64) -> Plan {
         last_call: None,
         calibrate: true,
         calibrated: None,
+        window: None,
         model: None,
         headings: Vec::new(),
         recognizer: recognizer(None),
