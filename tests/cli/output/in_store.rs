@@ -46,6 +46,7 @@ fn calls(path: &str) -> Vec<Call> {
         output("ctx-check", &["s.jsonl"]),
         output("ctx-check", &["--repair", "s.jsonl"]),
         output("ctx-compact", &["--keep-messages", "2"]),
+        output("ctx-convert", &["--to", "anthropic", "s.jsonl"]),
         output("ctx-count", &["s.jsonl"]),
         output("ctx-count", &["--annotate", "s.jsonl"]),
         output("ctx-extract", &["s.jsonl"]),
