@@ -165,6 +165,31 @@ def generations(agent, text, folder):
     return f"three times, the last summary has {len(summary)} bytes"
 
 
+def converted(agent, name, text, other, folder):
+    """A session of another agent, converted: this one sends what that one did."""
+    theirs = [strip(block) for block in Trial(other, text, os.path.join(folder, "theirs")).sent()]
+    path = os.path.join(folder, "converted.jsonl")
+    source = os.path.join(folder, "source.jsonl")
+    with open(source, "w", newline="") as out:
+        out.write(text)
+    tool("ctx-convert", "-q", "--to", agent.name, "--cwd", "/work", "-o", path, source)
+    with open(path, newline="") as new:
+        ours = [strip(block) for block in Trial(agent, new.read(), os.path.join(folder, "ours")).sent()]
+    if ours != theirs:
+        at = next((at for at, pair in enumerate(zip(theirs, ours)) if pair[0] != pair[1]), min(len(ours), len(theirs)))
+        raise Failed(f"block {at} of {len(theirs)} ({len(ours)} are sent): {theirs[at:at + 1]} {ours[at:at + 1]}")
+    return f"{len(ours)} blocks"
+
+
+def strip(block):
+    """What every agent says alike of a block."""
+    kind, who, text = block
+    if kind == "result" and text.startswith('{"output":'):
+        text = json.loads(text)["output"]
+    who = "assistant" if who == "model" else who
+    return (kind, who, (text or "").strip())
+
+
 def found(agent, operands):
     for operand in operands:
         walk = [(os.path.dirname(operand), [], [os.path.basename(operand)])] if os.path.isfile(operand) else os.walk(operand)
@@ -195,6 +220,13 @@ def main():
         for name, text in cases:
             trials = [(tail, lambda folder, t=tail, f=flags: judge(agent, name, text, t, f, folder, not args.sessions)) for tail, flags in TAILS.items()]
             trials.append(("generations", lambda folder: generations(agent, text, folder)))
+            if not args.sessions:
+                others = [other(args.installed) for other in agents.AGENTS if other.name != agent.name]
+                others = [other for other in others if other.install() is None]
+                if name == "plain":
+                    for other in others:
+                        text_of = sessions.MADE_UP[other.name]["plain"]
+                        trials.append((f"converted from {other.name}", lambda folder, o=other, t=text_of: converted(agent, name, t, o, folder)))
             for tail, trial in trials:
                 folder = tempfile.mkdtemp(prefix="ctx-clients-")
                 tried += 1
