@@ -290,7 +290,8 @@ fn wrong_values_name_the_key_and_what_is_wanted() {
         (
             "[prune]\ndrop = [\"all\"]",
             "prune.drop: expected a list, each item one of superseded, duplicates, noise, \
-             reasoning, empty, found a list",
+             reasoning, empty, dead-branches, before-compaction, rewritten, sidechains, \
+             progress, file-history, copies, found a list",
         ),
         (
             r#"{"compaction": {"maxTokenRatio": 1.5}}"#,
