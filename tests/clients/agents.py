@@ -81,6 +81,10 @@ class ClaudeCode(Agent):
         return os.path.join(folder, identity + ".jsonl"), identity, work
 
     def ask(self, home, path, identity, work):
+        messages, said = self.messages_sent(home, identity, work)
+        return (None if messages is None else self.blocks(messages)), said
+
+    def messages_sent(self, home, identity, work):
         with Recorder() as model:
             env = {"HOME": home, "ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "none", "DISABLE_TELEMETRY": "1",
                    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1", "DISABLE_ERROR_REPORTING": "1"}
@@ -89,7 +93,7 @@ class ClaudeCode(Agent):
         if not asked:
             return None, said
         # Smaller requests beside it ask for a title.
-        return self.blocks(max(asked, key=lambda request: len(request["messages"]))["messages"]), said
+        return max(asked, key=lambda request: len(request["messages"]))["messages"], said
 
     def blocks(self, messages):
         blocks = []
