@@ -1,0 +1,489 @@
+#!/usr/bin/env python3
+"""ctx-compact and ctx-prune beside other tools, on the same files of Claude Code.
+
+    benches/beside.py files FILE...            tokens before and after, time, whether the client resumes, whether it can be undone
+    benches/beside.py appender FILE --runs 10  what becomes of lines that another process appends meanwhile
+    benches/beside.py exam EVAL FOLDER         what the context still tells, at the size that each other tool needs
+
+Each trial is on a copy, in a home of its own, without proxies or telemetry. Environment:
+
+    CTX_BIN         the folder of our tools [default: target/release]
+    COZEMPIC        cozempic's program, CLAUDE_RESCUE that of claude-rescue (both from PyPI)
+    CV              clustervision's `cv`, CCUSAGE the start script of ccusage (npm)
+    CLAUDE_CLIENT   where tests/clients/agents.py has installed Claude Code; without it nothing is resumed
+
+A tool that is not named is skipped, and said. EVAL holds exam.py and exam/*.json: questions with the quotes that answer
+them, `native` (a session below FOLDER) and `native_cut` (its lines before the cut).
+Tokens are those that ctx-count finds in the file; with a client also those of the request that it sends.
+"""
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True  # Folders of the repository stay as they are.
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "tests" / "clients"))
+import agents  # noqa: E402
+
+BIN = pathlib.Path(os.environ.get("CTX_BIN", "target/release")).resolve()
+# They wire themselves into the settings of the agent, look for updates and count their users, if they may.
+QUIET = {"COZEMPIC_NO_AUTO_INIT": "1", "COZEMPIC_NO_GLOBAL_INIT": "1", "COZEMPIC_NO_AUTO_UPDATE": "1", "COZEMPIC_NO_TELEMETRY": "1",
+         "DO_NOT_TRACK": "1", "http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="", help="only the tools whose name has this in it")
+    commands = parser.add_subparsers(required=True)
+    one = commands.add_parser("files")
+    one.add_argument("file", nargs="+", type=pathlib.Path)
+    one.set_defaults(run=files)
+    one = commands.add_parser("appender")
+    one.add_argument("file", type=pathlib.Path)
+    one.add_argument("--runs", type=int, default=10)
+    one.set_defaults(run=appender)
+    one = commands.add_parser("exam")
+    one.add_argument("eval", type=pathlib.Path)
+    one.add_argument("folder", type=pathlib.Path)
+    one.add_argument("--contexts", type=pathlib.Path, help="write the contexts there, for a reader")
+    one.set_defaults(run=exam)
+    args = parser.parse_args()
+    sys.exit(args.run(args))
+
+
+# --- one file in a home -----------------------------------------------------------
+
+
+class Trial:
+    """A copy of a session where Claude Code looks for it."""
+
+    def __init__(self, source):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ctx-beside-"))
+        self.bytes = source if isinstance(source, bytes) else source.read_bytes()
+        self.home = self.folder / "home"
+        place = CLIENT.place(str(self.home), self.bytes.decode(errors="replace"))
+        self.path, self.identity, self.work = pathlib.Path(place[0]), place[1], place[2]
+        self.path.write_bytes(self.bytes)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def run(self, command):
+        """Exit status, output, seconds of processor time."""
+        env = {"PATH": os.environ["PATH"], "HOME": str(self.home), **QUIET}
+        with tempfile.TemporaryFile("w+") as said:
+            child = subprocess.Popen(list(map(str, command)), cwd=self.work, env=env, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT)
+            _, status, used = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+            said.seek(0)
+            return child.returncode, said.read(), used.ru_utime + used.ru_stime
+
+
+class Done:
+    """What a tool made of a session: where it goes on, or why it does not."""
+
+    def __init__(self, trial, ran, path=None, refused=None):
+        self.code, self.said, self.seconds = ran
+        self.refused = refused
+        self.path = path or trial.path
+        self.identity = self.path.stem
+
+
+# --- the tools --------------------------------------------------------------------
+
+
+class Ours:
+    needs = None
+    is_ours = True
+
+    def __init__(self, name, program, *flags):
+        self.name, self.program, self.flags = name, program, flags
+
+    def shrink(self, trial, *more, min_idle="0s"):
+        store = trial.folder / "store"
+        ran = trial.run([BIN / self.program, "--store", store, "--min-idle", min_idle, *self.flags, *more, trial.path])
+        did_nothing = ran[0] != 0 or trial.path.read_bytes() == trial.bytes
+        return Done(trial, ran, refused=last_line(ran[1]) or "no smaller" if did_nothing else None)
+
+    def undo(self, trial, _done):
+        trial.run([BIN / "ctx-rollback", "--store", trial.folder / "store", "--min-idle", "0s", "--undo", trial.path])
+        return trial.path.read_bytes() == trial.bytes
+
+
+class Budget(Ours):
+    """Gets a share of the tokens that there are."""
+
+    def __init__(self, share):
+        self.share = share
+        super().__init__(f"ctx-compact --budget, {share:.0%}", "ctx-compact", "--force", "--no-calibrate")
+
+    def shrink(self, trial, *more, min_idle="0s"):
+        return super().shrink(trial, "--budget", str(int(self.share * tokens_of(trial.path))), *more, min_idle=min_idle)
+
+
+class Cozempic:
+    needs, name, is_ours = "COZEMPIC", "cozempic, aggressive", False
+
+    def shrink(self, trial):
+        ran = trial.run([os.environ[self.needs], "treat", trial.path, "-rx", "aggressive", "--execute"])
+        why = re.search(r"\((C\d+[^)]*)", ran[1])
+        return Done(trial, ran, refused=None if "Final size" in ran[1] else why[1] if why else last_line(ran[1]))
+
+    def undo(self, trial, _done):
+        """It has no command for it: the copy that it leaves beside the file."""
+        return any(copy.read_bytes() == trial.bytes for copy in trial.path.parent.glob("*.bak"))
+
+
+class NewSession:
+    """Writes a session of another id; the old one stays."""
+
+    is_ours = False
+
+    def undo(self, trial, _done):
+        return trial.path.read_bytes() == trial.bytes
+
+
+class CvPrune(NewSession):
+    needs, name = "CV", "cv prune --drop-thinking"
+
+    def shrink(self, trial):
+        ran = trial.run([os.environ[self.needs], "prune", "--drop-thinking", "--json", trial.path])
+        found = re.search(r'"new_path": "([^"]+)"', ran[1])
+        return Done(trial, ran, pathlib.Path(found[1])) if found else Done(trial, ran, refused=last_line(ran[1]))
+
+
+class CvDistill(NewSession):
+    needs, name = "CV", "cv distill --session"
+
+    def shrink(self, trial):
+        ran = trial.run([os.environ[self.needs], "distill", "--session", "--json", "--out", trial.folder / "out", trial.path])
+        found = re.search(r'"path": "([^"]+)"', ran[1])
+        if not found:
+            return Done(trial, ran, refused=last_line(ran[1]))
+        # Where the client looks for sessions of this folder.
+        path = trial.path.parent / pathlib.Path(found[1]).name
+        shutil.copy(found[1], path)
+        return Done(trial, ran, path)
+
+
+class Rescue(NewSession):
+    needs, name = "CLAUDE_RESCUE", "claude-rescue recover"
+
+    def shrink(self, trial):
+        ran = trial.run([os.environ[self.needs], "recover", "--project", trial.path.parent, trial.identity])
+        found = re.search(r"to:\s*\n\s*(\S+\.jsonl)", ran[1])
+        return Done(trial, ran, pathlib.Path(found[1])) if found else Done(trial, ran, refused="has one chain" if "only one chain" in ran[1] else last_line(ran[1]))
+
+
+DROP = ["--drop", "before-compaction,dead-branches,rewritten,sidechains,progress,file-history,copies,reasoning"]
+PRUNE = ["-i", *DROP, "--trim", "--max-chars", "1000"]
+# Ever less, for a size that another tool has.
+LESS = [["--trim", "--max-chars", str(chars)] for chars in (int(10000 / 1.2**step) for step in range(26))] + [["--clear"]]
+TOOLS = [Cozempic(), CvPrune(), CvDistill(), Rescue(), Ours("ctx-compact", "ctx-compact", "--force"), Budget(0.4),
+         Ours("ctx-prune --trim", "ctx-prune", *PRUNE)]
+
+
+def at_hand(args):
+    """The tools that are there; says which are not."""
+    for tool in TOOLS:
+        if args.only not in tool.name:
+            continue
+        if tool.needs is None or os.environ.get(tool.needs):
+            yield tool
+        else:
+            print(f"skipped: {tool.name}: {tool.needs} does not name it", file=sys.stderr)
+
+
+def last_line(text):
+    return (text.strip().splitlines() or [""])[-1]
+
+
+# --- what is in a file, and what the client makes of it ---------------------------
+
+
+class Client(agents.ClaudeCode):
+    """Where no client is, sessions can be placed all the same."""
+
+    def __init__(self):
+        self.installed = os.environ.get("CLAUDE_CLIENT")
+        super().__init__(self.installed or "")
+
+    def resume(self, trial, done):
+        """The messages of the first request; what the client appended goes again."""
+        before = done.path.read_bytes()
+        messages, _ = self.messages_sent(str(trial.home), done.identity, trial.work)
+        done.path.write_bytes(before)
+        return messages
+
+    def own(self, messages):
+        """Without what the client adds on each start."""
+        for message in messages:
+            content = message["content"]
+            content = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            content = [block for block in content if self.block(message["role"], block)]
+            if content:
+                yield {"role": message["role"], "content": content}
+
+
+def tokens_of(path, *flags):
+    said = subprocess.run([BIN / "ctx-count", "--json", *flags, path], capture_output=True, text=True)
+    return json.loads(said.stdout.splitlines()[0])["tokens"]
+
+
+def tokens_sent(messages):
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as out:
+        out.writelines(json.dumps(message) + "\n" for message in CLIENT.own(messages))
+        out.flush()
+        return tokens_of(out.name, "--dialect", "anthropic", "--encoding", "o200k_base")
+
+
+def is_legal(messages):
+    """Each call is answered in the message behind it, and nothing else is."""
+    waiting = set()
+    for message in messages:
+        blocks = message["content"] if isinstance(message["content"], list) else []
+        if {block["tool_use_id"] for block in blocks if block["type"] == "tool_result"} != waiting:
+            return False
+        waiting = {block["id"] for block in blocks if block["type"] == "tool_use"}
+    return not waiting and messages[0]["role"] == "user"
+
+
+# --- files ------------------------------------------------------------------------
+
+
+def files(args):
+    before = {file: tokens_of(file) for file in args.file}
+    print(f"{len(before)} sessions, {sum(f.stat().st_size for f in before)} bytes, {sum(before.values())} tokens in their contexts")
+    if not CLIENT.installed:
+        print("skipped: CLAUDE_CLIENT does not name a client: nothing is resumed", file=sys.stderr)
+    rows = [Row("as it is")]
+    for file in args.file:
+        with Trial(file) as trial:
+            rows[0].add(trial, Done(trial, (0, "", 0)), before[file])
+    for tool in at_hand(args):
+        row = Row(tool.name)
+        for file in args.file:
+            with Trial(file) as trial:
+                done = tool.shrink(trial)
+                row.add(trial, done, before[file], tool)
+                note = done.refused or f"{before[file]} -> {row.after[-1]} tokens"
+                print(f"{tool.name}: {file.name}: {note}", file=sys.stderr, flush=True)
+        rows.append(row)
+    print(Row.HEAD)
+    for row in rows:
+        print(row)
+    if not args.only:
+        ccusage(args.file)
+
+
+class Row:
+    HEAD = ("| tool | sessions changed | share of their tokens left | bytes of the files left | the client resumes | sends legal messages"
+            " | tokens sent / counted | undo is exact | ms of processor time, median |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|")
+
+    def __init__(self, name):
+        self.name, self.all = name, 0
+        self.before, self.after, self.bytes, self.bytes_before = [], [], 0, 0
+        self.resumed, self.legal, self.sent, self.undone, self.ms = [], [], [], [], []
+
+    def add(self, trial, done, before, tool=None):
+        self.all += 1
+        self.ms.append(1000 * done.seconds)
+        if done.refused:
+            return
+        self.before.append(before)
+        self.after.append(tokens_of(done.path))
+        self.bytes += done.path.stat().st_size
+        self.bytes_before += len(trial.bytes)
+        if CLIENT.installed:
+            messages = CLIENT.resume(trial, done)
+            self.resumed.append(messages is not None)
+            self.legal.append(bool(messages) and is_legal(messages))
+            if messages:
+                self.sent.append(tokens_sent(messages) / max(1, self.after[-1]))
+        if tool:
+            self.undone.append(tool.undo(trial, done))
+
+    def __str__(self):
+        def of(found):
+            return f"{sum(found)} of {len(found)}" if found else "-"
+
+        left = f"{sum(self.after) / sum(self.before):.2f}" if self.before else "-"
+        size = f"{self.bytes / self.bytes_before:.2f}" if self.before else "-"
+        sent = f"{min(self.sent):.2f}-{max(self.sent):.2f}" if self.sent else "-"
+        return (f"| {self.name} | {len(self.before)} of {self.all} | {left} | {size} | {of(self.resumed)} | {of(self.legal)} | {sent}"
+                f" | {of(self.undone)} | {statistics.median(self.ms):.0f} |")
+
+
+def ccusage(sources):
+    """It changes nothing: the time of one reading of all."""
+    script = os.environ.get("CCUSAGE")
+    if not script:
+        return print("skipped: ccusage: CCUSAGE does not name it", file=sys.stderr)
+    trials = [Trial(file) for file in sources]
+    folder = trials[0].path.parent
+    for trial in trials[1:]:
+        shutil.copy(trial.path, folder)
+    code, _, seconds = trials[0].run(["node", script, "session", "--offline", "--json"])
+    _, _, ours = trials[0].run([BIN / "ctx-count", "--json", *folder.glob("*.jsonl")])
+    for trial in trials:
+        trial.__exit__()
+    print(f"ccusage session, all of them: exit {code}, {1000 * seconds:.0f} ms; ctx-count, all of them: {1000 * ours:.0f} ms")
+
+
+# --- beside an appender -----------------------------------------------------------
+
+APPEND = r"""
+import json, os, sys, time, uuid
+path, stop, parent, session = sys.argv[1:5]
+number = 0
+while not os.path.exists(stop):
+    number += 1
+    own = str(uuid.uuid4())
+    line = {"parentUuid": parent, "isSidechain": False, "type": "user", "sessionId": session, "uuid": own,
+            "timestamp": time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime()), "message": {"role": "user", "content": f"appended-{number}."}}
+    # As the client does: opened, one write, closed.
+    with open(path, "ab", buffering=0) as out:
+        out.write((json.dumps(line, separators=(",", ":")) + "\n").encode())
+    parent = own
+    print(number, flush=True)
+    time.sleep(0.02)
+"""
+
+
+def appender(args):
+    print("| tool | runs that wrote | lines appended | lost from the session | lost from the file it wrote | torn |\n|---|--:|--:|--:|--:|--:|")
+    for tool in at_hand(args):
+        variants = [("", {})]
+        if tool.is_ours:
+            variants = [("", {"min_idle": "10m"}), (" --min-idle 0s", {"min_idle": "0s"})]
+        for name, more in variants:
+            wrote, sums, whys = 0, collections.Counter(), collections.Counter()
+            for _ in range(args.runs):
+                found, done = beside(tool, args.file, more)
+                wrote += done.refused is None
+                sums.update(found)
+                if done.refused:
+                    whys[f"exit {done.code}"] += 1
+            why = f" ({', '.join(f'{n} times {w}' for w, n in whys.items())})" if whys else ""
+            cells = [sums[key] for key in ("appended", "lost", "not carried", "torn")]
+            print(f"| {tool.name}{name} | {wrote} of {args.runs}{why} | " + " | ".join(map(str, cells)) + " |", flush=True)
+
+
+def beside(tool, file, more):
+    source = file.read_bytes()
+    # A session whose last line has its end, as a running agent leaves it.
+    with Trial(source if source.endswith(b"\n") else source + b"\n") as trial:
+        stop = trial.folder / "stop"
+        last = [json.loads(line) for line in trial.bytes.splitlines() if b'"uuid"' in line][-1]["uuid"]
+        agent = subprocess.Popen([sys.executable, "-c", APPEND, trial.path, stop, last, trial.identity], stdout=subprocess.PIPE, text=True)
+        time.sleep(0.3)
+        done = tool.shrink(trial, **more)
+        time.sleep(0.2)
+        stop.touch()
+        written = [f"appended-{line}.".encode() for line in agent.communicate()[0].split()]
+        now, made = trial.path.read_bytes(), done.path.read_bytes()
+        torn = sum(not is_object(line) for line in now.splitlines()) - sum(not is_object(line) for line in trial.bytes.splitlines())
+        return {"appended": len(written), "lost": sum(line not in now for line in written), "not carried": sum(line not in made for line in written),
+                "torn": max(0, torn)}, done
+
+
+def is_object(line):
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
+
+
+# --- what the context still tells -------------------------------------------------
+
+
+def exam(args):
+    """Evidence recall of each tool, beside ours at the size that this tool has left."""
+    sys.path.insert(0, str(args.eval))
+    import exam as sheets
+
+    print("| tool | sessions changed | tokens before | recall | tokens after | recall | ctx-prune --trim: tokens | recall | ctx-compact --budget: tokens | recall |\n|---|"
+          + "--:|" * 9)
+    for tool in at_hand(args):
+        kinds = ["as it is", tool.name, f"ctx-prune, as {tool.name}", f"ctx-compact, as {tool.name}"]
+        before, after, pruned, summed_up = rows = [Marks(name, sheets, args) for name in kinds]
+        for stem, asked, source in questions(args):
+            with Trial(source) as trial:
+                done = tool.shrink(trial)
+                if done.refused:
+                    print(f"{tool.name}: {stem}: {done.refused}", file=sys.stderr)
+                    continue
+                after.add(stem, done.path, asked)
+            with Trial(source) as trial:
+                before.add(stem, trial.path, asked)
+                Ours("", "ctx-compact", "--force", "--no-calibrate", "--budget", str(after.sizes[-1])).shrink(trial)
+                summed_up.add(stem, trial.path, asked)
+            with Trial(source) as trial:
+                for flags in LESS:
+                    trial.path.write_bytes(source)
+                    Ours("", "ctx-prune", "-i", *DROP, *flags).shrink(trial)
+                    if tokens_of(trial.path) <= after.sizes[-1]:
+                        break
+                pruned.add(stem, trial.path, asked)
+        cells = " | ".join(f"{sum(marks.sizes)} | {marks}" for marks in ([before, after] if tool.is_ours else rows))
+        print(f"| {tool.name} | {len(after.sizes)} | {cells} |{' - |' * 4 if tool.is_ours else ''}", flush=True)
+        for marks in rows:
+            print(f"{marks.name}: {marks.by_category()}", file=sys.stderr)
+
+
+def questions(args):
+    for sheet in sorted((args.eval / "exam").glob("*.json")):
+        asked = json.loads(sheet.read_text())
+        if "native" in asked:
+            lines = (args.folder / asked["native"]).read_bytes().splitlines(keepends=True)
+            yield sheet.stem, asked, b"".join(lines[: asked["native_cut"]])
+
+
+class Marks:
+    """What is found of the evidence in the contexts of several sessions."""
+
+    def __init__(self, name, sheets, args):
+        self.name, self.sheets, self.folder, self.sizes, self.known = name, sheets, args.contexts, [], []
+
+    def add(self, stem, path, asked):
+        texts = [self.sheets.text(message) for message in messages_of(path) if message["role"] != "system"]
+        context = [(" ".join(self.sheets.words(text)), self.sheets.pairs(self.sheets.words(text))) for text in texts]
+        known = [(all(any(self.sheets.found(quote, context) for quote in group) for group in question["evidence"]), question["category"])
+                 for question in asked["questions"]]
+        self.known += known
+        self.sizes.append(tokens_of(path))
+        print(f"{self.name}: {stem}: {self.sizes[-1]} tokens, {statistics.mean(mark for mark, _ in known):.2f}", file=sys.stderr, flush=True)
+        if self.folder:
+            into = self.folder / re.sub(r"\W+", "-", self.name) / (stem + ".txt")
+            into.parent.mkdir(parents=True, exist_ok=True)
+            into.write_text("".join(f"[{message['role']}]\n{self.sheets.text(message)}\n\n" for message in messages_of(path)))
+
+    def by_category(self):
+        marks = {category: [mark for mark, other in self.known if other == category] for category in self.sheets.CATEGORIES}
+        return "  ".join(f"{category} {statistics.mean(found):.2f} ({len(found)})" for category, found in marks.items() if found)
+
+    def __str__(self):
+        return f"{statistics.mean(mark for mark, _ in self.known):.2f}" if self.known else "-"
+
+
+def messages_of(path):
+    said = subprocess.run([BIN / "ctx-convert", "-q", "--to", "chat", path], capture_output=True, text=True)
+    return [json.loads(line) for line in said.stdout.splitlines()]
+
+
+CLIENT = Client()
+if __name__ == "__main__":
+    main()
