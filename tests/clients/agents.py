@@ -108,7 +108,7 @@ class ClaudeCode(Agent):
         kind = block["type"]
         if kind == "text":
             text = block["text"]
-            is_added = text.startswith("<system-reminder>") or text in (PROMPT, "No response requested.", "Continue from where you left off.")
+            is_added = role == "system" or text.startswith("<system-reminder>") or text in (PROMPT, "No response requested.", "Continue from where you left off.")
             return [] if is_added else [("text", role, text)]
         if kind == "tool_use":
             return [("call", block["id"], block["name"])]
