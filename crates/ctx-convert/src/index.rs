@@ -18,6 +18,8 @@ pub(crate) struct Entry {
     pub(crate) start: usize,
     pub(crate) length: usize,
     pub(crate) role: Role,
+    /// Whether the user himself asks for something.
+    pub(crate) begins_turn: bool,
     /// When it was said, as its record says.
     pub(crate) time: Option<Box<str>>,
     /// The text of it when it is a summary and waits without what says so.
@@ -53,6 +55,7 @@ impl Entry {
             start: 0,
             length: 0,
             role: held.message.role,
+            begins_turn: held.begins_turn,
             time: time(record, held),
             summary: None,
             is_summary: held.summary.is_some(),

@@ -14,6 +14,7 @@ mod converter;
 mod error;
 mod index;
 mod json;
+mod lowered;
 mod media;
 mod pairing;
 mod reading;
@@ -27,6 +28,7 @@ mod writing;
 
 pub use converter::Converter;
 pub use error::ConvertError;
+pub use lowered::Lowered;
 pub use reading::Reading;
 pub use report::{Kind, Loss, Report, Source};
 pub use source_id::SourceId;

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use ctx_transcript::{Dialect, Held, Message, Object, Part, Role, Spool};
 
 use crate::index::Entry;
+use crate::lowered::NO_REQUEST;
 use crate::pairing::Unit;
 use crate::said::Family;
 use crate::session::Session;
@@ -145,6 +146,11 @@ impl<'w> Writing<'w> {
             text.push_str(",\"timestamp\":");
             text.push_str(&json::quoted(time));
         }
+        let of_user = || origins.clone().filter(|entry| entry.role == Role::User);
+        let is_request = of_user().any(|entry| entry.begins_turn || !entry.results.is_empty());
+        if self.converter.mark.is_some() && of_user().next().is_some() && !is_request {
+            text.push_str(NO_REQUEST);
+        }
         if let Some(mark) = self.converter.mark {
             let numbers: Vec<String> = sources.iter().map(ToString::to_string).collect();
             text.push(',');
@@ -173,6 +179,7 @@ fn held_of<'a>(from: &dyn Dialect, object: Option<&Object<'a>>, entry: &Entry) -
             message: Message::new(Role::User, vec![Part::Opaque(raw.into())]),
             raw,
             summary: None,
+            begins_turn: false,
         }];
     }
     let mut held = from.held(object);

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use ctx_convert::{Converter, Reading, SourceId};
+use ctx_convert::{Converter, Lowered, Reading, SourceId};
 use ctx_select::count::MessageCounter;
 use ctx_store::hash;
 use ctx_transcript::compaction::{Compaction, Kept};
@@ -104,7 +104,7 @@ impl<'c> Native<'c> {
         })?;
         Ok(Some(Self {
             log,
-            lowered: log.lowered(plain, file, Arc::from(lines)),
+            lowered: log.lowered(&Lowered, file, Arc::from(lines)),
             calibration: learning.map(CalibrationPass::finish),
         }))
     }

@@ -107,6 +107,7 @@ impl Dialect for ClaudeCode {
             message,
             raw: object.get("message").unwrap_or(object.text().trim()),
             summary: self.summary_text(object),
+            begins_turn: self.begins_turn(object),
         };
         self.message(object).map(held).into_iter().collect()
     }

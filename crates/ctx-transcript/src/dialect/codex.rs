@@ -104,6 +104,7 @@ impl Dialect for Codex {
                 message,
                 raw,
                 summary: None,
+                begins_turn: self.begins_turn(object),
             })
         };
         match Entry::of(object) {

@@ -97,6 +97,7 @@ impl Dialect for Gemini {
             Held {
                 message: Message::new(said.role, said.parts(object)),
                 raw: said.raw(),
+                begins_turn: said.is_request(),
                 summary: summary.filter(|_| said.is_text()).map(without_marks),
             }
         });

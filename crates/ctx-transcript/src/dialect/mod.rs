@@ -94,6 +94,8 @@ pub struct Held<'a> {
     pub raw: &'a str,
     /// When it is a summary of what was before it: the text of that.
     pub summary: Option<Cow<'a, str>>,
+    /// Whether a turn begins with it: the user himself asks for something.
+    pub begins_turn: bool,
 }
 
 /// A file format of transcripts, one message a record.
@@ -111,6 +113,12 @@ pub trait Dialect: Sync {
     /// The whole message; `None` when the record is no message.
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>>;
 
+    /// Whether a turn begins with a record.
+    fn begins_turn(&self, object: &Object<'_>) -> bool {
+        let outline = self.outline(object);
+        outline.is_some_and(|outline| outline.begins_turn)
+    }
+
     /// The messages of a record, in their order, for one who takes a session apart: a list of
     /// messages that takes the place of others is one message for [`Self::message`].
     fn held<'a>(&self, object: &Object<'a>) -> Vec<Held<'a>> {
@@ -118,6 +126,7 @@ pub trait Dialect: Sync {
             message,
             raw: object.text().trim(),
             summary: self.summary_text(object),
+            begins_turn: self.begins_turn(object),
         };
         self.message(object).map(held).into_iter().collect()
     }

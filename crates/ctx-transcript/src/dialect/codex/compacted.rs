@@ -85,17 +85,21 @@ impl<'a> Compacted<'a> {
                 message: self.message(record),
                 raw: record.text().trim(),
                 summary: Some(self.text()),
+                begins_turn: false,
             };
             return vec![summary];
         }
         let items = self.items().unwrap_or_default();
         let held = items.iter().map(|item| {
             // Whatever it is, it is sent.
-            let role = items::outline(item).map_or(Role::Other, |outline| outline.role);
+            let outline = items::outline(item);
+            let role = outline.as_ref().map_or(Role::Other, |outline| outline.role);
+            let begins_turn = outline.is_some_and(|outline| outline.begins_turn);
             Held {
                 message: Message::new(role, items::parts(record, item)),
                 raw: item.text().trim(),
                 summary: self.summary_in(item),
+                begins_turn: begins_turn && injected::is_request(item),
             }
         });
         let held: Vec<Held<'a>> = held.collect();
@@ -107,6 +111,7 @@ impl<'a> Compacted<'a> {
             message: self.message(record),
             raw: record.text().trim(),
             summary: None,
+            begins_turn: false,
         }]
     }
 
