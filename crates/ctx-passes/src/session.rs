@@ -39,14 +39,30 @@ impl Session {
         options: &Options,
         invalid: Invalid,
     ) -> Result<Self, PassError> {
-        Ok(Self {
-            records: Records::open(reader, options).map_err(ErrorKind::Read)?,
+        let records = Records::open(reader, options).map_err(ErrorKind::Read)?;
+        Ok(Self::of(records, options, invalid))
+    }
+
+    /// As [`Self::open`], where `again` gives the same bytes once more, so that nothing waits.
+    pub(crate) fn open_twice(
+        reader: Box<dyn Read + Send>,
+        again: Box<dyn Read + Send>,
+        options: &Options,
+        invalid: Invalid,
+    ) -> Result<Self, PassError> {
+        let records = Records::open_twice(reader, again, options).map_err(ErrorKind::Read)?;
+        Ok(Self::of(records, options, invalid))
+    }
+
+    fn of(records: Records<Box<dyn Read + Send>>, options: &Options, invalid: Invalid) -> Self {
+        Self {
+            records,
             invalid,
             bad: BadLines::default(),
             refuses_strangers: options.dialect.is_none() && !options.raw,
             lines: None,
             batch: options.batch,
-        })
+        }
     }
 
     /// Its dialect; `None` when the format is not known.

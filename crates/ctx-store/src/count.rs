@@ -9,9 +9,9 @@ use crate::{BadLine, Tally};
 /// How many bad lines are named; the others are only counted.
 const NAMED: usize = 100;
 
-/// Reads a session to its end.
-pub(crate) fn tally(mut reader: impl Read) -> io::Result<Tally> {
-    let mut records = Records::open(&mut reader, &Options::default())?;
+/// Reads a session to its end; `again` gives the same bytes once more.
+pub(crate) fn tally(mut reader: impl Read, again: impl Read + Send + 'static) -> io::Result<Tally> {
+    let mut records = Records::open_twice(&mut reader, Box::new(again), &Options::default())?;
     let dialect = records.dialect();
     let mut tally = Tally {
         dialect: dialect.map(|dialect| dialect.name().to_owned()),
@@ -43,12 +43,14 @@ pub(crate) fn tally(mut reader: impl Read) -> io::Result<Tally> {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use super::tally;
 
     #[test]
     fn messages_and_bad_lines_are_told_apart() {
         let input = b"{\"role\":\"user\",\"content\":\"a\"}\nbroken\n\n{\"role\":\"assistant\",\"content\":\"b\"}\n\0\0\n{\"role\":\"us";
-        let tally = tally(&input[..]).expect("from memory");
+        let tally = tally(&input[..], &input[..]).expect("from memory");
         assert_eq!(tally.dialect.as_deref(), Some("chat"));
         assert_eq!((tally.messages, tally.bad_lines), (2, 2));
         let classes: Vec<_> = tally
@@ -61,7 +63,8 @@ mod tests {
 
     #[test]
     fn only_so_many_bad_lines_are_named() {
-        let tally = tally("x\n".repeat(1000).as_bytes()).expect("from memory");
+        let input = "x\n".repeat(1000);
+        let tally = tally(input.as_bytes(), io::empty()).expect("from memory");
         assert_eq!((tally.bad_lines, tally.bad.len()), (1000, 100));
         assert_eq!((tally.dialect, tally.messages), (None, 0));
     }

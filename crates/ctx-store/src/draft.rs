@@ -5,6 +5,7 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use ctx_transcript::FromStart;
 use sha2::{Digest, Sha256};
 
 use crate::atomic::persist;
@@ -99,7 +100,10 @@ impl Store {
             sums: Sums::default(),
             failed: None,
         };
-        let tally = tally(&mut tee);
+        // What is read is in the file by then.
+        let written = tee.temp.file.try_clone();
+        let written = written.naming("read", tee.temp.path())?;
+        let tally = tally(&mut tee, FromStart::new(written));
         let Tee { temp, sums, .. } = tee;
         if let Some(error) = tee.failed {
             return Err(error).naming("write", temp.path());

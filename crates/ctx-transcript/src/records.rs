@@ -1,13 +1,13 @@
 //! A session file as records: documents unwrapped, the dialect found.
 
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read};
 use std::path::PathBuf;
 
 use crate::again::Again;
 use crate::dialect::{Detector, Dialect};
 use crate::document::Document;
 use crate::lines::Lines;
-use crate::second_reading::SecondReading;
+use crate::second_reading::{self, SecondReading};
 use crate::{Conversation, Flaw, MAX_LINE, Origin, Record, Spool};
 
 /// How to read a session.
@@ -39,6 +39,9 @@ pub struct Records<R> {
 /// How many records a message has to be among.
 const DETECT_IN: usize = 64;
 
+/// What is read at once where a source is read again.
+const READ_AHEAD: usize = 256 << 10;
+
 /// How much is looked at where nothing can wait in a file.
 const LOOK_AT: usize = 16 << 20;
 
@@ -46,6 +49,24 @@ impl<R: Read> Records<R> {
     /// Reads as much as it takes to know the dialect: mostly its beginning, but all of
     /// a session of texts alone, and of one that is not linear.
     pub fn open(source: R, options: &Options) -> io::Result<Self> {
+        Self::open_with(source, None, options)
+    }
+
+    /// As [`Self::open`], where `again` gives the same bytes once more: nothing of a session
+    /// that is not linear waits then.
+    pub fn open_twice(
+        source: R,
+        again: Box<dyn Read + Send>,
+        options: &Options,
+    ) -> io::Result<Self> {
+        Self::open_with(source, Some(again), options)
+    }
+
+    fn open_with(
+        source: R,
+        again: Option<Box<dyn Read + Send>>,
+        options: &Options,
+    ) -> io::Result<Self> {
         let mut lines = Lines::new(Again::new(source));
         let is_one_session = !options.raw && !options.batch;
         let document = if is_one_session {
@@ -65,7 +86,15 @@ impl<R: Read> Records<R> {
         };
         // A line of a batch is a conversation, which is linear whatever agent had it.
         if let Some(mut view) = dialect.filter(|_| is_one_session).and_then(Dialect::view) {
-            let mut second = SecondReading::new(options.spool());
+            // The records of a document are not its bytes.
+            let again = again.filter(|_| records.document.is_none());
+            let mut second = SecondReading::new(match again {
+                Some(source) => {
+                    let source = BufReader::with_capacity(READ_AHEAD, source);
+                    second_reading::Again::Source(source)
+                }
+                None => second_reading::Again::Spool(options.spool()),
+            });
             if records.document.is_some() {
                 view.begin_document();
             }
@@ -259,6 +288,60 @@ mod tests {
         let (name, seen) = read(&input, &Options::default());
         assert_eq!(name, Some("chat"));
         assert_eq!(seen.concat(), input);
+    }
+
+    #[test]
+    fn a_log_that_is_read_twice_is_the_one_that_waited() {
+        let node = |id: &str, parent: &str, text: &str| {
+            format!(
+                "{{\"type\":\"user\",\"uuid\":\"{id}\",\"parentUuid\":{parent},\"sessionId\":\"s\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n"
+            )
+        };
+        let log = node("1", "null", "a")
+            + "broken\n\n"
+            + &node("2", "\"1\"", "left")
+            + &node("3", "\"1\"", "b").replace('\n', "\r\n")
+            + "{\"half";
+        let source = || Box::new(std::io::Cursor::new(log.clone().into_bytes()));
+        let seen = |mut records: Records<_>| {
+            let mut seen = Vec::new();
+            while let Some(record) = records.next().expect("from memory") {
+                seen.push((record.bytes.to_vec(), record.class, record.presence));
+            }
+            seen
+        };
+        let options = Options::default();
+        let waited = seen(Records::open(source(), &options).expect("from memory"));
+        let twice = Records::open_twice(source(), source(), &options).expect("from memory");
+        assert_eq!(waited.len(), 6);
+        assert_eq!(seen(twice), waited);
+
+        let shorter = Box::new(std::io::Cursor::new(
+            log.as_bytes()[..log.len() - 9].to_vec(),
+        ));
+        let mut records = Records::open_twice(source(), shorter, &options).expect("from memory");
+        let error = loop {
+            match records.next() {
+                Ok(Some(_)) => {}
+                Ok(None) => panic!("all of it was there"),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.to_string(), "it became shorter while it was read");
+    }
+
+    #[test]
+    fn a_document_is_not_read_again() {
+        let document = "{\"sessionId\":\"s\",\"projectHash\":\"h\",\"messages\":[{\"id\":\"1\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"type\":\"gemini\",\"content\":\"a\"}]}";
+        let again = Box::new(std::io::empty());
+        let records = Records::open_twice(document.as_bytes(), again, &Options::default());
+        let mut records = records.expect("from memory");
+        assert_eq!(
+            records.dialect().map(dialect::Dialect::name),
+            Some("gemini")
+        );
+        let record = records.next().expect("it waited").expect("a message");
+        assert!(record.presence.is_some());
     }
 
     /// D2: a block that belongs to one format alone decides, however late it comes.

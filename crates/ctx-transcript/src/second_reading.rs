@@ -1,14 +1,22 @@
 //! A session that was read once already, to know which of its records are in the context.
 
 use std::collections::VecDeque;
-use std::io;
+use std::io::{self, BufReader, Read};
 
 use crate::view::ViewBuilder;
 use crate::{Class, Flaw, Object, Origin, Record, Spool};
 
-/// Records that wait in a spool, with their presence in the context.
+/// Where what was read comes from once more.
+pub(crate) enum Again {
+    /// It waits.
+    Spool(Spool),
+    /// Something gives the same bytes.
+    Source(BufReader<Box<dyn Read + Send>>),
+}
+
+/// What was read once, with the presence of its records in the context.
 pub(crate) struct SecondReading {
-    spool: Spool,
+    again: Again,
     /// Each record with its length.
     waiting: VecDeque<(Origin, usize)>,
     /// The bytes of the record that was handed out last.
@@ -18,10 +26,10 @@ pub(crate) struct SecondReading {
 }
 
 impl SecondReading {
-    /// Nothing read yet; the records will wait in `spool`.
-    pub(crate) fn new(spool: Spool) -> Self {
+    /// Nothing read yet.
+    pub(crate) fn new(again: Again) -> Self {
         Self {
-            spool,
+            again,
             waiting: VecDeque::new(),
             bytes: Vec::new(),
             flaws: Vec::new(),
@@ -34,7 +42,9 @@ impl SecondReading {
         record: &Record<'_>,
         view: &mut dyn ViewBuilder,
     ) -> io::Result<()> {
-        self.spool.push(record.bytes)?;
+        if let Again::Spool(spool) = &mut self.again {
+            spool.push(record.bytes)?;
+        }
         // A line that is too long comes in pieces, and is one record.
         if record.piece.begins() {
             show(view, record);
@@ -67,7 +77,16 @@ impl SecondReading {
             return Ok(None);
         };
         self.bytes.clear();
-        self.spool.pop_to(length, &mut self.bytes)?;
+        match &mut self.again {
+            Again::Spool(spool) => spool.pop_to(length, &mut self.bytes)?,
+            Again::Source(source) => {
+                let read = source.take(length as u64).read_to_end(&mut self.bytes)?;
+                if read < length {
+                    let kind = io::ErrorKind::UnexpectedEof;
+                    return Err(io::Error::new(kind, "it became shorter while it was read"));
+                }
+            }
+        }
         Ok(Some(origin.record(&self.bytes)))
     }
 }

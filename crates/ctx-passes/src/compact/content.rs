@@ -1,11 +1,11 @@
 //! The bytes of the session that is compacted, which can be read any number of times.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Seek, Write};
+use std::io::{self, BufWriter, Cursor, Read, Seek, Write};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use ctx_transcript::{Dialect, Options, Record, dialect, dialect_of_lines};
+use ctx_transcript::{Dialect, FromStart, Options, Record, dialect, dialect_of_lines};
 
 use crate::error::rewritable;
 use crate::prune::Time;
@@ -27,21 +27,6 @@ pub struct Content {
     lines: Option<Arc<[u64]>>,
 }
 
-/// Reads a file from its start without moving the position that all its handles share, so
-/// that it can be read several times at once.
-struct FromStart {
-    file: File,
-    at: u64,
-}
-
-impl Read for FromStart {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.file.read_at(buffer, self.at)?;
-        self.at += count as u64;
-        Ok(count)
-    }
-}
-
 impl Content {
     /// The bytes of a session file.
     pub fn open(
@@ -49,7 +34,7 @@ impl Content {
         dialect: Option<&'static dyn Dialect>,
         invalid: Invalid,
     ) -> Result<Self, PassError> {
-        let session = session(&file, dialect, invalid)?;
+        let session = session(&file, b"", dialect, invalid)?;
         let is_document = session.is_document();
         let mut known = session.dialect();
         if known.is_some_and(|known| !known.is_certain()) && !is_document {
@@ -154,10 +139,27 @@ impl Content {
 
     /// Opened from its beginning.
     pub(super) fn session(&self) -> Result<Session, PassError> {
-        let mut session = session(&self.file, Some(self.dialect), self.invalid)?;
+        let mut session = session(&self.file, b"", Some(self.dialect), self.invalid)?;
         session.refuses_strangers = self.is_detected;
         session.lines.clone_from(&self.lines);
         Ok(session)
+    }
+
+    /// Opened from its beginning, with these bytes behind it.
+    pub(super) fn session_with(&self, behind: &[u8]) -> Result<Session, PassError> {
+        let mut session = session(&self.file, behind, Some(self.dialect), self.invalid)?;
+        session.refuses_strangers = self.is_detected;
+        Ok(session)
+    }
+
+    /// Opened from its beginning, as lines of which no context is made.
+    pub(super) fn lines(&self) -> Result<Session, PassError> {
+        let options = Options {
+            dialect: Some(self.dialect),
+            raw: true,
+            ..Options::default()
+        };
+        Session::open(Box::new(from_start(&self.file)?), &options, self.invalid)
     }
 }
 
@@ -169,8 +171,10 @@ fn compactable(dialect: Option<&'static dyn Dialect>) -> Result<&'static dyn Dia
     }
 }
 
+/// A session in a file with some bytes behind it. A log is read twice, and does not wait.
 fn session(
     file: &File,
+    behind: &[u8],
     dialect: Option<&'static dyn Dialect>,
     invalid: Invalid,
 ) -> Result<Session, PassError> {
@@ -178,12 +182,18 @@ fn session(
         dialect,
         ..Options::default()
     };
-    Session::open(Box::new(from_start(file)?), &options, invalid)
+    let length = file.metadata().map_err(ErrorKind::Read)?.len();
+    let reader = || -> Result<Box<dyn Read + Send>, PassError> {
+        // What an agent appends between the two is not seen.
+        let file = from_start(file)?.take(length);
+        Ok(Box::new(file.chain(Cursor::new(behind.to_vec()))))
+    };
+    Session::open_twice(reader()?, reader()?, &options, invalid)
 }
 
 fn from_start(file: &File) -> Result<FromStart, PassError> {
     let file = file.try_clone().map_err(ErrorKind::Read)?;
-    Ok(FromStart { file, at: 0 })
+    Ok(FromStart::new(file))
 }
 
 /// Bytes of a temporary file that wait to be written.

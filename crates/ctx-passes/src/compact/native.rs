@@ -27,7 +27,7 @@ use super::content::{Content, temporary};
 use super::outcome::Report;
 use super::plan::Plan;
 use crate::count::{Calibration, CalibrationPass};
-use crate::{ErrorKind, PassError};
+use crate::{ErrorKind, PassError, Session};
 
 /// The log of an agent, and its context as a plain session.
 pub(super) struct Native<'c> {
@@ -70,43 +70,46 @@ impl<'c> Native<'c> {
     /// Of a session that its agent compacts by appending to it; `None` of any other.
     pub(super) fn of(log: &'c Content, plan: &Plan) -> Result<Option<Self>, PassError> {
         let counter = plan.wants_calibration().then_some(plan.counter);
-        Self::read(log, &plan.temp, counter)
-    }
-
-    fn read(
-        log: &'c Content,
-        temp: &Path,
-        counter: Option<MessageCounter>,
-    ) -> Result<Option<Self>, PassError> {
         if log.dialect.compaction_writer().is_none() {
             return Ok(None);
         }
         if log.is_document {
             return Err(ErrorKind::Document.into());
         }
+        Self::read(log, log.session()?, &plan.temp, counter).map(Some)
+    }
+
+    /// What the agent would send of that session: the log, or what it is to become.
+    fn read(
+        log: &'c Content,
+        mut session: Session,
+        temp: &Path,
+        counter: Option<MessageCounter>,
+    ) -> Result<Self, PassError> {
         let plain = dialect::by_name("anthropic").expect("a dialect of ours");
         let mut converter = Converter::new(plain);
         converter.mark = Some(MARK);
         converter.whole_records = true;
         let mut reading = Reading::new(converter, log.dialect, Spool::new(temp));
         let mut learning = counter.map(|it| CalibrationPass::new(it, Some(log.dialect)));
-        log.each(|record| {
+        session.each(|record| {
             if let Some(learning) = &mut learning {
                 learning.push(record, None);
             }
             Ok(reading.push(record)?)
         })?;
+        drop(session);
         let mut lines = Vec::new();
         let file = temporary(|output| {
             let report = reading.write(output)?;
             lines = report.sources.iter().map(|it| it.first_line).collect();
             Ok(())
         })?;
-        Ok(Some(Self {
+        Ok(Self {
             log,
             lowered: log.lowered(&Lowered, file, Arc::from(lines)),
             calibration: learning.map(CalibrationPass::finish),
-        }))
+        })
     }
 
     /// The plan with what is known of the log's tokens.
@@ -125,10 +128,9 @@ impl<'c> Native<'c> {
         circumstances: &Circumstances,
     ) -> Result<Vec<u8>, PassError> {
         let lines = self.written(new, circumstances)?;
-        let log = self.with(&lines)?;
-        if let Some(read) = Native::read(&log, &circumstances.temp, None)? {
-            meant::compare(new, &read.lowered)?;
-        }
+        let session = self.log.session_with(&self.behind(&lines)?)?;
+        let read = Native::read(self.log, session, &circumstances.temp, None)?;
+        meant::compare(new, &read.lowered)?;
         Ok(lines)
     }
 
@@ -141,10 +143,11 @@ impl<'c> Native<'c> {
         let context: Vec<SourceId> = before.iter().flat_map(|it| it.origins.clone()).collect();
         let stay = Stay::of(&new);
         let is_end = context.ends_with(&stay.origins());
-        let origins = Origins::read(self.log, &stay, context.last().copied())?;
+        let origins = Origins::read(self.log, &stay, &context)?;
         let sessions = (self.log, &self.lowered);
+        let [was, is] = [&before, &new].map(|all| Marked::by_record(all));
         let texts = stay.groups.iter();
-        let texts = texts.map(|group| origins.text_of(sessions, group, &before, &new));
+        let texts = texts.map(|group| origins.text_of(sessions, group, &was, &is));
         let texts: Vec<Option<(String, bool)>> = texts.collect();
         let kept = texts.iter().zip(&stay.groups).filter_map(|(text, group)| {
             let (text, is_changed) = text.as_ref()?;
@@ -175,16 +178,18 @@ impl<'c> Native<'c> {
     /// The log with these lines behind it.
     pub(super) fn with(&self, lines: &[u8]) -> Result<Content, PassError> {
         let mut log = self.log.file()?;
-        let is_ended = self.log.ends_line()?;
+        let behind = self.behind(lines)?;
         let file = temporary(|output| {
             std::io::copy(&mut log, output).map_err(PassError::temporary)?;
-            let newline: &[u8] = if is_ended { b"" } else { b"\n" };
-            let written = output
-                .write_all(newline)
-                .and_then(|()| output.write_all(lines));
-            written.map_err(PassError::temporary)
+            output.write_all(&behind).map_err(PassError::temporary)
         })?;
         Ok(self.log.with(file))
+    }
+
+    /// What comes behind the log with these lines.
+    fn behind(&self, lines: &[u8]) -> Result<Vec<u8>, PassError> {
+        let newline: &[u8] = if self.log.ends_line()? { b"" } else { b"\n" };
+        Ok([newline, lines].concat())
     }
 }
 

@@ -4,10 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use ctx_convert::SourceId;
 use ctx_transcript::compaction::{CompactionWriter, with_changes};
-use ctx_transcript::{Message, Object};
+use ctx_transcript::{Class, Message, Object};
 
 use super::super::content::Content;
-use super::marked::Marked;
+use super::marked::{ByRecord, Marked};
 use crate::PassError;
 
 /// The records that stay, in their order.
@@ -68,27 +68,31 @@ impl Group {
 }
 
 impl Origins {
-    /// Reads the log: what stays of it, its last record in the context, and what else has to
+    /// Reads the log: what stays of it, the last record of its context, and what else has to
     /// be known of it.
     pub(super) fn read(
         log: &Content,
         stay: &Stay,
-        last: Option<SourceId>,
+        context: &[SourceId],
     ) -> Result<Self, PassError> {
         let writer = log.dialect.compaction_writer();
         let mut origins = Self {
             writer: writer.expect("asked before"),
             records: 0,
             texts: HashMap::new(),
-            last: last.map(|last| last.record),
+            last: context.last().map(|last| last.record),
         };
+        let context: HashSet<u64> = context.iter().map(|origin| origin.record).collect();
         let groups = stay.groups.iter().map(|group| group.record);
         let wanted: HashSet<u64> = groups.chain(origins.last).collect();
-        log.each(|record| {
+        log.lines()?.each(|record| {
             if !record.piece.begins() {
                 return Ok(());
             }
-            let object = record.whole_object();
+            // Of a line with several objects the agent may read the first.
+            let is_read = context.contains(&origins.records);
+            let object = record.object();
+            let object = object.filter(|_| is_read || record.class == Class::Object);
             origins.writer.push(object);
             if let Some(object) = object.filter(|_| wanted.contains(&origins.records)) {
                 let text = object.text().trim().to_owned();
@@ -112,11 +116,15 @@ impl Origins {
         &self,
         (log, plain): (&Content, &Content),
         group: &Group,
-        before: &[Marked],
-        after: &[Marked],
+        before: &ByRecord<'_>,
+        after: &ByRecord<'_>,
     ) -> Option<(String, bool)> {
         let text = self.texts.get(&group.record)?;
-        let [before, after] = [before, after].map(|all| Marked::of_record(all, group.record));
+        let [before, after] = [before, after].map(|all| {
+            let all = all.get(&group.record).into_iter().flatten();
+            let objects = all.filter_map(|marked| Object::parse(&marked.text).ok());
+            objects.collect::<Vec<Object<'_>>>()
+        });
         let texts = |objects: &[Object<'_>]| -> Vec<String> {
             let texts = objects.iter().map(|object| object.text().to_owned());
             texts.collect()

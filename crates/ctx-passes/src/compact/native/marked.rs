@@ -1,5 +1,7 @@
 //! Records that say which records of a log they are made of.
 
+use std::collections::{BTreeSet, HashMap};
+
 use ctx_convert::SourceId;
 use ctx_transcript::{Message, Object};
 
@@ -8,6 +10,9 @@ use crate::PassError;
 
 /// The member that says it.
 pub(super) const MARK: &str = "_source";
+
+/// Records of a plain session by the record of the log that they come from.
+pub(super) type ByRecord<'a> = HashMap<u64, Vec<&'a Marked>>;
 
 /// A record of the plain session.
 #[derive(Clone, Debug)]
@@ -49,13 +54,16 @@ impl Marked {
         Ok(all)
     }
 
-    /// The messages of those records that come from `record`.
-    pub(super) fn of_record(all: &[Self], record: u64) -> Vec<Object<'_>> {
-        let is_of_it = |it: &&Self| it.origins.iter().any(|origin| origin.record == record);
-        let texts = all.iter().filter(is_of_it);
-        texts
-            .filter_map(|it| Object::parse(&it.text).ok())
-            .collect()
+    /// The records of a plain session by the record of the log that they come from.
+    pub(super) fn by_record(all: &[Self]) -> ByRecord<'_> {
+        let mut by_record = ByRecord::new();
+        for marked in all {
+            let records = marked.origins.iter().map(|origin| origin.record);
+            for record in records.collect::<BTreeSet<u64>>() {
+                by_record.entry(record).or_default().push(marked);
+            }
+        }
+        by_record
     }
 
     /// Reads such messages.
