@@ -14,13 +14,13 @@ use peak_alloc::PeakAlloc;
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// The most bytes that a compaction of the lines takes.
-fn peak(plan: &Plan, lines: impl Iterator<Item = String>) -> usize {
+/// The most bytes that a compaction of the lines takes, which are so much longer.
+fn peak(plan: &Plan, pad: usize, lines: impl Iterator<Item = String>) -> usize {
     let file = tempfile::tempfile().expect("a file");
     let mut writer = BufWriter::new(&file);
     for line in lines {
         // What waits in memory has a limit, which all sessions here exceed.
-        let pad = "x".repeat(300);
+        let pad = "x".repeat(pad);
         let line = line.replacen('{', &format!("{{\"pad\":\"{pad}\","), 1);
         writeln!(writer, "{line}").expect("written");
     }
@@ -37,7 +37,7 @@ fn peak(plan: &Plan, lines: impl Iterator<Item = String>) -> usize {
 /// Bytes a record, between two lengths: what a run takes anyway does not count.
 fn slope(plan: &Plan, lines: fn(usize) -> String) -> usize {
     let [few, many] = [1 << 16, 1 << 17];
-    let [less, more] = [few, many].map(|count| peak(plan, (0..count).map(lines)));
+    let [less, more] = [few, many].map(|count| peak(plan, 300, (0..count).map(lines)));
     more.saturating_sub(less) / (many - few)
 }
 
@@ -58,6 +58,18 @@ fn worked(number: usize) -> String {
     }
 }
 
+/// A line of Claude Code's.
+fn logged(number: usize) -> String {
+    let kind = ["user", "assistant"][number % 2];
+    let parent = match number {
+        0 => "null".to_owned(),
+        _ => format!("\"{}\"", number - 1),
+    };
+    format!(
+        r#"{{"type":"{kind}","uuid":"{number}","parentUuid":{parent},"sessionId":"s","version":"2.1.197","message":{{"role":"{kind}","content":"hi"}}}}"#
+    )
+}
+
 /// Ten million messages took 1.1 GB, 110 bytes each.
 #[test]
 fn of_a_record_few_bytes_stay_in_memory() {
@@ -67,6 +79,7 @@ fn of_a_record_few_bytes_stay_in_memory() {
     policy.keep.messages = Some(20);
     policy.keep.turns = None;
     let by_zones = common::plan(policy);
+    let log = common::plan(by_zones.policy.clone());
     let budget = BudgetRequest {
         tokens: 20_000,
         ..BudgetRequest::default()
@@ -82,4 +95,13 @@ fn of_a_record_few_bytes_stay_in_memory() {
         let few = bytes.iter().all(|bytes| *bytes <= most);
         assert!(few, "{bytes:?} bytes a record, not {most}");
     }
+    of_a_log_no_line_stays_in_memory(&log);
+}
+
+/// Of a log of 400 MB all of it was held. Its lines are of 8 kB here.
+fn of_a_log_no_line_stays_in_memory(plan: &Plan) {
+    let [few, many] = [1 << 12, 1 << 13];
+    let [less, more] = [few, many].map(|count| peak(plan, 8_000, (0..count).map(logged)));
+    let bytes = more.saturating_sub(less) / (many - few);
+    assert!(bytes < 2_000, "{bytes} bytes a line");
 }
