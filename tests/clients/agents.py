@@ -80,15 +80,17 @@ class ClaudeCode(Agent):
         os.makedirs(folder, exist_ok=True)
         return os.path.join(folder, identity + ".jsonl"), identity, work
 
+    def environment(self, home, model):
+        return {"HOME": home, "ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "none", "DISABLE_TELEMETRY": "1",
+                "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1", "DISABLE_ERROR_REPORTING": "1"}
+
     def ask(self, home, path, identity, work):
         messages, said = self.messages_sent(home, identity, work)
         return (None if messages is None else self.blocks(messages)), said
 
     def messages_sent(self, home, identity, work):
         with Recorder() as model:
-            env = {"HOME": home, "ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "none", "DISABLE_TELEMETRY": "1",
-                   "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1", "DISABLE_ERROR_REPORTING": "1"}
-            said = self.run([self.program(), "-p", "--resume", identity, PROMPT], work, env)
+            said = self.run([self.program(), "-p", "--resume", identity, PROMPT], work, self.environment(home, model))
             asked = [request for request in model.requests if PROMPT in json.dumps(request.get("messages", []))]
         if not asked:
             return None, said
