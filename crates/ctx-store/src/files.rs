@@ -190,6 +190,18 @@ pub(crate) fn try_lock(file: &File) -> Result<(), TryLockError> {
     }
 }
 
+/// Takes a lock that nobody has but a process that another thread has just forked: such a one
+/// has it for a moment, until it runs its program.
+pub(crate) fn lock_now(file: &File) -> Result<(), TryLockError> {
+    for _ in 0..25 {
+        match try_lock(file) {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(POLL),
+            tried => return tried,
+        }
+    }
+    try_lock(file)
+}
+
 /// Waits for the lock on a file, up to 10 seconds; `busy` is the message when it stays
 /// locked.
 pub(crate) fn wait_for_lock(

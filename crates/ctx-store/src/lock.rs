@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalog::snapshot_files;
 use crate::error::{Naming, StoreError};
-use crate::files::{careful, sync_dir, try_lock, wait_for_lock};
+use crate::files::{careful, lock_now, sync_dir, wait_for_lock};
 use crate::{SessionId, Stamp, Store};
 
 /// The store's lock: sequence numbers, commit renames, gc, audit records.
@@ -80,7 +80,7 @@ impl Store {
         self.prepare()?;
         let path = self.locks().join(session.as_str());
         let mut file = open_lock(&path)?;
-        match try_lock(&file) {
+        match lock_now(&file) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let holder: Option<Holder> = read_json(&mut file);
