@@ -7,6 +7,7 @@ mod compact;
 mod compact_budget;
 mod compact_fire;
 mod compact_live;
+mod compact_logs;
 mod compact_presets;
 mod compact_reports;
 mod compact_reports_input;

@@ -1,0 +1,318 @@
+//! `ctx-compact` on the logs of agents, again and again, each time behind what the agent has
+//! appended since; and back. What the agents themselves read then, `tests/clients/run` shows.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use ctx_transcript::compaction::LineText;
+use ctx_transcript::view::Presence;
+use ctx_transcript::{Options, Records, Validator};
+
+use crate::tool_path;
+
+/// One turn of a session: what is asked, a call with its result, an answer.
+type Turn = fn(number: usize, parent: &str) -> Vec<String>;
+
+const FILLER: &str = "The parser keeps every byte of a record that it does not change. ";
+
+fn object(members: &[(&str, &str)]) -> String {
+    let line = members
+        .iter()
+        .fold(LineText::new(), |line, (key, json)| line.json(key, json));
+    line.end()
+}
+
+fn text(text: &str) -> String {
+    format!("\"{text}\"")
+}
+
+fn ask(number: usize) -> String {
+    text(&format!(
+        "Step {number}: which port does service {number} use?"
+    ))
+}
+
+fn output(number: usize) -> String {
+    let long = FILLER.repeat(8);
+    text(&format!(
+        "{long}Service {number} listens on port {}.",
+        7000 + number
+    ))
+}
+
+fn answer(number: usize) -> String {
+    text(&format!(
+        "We decided to keep port {} for service {number}.",
+        7000 + number
+    ))
+}
+
+fn claude_code(number: usize, parent: &str) -> Vec<String> {
+    let ids = ["u", "c", "r", "a"].map(|kind| format!("{kind}{number}"));
+    let content = [
+        ask(number),
+        format!(
+            r#"[{{"type":"tool_use","id":"t{number}","name":"Bash","input":{{"command":"ss -l"}}}}]"#
+        ),
+        format!(
+            r#"[{{"type":"tool_result","tool_use_id":"t{number}","content":{}}}]"#,
+            output(number)
+        ),
+        format!(r#"[{{"type":"text","text":{}}}]"#, answer(number)),
+    ];
+    let mut above = parent.to_owned();
+    let lines = ids
+        .iter()
+        .zip(content)
+        .enumerate()
+        .map(|(at, (id, content))| {
+            let role = if at % 2 == 0 { "user" } else { "assistant" };
+            let message = object(&[
+                ("id", &text(&format!("m{id}"))),
+                ("role", &text(role)),
+                ("content", &content),
+            ]);
+            let line = object(&[
+                ("parentUuid", &above),
+                ("isSidechain", "false"),
+                ("sessionId", "\"s\""),
+                ("version", "\"2.1.197\""),
+                ("type", &text(role)),
+                ("message", &message),
+                ("uuid", &text(id)),
+                (
+                    "timestamp",
+                    &text(&format!("2026-01-01T00:{number:02}:0{at}.000Z")),
+                ),
+            ]);
+            above = text(id);
+            line
+        });
+    lines.collect()
+}
+
+fn pi(number: usize, parent: &str) -> Vec<String> {
+    let messages = [
+        object(&[("role", "\"user\""), ("content", &ask(number))]),
+        format!(
+            r#"{{"role":"assistant","content":[{{"type":"toolCall","id":"t{number}","name":"bash","arguments":{{}}}}],"stopReason":"toolUse"}}"#
+        ),
+        format!(
+            r#"{{"role":"toolResult","toolCallId":"t{number}","toolName":"bash","content":[{{"type":"text","text":{}}}],"isError":false}}"#,
+            output(number)
+        ),
+        format!(
+            r#"{{"role":"assistant","content":[{{"type":"text","text":{}}}],"stopReason":"stop"}}"#,
+            answer(number)
+        ),
+    ];
+    let mut above = parent.to_owned();
+    let lines = messages.iter().enumerate().map(|(at, message)| {
+        let id = text(&format!("{number:04}{at:04}"));
+        let line = object(&[
+            ("type", "\"message\""),
+            ("id", &id),
+            ("parentId", &above),
+            (
+                "timestamp",
+                &text(&format!("2026-01-01T00:{number:02}:0{at}.000Z")),
+            ),
+            ("message", message),
+        ]);
+        above = id;
+        line
+    });
+    lines.collect()
+}
+
+fn codex(number: usize, _: &str) -> Vec<String> {
+    let said = |role: &str, kind: &str, text: &str| {
+        format!(
+            r#"{{"type":"message","role":"{role}","content":[{{"type":"{kind}","text":{text}}}]}}"#
+        )
+    };
+    let items = [
+        said("user", "input_text", &ask(number)),
+        format!(
+            r#"{{"type":"function_call","name":"shell","arguments":"{{}}","call_id":"t{number}"}}"#
+        ),
+        format!(
+            r#"{{"type":"function_call_output","call_id":"t{number}","output":{}}}"#,
+            output(number)
+        ),
+        said("assistant", "output_text", &answer(number)),
+    ];
+    let line = |item: &String| {
+        let time = text(&format!("2026-01-01T00:{number:02}:00.000Z"));
+        object(&[
+            ("timestamp", &time),
+            ("type", "\"response_item\""),
+            ("payload", item),
+        ])
+    };
+    items.iter().map(line).collect()
+}
+
+fn gemini(number: usize, _: &str) -> Vec<String> {
+    let time = text(&format!("2026-01-01T00:{number:02}:00.000Z"));
+    let call = format!(
+        r#"[{{"id":"t{number}","name":"shell","args":{{}},"status":"success","result":[{{"functionResponse":{{"id":"t{number}","name":"shell","response":{{"output":{}}}}}}}]}}]"#,
+        output(number)
+    );
+    let line = |id: &str, kind: &str, content: &str, more: &[(&str, &str)]| {
+        let id = text(&format!("{id}{number}"));
+        let members = [
+            ("id", id.as_str()),
+            ("timestamp", &time),
+            ("type", kind),
+            ("content", content),
+        ];
+        object(&[&members, more].concat())
+    };
+    vec![
+        line(
+            "u",
+            "\"user\"",
+            &format!(r#"[{{"text":{}}}]"#, ask(number)),
+            &[],
+        ),
+        line("c", "\"gemini\"", "\"\"", &[("toolCalls", &call)]),
+        line("a", "\"gemini\"", &answer(number), &[]),
+    ]
+}
+
+/// A session in a folder of its own.
+struct Log {
+    dir: tempfile::TempDir,
+    turn: Turn,
+}
+
+impl Log {
+    fn new(header: &str, turn: Turn) -> Self {
+        let log = Self {
+            dir: tempfile::tempdir().expect("a folder"),
+            turn,
+        };
+        fs::write(log.path(), header).expect("written");
+        log.go_on(1..9);
+        log
+    }
+
+    fn path(&self) -> std::path::PathBuf {
+        self.dir.path().join("s.jsonl")
+    }
+
+    fn read(&self) -> String {
+        fs::read_to_string(self.path()).expect("text")
+    }
+
+    /// The agent goes on from what it has read.
+    fn go_on(&self, turns: std::ops::Range<usize>) {
+        for number in turns {
+            let session = self.read();
+            let last = session.trim_end().lines().last().unwrap_or("{}");
+            let last = ctx_transcript::Object::parse(last).expect("an object");
+            let id = last.get("uuid").or(last.get("id")).unwrap_or("null");
+            // The header of pi has an id, and is no parent.
+            let id = if last.get("version") == Some("3") {
+                "null"
+            } else {
+                id
+            };
+            let mut lines = (self.turn)(number, id).join("\n");
+            lines.push('\n');
+            let newline = if session.is_empty() || session.ends_with('\n') {
+                ""
+            } else {
+                "\n"
+            };
+            fs::write(self.path(), session.clone() + newline + &lines).expect("written");
+        }
+    }
+
+    fn run(&self, tool: &str, args: &[&str]) -> String {
+        let done = Command::new(tool_path(tool))
+            .args(args)
+            .args(["--store", "store", "s.jsonl"])
+            .current_dir(self.dir.path())
+            .output()
+            .expect("the tool starts");
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(done.status.success(), "{tool}: {said}");
+        String::from_utf8_lossy(&done.stdout).into_owned()
+    }
+
+    fn compact(&self) -> String {
+        let args = ["--min-idle", "0s", "--force", "--keep-turns", "2", "--json"];
+        let report = self.run("ctx-compact", &args);
+        assert!(report.contains(r#""outcome":"compacted""#), "{report}");
+        report
+    }
+}
+
+/// All that the agent would send, and how many rules it breaks.
+fn context(path: &Path) -> (String, usize) {
+    let file = fs::File::open(path).expect("opens");
+    let mut records = Records::open(file, &Options::default()).expect("reads");
+    let dialect = records.dialect().expect("known");
+    let mut validator = Validator::new(dialect.rules());
+    let mut sent = String::new();
+    while let Some(record) = records.next().expect("reads") {
+        if let Some(outline) = record.outline(Some(dialect)) {
+            validator.push(record.line, &outline);
+        }
+        if matches!(record.presence, Some(Presence::Inside(_))) {
+            let message = record.message(Some(dialect)).expect("a message");
+            sent += &message.texts().join("\n");
+        }
+    }
+    (sent, validator.finish().len())
+}
+
+#[test]
+fn three_compactions_each_behind_later_turns_and_back_again() {
+    let logs: [(&str, Turn); 4] = [
+        ("", claude_code),
+        (
+            "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/\"}\n",
+            pi,
+        ),
+        (
+            "{\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"type\":\"session_meta\",\"payload\":{\"id\":\"s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/\",\"originator\":\"o\",\"cli_version\":\"0.169.0\"}}\n",
+            codex,
+        ),
+        (
+            "{\"sessionId\":\"s\",\"projectHash\":\"p\",\"kind\":\"main\"}\n",
+            gemini,
+        ),
+    ];
+    for (header, turn) in logs {
+        let log = Log::new(header, turn);
+        let mut before = String::new();
+        for generation in 0..3 {
+            before = log.read();
+            log.compact();
+            let (sent, offences) = context(&log.path());
+            assert_eq!(offences, 0, "{header}");
+            assert!(
+                log.read().starts_with(&before),
+                "{header}: an old line changed"
+            );
+            // The tail is there word for word, and the first decision is still told.
+            let last = 8 + 3 * generation;
+            assert!(sent.contains(&answer(last)[1..20]), "{header}");
+            assert!(sent.contains(output(last).trim_matches('"')), "{header}");
+            assert!(sent.contains("port 7001"), "{header} {generation}: {sent}");
+            assert!(
+                !sent.contains(output(last - 2).trim_matches('"')),
+                "{header}"
+            );
+            if generation < 2 {
+                log.go_on(last + 1..last + 4);
+            }
+        }
+        log.run("ctx-rollback", &["--undo", "--min-idle", "0s"]);
+        assert_eq!(log.read(), before, "{header}");
+    }
+}
