@@ -172,3 +172,44 @@ fn it_is_compacted_in_its_agents_own_words() {
     assert!(added[1].contains(r#""uuids":["u4","a5"]"#));
     assert!(added[2].contains(r#""isCompactSummary":true"#));
 }
+
+/// A list of items is written anew: reasoning leaves with the item behind it, and what stays
+/// keeps its bytes, line ends and all.
+#[test]
+fn items_are_compacted_with_what_belongs_to_them() {
+    let turn = |number: usize| {
+        let long = "The parser keeps bytes. ".repeat(20);
+        [
+            format!(r#"{{"type":"message","role":"user","content":"Step {number}?"}}"#),
+            format!(r#"{{"type":"reasoning","id":"rs_{number}","summary":[],"encrypted_content":"x"}}"#),
+            format!(r#"{{"type":"function_call","call_id":"c{number}","name":"f","arguments":"{{}}"}}"#),
+            format!(r#"{{"type":"function_call_output","call_id":"c{number}","output":"{long}"}}"#),
+            format!(r#"{{"type":"message","role":"assistant","content":[{{"type":"output_text","text":"Port {number} it is."}}]}}"#),
+        ]
+        .map(|line| line + "\r\n")
+        .concat()
+    };
+    let items: String = (1..6).map(turn).collect();
+    let home = Case::new(tool_path("ctx-compact"))
+        .file("i.jsonl", &items)
+        .args([
+            "--store",
+            "store",
+            "--force",
+            "--keep-turns",
+            "1",
+            "i.jsonl",
+        ])
+        .stdout("i.jsonl: compacted: 693 → 189 tokens, 504 freed (72 %)\n")
+        .run();
+    let new = String::from_utf8(home.read("i.jsonl")).expect("text");
+    let (summary, tail) = new.split_once('\n').expect("a summary");
+    assert!(summary.starts_with(r#"{"role":"user","content":"[ctx_summary] "#));
+    assert_eq!(tail, turn(5));
+    Case::new(tool_path("ctx-rollback"))
+        .within(home.dir())
+        .args(["--store", "store", "--undo", "i.jsonl"])
+        .stderr_has("i.jsonl restored from")
+        .run();
+    assert_eq!(home.read("i.jsonl"), items.as_bytes());
+}

@@ -154,6 +154,9 @@ impl Content {
 
     /// Opened from its beginning, as lines of which no context is made.
     pub(super) fn lines(&self) -> Result<Session, PassError> {
+        if self.is_document {
+            return self.session();
+        }
         let options = Options {
             dialect: Some(self.dialect),
             raw: true,
@@ -165,7 +168,7 @@ impl Content {
 
 /// The dialect of a session that can be compacted: written anew, or in its agent's own words.
 fn compactable(dialect: Option<&'static dyn Dialect>) -> Result<&'static dyn Dialect, PassError> {
-    match dialect.filter(|dialect| dialect.compaction_writer().is_some()) {
+    match dialect.filter(|dialect| dialect.is_linked()) {
         Some(log) => Ok(log),
         None => rewritable(dialect, "compacted", None),
     }

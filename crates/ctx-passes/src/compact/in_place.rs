@@ -16,7 +16,7 @@ use ctx_transcript::Dialect;
 
 use super::content::Content;
 use super::job::{Compacted, Job};
-use super::native::{Circumstances, Native};
+use super::native::{Circumstances, Native, Written};
 use super::offloading::{Offloading, Stores};
 use super::outcome::{Outcome, Report};
 use super::plan::Plan;
@@ -193,11 +193,16 @@ impl SessionFile<'_> {
     ) -> Result<(), PassError> {
         let policy = &self.plan.policy;
         let Stores { store, session, .. } = self.stores;
-        let lines = native.map(|native| {
+        let written = native.map(|native| {
             let circumstances = Circumstances::of(self.plan, report);
-            native.lines(&new.content, &circumstances)
+            native.written(&new.content, &circumstances)
         });
-        let lines = lines.transpose()?;
+        let (lines, anew) = match written.transpose()? {
+            Some(Written::Behind(lines)) => (Some(lines), None),
+            Some(Written::Anew(content)) => (None, Some(content)),
+            None => (None, None),
+        };
+        let content = anew.as_ref().unwrap_or(&new.content);
         if policy.summary.extract && report.preserved_count.is_some() {
             report.edits = self.remember(&new.items).map_err(unchanged)?;
         }
@@ -211,9 +216,9 @@ impl SessionFile<'_> {
                 survived,
             })?
         } else {
-            let sha256 = hash(&mut new.content.file()?).map_err(PassError::temporary)?;
+            let sha256 = hash(&mut content.file()?).map_err(PassError::temporary)?;
             replacement.commit(&mut NewContent {
-                reader: &mut new.content.file()?,
+                reader: &mut content.file()?,
                 sha256: &sha256,
                 operation,
                 kind,

@@ -1,10 +1,12 @@
-//! The log of an agent, which is compacted in the agent's own words.
+//! A session whose lines belong to each other: the log of an agent, which is compacted in the
+//! agent's own words, or items of a reply.
 //!
-//! What the agent would send is lowered: written as the messages of a plain session, each of
+//! What is sent of it is lowered: written as the messages of a plain session, each of
 //! which says what records of the log it is made of. That session is compacted as any other.
 //! What stays of it says which records of the log stay, and its summary is what the agent is
 //! told instead of the others. The log itself only grows.
 
+mod anew;
 mod kept;
 mod marked;
 mod meant;
@@ -38,6 +40,25 @@ pub(super) struct Native<'c> {
     calibration: Option<Calibration>,
 }
 
+/// What a session is to become.
+pub(super) enum Written {
+    /// Itself, with these lines behind it.
+    Behind(Vec<u8>),
+    /// Another one.
+    Anew(Content),
+}
+
+/// Which records of a session stay, and what stands for the others.
+struct Decided {
+    stay: Stay,
+    /// Of what stays, in that order: the text, and whether it has changed.
+    texts: Vec<Option<(String, bool)>>,
+    summary: Option<String>,
+    /// All that was sent.
+    context: Vec<SourceId>,
+    origins: Origins,
+}
+
 /// What is told of a compaction beside what it did.
 pub(super) struct Circumstances {
     /// Tokens before and after.
@@ -67,13 +88,13 @@ const NOTHING_LEFT: &str =
     "Nothing was left out but results of tools, whose places say where they are.";
 
 impl<'c> Native<'c> {
-    /// Of a session that its agent compacts by appending to it; `None` of any other.
+    /// Of a session whose lines belong to each other; `None` of any other.
     pub(super) fn of(log: &'c Content, plan: &Plan) -> Result<Option<Self>, PassError> {
         let counter = plan.wants_calibration().then_some(plan.counter);
-        if log.dialect.compaction_writer().is_none() {
+        if !log.dialect.is_linked() {
             return Ok(None);
         }
-        if log.is_document {
+        if log.is_document && log.dialect.compaction_writer().is_some() {
             return Err(ErrorKind::Document.into());
         }
         Self::read(log, log.session()?, &plan.temp, counter).map(Some)
@@ -120,65 +141,61 @@ impl<'c> Native<'c> {
         }
     }
 
-    /// The lines to append to the log, so that its agent goes on from `new`, which a compaction
+    /// What the session is to become, so that what is sent of it is `new`, which a compaction
     /// made of [`Self::lowered`].
-    pub(super) fn lines(
+    pub(super) fn written(
         &self,
         new: &Content,
         circumstances: &Circumstances,
-    ) -> Result<Vec<u8>, PassError> {
-        let lines = self.written(new, circumstances)?;
-        let session = self.log.session_with(&self.behind(&lines)?)?;
-        let read = Native::read(self.log, session, &circumstances.temp, None)?;
-        meant::compare(new, &read.lowered)?;
-        Ok(lines)
+    ) -> Result<Written, PassError> {
+        let marked = Marked::all(new, |_| true)?;
+        let decided = self.decided(&marked)?;
+        let temp = &circumstances.temp;
+        let (written, read);
+        if decided.origins.writer.is_some() {
+            let lines = decided.lines(circumstances)?;
+            let session = self.log.session_with(&self.behind(&lines)?)?;
+            read = Native::read(self.log, session, temp, None)?.lowered;
+            written = Written::Behind(lines);
+        } else {
+            let session = anew::write(self.log, &decided)?;
+            read = Native::read(&session, session.session()?, temp, None)?.lowered;
+            written = Written::Anew(session);
+        }
+        meant::compare(new, &read)?;
+        Ok(written)
     }
 
-    fn written(&self, new: &Content, circumstances: &Circumstances) -> Result<Vec<u8>, PassError> {
-        let new = Marked::all(new, |_| true)?;
+    /// Which records stay when `new` is left.
+    fn decided(&self, new: &[Marked]) -> Result<Decided, PassError> {
         let wanted: HashSet<SourceId> = new.iter().flat_map(|it| it.origins.clone()).collect();
         let before = Marked::all(&self.lowered, |it| {
             it.origins.iter().any(|origin| wanted.contains(origin))
         })?;
         let context: Vec<SourceId> = before.iter().flat_map(|it| it.origins.clone()).collect();
-        let stay = Stay::of(&new);
-        let is_end = context.ends_with(&stay.origins());
+        let stay = Stay::of(new);
         let origins = Origins::read(self.log, &stay, &context)?;
         let sessions = (self.log, &self.lowered);
-        let [was, is] = [&before, &new].map(|all| Marked::by_record(all));
+        let (was, is) = (Marked::by_record(&before), Marked::by_record(new));
         let texts = stay.groups.iter();
         let texts = texts.map(|group| origins.text_of(sessions, group, &was, &is));
-        let texts: Vec<Option<(String, bool)>> = texts.collect();
-        let kept = texts.iter().zip(&stay.groups).filter_map(|(text, group)| {
-            let (text, is_changed) = text.as_ref()?;
-            Some(Kept {
-                text,
-                messages: group.messages(),
-                is_changed: *is_changed,
-            })
-        });
-        let last = origins.last().to_owned();
-        let summary = new.iter().find_map(|it| it.summary.as_deref());
-        let summary = summary.unwrap_or(NOTHING_LEFT);
-        let compaction = Compaction {
-            summary,
-            kept: kept.collect(),
-            kept_before: stay.before,
-            is_end,
-            last: &last,
-            tokens: circumstances.tokens,
-            is_automatic: circumstances.is_automatic,
-            now: circumstances.now,
-            seed: seed(origins.records, &last, summary)?,
-        };
-        let lines = origins.writer.finish(&compaction)?;
-        Ok((lines.join("\n") + "\n").into_bytes())
+        Ok(Decided {
+            texts: texts.collect(),
+            summary: new.iter().find_map(|it| it.summary.clone()),
+            context,
+            stay,
+            origins,
+        })
     }
 
-    /// The log with these lines behind it.
-    pub(super) fn with(&self, lines: &[u8]) -> Result<Content, PassError> {
+    /// The session as it is to become.
+    pub(super) fn with(&self, written: Written) -> Result<Content, PassError> {
+        let lines = match written {
+            Written::Behind(lines) => lines,
+            Written::Anew(session) => return Ok(session),
+        };
         let mut log = self.log.file()?;
-        let behind = self.behind(lines)?;
+        let behind = self.behind(&lines)?;
         let file = temporary(|output| {
             std::io::copy(&mut log, output).map_err(PassError::temporary)?;
             output.write_all(&behind).map_err(PassError::temporary)
@@ -190,6 +207,37 @@ impl<'c> Native<'c> {
     fn behind(&self, lines: &[u8]) -> Result<Vec<u8>, PassError> {
         let newline: &[u8] = if self.log.ends_line()? { b"" } else { b"\n" };
         Ok([newline, lines].concat())
+    }
+}
+
+impl Decided {
+    /// The lines to append to the log, so that its agent goes on from what stays.
+    fn lines(self, circumstances: &Circumstances) -> Result<Vec<u8>, PassError> {
+        let kept = self.texts.iter().zip(&self.stay.groups);
+        let kept = kept.filter_map(|(text, group)| {
+            let (text, is_changed) = text.as_ref()?;
+            Some(Kept {
+                text,
+                messages: group.messages(),
+                is_changed: *is_changed,
+            })
+        });
+        let last = self.origins.last().to_owned();
+        let summary = self.summary.as_deref().unwrap_or(NOTHING_LEFT);
+        let compaction = Compaction {
+            summary,
+            kept: kept.collect(),
+            kept_before: self.stay.before,
+            is_end: self.context.ends_with(&self.stay.origins()),
+            last: &last,
+            tokens: circumstances.tokens,
+            is_automatic: circumstances.is_automatic,
+            now: circumstances.now,
+            seed: seed(self.origins.records, &last, summary)?,
+        };
+        let writer = self.origins.writer.expect("asked before");
+        let lines = writer.finish(&compaction)?;
+        Ok((lines.join("\n") + "\n").into_bytes())
     }
 }
 

@@ -28,7 +28,7 @@ pub fn compact_stream(
     };
     let plan = &native.plan(plan);
     let (report, new) = summed_up(plan, &native.lowered, name, notes)?;
-    let new = new.map(|new| native.with(&native.lines(&new, &Circumstances::of(plan, &report))?));
+    let new = new.map(|new| native.with(native.written(&new, &Circumstances::of(plan, &report))?));
     let new = new.transpose()?;
     Ok((report, new.unwrap_or(content)))
 }

@@ -19,13 +19,14 @@ pub(super) struct Stay {
 
 /// A record, and which of its messages stay.
 pub(super) struct Group {
-    record: u64,
+    pub(super) record: u64,
     origins: Vec<SourceId>,
 }
 
 /// The log, as far as it has to be read again.
 pub(super) struct Origins {
-    pub(super) writer: Box<dyn CompactionWriter>,
+    /// What writes lines to append; `None` where the session is written anew.
+    pub(super) writer: Option<Box<dyn CompactionWriter>>,
     /// How many records there are.
     pub(super) records: u64,
     texts: HashMap<u64, String>,
@@ -75,9 +76,8 @@ impl Origins {
         stay: &Stay,
         context: &[SourceId],
     ) -> Result<Self, PassError> {
-        let writer = log.dialect.compaction_writer();
         let mut origins = Self {
-            writer: writer.expect("asked before"),
+            writer: log.dialect.compaction_writer(),
             records: 0,
             texts: HashMap::new(),
             last: context.last().map(|last| last.record),
@@ -93,7 +93,9 @@ impl Origins {
             let is_read = context.contains(&origins.records);
             let object = record.object();
             let object = object.filter(|_| is_read || record.class == Class::Object);
-            origins.writer.push(object);
+            if let Some(writer) = &mut origins.writer {
+                writer.push(object);
+            }
             if let Some(object) = object.filter(|_| wanted.contains(&origins.records)) {
                 let text = object.text().trim().to_owned();
                 origins.texts.insert(origins.records, text);
