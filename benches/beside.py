@@ -124,13 +124,17 @@ class Ours:
 
 
 class Budget(Ours):
-    """Gets a share of the tokens that there are."""
+    """Gets a share of the tokens that there are; with a policy of its own if there is one."""
 
-    def __init__(self, share):
-        self.share = share
-        super().__init__(f"ctx-compact --budget, {share:.0%}", "ctx-compact", "--force", "--no-calibrate")
+    def __init__(self, name, share, policy=None):
+        self.share, self.policy = share, policy
+        super().__init__(name, "ctx-compact", "--force", "--no-calibrate")
 
     def shrink(self, trial, *more, min_idle="0s"):
+        if self.policy:
+            path = trial.folder / "policy.toml"
+            path.write_text(self.policy)
+            more = ("--config", path, *more)
         return super().shrink(trial, "--budget", str(int(self.share * tokens_of(trial.path))), *more, min_idle=min_idle)
 
 
@@ -190,10 +194,17 @@ class Rescue(NewSession):
 
 DROP = ["--drop", "before-compaction,dead-branches,rewritten,sidechains,progress,file-history,copies,reasoning"]
 PRUNE = ["-i", *DROP, "--trim", "--max-chars", "1000"]
+# Results and reasoning leave their room to more messages.
+SHORTENED = '[prune]\nmax_chars = 500\ndrop = ["reasoning", "empty", "noise", "superseded", "duplicates"]\n'
 # Ever less, for a size that another tool has.
 LESS = [["--trim", "--max-chars", str(chars)] for chars in (int(10000 / 1.2**step) for step in range(26))] + [["--clear"]]
-TOOLS = [Cozempic(), CvPrune(), CvDistill(), Rescue(), Ours("ctx-compact", "ctx-compact", "--force"), Budget(0.4),
-         Ours("ctx-prune --trim", "ctx-prune", *PRUNE)]
+TOOLS = [
+    Cozempic(), CvPrune(), CvDistill(), Rescue(),
+    Ours("ctx-prune --trim", "ctx-prune", *PRUNE),
+    Ours("ctx-compact", "ctx-compact", "--force"),
+    Budget("ctx-compact --budget, 40 %", 0.4),
+    Budget("ctx-compact --budget, 40 %, shortened", 0.4, SHORTENED),
+]
 
 
 def at_hand(args):
