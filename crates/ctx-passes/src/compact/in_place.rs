@@ -52,7 +52,7 @@ impl SessionFile<'_> {
         let log = self.content(file)?;
         match Native::of(&log, self.plan)? {
             Some(native) => self
-                .by(&native.plan(self.plan))
+                .by(&native.plan(self.plan, notes))
                 .preview_of(&native.lowered, notes),
             None => self.preview_of(&log, notes),
         }
@@ -92,7 +92,7 @@ impl SessionFile<'_> {
         let replacement = replacement.when_idle(min_idle).map_err(unchanged)?;
         match Native::of(&log, self.plan)? {
             Some(native) => {
-                let plan = native.plan(self.plan);
+                let plan = native.plan(self.plan, notes);
                 self.by(&plan)
                     .compact_claimed(&native.lowered, Some(&native), replacement, notes)
             }

@@ -29,7 +29,7 @@ use super::content::{Content, temporary};
 use super::outcome::Report;
 use super::plan::Plan;
 use crate::count::{Calibration, CalibrationPass};
-use crate::{ErrorKind, PassError, Session};
+use crate::{ErrorKind, Notes, PassError, Session};
 
 /// The log of an agent, and its context as a plain session.
 pub(super) struct Native<'c> {
@@ -134,9 +134,9 @@ impl<'c> Native<'c> {
     }
 
     /// The plan with what is known of the log's tokens.
-    pub(super) fn plan(&self, plan: &Plan) -> Plan {
+    pub(super) fn plan(&self, plan: &Plan, notes: &mut Notes) -> Plan {
         match &self.calibration {
-            Some(calibration) => plan.by(calibration),
+            Some(calibration) => plan.by(calibration, notes),
             None => plan.clone(),
         }
     }

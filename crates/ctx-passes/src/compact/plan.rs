@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use ctx_policy::{Clear, Fallback, Method, Mode, Policy, When};
+use ctx_select::calibrate::Estimate;
 use ctx_select::count::MessageCounter;
 use ctx_select::split::Keep;
 use ctx_select::trigger::{Size, Step, Trigger, Triggers};
@@ -70,6 +71,36 @@ pub struct Plan {
 /// Of a limit at least this part has to be left for messages.
 const LEAST_ROOM: u64 = 20;
 
+/// How much of ours comes to `tokens` of the API's: by the upper end of what is to be expected;
+/// where that leaves no room, by what is most likely. What the API has counted beside the
+/// messages no compaction makes smaller: a limit below that is taken in our tokens.
+fn counted(tokens: u64, calibration: &Calibration, notes: &mut Notes) -> u64 {
+    let expected: [fn(&Estimate) -> u64; 2] = [|it| it.high, |it| it.tokens];
+    for (place, expected) in expected.into_iter().enumerate() {
+        let counted = calibration.counted_within(tokens, expected);
+        if counted <= tokens / LEAST_ROOM {
+            continue;
+        }
+        if place > 0 {
+            notes.warn(
+                &[],
+                format_args!(
+                    "{tokens} tokens leave little room beside what the API counts with the messages: it may become more"
+                ),
+            );
+        }
+        return counted;
+    }
+    let beside = calibration.base.unwrap_or_default();
+    notes.warn(
+        &[],
+        format_args!(
+            "{tokens} tokens leave no room beside what the API counts with the messages, about {beside}: they are counted without it"
+        ),
+    );
+    tokens
+}
+
 /// Makes the writer that asks a model for a summary of so many tokens.
 pub type MakeWriter = dyn Fn(u64, &mut Notes) -> Result<Writer, PassError>;
 
@@ -132,11 +163,9 @@ impl Plan {
     }
 
     /// The same for a log whose usage tells what it comes to: limits are those of the API's
-    /// tokens, and what may be left is counted in ours. What the API has counted beside the
-    /// messages no compaction makes smaller: a limit that leaves no room for them is taken in
-    /// our tokens.
+    /// tokens, and what may be left is counted in ours.
     #[must_use]
-    pub(super) fn by(&self, calibration: &Calibration) -> Self {
+    pub(super) fn by(&self, calibration: &Calibration, notes: &mut Notes) -> Self {
         let mut plan = self.clone();
         plan.calibrated = calibration.estimate.map(|estimate| estimate.high);
         plan.window = calibration.window;
@@ -144,13 +173,11 @@ impl Plan {
             let window = plan.triggers.with_model(plan.window).window();
             plan.target = plan.policy.target.max_tokens(window);
         }
-        let counted = |tokens: u64| match calibration.counted_within(tokens) {
-            counted if counted > tokens / LEAST_ROOM => counted,
-            _ => tokens,
-        };
-        plan.target = plan.target.map(counted);
-        if let Some(budget) = &mut plan.budget {
-            budget.tokens = counted(budget.tokens);
+        plan.target = plan
+            .target
+            .map(|tokens| counted(tokens, calibration, notes));
+        if let (Some(budget), Some(target)) = (&mut plan.budget, plan.target) {
+            budget.tokens = target;
         }
         plan
     }

@@ -26,7 +26,7 @@ pub fn compact_stream(
         let pruned = prune_sent(plan, &content, &mut report, notes)?;
         return Ok((report, pruned.unwrap_or(content)));
     };
-    let plan = &native.plan(plan);
+    let plan = &native.plan(plan, notes);
     let (report, new) = summed_up(plan, &native.lowered, name, notes)?;
     let new = new.map(|new| native.with(native.written(&new, &Circumstances::of(plan, &report))?));
     let new = new.transpose()?;

@@ -47,14 +47,14 @@ pub struct Reply {
 
 impl Calibration {
     /// How much of ours may be left behind a compaction so that it comes to at most `tokens`
-    /// for the API: by the upper end of what is to be expected. `tokens` where no usage is
+    /// for the API, where that is to be `expected` of an estimate. `tokens` where no usage is
     /// recorded.
-    pub fn counted_within(&self, tokens: u64) -> u64 {
+    pub fn counted_within(&self, tokens: u64, expected: fn(&Estimate) -> u64) -> u64 {
         let mut calibrator = self.calibrator.clone();
         calibrator.compacted();
         let fits = |counted| {
             let estimate = calibrator.estimate(counted);
-            estimate.is_none_or(|estimate| estimate.high <= tokens)
+            estimate.is_none_or(|estimate| expected(&estimate) <= tokens)
         };
         let (mut least, mut beyond) = (0, tokens + 1);
         while beyond - least > 1 {
