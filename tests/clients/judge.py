@@ -74,7 +74,7 @@ class Trial:
 
 def check_tail(before, after, report):
     """`after` is the summary, and then a part of `before` whose order is the same."""
-    summary = report.get("summary", "Nothing was left out but results of tools").strip()
+    summary = report.get("summary", "No message was summed up").strip()
     heads = [at for at, block in enumerate(after[:3]) if block[0] == "text" and summary[:200] in block[2]]
     if not heads:
         raise Failed(f"the summary does not come first: {after[:2]}")

@@ -16,7 +16,7 @@ use ctx_transcript::Dialect;
 
 use super::content::Content;
 use super::job::{Compacted, Job};
-use super::native::{Circumstances, Native, Written};
+use super::linked::{Circumstances, Linked, Written};
 use super::offloading::{Offloading, Stores};
 use super::outcome::{Outcome, Report};
 use super::plan::Plan;
@@ -50,10 +50,10 @@ impl SessionFile<'_> {
     /// What would be done with the file, of which `file` is a handle.
     pub fn preview(&self, file: File, notes: &mut Notes) -> Result<Report, PassError> {
         let log = self.content(file)?;
-        match Native::of(&log, self.plan)? {
-            Some(native) => self
-                .by(&native.plan(self.plan, notes))
-                .preview_of(&native.lowered, notes),
+        match Linked::of(&log, self.plan)? {
+            Some(linked) => self
+                .by(&linked.plan(self.plan, notes))
+                .preview_of(&linked.lowered, notes),
             None => self.preview_of(&log, notes),
         }
     }
@@ -90,11 +90,11 @@ impl SessionFile<'_> {
         let log = self.content(replacement.bytes()?)?;
         let min_idle = (self.min_idle)(log.dialect);
         let replacement = replacement.when_idle(min_idle).map_err(unchanged)?;
-        match Native::of(&log, self.plan)? {
-            Some(native) => {
-                let plan = native.plan(self.plan, notes);
+        match Linked::of(&log, self.plan)? {
+            Some(linked) => {
+                let plan = linked.plan(self.plan, notes);
                 self.by(&plan)
-                    .compact_claimed(&native.lowered, Some(&native), replacement, notes)
+                    .compact_claimed(&linked.lowered, Some(&linked), replacement, notes)
             }
             None => self.compact_claimed(&log, None, replacement, notes),
         }
@@ -108,7 +108,7 @@ impl SessionFile<'_> {
     fn compact_claimed(
         &self,
         content: &Content,
-        native: Option<&Native<'_>>,
+        linked: Option<&Linked<'_>>,
         replacement: Replacement<'_>,
         notes: &mut Notes,
     ) -> Result<Report, PassError> {
@@ -158,7 +158,7 @@ impl SessionFile<'_> {
                 }
                 let files = offloading.as_ref();
                 let files = files.map_or(&[][..], |offloading| &offloading.paths);
-                self.replace(report, &new, native, files, replacement)?;
+                self.replace(report, &new, linked, files, replacement)?;
             }
         }
         Ok(job.report)
@@ -187,28 +187,23 @@ impl SessionFile<'_> {
         &self,
         report: &mut Report,
         new: &Compacted,
-        native: Option<&Native<'_>>,
+        linked: Option<&Linked<'_>>,
         offloaded: &[String],
         replacement: Replacement<'_>,
     ) -> Result<(), PassError> {
         let policy = &self.plan.policy;
         let Stores { store, session, .. } = self.stores;
-        let written = native.map(|native| {
+        let written = linked.map(|linked| {
             let circumstances = Circumstances::of(self.plan, report);
-            native.written(&new.content, &circumstances)
+            linked.written(&new.content, &circumstances)
         });
-        let (lines, anew) = match written.transpose()? {
-            Some(Written::Behind(lines)) => (Some(lines), None),
-            Some(Written::Anew(content)) => (None, Some(content)),
-            None => (None, None),
-        };
-        let content = anew.as_ref().unwrap_or(&new.content);
+        let written = written.transpose()?;
         if policy.summary.extract && report.preserved_count.is_some() {
             report.edits = self.remember(&new.items).map_err(unchanged)?;
         }
         let (operation, kind) = ("compact", SnapshotKind::PreCompact);
         let survived = report.survived.clone();
-        let replaced = if let Some(lines) = &lines {
+        let replaced = if let Some(Written::Behind(lines)) = &written {
             replacement.append(Addition {
                 lines,
                 operation,
@@ -216,6 +211,10 @@ impl SessionFile<'_> {
                 survived,
             })?
         } else {
+            let content = match &written {
+                Some(Written::Anew(content)) => content,
+                _ => &new.content,
+            };
             let sha256 = hash(&mut content.file()?).map_err(PassError::temporary)?;
             replacement.commit(&mut NewContent {
                 reader: &mut content.file()?,

@@ -10,7 +10,7 @@ mod forecast;
 mod in_place;
 mod job;
 mod ladder;
-mod native;
+mod linked;
 mod offloading;
 mod outcome;
 mod plan;

@@ -5,7 +5,7 @@ use ctx_select::trigger::{Size, Step};
 
 use super::content::Content;
 use super::job::Job;
-use super::native::{Circumstances, Native};
+use super::linked::{Circumstances, Linked};
 use super::outcome::{Outcome, Report};
 use super::plan::Plan;
 use super::pruning::{Rules, prune};
@@ -19,16 +19,16 @@ pub fn compact_stream(
     name: &str,
     notes: &mut Notes,
 ) -> Result<(Report, Content), PassError> {
-    let native = Native::of(&content, plan)?;
-    let Some(native) = native else {
+    let linked = Linked::of(&content, plan)?;
+    let Some(linked) = linked else {
         let (mut report, new) = summed_up(plan, &content, name, notes)?;
         let content = new.unwrap_or(content);
         let pruned = prune_sent(plan, &content, &mut report, notes)?;
         return Ok((report, pruned.unwrap_or(content)));
     };
-    let plan = &native.plan(plan, notes);
-    let (report, new) = summed_up(plan, &native.lowered, name, notes)?;
-    let new = new.map(|new| native.with(native.written(&new, &Circumstances::of(plan, &report))?));
+    let plan = &linked.plan(plan, notes);
+    let (report, new) = summed_up(plan, &linked.lowered, name, notes)?;
+    let new = new.map(|new| linked.with(linked.written(&new, &Circumstances::of(plan, &report))?));
     let new = new.transpose()?;
     Ok((report, new.unwrap_or(content)))
 }

@@ -19,9 +19,10 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use ctx_convert::{Converter, Lowered, Reading, SourceId};
 use ctx_select::count::MessageCounter;
-use ctx_store::hash;
+use ctx_store::hash_bytes;
+use ctx_transcript::Spool;
 use ctx_transcript::compaction::{Compaction, Kept};
-use ctx_transcript::{Spool, dialect};
+use ctx_transcript::dialect::Anthropic;
 
 use self::kept::{Origins, Stay};
 use self::marked::{MARK, Marked};
@@ -31,8 +32,8 @@ use super::plan::Plan;
 use crate::count::{Calibration, CalibrationPass};
 use crate::{ErrorKind, Notes, PassError, Session};
 
-/// The log of an agent, and its context as a plain session.
-pub(super) struct Native<'c> {
+/// A session whose lines belong to each other, and what is sent of it as a plain session.
+pub(super) struct Linked<'c> {
     log: &'c Content,
     /// The context, one message a record.
     pub(super) lowered: Content,
@@ -85,9 +86,9 @@ impl Circumstances {
 
 /// What the agent is told where nothing was summed up.
 const NOTHING_LEFT: &str =
-    "Nothing was left out but results of tools, whose places say where they are.";
+    "No message was summed up: only results of tools, or reasoning, were shortened or left out.";
 
-impl<'c> Native<'c> {
+impl<'c> Linked<'c> {
     /// Of a session whose lines belong to each other; `None` of any other.
     pub(super) fn of(log: &'c Content, plan: &Plan) -> Result<Option<Self>, PassError> {
         let counter = plan.wants_calibration().then_some(plan.counter);
@@ -107,8 +108,7 @@ impl<'c> Native<'c> {
         temp: &Path,
         counter: Option<MessageCounter>,
     ) -> Result<Self, PassError> {
-        let plain = dialect::by_name("anthropic").expect("a dialect of ours");
-        let mut converter = Converter::new(plain);
+        let mut converter = Converter::new(&Anthropic);
         converter.mark = Some(MARK);
         converter.whole_records = true;
         let mut reading = Reading::new(converter, log.dialect, Spool::new(temp));
@@ -155,11 +155,11 @@ impl<'c> Native<'c> {
         if decided.origins.writer.is_some() {
             let lines = decided.lines(circumstances)?;
             let session = self.log.session_with(&self.behind(&lines)?)?;
-            read = Native::read(self.log, session, temp, None)?.lowered;
+            read = Linked::read(self.log, session, temp, None)?.lowered;
             written = Written::Behind(lines);
         } else {
             let session = anew::write(self.log, &decided)?;
-            read = Native::read(&session, session.session()?, temp, None)?.lowered;
+            read = Linked::read(&session, session.session()?, temp, None)?.lowered;
             written = Written::Anew(session);
         }
         meant::compare(new, &read)?;
@@ -244,12 +244,5 @@ impl Decided {
 /// What ids are made of: a log that has grown, or another summary, gets others.
 fn seed(records: u64, last: &str, summary: &str) -> Result<[u8; 32], PassError> {
     let text = format!("{records}\n{last}\n{summary}");
-    let digest = hash(&mut text.as_bytes()).map_err(ErrorKind::Read)?;
-    let mut seed = [0; 32];
-    for (byte, digits) in seed.iter_mut().zip(digest.as_bytes().as_chunks::<2>().0) {
-        let digit = |digit: u8| char::from(digit).to_digit(16).unwrap_or(0);
-        let value = digit(digits[0]) << 4 | digit(digits[1]);
-        *byte = value.to_le_bytes()[0];
-    }
-    Ok(seed)
+    Ok(hash_bytes(&mut text.as_bytes()).map_err(ErrorKind::Read)?)
 }
