@@ -109,7 +109,8 @@ impl ZoneCount {
         self.messages += u64::from(tokens.is_some());
         self.tokens += tokens.unwrap_or(0);
         match self.lines.last_mut() {
-            Some((_, last)) if line <= *last + 1 => *last = line,
+            // The messages of a log may come in another order than its lines.
+            Some((_, last)) if line == *last || line == *last + 1 => *last = line,
             _ => self.lines.push((line, line)),
         }
     }
@@ -161,6 +162,15 @@ mod tests {
         };
         let zones = survey.zones(keep).expect("from memory");
         Forecast::of(&survey, &zones, 1, saved).expect("from memory")
+    }
+
+    #[test]
+    fn lines_that_come_in_another_order_are_ranges_of_their_own() {
+        let mut zone = ZoneCount::new(Zone::Old);
+        for line in [5, 6, 6, 3, 4, 9] {
+            zone.add(line, None);
+        }
+        assert_eq!(zone.ranges(), "5-6,3-4,9");
     }
 
     #[test]
