@@ -81,7 +81,9 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::UnknownFormat(_) | ErrorKind::NoFormat | ErrorKind::LateFormat { .. } => {
             "--dialect names it"
         }
-        ErrorKind::LogDocument { .. } => "ctx-convert makes lines of messages of it",
+        ErrorKind::LogDocument { .. } => {
+            "ctx-convert --to gemini -o FILE makes a log of it that its agent resumes"
+        }
         ErrorKind::ChangedContext => {
             "ask for fewer rules of --drop: ctx-prune -n shows what each would take"
         }

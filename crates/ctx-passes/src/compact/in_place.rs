@@ -16,7 +16,7 @@ use ctx_transcript::Dialect;
 
 use super::content::Content;
 use super::job::{Compacted, Job};
-use super::linked::{Circumstances, Linked, Written};
+use super::linked::{Circumstances, Linked, Written, refuse_document};
 use super::offloading::{Offloading, Stores};
 use super::outcome::{Outcome, Report};
 use super::plan::Plan;
@@ -170,6 +170,7 @@ impl SessionFile<'_> {
 
     fn content(&self, file: File) -> Result<Content, PassError> {
         let mut content = Content::open(file, self.dialect, self.invalid)?;
+        refuse_document(&content)?;
         if content.is_document {
             return Err(ErrorKind::Document.into());
         }

@@ -84,6 +84,15 @@ impl Circumstances {
     }
 }
 
+/// A document that is an agent's whole session can get no line behind it.
+pub(super) fn refuse_document(log: &Content) -> Result<(), PassError> {
+    if log.is_document && log.dialect.compaction_writer().is_some() {
+        let (dialect, done) = (log.dialect.name(), "compacted");
+        return Err(ErrorKind::LogDocument { dialect, done }.into());
+    }
+    Ok(())
+}
+
 /// What the agent is told where nothing was summed up.
 const NOTHING_LEFT: &str =
     "No message was summed up: only results of tools, or reasoning, were shortened or left out.";
@@ -95,9 +104,7 @@ impl<'c> Linked<'c> {
         if !log.dialect.is_linked() {
             return Ok(None);
         }
-        if log.is_document && log.dialect.compaction_writer().is_some() {
-            return Err(ErrorKind::Document.into());
-        }
+        refuse_document(log)?;
         Self::read(log, log.session()?, &plan.temp, counter).map(Some)
     }
 
