@@ -70,11 +70,12 @@ pub(crate) fn units(entries: &[Entry], joins_replies: bool, whole_records: bool)
             results.entry(*reply).or_default().extend(answering);
         }
     }
+    let mut blobs = blobs.into_iter().peekable();
     let mut units = Vec::new();
     let mut place = 0;
     while let Some(node) = nodes.get(place) {
-        if let Some((_, end)) = blobs.iter().find(|(begin, _)| *begin == place) {
-            let all = nodes[place..=*end].iter().flat_map(|node| &node.entries);
+        if let Some((_, end)) = blobs.next_if(|(begin, _)| *begin == place) {
+            let all = nodes[place..=end].iter().flat_map(|node| &node.entries);
             units.push(Unit::Blob(all.copied().collect()));
             place = end + 1;
             continue;

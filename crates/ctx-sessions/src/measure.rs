@@ -1,19 +1,16 @@
 //! How much a message is, in bytes and in estimated tokens.
 
+use ctx_select::count::{PER_MEDIA, PER_MESSAGE};
 use ctx_transcript::{Message, Part, ToolResult};
 
 use crate::shrink::length;
 
 /// Bytes of text that are taken for a token.
 const BYTES: u64 = 4;
-/// Tokens of the frame of a message, and of an image or another medium whose size is not known,
-/// as ctx-count takes them: of an image only the begin is read.
-const FRAME: u64 = 4;
-const MEDIA: u64 = 1_000;
 
 /// The tokens of a message, estimated by its bytes.
 pub(crate) fn tokens(message: &Message<'_>) -> u64 {
-    let frame = if message.continues { 0 } else { FRAME };
+    let frame = if message.continues { 0 } else { PER_MESSAGE };
     let parts = message.parts.iter().map(tokens_of_part);
     parts.fold(frame, u64::saturating_add)
 }
@@ -27,7 +24,7 @@ fn tokens_of_part(part: &Part<'_>) -> u64 {
             let parts = result.parts.iter().map(tokens_of_part);
             parts.fold(0, u64::saturating_add)
         }
-        Part::Media(_) => MEDIA,
+        Part::Media(_) => PER_MEDIA,
         Part::Opaque(raw) => of_text(raw),
     }
 }
