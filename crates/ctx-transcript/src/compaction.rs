@@ -12,8 +12,9 @@ use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 
 use crate::Object;
 
+pub use crate::json::quoted;
 pub use ids::Ids;
-pub use line::LineText;
+pub use line::{LineText, list};
 pub use rewrite::with_changes;
 
 /// What a compaction leaves of a session.

@@ -75,6 +75,13 @@ impl Flaw {
         }
     }
 
+    /// A conversation that begins here although others, of so many `lines`, begin before:
+    /// the user may have gone back to the beginning.
+    pub(crate) fn second_root(record: usize, lines: &str) -> Self {
+        let what = format!("the conversation begins here, and {lines} before are on another path");
+        Self::new(record, "second-root", Effect::Harmless, what)
+    }
+
     /// The same with what mends it.
     #[must_use]
     pub fn mended_by(self, remedy: Remedy) -> Self {

@@ -53,7 +53,7 @@ pub(crate) fn place_in(whole: &str, part: &str) -> Range<usize> {
 }
 
 /// `text` as a JSON string with its quotes.
-pub(crate) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 

@@ -2,6 +2,11 @@
 
 use crate::json;
 
+/// A list of JSON values.
+pub fn list(values: &[String]) -> String {
+    format!("[{}]", values.join(","))
+}
+
 /// An object that is being written.
 #[derive(Clone, Debug)]
 pub struct LineText(String);
@@ -39,7 +44,7 @@ impl LineText {
     /// With one more member, a list of JSON values.
     #[must_use]
     pub fn list(self, key: &str, values: &[String]) -> Self {
-        self.json(key, &format!("[{}]", values.join(",")))
+        self.json(key, &list(values))
     }
 
     /// With one more member, whose value is a text that may be missing or empty.

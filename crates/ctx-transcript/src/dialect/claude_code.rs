@@ -31,6 +31,11 @@ use crate::{
 /// The dialect `claude-code`.
 pub struct ClaudeCode;
 
+impl ClaudeCode {
+    /// The `usage` of a reply of which nobody knows what it has used.
+    pub const NO_USAGE: &str = r#"{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}"#;
+}
+
 /// The window that the client works with unless it is told to use the long one, whatever the
 /// model could take: seen in what version 2.1.197 says is left, with five models.
 const WINDOW: u64 = 200_000;

@@ -37,6 +37,7 @@ mod items;
 mod key;
 mod made;
 mod pi;
+mod picked;
 mod plain;
 mod responses;
 

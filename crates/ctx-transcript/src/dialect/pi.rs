@@ -35,6 +35,11 @@ use crate::{
 /// The dialect `pi`.
 pub struct Pi;
 
+impl Pi {
+    /// The `usage` of a reply of which nobody knows what it has used: each must have one.
+    pub const NO_USAGE: &str = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
+}
+
 /// Types of entries that have an id and a parent.
 const IN_TREE: [&str; 11] = [
     "message",

@@ -52,16 +52,7 @@ impl<'p, 't> Ascent<'p, 't> {
             let messages = count(cut, "line");
             let what = match self.path.parent(place) {
                 None => {
-                    // The user may have gone back to the beginning.
-                    let what = format!(
-                        "the conversation begins here, and {messages} before are on another path"
-                    );
-                    flaws.push(Flaw::new(
-                        node.record,
-                        "second-root",
-                        Effect::Harmless,
-                        what,
-                    ));
+                    flaws.push(Flaw::second_root(node.record, &messages));
                     return;
                 }
                 Some(_) => format!(

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use super::kind_of;
+use super::{ClaudeCode, kind_of};
 use crate::compaction::{
     Compaction, CompactionError, CompactionWriter, Ids, Kept, LineText, Times,
 };
@@ -253,10 +253,6 @@ fn metadata(
     .end()
 }
 
-/// What a reply is recorded to have used says nothing of the new context: the client would
-/// compact it again at once.
-const NO_USAGE: &str = r#"{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}"#;
-
 /// The line with other values of some members, and its reply with another id.
 fn copy(object: &Object<'_>, members: &HashMap<&str, String>, reply: Option<String>) -> String {
     let mut edits = Edits::new();
@@ -272,7 +268,9 @@ fn copy(object: &Object<'_>, members: &HashMap<&str, String>, reply: Option<Stri
     }
     let usage = message.as_ref().and_then(|message| message.get("usage"));
     if let Some(raw) = usage.filter(|_| kind_of(object) == "assistant") {
-        edits.replace(object.place_of(raw), NO_USAGE.to_owned());
+        // What it has used says nothing of the new context: the client would compact it again
+        // at once.
+        edits.replace(object.place_of(raw), ClaudeCode::NO_USAGE.to_owned());
     }
     edits.of_object(object).trim().to_owned()
 }

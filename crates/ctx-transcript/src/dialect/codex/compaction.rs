@@ -8,7 +8,8 @@ use super::{Codex, Entry, kind_of};
 use crate::compaction::{
     Compaction, CompactionError, CompactionWriter, Ids, Kept, LineText, Times,
 };
-use crate::{Dialect, Edits, Object};
+use crate::dialect::picked;
+use crate::{Edits, Object};
 
 /// Sees the lines of a session.
 #[derive(Default)]
@@ -150,11 +151,8 @@ fn last_usage<'a>(line: &Object<'a>) -> Option<&'a str> {
 fn items_of(kept: &Kept<'_>) -> Result<Vec<String>, CompactionError> {
     let unreadable = || CompactionError::Unreadable;
     let object = Object::parse(kept.text).map_err(|_| unreadable())?;
-    if let Some(some) = &kept.messages {
-        let held = Codex.held(&object);
-        let of_number = |number: &usize| held.get(*number).map(|it| it.raw.to_owned());
-        let items: Option<Vec<String>> = some.iter().map(of_number).collect();
-        return items.ok_or_else(unreadable);
+    if let Some(picked) = picked::of(kept, &Codex, &object) {
+        return picked;
     }
     Ok(match Entry::of(&object).ok_or_else(unreadable)? {
         Entry::Item(item) => vec![item.text().trim().to_owned()],

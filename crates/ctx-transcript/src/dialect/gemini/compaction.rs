@@ -2,10 +2,11 @@
 //! before. It begins with the summary and an answer of the model to it.
 
 use super::{Gemini, Line, Messages, SNAPSHOT, SNAPSHOT_END};
+use crate::Object;
 use crate::compaction::{
     Compaction, CompactionError, CompactionWriter, Ids, Kept, LineText, Times,
 };
-use crate::{Dialect, Object};
+use crate::dialect::picked;
 
 /// What the model answers to the summary: roles take turns.
 const ANSWER: &str = "Understood. I go on from this summary.";
@@ -70,18 +71,9 @@ impl Writer {
 /// The messages of a record that stay, raw.
 fn messages_of(kept: &Kept<'_>) -> Result<Vec<String>, CompactionError> {
     let object = Object::parse(kept.text).map_err(|_| CompactionError::Unreadable)?;
-    let raw: Vec<String> = match &kept.messages {
-        None => {
-            let messages = Messages::of(&object).list;
-            let messages = messages.iter().map(|it| it.text().trim().to_owned());
-            messages.collect()
-        }
-        Some(some) => {
-            let held = Gemini.held(&object);
-            let of_number = |number: &usize| held.get(*number).map(|it| it.raw.to_owned());
-            let some: Option<Vec<String>> = some.iter().map(of_number).collect();
-            some.ok_or(CompactionError::Unreadable)?
-        }
-    };
-    Ok(raw)
+    picked::of(kept, &Gemini, &object).unwrap_or_else(|| {
+        let messages = Messages::of(&object).list;
+        let messages = messages.iter().map(|it| it.text().trim().to_owned());
+        Ok(messages.collect())
+    })
 }

@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::kind_of;
+use super::{Pi, kind_of};
 use crate::compaction::{
     Compaction, CompactionError, CompactionWriter, Ids, Kept, LineText, Times,
 };
@@ -116,10 +116,6 @@ fn id_of(kept: &Kept<'_>) -> Result<String, CompactionError> {
     id.map(str::to_owned).ok_or(CompactionError::Unreadable)
 }
 
-/// What a reply is recorded to have used says nothing of the new context: the agent would
-/// compact it again at once.
-const NO_USAGE: &str = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
-
 /// The entry at another place of the tree; `place` is its id and that of its parent.
 fn copy(
     kept: &Kept<'_>,
@@ -140,7 +136,9 @@ fn copy(
     let message = object.object_of("message");
     let usage = message.as_ref().and_then(|message| message.get("usage"));
     if let Some(raw) = usage {
-        edits.replace(object.place_of(raw), NO_USAGE.to_owned());
+        // What it has used says nothing of the new context: the agent would compact it again
+        // at once.
+        edits.replace(object.place_of(raw), Pi::NO_USAGE.to_owned());
     }
     Ok(edits.of_object(&object).trim().to_owned())
 }

@@ -84,15 +84,7 @@ fn breaks(tree: &Tree, path: &[usize], flaws: &mut Vec<Flaw>) {
                 Flaw::new(node.record, "missing-parent", Effect::Lost, what)
             }
             None if cut > 0 => {
-                let what = format!(
-                    "the conversation begins here, and {messages} before are on another path"
-                );
-                flaws.push(Flaw::new(
-                    node.record,
-                    "second-root",
-                    Effect::Harmless,
-                    what,
-                ));
+                flaws.push(Flaw::second_root(node.record, &messages));
                 return;
             }
             _ => return,
