@@ -12,8 +12,8 @@ pub struct Converter<'c> {
     /// their numbers, from 0 ([`SourceId`](crate::SourceId)).
     pub mark: Option<&'c str>,
     /// No record of the source, and no message of a list in one, is in two exchanges of the new
-    /// session, and nothing is left out: what no exchange can be made of is one message. For
-    /// a dialect of messages.
+    /// session, and each message is in one: what no exchange can be made of is one message.
+    /// Only what is no message is left out. For a dialect of messages.
     pub whole_records: bool,
     /// The id of the new session, of an agent; else one is made of what it says.
     pub session: Option<&'c str>,

@@ -1,5 +1,7 @@
 //! Which messages wait in the spool, and what is known of each without reading it again.
 
+use std::sync::Arc;
+
 use ctx_transcript::{Held, Object, Part, Record, Role, view::Presence};
 
 use crate::SourceId;
@@ -22,6 +24,8 @@ pub(crate) struct Entry {
     pub(crate) begins_turn: bool,
     /// When it was said, as its record says.
     pub(crate) time: Option<Box<str>>,
+    /// The model that was at work then, where the session says which.
+    pub(crate) model: Option<Arc<str>>,
     /// The text of it when it is a summary and waits without what says so.
     pub(crate) summary: Option<Box<str>>,
     /// Whether it is a summary.
@@ -57,6 +61,7 @@ impl Entry {
             role: held.message.role,
             begins_turn: held.begins_turn,
             time: time(record, held),
+            model: None,
             summary: None,
             is_summary: held.summary.is_some(),
             is_opaque: false,

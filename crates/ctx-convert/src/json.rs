@@ -1,18 +1,8 @@
-//! Writing JSON out of texts, and out of JSON that is there already.
+//! JSON that is there already, written into other JSON.
 
 use std::borrow::Cow;
 
 use ctx_transcript::Object;
-
-/// A list of JSON values.
-pub(crate) fn list(elements: &[String]) -> String {
-    format!("[{}]", elements.join(","))
-}
-
-/// `text` as a JSON string with its quotes.
-pub(crate) fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
-}
 
 /// JSON on one line: a line end within it can only stand between values.
 pub(crate) fn one_line(json: &str) -> Cow<'_, str> {

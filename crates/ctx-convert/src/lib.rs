@@ -6,7 +6,7 @@
 //! counted in the [`Report`], with the line where it stood.
 //!
 //! A session can also be *lowered* ([`Converter::whole_records`]): then no record of it, and no
-//! message of a list in one, is in two exchanges of the new one, and nothing is left out, so
+//! message of a list in one, is in two exchanges of the new one, and each message is in one, so
 //! that whoever decides which exchanges stay has decided which records do.
 
 mod blob;

@@ -1,16 +1,18 @@
 //! Reading a context, and writing it in the other dialect.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use ctx_transcript::compaction::Ids;
+use ctx_transcript::view::{Outside, Presence};
 use ctx_transcript::{Dialect, Object, Record, Spool};
 use sha2::{Digest, Sha256};
 
 use crate::index::Entry;
 use crate::pairing::{self, Unit};
 use crate::said::Family;
-use crate::session::{self, Session};
+use crate::session::Session;
 use crate::writing::{Context, Writing};
 use crate::{ConvertError, Converter, Kind, Report, SourceId, json};
 
@@ -26,6 +28,8 @@ pub struct Reading<'c> {
     hash: Sha256,
     /// The folder that the source names.
     cwd: Option<String>,
+    /// The model that is at work, where the session says which.
+    model: Option<Arc<str>>,
     /// How many records there were.
     records: u64,
     report: Report,
@@ -42,6 +46,7 @@ impl<'c> Reading<'c> {
             entries: Vec::new(),
             hash: Sha256::new(),
             cwd: None,
+            model: None,
             records: 0,
             report: Report::default(),
         }
@@ -54,12 +59,16 @@ impl<'c> Reading<'c> {
         }
         let number = self.records;
         self.records += 1;
-        if self.cwd.is_none() {
-            self.cwd = record.whole_object().and_then(session::cwd);
-        }
-        let Some(object) = record.whole_object().filter(|_| !record.is_outside()) else {
+        let Some(object) = record.whole_object() else {
             return Ok(());
         };
+        if self.cwd.is_none() {
+            self.cwd = self.from.about(object).folder.map(Into::into);
+        }
+        self.model(record, object);
+        if record.is_outside() {
+            return Ok(());
+        }
         let held = self.from.held(object);
         if held.is_empty() {
             let kind = json::kind(object.text());
@@ -81,12 +90,27 @@ impl<'c> Reading<'c> {
         Ok(())
     }
 
+    /// What a branch that was left has been written by tells nothing of the others.
+    fn model(&mut self, record: &Record<'_>, object: &Object<'_>) {
+        use Outside::{BeforeCompaction, NeverSent};
+        if let Some(Presence::Outside(outside)) = record.presence
+            && !matches!(outside, BeforeCompaction | NeverSent)
+        {
+            return;
+        }
+        let model = self.from.model(object);
+        if let Some(model) = model.filter(|it| Some(it.as_ref()) != self.model.as_deref()) {
+            self.model = Some(model.into());
+        }
+    }
+
     fn wait(&mut self, entry: Entry, text: &str) -> Result<(), ConvertError> {
         let pushed = self.spool.push(text.as_bytes());
         pushed.map_err(ConvertError::Temporary)?;
         self.entries.push(Entry {
             start: self.waiting,
             length: text.len(),
+            model: self.model.clone(),
             ..entry
         });
         self.hash.update(text);

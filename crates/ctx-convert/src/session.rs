@@ -1,7 +1,6 @@
 //! What an agent's file says of the session as a whole.
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use ctx_transcript::Object;
 use ctx_transcript::compaction::Ids;
 
 /// A session of an agent that is being written.
@@ -28,13 +27,4 @@ impl Session {
     pub(crate) fn now(&self) -> String {
         self.time.to_rfc3339_opts(SecondsFormat::Millis, true)
     }
-}
-
-/// The folder that a record of a log says the agent works in.
-pub(crate) fn cwd(object: &Object<'_>) -> Option<String> {
-    let cwd = object.text_of("cwd").or_else(|| {
-        let payload = object.object_of("payload")?;
-        payload.text_of("cwd")
-    });
-    cwd.map(Into::into)
 }

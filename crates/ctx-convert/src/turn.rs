@@ -4,6 +4,7 @@ mod ids;
 mod maker;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use ctx_transcript::{Role, ToolResult};
 
@@ -35,8 +36,8 @@ pub(crate) struct Said<'a> {
     pub(crate) pieces: Vec<Piece<'a>>,
     /// The items of OpenAI Responses that it was read from, if it was.
     pub(crate) items: Vec<&'a str>,
-    /// The model that said it, where its record says which.
-    pub(crate) model: Option<Cow<'a, str>>,
+    /// The model that said it, where the session says which.
+    pub(crate) model: Option<Arc<str>>,
     /// The places of its records among those of the unit.
     pub(crate) origins: Vec<usize>,
 }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::io::{self, Write};
 
+use ctx_transcript::compaction::{list, quoted};
 use ctx_transcript::{Dialect, Held, Message, Object, Part, Role, Spool};
 
 use crate::index::Entry;
@@ -12,7 +13,7 @@ use crate::said::Family;
 use crate::session::Session;
 use crate::target::{self, Line, Notes, Target};
 use crate::turn::{Ids, Maker};
-use crate::{ConvertError, Converter, Report, Source, SourceId, blob, json};
+use crate::{ConvertError, Converter, Report, Source, SourceId, blob};
 
 /// The context that was read.
 pub(crate) struct Context<'w> {
@@ -144,7 +145,7 @@ impl<'w> Writing<'w> {
         let time = origins.clone().find_map(|entry| entry.time.as_deref());
         if let Some(time) = time.filter(|_| line.wants_time) {
             text.push_str(",\"timestamp\":");
-            text.push_str(&json::quoted(time));
+            text.push_str(&quoted(time));
         }
         let of_user = || origins.clone().filter(|entry| entry.role == Role::User);
         let is_request = of_user().any(|entry| entry.begins_turn || !entry.results.is_empty());
@@ -154,9 +155,9 @@ impl<'w> Writing<'w> {
         if let Some(mark) = self.converter.mark {
             let numbers: Vec<String> = sources.iter().map(ToString::to_string).collect();
             text.push(',');
-            text.push_str(&json::quoted(mark));
+            text.push_str(&quoted(mark));
             text.push(':');
-            text.push_str(&json::list(&numbers));
+            text.push_str(&list(&numbers));
             self.report.sources.push(Source {
                 first_line: origins.map(|entry| entry.line).min().unwrap_or(0),
                 origins: sources,

@@ -1,12 +1,12 @@
 //! Anthropic Messages.
 
-use ctx_transcript::compaction::LineText;
+use ctx_transcript::compaction::{LineText, list, quoted};
 use ctx_transcript::dialect::Anthropic;
 use ctx_transcript::{Call, Dialect, Media, Part, Role};
 
 use super::{Line, Notes, Target};
 use crate::Kind;
-use crate::json::{kind, list, one_line, quoted};
+use crate::json::{kind, one_line};
 use crate::media::{Data, Place};
 use crate::said::Piece;
 use crate::turn::{Answer, Results, Said, Turn};
@@ -47,9 +47,7 @@ fn said(said: &Said<'_>, notes: &mut Notes<'_>) -> Option<String> {
         Role::Assistant => "assistant",
         _ => "user",
     };
-    if said.name.as_ref().is_some_and(|name| !name.is_empty()) {
-        notes.count(Kind::Name, "");
-    }
+    notes.name(said);
     let content = content(&said.pieces, notes)?;
     Some(message(role, &content))
 }

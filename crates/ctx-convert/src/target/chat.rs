@@ -1,12 +1,12 @@
 //! OpenAI Chat Completions.
 
-use ctx_transcript::compaction::LineText;
+use ctx_transcript::compaction::{LineText, list, quoted};
 use ctx_transcript::dialect::Chat;
 use ctx_transcript::{Call, Dialect, Media, Part, Role};
 
 use super::{Line, Notes, Target};
 use crate::Kind;
-use crate::json::{kind, list, quoted};
+use crate::json::kind;
 use crate::media::Data;
 use crate::said::Piece;
 use crate::turn::{Answer, Results, Said, Turn};

@@ -1,11 +1,11 @@
 //! Session files of Claude Code. Compared with what the client 2.1.197 loads.
 
-use ctx_transcript::compaction::LineText;
+use ctx_transcript::compaction::{LineText, list, quoted};
+use ctx_transcript::dialect::ClaudeCode;
 use ctx_transcript::{Part, Role};
 
 use super::{Line, Notes, Target, anthropic};
 use crate::Kind;
-use crate::json::{list, quoted};
 use crate::session::Session;
 use crate::turn::{Results, Said, Turn};
 
@@ -15,9 +15,6 @@ const VERSION: &str = "2.1.197";
 /// The model of replies that no model of the API has said: the client goes on with its own
 /// default. Without any it hangs.
 const NO_MODEL: &str = "<synthetic>";
-
-/// What replies have used that nobody has recorded.
-const USAGE: &str = r#"{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}"#;
 
 /// Writes the lines of Claude Code, one block of a reply a line.
 pub(super) struct Writer {
@@ -45,7 +42,7 @@ impl Writer {
         (origins, notes): (&[usize], &Notes<'_>),
         is_summary: bool,
     ) -> Line {
-        let time = origins.first().and_then(|origin| notes.time(*origin));
+        let time = notes.time_of(origins);
         let id = self.session.ids.uuid();
         let parent = self.parent.as_deref().map_or("null".to_owned(), quoted);
         let line = LineText::new()
@@ -67,9 +64,7 @@ impl Writer {
     }
 
     fn said(&mut self, said: &Said<'_>, notes: &mut Notes<'_>) -> Vec<Line> {
-        if said.name.as_ref().is_some_and(|name| !name.is_empty()) {
-            notes.count(Kind::Name, "");
-        }
+        notes.name(said);
         match said.role {
             Role::System | Role::Developer => {
                 notes.count(Kind::Instructions, "");
@@ -108,7 +103,7 @@ impl Writer {
                 .json("content", &list(&[block]))
                 .text("stop_reason", stop)
                 .json("stop_sequence", "null")
-                .json("usage", USAGE);
+                .json("usage", ClaudeCode::NO_USAGE);
             let message = message.end();
             self.line("assistant", &message, (&said.origins, notes), false)
         });

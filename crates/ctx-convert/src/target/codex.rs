@@ -2,11 +2,10 @@
 
 use ctx_transcript::Part;
 use ctx_transcript::Role;
-use ctx_transcript::compaction::LineText;
+use ctx_transcript::compaction::{LineText, list};
 
 use super::items::{self, Accepts, Item};
 use super::{Line, Notes, Target};
-use crate::json::list;
 use crate::session::Session;
 use crate::turn::{Said, Turn};
 
@@ -37,7 +36,7 @@ impl Writer {
     fn items(&mut self, items: Vec<Item>, notes: &Notes<'_>) -> Vec<Line> {
         let items = items.into_iter();
         let lines = items.map(|(item, origins)| {
-            let time = origins.first().and_then(|origin| notes.time(*origin));
+            let time = notes.time_of(&origins);
             self.line("response_item", &item, &origins, time)
         });
         lines.collect()
@@ -71,7 +70,7 @@ impl Writer {
         let payload = LineText::new()
             .text("message", text)
             .json("replacement_history", &list(&history));
-        let time = origins.first().and_then(|origin| notes.time(*origin));
+        let time = notes.time_of(origins);
         self.line("compacted", &payload.end(), origins, time)
     }
 }

@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use ctx_transcript::compaction::LineText;
+use ctx_transcript::compaction::{LineText, list};
 use ctx_transcript::dialect::Gemini;
 use ctx_transcript::{Call, Dialect, Media, Object, Part, Role, ToolResult};
 use sha2::{Digest, Sha256};
 
 use super::{Line, Notes, Target};
 use crate::Kind;
-use crate::json::{kind, list};
+use crate::json::kind;
 use crate::media::{Data, Place};
 use crate::said::Piece;
 use crate::session::Session;
@@ -38,9 +38,7 @@ impl Writer {
     }
 
     fn said(&mut self, said: &Said<'_>, notes: &mut Notes<'_>) -> Option<(String, Vec<usize>)> {
-        if said.name.as_ref().is_some_and(|name| !name.is_empty()) {
-            notes.count(Kind::Name, "");
-        }
+        notes.name(said);
         if said.role.is_system() {
             notes.count(Kind::Instructions, "");
             return None;
@@ -53,7 +51,7 @@ impl Writer {
         if parts.is_empty() && !said.pieces.is_empty() {
             return None;
         }
-        let time = said.origins.first().and_then(|origin| notes.time(*origin));
+        let time = notes.time_of(&said.origins);
         let message = self.message("user", time, &list(&parts));
         Some((message.end(), said.origins.clone()))
     }
@@ -65,10 +63,8 @@ impl Writer {
         results: Option<&Results<'_>>,
         notes: &mut Notes<'_>,
     ) -> Option<(String, Vec<usize>)> {
-        if said.name.as_ref().is_some_and(|name| !name.is_empty()) {
-            notes.count(Kind::Name, "");
-        }
-        let time = said.origins.first().and_then(|origin| notes.time(*origin));
+        notes.name(said);
+        let time = notes.time_of(&said.origins);
         self.session.time(time);
         let answers = results.map_or(&[][..], |results| &results.answers);
         let mut texts = Vec::new();
@@ -116,7 +112,7 @@ impl Writer {
     /// Results that answer nothing in the record before.
     fn lone(&mut self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> (String, Vec<usize>) {
         let part = response(&answer.id, &answer.name, &answer.result, notes);
-        let time = notes.time(answer.origin);
+        let time = notes.time_of(&[answer.origin]);
         let message = self.message("user", time, &list(&[part]));
         (message.end(), vec![answer.origin])
     }

@@ -1,12 +1,12 @@
 //! Items of OpenAI Responses.
 
-use ctx_transcript::compaction::LineText;
+use ctx_transcript::compaction::{LineText, list, quoted};
 use ctx_transcript::dialect::Responses;
 use ctx_transcript::{Dialect, Media, Object, Part, Role};
 
 use super::Notes;
 use crate::Kind;
-use crate::json::{kind, list, one_line, quoted};
+use crate::json::{kind, one_line};
 use crate::media::{Data, Place};
 use crate::said::Piece;
 use crate::turn::{Answer, Results, Said};
@@ -48,9 +48,7 @@ impl Accepts {
                 .flat_map(|raw| self.item(raw, &said.origins, notes))
                 .collect();
         }
-        if said.name.as_ref().is_some_and(|name| !name.is_empty()) {
-            notes.count(Kind::Name, "");
-        }
+        notes.name(said);
         let role = match said.role {
             Role::System if self == Self::Codex => Role::Developer,
             Role::System | Role::Developer | Role::Assistant => said.role,

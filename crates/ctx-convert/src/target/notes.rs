@@ -1,9 +1,11 @@
 //! What is told of what could not be carried.
 
+use std::sync::Arc;
+
 use ctx_transcript::compaction::LineText;
 
 use crate::index::Entry;
-use crate::turn::Turn;
+use crate::turn::{Said, Turn};
 use crate::{Kind, Report, json};
 
 /// What a target is told of the unit that it writes, and where it tells what it could not
@@ -27,9 +29,22 @@ impl Notes<'_> {
         }
     }
 
-    /// The time of the record that has this place in the unit.
-    pub(crate) fn time(&self, origin: usize) -> Option<&str> {
-        self.entries.get(origin)?.time.as_deref()
+    /// The time of the first of the records that have these places in the unit.
+    pub(crate) fn time_of(&self, origins: &[usize]) -> Option<&str> {
+        self.entries.get(*origins.first()?)?.time.as_deref()
+    }
+
+    /// The model that has written a reply of these records.
+    pub(crate) fn model_of(&self, origins: &[usize]) -> Option<Arc<str>> {
+        let mut entries = origins.iter().filter_map(|it| self.entries.get(*it));
+        entries.find_map(|entry| entry.model.clone())
+    }
+
+    /// A message has no place for the name of who says it.
+    pub(crate) fn name(&mut self, said: &Said<'_>) {
+        if said.name.as_ref().is_some_and(|name| !name.is_empty()) {
+            self.count(Kind::Name, "");
+        }
     }
 
     /// One more of that kind.

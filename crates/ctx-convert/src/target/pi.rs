@@ -1,18 +1,16 @@
 //! Session files of pi. Shapes are those of version 0.73.1, whose files are of version 3.
 
-use ctx_transcript::compaction::LineText;
+use ctx_transcript::compaction::{LineText, list, quoted};
+use ctx_transcript::dialect::Pi;
 use ctx_transcript::{Media, Part, Role};
 
 use super::{Line, Notes, Target};
 use crate::Kind;
-use crate::json::{kind, list, quoted};
+use crate::json::kind;
 use crate::media::{Data, Place};
 use crate::said::Piece;
 use crate::session::Session;
 use crate::turn::{Answer, Results, Said, Turn};
-
-/// What replies have used that nobody has recorded.
-const USAGE: &str = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
 
 /// Writes the entries of pi.
 pub(super) struct Writer {
@@ -39,7 +37,7 @@ impl Writer {
         (origins, notes): (&[usize], &Notes<'_>),
         add: impl FnOnce(LineText, &str, &Self) -> LineText,
     ) -> Line {
-        let time = origins.first().and_then(|origin| notes.time(*origin));
+        let time = notes.time_of(origins);
         let id = self.session.ids.short();
         let parent = self.parent.as_deref().map_or("null".to_owned(), quoted);
         let time = self.session.time(time);
@@ -67,9 +65,7 @@ impl Writer {
     }
 
     fn said(&mut self, said: &Said<'_>, notes: &mut Notes<'_>) -> Option<Line> {
-        if said.name.as_ref().is_some_and(|name| !name.is_empty()) {
-            notes.count(Kind::Name, "");
-        }
+        notes.name(said);
         if said.role.is_system() {
             notes.count(Kind::Instructions, "");
             return None;
@@ -106,7 +102,7 @@ impl Writer {
                 .text("api", api)
                 .text("provider", provider)
                 .text("model", model)
-                .json("usage", USAGE)
+                .json("usage", Pi::NO_USAGE)
                 .text("stopReason", if has_calls { "toolUse" } else { "stop" })
         }))
     }

@@ -1,9 +1,8 @@
 //! Turns out of a message and the records with its results.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
-use ctx_transcript::{Held, Object, Part, Role, ToolResult};
+use ctx_transcript::{Held, Part, Role, ToolResult};
 
 use super::ids::{Calls, Ids};
 use super::{Answer, Results, Said, Turn};
@@ -62,7 +61,7 @@ impl<'a> Maker<'_, '_> {
             name: first.message.name.clone(),
             pieces: Vec::new(),
             items: items.collect(),
-            model: fragments().find_map(|(_, held)| model(held)),
+            model: self.notes.model_of(&origins),
             origins,
         };
         let mut turns = self.reply(&whole, placed, &mut calls);
@@ -231,13 +230,6 @@ impl<'a> Maker<'_, '_> {
             self.notes.count(Kind::SecondResult, "");
         }
     }
-}
-
-/// The model that a record says.
-fn model<'a>(held: &Held<'a>) -> Option<Cow<'a, str>> {
-    let object = Object::parse(held.raw).ok()?;
-    let within = || object.object_of("message")?.text_of("model");
-    object.text_of("model").or_else(within)
 }
 
 /// For each part the place of the last result of a call that stands before it.

@@ -6,3 +6,4 @@ mod round_trip;
 mod support;
 mod to_anthropic;
 mod to_chat;
+mod to_pi;
