@@ -107,6 +107,7 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::NewOffence(_) => {
             "ctx-split keeps calls and results together; were its zones changed?"
         }
+        ErrorKind::NotCarried => "without --strict the rest is written",
         ErrorKind::OldOffence(_) => "--strict refuses such input",
         ErrorKind::NoZones => "ctx-split decides what is old: ctx-split FILE | ctx-summarize",
         ErrorKind::OtherZones => "run ctx-split --batch again",
@@ -130,7 +131,6 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         | ErrorKind::Output(_)
         | ErrorKind::OtherRecord
         | ErrorKind::FailedCheck(_)
-        | ErrorKind::Convert(_)
         | ErrorKind::Tape(TapeError::Io(..))
         | ErrorKind::Store(_)
         | ErrorKind::Memory(_)

@@ -153,7 +153,7 @@ fn what_cannot_be_converted_is_refused() {
     let cases = [
         (
             vec!["--to=chat"],
-            "<stdin>: the format is not known, so that it cannot be converted; --dialect names it",
+            "<stdin>: the format is not known, so nothing can be converted; --dialect names it",
         ),
         (
             vec!["--to=chat", "--batch"],

@@ -141,9 +141,9 @@ pub enum ErrorKind {
     /// One JSON document, where a session file is to be compacted in place.
     #[error("one JSON document, not lines: an agent could not read it any more")]
     Document,
-    /// What the agent would send cannot be read as messages.
-    #[error(transparent)]
-    Convert(#[from] ConvertError),
+    /// Something of a session has no place in another dialect, and such sessions are refused.
+    #[error("not all of it can be carried")]
+    NotCarried,
     /// The log of an agent cannot be compacted in the agent's own words.
     #[error(transparent)]
     Words(#[from] CompactionError),
@@ -178,6 +178,15 @@ pub(crate) fn rewritable(
         return Err(ErrorKind::Linked { dialect, done }.into());
     }
     Ok(dialect)
+}
+
+/// What is converted here goes into temporary files.
+impl From<ConvertError> for ErrorKind {
+    fn from(error: ConvertError) -> Self {
+        match error {
+            ConvertError::Temporary(error) | ConvertError::Output(error) => Self::Temporary(error),
+        }
+    }
 }
 
 impl ErrorKind {

@@ -10,6 +10,7 @@ mod bad;
 pub mod check;
 mod checks;
 pub mod compact;
+pub mod convert;
 pub mod count;
 mod error;
 pub mod extract;

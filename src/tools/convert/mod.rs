@@ -8,16 +8,15 @@ use chrono::{DateTime, Utc};
 use clap::builder::PossibleValuesParser;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs, is_stdin, json_line, json_name};
-use ctx_convert::{ConvertError, Converter, Loss, Reading, Report};
-use ctx_passes::PassError;
+use ctx_convert::Converter;
+use ctx_passes::convert::Conversion;
 use ctx_store::{Growth, SessionId};
-use ctx_transcript::{Dialect, Spool, dialect};
-use serde::Serialize;
+use ctx_transcript::{Dialect, dialect};
 
-use crate::output;
-use crate::session::{ReadArgs, Session};
+use crate::session::ReadArgs;
 use crate::store::{StoreArgs, session_id};
-use crate::target::{OutputArgs, Source};
+use crate::target::{OutputArgs, Source, Target};
+use crate::{output, passes};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -78,135 +77,55 @@ struct Args {
     store: StoreArgs,
 }
 
-/// What is said with `--json`.
-#[derive(Serialize)]
-struct Told<'a> {
-    name: Option<&'a str>,
-    from: &'static str,
-    to: &'static str,
-    output: Option<String>,
-    messages: u64,
-    records: u64,
-    losses: Vec<ToldLoss<'a>>,
-}
-
-#[derive(Serialize)]
-struct ToldLoss<'a> {
-    #[serde(flatten)]
-    loss: &'a Loss,
-    lost: bool,
-}
-
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
     let lazy = args.store.lazy(&TOOL, matches);
     let paths = inputs(&args.file)?;
-    args.refuse()?;
+    let named = args.output.output.as_deref().filter(|_| !args.dry_run);
+    args.refuse(named)?;
     let (source, target) = if args.dry_run {
         args.output.refuse(&paths)?;
-        (Source::default(), None)
+        (Source::default(), Target::Stdout)
     } else {
-        let (source, target) = args.output.session(&paths, None, &lazy, Growth::Stops)?;
-        (source, Some(target))
+        args.output.session(&paths, None, &lazy, Growth::Stops)?
     };
     let mut session = args.read.session(source.open(&paths[0])?)?;
     session.tell_of_document(io);
-    let (from, report, records) = args.convert(&mut session)?;
+    let converter = Converter {
+        session: args.session.as_ref().map(SessionId::as_str),
+        cwd: args.cwd.as_deref(),
+        now: args.now.unwrap_or_else(Utc::now),
+        ..Converter::new(dialect::by_name(&args.to).unwrap_or(dialect::ALL[0]))
+    };
+    let conversion = session.read(|it| Conversion::of(it, converter, &std::env::temp_dir()))?;
     session.report(io);
-    tell(&session.name, &report, io);
-    if args.strict && report.lost_something() {
-        return Err(Failure::new("not all of it can be carried")
-            .at(&session.name, None)
-            .hint("without --strict the rest is written"));
+    passes::telling(&session.name, io, |notes| conversion.report(notes));
+    if args.strict {
+        session.read(|_| conversion.refuse_losses())?;
     }
-    if let Some(target) = target {
+    let told = json_line(&conversion.told(json_name(&session.name), named));
+    if !args.dry_run {
         let mut output = target.open(io)?;
-        let written = records.write_to(&mut output);
-        written.map_err(output::failure)?;
+        conversion.write_to(&mut output).map_err(output::failure)?;
         output.finish()?;
     }
     if args.json {
-        io.write(args.told(&session.name, from, &report).as_bytes())?;
+        io.write(told.as_bytes())?;
     }
     Ok(ExitStatus::Done)
 }
 
 impl Args {
     /// Flags that say nothing together.
-    fn refuse(&self) -> Result<(), Failure> {
-        let named = self.output.output.as_deref().unwrap_or(Path::new("-"));
+    fn refuse(&self, output: Option<&Path>) -> Result<(), Failure> {
         if self.read.batch {
             return Err(Failure::new("conversations of a batch are not converted")
                 .hint("convert them one by one"));
         }
-        if self.json && !self.dry_run && is_stdin(named) {
+        if self.json && !self.dry_run && output.is_none_or(is_stdin) {
             return Err(Failure::new("--json needs stdout, and so does the session")
                 .hint("write it to a file with -o, or nowhere with -n"));
         }
         Ok(())
-    }
-
-    fn to(&self) -> &'static dyn Dialect {
-        dialect::by_name(&self.to).unwrap_or(dialect::ALL[0])
-    }
-
-    /// The session's dialect, what was done, and the new records.
-    fn convert(
-        &self,
-        session: &mut Session,
-    ) -> Result<(&'static dyn Dialect, Report, Spool), Failure> {
-        let unknown = || {
-            Failure::new("the format is not known, so that it cannot be converted")
-                .at(&session.name, None)
-                .hint("--dialect names it")
-        };
-        let from = session.dialect().ok_or_else(unknown)?;
-        let converter = Converter {
-            session: self.session.as_ref().map(SessionId::as_str),
-            cwd: self.cwd.as_deref(),
-            now: self.now.unwrap_or_else(Utc::now),
-            ..Converter::new(self.to())
-        };
-        let temp = std::env::temp_dir();
-        let mut reading = Reading::new(converter, from, Spool::new(&temp));
-        session.pass(|record| reading.push(record).map_err(pass_error))?;
-        let mut records = Spool::new(&temp);
-        let report = session.read(|_| reading.write(&mut records).map_err(pass_error))?;
-        Ok((from, report, records))
-    }
-
-    fn told(&self, name: &str, from: &dyn Dialect, report: &Report) -> String {
-        let losses = report.losses.iter().map(|loss| ToldLoss {
-            loss,
-            lost: loss.kind.is_loss(),
-        });
-        let output = self.output.output.as_ref().filter(|_| !self.dry_run);
-        json_line(&Told {
-            name: json_name(name),
-            from: from.name(),
-            to: self.to().name(),
-            output: output.map(|path| path.display().to_string()),
-            messages: report.messages,
-            records: report.records,
-            losses: losses.collect(),
-        })
-    }
-}
-
-fn pass_error(error: ConvertError) -> PassError {
-    match error {
-        ConvertError::Temporary(error) | ConvertError::Output(error) => PassError::temporary(error),
-    }
-}
-
-/// Says what was not carried, or not as it was.
-fn tell(name: &str, report: &Report, io: &mut Io) {
-    for loss in &report.losses {
-        let text = format_args!("{name}:{}: {}", loss.first_line, loss.say());
-        if loss.kind.is_loss() {
-            io.warn(text);
-        } else {
-            io.note(text);
-        }
     }
 }
