@@ -24,10 +24,10 @@ pub use input::{Input, STDIN_NAME, input_name, inputs, is_stdin, metadata};
 pub use io::{Colour, CommonArgs, Io, Paint, Verbosity};
 pub use json::{json_line, json_name};
 pub use listing::{Align, Listing, short_bytes, short_count, short_time};
-pub use parallel::{in_parallel, jobs_of, report_failures};
+pub use parallel::{in_parallel, jobs_of, of_each, report_failures};
 pub use process::main;
 pub use status::ExitStatus;
-pub use table::{aligned, percent};
+pub use table::{aligned, labelled, percent};
 pub use tool::{Page, Tool};
 
 /// What a tool's `run` returns.

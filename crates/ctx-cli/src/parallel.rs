@@ -71,6 +71,29 @@ pub fn report_failures(mut failures: Vec<Failure>, operands: usize, io: &mut Io)
     }
 }
 
+/// What `work` finds in each path, and the exit status: of what is found `tell` tells first,
+/// then it is said which paths failed. At most `jobs` at a time, as [`jobs_of`] has it.
+pub fn of_each<T: Send + Sync>(
+    paths: &[PathBuf],
+    jobs: Option<NonZeroUsize>,
+    work: impl Fn(&Path) -> Result<T, Failure> + Sync,
+    io: &mut Io,
+    tell: impl Fn(&T, &mut Io),
+) -> Result<(Vec<T>, ExitStatus), Failure> {
+    let (mut found, mut failures) = (Vec::new(), Vec::new());
+    for result in in_parallel(paths, jobs_of(jobs), work) {
+        match result {
+            Ok(one) => {
+                tell(&one, io);
+                found.push(one);
+            }
+            Err(failure) => failures.push(failure),
+        }
+    }
+    let status = report_failures(failures, paths.len(), io)?;
+    Ok((found, status))
+}
+
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroUsize;

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::printable;
+
 /// `71.3%`; `-` of nothing.
 pub fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
@@ -29,9 +31,23 @@ pub fn aligned(rows: &[Vec<String>]) -> String {
     out
 }
 
+/// What a heading is followed by: each value behind what it is.
+pub fn labelled(rows: &[(&str, String)]) -> String {
+    let width = rows.iter().map(|(what, _)| what.len()).max().unwrap_or(0);
+    let rows = rows.iter();
+    let rows = rows.map(|(what, value)| format!("  {what:<width$}  {}\n", printable(value)));
+    rows.collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{aligned, percent};
+    use super::{aligned, labelled, percent};
+
+    #[test]
+    fn values_stand_below_each_other_behind_what_they_are() {
+        let rows = [("a", "1".to_owned()), ("long", "x\u{1b}y".to_owned())];
+        assert_eq!(labelled(&rows), "  a     1\n  long  x\\u{1b}y\n");
+    }
 
     #[test]
     fn numbers_stand_right_and_names_left() {

@@ -9,10 +9,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{
-    ExitStatus, Failure, Input, Io, Outcome, Page, Tool, in_parallel, inputs, jobs_of,
-    report_failures,
-};
+use ctx_cli::{ExitStatus, Failure, Input, Io, Outcome, Page, Tool, inputs, jobs_of, of_each};
 use ctx_passes::count::{AnnotatePass, Breakdown, CountPass, Counts, Plan};
 
 use crate::counting::{Counting, CountingArgs};
@@ -171,18 +168,10 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     if args.calibrate {
         return calibrate::run(&args, &counting, &paths, target, io);
     }
-    let results = in_parallel(&paths, jobs, |path| count(&args, &plan, path));
-    let (mut files, mut failures) = (Vec::new(), Vec::new());
-    for result in results {
-        match result {
-            Ok(file) => {
-                report(&file.counts, &file.name, io);
-                files.push(file);
-            }
-            Err(failure) => failures.push(failure),
-        }
-    }
-    let status = report_failures(failures, paths.len(), io)?;
+    let work = |path: &_| count(&args, &plan, path);
+    let (files, status) = of_each(&paths, Some(jobs), work, io, |file, io| {
+        report(&file.counts, &file.name, io);
+    })?;
     let shown = shown(&args, &counting, &files);
     target.write(shown.as_bytes(), io)?;
     Ok(status)

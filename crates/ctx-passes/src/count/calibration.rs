@@ -9,6 +9,8 @@ use ctx_select::calibrate::{Calibrator, Estimate, Request};
 use ctx_select::count::{MessageCounter, PRIMING};
 use ctx_transcript::view::{Outside, Presence};
 use ctx_transcript::{Dialect, Object, Outline, Record, Role, Usage, UsageOf};
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 
 /// What was learned from a session.
 #[derive(Clone, Debug)]
@@ -78,6 +80,21 @@ impl Calibration {
         foretold.fold((0, 0), |(all, held), is_held| {
             (all + 1, held + usize::from(is_held))
         })
+    }
+}
+
+/// What was made of the count is null of the first.
+impl Serialize for Reply {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut reply = serializer.serialize_struct("Reply", 7)?;
+        reply.serialize_field("line", &self.line)?;
+        reply.serialize_field("model", &self.model)?;
+        reply.serialize_field("counted", &self.counted)?;
+        reply.serialize_field("prompt", &self.prompt)?;
+        reply.serialize_field("low", &self.estimate.map(|it| it.low))?;
+        reply.serialize_field("tokens", &self.estimate.map(|it| it.tokens))?;
+        reply.serialize_field("high", &self.estimate.map(|it| it.high))?;
+        reply.end()
     }
 }
 

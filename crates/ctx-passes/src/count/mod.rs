@@ -3,6 +3,7 @@
 mod annotate;
 mod batch;
 mod breakdown;
+mod calibrated;
 mod calibration;
 mod reach;
 
@@ -17,6 +18,7 @@ use crate::{BadLines, Invalid, Notes, PassError, Session};
 pub use annotate::AnnotatePass;
 use batch::Counting;
 pub use breakdown::{Breakdown, Row};
+pub use calibrated::Calibrated;
 pub use calibration::{Calibration, CalibrationPass, Reply};
 pub use reach::{Reach, Volume};
 

@@ -13,11 +13,12 @@
 mod fit;
 
 use ctx_tokens::{Encoding, Model};
+use serde::Serialize;
 
 use self::fit::Fit;
 
 /// What a context comes to: tokens as the API counts them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Estimate {
     /// The least that it may be.
     pub low: u64,
