@@ -199,6 +199,16 @@ impl Log {
         log
     }
 
+    /// Of these lines.
+    fn of(lines: &[String], turn: Turn) -> Self {
+        let log = Self {
+            dir: tempfile::tempdir().expect("a folder"),
+            turn,
+        };
+        fs::write(log.path(), lines.join("\n") + "\n").expect("written");
+        log
+    }
+
     fn path(&self) -> std::path::PathBuf {
         self.dir.path().join("s.jsonl")
     }
@@ -243,6 +253,17 @@ impl Log {
         String::from_utf8_lossy(&done.stdout).into_owned()
     }
 
+    /// What `ctx-count` says of it.
+    fn count(&self, args: &[&str]) -> String {
+        let done = Command::new(tool_path("ctx-count"))
+            .args(args)
+            .arg(self.path())
+            .output()
+            .expect("the tool starts");
+        assert!(done.status.success());
+        String::from_utf8_lossy(&done.stdout).into_owned()
+    }
+
     fn compact(&self) -> String {
         let args = ["--min-idle", "0s", "--force", "--keep-turns", "2", "--json"];
         let report = self.run("ctx-compact", &args);
@@ -270,6 +291,83 @@ fn context(path: &Path) -> (String, usize) {
     (sent, validator.finish().len())
 }
 
+const CODEX: &str = r#"{"timestamp":"2026-01-01T00:00:00.000Z","type":"session_meta","payload":{"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/","originator":"o","cli_version":"0.169.0"}}"#;
+
+/// A line of Codex.
+fn of_codex(kind: &str, payload: &str) -> String {
+    format!(r#"{{"timestamp":"2026-01-01T00:30:00.000Z","type":"{kind}","payload":{payload}}}"#)
+}
+
+/// Nine turns are in one list, of which the last is taken back, and a tenth stands behind it.
+fn lists() -> [Log; 2] {
+    let turns = |turn: Turn| -> Vec<String> { (1..10).flat_map(|at| turn(at, "")).collect() };
+    let list = turns(gemini).join(",");
+    let mut google = vec![
+        r#"{"sessionId":"s","projectHash":"p","kind":"main"}"#.to_owned(),
+        format!(r#"{{"$set":{{"messages":[{list}]}}}}"#),
+        r#"{"$rewindTo":"u9"}"#.to_owned(),
+    ];
+    google.extend(gemini(10, ""));
+    let items: Vec<String> = turns(codex)
+        .iter()
+        .map(|line| {
+            let line = ctx_transcript::Object::parse(line).expect("an object");
+            line.get("payload").expect("an item").to_owned()
+        })
+        .collect();
+    let list = format!(
+        r#"{{"message":"","replacement_history":[{}]}}"#,
+        items.join(",")
+    );
+    // A turn that only the screen knows is counted where the compaction is looked for.
+    let mut open = vec![
+        CODEX.to_owned(),
+        of_codex("compacted", &list),
+        of_codex("event_msg", r#"{"type":"task_started","turn_id":"q"}"#),
+        of_codex("event_msg", r#"{"type":"user_message","message":"x"}"#),
+        of_codex("event_msg", r#"{"type":"task_complete","turn_id":"q"}"#),
+        of_codex(
+            "event_msg",
+            r#"{"type":"thread_rolled_back","num_turns":1}"#,
+        ),
+    ];
+    open.extend(codex(10, ""));
+    [Log::of(&google, gemini), Log::of(&open, codex)]
+}
+
+#[test]
+fn what_was_taken_back_of_a_list_does_not_come_again() {
+    for log in lists() {
+        let reach = log.count(&["--by", "reach"]);
+        assert!(reach.contains("dead branch"), "{reach}");
+        let before = log.read();
+        log.compact();
+        assert!(log.read().starts_with(&before));
+        let (sent, offences) = context(&log.path());
+        assert_eq!(offences, 0);
+        for (number, stays) in [(8, true), (9, false), (10, true)] {
+            let has = sent.contains(output(number).trim_matches('"'));
+            assert_eq!(has, stays, "{number}: {sent}");
+            assert_eq!(sent.contains(&format!("service {number}.")), stays);
+        }
+    }
+}
+
+#[test]
+fn what_another_agent_of_codex_said_stays() {
+    let mut lines = vec![CODEX.to_owned()];
+    lines.extend((1..9).flat_map(|number| codex(number, "")));
+    let told = r#"{"author":"/root/w","recipient":"/root","content":"port 9000 is free","trigger_turn":false}"#;
+    lines.push(of_codex("inter_agent_communication", told));
+    lines.extend(codex(9, ""));
+    let log = Log::of(&lines, codex);
+    log.compact();
+    let item = r#"{"type":"agent_message","author":"/root/w","recipient":"/root","content":[{"type":"input_text","text":"port 9000 is free"}]}"#;
+    let written = log.read();
+    let compacted = written.lines().find(|line| line.contains("\"compacted\""));
+    assert!(compacted.expect("a compaction").contains(item), "{written}");
+}
+
 #[test]
 fn three_compactions_each_behind_later_turns_and_back_again() {
     let logs: [(&str, Turn); 4] = [
@@ -278,10 +376,7 @@ fn three_compactions_each_behind_later_turns_and_back_again() {
             "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/\"}\n",
             pi,
         ),
-        (
-            "{\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"type\":\"session_meta\",\"payload\":{\"id\":\"s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/\",\"originator\":\"o\",\"cli_version\":\"0.169.0\"}}\n",
-            codex,
-        ),
+        (&format!("{CODEX}\n"), codex),
         (
             "{\"sessionId\":\"s\",\"projectHash\":\"p\",\"kind\":\"main\"}\n",
             gemini,

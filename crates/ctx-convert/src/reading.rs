@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use ctx_transcript::compaction::Ids;
 use ctx_transcript::view::{Outside, Presence};
-use ctx_transcript::{Dialect, Object, Record, Spool};
+use ctx_transcript::{Dialect, Object, Portion, Record, Spool};
 use sha2::{Digest, Sha256};
 
 use crate::index::Entry;
@@ -75,13 +75,17 @@ impl<'c> Reading<'c> {
             self.report.count(Kind::Record, &kind, record.line);
             return Ok(());
         }
-        if let [held] = held.as_slice() {
+        let portion = record.portion.as_ref().map(Portion::inside);
+        if let ([held], None) = (held.as_slice(), portion) {
             let entry = Entry::of(record, SourceId::of_record(number), held);
             return self.wait(entry, object.text().trim());
         }
-        for (place, held) in held.iter().enumerate() {
+        for (at, held) in held.iter().enumerate() {
             let alone = Object::parse(held.raw).map(|object| self.from.held(&object).len());
-            let mut entry = Entry::of(record, SourceId::of_message(number, place), held);
+            let place = portion.and_then(|portion| portion.get(at));
+            let own = place.map_or(at, |(own, _)| *own);
+            let mut entry = Entry::of(record, SourceId::of_message(number, own), held);
+            entry.message = place.map_or(entry.message, |(_, message)| *message);
             entry.is_opaque = !matches!(alone, Ok(1));
             // Alone it does not show that it is one.
             entry.summary = held.summary.as_deref().map(Into::into);

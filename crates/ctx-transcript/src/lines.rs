@@ -119,6 +119,7 @@ impl<R: Read> Lines<R> {
             offset: self.offset,
             piece,
             presence: None,
+            portion: None,
         };
         self.within_long = !ends;
         self.number += u64::from(ends);

@@ -7,7 +7,7 @@ use std::ops::Range;
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::json;
+use crate::{Portion, json};
 
 /// One member of an object.
 #[derive(Clone, Debug)]
@@ -26,6 +26,9 @@ pub struct Member<'a> {
 pub struct Object<'a> {
     text: &'a str,
     members: Vec<Member<'a>>,
+    /// Of a list of messages, which of them are in the context where not all are: a dialect
+    /// reads no other.
+    pub(crate) portion: Option<Portion>,
 }
 
 impl<'a> Object<'a> {
@@ -33,7 +36,29 @@ impl<'a> Object<'a> {
     /// follows it is [`Self::rest`].
     pub fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
         let members = serde_json::Deserializer::from_str(text).deserialize_map(Members { text })?;
-        Ok(Self { text, members })
+        Ok(Self {
+            text,
+            members,
+            portion: None,
+        })
+    }
+
+    /// The same, of whose messages only some are read.
+    #[must_use]
+    pub fn only(&self, portion: Portion) -> Self {
+        Self {
+            portion: Some(portion),
+            ..self.clone()
+        }
+    }
+
+    /// The same with all of its messages, in the context or not.
+    #[must_use]
+    pub fn whole(&self) -> Self {
+        Self {
+            portion: None,
+            ..self.clone()
+        }
     }
 
     /// The whole text it was read from.

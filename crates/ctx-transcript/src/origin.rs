@@ -1,6 +1,7 @@
 //! What is known of a record beside its bytes.
 
-use crate::view::Presence;
+use crate::Portion;
+use crate::presence::Presence;
 
 /// A longer line is handed on in pieces and never parsed.
 pub const MAX_LINE: usize = 64 << 20;
@@ -31,7 +32,7 @@ impl Piece {
 }
 
 /// What is known of a record beside its bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Origin {
     /// Its line in the source, from 1.
     pub line: u64,
@@ -41,6 +42,8 @@ pub struct Origin {
     pub piece: Piece,
     /// Whether it is in the context; `None` in a linear session.
     pub presence: Option<Presence>,
+    /// What of it is in the context, where that is not all of it.
+    pub portion: Option<Portion>,
 }
 
 impl Origin {
@@ -50,5 +53,6 @@ impl Origin {
         offset: 0,
         piece: Piece::Whole,
         presence: None,
+        portion: None,
     };
 }

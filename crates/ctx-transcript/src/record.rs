@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use crate::view::{Fragment, Presence};
+use crate::presence::{Fragment, Presence};
 use crate::{
-    Class, Dialect, Edits, MAX_LINE, Message, Object, Origin, Outline, Piece, Splice, Tag, splice,
+    Class, Dialect, Edits, MAX_LINE, Message, Object, Origin, Outline, Piece, Portion, Splice, Tag,
+    splice,
 };
 
 /// A record and where it stands.
@@ -25,6 +26,8 @@ pub struct Record<'a> {
     /// Whether it is in the context; `None` in a linear session, where each
     /// message is a record and is sent.
     pub presence: Option<Presence>,
+    /// What of it is in the context, where that is not all of it: its object knows.
+    pub portion: Option<Portion>,
     object: Option<Object<'a>>,
     /// Where the object's text begins in `bytes`: behind a byte order mark.
     pub(crate) skipped: usize,
@@ -42,6 +45,7 @@ impl Origin {
             class: Class::TooLong,
             piece: self.piece,
             presence: self.presence,
+            portion: self.portion,
             object: None,
             skipped: 0,
         };
@@ -55,6 +59,9 @@ impl Origin {
         if !bytes.ends_with(b"\n") && record.is_unfinished() {
             (record.class, record.object) = (Class::Tail, None);
         }
+        if let (Some(object), Some(portion)) = (&mut record.object, &record.portion) {
+            object.portion = Some(portion.clone());
+        }
         record
     }
 }
@@ -67,6 +74,7 @@ impl<'a> Record<'a> {
             offset: self.offset,
             piece: self.piece,
             presence: self.presence,
+            portion: self.portion.clone(),
         }
     }
 

@@ -67,6 +67,7 @@ impl SecondReading {
                 self.flaws.extend(of_record.map(|flaw| (origin.line, flaw)));
             }
             origin.presence = Some(view.of(records - 1));
+            origin.portion = view.portion(records - 1);
         }
         self
     }

@@ -7,7 +7,15 @@
 //! several lines. Their dialects give a [`ViewBuilder`], which sees the whole session
 //! once, before any record of it is handed out.
 
-use crate::{Flaw, Object};
+mod context;
+
+use std::collections::HashMap;
+
+use crate::{Flaw, Object, Portion};
+
+pub(crate) use context::{Lists, Said};
+
+pub use crate::presence::{Fragment, Outside, Presence};
 
 /// Looks at the records of a session, in their order, and says at the end which of
 /// them are in the context.
@@ -42,43 +50,9 @@ pub trait ViewBuilder {
 pub struct View {
     records: Vec<Presence>,
     messages: u64,
+    portions: HashMap<usize, Portion>,
     /// What is wrong with the session, as its agent loads it.
     pub flaws: Vec<Flaw>,
-}
-
-/// Whether a record is in the context.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Presence {
-    /// In the context, as a message or as a fragment of one.
-    Inside(Fragment),
-    /// Not in the context.
-    Outside(Outside),
-}
-
-/// What a record holds of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fragment {
-    /// The number of the message in the context, from 0.
-    pub message: u64,
-    /// Whether the message begins with this record; else it continues it.
-    pub begins: bool,
-    /// Whether the message ends with this record; else others of the file follow.
-    pub ends: bool,
-}
-
-/// Why a record is not in the context.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Outside {
-    /// No model is ever sent it: progress, settings, a header.
-    NeverSent,
-    /// It is in the context of another agent, which this one had help it.
-    OtherAgent,
-    /// It is on a branch that was left.
-    DeadBranch,
-    /// A compaction stands for it.
-    BeforeCompaction,
-    /// A later record says it anew.
-    Superseded,
 }
 
 impl View {
@@ -87,6 +61,7 @@ impl View {
         Self {
             records: reasons.into_iter().map(Presence::Outside).collect(),
             messages: 0,
+            portions: HashMap::new(),
             flaws: Vec::new(),
         }
     }
@@ -98,14 +73,19 @@ impl View {
     ///
     /// When there is no record of such a number.
     pub fn add_message(&mut self, records: &[usize]) {
+        self.put(self.messages, records);
+        self.messages += 1;
+    }
+
+    /// The message of that number is in these records.
+    fn put(&mut self, message: u64, records: &[usize]) {
         for (at, number) in records.iter().enumerate() {
             self.records[*number] = Presence::Inside(Fragment {
-                message: self.messages,
+                message,
                 begins: at == 0,
                 ends: at + 1 == records.len(),
             });
         }
-        self.messages += 1;
     }
 
     /// Whether the record of that number, from 0, is in the context. One that the view
@@ -114,22 +94,10 @@ impl View {
         let unknown = Presence::Outside(Outside::NeverSent);
         self.records.get(number).copied().unwrap_or(unknown)
     }
-}
 
-/// Presences of records that wait elsewhere, by their order there. It takes no room
-/// where the session is linear.
-#[derive(Clone, Debug, Default)]
-pub struct Presences(Vec<Presence>);
-
-impl Presences {
-    /// The presence of the next record that waits; `None` in a linear session.
-    pub fn push(&mut self, presence: Option<Presence>) {
-        self.0.extend(presence);
-    }
-
-    /// The presence of the record that was the `number`th to wait, from 0.
-    pub fn of(&self, number: usize) -> Option<Presence> {
-        self.0.get(number).copied()
+    /// What of the record of that number is in the context, where that is not all of it.
+    pub fn portion(&self, number: usize) -> Option<Portion> {
+        self.portions.get(&number).cloned()
     }
 }
 

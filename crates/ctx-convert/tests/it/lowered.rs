@@ -38,3 +38,46 @@ fn the_messages_of_a_list_are_told_apart() {
     ];
     assert_eq!(lines, expected);
 }
+
+/// A later line says the second message of the list anew: it is sent at the place of that, and
+/// the last one of the list, which was gone back to, is not sent.
+#[test]
+fn of_a_list_what_is_in_the_context_comes_in_its_order() {
+    let said = |id: &str, kind: &str, text: &str| {
+        format!(
+            r#"{{"id":"{id}","timestamp":"2026-01-01T00:00:01.000Z","type":"{kind}","content":"{text}"}}"#
+        )
+    };
+    let list = [
+        said("n", "info", "never sent"),
+        said("a", "user", "first"),
+        said("b", "gemini", "old"),
+        said("c", "user", "third"),
+        said("d", "gemini", "gone"),
+    ];
+    let lines = [
+        r#"{"sessionId":"s","projectHash":"p"}"#.to_owned(),
+        format!(r#"{{"$set":{{"messages":[{}]}}}}"#, list.join(",")),
+        r#"{"$rewindTo":"d"}"#.to_owned(),
+        said("b", "gemini", "new"),
+        String::new(),
+    ];
+    let (lines, _) = lower(&lines.join("\n"));
+    let expected = [
+        r#"{"role":"user","content":"first","timestamp":"2026-01-01T00:00:01.000Z","_source":["1.0"]}"#,
+        r#"{"role":"assistant","content":"new","timestamp":"2026-01-01T00:00:01.000Z","_source":[3]}"#,
+        r#"{"role":"user","content":"third","timestamp":"2026-01-01T00:00:01.000Z","_source":["1.2"]}"#,
+    ];
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn of_a_list_one_message_may_be_all_that_is_left() {
+    let session = r#"{"sessionId":"s","projectHash":"p"}
+{"$set":{"messages":[{"id":"a","timestamp":"2026-01-01T00:00:01.000Z","type":"user","content":"first"},{"id":"b","timestamp":"2026-01-01T00:00:01.000Z","type":"gemini","content":"gone"}]}}
+{"$rewindTo":"b"}
+"#;
+    let (lines, _) = lower(session);
+    let expected = r#"{"role":"user","content":"first","timestamp":"2026-01-01T00:00:01.000Z","_source":["1.0"]}"#;
+    assert_eq!(lines, [expected]);
+}

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use ctx_transcript::view::{Outside, Presence};
-use ctx_transcript::{Dialect, Record};
+use ctx_transcript::{Dialect, Object, Record};
 
 /// How many there are of something in a file, and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,18 +28,7 @@ impl Reach {
             return self.add("no message", count, bytes);
         };
         if let Some(Presence::Outside(why)) = record.presence {
-            let what = match why {
-                Outside::NeverSent => {
-                    let kind = object.text_of("type");
-                    let kind = kind.map_or_else(String::new, |kind| format!(": {kind}"));
-                    Cow::Owned(format!("never sent{kind}"))
-                }
-                Outside::OtherAgent => "of another agent".into(),
-                Outside::DeadBranch => "dead branch".into(),
-                Outside::BeforeCompaction => "before the compaction".into(),
-                Outside::Superseded => "superseded".into(),
-            };
-            return self.add(what, count, bytes);
+            return self.add(of_outside(why, object), count, bytes);
         }
         if record.outline(Some(dialect)).is_none() {
             return self.add("no message", count, bytes);
@@ -51,13 +40,34 @@ impl Reach {
         if copies > 0 {
             self.add("second copies", wrapped.copies.len() as u64, copies);
         }
-        let around = bytes.saturating_sub(sent + copies);
+        let outside = self.outside(record, dialect, object);
+        let around = bytes.saturating_sub(sent + copies + outside);
         // Of a list of messages it is line ends.
         if record.presence.is_some() {
             self.add("around what is sent", count, around);
         } else {
             self.add("sent", 0, around);
         }
+    }
+
+    /// Adds the messages of a list that are not in the context; gives their bytes.
+    fn outside(&mut self, record: &Record<'_>, dialect: &dyn Dialect, list: &Object<'_>) -> u64 {
+        let Some(portion) = record.portion.as_ref() else {
+            return 0;
+        };
+        let held = dialect.held(&list.whole());
+        let mut all = 0;
+        for (number, why) in portion.outside() {
+            let Some(message) = held.get(*number) else {
+                continue;
+            };
+            let bytes = message.raw.len() as u64;
+            let object = Object::parse(message.raw);
+            let what = object.map_or("no message".into(), |object| of_outside(*why, &object));
+            self.add(what, 1, bytes);
+            all += bytes;
+        }
+        all
     }
 
     fn add(&mut self, what: impl Into<Cow<'static, str>>, count: u64, bytes: u64) {
@@ -75,6 +85,21 @@ impl Reach {
     /// What there is, by its name.
     pub fn rows(&self) -> impl Iterator<Item = (&str, Volume)> {
         self.0.iter().map(|(what, volume)| (what.as_ref(), *volume))
+    }
+}
+
+/// What is said of something outside the context: of a record, or of a message of a list.
+fn of_outside(why: Outside, object: &Object<'_>) -> Cow<'static, str> {
+    match why {
+        Outside::NeverSent => {
+            let kind = object.text_of("type");
+            let kind = kind.map_or_else(String::new, |kind| format!(": {kind}"));
+            Cow::Owned(format!("never sent{kind}"))
+        }
+        Outside::OtherAgent => "of another agent".into(),
+        Outside::DeadBranch => "dead branch".into(),
+        Outside::BeforeCompaction => "before the compaction".into(),
+        Outside::Superseded => "superseded".into(),
     }
 }
 
@@ -115,6 +140,27 @@ mod tests {
         let rows = reach(&format!("{message}broken\n{message}"));
         assert_eq!(rows[0], ("no message".to_owned(), volume(1, 7)));
         assert_eq!(rows[1], ("sent".to_owned(), volume(2, 2 * message.len())));
+    }
+
+    #[test]
+    fn of_a_list_what_was_taken_back_is_not_sent() {
+        let say =
+            |id: &str| format!(r#"{{"id":"{id}","timestamp":"t","type":"user","content":"{id}"}}"#);
+        let header = r#"{"sessionId":"s","projectHash":"p"}"#;
+        let list = format!(
+            r#"{{"$set":{{"messages":[{},{},{}]}}}}"#,
+            say("a"),
+            say("b"),
+            say("c")
+        );
+        let back = r#"{"$rewindTo":"c"}"#;
+        let again = say("a");
+        let rows = reach(&[header, &list, back, &again, ""].join("\n"));
+        let bytes = say("a").len();
+        let of = |name: &str| rows.iter().find(|(own, _)| own == name).map(|(_, it)| *it);
+        assert_eq!(of("dead branch"), Some(volume(1, bytes)));
+        assert_eq!(of("superseded"), Some(volume(1, bytes)));
+        assert_eq!(of("sent"), Some(volume(2, 2 * r#""a""#.len())));
     }
 
     #[test]

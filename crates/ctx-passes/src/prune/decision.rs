@@ -3,8 +3,7 @@
 use std::io::Write;
 
 use ctx_select::prune::{Rule, Sums, Verdicts};
-use ctx_transcript::view::Presences;
-use ctx_transcript::{Dialect, Edits, Message, Origin, Record, Spool};
+use ctx_transcript::{Dialect, Edits, Message, Origin, Presences, Record, Spool};
 
 use super::Plan;
 use super::gate::Gate;
@@ -292,6 +291,7 @@ impl Waiting<'_> {
             offset: 0,
             piece: item.piece,
             presence: self.presences.of(number),
+            portion: self.presences.portion(number),
         };
         origin.record(bytes)
     }

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use ctx_transcript::view::{Presence, Presences, ViewBuilder};
-use ctx_transcript::{Dialect, Record, show_to_view};
+use ctx_transcript::view::{Presence, ViewBuilder};
+use ctx_transcript::{Dialect, Portion, Presences, Record, show_to_view};
 
 use crate::{ErrorKind, PassError};
 
@@ -41,13 +41,17 @@ impl Gate {
         is_gone: impl Fn(usize) -> bool,
         count: usize,
     ) -> Result<(), PassError> {
-        let expected = messages((0..count).filter(|at| !is_gone(*at)), |at| before.of(at));
+        let stays = (0..count).filter(|at| !is_gone(*at));
+        let expected = messages(stays, |at| (before.of(at), before.portion(at)));
         let view = self.view.finish();
         let places: BTreeMap<usize, usize> = (0..)
             .zip(&self.shown)
             .map(|(place, (number, _))| (*number, place))
             .collect();
-        let found = messages(places.keys().copied(), |at| Some(view.of(places[&at])));
+        let found = messages(places.keys().copied(), |at| {
+            let place = places[&at];
+            (Some(view.of(place)), view.portion(place))
+        });
         if expected == found {
             return Ok(());
         }
@@ -58,7 +62,7 @@ impl Gate {
         let differ = differ.unwrap_or(expected.len().min(found.len()));
         let record = expected.get(differ).or(found.get(differ));
         let record = record.and_then(|records| records.first());
-        let line = record.and_then(|record| places.get(record));
+        let line = record.and_then(|(record, _)| places.get(record));
         let line = line.map(|place| self.shown[*place].1);
         let mut error = PassError::from(ErrorKind::ChangedContext);
         error.lines.extend(line);
@@ -66,15 +70,18 @@ impl Gate {
     }
 }
 
-/// The records of each message of the context, in its order.
+/// The records of each message of the context, in its order, and how many messages of each are
+/// not in it: others of a list may leave, so that their numbers are not the same.
 fn messages(
     records: impl Iterator<Item = usize>,
-    presence: impl Fn(usize) -> Option<Presence>,
-) -> Vec<Vec<usize>> {
-    let mut messages: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    presence: impl Fn(usize) -> (Option<Presence>, Option<Portion>),
+) -> Vec<Vec<(usize, usize)>> {
+    let mut messages: BTreeMap<u64, Vec<(usize, usize)>> = BTreeMap::new();
     for record in records {
-        if let Some(Presence::Inside(fragment)) = presence(record) {
-            messages.entry(fragment.message).or_default().push(record);
+        if let (Some(Presence::Inside(fragment)), portion) = presence(record) {
+            let outside = portion.map_or(0, |portion| portion.outside().len());
+            let message = messages.entry(fragment.message).or_default();
+            message.push((record, outside));
         }
     }
     messages.into_values().collect()

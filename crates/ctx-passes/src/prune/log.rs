@@ -6,8 +6,8 @@
 use std::collections::{HashMap, HashSet};
 
 use ctx_select::prune::{Policy, Rule, Verdicts};
-use ctx_transcript::view::{Outside, Presence, Presences};
-use ctx_transcript::{Bond, Dialect, Edits, GoodFor, Links, Object, Record};
+use ctx_transcript::view::{Outside, Presence};
+use ctx_transcript::{Bond, Dialect, Edits, GoodFor, Links, Object, Presences, Record};
 
 /// What is known of the lines of a log.
 #[derive(Default)]

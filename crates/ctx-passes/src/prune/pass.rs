@@ -2,8 +2,7 @@
 //! unchanged, changed, or not at all.
 
 use ctx_select::prune::{Pruner, Questions, Rule, Sums};
-use ctx_transcript::view::Presences;
-use ctx_transcript::{Class, Dialect, Record, Role, Spool, Zone, ZoneReader};
+use ctx_transcript::{Class, Dialect, Presences, Record, Role, Spool, Zone, ZoneReader};
 
 use super::decision::{Decision, Waiting};
 use super::items::{Item, Items};
@@ -78,7 +77,7 @@ impl<'p> PrunePass<'p> {
             piece: record.piece,
             length: u32::try_from(record.bytes.len()).unwrap_or(u32::MAX),
         });
-        waiting.presences.push(record.presence);
+        waiting.presences.push(record);
         let Some(spool) = &mut waiting.spool else {
             return Ok(());
         };

@@ -4,6 +4,7 @@
 //! Where the rules come from: the client 0.169.0, what it sends when it resumes a file.
 
 mod about;
+mod agent;
 mod base;
 mod compacted;
 mod compaction;
@@ -20,6 +21,7 @@ mod view;
 
 use std::borrow::Cow;
 
+use self::agent::Agent;
 use self::compacted::Compacted;
 use self::line::Line;
 use super::{Dialect, Held, Sniff, Wrapped, items, kind_of};
@@ -28,7 +30,7 @@ use crate::rules::{PairBy, Results};
 use crate::usage::sum;
 use crate::view::ViewBuilder;
 use crate::{
-    About, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Part, Role, Rules, Usage,
+    About, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, Usage,
     UsageOf, json,
 };
 
@@ -89,10 +91,7 @@ impl Dialect for Codex {
                 let role = items::outline(&item)?.role;
                 Some(Message::new(role, items::parts(object, &item)))
             }
-            Entry::Agent(payload) => {
-                let said = payload.text_of("content").map(Part::Text);
-                Some(Message::new(Role::User, said.into_iter().collect()))
-            }
+            Entry::Agent(agent) => Some(Message::new(Role::User, agent.parts())),
             Entry::Compacted(compacted) => Some(compacted.message(object)),
         }
     }
@@ -109,9 +108,8 @@ impl Dialect for Codex {
         };
         match Entry::of(object) {
             None => Vec::new(),
-            Some(Entry::Item(said) | Entry::Agent(said)) => {
-                one(said.text().trim()).into_iter().collect()
-            }
+            Some(Entry::Item(said)) => one(said.text().trim()).into_iter().collect(),
+            Some(Entry::Agent(said)) => one(said.text()).into_iter().collect(),
             Some(Entry::Compacted(compacted)) => compacted.held(object),
         }
     }
@@ -230,7 +228,7 @@ impl Dialect for Codex {
 
     fn summary_text<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
         match Entry::of(object)? {
-            Entry::Compacted(compacted) => Some(compacted.summary()),
+            Entry::Compacted(compacted) => compacted.summary(),
             _ => None,
         }
     }
@@ -245,7 +243,7 @@ fn payload_of<'a>(object: &Object<'a>, kind: &str) -> Option<Object<'a>> {
 enum Entry<'a> {
     Item(Object<'a>),
     /// What another agent says, in the files of some versions.
-    Agent(Object<'a>),
+    Agent(Agent<'a>),
     Compacted(Compacted<'a>),
 }
 
@@ -254,8 +252,8 @@ impl<'a> Entry<'a> {
         let payload = || object.object_of("payload");
         match kind_of(object).as_ref() {
             "response_item" => payload().map(Self::Item),
-            "inter_agent_communication" => payload().map(Self::Agent),
-            "compacted" => Compacted::of(&payload()?).map(Self::Compacted),
+            "inter_agent_communication" => payload().map(Agent::of).map(Self::Agent),
+            "compacted" => Compacted::of(object, &payload()?).map(Self::Compacted),
             _ if object.get("payload").is_some() => None,
             _ => items::Kind::of(object).map(|_| Self::Item(object.clone())),
         }

@@ -133,7 +133,8 @@ impl Dialect for Gemini {
 
     fn second_copies(&self, object: &Object<'_>) -> Vec<SecondCopy> {
         let mut copies = Vec::new();
-        for message in &Messages::of(object).list {
+        // Those of messages that were taken back are nothing but that either.
+        for message in &Messages::of(&object.whole()).list {
             for raw in message.elements_of("toolCalls").unwrap_or_default() {
                 if let Ok(call) = Object::parse(raw) {
                     copies.extend(SecondCopy::at(object, &call, "result", "resultDisplay"));
@@ -221,7 +222,7 @@ fn reply<'o, 'a>(object: &'o Object<'a>) -> Option<&'o Object<'a>> {
     is_reply.then_some(object)
 }
 
-/// The messages in a record.
+/// The messages in a record, of which the object tells which are in the context.
 struct Messages<'a> {
     list: Vec<Object<'a>>,
     /// Whether they take the place of all before them.
@@ -232,8 +233,17 @@ impl<'a> Messages<'a> {
     fn of(object: &Object<'a>) -> Self {
         let line = Line::of(object);
         let is_checkpoint = matches!(line, Line::Checkpoint(_));
+        let mut list = line.into_messages(object);
+        if let Some(portion) = &object.portion {
+            let sent = list
+                .into_iter()
+                .filter(|message| Said::of(message).is_some());
+            let sent = sent.enumerate();
+            let sent = sent.filter(|(number, _)| portion.holds(*number));
+            list = sent.map(|(_, message)| message).collect();
+        }
         Self {
-            list: line.into_messages(object),
+            list,
             is_checkpoint,
         }
     }

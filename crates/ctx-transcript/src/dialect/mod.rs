@@ -12,7 +12,8 @@
 //!   within; slots and cuts are places in the text of the whole record, so
 //!   [`Slot::text`] is given the object of the record. A second copy of a result, for
 //!   the agent's screen, is no part of the message. A record that takes the place of
-//!   all before it and holds several messages is one message with all their parts.
+//!   all before it and holds several messages is one message with all their parts; of an object
+//!   that knows which of them are in the context ([`Object::only`]) a dialect reads no others.
 //! - **Not all of the file is in the context**: there are branches, compactions that
 //!   leave old records where they are, records that are written anew, replies of which
 //!   each block is a line. [`Dialect::view`] gives a builder that sees each record once

@@ -100,3 +100,35 @@ fn files_that_no_client_loads_are_refused() {
     let error = none.compact(&[], true).map(|it| it.lines);
     assert_eq!(error, Err(CompactionError::NoHeader));
 }
+
+/// As the client makes items of such lines before it sends them.
+#[test]
+fn what_another_agent_said_stays_as_the_item_that_the_client_sends() {
+    let mut before = session("");
+    let told = |rest: &str| {
+        let payload = format!(r#"{{"author":"/root/w","recipient":"/root",{rest}}}"#);
+        line("inter_agent_communication", &payload)
+    };
+    before.lines.extend([
+        told(r#""id":"am_1","other_recipients":[],"content":"found \"it\"","trigger_turn":false"#),
+        told(r#""content":"","encrypted_content":"gA","metadata":{"turn_id":"t"},"trigger_turn":true"#),
+    ]);
+    let after = before.compact_to_last(2);
+    let items = [
+        r#"{"type":"agent_message","id":"am_1","author":"/root/w","recipient":"/root","content":[{"type":"input_text","text":"found \"it\""}]}"#,
+        r#"{"type":"agent_message","author":"/root/w","recipient":"/root","content":[{"type":"input_text","text":"Message Type: NEW_TASK\nTask name: /root\nSender: /root/w\nPayload:\n"},{"type":"encrypted_content","encrypted_content":"gA"}],"metadata":{"turn_id":"t"}}"#,
+    ];
+    let written = after
+        .lines
+        .iter()
+        .find(|line| line.contains("\"compacted\""));
+    let written = written.expect("a compaction");
+    assert!(written.contains(&items.join(",")), "{written}");
+    let said = |session: &Session| session.said().join("|");
+    let tail = said(&before)
+        .split_once("done|")
+        .expect("the tail")
+        .1
+        .to_owned();
+    assert_eq!(said(&after), format!("what\nwas|{tail}"));
+}

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use ctx_convert::SourceId;
 use ctx_transcript::compaction::{CompactionWriter, with_changes};
-use ctx_transcript::{Class, Message, Object};
+use ctx_transcript::{Class, Message, Object, Portion};
 
 use super::super::content::Content;
 use super::marked::{ByRecord, Marked};
@@ -122,6 +122,12 @@ impl Origins {
         after: &ByRecord<'_>,
     ) -> Option<(String, bool)> {
         let text = self.texts.get(&group.record)?;
+        // Of a list, those of its messages that `before` was made of.
+        let read = before.get(&group.record).into_iter().flatten();
+        let read = read.filter(|marked| !marked.text.is_empty());
+        let read = read.flat_map(|marked| &marked.origins);
+        let read = read.filter(|origin| origin.record == group.record);
+        let read: Option<Vec<usize>> = read.map(|origin| origin.message).collect();
         let [before, after] = [before, after].map(|all| {
             let all = all.get(&group.record).into_iter().flatten();
             let objects = all.filter_map(|marked| Object::parse(&marked.text).ok());
@@ -136,6 +142,10 @@ impl Origins {
         }
         let [before, after] = [&before, &after].map(|objects| Marked::messages(plain, objects));
         let object = Object::parse(text).ok()?;
+        let object = match read {
+            Some(numbers) => object.only(Portion::of(numbers)),
+            None => object,
+        };
         let message = log.dialect.message(&object)?;
         let Some(new) = with_changes(&object, &message, &before, &after) else {
             return Some((text.clone(), false));

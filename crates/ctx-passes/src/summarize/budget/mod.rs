@@ -11,9 +11,9 @@ use ctx_select::count::PRIMING;
 use ctx_select::share::Share;
 use ctx_select::split::{ExchangeFinder, Keep};
 use ctx_summary::needed_tokens;
-use ctx_transcript::view::Presences;
 use ctx_transcript::{
-    Class, Dialect, Message, Origin, Outline, Part, Piece, Record, Spool, Zone, ZoneReader,
+    Class, Dialect, Message, Origin, Outline, Part, Piece, Presences, Record, Spool, Zone,
+    ZoneReader,
 };
 
 use super::writer::Writer;
@@ -93,7 +93,7 @@ impl<'p> BudgetPass<'p> {
         let bytes = record.untagged();
         let entry = self.entry(record)?;
         self.entries.push(&entry);
-        self.presences.push(record.presence);
+        self.presences.push(record);
         let item = Item {
             line: record.line,
             piece: record.piece,
@@ -235,6 +235,7 @@ impl<'p> BudgetPass<'p> {
                 offset: 0,
                 piece: item.piece,
                 presence: self.presences.of(at),
+                portion: self.presences.portion(at),
             };
             let record = origin.record(&bytes);
             output.record(&record, self.entries.tokens(at), *verdict)?;

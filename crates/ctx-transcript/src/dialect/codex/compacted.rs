@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use super::injected;
 use crate::dialect::{Held, Wrapped, items, role_of};
-use crate::{Message, Object, Outline, Part, Role, cut, json};
+use crate::{Message, Object, Outline, Part, Portion, Role, cut, json};
 
 /// The payload of a line `compacted`.
 pub(super) struct Compacted<'a> {
@@ -15,15 +15,19 @@ pub(super) struct Compacted<'a> {
     /// The items that are the context now, raw; `None` where the summary and the user's
     /// messages before it are.
     replacement: Option<&'a str>,
+    /// Which of the items are in the context, where not all are.
+    portion: Option<Portion>,
 }
 
 impl<'a> Compacted<'a> {
-    pub(super) fn of(payload: &Object<'a>) -> Option<Self> {
+    /// The payload of `line`.
+    pub(super) fn of(line: &Object<'a>, payload: &Object<'a>) -> Option<Self> {
         let message = payload.get("message").filter(|raw| raw.starts_with('"'))?;
         let replacement = payload.get("replacement_history");
         Some(Self {
             message,
             replacement: replacement.filter(|raw| *raw != "null"),
+            portion: line.portion.clone(),
         })
     }
 
@@ -32,10 +36,25 @@ impl<'a> Compacted<'a> {
         self.replacement.is_some()
     }
 
-    /// The items, as far as they are objects; `None` when something else is among them.
+    /// The items of the context, as far as they are objects; `None` when something else is
+    /// among them.
     pub(super) fn items(&self) -> Option<Vec<Object<'a>>> {
+        let items = self.all()?.into_iter();
+        Some(
+            items
+                .filter_map(|(item, is_in)| is_in.then_some(item))
+                .collect(),
+        )
+    }
+
+    /// All items, and whether each is in the context.
+    fn all(&self) -> Option<Vec<(Object<'a>, bool)>> {
         let raw = self.replacement.map_or(Some(Vec::new()), json::elements)?;
-        let items = raw.into_iter().map(|raw| Object::parse(raw).ok());
+        let items = raw.into_iter().enumerate().map(|(number, raw)| {
+            let portion = self.portion.as_ref();
+            let is_in = portion.is_none_or(|portion| portion.holds(number));
+            Some((Object::parse(raw).ok()?, is_in))
+        });
         items.collect()
     }
 
@@ -51,9 +70,12 @@ impl<'a> Compacted<'a> {
         };
         let answered: HashSet<Cow<'_, str>> = ids(items::Kind::Result).collect();
         let calls = ids(items::Kind::Call).filter(|id| !answered.contains(id));
+        let is_summary = self.summary().is_some();
         Outline {
             role: Role::User,
-            is_summary: true,
+            // Without the summary it is what was said, and may be asked for.
+            begins_turn: !is_summary && items.iter().any(is_request),
+            is_summary,
             calls: calls.collect(),
             ..Outline::of_line()
         }
@@ -68,9 +90,10 @@ impl<'a> Compacted<'a> {
         } else {
             vec![Part::Text(self.text())]
         };
-        let places = items.iter().map(|item| {
+        let all = self.all().unwrap_or_default();
+        let places = all.iter().map(|(item, is_in)| {
             let is_reasoning = items::Kind::of(item) == Some(items::Kind::Reasoning);
-            (record.place_of(item.text()), is_reasoning)
+            (record.place_of(item.text()), *is_in && is_reasoning)
         });
         Message {
             reasoning: cut::places(record.text(), places),
@@ -93,13 +116,12 @@ impl<'a> Compacted<'a> {
         let held = items.iter().map(|item| {
             // Whatever it is, it is sent.
             let outline = items::outline(item);
-            let role = outline.as_ref().map_or(Role::Other, |outline| outline.role);
-            let begins_turn = outline.is_some_and(|outline| outline.begins_turn);
+            let role = outline.map_or(Role::Other, |outline| outline.role);
             Held {
                 message: Message::new(role, items::parts(record, item)),
                 raw: item.text().trim(),
                 summary: self.summary_in(item),
-                begins_turn: begins_turn && injected::is_request(item),
+                begins_turn: is_request(item),
             }
         });
         let held: Vec<Held<'a>> = held.collect();
@@ -131,28 +153,43 @@ impl<'a> Compacted<'a> {
 
     pub(super) fn wrapped(&self) -> Wrapped<'a> {
         let (sent, copy) = match self.replacement {
-            Some(items) => (items, Some(self.message)),
-            None => (self.message, None),
+            Some(_) if self.portion.is_some() => {
+                let items = self.items().unwrap_or_default();
+                let raw = items.iter().map(|item| item.text().trim());
+                (raw.collect(), Some(self.message))
+            }
+            Some(items) => (vec![items], Some(self.message)),
+            None => (vec![self.message], None),
         };
         Wrapped {
-            sent: vec![sent],
+            sent,
             copies: copy.into_iter().collect(),
         }
     }
 
-    /// The summary; among the items where the line itself does not say it.
-    pub(super) fn summary(&self) -> Cow<'a, str> {
+    /// The summary; among the items where the line itself does not say it. `None` where it has
+    /// been taken back.
+    pub(super) fn summary(&self) -> Option<Cow<'a, str>> {
+        let items = || self.items().unwrap_or_default();
+        if self.portion.is_some() {
+            return items().iter().rev().find_map(|item| self.summary_in(item));
+        }
         let text = self.text();
         if !text.is_empty() {
-            return text;
+            return Some(text);
         }
-        let items = self.items().unwrap_or_default();
-        let of_client = items.iter().rev().find_map(injected::summary);
-        of_client.unwrap_or(text)
+        let of_client = items().iter().rev().find_map(injected::summary);
+        Some(of_client.unwrap_or(text))
     }
 
     /// What the line says as the summary.
     pub(super) fn text(&self) -> Cow<'a, str> {
         json::text(self.message).unwrap_or_default()
     }
+}
+
+/// Whether it is what the user asks.
+fn is_request(item: &Object<'_>) -> bool {
+    let begins_turn = items::outline(item).is_some_and(|outline| outline.begins_turn);
+    begins_turn && injected::is_request(item)
 }

@@ -156,7 +156,7 @@ fn items_of(kept: &Kept<'_>) -> Result<Vec<String>, CompactionError> {
     }
     Ok(match Entry::of(&object).ok_or_else(unreadable)? {
         Entry::Item(item) => vec![item.text().trim().to_owned()],
-        Entry::Agent(_) => return Err(unreadable()),
+        Entry::Agent(agent) => vec![agent.item()],
         Entry::Compacted(compacted) => {
             let items = compacted.items().ok_or_else(unreadable)?;
             items.iter().map(|item| item.text().to_owned()).collect()

@@ -157,7 +157,8 @@ fn passed_over(record: usize, object: &Object<'_>) -> Option<Flaw> {
             let what = "a compaction with an item of a shape that Codex does not load: it goes on from what was before";
             (!is_read).then(|| of("compaction-not-read", Effect::Ignored, what))?
         }
-        (_, Some(Entry::Item(item))) if !loaded::is_loaded(&item) => of(
+        (_, Some(Entry::Item(item))) if loaded::is_loaded(&item) => None,
+        (_, Some(Entry::Item(_) | Entry::Agent(_))) => of(
             "item-not-read",
             Effect::Lost,
             "an item of a shape that Codex does not load: it passes the line over",

@@ -126,6 +126,7 @@ impl Line {
                     Self::Other
                 }
             }
+            Some(Entry::Agent(agent)) if !agent.is_loaded() => Self::Other,
             Some(Entry::Agent(_)) => Self::Item(Item {
                 kind: ItemKind::AgentRequest,
                 bytes: 0,

@@ -20,7 +20,9 @@ pub(super) fn is_loaded(item: &Object<'_>) -> bool {
         && match &*kind {
             "" => false,
             "message" => texts(&["role"]) && is_list("content", is_part) && has_fitting_phase(item),
-            "agent_message" => texts(&["author", "recipient"]) && is_list("content", |_| true),
+            "agent_message" => {
+                texts(&["author", "recipient"]) && is_list("content", is_part_of_agent)
+            }
             "reasoning" => is_list("summary", is_part_of_summary),
             "function_call" => texts(&["name", "arguments", "call_id"]),
             "custom_tool_call" => texts(&["name", "input", "call_id"]),
@@ -79,6 +81,15 @@ fn is_part(part: &Object<'_>) -> bool {
         "input_text" | "output_text" => "text",
         "input_image" => "image_url",
         "input_audio" => "audio_url",
+        _ => return false,
+    };
+    part.text_of(key).is_some()
+}
+
+fn is_part_of_agent(part: &Object<'_>) -> bool {
+    let key = match kind_of(part).as_ref() {
+        "input_text" => "text",
+        "encrypted_content" => "encrypted_content",
         _ => return false,
     };
     part.text_of(key).is_some()

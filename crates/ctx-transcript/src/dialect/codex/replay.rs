@@ -11,12 +11,21 @@ const KEPT_TOKENS: usize = 20_000;
 /// The items of the context, while the lines go by.
 #[derive(Default)]
 pub(super) struct Replay {
-    /// Each with the number of its record.
-    pub(super) items: Vec<(usize, Item)>,
-    /// The records that have left the context, and why.
-    pub(super) left: Vec<(usize, Outside)>,
+    pub(super) items: Vec<Placed>,
+    /// The places of items that have left the context, and why.
+    pub(super) left: Vec<((usize, usize), Outside)>,
     /// Where among the items turns begin that can be taken back.
     begins: Vec<usize>,
+}
+
+/// An item, and where it stands.
+#[derive(Clone, Copy)]
+pub(super) struct Placed {
+    /// The number of its record.
+    pub(super) record: usize,
+    /// Its number in there.
+    pub(super) number: usize,
+    pub(super) item: Item,
 }
 
 impl Replay {
@@ -25,11 +34,11 @@ impl Replay {
         let mut replay = Self::default();
         for (number, line) in lines.iter().enumerate() {
             match line {
-                Line::Item(item) => replay.add(number, *item),
+                Line::Item(item) => replay.add(number, 0, *item),
                 Line::Replacement(items) if base == Some(number) => {
                     replay.leave(0, Outside::BeforeCompaction);
-                    for item in items {
-                        replay.add(number, *item);
+                    for (at, item) in items.iter().enumerate() {
+                        replay.add(number, at, *item);
                     }
                 }
                 Line::Replacement(_) => {
@@ -39,11 +48,11 @@ impl Replay {
                     } else {
                         Outside::DeadBranch
                     };
-                    replay.left.push((number, why));
+                    replay.left.push(((number, 0), why));
                 }
                 Line::Summary(summary) => {
                     replay.keep_requests();
-                    replay.add(number, *summary);
+                    replay.add(number, 0, *summary);
                 }
                 Line::RolledBack(turns) => replay.take_back(*turns),
                 _ => {}
@@ -52,17 +61,26 @@ impl Replay {
         replay
     }
 
-    fn add(&mut self, record: usize, item: Item) {
-        if item.begins_turn() {
+    fn add(&mut self, record: usize, number: usize, item: Item) {
+        self.put(Placed {
+            record,
+            number,
+            item,
+        });
+    }
+
+    fn put(&mut self, placed: Placed) {
+        if placed.item.begins_turn() {
             self.begins.push(self.items.len());
         }
-        self.items.push((record, item));
+        self.items.push(placed);
     }
 
     /// What stands at `from` and behind leaves the context.
     fn leave(&mut self, from: usize, why: Outside) {
-        let left = self.items.drain(from..).map(|(record, _)| (record, why));
-        self.left.extend(left);
+        let left = self.items.drain(from..);
+        self.left
+            .extend(left.map(|it| ((it.record, it.number), why)));
         self.begins
             .truncate(self.begins.partition_point(|begin| *begin < from));
     }
@@ -75,7 +93,7 @@ impl Replay {
         };
         let turns = usize::try_from(turns).unwrap_or(usize::MAX);
         let mut from = self.begins[self.begins.len().saturating_sub(turns)];
-        while from > first && self.items[from - 1].1.kind == ItemKind::Injected {
+        while from > first && self.items[from - 1].item.kind == ItemKind::Injected {
             from -= 1;
         }
         self.leave(from, Outside::DeadBranch);
@@ -87,16 +105,17 @@ impl Replay {
         let mut room = KEPT_TOKENS;
         let mut kept = Vec::new();
         self.begins.clear();
-        for (record, item) in std::mem::take(&mut self.items).into_iter().rev() {
-            if item.kind == ItemKind::Request && room > 0 {
-                kept.push((record, item));
-                room = room.saturating_sub(item.bytes.div_ceil(4));
+        for placed in std::mem::take(&mut self.items).into_iter().rev() {
+            if placed.item.kind == ItemKind::Request && room > 0 {
+                kept.push(placed);
+                room = room.saturating_sub(placed.item.bytes.div_ceil(4));
             } else {
-                self.left.push((record, Outside::BeforeCompaction));
+                let place = (placed.record, placed.number);
+                self.left.push((place, Outside::BeforeCompaction));
             }
         }
-        for (record, item) in kept.into_iter().rev() {
-            self.add(record, item);
+        for placed in kept.into_iter().rev() {
+            self.put(placed);
         }
     }
 }

@@ -7,7 +7,7 @@ mod records;
 
 use super::Codex;
 use crate::view::{Outside, Presence};
-use crate::{Options, Records};
+use crate::{Options, Record, Records};
 
 /// The beginning of a summary that the client has made.
 const SUMMARY: &str = "Another language model started to solve this problem: so far";
@@ -105,7 +105,7 @@ impl Lines {
         self.line(word, "compacted", &format!(r#"{{"message":"{summary}"}}"#))
     }
 
-    fn presences(&self) -> Vec<Presence> {
+    fn each(&self, mut see: impl FnMut(usize, &Record<'_>)) {
         let lines: Vec<&str> = self.0.iter().map(|(_, line)| line.as_str()).collect();
         let text = lines.join("\n");
         let options = Options {
@@ -113,13 +113,21 @@ impl Lines {
             ..Options::default()
         };
         let mut records = Records::open(text.as_bytes(), &options).expect("from memory");
-        let mut presences = Vec::new();
+        let mut place = 0;
         while let Some(record) = records.next().expect("from memory") {
+            see(place, &record);
+            place += 1;
+        }
+    }
+
+    fn presences(&self) -> Vec<Presence> {
+        let mut presences = Vec::new();
+        self.each(|_, record| {
             let presence = record.presence.expect("a log");
             let is_inside = matches!(presence, Presence::Inside(_));
             assert_eq!(record.message(Some(&Codex)).is_some(), is_inside);
             presences.push(presence);
-        }
+        });
         presences
     }
 
@@ -136,6 +144,18 @@ impl Lines {
         }
         let messages: Vec<String> = messages.iter().map(|words| words.join("+")).collect();
         messages.join(" ")
+    }
+
+    /// What is in the context of the line of that word: its texts.
+    fn left(&self, word: &str) -> String {
+        let mut left = None;
+        self.each(|place, record| {
+            if self.0[place].0 == word {
+                let message = record.message(Some(&Codex));
+                left = message.map(|message| message.texts().join("|"));
+            }
+        });
+        left.unwrap_or_default()
     }
 
     /// Why the line of that word is not in the context.

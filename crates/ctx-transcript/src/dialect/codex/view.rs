@@ -6,7 +6,7 @@ use super::line::{ItemKind, Line};
 use super::replay::Replay;
 use crate::Object;
 use crate::flaw::{Effect, Flaw};
-use crate::view::{Outside, View, ViewBuilder};
+use crate::view::{Lists, Outside, Said, View, ViewBuilder};
 
 /// Sees each record of a session once.
 #[derive(Default)]
@@ -31,35 +31,49 @@ impl ViewBuilder for Builder {
         let base = base(&self.lines);
         let replay = Replay::of(&self.lines, base);
         let mut reasons = vec![Outside::NeverSent; self.lines.len()];
-        for (record, why) in &replay.left {
+        let mut lists = Lists::new();
+        if let Some(base) = base
+            && let Line::Replacement(items) = &self.lines[base]
+        {
+            lists.insert(base, vec![Outside::NeverSent; items.len()]);
+        }
+        for ((record, number), why) in &replay.left {
             reasons[*record] = *why;
+            if let Some(reasons) = lists.get_mut(record) {
+                reasons[*number] = *why;
+            }
         }
         let mut view = View::outside(reasons);
-        for message in messages(&replay, base) {
-            view.add_message(&message);
-        }
+        view.add(&said(&replay, base), &lists);
         view.flaws = self.flaws.finish();
         view.flaws.extend(off_the_path(&self.lines, base));
         view
     }
 }
 
-/// The records of each message. A reply is all that the model said and called until it was
+/// The items of each message. A reply is all that the model said and called until it was
 /// answered; what a compaction left is one message.
-fn messages(replay: &Replay, base: Option<usize>) -> Vec<Vec<usize>> {
-    let mut messages: Vec<Vec<usize>> = Vec::new();
+fn said(replay: &Replay, base: Option<usize>) -> Vec<Said> {
+    let mut said: Vec<Said> = Vec::new();
     let mut is_reply = false;
-    for (record, item) in &replay.items {
-        let is_of_base = Some(*record) == base;
-        let was_reply =
-            std::mem::replace(&mut is_reply, item.kind == ItemKind::Reply && !is_of_base);
-        match messages.last_mut() {
-            Some(last) if is_of_base && last.contains(record) => {}
-            Some(last) if was_reply && is_reply => last.push(*record),
-            _ => messages.push(vec![*record]),
-        }
+    for placed in &replay.items {
+        let record = placed.record;
+        let is_of_base = Some(record) == base;
+        let kind = placed.item.kind;
+        let was_reply = std::mem::replace(&mut is_reply, kind == ItemKind::Reply && !is_of_base);
+        let group = match said.last() {
+            Some(last) if is_of_base && last.record == record => last.group,
+            Some(last) if was_reply && is_reply => last.group,
+            Some(last) => last.group + 1,
+            None => 0,
+        };
+        said.push(Said {
+            record,
+            number: placed.number,
+            group,
+        });
     }
-    messages
+    said
 }
 
 /// A compaction that a rollback has taken back.

@@ -3,17 +3,17 @@
 
 use super::message::Said;
 use super::part;
-use super::turn::{Turn, Unanswered};
+use super::turn::{Place, Turn, Unanswered};
 use crate::dialect::made::{NO_TIME, id_of};
 use crate::flaw::{Effect, Flaw, Remedy, count};
 use crate::repair::MISSING_RESULT;
 use crate::{Edits, Object, json};
 
 /// Calls without a result: the client sends them so. Those at the end may still get theirs.
-pub(super) fn unanswered(turns: &[(usize, &Turn)]) -> Vec<Flaw> {
+pub(super) fn unanswered(turns: &[(Place, &Turn)]) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     let mut waiting: Vec<(usize, &Unanswered)> = Vec::new();
-    for (record, turn) in turns {
+    for (place, turn) in turns {
         match turn {
             Turn::Results(keys) => waiting.retain(|(_, call)| !keys.contains(&call.key)),
             Turn::User | Turn::Reply { .. } => {
@@ -22,7 +22,7 @@ pub(super) fn unanswered(turns: &[(usize, &Turn)]) -> Vec<Flaw> {
             }
         }
         if let Turn::Reply { unanswered, .. } = turn {
-            waiting.extend(unanswered.iter().map(|call| (*record, call)));
+            waiting.extend(unanswered.iter().map(|call| (place.record, call)));
         }
     }
     let left = waiting.into_iter();

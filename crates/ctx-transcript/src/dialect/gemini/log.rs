@@ -11,9 +11,9 @@ use std::collections::HashMap;
 use super::flaws;
 use super::line::Line;
 use super::message::Said;
-use super::turn::Turn;
+use super::turn::{Place, Turn};
 use crate::dialect::key::Key;
-use crate::view::Outside;
+use crate::view::{Lists, Outside};
 use crate::{Flaw, Object};
 
 /// The messages that a loader would have now.
@@ -24,8 +24,11 @@ pub(super) struct Log {
     places: HashMap<Key, usize>,
     /// Why each record is not in the context, if it is not.
     pub(super) reasons: Vec<Outside>,
-    /// Records of messages that a list of others has displaced.
-    displaced: HashMap<Key, usize>,
+    /// Of records that hold several messages that may be sent, why each is not in the context,
+    /// if it is not.
+    pub(super) lists: Lists,
+    /// Where messages stand that a list of others has displaced.
+    displaced: HashMap<Key, Place>,
     /// Rewinds to messages that are not there.
     pub(super) rewound: Vec<Flaw>,
     /// Said when there is no header.
@@ -36,8 +39,7 @@ pub(super) struct Log {
 /// A message.
 pub(super) struct Entry {
     id: Key,
-    /// The number of its record, from 0.
-    pub(super) record: usize,
+    pub(super) place: Place,
     /// `None` when the model is not sent it.
     pub(super) turn: Option<Turn>,
 }
@@ -73,12 +75,18 @@ impl Log {
                 self.rewound.clear();
                 let before = self.take_back(0, why);
                 let sent = before.into_iter().filter(|entry| entry.turn.is_some());
-                self.displaced.extend(sent.map(|it| (it.id, it.record)));
+                self.displaced.extend(sent.map(|it| (it.id, it.place)));
             }
             Line::Message | Line::Header(_) | Line::Other => {}
         }
-        for message in line.into_messages(object) {
-            self.put(&message);
+        let messages = line.into_messages(object);
+        let mut number = 0;
+        for message in &messages {
+            number += usize::from(self.put(message, number));
+        }
+        if number > 1 {
+            let record = self.reasons.len() - 1;
+            self.lists.insert(record, vec![Outside::NeverSent; number]);
         }
     }
 
@@ -88,30 +96,47 @@ impl Log {
         for entry in &gone {
             self.places.remove(&entry.id);
             if entry.turn.is_some() {
-                self.reasons[entry.record] = why;
+                self.leave(entry.place, why);
             }
         }
         gone
     }
 
-    fn put(&mut self, message: &Object<'_>) {
+    /// A message leaves the context.
+    fn leave(&mut self, place: Place, why: Outside) {
+        self.reasons[place.record] = why;
+        if let Some(reasons) = self.lists.get_mut(&place.record) {
+            reasons[place.number] = why;
+        }
+    }
+
+    /// The next message of the last record, which is the `number`th of it if it may be sent;
+    /// whether it may.
+    fn put(&mut self, message: &Object<'_>, number: usize) -> bool {
         let id = Key::of(&message.text_of("id").unwrap_or_default());
+        let record = self.reasons.len() - 1;
+        let turn = Turn::of(message);
+        let is_sent = turn.is_some();
         let entry = Entry {
             id,
-            record: self.reasons.len() - 1,
-            turn: Turn::of(message),
+            place: Place { record, number },
+            turn,
         };
         let mut superseded = self.displaced.remove(&id);
         if let Some(place) = self.places.get(&id) {
             let before = std::mem::replace(&mut self.entries[*place], entry);
-            superseded = superseded.or(Some(before.record));
+            if before.turn.is_none() {
+                self.reasons[before.place.record] = Outside::Superseded;
+            }
+            superseded = superseded.or(before.turn.map(|_| before.place));
         } else {
             self.places.insert(id, self.entries.len());
             self.entries.push(entry);
         }
-        if let Some(record) = superseded {
-            self.reasons[record] = Outside::Superseded;
+        if let Some(place) = superseded {
+            self.leave(place, Outside::Superseded);
         }
+        is_sent
     }
 }
 

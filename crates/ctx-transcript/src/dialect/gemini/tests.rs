@@ -3,6 +3,7 @@
 
 mod content;
 
+use crate::dialect::{Dialect, Gemini};
 use crate::view::{Outside, Presence};
 use crate::{Options, Records};
 
@@ -149,6 +150,78 @@ fn a_list_of_messages_stays_as_long_as_one_of_them() {
     assert_eq!(context(&written_again), [[1], [3], [2]]);
     assert_eq!(context(&[HEADER, &list, &rewind("b")]), [[1]]);
     assert!(context(&[HEADER, &list, &rewind("a")]).is_empty());
+}
+
+/// What of each record is in the context, and at which places.
+fn said(lines: &[&str]) -> Vec<(String, Vec<u64>)> {
+    let text = lines.join("\n");
+    let mut records = Records::open(text.as_bytes(), &Options::default()).expect("from memory");
+    let mut said = Vec::new();
+    while let Some(record) = records.next().expect("from memory") {
+        let Some(message) = record.message(Some(&Gemini)) else {
+            continue;
+        };
+        let places = match (&record.portion, record.presence) {
+            (Some(portion), _) => portion.inside().iter().map(|(_, place)| *place).collect(),
+            (None, Some(Presence::Inside(fragment))) => vec![fragment.message],
+            _ => Vec::new(),
+        };
+        said.push((message.texts().join("|"), places));
+    }
+    said
+}
+
+#[test]
+fn of_a_list_of_messages_some_may_be_taken_back() {
+    let (a, b, c, d) = (user("a"), says("b"), user("c"), user("d"));
+    let own = message("e", "info", r#""content":"x""#);
+    let list = set(&[&own, &a, &b, &c]);
+    let back = [HEADER, &list, &rewind("c"), &d];
+    let expected = [("a|b".to_owned(), vec![0, 0]), ("d".to_owned(), vec![1])];
+    assert_eq!(said(&back), expected);
+    let more = [HEADER, &list, &rewind("b"), &d];
+    assert_eq!(said(&more)[0], ("a".to_owned(), vec![0]));
+    let header = HEADER.replace('}', &format!(r#","messages":[{a},{b},{c}]}}"#));
+    assert_eq!(said(&[&header, &rewind("b")]), [("a".to_owned(), vec![0])]);
+    // And of a compaction, which is one as long as its summary is.
+    let compaction = set(&[SNAPSHOT, &b, &c]);
+    let lines = [HEADER, &compaction, &rewind("c")].join("\n");
+    let mut records = Records::open(lines.as_bytes(), &Options::default()).expect("from memory");
+    records.next().expect("from memory");
+    let record = records.next().expect("from memory").expect("the list");
+    let object = record.whole_object().expect("an object");
+    assert!(record.outline(Some(&Gemini)).expect("a message").is_summary);
+    assert_eq!(Gemini.held(object).len(), 2);
+    assert_eq!(Gemini.held(&object.whole()).len(), 3);
+    let portion = record.portion.as_ref().expect("not all of it");
+    assert_eq!(portion.outside(), [(2, Outside::DeadBranch)]);
+}
+
+#[test]
+fn a_message_of_a_list_that_is_written_again_stays_at_its_place() {
+    let (a, c) = (user("a"), user("c"));
+    let list = set(&[&a, &says("b"), &c]);
+    let new = message("b", "gemini", r#""content":"new""#);
+    let lines = [HEADER, &list, &user("d"), &new];
+    let expected = [("a|c", vec![0, 2]), ("d", vec![3]), ("new", vec![1])];
+    let expected = expected.map(|(text, places)| (text.to_owned(), places));
+    assert_eq!(said(&lines), expected);
+    // The results behind a reply of the list follow it, wherever its record begins.
+    let reply = calls("r", "1");
+    let list = set(&[&a, &says("b"), &reply]);
+    let lines = [HEADER, &list, &new, &results("s", "1")];
+    assert_eq!(context(&lines), [vec![1, 3], vec![2]]);
+    let places: Vec<Vec<u64>> = said(&lines).into_iter().map(|(_, it)| it).collect();
+    assert_eq!(places, [vec![0, 2], vec![1], vec![2]]);
+}
+
+/// Replies in a row that the client leaves out for a void one are left out of a list, too.
+#[test]
+fn a_void_reply_takes_its_neighbours_in_a_list_with_it() {
+    let void = message("v", "gemini", r#""content":"x""#).replace("\"x\"", r#"[{"text":""}]"#);
+    let list = set(&[&user("a"), &says("b"), &void, &user("c")]);
+    let expected = ("a|c".to_owned(), vec![0, 0]);
+    assert_eq!(said(&[HEADER, &list]), [expected]);
 }
 
 #[test]

@@ -7,6 +7,15 @@ use super::part;
 use crate::dialect::key::Key;
 use crate::{Object, Role};
 
+/// Where a message stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// The number of its record, from 0.
+    pub(super) record: usize,
+    /// Its number in there, from 0: those that no model is sent do not count.
+    pub(super) number: usize,
+}
+
 /// A message that the model is sent, as far as the view has to know it.
 #[derive(Clone, Debug)]
 pub(super) enum Turn {

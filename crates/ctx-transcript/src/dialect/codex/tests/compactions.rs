@@ -1,6 +1,7 @@
 //! Compactions, with items and without.
 
-use super::{SUMMARY, said, session};
+use super::{Codex, Lines, SUMMARY, call, output, said, session};
+use crate::Dialect;
 use crate::view::Outside;
 
 #[test]
@@ -111,4 +112,82 @@ fn of_old_requests_only_the_newest_stay() {
     assert_eq!(lines(1).context(), "big mid big2 new S");
     assert_eq!(lines(1).outside("old"), Some(Outside::BeforeCompaction));
     assert_eq!(lines(0).context(), "dev env old big mid big2 new");
+}
+
+/// A session whose last rollback takes back a turn that only the screen knows, so that the
+/// client takes back one more, of a compaction with these items.
+fn taken_back(items: &[String]) -> Lines {
+    let lines = session().turn(1).replaced("B", items).begins("q");
+    let shown = lines.event("-", "user_message", r#","message":"x""#);
+    shown.says("a").ends("q").turn(4).back("2").turn(3)
+}
+
+#[test]
+fn of_the_items_of_a_compaction_a_rollback_takes_back_the_newest() {
+    let left = [
+        said("user", "u0"),
+        call("1"),
+        output("1"),
+        said("user", "u1"),
+        said("user", SUMMARY),
+    ];
+    let lines = taken_back(&left);
+    assert_eq!(lines.context(), "B u3 a3");
+    assert_eq!(lines.left("B"), "u0|ls|{}|x");
+    // What is left of it is no summary, and what is said in it is asked for.
+    lines.each(|place, record| {
+        if lines.0[place].0 != "B" {
+            return;
+        }
+        let object = record.whole_object().expect("an object");
+        assert_eq!(Codex.summary_text(object), None);
+        let outline = record.outline(Some(&Codex)).expect("a message");
+        assert!(outline.begins_turn && !outline.is_summary);
+        let held = Codex.held(object).len();
+        assert_eq!((held, Codex.held(&object.whole()).len()), (3, 5));
+        let portion = record.portion.as_ref().expect("not all of it");
+        let gone = Outside::DeadBranch;
+        assert_eq!(portion.outside(), [(3, gone), (4, gone)]);
+        let sent = Codex.wrapped(object).sent.concat();
+        assert!(sent.contains("u0") && !sent.contains("u1"));
+    });
+    // A summary that stays is one.
+    let first = [said("user", SUMMARY), said("user", "u0")];
+    let lines = taken_back(&first);
+    assert_eq!(lines.left("B"), SUMMARY);
+    lines.each(|place, record| {
+        let outline = record.outline(Some(&Codex));
+        let is_summary = outline.is_some_and(|outline| outline.is_summary);
+        assert_eq!(is_summary, lines.0[place].0 == "B");
+    });
+}
+
+/// A call waits for the result that was taken back with the request behind it.
+#[test]
+fn a_call_whose_result_was_taken_back_waits() {
+    let left = [
+        said("user", "u0"),
+        call("1"),
+        said("user", "u1"),
+        output("1"),
+    ];
+    taken_back(&left).each(|_, record| {
+        if record.portion.is_some() {
+            let outline = record.outline(Some(&Codex)).expect("a message");
+            assert_eq!(outline.calls, ["1"]);
+        }
+    });
+}
+
+#[test]
+fn of_the_items_of_a_compaction_one_without_items_keeps_the_requests() {
+    let left = [
+        said("user", "u0"),
+        said("assistant", "a0"),
+        said("user", "u1"),
+    ];
+    let lines = session().turn(1).replaced("B", &left).turn(2);
+    let lines = lines.compacted("S", SUMMARY);
+    assert_eq!(lines.context(), "B u2 S");
+    assert_eq!(lines.left("B"), "u0|u1");
 }

@@ -73,6 +73,10 @@ fn what_the_client_does_not_load_is_not_sent() {
         .item("found", r#"{"type":"tool_search_output","call_id":"c"}"#)
         .item("drawn", r#"{"type":"image_generation_call","id":"c"}"#)
         .item("agent", r#"{"type":"agent_message"}"#)
+        .item(
+            "agent_part",
+            r#"{"type":"agent_message","author":"a","recipient":"b","content":[{"type":"x"}]}"#,
+        )
         .item("sealed", r#"{"type":"compaction"}"#)
         .item("mcp", r#"{"type":"mcp_call","id":"m"}"#)
         .item(
@@ -158,6 +162,26 @@ fn another_agent_begins_a_turn_that_can_be_taken_back() {
         let object = Object::parse(line).expect("an object");
         assert!(!Codex.outline(&object).expect("a message").begins_turn);
         assert_eq!(told.says("a").back("1").context(), "dev env u1 a1");
+    }
+}
+
+/// The members that the client asks for; what only the API can read has words before it.
+#[test]
+fn what_another_agent_says_is_sent_as_the_client_does() {
+    let line = |payload: &str| Lines::default().line("m", "inter_agent_communication", payload);
+    let sealed = r#"{"author":"/root","recipient":"/root/w","content":"","encrypted_content":"gA","trigger_turn":true}"#;
+    let told = line(sealed);
+    let block = r#"{"type":"encrypted_content","encrypted_content":"gA"}"#;
+    let head = "Message Type: NEW_TASK\nTask name: /root/w\nSender: /root\nPayload:\n";
+    assert_eq!(told.left("m"), [head, block].join("|"));
+    let later = line(&sealed.replace("true", "false"));
+    assert!(later.left("m").starts_with("Message Type: MESSAGE\n"));
+    for bad in [
+        r#"{"author":"/root","recipient":"/root/w","content":"do"}"#,
+        r#"{"author":"/root","content":"do","trigger_turn":true}"#,
+        r#"{"author":"/root","recipient":"/root/w","content":7,"trigger_turn":true}"#,
+    ] {
+        assert_eq!(line(bad).context(), "", "{bad}");
     }
 }
 
