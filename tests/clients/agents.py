@@ -26,15 +26,19 @@ def text_of(content):
 class Agent:
     """Common to all: installed once, into a folder of its own."""
 
+    size = None
+
     def __init__(self, installed):
         self.folder = os.path.join(installed, self.name)
 
-    def install(self):
-        """Why it cannot be tried; nothing when it is there."""
+    def install(self, is_named=False):
+        """Why it cannot be tried; nothing when it is there. What is large is fetched only when it is named."""
         packages = [f"{package}@{version}" for package, version in self.packages.items()]
         stamp = os.path.join(self.folder, "installed")
         if os.path.exists(stamp) and open(stamp).read() == " ".join(packages):
             return None
+        if self.size and not is_named:
+            return f"it takes {self.size}, and is installed with --agent {self.name}"
         os.makedirs(self.folder, exist_ok=True)
         command = ["npm", "install", "--silent", "--no-fund", "--no-audit", "--ignore-scripts", "--prefix", self.folder, *packages]
         done = subprocess.run(command, capture_output=True, text=True)
@@ -43,6 +47,11 @@ class Agent:
         with open(stamp, "w") as out:
             out.write(" ".join(packages))
         return None
+
+    @property
+    def format(self):
+        """What our tools call the format of its sessions."""
+        return self.name
 
     def is_own(self, session):
         """Whether a session is one of this agent's."""
@@ -85,17 +94,15 @@ class ClaudeCode(Agent):
                 "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1", "DISABLE_ERROR_REPORTING": "1"}
 
     def ask(self, home, path, identity, work):
-        messages, said = self.messages_sent(home, identity, work)
-        return (None if messages is None else self.blocks(messages)), said
-
-    def messages_sent(self, home, identity, work):
         with Recorder() as model:
             said = self.run([self.program(), "-p", "--resume", identity, PROMPT], work, self.environment(home, model))
-            asked = [request for request in model.requests if PROMPT in json.dumps(request.get("messages", []))]
-        if not asked:
-            return None, said
+            return self.sent(model.requests), said
+
+    def sent(self, requests):
+        """What was sent with the prompt; nothing when it was not sent."""
+        asked = [request["messages"] for request in requests if PROMPT in json.dumps(request.get("messages", []))]
         # Smaller requests beside it ask for a title.
-        return max(asked, key=lambda request: len(request["messages"]))["messages"], said
+        return self.blocks(max(asked, key=len)) if asked else None
 
     def blocks(self, messages):
         blocks = []
@@ -138,15 +145,21 @@ class Codex(Agent):
         os.makedirs(work, exist_ok=True)
         return os.path.join(folder, f"rollout-2026-01-01T00-00-00-{identity}.jsonl"), identity, work
 
+    def configure(self, home, model, more=""):
+        with open(os.path.join(home, "config.toml"), "w") as out:
+            out.write(f'model = "gpt-5"\nmodel_provider = "recorder"\ncheck_for_update_on_startup = false\n[model_providers.recorder]\nname = "recorder"\n'
+                      f'base_url = "{model.url}/v1"\nwire_api = "responses"\nenv_key = "OPENAI_API_KEY"\n[analytics]\nenabled = false\n{more}')
+        return {"CODEX_HOME": home, "HOME": home, "OPENAI_API_KEY": "none"}
+
     def ask(self, home, path, identity, work):
         with Recorder() as model:
-            with open(os.path.join(home, "config.toml"), "w") as out:
-                out.write(f'model = "gpt-5"\nmodel_provider = "recorder"\n[model_providers.recorder]\nname = "recorder"\n'
-                          f'base_url = "{model.url}/v1"\nwire_api = "responses"\nenv_key = "OPENAI_API_KEY"\n[analytics]\nenabled = false\n')
-            env = {"CODEX_HOME": home, "HOME": home, "OPENAI_API_KEY": "none"}
+            env = self.configure(home, model)
             said = self.run([self.program(), "exec", "--skip-git-repo-check", "resume", identity, PROMPT], work, env)
-            asked = [request for request in model.requests if PROMPT in json.dumps(request.get("input", [])[-1:])]
-        return (self.blocks(asked[-1]["input"]) if asked else None), said
+            return self.sent(model.requests), said
+
+    def sent(self, requests):
+        asked = [request["input"] for request in requests if PROMPT in json.dumps(request.get("input", [])[-1:])]
+        return self.blocks(max(asked, key=len)) if asked else None
 
     def blocks(self, items):
         blocks = []
@@ -189,6 +202,20 @@ class Pi(Loader):
     marks = ['"type":"session"', '"timestamp"']
     script = "pi.mjs"
 
+    # By hand it asks a model in the words of Claude Code.
+    sent, blocks, block = ClaudeCode.sent, ClaudeCode.blocks, ClaudeCode.block
+
+
+class OpenClaw(Loader):
+    """Of its own database it reads no file; these are the entries of before, which its `doctor` takes over, and of archives."""
+
+    name = "openclaw"
+    format = "pi"
+    packages = {"openclaw": "2026.9.6"}
+    size = "640 MB"
+    marks = Pi.marks
+    script = "openclaw.mjs"
+
 
 class Gemini(Loader):
     name = "gemini"
@@ -197,4 +224,4 @@ class Gemini(Loader):
     script = "gemini.mjs"
 
 
-AGENTS = [ClaudeCode, Codex, Pi, Gemini]
+AGENTS = [ClaudeCode, Codex, Pi, OpenClaw, Gemini]

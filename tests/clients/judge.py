@@ -1,17 +1,13 @@
-"""Compacts sessions with ctx-compact, has the agents resume them, and compares what they send.
+"""Trials: sessions are compacted with ctx-compact, the agents resume them, and what they send is compared.
 
 For each session: the agent sends what it sent before, from some place on, and our summary in the
 place of all before that; a rollback brings back each byte, and what it sent; three compactions in a
 row, each behind what the agent itself has appended, leave a session that the agent goes on with.
 """
 
-import argparse
 import json
 import os
-import shutil
 import subprocess
-import sys
-import tempfile
 
 import agents
 import sessions
@@ -25,8 +21,13 @@ class Failed(Exception):
     pass
 
 
-def tool(name, *args, codes=(0,)):
-    done = subprocess.run([os.path.join(BIN, name), *args], capture_output=True, text=True)
+class Skipped(Exception):
+    """There was nothing to try."""
+
+
+def tool(name, *args, codes=(0,), home=None):
+    env = {**os.environ, **({"HOME": home} if home else {})}
+    done = subprocess.run([os.path.join(BIN, name), *args], env=env, capture_output=True, text=True)
     if done.returncode not in codes:
         raise Failed(f"{name} {' '.join(args)}: exit {done.returncode}: {done.stderr.strip()}")
     return done.stdout
@@ -121,23 +122,34 @@ def turns_in(blocks):
     return found
 
 
-def judge(agent, name, text, tail, flags, folder, is_made_up):
-    trial = Trial(agent, text, folder)
-    before = trial.sent()
+def check_turns(tail, count):
+    """The last so many of the 14 turns of a made-up session are there."""
+    expected = set(range(15 - count, 15))
+    if turns_in(tail) != expected:
+        raise Failed(f"turns {sorted(turns_in(tail))} stay, not {sorted(expected)}")
+
+
+def compacted(trial, is_made_up, *flags):
+    """What ctx-compact says that it has done."""
     report = trial.compact(*flags)
     if report["outcome"] != "compacted":
-        return f"{report['outcome']} ({report['previousTokens']} tokens)"
-    compacted = trial.read()
-    if not compacted.startswith(text):
+        raise (Failed if is_made_up else Skipped)(f"{report['outcome']} ({report['previousTokens']} tokens)")
+    return report
+
+
+def compaction(agent, text, tail, folder, is_made_up):
+    flags = TAILS[tail]
+    trial = Trial(agent, text, folder)
+    before = trial.sent()
+    report = compacted(trial, is_made_up, *flags)
+    if not trial.read().startswith(text):
         raise Failed("an old line has changed")
     report["changed"] = tail == "cut"
     report["keptAsTheyAre"] = tail != "cut"
     after = trial.sent()
     kept = check_tail(before, after, report)
     if is_made_up and tail != "cut":
-        expected = set(range(15 - int(flags[1]), 15))
-        if turns_in(after[-kept:]) != expected:
-            raise Failed(f"turns {sorted(turns_in(after[-kept:]))} stay, not {sorted(expected)}")
+        check_turns(after[-kept:], int(flags[1]))
     trial.rollback()
     if trial.read() != text:
         raise Failed("the rollback gives other bytes")
@@ -146,34 +158,32 @@ def judge(agent, name, text, tail, flags, folder, is_made_up):
     return f"{len(before)} blocks -> summary and {kept}"
 
 
-def generations(agent, text, folder):
+def generations(agent, text, folder, is_made_up):
     """Three compactions, each behind a turn that the agent itself appended."""
     trial = Trial(agent, text, folder)
     summary = None
     for turn in (20, 21, 22):
-        report = trial.compact("--keep-turns", "2")
-        if report["outcome"] != "compacted":
-            return report["outcome"]
+        report = compacted(trial, is_made_up, "--keep-turns", "2")
         before = trial.read()
         after = trial.sent_and_kept()
         check_tail([], after, {**report, "keptAsTheyAre": False, "changed": True})
         if not trial.read().startswith(before):
             raise Failed("the agent changed old lines")
         if isinstance(agent, agents.Loader):
-            trial.write(sessions.next_turn(agent.name, trial.read(), turn))
+            trial.write(sessions.next_turn(agent.format, trial.read(), turn))
         tool("ctx-check", "-q", trial.path)
         summary = report.get("summary", "")
     return f"three times, the last summary has {len(summary)} bytes"
 
 
-def converted(agent, name, text, other, folder):
+def conversion(agent, text, other, folder):
     """A session of another agent, converted: this one sends what that one did."""
     theirs = [strip(block) for block in Trial(other, text, os.path.join(folder, "theirs")).sent()]
     path = os.path.join(folder, "converted.jsonl")
     source = os.path.join(folder, "source.jsonl")
     with open(source, "w", newline="") as out:
         out.write(text)
-    tool("ctx-convert", "-q", "--to", agent.name, "--cwd", "/work", "-o", path, source)
+    tool("ctx-convert", "-q", "--to", agent.format, "--cwd", "/work", "-o", path, source)
     with open(path, newline="") as new:
         ours = [strip(block) for block in Trial(agent, new.read(), os.path.join(folder, "ours")).sent()]
     if ours != theirs:
@@ -189,58 +199,3 @@ def strip(block):
         text = json.loads(text)["output"]
     who = "assistant" if who == "model" else who
     return (kind, who, (text or "").strip())
-
-
-def found(agent, operands):
-    for operand in operands:
-        walk = [(os.path.dirname(operand), [], [os.path.basename(operand)])] if os.path.isfile(operand) else os.walk(operand)
-        for folder, _, names in walk:
-            for name in sorted(names):
-                path = os.path.join(folder, name)
-                if name.endswith(".jsonl"):
-                    text = open(path, newline="", errors="surrogateescape").read()
-                    if agent.is_own(text):
-                        yield os.path.splitext(name)[0], text
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--installed", required=True)
-    parser.add_argument("--agent", choices=[agent.name for agent in agents.AGENTS])
-    parser.add_argument("sessions", nargs="*")
-    args = parser.parse_args()
-    failed = tried = 0
-    for kind in agents.AGENTS:
-        if args.agent not in (None, kind.name):
-            continue
-        agent = kind(args.installed)
-        if why := agent.install():
-            print(f"skipped: {agent.name}: {why}")
-            continue
-        cases = list(found(agent, args.sessions)) if args.sessions else list(sessions.MADE_UP[agent.name].items())
-        for name, text in cases:
-            trials = [(tail, lambda folder, t=tail, f=flags: judge(agent, name, text, t, f, folder, not args.sessions)) for tail, flags in TAILS.items()]
-            trials.append(("generations", lambda folder: generations(agent, text, folder)))
-            if not args.sessions:
-                others = [other(args.installed) for other in agents.AGENTS if other.name != agent.name]
-                others = [other for other in others if other.install() is None]
-                if name == "plain":
-                    for other in others:
-                        text_of = sessions.MADE_UP[other.name]["plain"]
-                        trials.append((f"converted from {other.name}", lambda folder, o=other, t=text_of: converted(agent, name, t, o, folder)))
-            for tail, trial in trials:
-                folder = tempfile.mkdtemp(prefix="ctx-clients-")
-                tried += 1
-                try:
-                    outcome = trial(folder)
-                except Failed as why:
-                    failed += 1
-                    outcome = f"FAILED: {why}"
-                finally:
-                    shutil.rmtree(folder, ignore_errors=True)
-                print(f"{agent.name} {name} {tail}: {outcome}", flush=True)
-    print(f"{tried} trials, {failed} failed")
-    sys.exit(1 if failed else 0)
-
-
-main()

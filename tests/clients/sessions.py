@@ -28,7 +28,7 @@ def said(turn):
     return f"{word}ask Please look at step {turn}.", calls, f"{word}answer We decided to keep step {turn}."
 
 
-def claude_code(turns, compacted_after=None, version="2.1.197"):
+def claude_code(turns, compacted_after=None, version="2.1.197", used=160000):
     session = identity("claude-code", turns, compacted_after, version)
     lines, parent, second = [], None, 0
 
@@ -45,7 +45,7 @@ def claude_code(turns, compacted_after=None, version="2.1.197"):
     def block(turn, part, content, **rest):
         message = {"id": f"msg_{turn}{part}", "type": "message", "role": "assistant", "model": "claude-opus-4-5-20251101", "content": [content],
                    "stop_reason": None, "stop_sequence": None,
-                   "usage": {"input_tokens": 3, "cache_creation_input_tokens": 100, "cache_read_input_tokens": 160000, "output_tokens": 9}}
+                   "usage": {"input_tokens": 3, "cache_creation_input_tokens": 100, "cache_read_input_tokens": used, "output_tokens": 9}}
         return add("assistant", message=message, requestId=f"req_{turn}{part}", **rest)
 
     for turn in range(1, turns + 1):
@@ -65,7 +65,7 @@ def claude_code(turns, compacted_after=None, version="2.1.197"):
     return "".join(lines)
 
 
-def codex(turns, compacted_after=None, paginated=False):
+def codex(turns, compacted_after=None, paginated=False, used=160000):
     session = identity("codex", turns, compacted_after, paginated)
     lines = []
 
@@ -89,7 +89,7 @@ def codex(turns, compacted_after=None, paginated=False):
         for call, _, _, result in calls:
             add("response_item", {"type": "function_call_output", "call_id": call, "output": result})
         add("response_item", message("assistant", answer))
-        usage = {"input_tokens": 160000, "cached_input_tokens": 0, "output_tokens": 9, "reasoning_output_tokens": 0, "total_tokens": 160009}
+        usage = {"input_tokens": used, "cached_input_tokens": 0, "output_tokens": 9, "reasoning_output_tokens": 0, "total_tokens": used + 9}
         add("event_msg", {"type": "token_count", "info": {"total_token_usage": usage, "last_token_usage": usage, "model_context_window": 272000}, "rate_limits": None})
         if turn == compacted_after:
             summary = "A summary that the client made: turns up to here are done, port 8443 is taken."
@@ -97,7 +97,7 @@ def codex(turns, compacted_after=None, paginated=False):
     return "".join(lines)
 
 
-def pi(turns, compacted_after=None, version=3):
+def pi(turns, compacted_after=None, version=3, used=160000, reset_after=None):
     lines = [line({"type": "session", **({"version": version} if version > 1 else {}), "id": identity("pi", turns, compacted_after, version),
                    "timestamp": time(0), "cwd": "/work"})]
     parent = None
@@ -110,7 +110,7 @@ def pi(turns, compacted_after=None, version=3):
         parent = own
         return own
 
-    usage = {"input": 160000, "output": 9, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 160009,
+    usage = {"input": used, "output": 9, "cacheRead": 0, "cacheWrite": 0, "totalTokens": used + 9,
              "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}}
     reply = {"role": "assistant", "api": "anthropic-messages", "provider": "anthropic", "model": "claude-opus-4-5", "usage": usage, "timestamp": 1767225600000}
     for turn in range(1, turns + 1):
@@ -126,6 +126,8 @@ def pi(turns, compacted_after=None, version=3):
         if turn == compacted_after:
             kept = {"firstKeptEntryId": first} if version > 1 else {"firstKeptEntryIndex": index}
             add("compaction", summary="A summary that the client made: turns up to here are done, port 8443 is taken.", **kept, tokensBefore=160000)
+        if turn == reset_after:
+            add("reset", firstKeptEntryId=first)
     return "".join(lines)
 
 
@@ -184,5 +186,10 @@ MADE_UP = {
     },
     "codex": {"plain": codex(14), "compacted": codex(14, compacted_after=6), "paginated": codex(14, paginated=True), "no-newline": codex(14).rstrip("\n")},
     "pi": {"plain": pi(14), "compacted": pi(14, compacted_after=6), "version-1": pi(14, version=1), "version-1-compacted": pi(14, compacted_after=6, version=1)},
+    # OpenClaw writes what pi does, and entries of its own.
+    "openclaw": {"plain": pi(14), "compacted": pi(14, compacted_after=6), "version-1": pi(14, version=1), "reset": pi(14, reset_after=6)},
     "gemini": {"plain": gemini(14), "compacted": gemini(14, compacted_after=6), "resumed": gemini(14, resumed_after=6)},
 }
+
+# More was used than any window holds, says each reply.
+FULL = {"claude-code": claude_code(14, used=1_200_000), "codex": codex(14, used=1_200_000), "pi": pi(14, used=1_200_000)}

@@ -1,0 +1,149 @@
+"""Trials: sessions are opened by hand, under a pseudo-terminal, and the prompt is typed.
+
+Each reply of these sessions says that it used more than any window holds. What an agent does then is known of each
+(docs/agents.md): Claude Code sends all, or asks first, and Codex and pi compact by themselves first. Behind a compaction of
+ctx-compact none of them does.
+"""
+
+import json
+import os
+import time
+
+import agents
+import judge
+import sessions
+from judge import Failed, tool
+from recorder import Recorder
+from terminal import Terminal
+
+# An account for which it is switched on is asked this on resuming, when the session is older than 70 minutes and its last reply
+# has used 100,000 tokens.
+QUESTION, AS_IT_IS = "We recommend resuming from a summary", "2"
+SWITCH = {"cachedGrowthBookFeatures": {"tengu_gleaming_fair": True}}
+
+
+def claude_code(agent, home, path, identity, work, model, asks):
+    settled = {"hasCompletedOnboarding": True, "theme": "dark", "customApiKeyResponses": {"approved": ["none"], "rejected": []},
+               "projects": {work: {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}}}
+    with open(os.path.join(home, ".claude.json"), "w") as out:
+        json.dump({**settled, **(SWITCH if asks else {})}, out)
+    env = agent.environment(home, model)
+    if asks:
+        # With these it reads no switch.
+        del env["DISABLE_TELEMETRY"], env["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"]
+    return [agent.program(), "--resume", identity], env
+
+
+def codex(agent, home, path, identity, work, model, asks):
+    env = agent.configure(home, model, f'[projects."{work}"]\ntrust_level = "trusted"\n')
+    # A server of its own would go on behind us; and without a folder it asks for one.
+    return [agent.program(), "resume", "--no-daemon", "--cd", work, identity], env
+
+
+def pi(agent, home, path, identity, work, model, asks):
+    settings = os.path.join(home, ".pi", "agent")
+    os.makedirs(settings, exist_ok=True)
+    recorder = {"baseUrl": model.url, "api": "anthropic-messages", "apiKey": "none", "models": [{"id": "claude-opus-4-5", "contextWindow": 200000}]}
+    for name, content in (("models", {"providers": {"recorder": recorder}}), ("settings", {"compaction": {"keepRecentTokens": 2000}})):
+        with open(os.path.join(settings, name + ".json"), "w") as out:
+            json.dump(content, out)
+    program = agent.module("@mariozechner/pi-coding-agent/dist/cli.js")
+    return ["node", program, "--offline", "--provider", "recorder", "--model", "claude-opus-4-5", "--session", path], {"HOME": home}
+
+
+STARTS = {"claude-code": claude_code, "codex": codex, "pi": pi}
+
+
+class Opened:
+    """What was seen of a session that was opened by hand and given the prompt."""
+
+    def __init__(self, trial, asks=False):
+        with Recorder() as model:
+            command, env = STARTS[trial.agent.name](trial.agent, trial.home, trial.path, trial.identity, trial.work, model, asks)
+            # All else than the model is refused, on loopback too.
+            env = {"PATH": os.environ["PATH"], **env, "HTTP_PROXY": model.url, "HTTPS_PROXY": model.url, "NO_PROXY": "127.0.0.1"}
+            with Terminal(command, trial.work, env) as terminal:
+                terminal.settle()
+                self.is_asked = QUESTION in terminal.screen()
+                if self.is_asked:
+                    terminal.type(AS_IT_IS)
+                    terminal.settle()
+                terminal.type(agents.PROMPT)
+                time.sleep(0.5)
+                terminal.type("\r")
+                is_sent = terminal.until(lambda: trial.agent.sent(model.requests) is not None, 30)
+                terminal.settle()
+                self.screen = terminal.screen()
+            if not is_sent:
+                raise Failed(f"the prompt was not sent: {self.screen[-600:]}")
+            self.blocks = trial.agent.sent(model.requests)
+            texts = [json.dumps(request, ensure_ascii=False) for request in model.requests]
+            self.is_pruned = any("⟦ctx:" in text for text in texts)
+            self.is_compacted_by_itself = any("turn1." in text and agents.PROMPT not in text for text in texts)
+
+
+def as_before(trial, before, opened):
+    """All of it is sent, or the agent compacts it first."""
+    if trial.agent.name != "claude-code":
+        if not opened.is_compacted_by_itself:
+            raise Failed(f"it has not compacted by itself: {opened.blocks[:2]}")
+        return "compacts by itself first"
+    if len(before) != len(opened.blocks) or not all(map(judge.is_same, before, opened.blocks)):
+        raise Failed(f"it sends something else: {len(before)} blocks were, {len(opened.blocks)} are: {opened.blocks[:2]}")
+    return f"sends all {len(before)} blocks"
+
+
+def untouched(trial, before, asks):
+    opened = Opened(trial, asks)
+    return opened, as_before(trial, before, opened)
+
+
+def compacted(trial, before, asks):
+    report = judge.compacted(trial, True, "--keep-turns", "3")
+    opened = Opened(trial, asks)
+    kept = judge.check_tail(before, opened.blocks, report)
+    judge.check_turns(opened.blocks[-kept:], 3)
+    if opened.is_compacted_by_itself or "context used" in opened.screen:
+        raise Failed(f"it takes the session for full: {opened.screen[-600:]}")
+    return opened, f"summary and {kept}"
+
+
+def pruned(trial, before, asks):
+    tool("ctx-prune", "--store", trial.store, "--min-idle", "0s", "--in-place", "--trim", "--max-chars", "300", trial.path)
+    opened = Opened(trial, asks)
+    if not opened.is_pruned:
+        raise Failed("the results are not shortened")
+    return opened, as_before(trial, before, opened)
+
+
+def rolled_back(trial, before, asks):
+    text = trial.read()
+    trial.compact("--keep-turns", "3")
+    trial.rollback()
+    if trial.read() != text:
+        raise Failed("the rollback gives other bytes")
+    return untouched(trial, before, asks)
+
+
+STEPS = {"untouched": untouched, "compacted": compacted, "pruned": pruned, "rolled back": rolled_back}
+
+
+def opening(agent, step, folder, asks=False):
+    before = judge.Trial(agent, sessions.MADE_UP[agent.name]["plain"], os.path.join(folder, "before")).sent()
+    trial = judge.Trial(agent, sessions.FULL[agent.name], os.path.join(folder, "full"))
+    opened, outcome = STEPS[step](trial, before, asks)
+    # The usage that replies have recorded stays but for a compaction.
+    if opened.is_asked != (asks and step != "compacted"):
+        raise Failed(f"it {'asks' if opened.is_asked else 'does not ask'} first: {opened.screen[-600:]}")
+    return ("asks; " if opened.is_asked else "") + outcome
+
+
+def recorded(agent, text, folder):
+    """A recorded session, compacted: nothing is asked, and what is sent is the summary and the end."""
+    trial = judge.Trial(agent, text, folder)
+    before = trial.sent()
+    report = judge.compacted(trial, False, "--keep-turns", "3")
+    opened = Opened(trial, asks=True)
+    if opened.is_asked:
+        raise Failed("it asks first")
+    return f"{len(before)} blocks -> summary and {judge.check_tail(before, opened.blocks, report)}"

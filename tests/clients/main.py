@@ -1,0 +1,113 @@
+"""Has the agents themselves read what our tools wrote, and says in a table what ran."""
+
+import argparse
+import collections
+import os
+import shutil
+import sys
+import tempfile
+
+import agents
+import hand
+import hook
+import judge
+import sessions
+import terminal
+from judge import Failed, Skipped
+
+KINDS = ["compaction", "generations", "conversion", "hand", "hook"]
+
+
+def made_up(agent, installed):
+    """Each a kind, what it is called, and a trial that is given a folder."""
+    for name, text in sessions.MADE_UP[agent.name].items():
+        for tail in judge.TAILS:
+            yield "compaction", f"{name} {tail}", lambda folder: judge.compaction(agent, text, tail, folder, True)
+        yield "generations", name, lambda folder: judge.generations(agent, text, folder, True)
+    for other in (kind(installed) for kind in agents.AGENTS if kind is not agents.OpenClaw):
+        if other.format != agent.format and other.install() is None:
+            yield "conversion", f"from {other.name}", lambda folder: judge.conversion(agent, sessions.MADE_UP[other.name]["plain"], other, folder)
+    if agent.name in hand.STARTS:
+        for step in hand.STEPS:
+            yield "hand", step, lambda folder: hand.opening(agent, step, folder)
+            if agent.name == "claude-code":
+                yield "hand", f"{step}, where it may ask", lambda folder: hand.opening(agent, step, folder, asks=True)
+    if agent.name == "claude-code":
+        yield "hook", "examples/session.jsonl", lambda folder: hook.hook(agent, hook.example(), folder)
+
+
+def of_operands(agent, operands):
+    for name, text in found(agent, operands):
+        for tail in judge.TAILS:
+            yield "compaction", f"{name} {tail}", lambda folder: judge.compaction(agent, text, tail, folder, False)
+        yield "generations", name, lambda folder: judge.generations(agent, text, folder, False)
+        if agent.name == "claude-code":
+            yield "hand", name, lambda folder: hand.recorded(agent, text, folder)
+            yield "hook", name, lambda folder: hook.hook(agent, text, folder)
+
+
+def found(agent, operands):
+    for operand in operands:
+        walk = [(os.path.dirname(operand), [], [os.path.basename(operand)])] if os.path.isfile(operand) else os.walk(operand)
+        for folder, _, names in walk:
+            for name in sorted(names):
+                path = os.path.join(folder, name)
+                if name.endswith(".jsonl"):
+                    with open(path, newline="", errors="surrogateescape") as session:
+                        text = session.read()
+                    if agent.is_own(text):
+                        yield os.path.splitext(name)[0], text
+
+
+def tried(trial):
+    """How a trial ended, and what it said."""
+    folder = tempfile.mkdtemp(prefix="ctx-clients-")
+    try:
+        return "ran", trial(folder)
+    except Skipped as why:
+        return "skipped", f"skipped: {why}"
+    except Failed as why:
+        return "failed", f"FAILED: {why}"
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def show(results, missing):
+    rows = [("agent", "trials", "ran", "failed", "skipped")]
+    for (agent, kind), ends in results.items():
+        rows.append((agent, kind, ends["ran"] + ends["failed"], ends["failed"], ends["skipped"]))
+    rows.append(("all", "", *(sum(row[at] for row in rows[1:]) for at in (2, 3, 4))))
+    print()
+    for row in rows:
+        print("{:<12} {:<12} {:>5} {:>7} {:>8}".format(*row))
+    for agent, why in missing.items():
+        print(f"skipped: {agent}: {why}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--installed", required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--agent", choices=[agent.name for agent in agents.AGENTS])
+    parser.add_argument("--kind", choices=KINDS, action="append", help="only trials of this kind (can be repeated)")
+    parser.add_argument("sessions", nargs="*", help="recorded sessions, or folders of them; without, made-up ones are tried")
+    args = parser.parse_args()
+    results, missing = collections.defaultdict(collections.Counter), {}
+    no_terminal = terminal.missing()
+    for kind in agents.AGENTS:
+        if args.agent not in (None, kind.name):
+            continue
+        agent = kind(args.installed)
+        if why := agent.install(is_named=args.agent is not None):
+            missing[agent.name] = why
+            continue
+        for trials, name, trial in of_operands(agent, args.sessions) if args.sessions else made_up(agent, args.installed):
+            if args.kind and trials not in args.kind:
+                continue
+            end, said = ("skipped", f"skipped: {no_terminal}") if trials == "hand" and no_terminal else tried(trial)
+            results[agent.name, trials][end] += 1
+            print(f"{agent.name} {trials} {name}: {said}", flush=True)
+    show(results, missing)
+    sys.exit(1 if any(ends["failed"] for ends in results.values()) else 0)
+
+
+main()
