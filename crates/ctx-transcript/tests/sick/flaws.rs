@@ -193,6 +193,12 @@ fn old_lines_that_a_compaction_names_have_to_be_there() {
         &[],
         (1, 1),
     );
+    let none = |lines: &mut Vec<String>| {
+        let rest =
+            r#""type":"compaction","summary":"so far","firstKeptEntryId":"e7","tokensBefore":1"#;
+        lines.push(files::pi_line(7, rest));
+    };
+    check(&files::pi(), none, &[], &[], (1, 1));
 }
 
 #[test]

@@ -54,7 +54,8 @@ fn not_kept(tree: &Tree, before: &[usize], place: usize) -> Option<Flaw> {
         return None;
     };
     let is_it = |place: &usize| tree.nodes[*place].id == first_kept;
-    let is_there = first_kept.is_none() || before.iter().any(is_it);
+    // One that names itself is meant to keep none.
+    let is_there = first_kept.is_none() || first_kept == node.id || before.iter().any(is_it);
     let what = "the first entry that it keeps is not above it: pi keeps none of those before it";
     let effect = Effect::Lost;
     (!is_there).then(|| Flaw::new(node.record, "kept-entry-missing", effect, what.to_owned()))
