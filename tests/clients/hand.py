@@ -142,7 +142,8 @@ def recorded(agent, text, folder):
     """A recorded session, compacted: nothing is asked, and what is sent is the summary and the end."""
     trial = judge.Trial(agent, text, folder)
     before = trial.sent()
-    report = judge.compacted(trial, False, "--keep-turns", "3")
+    report = judge.compacted(trial, False, *judge.TAILS["cut"])
+    report.update(changed=True, keptAsTheyAre=False)
     opened = Opened(trial, asks=True)
     if opened.is_asked:
         raise Failed("it asks first")

@@ -33,6 +33,14 @@ def tool(name, *args, codes=(0,), home=None):
     return done.stdout
 
 
+def is_sound(path):
+    try:
+        tool("ctx-check", "-q", path)
+    except Failed:
+        return False
+    return True
+
+
 class Trial:
     """A session of an agent, in a home of its own."""
 
@@ -140,10 +148,13 @@ def compacted(trial, is_made_up, *flags):
 def compaction(agent, text, tail, folder, is_made_up):
     flags = TAILS[tail]
     trial = Trial(agent, text, folder)
+    was_sound = is_sound(trial.path)
     before = trial.sent()
     report = compacted(trial, is_made_up, *flags)
     if not trial.read().startswith(text):
         raise Failed("an old line has changed")
+    if was_sound and not is_sound(trial.path):
+        raise Failed("ctx-check finds something wrong with it")
     report["changed"] = tail == "cut"
     report["keptAsTheyAre"] = tail != "cut"
     after = trial.sent()
@@ -161,6 +172,7 @@ def compaction(agent, text, tail, folder, is_made_up):
 def generations(agent, text, folder, is_made_up):
     """Three compactions, each behind a turn that the agent itself appended."""
     trial = Trial(agent, text, folder)
+    was_sound = is_sound(trial.path)
     summary = None
     for turn in (20, 21, 22):
         report = compacted(trial, is_made_up, "--keep-turns", "2")
@@ -171,7 +183,8 @@ def generations(agent, text, folder, is_made_up):
             raise Failed("the agent changed old lines")
         if isinstance(agent, agents.Loader):
             trial.write(sessions.next_turn(agent.format, trial.read(), turn))
-        tool("ctx-check", "-q", trial.path)
+        if was_sound and not is_sound(trial.path):
+            raise Failed("ctx-check finds something wrong with it")
         summary = report.get("summary", "")
     return f"three times, the last summary has {len(summary)} bytes"
 
