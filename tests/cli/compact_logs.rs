@@ -126,6 +126,36 @@ fn pi(number: usize, parent: &str) -> Vec<String> {
     lines.collect()
 }
 
+/// As pi's, with what only `OpenClaw` writes: a reset before all, a branch that a `leaf` has
+/// left, notes beside the path on which the next turn is hung. None of that is sent.
+fn openclaw(number: usize, parent: &str) -> Vec<String> {
+    let unsent = |id: &str, parent: &str, rest: &str| {
+        format!(
+            r#"{{"id":"{id}{number}","parentId":{parent},"timestamp":"2026-01-01T00:{number:02}:09.000Z",{rest}}}"#
+        )
+    };
+    let said = r#""type":"message","message":{"role":"user","content":"unsent"}"#;
+    if number == 1 {
+        let mut lines = vec![
+            unsent("old", "null", said),
+            unsent("reset", "\"old1\"", r#""type":"reset""#),
+        ];
+        lines.extend(pi(number, "\"reset1\""));
+        return lines;
+    }
+    let mut lines = pi(number, parent);
+    let end = text(&format!("{number:04}0003"));
+    if number.is_multiple_of(3) {
+        lines.push(unsent("left", &end, said));
+        let leaf = format!(r#""type":"leaf","targetId":{end}"#);
+        lines.push(unsent("leaf", &text(&format!("left{number}")), &leaf));
+    } else {
+        let beside = format!(r#""appendMode":"side",{said}"#);
+        lines.push(unsent("beside", &end, &beside));
+    }
+    lines
+}
+
 fn codex(number: usize, _: &str) -> Vec<String> {
     let said = |role: &str, kind: &str, text: &str| {
         format!(
@@ -370,12 +400,11 @@ fn what_another_agent_of_codex_said_stays() {
 
 #[test]
 fn three_compactions_each_behind_later_turns_and_back_again() {
-    let logs: [(&str, Turn); 4] = [
+    let pi_header = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/\"}\n";
+    let logs: [(&str, Turn); 5] = [
         ("", claude_code),
-        (
-            "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/\"}\n",
-            pi,
-        ),
+        (pi_header, pi),
+        (pi_header, openclaw),
         (&format!("{CODEX}\n"), codex),
         (
             "{\"sessionId\":\"s\",\"projectHash\":\"p\",\"kind\":\"main\"}\n",
@@ -390,6 +419,8 @@ fn three_compactions_each_behind_later_turns_and_back_again() {
             log.compact();
             let (sent, offences) = context(&log.path());
             assert_eq!(offences, 0, "{header}");
+            log.run("ctx-check", &[]);
+            assert!(!sent.contains("unsent"), "{header}: {sent}");
             assert!(
                 log.read().starts_with(&before),
                 "{header}: an old line changed"

@@ -75,6 +75,30 @@ fn nothing_may_stay_and_a_second_one_follows() {
     }
 }
 
+/// `OpenClaw` goes on from what stands beside the path, or is said to be left, no more than we do.
+#[test]
+fn it_hangs_on_what_the_session_goes_on_from() {
+    let beside = r#"{"type":"message","id":"a6","parentId":"a5","appendMode":"side","timestamp":"2026-01-01T00:00:05.000Z","message":{"role":"user","content":"beside"}}"#;
+    let nowhere = r#"{"type":"leaf","id":"a6","parentId":"a1","timestamp":"2026-01-01T00:00:05.000Z","targetId":"?"}"#;
+    let back = r#"{"type":"leaf","id":"a6","parentId":"a5","timestamp":"2026-01-01T00:00:05.000Z","targetId":"a1"}"#;
+    let all = ["what\nwas", "ls|{}", "out", "done"];
+    for (last, parent, stay, said) in [
+        (beside, "a5", 3, &all[..]),
+        (nowhere, "a5", 3, &all),
+        (back, "a6", 1, &["what\nwas", "ask"]),
+    ] {
+        let mut before = session(3);
+        before.lines.push(last.to_owned());
+        let after = before.compact_to_last(stay);
+        assert_eq!(after.said(), said, "{last}");
+        let line = after.lines.last().expect("a line");
+        assert!(
+            line.contains(&format!(r#""parentId":"{parent}""#)),
+            "{line}"
+        );
+    }
+}
+
 #[test]
 fn a_file_without_a_header_is_refused() {
     let none = Session::new("pi", &ENTRIES[..1]);

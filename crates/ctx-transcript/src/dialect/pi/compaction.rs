@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Pi, kind_of};
+use super::{Pi, kind_of, tree};
 use crate::compaction::{
     Compaction, CompactionError, CompactionWriter, Ids, Kept, LineText, Times,
 };
@@ -20,7 +20,7 @@ pub(super) struct Writer {
     version: Option<f64>,
     has_begun: bool,
     ids: HashSet<Key>,
-    /// The id of the last entry, raw.
+    /// The id of the last entry that the session goes on from, raw.
     last: Option<String>,
     /// In version 1 entries have no ids: the numbers that count are those of lines that parse,
     /// by the hash of their text.
@@ -41,8 +41,10 @@ impl CompactionWriter for Writer {
             let version = object.get("version").and_then(|raw| raw.parse().ok());
             self.version = is_header.then(|| version.unwrap_or(1.0));
         } else if let Some(id) = object.get("id") {
+            if tree::moves(object, |id| self.ids.contains(&id)) {
+                self.last = Some(id.to_owned());
+            }
             self.ids.extend(Key::at(object, "id"));
-            self.last = Some(id.to_owned());
         }
         if self.version.is_some_and(|version| version < 2.0) {
             let text = Key::of(object.text().trim());

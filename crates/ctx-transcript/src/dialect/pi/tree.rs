@@ -76,13 +76,20 @@ impl Tree {
 
     fn add(&mut self, mut node: Node, object: &Object<'_>) {
         let place = self.nodes.len();
-        // OpenClaw notes beside the path what is not to move it.
-        let mut moves = object.get("appendMode") != Some("\"side\"");
-        let stands_for = self.stands_for.take();
+        let moves = moves(object, |id| self.places.contains_key(&id));
         if kind_of(object) == "leaf" {
-            moves = self.go_to(&mut node, object);
-        } else if let Some((_, leaf)) = stands_for.filter(|(it, _)| Some(*it) == node.parent) {
-            node.parent = leaf;
+            if moves {
+                self.go_to(&mut node, object);
+            }
+        } else if moves {
+            let stands_for = self.stands_for.take();
+            if let Some((_, leaf)) = stands_for.filter(|(it, _)| Some(*it) == node.parent) {
+                node.parent = leaf;
+            }
+        } else {
+            // What comes next is hung on it, and goes on from where the session was.
+            let leaf = self.newest.and_then(|newest| self.nodes[newest].id);
+            self.stands_for = node.id.map(|id| (id, leaf));
         }
         if moves {
             self.newest = Some(place);
@@ -93,19 +100,12 @@ impl Tree {
         self.nodes.push(node);
     }
 
-    /// `OpenClaw`: the session goes on from an entry that is named. Whether it is there.
-    fn go_to(&mut self, node: &mut Node, object: &Object<'_>) -> bool {
+    /// `OpenClaw`: the session goes on from an entry that is named.
+    fn go_to(&mut self, node: &mut Node, object: &Object<'_>) {
         let target = Key::at(object, "targetId");
-        let is_there = match target {
-            Some(_) => self.place(target).is_some(),
-            None => object.get("targetId") == Some("null"),
-        };
-        if is_there {
-            node.parent = target;
-            let hung_on = Key::at(object, "appendParentId");
-            self.stands_for = hung_on.map(|hung_on| (hung_on, target));
-        }
-        is_there
+        node.parent = target;
+        let hung_on = Key::at(object, "appendParentId");
+        self.stands_for = hung_on.map(|hung_on| (hung_on, target));
     }
 
     pub(super) fn place(&self, id: Option<Key>) -> Option<usize> {
@@ -125,6 +125,18 @@ impl Tree {
         let mut path: Vec<usize> = up.take_while(|place| seen.insert(*place)).collect();
         path.reverse();
         path
+    }
+}
+
+/// Whether the session goes on from an entry. `OpenClaw` notes beside the path what is not to
+/// move it, and names in a `leaf` from which entry it goes on, where that is there.
+pub(super) fn moves(object: &Object<'_>, is_there: impl Fn(Key) -> bool) -> bool {
+    if kind_of(object) != "leaf" {
+        return object.get("appendMode") != Some("\"side\"");
+    }
+    match Key::at(object, "targetId") {
+        Some(target) => is_there(target),
+        None => object.get("targetId") == Some("null"),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::view::{Outside, Presence};
 use crate::{Options, Record, Records};
 
 /// Lines of a session, without its header.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Lines(Vec<String>);
 
 const HEADER: &str =
@@ -300,6 +300,10 @@ fn a_leaf_is_where_the_session_goes_on_and_what_stands_beside_is_not() {
     let message = r#""type":"message","message":{"role":"user","content":"x"}"#;
     let beside = two_turns().add("e>b", &format!(r#""appendMode":"side",{message}"#));
     assert_eq!(beside.context(), "a b c d");
+    // What comes next is hung on it all the same.
+    assert_eq!(beside.clone().user("f>e").context(), "a b c d f");
+    let twice = beside.add("g>e", &format!(r#""appendMode":"side",{message}"#));
+    assert_eq!(twice.user("f>g").user("h>f").context(), "a b c d f h");
     // What comes next hangs on the last line, and goes on from the leaf all the same.
     let hung_on = format!(r#"{},"appendParentId":"d""#, leaf("\"b\""));
     let next = two_turns().add("l>d", &hung_on).user("e>d").user("f>e");
