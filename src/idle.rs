@@ -20,12 +20,11 @@ pub struct IdleArgs {
     min_idle: Option<FixedSpan>,
 }
 
-/// For the files of agents.
+/// For agents' own files.
 const OF_AGENTS: Duration = Duration::from_secs(10 * 60);
 
 impl IdleArgs {
-    /// For a session of this dialect. A log is an agent's own file; a list of messages may be
-    /// anybody's.
+    /// For a session of this dialect. A list of messages may be anybody's.
     pub fn of(self, dialect: Option<&dyn Dialect>) -> Duration {
         let is_agents = || dialect.is_some_and(|dialect| dialect.view().is_some());
         match self.min_idle {

@@ -82,7 +82,7 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
             "--dialect names it"
         }
         ErrorKind::LogDocument { .. } => {
-            "ctx-convert --to gemini -o FILE makes a log of it that its agent resumes"
+            "ctx-convert --to gemini -o FILE makes lines of it that its agent resumes"
         }
         ErrorKind::ChangedContext => {
             "ask for fewer rules of --drop: ctx-prune -n shows what each would take"

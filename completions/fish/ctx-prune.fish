@@ -8,13 +8,13 @@ duplicates\t'Results that a later result of the same tool repeats'
 noise\t'Terminal escapes and base64 inside results'
 reasoning\t'Reasoning before the latest turn, and messages that are empty without it'
 empty\t'Replies that say nothing and call nothing'
-dead-branches\t'Lines of an agent\'s file on branches that were left or taken back'
-before-compaction\t'Lines of an agent\'s file that a compaction stands for'
-rewritten\t'Lines of an agent\'s file that a later line says anew'
-sidechains\t'Lines of an agent\'s file of the helpers that it ran (sidechains)'
-progress\t'Lines of an agent\'s file that show the progress of a tool'
-file-history\t'Lines of an agent\'s file to put files back with: it cannot any more'
-copies\t'Second copies of results in an agent\'s file, for its screen'"
+dead-branches\t'Lines of an agent\'s own file on branches that were left or taken back'
+before-compaction\t'Lines of an agent\'s own file that a compaction stands for'
+rewritten\t'Lines of an agent\'s own file that a later line says anew'
+sidechains\t'Lines of an agent\'s own file of the helpers that it ran (sidechains)'
+progress\t'Lines of an agent\'s own file that show the progress of a tool'
+file-history\t'Lines of an agent\'s own file to put files back with: it cannot any more'
+copies\t'Second copies of results in an agent\'s own file, for its screen'"
 complete -c ctx-prune -l max-argument-chars -d 'Trim strings inside call arguments with more than N characters' -r
 complete -c ctx-prune -l window-messages -d 'Drop all but system messages and the last N; exchanges stay whole' -r
 complete -c ctx-prune -l protect-last -d 'Leave the last N assistant messages alone, and all that follows' -r

@@ -1,4 +1,4 @@
-//! `ctx-compact` on the logs of agents, again and again, each time behind what the agent has
+//! `ctx-compact` on agents' own files, again and again, each time behind what the agent has
 //! appended since; and back. What the agents themselves read then, `tests/clients/run` shows.
 
 use std::fs;

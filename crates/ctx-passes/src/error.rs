@@ -41,7 +41,7 @@ pub enum ErrorKind {
     /// The session is of no known dialect, so this cannot be done with it.
     #[error("the format is not known, so nothing can be {0}")]
     UnknownFormat(&'static str),
-    /// Its lines belong to each other, as in the log of an agent.
+    /// Its lines belong to each other, as in an agent's own file.
     #[error("a session of {dialect}, whose lines belong together: it cannot be {done}")]
     Linked {
         /// Its dialect.
@@ -144,7 +144,7 @@ pub enum ErrorKind {
     /// Something of a session has no place in another dialect, and such sessions are refused.
     #[error("not all of it can be carried")]
     NotCarried,
-    /// The log of an agent cannot be compacted in the agent's own words.
+    /// An agent's own file cannot be compacted in the agent's own words.
     #[error(transparent)]
     Words(#[from] CompactionError),
     /// The agent would read something else behind its new lines than what they are to say.

@@ -72,7 +72,7 @@ pub struct Triggers {
     /// Due when the context leaves fewer than N tokens of the window free
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = crate::parse_count))]
     pub reserve: Option<u64>,
-    /// Tokens of the window [default: the model's, else the one that an agent's file tells, else 128k]
+    /// Tokens of the window [default: the model's, else the one that an agent's own file tells, else 128k]
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = crate::parse_count))]
     pub window: Option<u64>,
     /// With fewer than N messages nothing but an overflow is due

@@ -37,7 +37,7 @@ use crate::triggers::TriggerArgs;
 /// that runs do; --strict takes no such session. Bad lines and a last line that is
 /// not complete are told on stderr; with --invalid fail each is an offence.
 ///
-/// Of an agent's own log it is checked, too, what its agent makes of it: lines that hang on
+/// Of an agent's own file it is checked, too, what its agent makes of it: lines that hang on
 /// none, compactions that are off the path, a header that is missing, lines of which the
 /// agent reads nothing or a part. What loses messages, or is refused, is an offence; what
 /// makes another context than was meant is told on stderr, and what is harmless with -v.
@@ -62,8 +62,8 @@ use crate::triggers::TriggerArgs;
 /// done: a result that stands elsewhere moves to its call, a result that answers no
 /// call is removed, a call without a result is answered by one that says so. Other
 /// records keep their bytes. The session is held in memory, and the copy is checked
-/// before anything is written. Of a log it writes what its agent loads with all that can be
-/// had back: lines that ran together are split, NUL bytes and a torn end go, a line whose
+/// before anything is written. Of an agent's own file it writes what the agent loads with all
+/// that can be had back: lines that ran together are split, NUL bytes and a torn end go, a line whose
 /// parent is missing hangs on the one before it, a header that is missing is made. Calls
 /// without a result stay where the agent helps itself. With -o, --json prints name,
 /// dialect, output, actions (line, action, id, message) and left (line, rule, message):
@@ -72,7 +72,7 @@ use crate::triggers::TriggerArgs;
 /// --json prints an object per file. Of a check: name (null for stdin), dialect,
 /// legal, `within_limits`, messages, turns, tokens, `tool_bytes`, records, bad, tail
 /// (line of a last line that is not complete), offences and open (how many),
-/// findings (line, rule, id, message), remarks (the same, of a log: what is no offence).
+/// findings (line, rule, id, message), remarks (the same, of what is no offence).
 /// With --due: name, due, step (none, flush or
 /// compact), `held_back`, messages, turns, tokens, `tool_bytes`, triggers (trigger,
 /// value, limit, reached, fired, step). Where it is calibrated also that number, beside

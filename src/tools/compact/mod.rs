@@ -49,11 +49,11 @@ use ctx_passes::prune::Time;
 /// nothing is written. A session that could not be made smaller in as many runs
 /// as --max-attempts allows is left alone until it has grown.
 ///
-/// The log of an agent (Claude Code, Codex, pi, the Gemini CLI) is not written anew: the
-/// agent's own compaction record is put behind its lines, so that the agent goes on from the
-/// summary and from what is kept. Compact between runs, then resume: an agent that runs
-/// does not see it. Limits are those of the tokens that the API has counted, where the log
-/// tells them.
+/// An agent's own file (of Claude Code, Codex, pi, `OpenClaw` or the Gemini CLI) is not written
+/// anew: the agent's own compaction record is put behind its lines, so that the agent goes on
+/// from the summary and from what is kept. Compact between runs, then resume: an agent that
+/// runs does not see it. Limits are those of the tokens that the API has counted, where the
+/// file tells them.
 ///
 /// What a policy prunes only in what is sent to the model is pruned as a filter, at
 /// the very end and whatever is due; a session file keeps it.

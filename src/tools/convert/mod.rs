@@ -32,8 +32,8 @@ pub const TOOL: Tool = Tool {
 /// now, in that order. Fragments of a message become one, results stand right behind
 /// the reply that called, a summary stays one. Texts, arguments and ids are not
 /// changed. For chat, anthropic and responses each record is a message or an item;
-/// for claude-code, codex, gemini and pi the output is a session file that the agent
-/// resumes. Ids are made of what the session says, so that the same input gives the same
+/// for claude-code, codex, gemini and pi, which is also `OpenClaw`'s, the output is the
+/// agent's own file, which the agent resumes. Ids are made of what the session says, so that the same input gives the same
 /// bytes; only what has no time gets that of now.
 ///
 /// What the other dialect has no place for is left out, and told on stderr with the

@@ -35,9 +35,8 @@ use ctx_store::Growth;
 ///
 /// --by prints how many, their tokens, their share and what they are, the most
 /// tokens first, for all files together; (other) is what belongs to none. --by reach
-/// prints bytes: of the file of an agent most are not sent to the model, since it is a
-/// log, with branches that were left, with what a compaction stands for, and with
-/// results a second time.
+/// prints bytes: of an agent's own file most are not sent to the model, since it has
+/// branches that were left, what a compaction stands for, and results a second time.
 ///
 /// --json prints an object per file and one for the total, with the keys type
 /// (file or total), name (null for stdin), files (total only), conversations,
@@ -118,7 +117,7 @@ pub const TOOL: Tool = Tool {
             ),
             (
                 "ctx-count --by reach ~/.claude/projects/*/*.jsonl",
-                "Where the bytes of an agent's files are",
+                "Where the bytes of an agent's own files are",
             ),
             (
                 "ctx-count --calibrate ~/.claude/projects/*/*.jsonl",

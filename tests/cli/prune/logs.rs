@@ -146,7 +146,7 @@ fn a_session_in_one_document_is_refused() {
     let stderr = |tool: &str, done: &str| {
         format!(
             "{tool}: s.json: a session of gemini in one JSON document, which would come out as lines \
-             that its agent does not read: it cannot be {done}; ctx-convert --to gemini -o FILE makes a log of it that its agent resumes\n"
+             that its agent does not read: it cannot be {done}; ctx-convert --to gemini -o FILE makes lines of it that its agent resumes\n"
         )
     };
     prune()

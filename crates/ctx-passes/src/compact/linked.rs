@@ -1,4 +1,4 @@
-//! A session whose lines belong to each other: the log of an agent, which is compacted in the
+//! A session whose lines belong to each other: an agent's own file, which is compacted in the
 //! agent's own words, or items of a reply.
 //!
 //! What is sent of it is lowered: written as the messages of a plain session, each of

@@ -34,19 +34,19 @@ pub enum Rule {
     #[serde(skip)]
     #[cfg_attr(feature = "clap", value(skip))]
     Window,
-    /// Lines of an agent's file on branches that were left or taken back
+    /// Lines of an agent's own file on branches that were left or taken back
     DeadBranches,
-    /// Lines of an agent's file that a compaction stands for
+    /// Lines of an agent's own file that a compaction stands for
     BeforeCompaction,
-    /// Lines of an agent's file that a later line says anew
+    /// Lines of an agent's own file that a later line says anew
     Rewritten,
-    /// Lines of an agent's file of the helpers that it ran (sidechains)
+    /// Lines of an agent's own file of the helpers that it ran (sidechains)
     Sidechains,
-    /// Lines of an agent's file that show the progress of a tool
+    /// Lines of an agent's own file that show the progress of a tool
     Progress,
-    /// Lines of an agent's file to put files back with: it cannot any more
+    /// Lines of an agent's own file to put files back with: it cannot any more
     FileHistory,
-    /// Second copies of results in an agent's file, for its screen
+    /// Second copies of results in an agent's own file, for its screen
     Copies,
 }
 
