@@ -10,7 +10,7 @@ the same after long tool results were trimmed, by `ctx-summarize --budget`, and 
 commands given, which read the session on stdin and write it to stdout. `ctx-score --future`
 says how many of the values that the rest of the session needed are still there (A_ctx), and
 how many of those that the window could not hold (A_ctxfar). Prints Markdown: means over the
-cuts where something was needed. The budget is a share of the tokens without the system
+cuts where something was needed, and the share of the budget that the context takes. The budget is a share of the tokens without the system
 messages, which stay.
 
 Needs the tools on PATH or in CTX_BIN, and Python 3.
@@ -133,14 +133,16 @@ def main():
     for command in [SUMMARIZE, *args.commands]:
         methods[f"`{command}`"] = functools.partial(compacted, command)
 
-    found, sizes = {}, []
+    found, used, sizes = {}, {}, []
     for whole, before, size in cases(folder, args):
         sizes.append(size)
         fixed = tokens(systems(before))
         for share in args.shares:
             budget = fixed + int((size - fixed) * share)
             for name, method in methods.items():
-                result = scored(before, method(before, budget), whole, budget)
+                after = method(before, budget)
+                used.setdefault((name, share), []).append(tokens(after) / budget)
+                result = scored(before, after, whole, budget)
                 for measure in ("A_ctx", "A_ctxfar"):
                     if result[measure]["needed"]:
                         found.setdefault((name, share, measure), []).append(
@@ -150,11 +152,18 @@ def main():
     if not sizes:
         sys.exit("no session is long enough")
     print(f"{len(sizes)} cuts, {mean(sizes):,.0f} tokens on average before the cut.\n")
-    print("| A_ctx / A_ctxfar |", " | ".join(f"{share:.0%}" for share in args.shares), "|")
+    print("| A_ctx / A_ctxfar / used |", " | ".join(f"{share:.0%}" for share in args.shares), "|")
     print("|---|" + "--:|" * len(args.shares))
     for name in methods:
         cells = [
-            " / ".join(f"{mean(found.get((name, share, m), [0])):.2f}" for m in ("A_ctx", "A_ctxfar"))
+            " / ".join(
+                f"{mean(values):.2f}"
+                for values in (
+                    found.get((name, share, "A_ctx"), [0]),
+                    found.get((name, share, "A_ctxfar"), [0]),
+                    used[name, share],
+                )
+            )
             for share in args.shares
         ]
         print(f"| {name} |", " | ".join(cells), "|")

@@ -62,6 +62,11 @@ impl Notes {
         }));
     }
 
+    /// The notes of what came next.
+    pub fn append(&mut self, mut next: Self) {
+        self.0.append(&mut next.0);
+    }
+
     /// Takes them out.
     pub fn take(&mut self) -> Vec<Note> {
         std::mem::take(&mut self.0)

@@ -59,6 +59,8 @@ pub struct Budget {
     pub frame: u64,
     /// The share of what the system messages leave that the latest messages may take.
     pub tail: Share,
+    /// Tokens beyond that share which nothing else takes.
+    pub spare: u64,
 }
 
 /// What was decided about one record.

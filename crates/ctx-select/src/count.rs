@@ -135,38 +135,23 @@ impl MessageCounter {
 
     /// The tokens of a message with its frame.
     pub fn message(&self, message: &Message<'_>) -> ByKind {
-        let mut tokens = self.parts(&message.parts);
-        tokens += self.frame(message);
-        tokens
+        self.message_of(message, |part| self.part(part))
     }
 
-    /// What a message has beside its parts: its role and its name, where it continues no
-    /// other, and what is sealed in its reasoning.
-    pub fn frame(&self, message: &Message<'_>) -> ByKind {
-        let overhead = if message.continues {
-            0
-        } else {
+    /// The same, where the tokens of its parts come from `count`, which is asked once for each.
+    pub fn message_of(
+        &self,
+        message: &Message<'_>,
+        count: impl FnMut(&Part<'_>) -> ByKind,
+    ) -> ByKind {
+        let mut tokens: ByKind = message.parts.iter().map(count).sum();
+        tokens.reasoning += sealed(message, tokens.reasoning);
+        // What continues a message has no frame of its own.
+        if !message.continues {
             let name = message.name.as_deref();
-            PER_MESSAGE + name.map_or(0, |name| PER_NAME + self.text(name))
-        };
-        ByKind {
-            overhead,
-            reasoning: self.sealed(message),
-            ..ByKind::default()
+            tokens.overhead += PER_MESSAGE + name.map_or(0, |name| PER_NAME + self.text(name));
         }
-    }
-
-    /// What a message's reasoning has more than its text says.
-    pub fn sealed(&self, message: &Message<'_>) -> u64 {
-        let sealed = message.sealed / SEALED;
-        if sealed == 0 {
-            return 0;
-        }
-        let said = message.parts.iter().map(|part| match part {
-            Part::Reasoning(text) => self.text(text),
-            _ => 0,
-        });
-        sealed.saturating_sub(said.sum())
+        tokens
     }
 
     /// The tokens of some parts of a message.
@@ -228,12 +213,17 @@ impl MessageCounter {
     }
 }
 
+/// What a message's reasoning has more than its text, of `said` tokens, says.
+pub(crate) fn sealed(message: &Message<'_>, said: u64) -> u64 {
+    (message.sealed / SEALED).saturating_sub(said)
+}
+
 #[cfg(test)]
 mod tests {
     use ctx_tokens::Encoding;
     use ctx_transcript::{Call, Message, Part, Role, Tag, ToolResult};
 
-    use super::{ByKind, MessageCounter, PER_MEDIA, PER_MESSAGE, PRIMING};
+    use super::{ByKind, MessageCounter, PER_MEDIA, PER_MESSAGE, PRIMING, sealed};
 
     fn message(role: Role, parts: Vec<Part<'_>>) -> Message<'_> {
         Message::new(role, parts)
@@ -356,14 +346,14 @@ mod tests {
     #[test]
     fn reasoning_counts_by_its_signature_where_that_says_more() {
         let counter = MessageCounter::new(Encoding::O200kBase);
-        let tokens = |sealed, continues| {
+        let tokens = |signed, continues| {
             let said = Message {
-                sealed,
+                sealed: signed,
                 continues,
                 ..message(Role::Assistant, vec![Part::Reasoning("hello world".into())])
             };
             let tokens = counter.message(&said);
-            assert_eq!(tokens.reasoning, 2 + counter.sealed(&said));
+            assert_eq!(tokens.reasoning, 2 + sealed(&said, 2));
             (tokens.reasoning, tokens.overhead)
         };
         assert_eq!(tokens(0, false), (2, 4));

@@ -53,12 +53,11 @@ impl Tally {
 
     /// Counts one message, or what continues one.
     pub fn message(&mut self, counter: &MessageCounter, message: &Message<'_>) -> ByKind {
-        let mut tokens = counter.frame(message);
-        for part in &message.parts {
-            let of_part = counter.part(part);
-            self.part(part, of_part, message.name.as_deref());
-            tokens += of_part;
-        }
+        let tokens = counter.message_of(message, |part| {
+            let tokens = counter.part(part);
+            self.part(part, tokens, message.name.as_deref());
+            tokens
+        });
         let begun = u64::from(!message.continues);
         self.messages += begun;
         self.parts.overhead += begun;

@@ -3,7 +3,7 @@
 //! session is checked.
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ctx_select::count::MessageCounter;
 use ctx_transcript::{Dialect, Object, Outline, Record, Role, Spool};
@@ -30,8 +30,17 @@ pub(super) struct Assembly<'p> {
 /// behind it.
 pub(super) struct Kept {
     spool: Spool,
+    /// Where its file lies, should it need one.
+    temp: PathBuf,
     before: usize,
     behind: usize,
+}
+
+/// Other bytes for some that are kept.
+pub(super) struct Change {
+    /// Where those begin, and how many they are.
+    pub(super) place: (usize, usize),
+    pub(super) bytes: Vec<u8>,
 }
 
 /// Where the summary stands.
@@ -45,7 +54,7 @@ pub(super) struct Place {
 /// of the rest is written from.
 pub struct Material<'p> {
     pub(super) plan: &'p Plan,
-    kept: Kept,
+    pub(super) kept: Kept,
     pub(super) old: OldZone,
     /// Where the summary stands; `None` where nothing is old.
     pub(super) place: Option<Place>,
@@ -149,6 +158,11 @@ impl<'p> Assembly<'p> {
         self.kept.push(bytes, self.has_place())
     }
 
+    /// How many bytes are kept so far.
+    pub(super) fn kept_bytes(&self) -> usize {
+        self.kept.before + self.kept.behind
+    }
+
     /// Ends the input: reports bad lines and checks the whole output.
     pub(super) fn finish(mut self, notes: &mut Notes) -> Result<Material<'p>, PassError> {
         self.bad.report(notes);
@@ -169,6 +183,7 @@ impl Kept {
     pub(super) fn new(temp: &Path) -> Self {
         Self {
             spool: Spool::new(temp),
+            temp: temp.to_owned(),
             before: 0,
             behind: 0,
         }
@@ -182,6 +197,38 @@ impl Kept {
         };
         *length += bytes.len();
         self.spool.push(bytes).map_err(PassError::temporary)
+    }
+
+    /// Makes changes, in the order of their places.
+    pub(super) fn change(&mut self, changes: &[Change]) -> Result<(), PassError> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let mut new = Self::new(&self.temp);
+        let mut done = 0;
+        for Change { place, bytes } in changes {
+            let (start, length) = *place;
+            self.copy(done, start, &mut new)?;
+            new.push(bytes, start >= self.before)?;
+            done = start + length;
+        }
+        self.copy(done, self.before + self.behind, &mut new)?;
+        *self = new;
+        Ok(())
+    }
+
+    /// Pushes what lies between two places into another one, part by part.
+    fn copy(&mut self, from: usize, to: usize, new: &mut Self) -> Result<(), PassError> {
+        let middle = self.before.clamp(from, to);
+        for (start, end, length) in [
+            (from, middle, &mut new.before),
+            (middle, to, &mut new.behind),
+        ] {
+            let copied = self.spool.copy_to(start, end - start, &mut new.spool);
+            copied.map_err(PassError::temporary)?;
+            *length += end - start;
+        }
+        Ok(())
     }
 
     /// Writes it, with the summary in its place; it can be written again.

@@ -49,7 +49,13 @@ pub(super) fn shorten(
     (!edits.is_empty()).then(|| record.edited(&edits))
 }
 
-/// Beginning and end of a text of more than `tokens`, with its handle.
+/// How often a length is corrected.
+const CORRECTIONS: usize = 4;
+/// A text with so many tokens less than it may have is long enough.
+const CLOSE: u64 = 8;
+
+/// Beginning and end of a text of more than `tokens`, with its handle: as much as has at most so
+/// many tokens, unless that is too few for the handle alone.
 fn short(text: &str, tokens: u64, counter: &MessageCounter) -> Option<String> {
     let whole = counter.text(text);
     if whole <= tokens {
@@ -58,17 +64,50 @@ fn short(text: &str, tokens: u64, counter: &MessageCounter) -> Option<String> {
     let (body, earlier) = parted(text);
     let handle = earlier.unwrap_or_else(|| Handle::of(text, whole));
     let room = tokens.saturating_sub(NOTES).max(LEAST_TEXT);
-    let bytes = usize::try_from(body.len() as u64 * room / whole).unwrap_or(usize::MAX);
+    let (mut low, mut high) = (0, body.len());
+    let mut bytes = share(body.len(), room, whole);
+    let mut best: Option<(String, u64)> = None;
+    // The density of a text differs: what came out says how much fits.
+    for _ in 0..CORRECTIONS {
+        let short = handle.behind(&ends(body, bytes));
+        let now = counter.text(&short);
+        if now <= tokens {
+            low = bytes;
+            best = Some((short, now));
+            if now + CLOSE > tokens {
+                break;
+            }
+        } else {
+            high = bytes;
+            // What is longer than it may be is better than nothing.
+            if best.as_ref().is_none_or(|(_, than)| *than > now) {
+                best = Some((short, now));
+            }
+        }
+        bytes = share(bytes, room, now.saturating_sub(NOTES).max(1));
+        if bytes <= low || bytes >= high {
+            break;
+        }
+    }
+    let (short, now) = best?;
+    (now < whole && short.len() < text.len()).then_some(short)
+}
+
+/// So many bytes of a text: its beginning and its end.
+fn ends(body: &str, bytes: usize) -> String {
     let head = cut_before(body, bytes * HEAD / 100);
     let tail = body.len() - (bytes - bytes * HEAD / 100).min(body.len() - head);
     let tail = cut_before(body, tail).max(head);
-    let short = format!(
+    format!(
         "{}\n[…]\n{}",
         body[..head].trim_end(),
         body[tail..].trim_start()
-    );
-    let short = handle.behind(&short);
-    (counter.text(&short) < whole && short.len() < text.len()).then_some(short)
+    )
+}
+
+/// Of so many bytes with `whole` tokens those that have `part`.
+fn share(bytes: usize, part: u64, whole: u64) -> usize {
+    usize::try_from(bytes as u64 * part / whole.max(1)).unwrap_or(usize::MAX)
 }
 
 /// Names, numbers and paths up to so many bytes are not cut in two: half a name is another.

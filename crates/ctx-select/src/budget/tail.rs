@@ -114,7 +114,8 @@ impl<'e> Choice<'e> {
         };
         let cost = |at: usize| self.cost(at, shorten(at));
         let mut used: u64 = self.musts().map(cost).sum();
-        let share = self.budget.tail.of(self.room);
+        let share = self.budget.tail.of(self.room) + self.budget.spare;
+        let share = share.min(self.room - LEAST_SUMMARY);
         let mut begin = self.begin(0).unwrap_or(self.entries.len());
         for older in self.begins.iter().skip(1) {
             let older = *older as usize;

@@ -27,6 +27,7 @@ fn budget(tokens: u64) -> Budget {
         tokens,
         frame: 3,
         tail: Share::of_percent(35),
+        spare: 0,
     }
 }
 
@@ -92,6 +93,18 @@ fn request_and_last_exchanges_stay_within_their_share() {
     );
     let less = decide(&session(), &budget(400)).expect("fits");
     assert_eq!(letters(&less), "ks..................ss");
+}
+
+#[test]
+fn what_nothing_else_takes_is_for_more_of_the_latest_messages() {
+    let mut asked = budget(3_500);
+    asked.spare = 900;
+    let more = decide(&session(), &asked).expect("fits");
+    assert_eq!(letters(&more), "ks............ssssssss");
+    // The shortest summary has its place in any case.
+    asked.spare = 1_000_000;
+    let all = decide(&session(), &asked).expect("fits");
+    assert_eq!(letters(&all), "ks......ssssssssssssss");
 }
 
 #[test]

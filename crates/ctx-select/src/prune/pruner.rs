@@ -13,6 +13,7 @@ use super::rule::Rule;
 use super::session::{Amount, Answer, Called, Change, Reasoning, Said, Session, compact};
 use super::shorter::{Replaceable, is_taken_out, parted};
 use super::verdicts::Verdicts;
+use crate::count::ByKind;
 use crate::measure::result_bytes;
 use crate::split::ExchangeFinder;
 
@@ -217,10 +218,11 @@ impl<'p> Pruner<'p> {
     fn tokens(&self, record: usize, message: &Message<'_>, said: Said, results: u64) -> u64 {
         let (policy, counter) = (self.questions.policy, &self.questions.counter);
         if self.questions.size {
-            let others = message.parts.iter();
-            let others = others.filter(|part| !matches!(part, Part::Result(_)));
-            let others: u64 = others.map(|part| counter.part(part).total()).sum();
-            return counter.frame(message).total() + results + others;
+            let others = counter.message_of(message, |part| match part {
+                Part::Result(_) => ByKind::default(),
+                _ => counter.part(part),
+            });
+            return others.total() + results;
         }
         let reasoning = self.session.reasoning.get(record);
         let may_go = policy.window_messages.is_some()

@@ -10,7 +10,7 @@ use super::rule::{Reason, Rule};
 use super::shorter::Replaceable;
 use super::sparse::Sparse;
 use super::sums::Freed;
-use crate::count::MessageCounter;
+use crate::count::{MessageCounter, sealed};
 
 /// What stays of the facts of all records. What few of them have is kept apart.
 #[derive(Debug, Default)]
@@ -268,13 +268,20 @@ impl Said {
 impl Reasoning {
     /// Of a message that has some.
     pub(super) fn of(message: &Message<'_>, object: &Object<'_>, counter: &MessageCounter) -> Self {
-        let is_cut = |part: &&Part<'_>| message.is_cut_as_reasoning(part, object);
-        let (cut, left): (Vec<_>, Vec<_>) = message.parts.iter().partition(is_cut);
-        let tokens: u64 = cut.into_iter().map(|part| counter.part(part).total()).sum();
-        let tokens = tokens + counter.sealed(message);
+        let is_cut = |part: &Part<'_>| message.is_cut_as_reasoning(part, object);
+        let (mut tokens, mut said, mut is_all) = (0, 0, true);
+        for part in &message.parts {
+            let is_cut = is_cut(part);
+            if is_cut || matches!(part, Part::Reasoning(_)) {
+                let of_part = counter.part(part);
+                said += of_part.reasoning;
+                tokens += if is_cut { of_part.total() } else { 0 };
+            }
+            is_all &= is_cut || is_blank(part);
+        }
         Self {
-            tokens: compact(tokens),
-            is_all: left.into_iter().all(is_blank),
+            tokens: compact(tokens + sealed(message, said)),
+            is_all,
         }
     }
 }

@@ -151,7 +151,7 @@ fn the_lines_of_a_reply_count_as_one_message() {
         if let (Some(outline), Some(message)) = (outline, message) {
             tally.message(&counter, &message);
             size.add(&outline, &message, &counter);
-            frames += counter.frame(&message).total();
+            frames += counter.message(&message).overhead;
         }
     });
     assert_eq!((tally.messages, size.messages, size.turns), (4, 4, 2));

@@ -2,6 +2,7 @@
 //! records are known.
 
 mod output;
+mod refill;
 
 use std::io;
 
@@ -22,11 +23,12 @@ use crate::error::rewritable;
 use crate::ledger::LedgerReader;
 use crate::pins::Pin;
 use crate::{ErrorKind, Notes, PassError};
-use output::Output;
+use output::{Output, SummedUp};
 
 /// Of the tokens that the system messages leave, the share of the latest messages. For the
 /// same tokens a summary of the others tells more than more of the latest would.
 const TAIL: Share = Share::of_percent(35);
+
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
 pub struct BudgetRequest {
@@ -160,17 +162,16 @@ impl<'p> BudgetPass<'p> {
             Kind::Other
         };
         let counter = &self.plan.counter;
-        let mut tokens = counter.frame(message);
         let (mut results, mut arguments) = (Vec::new(), 0);
-        for part in &message.parts {
-            let of_part = counter.part(part);
+        let tokens = counter.message_of(message, |part| {
+            let tokens = counter.part(part);
             match part {
-                Part::Result(_) => results.push(of_part.results),
-                Part::Call(call) => arguments += of_part.calls - counter.text(&call.name),
+                Part::Result(_) => results.push(tokens.results),
+                Part::Call(call) => arguments += tokens.calls - counter.text(&call.name),
                 _ => {}
             }
-            tokens += of_part;
-        }
+            tokens
+        });
         Entry {
             tokens: tokens.total(),
             results,
@@ -207,6 +208,7 @@ impl<'p> BudgetPass<'p> {
             tokens: self.request.tokens,
             frame: PRIMING,
             tail: TAIL,
+            spare: 0,
         };
         // To know the share a summary is written; where all fits it decides nothing.
         if !budget.holds(&self.entries) {
@@ -219,20 +221,60 @@ impl<'p> BudgetPass<'p> {
                 "the latest user message is too long for the budget: the summary quotes it",
             );
         }
+        let made = self.made(decision, ledger.unwrap_or_default())?;
+        let mut made = self.filled(made, &mut budget)?;
+        notes.append(std::mem::take(&mut made.notes));
+        let zones = zones(&self.entries, &made.decision.verdicts);
+        Ok((made.output.finish(&mut self.spool, notes)?, zones))
+    }
+
+    /// With as many more of the latest messages as the summary leaves room for. A model is asked
+    /// once, so that its summary is that of the messages that it was sent.
+    fn filled(&mut self, mut made: Made<'p>, budget: &mut Budget) -> Result<Made<'p>, PassError> {
+        for _ in 0..ROUNDS {
+            let free = made.output.free;
+            if self.writer.needs().model || free <= SPARE.of(budget.tokens) {
+                break;
+            }
+            budget.spare += free;
+            let decision = decide(&self.entries, budget).map_err(ErrorKind::TooSmall)?;
+            if decision == made.decision {
+                break;
+            }
+            // What stays told all that it told before.
+            let ledger = made.output.take_ledger();
+            match self.made(decision, ledger) {
+                Ok(more) => made = more,
+                // What records take is an estimate: it may have been too low.
+                Err(PassError {
+                    kind: ErrorKind::TooSmall(_),
+                    ..
+                }) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(made)
+    }
+
+    /// The output by that decision.
+    fn made(&mut self, decision: Decision, ledger: Ledger) -> Result<Made<'p>, PassError> {
         let cut_only = self.writer.needs().ledger && cut_only(&self.entries, &decision);
         let mut output = Output::new(
             self.plan,
             self.writer,
             self.dialect,
             ledger,
-            budget.tokens,
+            self.request.tokens,
             cut_only,
         );
+        let mut place = 0;
         for (at, verdict) in decision.verdicts.iter().enumerate() {
-            let (item, bytes) = pop(&mut self.spool).map_err(PassError::temporary)?;
+            let (item, bytes) = read(&mut self.spool, place).map_err(PassError::temporary)?;
+            let begin = place + Item::LENGTH;
+            place = begin + bytes.len();
             let origin = Origin {
                 line: item.line,
-                offset: 0,
+                offset: begin as u64,
                 piece: item.piece,
                 presence: self.presences.of(at),
                 portion: self.presences.portion(at),
@@ -240,10 +282,27 @@ impl<'p> BudgetPass<'p> {
             let record = origin.record(&bytes);
             output.record(&record, self.entries.tokens(at), *verdict)?;
         }
-        let zones = zones(&self.entries, &decision.verdicts);
-        Ok((output.finish(notes)?, zones))
+        let mut notes = Notes::new();
+        let output = output.sum_up(&mut notes)?;
+        Ok(Made {
+            output,
+            decision,
+            notes,
+        })
     }
 }
+
+/// An output with its summary, before what is left of the budget is given back.
+struct Made<'p> {
+    output: SummedUp<'p>,
+    decision: Decision,
+    notes: Notes,
+}
+
+/// How often more of the latest messages are tried.
+const ROUNDS: usize = 3;
+/// A smaller share of a budget that nothing takes is not worth another try.
+const SPARE: Share = Share::of_percent(2);
 
 const PIECES: [Piece; 4] = [Piece::Whole, Piece::First, Piece::Middle, Piece::Last];
 
@@ -270,12 +329,15 @@ impl Item {
     }
 }
 
-/// The next record in the spool.
-fn pop(spool: &mut Spool) -> io::Result<(Item, Vec<u8>)> {
-    let item = Item::of_bytes(&spool.pop(Item::LENGTH)?);
-    let item = item.ok_or(io::ErrorKind::InvalidData)?;
+/// The record at that place in the spool.
+fn read(spool: &mut Spool, place: usize) -> io::Result<(Item, Vec<u8>)> {
+    let mut head = Vec::with_capacity(Item::LENGTH);
+    spool.copy_to(place, Item::LENGTH, &mut head)?;
+    let item = Item::of_bytes(&head).ok_or(io::ErrorKind::InvalidData)?;
     let length = usize::try_from(item.length).map_err(io::Error::other)?;
-    Ok((item, spool.pop(length)?))
+    let mut bytes = Vec::with_capacity(length);
+    spool.copy_to(place + Item::LENGTH, length, &mut bytes)?;
+    Ok((item, bytes))
 }
 
 /// Whether no message leaves, and some stay shorter than they were.
@@ -365,6 +427,52 @@ mod tests {
         );
         assert_eq!(new[new.len() - 2..], [THANKS, DONE]);
         assert_eq!(zones[2..], [Zone::Old, Zone::Old, Zone::Keep, Zone::Keep]);
+    }
+
+    /// The tokens of what was made, as a budget counts them.
+    fn tokens(new: &[String]) -> u64 {
+        let new: Vec<&str> = new.iter().map(String::as_str).collect();
+        let mut tokens = ctx_select::count::PRIMING;
+        each(&new, |record| {
+            let message = record.message(Some(&Chat)).expect("a message");
+            tokens += plan().counter.message(&message).total();
+        });
+        tokens
+    }
+
+    #[test]
+    fn what_a_summary_does_not_need_makes_results_longer_and_never_too_long() {
+        let rows: Vec<String> = (0..1_500).map(|n| format!("{n} is a row, ")).collect();
+        let rows = rows.concat();
+        let long = || RESULT.replace("W8123 is shipped", &rows);
+        let (first, last) = (long(), long().replace("0 is", "Z is"));
+        let session = [ASK, CALL, &first, DONE, THANKS, CALL, &last, DONE];
+        for budget in [2_500, 4_200, 5_000, 9_000] {
+            let (new, _) = pass(budget, Some(&Chat), &session).expect("the rest fits");
+            let used = tokens(&new);
+            assert!(
+                used <= budget && used > budget * 97 / 100,
+                "{budget}: {used}"
+            );
+        }
+        // The last one is whole before the one before it gets any longer.
+        let (new, _) = pass(9_000, Some(&Chat), &session).expect("the rest fits");
+        assert!(new.contains(&last) && !new.contains(&first));
+    }
+
+    #[test]
+    fn what_a_summary_does_not_need_is_for_more_of_the_latest_messages() {
+        let said = |n: u32| {
+            format!(
+                r#"{{"role":"user","content":"{}{n}"}}"#,
+                "so and so, ".repeat(40)
+            )
+        };
+        let session: Vec<String> = (0..40).map(said).collect();
+        let session: Vec<&str> = session.iter().map(String::as_str).collect();
+        let (new, _) = pass(2_000, Some(&Chat), &session).expect("the rest fits");
+        let used = tokens(&new);
+        assert!(used <= 2_000 && used > 1_850, "{used}: {}", new.len());
     }
 
     #[test]

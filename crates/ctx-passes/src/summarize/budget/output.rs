@@ -4,7 +4,7 @@ use ctx_ledger::Ledger;
 use ctx_select::budget::{LEAST_SUMMARY, TooSmall, Verdict};
 use ctx_select::count::PRIMING;
 use ctx_summary::RECORD_HEADING;
-use ctx_transcript::{Dialect, Record};
+use ctx_transcript::{Dialect, Record, Spool};
 
 use super::super::assembly::{Assembly, Draft, Material, Place};
 use super::super::old::{Found, OldZone};
@@ -12,6 +12,7 @@ use super::super::shorten::shorten;
 use super::super::text::{clean, tell};
 use super::super::writer::Writer;
 use super::super::{NewSession, Plan};
+use super::refill::{Cuts, Measure};
 use crate::{ErrorKind, Notes, PassError};
 
 /// A summary of nothing but the parts that results lose needs at least so many tokens of
@@ -29,6 +30,8 @@ pub(super) struct Output<'p> {
     cut_only: bool,
     /// Tokens of what stays.
     used: u64,
+    /// What stays shorter than it was.
+    cuts: Cuts,
 }
 
 impl<'p> Output<'p> {
@@ -36,17 +39,18 @@ impl<'p> Output<'p> {
         plan: &'p Plan,
         writer: &'p Writer,
         dialect: Option<&'static dyn Dialect>,
-        ledger: Option<Ledger>,
+        ledger: Ledger,
         budget: u64,
         cut_only: bool,
     ) -> Self {
-        let old = OldZone::new(plan, writer.needs(), Some(ledger.unwrap_or_default()));
+        let old = OldZone::new(plan, writer.needs(), Some(ledger));
         Self {
             assembly: Assembly::new(plan, dialect, old),
             writer,
             budget,
             cut_only,
             used: PRIMING,
+            cuts: Cuts::default(),
         }
     }
 
@@ -74,23 +78,24 @@ impl<'p> Output<'p> {
             assembly.place_summary(record.line_end());
         }
         let short = match (verdict, assembly.dialect) {
-            (Verdict::Shorten { tokens, arguments }, Some(dialect)) => shorten(
-                record,
-                dialect,
-                &assembly.plan.counter,
-                tokens.into(),
-                arguments,
-            ),
+            (Verdict::Shorten { tokens, arguments }, Some(dialect)) => {
+                let limits = (u64::from(tokens), arguments);
+                let counter = &assembly.plan.counter;
+                let short = shorten(record, dialect, counter, limits.0, arguments);
+                short.map(|short| (short, limits))
+            }
             _ => None,
         };
-        let Some(short) = short else {
+        let Some((short, limits)) = short else {
             self.count(record);
             return self.assembly.stay(record.line, outline, record.bytes);
         };
         let before = self.used;
         self.count(&record.origin().record(&short));
-        let freed = tokens.saturating_sub(self.used - before);
-        self.assembly.old.shortened += freed;
+        let now = self.used - before;
+        self.assembly.old.shortened += tokens.saturating_sub(now);
+        let place = (self.assembly.kept_bytes(), short.len());
+        self.cuts.push(record, place, limits, (tokens, now));
         self.assembly.stay(record.line, outline, &short)
     }
 
@@ -103,7 +108,8 @@ impl<'p> Output<'p> {
     }
 
     /// Checks the whole output and writes the summary.
-    pub(super) fn finish(self, notes: &mut Notes) -> Result<NewSession, PassError> {
+    pub(super) fn sum_up(self, notes: &mut Notes) -> Result<SummedUp<'p>, PassError> {
+        let dialect = self.assembly.dialect;
         let material = self.assembly.finish(notes)?;
         let room = Room {
             writer: self.writer,
@@ -111,7 +117,56 @@ impl<'p> Output<'p> {
             used: self.used,
         };
         let draft = room.draft(&material, self.cut_only, notes)?;
-        Ok(material.with(draft))
+        let counter = &material.plan.counter;
+        let summary = material.place.as_ref().zip(draft.as_ref());
+        let summary = summary.map_or(0, |(place, it)| place.tokens(&it.summary.text, counter));
+        Ok(SummedUp {
+            free: self.budget.saturating_sub(self.used + summary),
+            dialect,
+            material,
+            draft,
+            cuts: self.cuts,
+        })
+    }
+}
+
+/// An output with its summary.
+pub(super) struct SummedUp<'p> {
+    /// What nothing takes of the budget.
+    pub(super) free: u64,
+    dialect: Option<&'static dyn Dialect>,
+    material: Material<'p>,
+    draft: Option<Draft>,
+    cuts: Cuts,
+}
+
+impl SummedUp<'_> {
+    /// The ledger, for another output of the same session in which more stays.
+    pub(super) fn take_ledger(&mut self) -> Ledger {
+        std::mem::take(&mut self.material.old.ledger)
+    }
+
+    /// Gives what is left back to what was shortened; `spool` has the records as they were.
+    pub(super) fn finish(
+        self,
+        spool: &mut Spool,
+        notes: &mut Notes,
+    ) -> Result<NewSession, PassError> {
+        let plan = self.material.plan;
+        let mut material = self.material;
+        if let Some(dialect) = self.dialect {
+            let counter = &plan.counter;
+            let measure = Measure { dialect, counter };
+            let given = self
+                .cuts
+                .refill(spool, &mut material.kept, measure, self.free)?;
+            let shortened = &mut material.old.shortened;
+            *shortened = shortened.saturating_sub(given);
+        }
+        if let Some(draft) = &self.draft {
+            tell(plan, &material.old, &draft.summary, notes);
+        }
+        Ok(material.with(self.draft))
     }
 }
 
@@ -157,7 +212,6 @@ impl Room<'_> {
             let tokens = self.used + place.tokens(&summary.text, &plan.counter);
             let over = tokens.saturating_sub(self.budget);
             if over == 0 {
-                tell(plan, old, &summary, notes);
                 return Ok(place.draft(summary));
             }
             if room == 0 {
@@ -195,7 +249,7 @@ mod tests {
     use super::{Output, around};
     use crate::ledger::LedgerReader;
     use crate::{ErrorKind, Notes, PassError};
-    use ctx_transcript::Zone;
+    use ctx_transcript::{Spool, Zone};
 
     /// The output of records with what was decided about each.
     fn output(
@@ -206,13 +260,16 @@ mod tests {
     ) -> Result<NewSession, PassError> {
         let writer = Writer::offline(Method::Extractive, None);
         let texts: Vec<&str> = session.iter().map(|(line, _)| *line).collect();
+        let mut spool = Spool::new(&plan.temp);
+        let all = texts.join("\n") + "\n";
+        spool.push(all.as_bytes()).expect("in memory");
         let mut reader = LedgerReader::default();
         each(&texts, |record| {
             if let Some(message) = record.message(Some(&Chat)) {
                 reader.push(record.line, &message, record.bytes.len(), Zone::Old);
             }
         });
-        let ledger = Some(reader.finish());
+        let ledger = reader.finish();
         let mut output = Output::new(plan, &writer, Some(&Chat), ledger, budget, cut_only);
         let mut verdicts = session.iter().map(|(_, verdict)| *verdict);
         each(&texts, |record| {
@@ -223,7 +280,9 @@ mod tests {
                 .record(record, tokens, verdict)
                 .expect("there is room");
         });
-        output.finish(&mut Notes::new())
+        let mut notes = Notes::new();
+        let made = output.sum_up(&mut notes)?;
+        made.finish(&mut spool, &mut notes)
     }
 
     /// A text so many times, each with its number for `#`.
@@ -284,7 +343,9 @@ mod tests {
         assert_eq!(with[1..3], [THANKS, call]);
         assert!(with[3].len() < long.len() / 4);
         let without = lines(&mut output(&plan, 130, true, &session).expect("it fits"));
-        assert_eq!(without, with[1..]);
+        assert_eq!(without[..2], with[1..3]);
+        // The room that no summary takes is the result's.
+        assert!(without[2].len() > with[3].len());
     }
 
     #[test]

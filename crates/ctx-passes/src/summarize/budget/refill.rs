@@ -1,0 +1,161 @@
+//! What the summary leaves of a budget goes back to the records that were shortened, the last
+//! ones first: how long a summary gets is only known once it is written.
+
+use ctx_select::count::MessageCounter;
+use ctx_transcript::{Dialect, Origin, Record, Spool};
+
+use super::super::assembly::{Change, Kept};
+use super::super::shorten::shorten;
+use crate::PassError;
+
+/// With fewer tokens a text hardly says more than before.
+const LEAST_GAIN: u64 = 32;
+/// How often a limit is lowered whose result comes out too long.
+const TRIES: usize = 3;
+
+/// Records that stay shorter than they were.
+#[derive(Default)]
+pub(super) struct Cuts(Vec<Cut>);
+
+/// One of them.
+struct Cut {
+    /// Of the record as it was: it begins there in the spool.
+    origin: Origin,
+    /// How long it was.
+    length: usize,
+    /// Where it begins among what is kept, and its length there.
+    place: (usize, usize),
+    /// What each result may have, and whether long arguments were shortened.
+    limits: (u64, bool),
+    /// The tokens of the record as it was, and as it is.
+    tokens: (u64, u64),
+}
+
+/// What counts and writes a record.
+#[derive(Clone, Copy)]
+pub(super) struct Measure<'p> {
+    pub(super) dialect: &'p dyn Dialect,
+    pub(super) counter: &'p MessageCounter,
+}
+
+impl Cuts {
+    /// A record that was shortened to `limits`; `place` is where its new bytes stand.
+    pub(super) fn push(
+        &mut self,
+        record: &Record<'_>,
+        place: (usize, usize),
+        limits: (u64, bool),
+        tokens: (u64, u64),
+    ) {
+        self.0.push(Cut {
+            origin: record.origin(),
+            length: record.bytes.len(),
+            place,
+            limits,
+            tokens,
+        });
+    }
+
+    /// Gives back no more than `free` tokens, and returns how many.
+    pub(super) fn refill(
+        self,
+        spool: &mut Spool,
+        kept: &mut Kept,
+        measure: Measure<'_>,
+        free: u64,
+    ) -> Result<u64, PassError> {
+        let mut left = free;
+        let mut changes = Vec::new();
+        for cut in self.0.iter().rev() {
+            if left < LEAST_GAIN {
+                break;
+            }
+            if let Some((bytes, tokens)) = cut.given(spool, measure, left)? {
+                left -= tokens.saturating_sub(cut.tokens.1);
+                changes.push(Change {
+                    place: cut.place,
+                    bytes,
+                });
+            }
+        }
+        changes.reverse();
+        kept.change(&changes)?;
+        Ok(free - left)
+    }
+}
+
+impl Cut {
+    /// The record with at most `more` tokens more than it has now, and its tokens.
+    fn given(
+        &self,
+        spool: &mut Spool,
+        measure: Measure<'_>,
+        more: u64,
+    ) -> Result<Option<(Vec<u8>, u64)>, PassError> {
+        let mut bytes = Vec::with_capacity(self.length);
+        let start = usize::try_from(self.origin.offset).unwrap_or(usize::MAX);
+        let copied = spool.copy_to(start, self.length, &mut bytes);
+        copied.map_err(PassError::temporary)?;
+        let (whole, now) = self.tokens;
+        Ok(if whole <= now + more {
+            Some((bytes, whole))
+        } else {
+            self.longer(&bytes, measure, more)
+        })
+    }
+
+    /// The record of those bytes shortened to at most `more` tokens more than it has now, and its
+    /// tokens; `None` where it does not get longer.
+    fn longer(&self, bytes: &[u8], measure: Measure<'_>, more: u64) -> Option<(Vec<u8>, u64)> {
+        let record = self.origin.clone().record(bytes);
+        let Measure { dialect, counter } = measure;
+        let tokens = |record: &Record<'_>| {
+            let message = record.message(Some(dialect));
+            message.map(|message| counter.message(&message).total())
+        };
+        let (limit, arguments) = self.limits;
+        let message = record.message(Some(dialect))?;
+        let results = message.results().map(|it| counter.result(it).results);
+        let mut limit = raised(&results.collect::<Vec<_>>(), limit, more);
+        let most = self.tokens.1 + more;
+        for _ in 0..TRIES {
+            let short = shorten(&record, dialect, counter, limit, arguments)?;
+            let now = tokens(&self.origin.clone().record(&short))?;
+            if now <= most {
+                return (now > self.tokens.1).then_some((short, now));
+            }
+            limit = limit.saturating_sub(now - most);
+        }
+        None
+    }
+}
+
+/// The highest limit under which these results have at most `more` tokens more than under `limit`.
+fn raised(results: &[u64], limit: u64, more: u64) -> u64 {
+    let under = |limit: u64| -> u64 { results.iter().map(|tokens| *tokens.min(&limit)).sum() };
+    let most = under(limit) + more;
+    let (mut low, mut high) = (limit, limit + more + 1);
+    while low + 1 < high {
+        let middle = low + (high - low) / 2;
+        if under(middle) <= most {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::raised;
+
+    #[test]
+    fn a_limit_is_raised_for_all_results_together() {
+        assert_eq!(raised(&[500], 100, 50), 150);
+        assert_eq!(raised(&[500, 500], 100, 50), 125);
+        // What is short already needs nothing.
+        assert_eq!(raised(&[500, 80, 110], 100, 50), 140);
+        assert_eq!(raised(&[500], 100, 0), 100);
+    }
+}
