@@ -43,11 +43,18 @@ impl ConfigError {
     }
 }
 
+/// Whether it is a word or two.
+fn is_short(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| text.len() <= 40)
+}
+
 /// A value in a few words.
 fn describe(value: &Value) -> String {
     match value {
         Value::Object(_) => "a table".to_owned(),
-        Value::Array(_) => "a list".to_owned(),
+        Value::Array(items) if items.is_empty() || !items.iter().all(is_short) => {
+            "a list".to_owned()
+        }
         Value::String(text) if text.chars().count() > 40 => {
             let start: String = text.chars().take(40).collect();
             format!("a text that begins with {start:?}")

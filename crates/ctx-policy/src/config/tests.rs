@@ -290,8 +290,12 @@ fn wrong_values_name_the_key_and_what_is_wanted() {
         (
             "[prune]\ndrop = [\"all\"]",
             "prune.drop: expected a list, each item one of superseded, duplicates, noise, \
-             reasoning, empty, dead-branches, before-compaction, rewritten, sidechains, \
-             progress, file-history, copies, found a list",
+             reasoning, empty, found [\"all\"]",
+        ),
+        (
+            "[prune]\ndrop = [\"noise\", \"copies\"]",
+            "prune.drop: expected a list, each item one of superseded, duplicates, noise, \
+             reasoning, empty, found [\"noise\",\"copies\"]",
         ),
         (
             r#"{"compaction": {"maxTokenRatio": 1.5}}"#,

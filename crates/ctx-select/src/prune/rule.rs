@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 /// The rules, as policies, flags and reports name them. Those that are skipped by
-/// policies and flags are asked for by what they need to know: a limit, a text.
+/// policies and flags are asked for by what they need to know: a limit, a text. Policies skip those
+/// for lines of an agent's own file, too: a compaction only puts its own lines behind them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
@@ -35,18 +36,25 @@ pub enum Rule {
     #[cfg_attr(feature = "clap", value(skip))]
     Window,
     /// Lines of an agent's own file on branches that were left or taken back
+    #[serde(skip)]
     DeadBranches,
     /// Lines of an agent's own file that a compaction stands for
+    #[serde(skip)]
     BeforeCompaction,
     /// Lines of an agent's own file that a later line says anew
+    #[serde(skip)]
     Rewritten,
     /// Lines of an agent's own file of the helpers that it ran (sidechains)
+    #[serde(skip)]
     Sidechains,
     /// Lines of an agent's own file that show the progress of a tool
+    #[serde(skip)]
     Progress,
     /// Lines of an agent's own file to put files back with: it cannot any more
+    #[serde(skip)]
     FileHistory,
     /// Second copies of results in an agent's own file, for its screen
+    #[serde(skip)]
     Copies,
 }
 
@@ -122,19 +130,16 @@ mod tests {
             Rule::Noise,
             Rule::Reasoning,
             Rule::Empty,
-            Rule::DeadBranches,
-            Rule::BeforeCompaction,
-            Rule::Rewritten,
-            Rule::Sidechains,
-            Rule::Progress,
-            Rule::FileHistory,
-            Rule::Copies,
         ];
         for rule in named {
             assert_eq!(read(rule.as_str()), Some(rule));
         }
         // These are asked for by a number or a text.
         for rule in [Rule::Trim, Rule::Clear, Rule::Arguments, Rule::Window] {
+            assert_eq!(read(rule.as_str()), None);
+        }
+        // A compaction takes no line out of an agent's own file.
+        for rule in [Rule::DeadBranches, Rule::Progress, Rule::Copies] {
             assert_eq!(read(rule.as_str()), None);
         }
     }
