@@ -1,6 +1,6 @@
 //! What was decided about a session: reported, checked, and carried out as it is written.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use ctx_select::prune::{Rule, Sums, Verdicts};
 use ctx_transcript::{Dialect, Edits, Message, Origin, Presences, Record, Spool};
@@ -37,6 +37,9 @@ pub struct Decision<'p> {
     pub sums: Sums,
     /// The lines that leave an agent's own file.
     pub(super) leaving: Option<Leaving>,
+    /// Whether all that stays of such a file waits as it was shown to the checks: each record, and
+    /// behind it the length of the bytes in its place and these, if there are any.
+    pub(super) shown: bool,
     /// What goes of such a file beside what the model is sent: of each rule, how often and how
     /// many bytes.
     pub beside: Vec<(Rule, u64, u64)>,
@@ -168,12 +171,13 @@ impl<'p> Decision<'p> {
             let bytes = item.pop(&mut all)?;
             if !leaving.is_gone(number) {
                 let record = self.waiting.record(number, item, &bytes);
-                let cuts = self.show(number, &record, dialect, checks, &mut gate)?;
+                let (new, cuts) = self.show(number, &record, dialect, checks, &mut gate)?;
                 cut_from += u64::from(cuts > 0);
                 cut += cuts;
-                rest.push(&bytes).map_err(PassError::temporary)?;
+                push_shown(&mut rest, &bytes, &new).map_err(PassError::temporary)?;
             }
         }
+        self.shown = true;
         gate.finish(&self.waiting.presences, |at| leaving.is_gone(at), records)?;
         self.waiting.spool = Some(rest);
         if cut > 0 {
@@ -183,8 +187,8 @@ impl<'p> Decision<'p> {
         Ok(())
     }
 
-    /// Shows a record that stays, as it would be written; how many bytes of second copies were
-    /// cut for their own sake.
+    /// Shows a record that stays, as it would be written. Its new bytes, none where it does not
+    /// change, and how many bytes of second copies were cut for their own sake.
     fn show(
         &self,
         number: usize,
@@ -192,7 +196,7 @@ impl<'p> Decision<'p> {
         dialect: &dyn Dialect,
         checks: &mut Checks,
         gate: &mut Gate,
-    ) -> Result<u64, PassError> {
+    ) -> Result<(Vec<u8>, u64), PassError> {
         let outline = record.outline(Some(dialect));
         if let Some(outline) = &outline {
             checks.output(record.line, outline);
@@ -200,7 +204,7 @@ impl<'p> Decision<'p> {
         let (edits, cut) = self.edits(number, record, dialect);
         if edits.is_empty() {
             gate.push(number, record);
-            return Ok(cut);
+            return Ok((Vec::new(), cut));
         }
         let bytes = record.edited(&edits);
         let new = record.origin().record(&bytes);
@@ -208,7 +212,7 @@ impl<'p> Decision<'p> {
             return Err(ErrorKind::OtherRecord.at(record.line));
         }
         gate.push(number, &new);
-        Ok(cut)
+        Ok((bytes, cut))
     }
 
     /// What changes in a record that stays, and how many bytes of second copies go with that.
@@ -274,13 +278,33 @@ impl<'p> Decision<'p> {
             };
             let bytes = item.pop(spool)?;
             let record = waiting.record(number, item, &bytes);
-            let dialect = waiting.dialect.filter(|_| self.changes);
-            let edits = dialect.map(|it| self.edits(number, &record, it).0);
-            let edits = edits.filter(|edits| !edits.is_empty());
-            outlet.write(&record, edits.map(|edits| record.edited(&edits)))?;
+            let new = if self.shown {
+                pop_shown(spool).map_err(PassError::temporary)?
+            } else {
+                let dialect = waiting.dialect.filter(|_| self.changes);
+                let edits = dialect.map(|it| self.edits(number, &record, it).0);
+                let edits = edits.filter(|edits| !edits.is_empty());
+                edits.map(|edits| record.edited(&edits))
+            };
+            outlet.write(&record, new)?;
         }
         outlet.finish(left_out)
     }
+}
+
+/// A record, and behind it what takes its place.
+fn push_shown(spool: &mut Spool, record: &[u8], new: &[u8]) -> io::Result<()> {
+    spool.push(record)?;
+    spool.push(&(new.len() as u64).to_le_bytes())?;
+    spool.push(new)
+}
+
+/// What takes the place of the record before it, if anything does.
+fn pop_shown(spool: &mut Spool) -> io::Result<Option<Vec<u8>>> {
+    let length = spool.pop(size_of::<u64>())?;
+    let length = length.try_into().map_err(|_| io::ErrorKind::InvalidData)?;
+    let length = usize::try_from(u64::from_le_bytes(length)).map_err(io::Error::other)?;
+    (length > 0).then(|| spool.pop(length)).transpose()
 }
 
 impl Waiting<'_> {

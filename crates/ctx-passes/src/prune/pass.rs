@@ -145,6 +145,7 @@ impl<'p> PrunePass<'p> {
         let mut decision = Decision {
             waiting,
             leaving,
+            shown: false,
             beside: Vec::new(),
             verdicts,
             changes: may,
