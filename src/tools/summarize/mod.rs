@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, Verbosity, inputs};
 use ctx_passes::summarize::{
-    Batch, BudgetPass, BudgetRequest, NewSession, Plan, TellSizes, Writer, ZonePass, recognizer,
+    Batch, BudgetPass, BudgetRequest, NewSession, Plan, TellSizes, Writer, ZonePass, check_end,
+    recognizer,
 };
-use ctx_passes::{ErrorKind, Invalid, Pin};
+use ctx_passes::{Invalid, Pin};
 use ctx_policy::Method;
 use ctx_select::count::MessageCounter;
 use ctx_select::parse_count;
@@ -199,6 +200,14 @@ impl Args {
         }
     }
 
+    fn check_end(&self, zones: &ZoneReader, session: &Session) -> Result<(), Failure> {
+        if self.partial {
+            return Ok(());
+        }
+        let checked = check_end(zones, session.dialect());
+        checked.map_err(|error| passes::failure(error, &session.name))
+    }
+
     /// Bad lines come in whatever happens to them: they are part of the count
     /// that shows whether the stream is whole.
     fn open(&self, source: &Source, path: &Path) -> Result<Session, Failure> {
@@ -226,14 +235,14 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
         let mut pass = BudgetPass::new(&plan, &writer, &request, session.dialect());
         session.pass(|record| pass.push(record))?;
         if pass.zones().zoned() {
-            check_end(args, &session.name, pass.zones())?;
+            args.check_end(pass.zones(), &session)?;
         }
         let shared = passes::telling(&session.name, io, |notes| pass.finish(notes));
         shared.map(|(session, _)| session)
     } else {
         let mut pass = ZonePass::new(&plan, writer.needs(), session.dialect());
         session.pass(|record| pass.push(record))?;
-        check_end(args, &session.name, pass.zones())?;
+        args.check_end(pass.zones(), &session)?;
         passes::telling(&session.name, io, |notes| pass.finish(&writer, notes))
     };
     let failed = |error| passes::failure(error, &session.name);
@@ -256,21 +265,6 @@ fn batch(
     let name = session.name.clone();
     let mut pass = Batch::new(plan, writer, session.dialect());
     session.pass(|record| passes::telling(&name, io, |notes| pass.push(record, notes)))?;
-    check_end(args, &name, pass.zones())?;
+    args.check_end(pass.zones(), session)?;
     Ok(passes::telling(&name, io, |notes| pass.finish(notes)))
-}
-
-/// Whether all of the stream came, and was split at all.
-fn check_end(args: &Args, name: &str, zones: &ZoneReader) -> Result<(), Failure> {
-    if args.partial {
-        return Ok(());
-    }
-    let error = if zones.records() > 0 && !zones.zoned() {
-        ErrorKind::NoZones
-    } else if let Err(early) = zones.finish() {
-        ErrorKind::EarlyEnd(early)
-    } else {
-        return Ok(());
-    };
-    Err(passes::failure(error.into(), name))
 }

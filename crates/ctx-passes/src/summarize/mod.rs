@@ -24,7 +24,7 @@ pub use budget::{BudgetPass, BudgetRequest};
 pub use model::{Model, ModelSource};
 pub use old::Needs;
 pub use writer::Writer;
-pub use zones::{Edit, ZonePass};
+pub use zones::{Edit, ZonePass, check_end};
 
 /// How a session is summed up, whoever writes the summary.
 pub struct Plan {

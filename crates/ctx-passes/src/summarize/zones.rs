@@ -8,7 +8,7 @@ use super::assembly::{Assembly, Material};
 use super::old::{Found, OldZone};
 use super::{Needs, NewSession, Plan, Writer};
 use crate::error::rewritable;
-use crate::{Notes, PassError};
+use crate::{ErrorKind, Notes, PassError};
 
 /// Takes the records of a session with their zones.
 pub struct ZonePass<'p> {
@@ -99,6 +99,21 @@ impl<'p> ZonePass<'p> {
         let draft = material.draft(writer, notes)?;
         Ok(material.with(draft))
     }
+}
+
+/// Whether all of a stream came, and was split at all. Lines that belong together no zones help:
+/// what would leave with the old ones the others need.
+pub fn check_end(
+    zones: &ZoneReader,
+    dialect: Option<&'static dyn Dialect>,
+) -> Result<(), PassError> {
+    if zones.records() > 0 && !zones.zoned() {
+        if dialect.is_some() {
+            rewritable(dialect, "summed up", None)?;
+        }
+        return Err(ErrorKind::NoZones.into());
+    }
+    Ok(zones.finish()?)
 }
 
 #[cfg(test)]
