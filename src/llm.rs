@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use ctx_cli::Failure;
 use ctx_llm::{Api, ChosenKey, Client, Endpoint, Key, Proxy, Retries, Settings, Tape};
-use ctx_policy::{Fallback, Method};
+use ctx_policy::{Fallback, Method, Summary};
 use ctx_redact::redact;
 use ctx_select::parse_count;
 use ctx_store::Store;
@@ -41,7 +41,7 @@ pub struct LlmArgs {
         env = "CTX_LLM_MODEL",
         hide_env_values = true
     )]
-    pub llm_model: Option<String>,
+    llm_model: Option<String>,
     /// Window of the model in tokens; a longer input is summed up in parts
     /// [default: the model's, else 32000]
     #[arg(long, value_name = "TOKENS", value_parser = parse_count)]
@@ -52,14 +52,14 @@ pub struct LlmArgs {
     /// Ask again up to N times when no usable answer comes [default: 3, or the
     /// policy's]
     #[arg(long, value_name = "N", value_parser = parse_count)]
-    pub llm_retries: Option<u64>,
+    llm_retries: Option<u64>,
     /// Wait before asking again, n times as long before the n-th time [default: 1,
     /// or the policy's]
     ///
     /// A server that says when to come again is asked then; no wait is longer
     /// than a minute
     #[arg(long, value_name = "SECONDS", value_parser = parse_count)]
-    pub llm_backoff: Option<u64>,
+    llm_backoff: Option<u64>,
     /// Prompt: default or synapse (eight sections), sanbot (four), or a file
     ///
     /// A file has {{transcript}} in it, and {{earlier}}, {{instructions}} and
@@ -69,7 +69,7 @@ pub struct LlmArgs {
     pub template: Option<String>,
     /// What the summary shall stress
     #[arg(long, value_name = "TEXT")]
-    pub instructions: Option<String>,
+    instructions: Option<String>,
     /// Save each question and its answer in this directory, without the key
     #[arg(long, value_name = "DIR", conflicts_with = "replay")]
     record: Option<PathBuf>,
@@ -81,7 +81,7 @@ pub struct LlmArgs {
     replay: Option<PathBuf>,
     /// What to do when no model answers [default: extractive, or the policy's]
     #[arg(long, value_enum, value_name = "HOW")]
-    pub on_failure: Option<Fallback>,
+    on_failure: Option<Fallback>,
 }
 
 /// The length of a summary in tokens where neither a flag nor the template says one.
@@ -90,6 +90,19 @@ const DEFAULT_WINDOW: u64 = 32_000;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 impl LlmArgs {
+    /// The same, where a policy says what flags and environment leave out.
+    #[must_use]
+    pub fn under(&self, summary: &Summary) -> Self {
+        let mut llm = self.clone();
+        llm.template = llm.template.or_else(|| Some(summary.template.clone()));
+        llm.llm_retries = llm.llm_retries.or(Some(summary.retries));
+        llm.llm_backoff = llm.llm_backoff.or(Some(summary.backoff_seconds));
+        llm.llm_model = llm.llm_model.or_else(|| summary.model.clone());
+        llm.instructions = llm.instructions.or_else(|| summary.instructions.clone());
+        llm.on_failure = llm.on_failure.or(Some(summary.on_failure()));
+        llm
+    }
+
     /// Whether a server is named, or its answers are on file.
     pub fn has_server(&self) -> bool {
         self.replay.is_some() || self.url().is_some()
@@ -181,7 +194,7 @@ impl LlmArgs {
     }
 
     /// How often and how patiently it is asked.
-    pub fn retries(&self) -> Retries {
+    fn retries(&self) -> Retries {
         let usual = ctx_policy::Policy::default().summary;
         let retries = self.llm_retries.unwrap_or(usual.retries);
         let backoff = self.llm_backoff.unwrap_or(usual.backoff_seconds);
@@ -227,4 +240,28 @@ fn key(endpoint: &Endpoint, warn: impl FnOnce(String)) -> Result<Option<Key>, Fa
             None
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use ctx_policy::Policy;
+
+    use super::LlmArgs;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        llm: LlmArgs,
+    }
+
+    #[test]
+    fn the_wait_is_the_flags_or_the_policys() {
+        let mut policy = Policy::default();
+        policy.summary.backoff_seconds = 7;
+        for (flags, seconds) in [(&["t"][..], 7), (&["t", "--llm-backoff", "9"], 9)] {
+            let llm = Line::parse_from(flags).llm.under(&policy.summary);
+            assert_eq!(llm.retries().step.as_secs(), seconds);
+        }
+    }
 }

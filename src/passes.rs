@@ -126,6 +126,7 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::Words(_) | ErrorKind::OtherContext => {
             "ctx-convert writes what its agent would send as another session"
         }
+        ErrorKind::NoId => "write another file with -o",
         ErrorKind::Document => "as a filter it becomes lines: ctx-compact < FILE > session.jsonl",
         ErrorKind::Read(_)
         | ErrorKind::Output(_)

@@ -118,6 +118,20 @@ fn a_second_compaction_has_nothing_to_do_and_a_later_one_carries_the_summary_ove
     assert!(twice.ends_with(&messages(40, 60)), "{twice}");
 }
 
+/// Lines of an agent's own file leave by `ctx-prune` alone.
+#[test]
+fn a_rule_that_a_compaction_has_not_is_refused() {
+    compact(&session(30))
+        .env("CTX_PRUNE_DROP", "noise,copies")
+        .args(["s.jsonl"])
+        .code(2)
+        .stderr(
+            "ctx-compact: CTX_PRUNE_DROP: expected a list, each item one of superseded, duplicates, \
+             noise, reasoning, empty, found \"noise,copies\"\n",
+        )
+        .run();
+}
+
 #[test]
 fn a_target_out_of_reach_changes_nothing_and_is_not_tried_for_ever() {
     let before = session(30);
@@ -125,7 +139,7 @@ fn a_target_out_of_reach_changes_nothing_and_is_not_tried_for_ever() {
     let done = compact(&before)
         .args(args)
         .code(1)
-        .stderr("ctx-compact: warning: s.jsonl: the target of 100 tokens is out of reach: 2679 tokens would be 187; unchanged\n")
+        .stderr("ctx-compact: warning: s.jsonl: the target of 100 tokens is out of reach: 2679 tokens would be 187; unchanged; raise it, or keep and pin less\n")
         .run();
     let out_of_reach = |code: i32, words: &str| {
         within(&done).args(args).code(code).stderr_has(words).run();

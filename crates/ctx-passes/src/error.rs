@@ -144,6 +144,9 @@ pub enum ErrorKind {
     /// Something of a session has no place in another dialect, and such sessions are refused.
     #[error("not all of it can be carried")]
     NotCarried,
+    /// A session under a new id is asked for, and this one has none.
+    #[error("no line tells the id of an agent's session")]
+    NoId,
     /// An agent's own file cannot be compacted in the agent's own words.
     #[error(transparent)]
     Words(#[from] CompactionError),

@@ -15,6 +15,8 @@ mod config;
 mod env;
 mod error;
 mod layer;
+#[cfg(feature = "clap")]
+mod over;
 mod policy;
 mod presets;
 mod syntax;
@@ -26,6 +28,8 @@ pub use config::{Config, read_config};
 pub use env::{environment, variable_of};
 pub use error::{ConfigError, Warning};
 pub use layer::{BUILT_IN, Layer, settings};
+#[cfg(feature = "clap")]
+pub use over::Overrides;
 pub use policy::{Keep, Offload, Policy, Prune, Retention, Summary, Target};
 pub use presets::{headers, layer, names, preset, source};
 pub use words::{Clear, Fallback, Method, Mode, When};

@@ -50,8 +50,8 @@ pub(crate) fn open_patiently(options: &OpenOptions, path: &Path) -> io::Result<F
     }
 }
 
-/// Opens a regular file for reading.
-pub(crate) fn open_plain(path: &Path) -> io::Result<File> {
+/// Opens a regular file for reading. What is none is refused, and a FIFO does not make it wait.
+pub fn open_plain(path: &Path) -> io::Result<File> {
     let file = open_careful(path)?;
     if file.metadata()?.is_file() {
         Ok(file)

@@ -83,6 +83,7 @@ pub use content::NewContent;
 pub use destination::Destination;
 pub use draft::{Draft, Snapshot};
 pub use error::{Severity, StoreError};
+pub use files::open_plain;
 pub use hash::{HashingReader, hash, hash_bytes};
 pub use lock::SessionLock;
 pub use look::{Look, refuse_replacement};

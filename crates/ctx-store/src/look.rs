@@ -43,6 +43,11 @@ impl Look {
         self.live.keep_writers_out().map(drop)
     }
 
+    /// A handle for reading, at the start; the file stays looked at.
+    pub fn file(&self) -> Result<File, StoreError> {
+        self.live.file.try_clone().naming("read", &self.live.path)
+    }
+
     /// A handle for reading, at the start.
     pub fn into_file(self) -> File {
         self.live.file

@@ -89,7 +89,7 @@ impl Store {
 
     /// The same for a file whose agent keeps its history in memory while it runs: one that was
     /// changed less than `min_idle` ago is refused, too.
-    pub fn begin_when_idle(
+    pub(crate) fn begin_when_idle(
         &self,
         path: &Path,
         session: &SessionId,

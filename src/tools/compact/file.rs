@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ctx_cli::{ExitStatus, Failure, Io};
 use ctx_passes::compact::{Plan, Report, SessionFile, Stores};
-use ctx_store::{Look, Store};
+use ctx_store::Store;
 use ctx_transcript::Dialect;
 
 use super::Args;
@@ -35,16 +35,7 @@ pub(super) fn run(
         last_change: last_change(path),
         min_idle: &min_idle,
     };
-    let report = if plan.dry_run || !plan.policy.enabled {
-        let look = Look::at(path).map_err(failure)?;
-        if plan.policy.enabled {
-            look.refuse_users().map_err(failure)?;
-        }
-        let handle = look.into_file();
-        passes::telling(&name, io, |notes| file.preview(handle, notes))
-    } else {
-        passes::telling(&name, io, |notes| file.compact(notes))
-    };
+    let report = passes::telling(&name, io, |notes| file.run(notes));
     let mut report = report.map_err(|error| passes::failure(error, &name))?;
     if let Some(retained) = &report.retained {
         warn_retained(retained, io);

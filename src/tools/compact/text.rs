@@ -41,7 +41,7 @@ pub(super) fn line(report: &Report) -> String {
             report.best()
         ),
         Outcome::Unreachable => format!(
-            "the target of {} tokens is out of reach: {before} tokens would be {}; unchanged",
+            "the target of {} tokens is out of reach: {before} tokens would be {}; unchanged; raise it, or keep and pin less",
             report.target_tokens.unwrap_or_default(),
             report.best()
         ),

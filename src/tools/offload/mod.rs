@@ -3,17 +3,15 @@
 
 mod page;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs, is_stdin, printable};
 use ctx_passes::offload::{
-    self, Change, ChangePass, Foreign, Offloader, OriginalError, Reading, Reference, Restorer,
-    Template, Wanted, original,
+    self, Asked, Change, ChangePass, Offloader, OriginalError, Reading, Reference, Restorer,
+    Transcripts, Wanted, original,
 };
-use ctx_select::parse_count;
-use ctx_store::{Growth, SessionId, Severity, Store, real_path};
+use ctx_store::{Growth, SessionId, Severity, Store};
 use ctx_transcript::Spool;
 
 use crate::counting::CountingArgs;
@@ -47,21 +45,8 @@ struct Args {
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
 
-    /// Take out results of N tokens and more
-    #[arg(long, value_name = "N", value_parser = parse_count, default_value = "2000", help_heading = "What is taken out")]
-    min_tokens: u64,
-    /// Stop once the session has N tokens less
-    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is taken out")]
-    enough: Option<u64>,
-    /// Leave the last N assistant messages alone, and all that follows
-    #[arg(long, value_name = "N", value_parser = parse_count, default_value = "0", help_heading = "What is taken out")]
-    protect_last: u64,
-    /// Put TEXT in the place of a result; {path} in it is the file
-    ///
-    /// {sha256}, {tokens} and {bytes} may stand in it as well. --restore finds the
-    /// results by the same TEXT.
-    #[arg(long, value_name = "TEXT", default_value = Template::DEFAULT, help_heading = "What is taken out")]
-    reference: Template,
+    #[command(flatten)]
+    asked: Asked,
     #[command(flatten)]
     counting: CountingArgs,
 
@@ -128,26 +113,16 @@ fn show(store: &Store, session: Option<&SessionId>, wanted: &Wanted, io: &mut Io
     Ok(ExitStatus::Done)
 }
 
-/// Which session, where from, and where to.
+/// Which session, and where from.
 struct Plan<'a> {
     path: &'a Path,
     session: SessionId,
-    /// `None` is stdin or stdout.
-    input: Option<PathBuf>,
-    output: Option<PathBuf>,
 }
 
 impl<'a> Plan<'a> {
     fn new(args: &Args, path: &'a Path) -> Result<Self, Failure> {
         let session = session_of(args.session.as_ref(), path)?;
-        let real = |path: &Path| fs::canonicalize(path).or_else(|_| real_path(path)).ok();
-        let real = |path: &Path| if is_stdin(path) { None } else { real(path) };
-        Ok(Self {
-            path,
-            session,
-            input: real(path),
-            output: args.output.output.as_deref().and_then(real),
-        })
+        Ok(Self { path, session })
     }
 
     /// Where from and where to; in a dry run nothing is claimed.
@@ -165,32 +140,22 @@ impl<'a> Plan<'a> {
         let (source, target) = args.output.session(&inputs, named, store, growth)?;
         Ok((source, Some(target)))
     }
-
-    /// Files that name what is offloaded, or will: the output, and the input,
-    /// over which the output is often moved.
-    fn transcripts(&self) -> Vec<Option<&Path>> {
-        let mut transcripts = vec![self.output.as_deref()];
-        if let Some(input) = &self.input {
-            transcripts.push(Some(input));
-        }
-        transcripts
-    }
 }
 
 fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> Outcome {
     let counting = args.counting.resolve()?;
     counting.report(io);
-    let wanted = offload::Plan {
-        min_tokens: args.min_tokens,
-        enough_tokens: args.enough,
-        template: args.reference.clone(),
-        counter: counting.counter,
-        dry_run: args.dry_run,
-    };
+    let wanted = args.asked.plan(counting.counter, args.dry_run);
     let offloader = Offloader::new(store.get()?, &plan.session, wanted).map_err(failure)?;
+    let named = |path: &Path| (!is_stdin(path)).then(|| path.to_owned());
+    let transcripts = Transcripts {
+        input: named(plan.path),
+        output: args.output.output.as_deref().and_then(named),
+    };
+    let transcripts = transcripts.found();
     let (session, mut offloader, new) = pass(args, plan, store, offloader, io)?;
     // The files are there even when the audit log could not be told so.
-    let unaudited = match offloader.finish(&plan.transcripts()) {
+    let unaudited = match offloader.finish(&transcripts) {
         Err(error) if error.severity() == Severity::Uncertain => Some(failure(error)),
         other => other.map(|()| None).map_err(failure)?,
     };
@@ -219,9 +184,9 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
 }
 
 fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> Outcome {
-    let template = args.reference.clone();
+    let template = args.asked.reference.clone();
     let restorer = Restorer::new(store.get()?, &plan.session, template).map_err(failure)?;
-    let (session, restorer, new) = pass(args, plan, store, restorer, io)?;
+    let (session, mut restorer, new) = pass(args, plan, store, restorer, io)?;
     // What is left as it is has to be told also where the file may not survive a power cut.
     let written = new.map_or(Ok(()), NewSession::write);
     let name = &session.name;
@@ -231,7 +196,7 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
         io.write(format!("would restore line {line}: {path}\n").as_bytes())?;
     }
     let missing = restorer.missing.len();
-    for (Reference { line, path }, error) in restorer.missing {
+    for (Reference { line, path }, error) in std::mem::take(&mut restorer.missing) {
         if args.dry_run {
             let path = printable(&path);
             io.write(format!("would miss line {line}: {path}\n").as_bytes())?;
@@ -239,23 +204,11 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
         let why = failure(error);
         io.warn(format_args!("{name}:{line}: left as it is: {why}"));
     }
-    let folder = restorer.folder.path();
-    for Reference { line, path } in &restorer.elsewhere {
-        io.warn(format_args!(
-            "{name}:{line}: {path} is no file of {folder}; left as it is"
-        ));
-    }
-    let Foreign { count, first } = restorer.foreign;
-    if let Some(Reference { line, path }) = first {
-        let texts = if count == 1 { "text" } else { "texts" };
-        io.warn(format_args!(
-            "{name}:{line}: {count} {texts} left that nothing was taken out for, or not so often; \
-             the first names {path}: ctx-offload --show prints such a file"
-        ));
-    }
+    let foreign = restorer.foreign.count;
+    passes::telling(name, io, |notes| restorer.tell(notes));
     written?;
     session.report(io);
-    let left = missing as u64 + count;
+    let left = missing as u64 + foreign;
     io.note(format_args!(
         "{name}: {put_back} results restored, {left} left as they are"
     ));
@@ -304,7 +257,7 @@ fn pass<'a, C: Change>(
     let reading = Reading {
         dialect: session.dialect(),
         batch: args.read.batch,
-        protect_last: args.protect_last,
+        protect_last: args.asked.protect_last,
     };
     let temp = std::env::temp_dir();
     let temp = (!args.dry_run).then_some(temp.as_path());

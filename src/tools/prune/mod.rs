@@ -1,29 +1,23 @@
 //! `ctx-prune`: shortens and clears tool results, drops reasoning and old messages.
 
-mod anew;
 mod page;
-mod plan;
 mod report;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs};
-use ctx_select::duration::FixedSpan;
-use ctx_select::parse_count;
-use ctx_select::prune::{Glob, Rule};
-use ctx_select::share::Share;
-use ctx_transcript::Zone;
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, Verbosity, inputs};
+use ctx_transcript::Dialect;
 
+use crate::cache::last_change;
 use crate::counting::CountingArgs;
 use crate::idle::IdleArgs;
 use crate::passes;
 use crate::session::ReadArgs;
-use crate::store::StoreArgs;
+use crate::store::{LazyStore, StoreArgs};
 use crate::target::{InPlaceArgs, OutputArgs};
-use ctx_passes::prune::{PrunePass, Time};
-use ctx_passes::{ErrorKind, PassError, Pin};
+use ctx_passes::prune::{Asked, Beside, Given, NewSession, PrunePass};
+use ctx_passes::{ErrorKind, PassError};
 use ctx_store::Growth;
 
 /// Shorten and clear tool results, drop reasoning and old messages
@@ -44,95 +38,8 @@ struct Args {
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// Trim long tool results: keep beginning, end, and errors between
-    #[arg(long, help_heading = "Rules")]
-    trim: bool,
-    /// Trim results with more than N characters [default: 10000]
-    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
-    max_chars: Option<u64>,
-    /// Share of that limit kept of a result's beginning [default: 0.3]
-    #[arg(long, value_name = "SHARE", help_heading = "Rules")]
-    head_share: Option<Share>,
-    /// Share of that limit kept of a result's end [default: 0.3]
-    #[arg(long, value_name = "SHARE", help_heading = "Rules")]
-    tail_share: Option<Share>,
-    /// Lines that look like errors, kept of what is cut out [default: 10]
-    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
-    rescue_lines: Option<u64>,
-    /// Put a placeholder in the place of tool results that nothing protects
-    #[arg(long, help_heading = "Rules")]
-    clear: bool,
-    /// What --clear puts there
-    #[arg(
-        long,
-        value_name = "TEXT",
-        default_value = "[Old tool result content cleared]",
-        help_heading = "Rules"
-    )]
-    placeholder: String,
-    /// Drop what is needless (can be repeated)
-    #[arg(
-        long,
-        value_enum,
-        value_name = "WHAT",
-        value_delimiter = ',',
-        help_heading = "Rules"
-    )]
-    drop: Vec<Rule>,
-    /// Trim strings inside call arguments with more than N characters
-    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
-    max_argument_chars: Option<u64>,
-    /// Drop all but system messages and the last N; exchanges stay whole
-    #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "Rules")]
-    window_messages: Option<u64>,
-
-    /// Leave the last N assistant messages alone, and all that follows
-    #[arg(
-        long,
-        value_name = "N",
-        value_parser = parse_count,
-        default_value = "3",
-        help_heading = "What stays"
-    )]
-    protect_last: u64,
-    /// Change only results of tools whose name matches (can be repeated)
-    #[arg(long, value_name = "GLOB", help_heading = "What stays")]
-    allow_tool: Vec<Glob>,
-    /// Change no results of tools whose name matches (can be repeated)
-    #[arg(long, value_name = "GLOB", help_heading = "What stays")]
-    deny_tool: Vec<Glob>,
-    /// Leave these records alone: role:NAME, line:N, line:N-M or re:REGEX
-    ///
-    /// Can be repeated; the results of a pinned call stay with it.
-    #[arg(long, value_name = "SELECTOR", help_heading = "What stays")]
-    pin: Vec<Pin>,
-    /// Prune only records that ctx-split put into this zone
-    #[arg(long, value_parser = zones(), value_name = "ZONE", help_heading = "What stays")]
-    zone: Option<Zone>,
-    /// Change nothing when all of it would free fewer tokens
-    #[arg(
-        long,
-        value_name = "TOKENS",
-        value_parser = parse_count,
-        default_value = "0",
-        help_heading = "What stays"
-    )]
-    min_gain: u64,
-    /// Change nothing unless the last call is older: 5m, 90s or 1h
-    ///
-    /// The units are w, d, h, min (or m), s and ms.
-    /// Its time is that of the last reply that has one (`timestamp` and the like),
-    /// else --last-call, else the file's time of change.
-    #[arg(long, value_name = "DURATION", help_heading = "What stays")]
-    cache_ttl: Option<FixedSpan>,
-    /// When the last call was, if the records do not tell
-    #[arg(
-        long,
-        value_name = "TIME",
-        requires = "cache_ttl",
-        help_heading = "What stays"
-    )]
-    last_call: Option<Time>,
+    #[command(flatten)]
+    asked: Asked,
 
     /// Show by rule what would be freed, and write no records
     #[arg(short = 'n', long, conflicts_with = "output", help_heading = "Output")]
@@ -165,13 +72,6 @@ struct Args {
     store: StoreArgs,
 }
 
-/// System messages are never pruned.
-fn zones() -> impl TypedValueParser<Value = Zone> {
-    let zones = [Zone::Old, Zone::Keep];
-    PossibleValuesParser::new(zones.iter().filter_map(Zone::to_possible_value))
-        .try_map(|word| Zone::from_str(&word, false))
-}
-
 /// The table's entry.
 pub const TOOL: Tool = Tool {
     name: "ctx-prune",
@@ -188,7 +88,9 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
             .hint("prune the conversations one by one, as sessions"));
     }
     let store = args.store.lazy(&TOOL, matches);
-    let id = args.new.then(|| anew::id_of(path)).transpose()?;
+    let fail = |error| failure(error, &path.display().to_string());
+    let beside = args.new.then(|| Beside::of(path)).transpose();
+    let beside = beside.map_err(fail)?;
     let output = args.in_place.of(args.output.clone(), args.file.as_ref());
     let (source, target) = output.session(&paths, None, &store, Growth::Follows)?;
     let mut session = args.read.session(source.open(path)?)?;
@@ -196,8 +98,18 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     let target = target.when_idle(args.idle.of(session.dialect()))?;
     session.tell_of_document(io);
     let name = session.name.clone();
-    let plan = args.plan(session.dialect(), path, io.verbosity())?;
-    args.counting.resolve()?.report(io);
+    let counting = args.counting.resolve()?;
+    let given = Given {
+        dialect: session.dialect(),
+        counter: counting.counter,
+        tell_changes: io.verbosity() >= Verbosity::Debug,
+        strict: args.strict,
+        last_change: last_change(path),
+        now: chrono::Utc::now(),
+        temp: std::env::temp_dir(),
+    };
+    let plan = args.asked.plan(given).map_err(Failure::new)?;
+    counting.report(io);
     let mut pass = PrunePass::new(&plan, session.dialect(), args.dry_run);
     session.pass(|record| pass.push(record))?;
     session.report(io);
@@ -219,15 +131,42 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
         report::beside(&decision.beside, io)?;
         return Ok(ExitStatus::Done);
     }
-    if let Some(id) = id {
-        let old = (path.as_path(), id.as_str());
-        anew::write(&mut decision, left_out, old, session.dialect(), &store, io)?;
+    if let Some(beside) = beside {
+        let new = beside.make(&mut decision, left_out).map_err(fail)?;
+        write_beside(new, path, session.dialect(), &store, io)?;
         return Ok(ExitStatus::Done);
     }
     let output = target.open(io)?;
     let written = decision.write(left_out, output);
     written.map_err(|error| failure(error, &name))?.finish()?;
     Ok(ExitStatus::Done)
+}
+
+/// `--new`: writes it, and prints its path.
+fn write_beside(
+    new: NewSession,
+    old: &Path,
+    dialect: Option<&dyn Dialect>,
+    store: &LazyStore<'_>,
+    io: &mut Io,
+) -> Result<(), Failure> {
+    let path = new.path.clone();
+    let name = path.display().to_string();
+    if path.exists() {
+        let why = "is there already: the session was pruned like that before";
+        return Err(Failure::new(why)
+            .at(name, None)
+            .hint("go on with it, or remove it"));
+    }
+    let output = OutputArgs { output: Some(path) };
+    let (_, target) = output.session(&[old.to_owned()], None, store, Growth::Stops)?;
+    let mut written = target.open(io)?;
+    if let Some(dialect) = dialect {
+        let done = new.write(dialect, &mut written);
+        done.map_err(|error| failure(error, &name))?;
+    }
+    written.finish()?;
+    io.write(format!("{name}\n").as_bytes())
 }
 
 fn failure(error: PassError, name: &str) -> Failure {

@@ -133,9 +133,25 @@ fn a_new_session_stands_beside_the_old_one_under_its_own_id() {
         .args(["--new", "--clear", "chat.jsonl"])
         .code(2)
         .stderr(
-            "ctx-prune: chat.jsonl: --new, and no line tells the id of an agent's session; \
+            "ctx-prune: chat.jsonl: no line tells the id of an agent's session; \
              write another file with -o\n",
         )
+        .run();
+}
+
+/// Nobody may ever write into it.
+#[test]
+fn a_pipe_is_no_session_to_stand_beside() {
+    let home = tempfile::tempdir().expect("a folder");
+    let fifo = std::process::Command::new("mkfifo")
+        .arg(home.path().join("fifo.jsonl"))
+        .status();
+    assert!(fifo.expect("mkfifo").success());
+    prune()
+        .within(home.path())
+        .args(["--new", "--clear", "fifo.jsonl"])
+        .code(2)
+        .stderr("ctx-prune: fifo.jsonl: cannot read: it is not a regular file\n")
         .run();
 }
 

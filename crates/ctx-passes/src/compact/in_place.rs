@@ -9,7 +9,7 @@ use ctx_ledger::score::{Score, rounded};
 use ctx_memory::{Item, MemoryFolder};
 use ctx_select::trigger::Step;
 use ctx_store::{
-    Addition, NewContent, RemovalReport, ReplaceOutcome, Replacement, SnapshotKind, Standing,
+    Addition, Look, NewContent, RemovalReport, ReplaceOutcome, Replacement, SnapshotKind, Standing,
     StoreError, Survived, hash,
 };
 use ctx_transcript::Dialect;
@@ -47,9 +47,34 @@ pub struct SessionFile<'a> {
 }
 
 impl SessionFile<'_> {
-    /// What would be done with the file, of which `file` is a handle.
-    pub fn preview(&self, file: File, notes: &mut Notes) -> Result<Report, PassError> {
-        let log = self.content(file)?;
+    /// Compacts the file, or says what would be done, as the plan says. A policy that is switched
+    /// off asks nothing of the file.
+    pub fn run(&self, notes: &mut Notes) -> Result<Report, PassError> {
+        if self.plan.dry_run || !self.plan.policy.enabled {
+            self.preview(notes)
+        } else {
+            self.compact(notes)
+        }
+    }
+
+    /// What would be done with the file. What the real run would refuse is refused.
+    fn preview(&self, notes: &mut Notes) -> Result<Report, PassError> {
+        let Stores {
+            store,
+            session,
+            path,
+        } = self.stores;
+        let would_act = self.plan.policy.enabled;
+        let look = Look::at(path).map_err(unchanged)?;
+        if would_act {
+            look.refuse_users().map_err(unchanged)?;
+        }
+        let log = self.content(look.file().map_err(unchanged)?)?;
+        if would_act {
+            let min_idle = (self.min_idle)(log.dialect);
+            let is_idle = look.refuse_unless_idle(store, session, min_idle);
+            is_idle.map_err(unchanged)?;
+        }
         match Linked::of(&log, self.plan)? {
             Some(linked) => self
                 .by(&linked.plan(self.plan, notes))
@@ -79,7 +104,7 @@ impl SessionFile<'_> {
     }
 
     /// Compacts the file.
-    pub fn compact(&self, notes: &mut Notes) -> Result<Report, PassError> {
+    fn compact(&self, notes: &mut Notes) -> Result<Report, PassError> {
         let Stores {
             store,
             session,

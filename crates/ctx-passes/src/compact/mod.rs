@@ -4,6 +4,8 @@
 //! and a score have to know. Everything is decided from that. The second reading carries
 //! the decisions out: records stay, change, or leave for the summary.
 
+#[cfg(feature = "clap")]
+mod asked;
 mod content;
 mod entries;
 mod forecast;
@@ -21,6 +23,8 @@ mod survey;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "clap")]
+pub use asked::{Asked, Given, NoSummary};
 pub use content::Content;
 pub use forecast::{Forecast, Leaving, ZoneCount};
 pub use in_place::SessionFile;

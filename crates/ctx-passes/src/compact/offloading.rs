@@ -73,7 +73,7 @@ impl<'a> Offloading<'a> {
             // By its real path, so that gc finds it and sees what it names.
             let live = real_path(stores.path).ok();
             // That the files are there is no answer to somebody who asked for a compaction.
-            offloader.finish(&[live.as_deref()]).map_err(unchanged)?;
+            offloader.finish(&[live]).map_err(unchanged)?;
         }
         let enough = policy.enough_tokens;
         let enough = enough.is_some_and(|enough| offloader.freed >= enough);

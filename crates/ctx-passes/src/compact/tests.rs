@@ -1,5 +1,5 @@
 use std::fs;
-use std::path::Path;
+use std::time::Duration;
 
 use ctx_policy::{Keep, Policy, preset};
 use ctx_select::count::MessageCounter;
@@ -62,7 +62,8 @@ impl Place {
         }
     }
 
-    fn with<T>(&self, plan: &Plan, run: impl FnOnce(&SessionFile<'_>, &Path) -> T) -> T {
+    /// Runs that plan on the file, which has to be left alone for so long.
+    fn run(&self, plan: &Plan, min_idle: Duration) -> Result<Report, PassError> {
         let path = self.dir.path().join("s.jsonl");
         let file = SessionFile {
             plan,
@@ -74,13 +75,13 @@ impl Place {
             dialect: None,
             invalid: Invalid::default(),
             last_change: None,
-            min_idle: &|_| std::time::Duration::ZERO,
+            min_idle: &|_| min_idle,
         };
-        run(&file, &path)
+        file.run(&mut Notes::new())
     }
 
     fn compact(&self, plan: &Plan) -> Result<Report, PassError> {
-        self.with(plan, |file, _| file.compact(&mut Notes::new()))
+        self.run(plan, Duration::ZERO)
     }
 
     fn content(&self) -> String {
@@ -109,17 +110,27 @@ fn a_file_is_replaced_and_its_bytes_are_a_snapshot() {
 }
 
 #[test]
+fn a_preview_refuses_what_the_run_refuses() {
+    let place = Place::of(&session(8));
+    for dry_run in [false, true] {
+        let plan = Plan {
+            dry_run,
+            ..plan(|_| ())
+        };
+        let error = place.run(&plan, Duration::from_secs(3_600));
+        let error = error.expect_err("it was written just now").to_string();
+        assert!(error.contains("changed"), "{error}");
+    }
+}
+
+#[test]
 fn a_preview_changes_nothing_and_says_what_would_leave() {
     let place = Place::of(&session(8));
     let plan = Plan {
         dry_run: true,
         ..plan(|_| ())
     };
-    let report = place.with(&plan, |file, path| {
-        let handle = fs::File::open(path).expect("a file");
-        file.preview(handle, &mut Notes::new())
-    });
-    let report = report.expect("a forecast");
+    let report = place.compact(&plan).expect("a forecast");
     assert_eq!(report.outcome, Outcome::Compacted);
     assert!(report.plan.is_some() && report.snapshot.is_none());
     assert_eq!(place.content(), session(8));

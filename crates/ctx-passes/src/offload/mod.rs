@@ -1,6 +1,8 @@
 //! Large tool results leave a session for files of the store, with a reference in
 //! their place; they can be put back, and an original can be found by its hash.
 
+#[cfg(feature = "clap")]
+mod asked;
 mod change;
 mod original;
 mod restore;
@@ -10,10 +12,12 @@ mod template;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "clap")]
+pub use asked::Asked;
 pub use change::{Change, Reading, Substitute};
 pub(crate) use original::sessions;
 pub use original::{OriginalError, Wanted, original};
 pub use restore::{Foreign, Reference, Restorer};
 pub use stream::ChangePass;
-pub use take::{OffloadedResult, Offloader, Plan};
+pub use take::{OffloadedResult, Offloader, Plan, Transcripts};
 pub use template::Template;

@@ -6,7 +6,7 @@ use ctx_transcript::{Part, ToolResult};
 use super::change::{Change, Substitute};
 use super::take::OffloadedResult;
 use super::template::Template;
-use crate::PassError;
+use crate::{Notes, PassError};
 
 /// Puts results back, each where it was taken out and as often. A reference whose file cannot
 /// be read stays as it is: what it names may be there again tomorrow.
@@ -80,6 +80,26 @@ impl<'a> Restorer<'a> {
     /// The session is read from its beginning, perhaps not for the first time.
     pub fn begin(&mut self) {
         self.taken.begin();
+    }
+
+    /// Warns of what looks like references and stays.
+    pub fn tell(&self, notes: &mut Notes) {
+        let folder = self.folder.path();
+        for Reference { line, path } in &self.elsewhere {
+            let text = format_args!("{path} is no file of {folder}; left as it is");
+            notes.warn(&[*line], text);
+        }
+        let Foreign { count, first } = &self.foreign;
+        if let Some(Reference { line, path }) = first {
+            let texts = if *count == 1 { "text" } else { "texts" };
+            notes.warn(
+                &[*line],
+                format_args!(
+                    "{count} {texts} left that nothing was taken out for, or not so often; \
+                     the first names {path}: ctx-offload --show prints such a file"
+                ),
+            );
+        }
     }
 
     /// Writes this text in the place of a reference whose file cannot be read. Only for what

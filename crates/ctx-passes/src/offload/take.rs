@@ -1,9 +1,12 @@
 //! Large results go into files, the oldest first, and references take their place.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use ctx_select::count::MessageCounter;
-use ctx_store::{Content, OffloadFolder, OffloadName, OffloadWriter, SessionId, Store, StoreError};
+use ctx_store::{
+    Content, OffloadFolder, OffloadName, OffloadWriter, SessionId, Store, StoreError, real_path,
+};
 use ctx_transcript::{Part, ToolResult};
 
 use super::change::{Change, Substitute};
@@ -37,6 +40,27 @@ pub struct Offloader<'a> {
     pub freed: u64,
 }
 
+/// The files that name what was taken out, or will: the output, and the input, over which the
+/// output is often moved. `None` is stdin or stdout.
+pub struct Transcripts {
+    /// The session.
+    pub input: Option<PathBuf>,
+    /// What is made of it.
+    pub output: Option<PathBuf>,
+}
+
+impl Transcripts {
+    /// Their real paths, looked up before anything is written. That the output is nowhere is
+    /// said, too: nobody can look into what goes to a pipe.
+    pub fn found(&self) -> Vec<Option<PathBuf>> {
+        let real = |path: &PathBuf| fs::canonicalize(path).or_else(|_| real_path(path)).ok();
+        let input = self.input.as_ref().and_then(real);
+        let output = self.output.as_ref().and_then(real);
+        let input = input.map(Some);
+        std::iter::once(output).chain(input).collect()
+    }
+}
+
 /// One result that was taken out, or would be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OffloadedResult {
@@ -66,9 +90,10 @@ impl<'a> Offloader<'a> {
 
     /// Makes the files durable; to be called before anything names them.
     /// `transcripts` are the files that will, as far as they are known.
-    pub fn finish(&mut self, transcripts: &[Option<&Path>]) -> Result<(), StoreError> {
+    pub fn finish(&mut self, transcripts: &[Option<PathBuf>]) -> Result<(), StoreError> {
+        let transcripts: Vec<Option<&Path>> = transcripts.iter().map(Option::as_deref).collect();
         let writer = self.writer.take();
-        writer.map_or(Ok(()), |writer| writer.finish(transcripts))
+        writer.map_or(Ok(()), |writer| writer.finish(&transcripts))
     }
 
     fn is_enough(&self) -> bool {

@@ -1,24 +1,85 @@
 //! A session under a new id, beside the one that it was made of: an agent knows a session by the
 //! id in its lines, and finds it by the name of its file.
 
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
 
-use ctx_store::hash_bytes;
+use ctx_store::{hash_bytes, open_plain};
 use ctx_transcript::compaction::Ids;
-use ctx_transcript::{Dialect, Edits, Object, Options, Records};
+use ctx_transcript::{Dialect, Edits, Head, Object, Options, Records};
 
-use crate::PassError;
+use super::Decision;
+use crate::{ErrorKind, PassError};
+
+/// A session file, and the id that its agent has written into it.
+#[derive(Clone, Debug)]
+pub struct Beside {
+    path: PathBuf,
+    id: String,
+}
+
+/// What is to stand beside a session file.
+pub struct NewSession {
+    /// Its path.
+    pub path: PathBuf,
+    content: File,
+    name: NewName,
+}
+
+impl Beside {
+    /// The file at `path`. What is no regular file is refused unread: a FIFO might never end.
+    pub fn of(path: &Path) -> Result<Self, PassError> {
+        let real = fs::canonicalize(path);
+        let head = real.and_then(|path| open_plain(&path)).and_then(Head::read);
+        let id = head.map_err(ErrorKind::Read)?.session;
+        Ok(Self {
+            path: path.to_owned(),
+            id: id.ok_or(ErrorKind::NoId)?,
+        })
+    }
+
+    /// What was decided about the session, as a session of its own. `left_out` is how many
+    /// records of the input were not pushed.
+    pub fn make(
+        &self,
+        decision: &mut Decision<'_>,
+        left_out: u64,
+    ) -> Result<NewSession, PassError> {
+        let mut content = tempfile::tempfile().map_err(PassError::temporary)?;
+        let written = decision.write(left_out, &mut content);
+        written.map_err(|error| match error.kind {
+            ErrorKind::Output(error) => PassError::temporary(error),
+            _ => error,
+        })?;
+        let name = NewName::of(&self.id, &mut content)?;
+        let file = self.path.file_name().unwrap_or_default();
+        let file = name.of_file(&file.to_string_lossy());
+        Ok(NewSession {
+            path: self.path.with_file_name(file),
+            content,
+            name,
+        })
+    }
+}
+
+impl NewSession {
+    /// Writes it.
+    pub fn write(self, dialect: &dyn Dialect, output: &mut impl Write) -> Result<(), PassError> {
+        self.name.write(self.content, dialect, output)
+    }
+}
 
 /// A session under a new id.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewName {
+struct NewName {
     old: String,
     new: String,
 }
 
 impl NewName {
     /// For the session of the id `old`: the same content gets the same id.
-    pub fn of(old: &str, content: &mut (impl Read + Seek)) -> Result<Self, PassError> {
+    fn of(old: &str, content: &mut (impl Read + Seek)) -> Result<Self, PassError> {
         let mut hashed = || -> io::Result<[u8; 32]> {
             content.rewind()?;
             let seed = hash_bytes(content)?;
@@ -34,7 +95,7 @@ impl NewName {
 
     /// The name of its file, where that of the old one's is `file`: agents put the id into it,
     /// or its first eight digits.
-    pub fn of_file(&self, file: &str) -> String {
+    fn of_file(&self, file: &str) -> String {
         let short = |id: &str| id.get(..8).map(str::to_owned);
         if file.contains(&self.old) {
             return file.replace(&self.old, &self.new);
@@ -46,7 +107,7 @@ impl NewName {
     }
 
     /// Writes the session: in each line that names the old one, that value changes.
-    pub fn write(
+    fn write(
         &self,
         content: impl Read,
         dialect: &dyn Dialect,
@@ -88,7 +149,8 @@ mod tests {
 
     use ctx_transcript::dialect::ClaudeCode;
 
-    use super::NewName;
+    use super::{Beside, NewName};
+    use crate::ErrorKind;
 
     const OLD: &str = "11111111-2222-4333-8444-555555555555";
 
@@ -106,6 +168,17 @@ mod tests {
             .expect("to memory");
         let expected = session.replacen(OLD, &name.new, 1);
         assert_eq!(String::from_utf8(written).expect("text"), expected);
+    }
+
+    #[test]
+    fn a_file_without_an_id_and_what_is_no_file_are_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("s.jsonl");
+        std::fs::write(&path, "{\"role\":\"user\",\"content\":\"a\"}\n").expect("written");
+        let error = Beside::of(&path).expect_err("no id");
+        assert!(matches!(error.kind, ErrorKind::NoId), "{error}");
+        let error = Beside::of(folder.path()).expect_err("a folder");
+        assert!(matches!(error.kind, ErrorKind::Read(_)), "{error}");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Pruning: tool results get shorter by rules, reasoning and old messages go.
 
 mod anew;
+#[cfg(feature = "clap")]
+mod asked;
 pub(crate) mod decision;
 mod gate;
 mod items;
@@ -18,7 +20,9 @@ use ctx_select::prune::{Policy, ReferencePattern, ToolFilter, Trim};
 use ctx_transcript::{Dialect, Zone};
 
 use crate::Pin;
-pub use anew::NewName;
+pub use anew::{Beside, NewSession};
+#[cfg(feature = "clap")]
+pub use asked::{Asked, Given, NoPlan};
 pub use decision::Decision;
 pub use last_call::{LastCall, Time};
 pub use pass::PrunePass;
