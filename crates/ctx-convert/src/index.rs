@@ -73,7 +73,7 @@ impl Entry {
 
 /// The time of a message in a list is its own.
 fn time(record: &Record<'_>, held: &Held<'_>) -> Option<Box<str>> {
-    let own = Object::parse(held.raw).ok();
+    let own = Object::parse(&held.raw).ok();
     let own = own.and_then(|object| object.text_of("timestamp"));
     let time = own.or_else(|| record.object()?.text_of("timestamp"));
     time.map(|time| time.as_ref().into())

@@ -81,7 +81,7 @@ impl<'c> Reading<'c> {
             return self.wait(entry, object.text().trim());
         }
         for (at, held) in held.iter().enumerate() {
-            let alone = Object::parse(held.raw).map(|object| self.from.held(&object).len());
+            let alone = Object::parse(&held.raw).map(|object| self.from.held(&object).len());
             let place = portion.and_then(|portion| portion.get(at));
             let own = place.map_or(at, |(own, _)| *own);
             let mut entry = Entry::of(record, SourceId::of_message(number, own), held);
@@ -89,7 +89,7 @@ impl<'c> Reading<'c> {
             entry.is_opaque = !matches!(alone, Ok(1));
             // Alone it does not show that it is one.
             entry.summary = held.summary.as_deref().map(Into::into);
-            self.wait(entry, held.raw)?;
+            self.wait(entry, &held.raw)?;
         }
         Ok(())
     }

@@ -1,6 +1,8 @@
 //! What a message says, piece by piece, with the JSON that it was read from where the other
 //! dialect can take that as it is.
 
+use std::borrow::Cow;
+
 use ctx_transcript::{Call, Dialect, Held, Object, Part, ToolResult};
 
 /// Formats whose messages are of the same shapes, whatever wraps them.
@@ -50,9 +52,12 @@ impl<'a> Piece<'a> {
 /// The pieces of a message.
 pub(crate) fn pieces<'a>(held: &Held<'a>, family: Family) -> Vec<Piece<'a>> {
     let parts = held.message.parts.iter().cloned();
-    let blocks = (family == Family::Blocks)
-        .then(|| Object::parse(held.raw).ok()?.elements_of("content"))
-        .flatten()
+    let blocks = match &held.raw {
+        Cow::Borrowed(raw) if family == Family::Blocks => Object::parse(raw).ok(),
+        _ => None,
+    };
+    let blocks = blocks
+        .and_then(|object| object.elements_of("content"))
         .filter(|blocks| blocks.len() == held.message.parts.len());
     match blocks {
         None => parts.map(Piece::bare).collect(),

@@ -35,7 +35,7 @@ pub(crate) struct Said<'a> {
     pub(crate) name: Option<Cow<'a, str>>,
     pub(crate) pieces: Vec<Piece<'a>>,
     /// The items of OpenAI Responses that it was read from, if it was.
-    pub(crate) items: Vec<&'a str>,
+    pub(crate) items: Vec<Cow<'a, str>>,
     /// The model that said it, where the session says which.
     pub(crate) model: Option<Arc<str>>,
     /// The places of its records among those of the unit.
@@ -65,7 +65,7 @@ pub(crate) struct Answer<'a> {
     /// As [`Piece::block`].
     pub(crate) block: Option<&'a str>,
     /// The item of OpenAI Responses that it was read from, if it was.
-    pub(crate) item: Option<&'a str>,
+    pub(crate) item: Option<Cow<'a, str>>,
     /// The place of its record among those of the unit.
     pub(crate) origin: usize,
 }

@@ -178,7 +178,7 @@ fn held_of<'a>(from: &dyn Dialect, object: Option<&Object<'a>>, entry: &Entry) -
         let raw = object.text();
         return vec![Held {
             message: Message::new(Role::User, vec![Part::Opaque(raw.into())]),
-            raw,
+            raw: raw.into(),
             summary: None,
             begins_turn: false,
         }];

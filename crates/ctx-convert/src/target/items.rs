@@ -21,7 +21,8 @@ pub(super) enum Accepts {
 }
 
 /// Items beside messages that Codex 0.169.0 sends again.
-const OF_CODEX: [&str; 12] = [
+const OF_CODEX: [&str; 13] = [
+    "agent_message",
     "reasoning",
     "function_call",
     "function_call_output",
@@ -112,7 +113,7 @@ impl Accepts {
     }
 
     fn answer(self, answer: &Answer<'_>, notes: &mut Notes<'_>) -> String {
-        if let Some(raw) = answer.item.filter(|raw| self.takes(raw)) {
+        if let Some(raw) = answer.item.as_ref().filter(|raw| self.takes(raw)) {
             return one_line(raw).into_owned();
         }
         if answer.result.is_error {

@@ -1,5 +1,7 @@
 //! Turns out of a message and the records with its results.
 
+use std::borrow::Cow;
+
 use std::collections::HashMap;
 
 use ctx_transcript::{Held, Part, Role, ToolResult};
@@ -209,8 +211,8 @@ impl<'a> Maker<'_, '_> {
     }
 
     /// The item that a message was read from.
-    fn items(&self, held: &Held<'a>) -> Option<&'a str> {
-        (self.family == Family::Items && held.summary.is_none()).then_some(held.raw)
+    fn items(&self, held: &Held<'a>) -> Option<Cow<'a, str>> {
+        (self.family == Family::Items && held.summary.is_none()).then(|| held.raw.clone())
     }
 
     /// Says of the result that was added last which item it was read from.

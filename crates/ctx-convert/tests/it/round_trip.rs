@@ -179,3 +179,26 @@ fn texts_of_a_result_that_become_one_are_told() {
     assert!(lines[1].contains(r#"{"output":"x\ny"}"#), "{}", lines[1]);
     assert_eq!(losses(&report), ["AsText text 1"]);
 }
+
+#[test]
+fn what_another_agent_told_codex_is_the_item_that_codex_sends() {
+    let session = r#"{"timestamp":"2026-01-01T00:00:00.000Z","type":"session_meta","payload":{"id":"s"}}
+{"timestamp":"2026-01-01T00:00:01.000Z","type":"inter_agent_communication","payload":{"author":"/root/w","recipient":"/root","other_recipients":[],"content":"done","trigger_turn":false}}
+"#;
+    let item = r#"{"type":"agent_message","author":"/root/w","recipient":"/root","content":[{"type":"input_text","text":"done"}]}"#;
+    let (lines, _) = convert("responses", session);
+    let [line] = lines.as_slice() else {
+        panic!("one item: {lines:?}");
+    };
+    assert!(
+        line.starts_with(item.strip_suffix('}').expect("an object")),
+        "{line}"
+    );
+    let (lines, _) = convert("codex", session);
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.ends_with(&format!("{item}}}"))),
+        "{lines:?}"
+    );
+}

@@ -62,7 +62,7 @@ impl Reach {
                 continue;
             };
             let bytes = message.raw.len() as u64;
-            let object = Object::parse(message.raw);
+            let object = Object::parse(&message.raw);
             let what = object.map_or("no message".into(), |object| of_outside(*why, &object));
             self.add(what, 1, bytes);
             all += bytes;

@@ -110,7 +110,7 @@ impl Dialect for ClaudeCode {
     fn held<'a>(&self, object: &Object<'a>) -> Vec<Held<'a>> {
         let held = |message| Held {
             message,
-            raw: object.get("message").unwrap_or(object.text().trim()),
+            raw: object.get("message").unwrap_or(object.text().trim()).into(),
             summary: self.summary_text(object),
             begins_turn: self.begins_turn(object),
         };

@@ -108,8 +108,8 @@ impl Dialect for Codex {
         };
         match Entry::of(object) {
             None => Vec::new(),
-            Some(Entry::Item(said)) => one(said.text().trim()).into_iter().collect(),
-            Some(Entry::Agent(said)) => one(said.text()).into_iter().collect(),
+            Some(Entry::Item(said)) => one(said.text().trim().into()).into_iter().collect(),
+            Some(Entry::Agent(said)) => one(said.item().into()).into_iter().collect(),
             Some(Entry::Compacted(compacted)) => compacted.held(object),
         }
     }

@@ -96,7 +96,7 @@ impl Dialect for Gemini {
             let summary = said.snapshot().filter(|_| is_summary && place == 0);
             Held {
                 message: Message::new(said.role, said.parts(object)),
-                raw: said.raw(),
+                raw: said.raw().into(),
                 begins_turn: said.is_request(),
                 summary: summary.filter(|_| said.is_text()).map(without_marks),
             }

@@ -92,8 +92,9 @@ pub struct Held<'a> {
     /// What it says. The places in it are those of [`Dialect::message`], in the text of the
     /// whole record.
     pub message: Message<'a>,
-    /// The JSON object that is the message, without what wraps it in a log.
-    pub raw: &'a str,
+    /// The JSON object that is the message, without what wraps it in a log: as its agent sends
+    /// it, where that is not what is stored.
+    pub raw: Cow<'a, str>,
     /// When it is a summary of what was before it: the text of that.
     pub summary: Option<Cow<'a, str>>,
     /// Whether a turn begins with it: the user himself asks for something.
@@ -126,7 +127,7 @@ pub trait Dialect: Sync {
     fn held<'a>(&self, object: &Object<'a>) -> Vec<Held<'a>> {
         let held = |message| Held {
             message,
-            raw: object.text().trim(),
+            raw: object.text().trim().into(),
             summary: self.summary_text(object),
             begins_turn: self.begins_turn(object),
         };

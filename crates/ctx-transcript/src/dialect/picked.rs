@@ -12,7 +12,7 @@ pub(super) fn of(
 ) -> Option<Result<Vec<String>, CompactionError>> {
     let numbers = kept.messages.as_ref()?;
     let held = dialect.held(object);
-    let raw = |number: &usize| held.get(*number).map(|it| it.raw.to_owned());
+    let raw = |number: &usize| held.get(*number).map(|it| it.raw.clone().into_owned());
     let picked: Option<Vec<String>> = numbers.iter().map(raw).collect();
     Some(picked.ok_or(CompactionError::Unreadable))
 }

@@ -13,11 +13,6 @@ impl<'a> Agent<'a> {
         Self(payload)
     }
 
-    /// The whole payload.
-    pub(super) fn text(&self) -> &'a str {
-        self.0.text().trim()
-    }
-
     /// Whether the client loads it: these members have no default.
     pub(super) fn is_loaded(&self) -> bool {
         let texts = ["author", "recipient", "content"];

@@ -106,7 +106,7 @@ impl<'a> Compacted<'a> {
         if !self.replaces_all() {
             let summary = Held {
                 message: self.message(record),
-                raw: record.text().trim(),
+                raw: record.text().trim().into(),
                 summary: Some(self.text()),
                 begins_turn: false,
             };
@@ -119,7 +119,7 @@ impl<'a> Compacted<'a> {
             let role = outline.map_or(Role::Other, |outline| outline.role);
             Held {
                 message: Message::new(role, items::parts(record, item)),
-                raw: item.text().trim(),
+                raw: item.text().trim().into(),
                 summary: self.summary_in(item),
                 begins_turn: is_request(item),
             }
@@ -131,7 +131,7 @@ impl<'a> Compacted<'a> {
         // Nothing is left: a message without parts.
         vec![Held {
             message: self.message(record),
-            raw: record.text().trim(),
+            raw: record.text().trim().into(),
             summary: None,
             begins_turn: false,
         }]
