@@ -26,7 +26,7 @@ const OF_AGENTS: Duration = Duration::from_secs(10 * 60);
 impl IdleArgs {
     /// For a session of this dialect. A list of messages may be anybody's.
     pub fn of(self, dialect: Option<&dyn Dialect>) -> Duration {
-        let is_agents = || dialect.is_some_and(|dialect| dialect.view().is_some());
+        let is_agents = || dialect.is_some_and(Dialect::is_log);
         match self.min_idle {
             Some(FixedSpan(asked)) => asked,
             None if is_agents() => OF_AGENTS,

@@ -15,7 +15,7 @@ pub(crate) fn run(bytes: &[u8]) {
             let record = Origin::ALONE.record(line.as_bytes());
             let object = record.whole_object().expect("a record is an object");
             // A log has lines that are no messages, and an item that nobody knows stays one.
-            let is_linear = to.view().is_none() && object.get("type").is_none();
+            let is_linear = !to.is_log() && object.get("type").is_none();
             let is_message = to.outline(object).is_some() || !is_linear;
             assert!(is_message, "{}: {line}", to.name());
         }

@@ -120,7 +120,7 @@ impl Session {
     /// Refuses an agent's whole session in one document: its records would come out as lines,
     /// which are no session to the agent any more.
     pub fn refuse_document_of_log(&self, done: &'static str) -> Result<(), PassError> {
-        let log = self.dialect().filter(|dialect| dialect.view().is_some());
+        let log = self.dialect().filter(|dialect| dialect.is_log());
         match (log, self.records.document_members_beside()) {
             (Some(dialect), Some(_)) => {
                 let dialect = dialect.name();

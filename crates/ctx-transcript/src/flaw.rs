@@ -91,11 +91,3 @@ impl Flaw {
         }
     }
 }
-
-/// A number with its noun: `1 message`, `7 messages`.
-pub(crate) fn count(number: usize, noun: &str) -> String {
-    match number {
-        1 => format!("1 {noun}"),
-        _ => format!("{number} {noun}s"),
-    }
-}

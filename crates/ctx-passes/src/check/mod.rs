@@ -133,7 +133,7 @@ impl<'p> CheckPass<'p> {
             class if class.is_bad() => "bad-line",
             _ => return,
         };
-        let log = self.dialect.filter(|dialect| dialect.view().is_some());
+        let log = self.dialect.filter(|dialect| dialect.is_log());
         if self.plan.bad_lines {
             self.report.findings.push(Finding {
                 fault: Fault::Offence,

@@ -70,7 +70,7 @@ impl RepairPass {
                 left: Vec::new(),
             });
         };
-        if dialect.view().is_some() {
+        if dialect.is_log() {
             let lines = self.lines.into_iter().zip(self.records).collect();
             return mended_log(dialect, lines, strict);
         }

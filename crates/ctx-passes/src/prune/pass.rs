@@ -30,7 +30,7 @@ impl<'p> PrunePass<'p> {
             counter: plan.counter,
             size: plan.size,
         };
-        let is_log = dialect.is_some_and(|it| it.is_linked() && it.view().is_some());
+        let is_log = dialect.is_some_and(Dialect::is_log);
         Self {
             waiting: Waiting {
                 plan,

@@ -177,7 +177,7 @@ impl Dialect for ClaudeCode {
         }
     }
 
-    fn is_linked(&self) -> bool {
+    fn is_log(&self) -> bool {
         true
     }
 

@@ -189,7 +189,7 @@ impl Dialect for Codex {
         }
     }
 
-    fn is_linked(&self) -> bool {
+    fn is_log(&self) -> bool {
         true
     }
 

@@ -169,7 +169,7 @@ impl Dialect for Gemini {
         }
     }
 
-    fn is_linked(&self) -> bool {
+    fn is_log(&self) -> bool {
         true
     }
 

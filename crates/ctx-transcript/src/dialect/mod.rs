@@ -198,6 +198,12 @@ pub trait Dialect: Sync {
     /// Whether its lines belong to each other, beyond calls and results: who takes one out, or
     /// puts one in, breaks what hangs on it.
     fn is_linked(&self) -> bool {
+        self.is_log()
+    }
+
+    /// Whether it is the log of an agent, so that [`Self::view`] says what is in the context:
+    /// the same question, without a builder.
+    fn is_log(&self) -> bool {
         false
     }
 
@@ -218,8 +224,8 @@ pub trait Dialect: Sync {
         None
     }
 
-    /// How its records are mended; `None` where the agent mends its own files as it
-    /// loads them, and nothing else can write their records.
+    /// How messages of its rules are mended; `None` where no record of it can be made. A log is
+    /// mended by its flaws instead: each says what mends it.
     fn mend(&self) -> Option<&dyn Mend> {
         None
     }
@@ -412,11 +418,7 @@ mod tests {
     #[test]
     fn a_summary_of_each_dialect_is_known_in_every_other() {
         let plain: &dyn Dialect = &Plain;
-        let all = || {
-            ALL.into_iter()
-                .chain([plain])
-                .filter(|it| it.view().is_none())
-        };
+        let all = || ALL.into_iter().chain([plain]).filter(|it| !it.is_log());
         for writer in all() {
             let record = writer.summary_record(Role::User, "what\nwas");
             let record = Object::parse(&record).expect("an object");
@@ -429,8 +431,17 @@ mod tests {
     }
 
     #[test]
+    fn a_log_is_what_has_a_view() {
+        for dialect in ALL {
+            let has_view = dialect.view().is_some();
+            assert_eq!(dialect.is_log(), has_view, "{}", dialect.name());
+            assert!(dialect.is_linked() || !has_view, "{}", dialect.name());
+        }
+    }
+
+    #[test]
     fn a_log_knows_its_own_summaries() {
-        for log in ALL.into_iter().filter(|it| it.view().is_some()) {
+        for log in ALL.into_iter().filter(|it| it.is_log()) {
             let record = log.summary_record(Role::User, "what\nwas");
             let record = Object::parse(&record).expect("an object");
             let text = log.summary_text(&record);

@@ -9,7 +9,7 @@ mod about;
 mod compaction;
 mod entry;
 mod flaws;
-mod headless;
+mod header;
 mod links;
 mod node;
 mod reply;
@@ -180,7 +180,7 @@ impl Dialect for Pi {
         }
     }
 
-    fn is_linked(&self) -> bool {
+    fn is_log(&self) -> bool {
         true
     }
 

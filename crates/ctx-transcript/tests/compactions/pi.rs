@@ -105,3 +105,18 @@ fn a_file_without_a_header_is_refused() {
     let error = none.compact(&[], true).map(|it| it.lines);
     assert_eq!(error, Err(CompactionError::NoHeader));
 }
+
+/// As the loader takes it: a text that is a number is one, and what is none is not version 1.
+#[test]
+fn a_version_is_what_the_loader_takes_it_for() {
+    for (version, has_ids) in [(r#""3""#, true), (r#""x""#, true), (r#""1""#, false)] {
+        let mut before = session(3);
+        before.lines[0] =
+            before.lines[0].replace(r#""version":3"#, &format!(r#""version":{version}"#));
+        assert!(before.lines[0].contains(version), "{}", before.lines[0]);
+        let after = before.compact_to_last(0);
+        let line = after.lines.last().expect("a line");
+        assert_eq!(line.contains(r#""parentId""#), has_ids, "{version}: {line}");
+        assert_eq!(after.said(), ["what\nwas"], "{version}");
+    }
+}

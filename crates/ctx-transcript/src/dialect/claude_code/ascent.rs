@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use super::context::Context;
 use super::node::Kind;
 use super::path::Path;
-use crate::flaw::{Effect, Flaw, Remedy, count};
+use crate::counted;
+use crate::flaw::{Effect, Flaw, Remedy};
 
 /// The way up from the end of the context, and on from where the client stops.
 pub(super) struct Ascent<'p, 't> {
@@ -49,7 +50,7 @@ impl<'p, 't> Ascent<'p, 't> {
             if cut == 0 {
                 return;
             }
-            let messages = count(cut, "line");
+            let messages = counted(cut, "line");
             let what = match self.path.parent(place) {
                 None => {
                     flaws.push(Flaw::second_root(node.record, &messages));

@@ -10,7 +10,8 @@ use super::context::Context;
 use super::node::{Kind, Node, Preserved};
 use super::path::Path;
 
-use crate::flaw::{Effect, Flaw, Remedy, count};
+use crate::counted;
+use crate::flaw::{Effect, Flaw, Remedy};
 use crate::{Edits, Object, cut};
 
 /// All of them.
@@ -27,7 +28,7 @@ pub(super) fn of(path: &Path<'_>, context: &Context) -> Vec<Flaw> {
     flaws.extend(off_the_path(nodes, context));
     let repeated = path.tree.superseded.len();
     flaws.extend(path.tree.superseded.first().map(|record| {
-        let lines = count(repeated, "line");
+        let lines = counted(repeated, "line");
         let what = format!("{lines} with the uuid of a later one, which Claude Code takes instead");
         Flaw::new(*record, "repeated-id", Effect::Harmless, what)
     }));

@@ -5,8 +5,9 @@ use super::header::{Known, is_header, is_old_head};
 use super::line::Line;
 use super::{Entry, loaded};
 use crate::Object;
+use crate::counted;
 use crate::dialect::kind_of;
-use crate::flaw::{Effect, Flaw, Remedy, count};
+use crate::flaw::{Effect, Flaw, Remedy};
 
 /// The types of lines that the client loads.
 const LOADED: [&str; 10] = [
@@ -134,7 +135,7 @@ impl Flaws {
         };
         let what = format!(
             "{} without an envelope, as before September 2025: Codex loads nothing of the file",
-            count(self.bare.len(), "line")
+            counted(self.bare.len(), "line")
         );
         let mut flaw = Flaw::new(last.max(first), "bare-items", Effect::Refused, what);
         for record in std::mem::take(&mut self.bare) {

@@ -4,8 +4,9 @@
 use super::message::Said;
 use super::part;
 use super::turn::{Place, Turn, Unanswered};
+use crate::counted;
 use crate::dialect::made::{NO_TIME, id_of};
-use crate::flaw::{Effect, Flaw, Remedy, count};
+use crate::flaw::{Effect, Flaw, Remedy};
 use crate::repair::MISSING_RESULT;
 use crate::{Edits, Object, json};
 
@@ -44,7 +45,7 @@ fn of_call(record: usize, call: &Unanswered, effect: Effect) -> Flaw {
 
 /// A rewind to a message that is not there, and how many it took back.
 pub(super) fn rewound(record: usize, gone: usize) -> Flaw {
-    let gone = count(gone, "message");
+    let gone = counted(gone, "message");
     let what = format!(
         "no message has the id that is gone back to: the Gemini CLI takes back all {gone} before it"
     );

@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Pi, kind_of, tree};
+use super::{Pi, header, tree};
 use crate::compaction::{
     Compaction, CompactionError, CompactionWriter, Ids, Kept, LineText, Times,
 };
@@ -37,16 +37,14 @@ impl CompactionWriter for Writer {
         self.times.push(object);
         if !self.has_begun {
             self.has_begun = true;
-            let is_header = kind_of(object) == "session" && object.get("id").is_some();
-            let version = object.get("version").and_then(|raw| raw.parse().ok());
-            self.version = is_header.then(|| version.unwrap_or(1.0));
+            self.version = header::version(object);
         } else if let Some(id) = object.get("id") {
             if tree::moves(object, |id| self.ids.contains(&id)) {
                 self.last = Some(id.to_owned());
             }
             self.ids.extend(Key::at(object, "id"));
         }
-        if self.version.is_some_and(|version| version < 2.0) {
+        if self.version.is_some_and(header::is_first) {
             let text = Key::of(object.text().trim());
             self.indexes.insert(text, self.lines);
         }
@@ -58,7 +56,7 @@ impl CompactionWriter for Writer {
         compaction: &Compaction<'_>,
     ) -> Result<Vec<String>, CompactionError> {
         let version = self.version.ok_or(CompactionError::NoHeader)?;
-        let has_ids = version >= 2.0;
+        let has_ids = !header::is_first(version);
         let mut ids = Ids::new(&compaction.seed);
         let id = self.new_id(&mut ids);
         let is_named = compaction.is_end && compaction.kept.iter().all(|kept| !kept.is_changed);

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use super::node::{Boundary, Content};
 use super::tree::Tree;
-use crate::flaw::{Effect, Flaw, Remedy, count};
+use crate::counted;
+use crate::flaw::{Effect, Flaw, Remedy};
 
 /// All of them; `path` is from the root to the newest entry.
 pub(super) fn of(tree: &Tree, path: &[usize]) -> Vec<Flaw> {
@@ -75,7 +76,7 @@ fn breaks(tree: &Tree, path: &[usize], flaws: &mut Vec<Flaw>) {
             .find(|it| nodes[*it].id.is_some() && !tree.is_superseded(*it) && !seen.contains(it));
         let (cut, next) = before.map_or((0, None), |it| fragment(tree, it, &mut seen));
         below = before.unwrap_or_default();
-        let messages = count(cut, "entry").replace("entrys", "entries");
+        let messages = counted(cut, "entry");
         let flaw = match node.parent {
             _ if is_loop => looped(tree, place, Effect::Refused),
             Some(_) if cut > 0 => {

@@ -1,13 +1,12 @@
 //! Which entries an entry names.
 
-use super::tree;
+use super::header;
 use crate::Object;
-use crate::dialect::kind_of;
 use crate::links::{Bond, Links};
 
 pub(super) fn of<'a>(object: &Object<'a>) -> Links<'a> {
-    if kind_of(object) == "session" {
-        let is_first = tree::version(object) < 2.0;
+    if header::is_of_kind(object) {
+        let is_first = header::version(object).is_some_and(header::is_first);
         let mut links = Links {
             stays: true,
             keeps_all: is_first

@@ -6,11 +6,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::headless;
+use super::header;
 use super::node::{Content, Node};
 use crate::dialect::key::Key;
 use crate::dialect::kind_of;
-use crate::{Flaw, Object, json};
+use crate::{Flaw, Object};
 
 /// The entries of a session.
 #[derive(Default)]
@@ -42,21 +42,20 @@ enum Header {
 impl Tree {
     /// The next record, of number `record`.
     pub(super) fn push(&mut self, record: usize, object: &Object<'_>) {
-        let is_header = kind_of(object) == "session";
+        let is_header = header::is_of_kind(object);
         if let Header::NotYet = self.header {
-            self.header = match object.text_of("id") {
-                Some(_) if is_header => Header::Version(version(object)),
-                _ => {
-                    self.headless = Some(headless::flaw(record, object));
-                    Header::Missing
-                }
+            self.header = if let Some(version) = header::version(object) {
+                Header::Version(version)
+            } else {
+                self.headless = Some(header::missing(record, object));
+                Header::Missing
             };
         }
         if let Header::Version(version) = self.header
             && !is_header
         {
             let mut node = Node::of(record, object, version);
-            if version < 2.0 {
+            if header::is_first(version) {
                 self.hang_on_the_one_before(&mut node, object);
             }
             self.add(node, object);
@@ -138,14 +137,4 @@ pub(super) fn moves(object: &Object<'_>, is_there: impl Fn(Key) -> bool) -> bool
         Some(target) => is_there(target),
         None => object.get("targetId") == Some("null"),
     }
-}
-
-/// The version that a header says; 1 had no number.
-pub(super) fn version(header: &Object<'_>) -> f64 {
-    let raw = header.get("version").filter(|raw| *raw != "null");
-    raw.map_or(1.0, |raw| {
-        let number = json::text(raw).unwrap_or(raw.into());
-        // What is no number is not older than anything.
-        number.trim().parse().unwrap_or(f64::NAN)
-    })
 }
