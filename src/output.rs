@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, Seek, Write};
 use ctx_cli::{Failure, Io};
 use ctx_store::atomic::AtomicFile;
 use ctx_store::{Growth, NewContent, ReplaceOutcome, SnapshotKind, Succession, Survived, hash};
+use ctx_transcript::counted;
 
 use crate::store::{self, warn_retained};
 use crate::target::Target;
@@ -139,7 +140,8 @@ fn tell(name: &str, growth: Growth, replaced: &ReplaceOutcome, io: &mut Io) {
         before.id
     ));
     if *late_bytes > 0 {
-        let late = format!("{name} grew meanwhile: {late_bytes} bytes follow the new ones");
+        let late = counted(*late_bytes, "byte");
+        let late = format!("{name} grew meanwhile: {late} behind the new ones");
         match growth {
             Growth::Follows => io.note(late),
             Growth::Stops => io.warn(late),

@@ -88,7 +88,7 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
             "ask for fewer rules of --drop: ctx-prune -n shows what each would take"
         }
         ErrorKind::Linked { .. } => {
-            "ctx-compact and ctx-prune keep what an agent's own file is; ctx-convert makes messages of it"
+            "ctx-compact compacts it as it is; ctx-convert makes messages of it, of which that can be done"
         }
         ErrorKind::TwoFormats { .. } => "--dialect says which of them to read it as",
         ErrorKind::Extract(ExtractError::UnknownFormat) => {

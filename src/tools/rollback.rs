@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::{ArgGroup, ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool, printable};
 use ctx_store::restore::Wanted;
-use ctx_store::{Appended, Meta, ReplaceOutcome, SessionId};
+use ctx_store::{Meta, ReplaceOutcome, SessionId};
+use ctx_transcript::counted;
 
 use crate::idle::IdleArgs;
 use crate::store::{StoreArgs, copy_out, failure, session_id, warn_retained};
@@ -132,8 +133,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         restore.refuse(target, min_idle).map_err(failure)?;
         show(&restore.meta, &name.to_string(), io)?;
         if let Some(appended) = restore.appended(target).map_err(failure)? {
-            let what = what_goes(&appended);
-            let line = format!("{what} would go; a new snapshot would have them\n");
+            let line = format!("{appended} would go; a new snapshot would have them\n");
             io.write(line.as_bytes())?;
         }
         return Ok(ExitStatus::Done);
@@ -142,31 +142,16 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let appended = restore.appended(target).unwrap_or_default();
     let replaced = restore.restore(target, min_idle).map_err(failure)?;
     if let (Some(appended), ReplaceOutcome::New { before, .. }) = (&appended, &replaced) {
-        let what = what_goes(appended);
-        io.warn(format_args!("{name}: {what} go; they are in {}", before.id));
+        let id = &before.id;
+        io.warn(format_args!("{name}: {appended} go; they are in {id}"));
     }
     tell(&replaced, &restore.meta.id, target, io);
     Ok(ExitStatus::Done)
 }
 
-fn what_goes(appended: &Appended) -> String {
-    let Appended {
-        since,
-        lines,
-        bytes,
-    } = appended;
-    format!("{lines} lines, {bytes} bytes that were appended since {since}")
-}
-
 fn show(meta: &Meta, target: &str, io: &mut Io) -> Result<(), Failure> {
-    let line = format!(
-        "would restore {} onto {}: {} messages, {} lines, {} bytes\n",
-        meta.id,
-        printable(target),
-        meta.tally.messages,
-        meta.lines,
-        meta.bytes
-    );
+    let (id, target, size) = (&meta.id, printable(target), meta.size());
+    let line = format!("would restore {id} onto {target}: {size}\n");
     io.write(line.as_bytes())
 }
 
@@ -185,8 +170,9 @@ fn tell(replaced: &ReplaceOutcome, id: &str, target: &Path, io: &mut Io) {
                 "{name} restored from {id}; what was there is {before}"
             ));
             if *late_bytes > 0 {
+                let late = counted(*late_bytes, "byte");
                 io.warn(format_args!(
-                    "{name} grew meanwhile: {late_bytes} bytes were carried over behind the restored ones"
+                    "{name} grew meanwhile: {late} carried over behind the restored ones"
                 ));
             }
             if let Some(retained) = retained {

@@ -82,7 +82,7 @@ fn nothing_is_taken_out_of_it() {
         ),
     ];
     for (tool, args, what) in calls {
-        let hint = "ctx-compact and ctx-prune keep what an agent's own file is; ctx-convert makes messages of it";
+        let hint = "ctx-compact compacts it as it is; ctx-convert makes messages of it, of which that can be done";
         let home = case(tool)
             .args(args.iter().copied())
             .code(2)

@@ -87,7 +87,7 @@ fn a_file_has_the_session_that_it_was_saved_as() {
     rollback(done.dir())
         .args(["-n", "--snapshot", "latest", "s.jsonl"])
         .stdout(format!(
-            "would restore {id} onto s.jsonl: 1 messages, 1 lines, {} bytes\n",
+            "would restore {id} onto s.jsonl: 1 message, 1 line, {} bytes\n",
             OLD.len()
         ))
         .run();
@@ -243,15 +243,15 @@ fn an_agents_file_that_changed_a_moment_ago_is_left_alone() {
     rollback(done.dir())
         .args(["-n", "--min-idle", "0s", "--snapshot", "latest", "s.jsonl"])
         .stdout(format!(
-            "would restore {id} onto s.jsonl: 1 messages, 2 lines, {} bytes\n\
-             1 lines, {bytes} bytes that were appended since {id} would go; a new snapshot would have them\n",
+            "would restore {id} onto s.jsonl: 1 message, 2 lines, {} bytes\n\
+             1 line, {bytes} bytes that were appended since {id} would go; a new snapshot would have them\n",
             AGENTS.len()
         ))
         .run();
     rollback(done.dir())
         .args(["--min-idle", "0s", "--snapshot", "latest", "s.jsonl"])
         .stderr_has(&format!(
-            "ctx-rollback: warning: s.jsonl: 1 lines, {bytes} bytes that were appended since {id} go; they are in p-1-"
+            "ctx-rollback: warning: s.jsonl: 1 line, {bytes} bytes that were appended since {id} go; they are in p-1-"
         ))
         .run();
     assert_eq!(done.read("s.jsonl"), AGENTS.as_bytes());

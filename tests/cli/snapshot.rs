@@ -100,7 +100,7 @@ fn a_file_gives_its_session_a_name() {
         printed.starts_with("my_chat-") && printed.ends_with("-0001"),
         "{printed}"
     );
-    let list = format!("{printed}  1 messages  1 lines  30 bytes  snapshot\n");
+    let list = format!("{printed}  1 message  1 line  30 bytes  snapshot\n");
     snapshot()
         .within(done.dir())
         .args(["--list"])
@@ -119,7 +119,7 @@ fn tokens_are_counted_where_asked_for() {
         .within(done.dir())
         .args(["--list"])
         .stdout(format!(
-            "{}  1 messages  8 tokens  1 lines  30 bytes  snapshot\n",
+            "{}  1 message  8 tokens  1 line  30 bytes  snapshot\n",
             id(&done)
         ))
         .run();

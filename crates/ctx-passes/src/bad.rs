@@ -1,6 +1,6 @@
 //! Bad lines of a session, and what became of them: one account for all passes.
 
-use ctx_transcript::Record;
+use ctx_transcript::{Record, counted};
 
 use crate::Notes;
 
@@ -55,8 +55,7 @@ impl BadLines {
         let Some((line, why)) = &self.first else {
             return;
         };
-        let count = self.count();
-        let lines = if count == 1 { "bad line" } else { "bad lines" };
+        let lines = counted(self.count(), "bad line");
         let [kept, left_out, gone] = self.counts;
         let fates = match (kept, left_out, gone) {
             (_, 0, 0) => " kept in place".to_owned(),
@@ -72,10 +71,7 @@ impl BadLines {
                     + &told(gone, "gone with the old zone")
             }
         };
-        notes.warn(
-            &[*line],
-            format_args!("{count} {lines}{fates}; the first: {why}"),
-        );
+        notes.warn(&[*line], format_args!("{lines}{fates}; the first: {why}"));
     }
 }
 

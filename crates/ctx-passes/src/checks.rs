@@ -1,6 +1,6 @@
 //! The output holds no offence that the input did not hold.
 
-use ctx_transcript::{Dialect, Offence, Outline, Role, Rule, Rules, Validator};
+use ctx_transcript::{Dialect, Offence, Outline, Role, Rule, Rules, Validator, counted};
 
 use crate::{ErrorKind, Notes, PassError};
 
@@ -71,12 +71,11 @@ impl Checks {
         if strict {
             return Err(ErrorKind::OldOffence(first.clone()).at(first.line));
         }
-        let count = input.len();
-        let what = if count == 1 { "offence" } else { "offences" };
+        let offences = counted(input.len(), "offence");
         let why = first.why();
         notes.warn(
             &[first.line],
-            format_args!("{count} {what} in the input; the first: {why}"),
+            format_args!("{offences} in the input; the first: {why}"),
         );
         Ok(())
     }

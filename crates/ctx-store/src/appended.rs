@@ -1,8 +1,11 @@
 //! What would go with a rollback: lines that agents have appended since a tool last had to do
 //! with the file.
 
+use std::fmt;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::path::Path;
+
+use ctx_transcript::counted;
 
 use crate::Successor;
 use crate::error::{Naming, StoreError};
@@ -21,6 +24,15 @@ pub struct Appended {
     pub bytes: u64,
 }
 
+/// `2 lines, 24 bytes that were appended since ID`.
+impl fmt::Display for Appended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (lines, bytes) = (counted(self.lines, "line"), counted(self.bytes, "byte"));
+        let since = &self.since;
+        write!(f, "{lines}, {bytes} that were appended since {since}")
+    }
+}
+
 impl Restore<'_> {
     /// What stands in a file behind the part that a tool knows of, and would go with it: behind
     /// what took the place of the snapshot's bytes, behind these themselves, or else behind what
@@ -37,7 +49,13 @@ impl Restore<'_> {
         let after = meta.replaced_by.iter().chain([&own]);
         let known = after.map(|of| (meta.id.as_str(), of)).chain(made);
         let known: Vec<_> = known.collect();
-        let now = Beginnings::of(Some(path), known.iter().map(|(_, of)| of.bytes))?;
+        let read;
+        let now = if self.file.are_of(path) {
+            &self.file
+        } else {
+            read = Beginnings::of(Some(path), known.iter().map(|(_, of)| of.bytes))?;
+            &read
+        };
         match known.iter().find(|(_, of)| now.begin_with(of)) {
             Some((since, of)) => Appended::behind(of.bytes, since, path),
             None => Ok(None),
@@ -112,6 +130,17 @@ mod tests {
         let grown = text() + "3\n";
         fs::write(&path, grown).expect("written");
         assert_eq!(appended(Wanted::Undo(Some(&path))), since("0002", 1, 2));
+        // What has looked for the snapshot has read enough of the file to tell.
+        let undo = bench
+            .store
+            .find_restore(&id("demo"), Wanted::Undo(Some(&path)));
+        let undo = undo.expect("found");
+        assert!(undo.file.are_of(&path));
+        let told = undo.appended(&path).expect("reads").expect("a line");
+        assert_eq!(
+            told.to_string(),
+            format!("1 line, 2 bytes that were appended since {}", undo.meta.id)
+        );
         // A file that was compacted as a whole.
         let mut found = bench.store.find_restore(&id("demo"), Wanted::Named("1"));
         let found = found.as_mut().expect("found");

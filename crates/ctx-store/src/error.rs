@@ -189,7 +189,7 @@ pub enum Severity {
     Uncertain,
 }
 
-/// "12 minutes ago".
+/// How long ago something was, for people.
 fn since(ago: Duration) -> String {
     match ago.as_secs() {
         0 => "just now".to_owned(),

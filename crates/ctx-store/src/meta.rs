@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
+use ctx_transcript::counted;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -177,6 +178,23 @@ impl Meta {
     pub(crate) fn has_retained(&self) -> bool {
         self.retained_paths()
             .is_some_and(|(_, retained)| file_id(&retained).is_ok())
+    }
+
+    /// Whether it is a snapshot of the file that really lies at `path`. Of none it is where it
+    /// does not name one, as of stdin.
+    pub(crate) fn is_of(&self, path: &Path) -> bool {
+        let source = self.source.as_deref();
+        source.is_some_and(|source| Path::new(source) == path)
+    }
+
+    /// How much it holds: `3 messages, 4 lines, 120 bytes`.
+    pub fn size(&self) -> String {
+        let counts = [
+            counted(self.tally.messages, "message"),
+            counted(self.lines, "line"),
+            counted(self.bytes, "byte"),
+        ];
+        counts.join(", ")
     }
 
     /// The bytes of meta.json, sealed by their own hash.

@@ -101,12 +101,15 @@ impl Store {
             Some(claimed) => claimed,
             None => self.claim(path, session)?,
         };
-        self.refuse_unless_idle(&live, session, min_idle)?;
+        let only_if = self.refuse_unless_idle(&live, session, min_idle)?;
+        let draft = live.draft(self)?;
+        if let Some(only_if) = only_if {
+            only_if.check(&draft.sha256)?;
+        }
         // The file is locked: no run is between giving such a name and its commit.
         for link in live.second_names()? {
             fs::remove_file(&link).naming("remove", &link)?;
         }
-        let draft = live.draft(self)?;
         Ok(Replacement::new(self, session, lock, live, draft))
     }
 

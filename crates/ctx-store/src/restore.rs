@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::error::{Naming, StoreError};
 use crate::files::is_there;
 use crate::session::real_path;
+use crate::undo::Beginnings;
 use crate::{
     Catalog, Entry, Look, Meta, NewContent, ReplaceOutcome, SessionId, SnapshotKind, Store,
     Successor, Survived, refuse_replacement,
@@ -31,6 +32,8 @@ pub struct Restore<'s> {
     pub meta: Meta,
     /// What replacements made of files of the session, by the ids of the snapshots before them.
     pub(crate) made: Vec<(String, Successor)>,
+    /// How the file begins that was looked at to find it.
+    pub(crate) file: Beginnings,
 }
 
 impl Store {
@@ -89,10 +92,12 @@ impl Store {
         session: &SessionId,
         wanted: Wanted<'_>,
     ) -> Result<Restore<'_>, StoreError> {
+        let mut file = Beginnings::default();
         let (content, meta) = match wanted {
             Wanted::Named(wanted) => self.open_verified(catalog.find(wanted)?)?,
             Wanted::Undo(path) => {
-                let entry = self.last_replaced(catalog, path)?;
+                let entry;
+                (entry, file) = self.last_replaced(catalog, path)?;
                 self.open_verified(entry).map_err(StoreError::in_undo)?
             }
         };
@@ -107,6 +112,7 @@ impl Store {
             content,
             meta,
             made: made.collect(),
+            file,
         })
     }
 
@@ -114,14 +120,7 @@ impl Store {
     /// snapshots of the store.
     fn newest_of_path(&self, path: &Path) -> Result<Option<SessionId>, StoreError> {
         let real = real_path(path).naming("read", path)?;
-        let is_of = |entry: &&Entry| {
-            let source = entry
-                .meta
-                .as_ref()
-                .ok()
-                .and_then(|meta| meta.source.as_deref());
-            source.is_some_and(|source| Path::new(source) == real)
-        };
+        let is_of = |entry: &&Entry| entry.meta.as_ref().is_ok_and(|meta| meta.is_of(&real));
         let catalog = self.catalog(None)?;
         let found = catalog.entries.iter().filter(is_of);
         let newest = found.max_by_key(|entry| entry.id.stamp.sequence);
@@ -133,12 +132,17 @@ impl Catalog {
     /// Leaves out the snapshots of other files, where there is one of this file.
     fn prefer(&mut self, path: &Path) -> Result<(), StoreError> {
         let real = real_path(path).naming("read", path)?;
-        let is_of = |entry: &Entry| {
-            let source = entry.meta.as_ref().ok()?.source.as_deref()?;
-            Some(Path::new(source) == real)
+        // Of a damaged one, and of stdin, it is not known.
+        let of_file = |entry: &Entry| {
+            let meta = entry.meta.as_ref().ok()?;
+            meta.source.as_ref().map(|_| meta.is_of(&real))
         };
-        if self.entries.iter().any(|entry| is_of(entry) == Some(true)) {
-            self.entries.retain(|entry| is_of(entry) != Some(false));
+        if self
+            .entries
+            .iter()
+            .any(|entry| of_file(entry) == Some(true))
+        {
+            self.entries.retain(|entry| of_file(entry) != Some(false));
         }
         Ok(())
     }
@@ -150,7 +154,7 @@ impl Restore<'_> {
     pub fn refuse_other_file(&self, path: &Path) -> Result<(), StoreError> {
         let real = real_path(path).naming("read", path)?;
         match &self.meta.source {
-            Some(source) if *source != real.to_string_lossy() => Err(StoreError::OtherFile {
+            Some(source) if !self.meta.is_of(&real) => Err(StoreError::OtherFile {
                 path: path.to_owned(),
                 id: self.meta.id.clone(),
                 taken_of: source.clone(),

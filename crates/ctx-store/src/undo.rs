@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
@@ -22,15 +22,22 @@ impl Store {
     /// there now is passed over. Where the file begins with nothing that any of the tools put
     /// there, somebody has written it anew, and the newest one it is. A damaged snapshot that
     /// may be the one is an error.
+    ///
+    /// The hashes that it goes by are returned, too: a rollback asks more of them, and the file
+    /// is read but twice in all. That once more is under the lock, when its bytes become a
+    /// snapshot: an agent may have appended until then.
     pub(crate) fn last_replaced<'c>(
         &self,
         catalog: &'c Catalog,
         path: Option<&Path>,
-    ) -> Result<&'c Entry, StoreError> {
+    ) -> Result<(&'c Entry, Beginnings), StoreError> {
+        if catalog.entries.is_empty() {
+            return Err(StoreError::NothingToUndo);
+        }
         let mut entries: Vec<&Entry> = catalog.entries.iter().collect();
         entries.sort_by_key(|entry| std::cmp::Reverse(entry.id.stamp.sequence));
         let metas = entries.iter().filter_map(|entry| entry.meta.as_ref().ok());
-        let asked = metas.filter_map(|meta| Some(meta.replaced_by.as_ref()?.bytes));
+        let asked = metas.flat_map(Meta::lengths);
         let now = Beginnings::of(path, asked)?;
         let mut newest = None;
         for entry in entries {
@@ -49,10 +56,11 @@ impl Store {
                     newest.get_or_insert(entry);
                 }
                 // Older versions of the tools did not write it down.
-                _ => return Ok(entry),
+                _ => return Ok((entry, now)),
             }
         }
-        newest.ok_or(StoreError::NothingToUndo)
+        let newest = newest.ok_or(StoreError::NothingToUndo)?;
+        Ok((newest, now))
     }
 
     /// Of a damaged snapshot; its commit record may still be good.
@@ -62,9 +70,19 @@ impl Store {
     }
 }
 
+impl Meta {
+    /// How long its bytes are, and what was to take their place.
+    fn lengths(&self) -> impl Iterator<Item = u64> {
+        let new = self.replaced_by.as_ref().map(|new| new.bytes);
+        new.into_iter().chain([self.bytes])
+    }
+}
+
 /// The hashes of the beginnings of a file, by their lengths.
 #[derive(Default)]
 pub(crate) struct Beginnings {
+    /// Which file.
+    path: Option<PathBuf>,
     /// Of the whole file; `None` where there is none.
     length: Option<u64>,
     hashes: BTreeMap<u64, String>,
@@ -79,8 +97,12 @@ impl Beginnings {
         let Some(path) = path else {
             return Ok(Self::default());
         };
+        let none = Self {
+            path: Some(path.to_owned()),
+            ..Self::default()
+        };
         if if_there(fs::symlink_metadata(path).naming("read", path))?.is_none() {
-            return Ok(Self::default());
+            return Ok(none);
         }
         let live = Live::open(path)?;
         let length = live.meta.len();
@@ -90,7 +112,13 @@ impl Beginnings {
         Ok(Self {
             length: Some(length),
             hashes,
+            ..none
         })
+    }
+
+    /// Whether they are those of that file.
+    pub(crate) fn are_of(&self, path: &Path) -> bool {
+        self.path.as_deref() == Some(path)
     }
 
     pub(crate) fn begin_with(&self, new: &Successor) -> bool {

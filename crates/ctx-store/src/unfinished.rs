@@ -24,7 +24,7 @@ use crate::error::{Naming, StoreError};
 use crate::files::{names, open_plain};
 use crate::live::Live;
 use crate::store::make_dirs;
-use crate::{Meta, SessionId, Snapshot, SnapshotId, Store, hash};
+use crate::{SessionId, Snapshot, SnapshotId, Store, hash};
 
 /// The first line of a note; the bytes of the addition follow.
 #[derive(Serialize, Deserialize)]
@@ -124,7 +124,7 @@ impl Store {
     fn find(&self, live: &Live, head: &Head, bytes: &[u8]) -> Result<Found, StoreError> {
         let id = SnapshotId::parse(&head.snapshot);
         let before = id.and_then(|id| self.read_meta(&id).ok());
-        let Some(before) = before.filter(|before| is_of(before, live)) else {
+        let Some(before) = before.filter(|before| before.is_of(&live.path)) else {
             return Ok(Found::Nothing);
         };
         let path = &live.path;
@@ -162,10 +162,6 @@ impl Store {
             }
         }
     }
-}
-
-fn is_of(before: &Meta, live: &Live) -> bool {
-    before.source.as_deref() == Some(&*live.path.to_string_lossy())
 }
 
 fn read(note: File) -> Option<(Head, Vec<u8>)> {

@@ -13,7 +13,7 @@ use ctx_memory::{Item, MemoryFolder, MergeCounts};
 use ctx_passes::PassError;
 use ctx_passes::extract::{ExtractPass, HoldingWriter, Plan, Scope};
 use ctx_store::{Growth, SessionId, Store};
-use ctx_transcript::Record;
+use ctx_transcript::{Record, counted};
 
 use crate::output::Output;
 use crate::passes;
@@ -155,11 +155,10 @@ impl Found {
     fn report(&self, io: &mut Io) {
         self.bad.iter().for_each(|session| session.report(io));
         if self.redacted > 0 {
-            let (count, secrets) = (self.redacted, plural(self.redacted, "secret"));
-            io.note(format_args!("{count} {secrets} taken out"));
+            let secrets = counted(self.redacted, "secret");
+            io.note(format_args!("{secrets} taken out"));
         }
-        let (count, items) = (self.count, plural(self.count, "item"));
-        io.note(format_args!("{count} {items} found"));
+        io.note(format_args!("{} found", counted(self.count, "item")));
     }
 }
 
@@ -190,8 +189,8 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         ..
     } = merged;
     warn_edits(&edits, io);
-    let (items, dir) = (plural(added, "item"), folder.path().display());
-    io.note(format_args!("{added} new {items} in {dir}, {known} known"));
+    let (items, dir) = (counted(added, "new item"), folder.path().display());
+    io.note(format_args!("{items} in {dir}, {known} known"));
     Ok(ExitStatus::Done)
 }
 
@@ -233,14 +232,5 @@ fn merge(
     match written.and_then(|output| output.map_or(Ok(()), Output::finish)) {
         Err(failure) if !failure.is_silent() => Err(failure.after("the items are merged")),
         _ => Ok((found, merged)),
-    }
-}
-
-/// The word, with an s for any count but one.
-fn plural(count: usize, word: &str) -> String {
-    if count == 1 {
-        word.to_owned()
-    } else {
-        format!("{word}s")
     }
 }

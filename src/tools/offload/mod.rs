@@ -12,7 +12,7 @@ use ctx_passes::offload::{
     Transcripts, Wanted, original,
 };
 use ctx_store::{Growth, SessionId, Severity, Store};
-use ctx_transcript::Spool;
+use ctx_transcript::{Spool, counted};
 
 use crate::counting::CountingArgs;
 use crate::idle::IdleArgs;
@@ -169,16 +169,20 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
             ..
         } = result;
         let path = printable(path);
-        let told = format!("would offload line {line}: {tokens} tokens, {bytes} bytes: {path}\n");
+        let told = format!(
+            "would offload line {line}: {}, {}: {path}\n",
+            counted(*tokens, "token"),
+            counted(*bytes, "byte")
+        );
         io.write(told.as_bytes())?;
     }
     session.report(io);
     let would = if args.dry_run { "would be " } else { "" };
     io.note(format_args!(
-        "{}: {} results {would}offloaded, {} tokens {would}freed",
+        "{}: {} {would}offloaded, {} {would}freed",
         session.name,
-        offloader.results.len(),
-        offloader.freed
+        counted(offloader.results.len(), "result"),
+        counted(offloader.freed, "token")
     ));
     unaudited.map_or(Ok(ExitStatus::Done), Err)
 }
@@ -210,7 +214,8 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     session.report(io);
     let left = missing as u64 + foreign;
     io.note(format_args!(
-        "{name}: {put_back} results restored, {left} left as they are"
+        "{name}: {} restored, {left} left as they are",
+        counted(put_back, "result")
     ));
     Ok(if left == 0 {
         ExitStatus::Done

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, json_line};
 use ctx_store::{Catalog, Flaw, Meta, SessionId, Store};
+use ctx_transcript::counted;
 
 use crate::store::{copy_out, failure};
 
@@ -33,15 +34,12 @@ pub(super) fn list(store: &Store, session: Option<&SessionId>, json: bool, io: &
 fn line(meta: &Meta) -> String {
     let held = if meta.held { " held" } else { "" };
     let tokens = meta.tokens.as_ref();
-    let tokens = tokens.map_or_else(String::new, |tokens| format!("  {} tokens", tokens.count));
-    format!(
-        "{}  {} messages{tokens}  {} lines  {} bytes  {}{held}\n",
-        meta.id,
-        meta.tally.messages,
-        meta.lines,
-        meta.bytes,
-        meta.kind.as_str()
-    )
+    let tokens = tokens.map(|tokens| counted(tokens.count, "token"));
+    let tokens = tokens.map_or_else(String::new, |tokens| format!("  {tokens}"));
+    let messages = counted(meta.tally.messages, "message");
+    let (lines, bytes) = (counted(meta.lines, "line"), counted(meta.bytes, "byte"));
+    let (id, kind) = (&meta.id, meta.kind.as_str());
+    format!("{id}  {messages}{tokens}  {lines}  {bytes}  {kind}{held}\n")
 }
 
 pub(super) fn warn_uncommitted(catalog: &Catalog, io: &mut Io) {

@@ -265,10 +265,7 @@ fn tell(snapshot: &Snapshot, name: &str, io: &mut Io) {
             first.line, first.class, tally.bad_lines
         ));
     }
-    io.note(format_args!(
-        "snapshot {}: {} messages, {} lines, {} bytes",
-        snapshot.id, tally.messages, meta.lines, meta.bytes
-    ));
+    io.note(format_args!("snapshot {}: {}", snapshot.id, meta.size()));
 }
 
 fn hold(store: &Store, session: Option<&SessionId>, id: &str, held: bool, io: &mut Io) -> Outcome {

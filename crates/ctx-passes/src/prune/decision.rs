@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use ctx_select::prune::{Rule, Sums, Verdicts};
-use ctx_transcript::{Dialect, Edits, Message, Origin, Presences, Record, Spool};
+use ctx_transcript::{Dialect, Edits, Message, Origin, Presences, Record, Spool, counted};
 
 use super::Plan;
 use super::gate::Gate;
@@ -361,10 +361,9 @@ pub(crate) fn tell_sums(sums: &Sums, notes: &mut Notes) {
     }
     let rules = sums.by_rule().map(|(rule, sum)| (rule.as_str(), sum));
     for (what, sum) in rules.chain([("in all", sums.total())]) {
-        let count = sum.changes;
-        let changes = if count == 1 { "change" } else { "changes" };
+        let changes = counted(sum.changes, "change");
         notes.info(format_args!(
-            "{what}: {count} {changes}: {} tokens, now {}",
+            "{what}: {changes}: {} tokens, now {}",
             sum.before, sum.after
         ));
     }
@@ -373,14 +372,14 @@ pub(crate) fn tell_sums(sums: &Sums, notes: &mut Notes) {
 /// Reports what goes beside what the model is sent.
 fn tell_beside(beside: &[(Rule, u64, u64)], notes: &mut Notes) {
     for (rule, count, bytes) in beside {
-        let what = match (rule, count) {
-            (Rule::Copies, 1) => "second copy",
-            (Rule::Copies, _) => "second copies",
-            (_, 1) => "line",
-            _ => "lines",
+        let noun = if *rule == Rule::Copies {
+            "second copy"
+        } else {
+            "line"
         };
-        let rule = rule.as_str();
-        notes.info(format_args!("{rule}: {count} {what}, {bytes} bytes"));
+        let (rule, what) = (rule.as_str(), counted(*count, noun));
+        let bytes = counted(*bytes, "byte");
+        notes.info(format_args!("{rule}: {what}, {bytes}"));
     }
 }
 

@@ -1,6 +1,7 @@
 //! The finished text of a summary, and the notes about it.
 
 use ctx_redact::redact;
+use ctx_transcript::counted;
 
 use super::old::{OldZone, Sizes};
 use super::{Plan, Summary, TellSizes};
@@ -42,7 +43,7 @@ pub(super) fn tell(plan: &Plan, old: &OldZone, summary: &Summary, notes: &mut No
         TellSizes::WhenLonger if old.is_far_longer_than(text) => None,
         TellSizes::WhenLonger | TellSizes::Always => old.sizes(text),
     };
-    let messages = old.messages;
+    let messages = counted(old.messages, "message");
     match sizes {
         Some(Sizes { before, after }) if after >= before => notes.warn(
             &[],
@@ -51,9 +52,9 @@ pub(super) fn tell(plan: &Plan, old: &OldZone, summary: &Summary, notes: &mut No
             ),
         ),
         Some(Sizes { before, after }) => notes.info(format_args!(
-            "{messages} messages summed up: {before} tokens, now {after}"
+            "{messages} summed up: {before} tokens, now {after}"
         )),
-        None => notes.info(format_args!("{messages} messages summed up")),
+        None => notes.info(format_args!("{messages} summed up")),
     }
 }
 
@@ -108,9 +109,9 @@ mod tests {
             assert_eq!(told(always, &longer).as_deref(), Some(no_shorter));
         }
         let uncounted = told(TellSizes::WhenLonger, "short");
-        assert_eq!(uncounted.as_deref(), Some("1 messages summed up"));
+        assert_eq!(uncounted.as_deref(), Some("1 message summed up"));
         let counted = told(TellSizes::Always, "short");
-        let sizes = "1 messages summed up: 104 tokens, now 6";
+        let sizes = "1 message summed up: 104 tokens, now 6";
         assert_eq!(counted.as_deref(), Some(sizes));
     }
 }
