@@ -1,7 +1,7 @@
 //! The results that references name are put back.
 
 use ctx_store::{OffloadFolder, SessionId, Store, StoreError, Taken};
-use ctx_transcript::{Part, ToolResult};
+use ctx_transcript::{Part, ToolResult, counted};
 
 use super::change::{Change, Substitute};
 use super::take::OffloadedResult;
@@ -91,11 +91,11 @@ impl<'a> Restorer<'a> {
         }
         let Foreign { count, first } = &self.foreign;
         if let Some(Reference { line, path }) = first {
-            let texts = if *count == 1 { "text" } else { "texts" };
+            let texts = counted(*count, "text");
             notes.warn(
                 &[*line],
                 format_args!(
-                    "{count} {texts} left that nothing was taken out for, or not so often; \
+                    "{texts} left that nothing was taken out for, or not so often; \
                      the first names {path}: ctx-offload --show prints such a file"
                 ),
             );
