@@ -6,6 +6,7 @@ mod breakdown;
 mod calibrated;
 mod calibration;
 mod reach;
+mod told;
 
 use std::io::Read;
 
@@ -21,6 +22,7 @@ pub use breakdown::{Breakdown, Row};
 pub use calibrated::Calibrated;
 pub use calibration::{Calibration, CalibrationPass, Reply};
 pub use reach::{Reach, Volume};
+pub use told::{OfModel, Telling, Told};
 
 /// What was found in a session.
 #[derive(Clone, Debug, Default)]

@@ -1,0 +1,128 @@
+//! What was counted, for programs. The keys are a contract: new ones may come, none goes.
+
+use std::collections::BTreeMap;
+
+use ctx_tokens::Encoding;
+use serde::Serialize;
+
+use super::{Breakdown, Counts};
+
+/// The object of a file, or of the total.
+#[derive(Serialize)]
+pub struct Told<'a> {
+    /// `file` or `total`.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// The file as it was named; null for stdin, and for the total.
+    name: Option<&'a str>,
+    /// In the total: how many files it sums up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files: Option<usize>,
+    conversations: u64,
+    messages: u64,
+    tokens: u64,
+    bytes: u64,
+    records: u64,
+    bad: u64,
+    encoding: &'static str,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    model: Option<OfModel<'a>>,
+    /// Tokens by kind of content.
+    kinds: BTreeMap<&'static str, u64>,
+    /// By what, and the rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rows: Option<Vec<Row>>,
+}
+
+/// How it is told.
+#[derive(Clone, Copy)]
+pub struct Telling<'a> {
+    /// What counted.
+    pub encoding: Encoding,
+    /// The model that is counted for, where one was named.
+    pub model: Option<OfModel<'a>>,
+    /// What the rows are of, where they are asked for.
+    pub by: Option<Breakdown>,
+}
+
+/// The model that is counted for.
+#[derive(Clone, Copy, Serialize)]
+pub struct OfModel<'a> {
+    /// As it was named.
+    pub model: &'a str,
+    /// Its window.
+    pub window: u64,
+    /// Of a file: tokens / window.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
+    /// Whether the encoding is the model's own.
+    pub exact: bool,
+}
+
+#[derive(Serialize)]
+struct Row {
+    key: String,
+    count: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
+}
+
+impl<'a> Telling<'a> {
+    /// Of the file `name`.
+    pub fn file(&self, name: Option<&'a str>, counts: &Counts) -> Told<'a> {
+        let told = self.told("file", counts);
+        let share = |model: OfModel<'a>| OfModel {
+            share: Some(told.tokens as f64 / model.window as f64),
+            ..model
+        };
+        Told {
+            name,
+            model: self.model.map(share),
+            ..told
+        }
+    }
+
+    /// Of so many files together. Sessions are sent one by one: together they fill no window.
+    pub fn total(&self, files: usize, counts: &Counts) -> Told<'a> {
+        Told {
+            files: Some(files),
+            ..self.told("total", counts)
+        }
+    }
+
+    fn told(&self, kind: &'static str, counts: &Counts) -> Told<'a> {
+        let tally = &counts.tally;
+        Told {
+            kind,
+            name: None,
+            files: None,
+            conversations: tally.conversations,
+            messages: tally.messages,
+            tokens: tally.tokens.total(),
+            bytes: counts.bytes,
+            records: counts.records,
+            bad: counts.bad.count(),
+            encoding: self.encoding.name(),
+            model: self.model,
+            kinds: tally.tokens.rows().into_iter().collect(),
+            by: self.by.map(Breakdown::as_str),
+            rows: self.by.map(|by| rows(by, counts)),
+        }
+    }
+}
+
+fn rows(by: Breakdown, counts: &Counts) -> Vec<Row> {
+    let is_of_bytes = by.is_of_bytes();
+    let rows = by.rows(counts).into_iter();
+    let rows = rows.map(|row| Row {
+        key: row.key,
+        count: row.count,
+        tokens: (!is_of_bytes).then_some(row.size),
+        bytes: is_of_bytes.then_some(row.size),
+    });
+    rows.collect()
+}
