@@ -22,7 +22,7 @@ struct Checked<'a> {
     offences: usize,
     open: usize,
     findings: Vec<&'a Finding>,
-    /// What else is odd about a log.
+    /// What else is odd about an agent's own file.
     remarks: Vec<&'a Finding>,
 }
 
