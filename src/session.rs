@@ -55,8 +55,8 @@ impl ReadArgs {
         let options = Options {
             dialect: self.dialect(),
             batch: self.batch,
-            raw: false,
             temp: Some(std::env::temp_dir()),
+            ..Options::default()
         };
         Session::of(input, &options, self.invalid)
     }

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 /// (`\ud800`), which JSON allows and UTF-8 does not, become U+FFFD.
 pub(crate) fn text(raw: &str) -> Option<Cow<'_, str>> {
     let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
-    if !inner.contains('\\') {
+    if !inner.as_bytes().contains(&b'\\') {
         return Some(Cow::Borrowed(inner));
     }
     match serde_json::from_str::<String>(raw) {

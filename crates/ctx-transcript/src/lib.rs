@@ -39,6 +39,7 @@ mod record;
 mod records;
 pub mod repair;
 pub mod rules;
+pub mod scan;
 mod second_reading;
 mod splice;
 mod spool;
@@ -47,6 +48,7 @@ mod tag;
 mod usage;
 mod validity;
 pub mod view;
+mod within;
 mod zones;
 
 pub use about::About;

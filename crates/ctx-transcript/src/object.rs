@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::within::{self, Span};
 use crate::{Portion, json};
 
 /// One member of an object.
@@ -18,6 +20,40 @@ pub struct Member<'a> {
     pub value: &'a str,
     /// Where key and value stand in [`Object::text`].
     pub place: Range<usize>,
+    /// Where the members of the value are, once it was asked for as an object: the message in a
+    /// line of a log is what each question to a dialect is about.
+    inside: OnceLock<Option<Vec<Span>>>,
+}
+
+impl<'a> Member<'a> {
+    fn new(key: Cow<'a, str>, value: &'a str, place: Range<usize>) -> Self {
+        let inside = OnceLock::new();
+        Self {
+            key,
+            value,
+            place,
+            inside,
+        }
+    }
+
+    fn at(text: &'a str, span: &Span) -> Option<Self> {
+        let key = json::text(text.get(span.key.clone())?)?;
+        let value = text.get(span.value.clone())?;
+        Some(Self::new(key, value, span.key.start..span.value.end))
+    }
+
+    /// Where the members of the value are.
+    fn spans(&self) -> Option<&[Span]> {
+        let read = || {
+            let mut spans = Vec::with_capacity(8);
+            within::each_member::<true>(self.value, |span| {
+                spans.push(span);
+                Some(())
+            })?;
+            Some(spans)
+        };
+        self.inside.get_or_init(read).as_deref()
+    }
 }
 
 /// A view of one JSON object: its top-level members, in their order, keys that
@@ -35,6 +71,10 @@ impl<'a> Object<'a> {
     /// Reads the object that `text` begins with, leading blanks aside. What
     /// follows it is [`Self::rest`].
     pub fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
+        if let Some(object) = Self::read::<false>(text) {
+            return Ok(object);
+        }
+        // What is wrong with it.
         let members = serde_json::Deserializer::from_str(text).deserialize_map(Members { text })?;
         Ok(Self {
             text,
@@ -61,6 +101,38 @@ impl<'a> Object<'a> {
         }
     }
 
+    /// Reads an object that is a value within one that was read, so that it need not be checked
+    /// again; `None` when the value is no object.
+    pub fn within(raw: &'a str) -> Option<Self> {
+        Self::read::<true>(raw)
+    }
+
+    fn read<const IS_CHECKED: bool>(text: &'a str) -> Option<Self> {
+        let mut members = Vec::with_capacity(if IS_CHECKED { 8 } else { 16 });
+        within::each_member::<IS_CHECKED>(text, |span| {
+            members.push(Member::at(text, &span)?);
+            Some(())
+        })?;
+        Some(Self {
+            text,
+            members,
+            portion: None,
+        })
+    }
+
+    fn of_spans(text: &'a str, spans: &[Span]) -> Option<Self> {
+        // Not collected, since nobody could say beforehand how many there are.
+        let mut members = Vec::with_capacity(spans.len());
+        for span in spans {
+            members.push(Member::at(text, span)?);
+        }
+        Some(Self {
+            text,
+            members,
+            portion: None,
+        })
+    }
+
     /// The whole text it was read from.
     pub fn text(&self) -> &'a str {
         self.text
@@ -85,11 +157,12 @@ impl<'a> Object<'a> {
 
     /// The raw value of `key`; of keys that repeat the last, as JSON readers do.
     pub fn get(&self, key: &str) -> Option<&'a str> {
-        self.members
-            .iter()
-            .rev()
-            .find(|member| member.key == key)
-            .map(|member| member.value)
+        self.member(key).map(|member| member.value)
+    }
+
+    fn member(&self, key: &str) -> Option<&Member<'a>> {
+        let mut members = self.members.iter().rev();
+        members.find(|member| member.key == key)
     }
 
     /// Where a slice of the text, such as a raw value, stands in it.
@@ -104,12 +177,13 @@ impl<'a> Object<'a> {
 
     /// The value of `key` as an object.
     pub fn object_of(&self, key: &str) -> Option<Object<'a>> {
-        self.get(key).and_then(|raw| Object::parse(raw).ok())
+        let member = self.member(key)?;
+        Object::of_spans(member.value, member.spans()?)
     }
 
     /// The elements of the array at `key`, raw.
     pub fn elements_of(&self, key: &str) -> Option<Vec<&'a str>> {
-        self.get(key).and_then(json::elements)
+        self.get(key).and_then(within::elements)
     }
 
     /// Whether `key` is there with the value `true`.
@@ -131,15 +205,13 @@ impl<'a> Visitor<'a> for Members<'a> {
     }
 
     fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut members = Vec::with_capacity(8);
+        let mut members = Vec::with_capacity(16);
         while let Some((key, value)) = map.next_entry::<&RawValue, &RawValue>()? {
             let value = value.get();
             let start = json::place_in(self.text, key.get()).start;
-            members.push(Member {
-                key: json::text(key.get()).ok_or_else(|| A::Error::custom("a key is no text"))?,
-                value,
-                place: start..json::place_in(self.text, value).end,
-            });
+            let key = json::text(key.get()).ok_or_else(|| A::Error::custom("a key is no text"))?;
+            let place = start..json::place_in(self.text, value).end;
+            members.push(Member::new(key, value, place));
         }
         Ok(members)
     }

@@ -212,7 +212,7 @@ fn look_at(bytes: &[u8]) -> (Class, Option<Object<'_>>) {
         Some(_) => (Class::Nul, None),
         None => (class, None),
     };
-    let Ok(text) = std::str::from_utf8(bytes) else {
+    let Ok(text) = simdutf8::basic::from_utf8(bytes) else {
         return bad(Class::NotUtf8);
     };
     match text.trim_ascii_start().bytes().next() {

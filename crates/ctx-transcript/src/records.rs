@@ -19,6 +19,9 @@ pub struct Options {
     pub batch: bool,
     /// Take lines as they are: no documents, no dialect.
     pub raw: bool,
+    /// Hand on the records of a log as they come, for a caller who shows them to the view of
+    /// the dialect himself: nothing waits, and their presence is not known.
+    pub unseen: bool,
     /// Where records wait, beyond what is held in memory, when the session must be read
     /// before it is known of which dialect it is, or which of its records are in the
     /// context. Without, all wait in memory, and the dialect is looked for in the first
@@ -85,7 +88,8 @@ impl<R: Read> Records<R> {
             second: None,
         };
         // A line of a batch is a conversation, which is linear whatever agent had it.
-        if let Some(mut view) = dialect.filter(|_| is_one_session).and_then(Dialect::view) {
+        let is_seen = is_one_session && !options.unseen;
+        if let Some(mut view) = dialect.filter(|_| is_seen).and_then(Dialect::view) {
             // The records of a document are not its bytes.
             let again = again.filter(|_| records.document.is_none());
             let mut second = SecondReading::new(match again {
@@ -115,6 +119,11 @@ impl<R: Read> Records<R> {
     /// messages, which the records do not carry.
     pub fn document_members_beside(&self) -> Option<usize> {
         self.document.as_ref().map(|it| it.members_beside)
+    }
+
+    /// Whether the input is one document, of which the records are the messages.
+    pub fn is_document(&self) -> bool {
+        self.document.is_some()
     }
 
     /// What is wrong with a log as its agent loads it, by line.

@@ -139,7 +139,7 @@ pub(super) fn usage(message: &Object<'_>) -> Option<Usage> {
     let iterations = all.elements_of("iterations").unwrap_or_default();
     let mut iterations = iterations.into_iter().rev();
     let last = iterations.find_map(|raw| {
-        let one = Object::parse(raw).ok()?;
+        let one = Object::within(raw)?;
         (kind_of(&one) == "message").then_some(one)
     });
     let of = last.as_ref().unwrap_or(&all);

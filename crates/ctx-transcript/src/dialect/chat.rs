@@ -145,8 +145,7 @@ fn is_there(value: Option<&str>) -> bool {
 }
 
 fn id_in(call: &str) -> Cow<'_, str> {
-    Object::parse(call)
-        .ok()
+    Object::within(call)
         .and_then(|call| call.text_of("id"))
         .unwrap_or_default()
 }
@@ -190,7 +189,7 @@ fn calls_of<'a>(object: &Object<'a>) -> Vec<Call<'a>> {
 
 /// `{"id":…,"type":"function","function":{…}}`, or `custom` with free text.
 fn listed_call<'a>(object: &Object<'a>, raw: &'a str) -> Option<Call<'a>> {
-    let listed = Object::parse(raw).ok()?;
+    let listed = Object::within(raw)?;
     let id = Some(listed.text_of("id").unwrap_or_default());
     if let Some(custom) = listed.object_of("custom") {
         return Some(call(object, id, &custom, "input"));

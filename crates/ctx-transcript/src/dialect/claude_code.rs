@@ -256,7 +256,7 @@ fn is_request(message: &Object<'_>) -> bool {
     let text = message.get("content").and_then(json::text);
     let text = text.or_else(|| {
         let blocks = message.elements_of("content")?;
-        let block = blocks.first().and_then(|raw| Object::parse(raw).ok())?;
+        let block = blocks.first().and_then(|raw| Object::within(raw))?;
         block.text_of("text")
     });
     text.is_none_or(|text| !NO_REQUESTS.iter().any(|begin| text.starts_with(begin)))

@@ -136,7 +136,7 @@ impl Dialect for Gemini {
         // Those of messages that were taken back are nothing but that either.
         for message in &Messages::of(&object.whole()).list {
             for raw in message.elements_of("toolCalls").unwrap_or_default() {
-                if let Ok(call) = Object::parse(raw) {
+                if let Some(call) = Object::within(raw) {
                     copies.extend(SecondCopy::at(object, &call, "result", "resultDisplay"));
                 }
             }

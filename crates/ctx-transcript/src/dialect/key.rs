@@ -1,5 +1,6 @@
 //! Ids that a view compares and never shows.
 
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::Object;
@@ -7,6 +8,9 @@ use crate::Object;
 /// An id, which is only compared: a long session has many, and none of their texts is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key(u64);
+
+/// What is known by ids, which are hashes already.
+pub(super) type ById<T> = HashMap<Key, T, foldhash::fast::RandomState>;
 
 impl Key {
     pub(super) fn of(id: &str) -> Self {

@@ -62,7 +62,7 @@ use crate::repair::Mend;
 use crate::view::ViewBuilder;
 use crate::{
     About, Call, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Part, Role, Rules,
-    SecondCopy, Slot, Usage, cut, json,
+    SecondCopy, Slot, Usage, cut, json, within,
 };
 
 /// How sure a dialect is that a record is one of its own.
@@ -324,9 +324,7 @@ fn role_of(object: &Object<'_>) -> Option<Role> {
 /// The objects in the list `content`; none when the content is a text.
 fn blocks<'a>(object: &Object<'a>) -> Vec<Object<'a>> {
     let raw = object.elements_of("content").unwrap_or_default();
-    raw.into_iter()
-        .filter_map(|block| Object::parse(block).ok())
-        .collect()
+    raw.into_iter().filter_map(Object::within).collect()
 }
 
 fn kind_of<'a>(block: &Object<'a>) -> Cow<'a, str> {
@@ -342,11 +340,11 @@ fn parts<'a>(
     let Some(content) = content.filter(|raw| *raw != "null") else {
         return Vec::new();
     };
-    let of_element = |raw| match Object::parse(raw) {
-        Ok(block) => part(&block).unwrap_or(Part::Opaque(raw.into())),
-        Err(_) => text_or_opaque(raw),
+    let of_element = |raw| match Object::within(raw) {
+        Some(block) => part(&block).unwrap_or(Part::Opaque(raw.into())),
+        None => text_or_opaque(raw),
     };
-    match json::elements(content) {
+    match within::elements(content) {
         Some(elements) => elements.into_iter().map(of_element).collect(),
         None => vec![text_or_opaque(content)],
     }
@@ -365,7 +363,7 @@ fn cut_blocks(
 ) -> Vec<Range<usize>> {
     let elements = object.elements_of("content").unwrap_or_default();
     let items = elements.into_iter().map(|raw| {
-        let gone = Object::parse(raw).is_ok_and(|block| goes(&block));
+        let gone = Object::within(raw).is_some_and(|block| goes(&block));
         (record.place_of(raw), gone)
     });
     cut::places(record.text(), items)

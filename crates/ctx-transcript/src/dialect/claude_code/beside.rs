@@ -4,25 +4,25 @@
 use std::collections::{HashMap, HashSet};
 
 use super::node::{Kind, Node};
-use crate::dialect::key::Key;
+use crate::dialect::key::{ById, Key};
 
 /// Lines by what they belong to.
 pub(super) struct Beside {
     /// The blocks of each reply.
-    blocks: HashMap<Key, Vec<usize>>,
+    blocks: ById<Vec<usize>>,
     /// The results that hang on each line.
-    results: HashMap<Key, Vec<usize>>,
+    results: ById<Vec<usize>>,
     /// What hangs on each line and nobody said.
-    hung: HashMap<Key, Vec<usize>>,
+    hung: ById<Vec<usize>>,
 }
 
 impl Beside {
     /// Of all lines that are there, with their parents.
     pub(super) fn of<'n>(lines: impl Iterator<Item = (usize, &'n Node, Option<Key>)>) -> Self {
         let mut beside = Self {
-            blocks: HashMap::new(),
-            results: HashMap::new(),
-            hung: HashMap::new(),
+            blocks: ById::default(),
+            results: ById::default(),
+            hung: ById::default(),
         };
         for (place, node, parent) in lines {
             if let Kind::Assistant { reply: Some(reply) } = node.kind {
@@ -48,7 +48,7 @@ impl Beside {
         nodes: &[Node],
         seen: &mut HashSet<usize>,
     ) -> Vec<usize> {
-        let mut last_blocks: HashMap<Key, usize> = HashMap::new();
+        let mut last_blocks: ById<usize> = ById::default();
         let mut replies = Vec::new();
         for place in &path {
             if let Kind::Assistant { reply: Some(reply) } = nodes[*place].kind

@@ -135,7 +135,7 @@ fn kind_and_sent(kind: &str, object: &Object<'_>) -> Option<(Kind, bool)> {
             let content = message().and_then(|message| message.elements_of("content"));
             let mut blocks = content.unwrap_or_default().into_iter();
             let is_result =
-                |raw| Object::parse(raw).is_ok_and(|block| kind_of(&block) == "tool_result");
+                |raw| Object::within(raw).is_some_and(|block| kind_of(&block) == "tool_result");
             let has_result = blocks.any(is_result);
             (Kind::User { has_result }, true)
         }

@@ -5,19 +5,17 @@
 //! parents; a reply's other blocks and their results, which hang beside the path where tools
 //! ran at the same time; and of a compaction the old lines that it names.
 
-use std::collections::HashMap;
-
 use super::node::{Kind, LastPrompt, Line, Node};
-use crate::dialect::key::Key;
+use crate::dialect::key::{ById, Key};
 
 /// The lines of a session that name their parents.
 #[derive(Default)]
 pub(super) struct Tree {
     /// In the order of the file; of lines with one id the last one.
     pub(super) nodes: Vec<Node>,
-    places: HashMap<Key, usize>,
+    places: ById<usize>,
     /// Of lines that only show progress: what those hang on that hang on them.
-    progress: HashMap<Key, Option<Key>>,
+    progress: ById<Option<Key>>,
     /// Records of lines that came again, under the same id.
     pub(super) superseded: Vec<usize>,
     /// The last line of the main agent.

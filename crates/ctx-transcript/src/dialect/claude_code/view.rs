@@ -1,14 +1,12 @@
 //! Which records of a session are in the context, and which of them are one message.
 
-use std::collections::HashMap;
-
 use super::context::Context;
 use super::flaws;
 use super::node::{Kind, Line, Node};
 use super::path::Path;
 use super::tree::Tree;
 use crate::Object;
-use crate::dialect::key::Key;
+use crate::dialect::key::ById;
 use crate::view::{Outside, View, ViewBuilder};
 
 /// Sees each record of a session once.
@@ -103,7 +101,7 @@ fn is_said_to_model(node: &Node) -> bool {
 /// The records of each message: blocks of one reply are one, whatever stands between them.
 fn messages<'n>(context: impl Iterator<Item = &'n Node>) -> Vec<Vec<usize>> {
     let mut messages: Vec<Vec<usize>> = Vec::new();
-    let mut replies: HashMap<Key, usize> = HashMap::new();
+    let mut replies: ById<usize> = ById::default();
     for node in context.filter(|node| is_said_to_model(node)) {
         let reply = match node.kind {
             Kind::Assistant { reply } => reply,

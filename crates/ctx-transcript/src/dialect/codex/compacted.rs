@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use super::injected;
 use crate::dialect::{Held, Wrapped, items, role_of};
-use crate::{Message, Object, Outline, Part, Portion, Role, cut, json};
+use crate::{Message, Object, Outline, Part, Portion, Role, cut, json, within};
 
 /// The payload of a line `compacted`.
 pub(super) struct Compacted<'a> {
@@ -49,11 +49,13 @@ impl<'a> Compacted<'a> {
 
     /// All items, and whether each is in the context.
     fn all(&self) -> Option<Vec<(Object<'a>, bool)>> {
-        let raw = self.replacement.map_or(Some(Vec::new()), json::elements)?;
+        let raw = self
+            .replacement
+            .map_or(Some(Vec::new()), within::elements)?;
         let items = raw.into_iter().enumerate().map(|(number, raw)| {
             let portion = self.portion.as_ref();
             let is_in = portion.is_none_or(|portion| portion.holds(number));
-            Some((Object::parse(raw).ok()?, is_in))
+            Some((Object::within(raw)?, is_in))
         });
         items.collect()
     }

@@ -12,7 +12,7 @@ pub(super) fn is_loaded(item: &Object<'_>) -> bool {
         let elements = item.elements_of(key);
         elements.is_some_and(|all| {
             all.into_iter()
-                .all(|raw| Object::parse(raw).is_ok_and(|it| is_element(&it)))
+                .all(|raw| Object::within(raw).is_some_and(|it| is_element(&it)))
         })
     };
     let is_output = |key| has(key) && (texts(&[key]) || is_list(key, is_part_of_output));

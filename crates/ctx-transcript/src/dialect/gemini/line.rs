@@ -59,7 +59,7 @@ fn messages_in<'a>(object: &Object<'a>) -> Option<Vec<Object<'a>>> {
     let mut messages: Vec<Object<'a>> = Vec::new();
     let mut places = HashMap::new();
     for raw in object.elements_of("messages")? {
-        let Ok(message) = Object::parse(raw) else {
+        let Some(message) = Object::within(raw) else {
             continue;
         };
         let Some(id) = message.text_of("id") else {

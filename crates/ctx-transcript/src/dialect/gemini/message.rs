@@ -59,7 +59,7 @@ impl<'o, 'a> Said<'o, 'a> {
     /// Calls beside the content, with their results.
     pub(super) fn listed_calls(&self) -> Vec<Object<'a>> {
         let raw = self.message.elements_of("toolCalls").unwrap_or_default();
-        let calls = raw.into_iter().filter_map(|raw| Object::parse(raw).ok());
+        let calls = raw.into_iter().filter_map(Object::within);
         calls.collect()
     }
 
@@ -156,7 +156,7 @@ fn results<'a>(record: &Object<'a>, call: &Object<'a>) -> Vec<Part<'a>> {
 }
 
 fn thought(raw: &str) -> Part<'_> {
-    let Ok(thought) = Object::parse(raw) else {
+    let Some(thought) = Object::within(raw) else {
         return Part::Opaque(raw.into());
     };
     let text = thought.text_of("description").unwrap_or_default();

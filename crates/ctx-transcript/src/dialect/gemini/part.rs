@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{Call, Object, Part, Slot, ToolResult, json};
+use crate::{Call, Object, Part, Slot, ToolResult, json, within};
 
 /// What a part is, by the member that decides it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(super) fn list(content: Option<&str>) -> Vec<&str> {
     let Some(content) = content.filter(|raw| is_true(raw)) else {
         return Vec::new();
     };
-    json::elements(content).unwrap_or_else(|| vec![content])
+    within::elements(content).unwrap_or_else(|| vec![content])
 }
 
 /// Whether the client, which is written in JavaScript, takes the value for something.
@@ -31,10 +31,10 @@ fn is_true(raw: &str) -> bool {
 }
 
 pub(super) fn kind(raw: &str) -> Kind {
-    match Object::parse(raw) {
-        Ok(part) => kind_of(&part),
-        Err(_) if json::text(raw).is_some() => Kind::Text,
-        Err(_) => Kind::Other,
+    match Object::within(raw) {
+        Some(part) => kind_of(&part),
+        None if json::text(raw).is_some() => Kind::Text,
+        None => Kind::Other,
     }
 }
 
@@ -60,12 +60,12 @@ fn kind_of(part: &Object<'_>) -> Kind {
 /// Whether it is what stands beside the content of a reply where the content has none of it.
 pub(super) fn is_call_or_thought(raw: &str) -> bool {
     let has = |part: &Object<'_>, key| part.get(key).is_some_and(is_true);
-    Object::parse(raw).is_ok_and(|part| has(&part, "functionCall") || has(&part, "thought"))
+    Object::within(raw).is_some_and(|part| has(&part, "functionCall") || has(&part, "thought"))
 }
 
 /// Whether it is nothing to the model: the client leaves out the replies about it.
 pub(super) fn is_void(raw: &str) -> bool {
-    let Ok(part) = Object::parse(raw) else {
+    let Some(part) = Object::within(raw) else {
         return raw == "\"\"";
     };
     let is_text_alone = |key: &str| matches!(key, "text" | "thought" | "callIndex");
@@ -77,16 +77,16 @@ pub(super) fn is_void(raw: &str) -> bool {
 
 /// The text of a part that is one.
 pub(super) fn text(raw: &str) -> Option<Cow<'_, str>> {
-    match Object::parse(raw) {
-        Ok(part) if kind_of(&part) == Kind::Text => part.text_of("text"),
-        Ok(_) => None,
-        Err(_) => json::text(raw),
+    match Object::within(raw) {
+        Some(part) if kind_of(&part) == Kind::Text => part.text_of("text"),
+        Some(_) => None,
+        None => json::text(raw),
     }
 }
 
 /// What pairs a call with its results: the id, or the name where there is none.
 pub(super) fn name(raw: &str, key: &str) -> Option<String> {
-    let function = Object::parse(raw).ok()?.object_of(key)?;
+    let function = Object::within(raw)?.object_of(key)?;
     Some(name_of(&function))
 }
 
@@ -99,7 +99,7 @@ pub(super) fn name_of(function: &Object<'_>) -> String {
 /// The part that `raw`, a value within `record`, is.
 pub(super) fn part<'a>(record: &Object<'a>, raw: &'a str) -> Part<'a> {
     let opaque = || Part::Opaque(raw.into());
-    let Ok(object) = Object::parse(raw) else {
+    let Some(object) = Object::within(raw) else {
         return json::text(raw).map_or_else(opaque, Part::Text);
     };
     let text = || object.text_of("text").unwrap_or_default();

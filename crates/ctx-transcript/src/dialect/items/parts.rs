@@ -43,7 +43,7 @@ fn content(raw: Option<&str>) -> Vec<Part<'_>> {
 fn reasoning<'a>(item: &Object<'a>) -> Vec<Part<'a>> {
     let lists = ["summary", "content"].into_iter();
     let elements = lists.flat_map(|key| item.elements_of(key).unwrap_or_default());
-    let texts = elements.filter_map(|raw| Object::parse(raw).ok()?.text_of("text"));
+    let texts = elements.filter_map(|raw| Object::within(raw)?.text_of("text"));
     let sealed = item.get("encrypted_content").filter(|raw| *raw != "null");
     let sealed = sealed.map(|raw| Part::Opaque(raw.into()));
     texts.map(Part::Reasoning).chain(sealed).collect()

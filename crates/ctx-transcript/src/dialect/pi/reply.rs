@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::dialect::{blocks, call_of, cut_blocks, kind_of, parts};
-use crate::{Object, Part, Slot, ToolResult, json};
+use crate::{Object, Part, Slot, ToolResult, within};
 
 /// The ids of the calls in a reply.
 pub(super) fn ids_of_calls<'a>(said: &Object<'a>) -> Vec<Cow<'a, str>> {
@@ -45,13 +45,13 @@ pub(super) fn result<'a>(record: &Object<'a>, said: &Object<'a>) -> ToolResult<'
 /// The string that is all of a content. The agent fails on a result that is no list of
 /// blocks, so that the text within the block is what another one can stand for.
 fn only_text(content: &str) -> Option<&str> {
-    let Some(elements) = json::elements(content) else {
+    let Some(elements) = within::elements(content) else {
         return Some(content).filter(|raw| raw.starts_with('"'));
     };
     let [block] = elements.as_slice() else {
         return None;
     };
-    let block = Object::parse(block).ok()?;
+    let block = Object::within(block)?;
     let is_text = kind_of(&block) == "text";
     block
         .get("text")
