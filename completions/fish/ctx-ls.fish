@@ -14,12 +14,12 @@ complete -c ctx-ls -l trigger-share -d 'Due with a context of more than this sha
 complete -c ctx-ls -l trigger-tool-bytes -d 'Due with more bytes of tool results than N' -r
 complete -c ctx-ls -l trigger-turns -d 'Due with more turns than N' -r
 complete -c ctx-ls -l reserve -d 'Due when the context leaves fewer than N tokens of the window free' -r
-complete -c ctx-ls -l window -d 'Tokens of the window [default: the model\'s, else the one that an agent\'s own file tells, else 128k]' -r
 complete -c ctx-ls -l min-messages -d 'With fewer than N messages nothing but an overflow is due' -r
 complete -c ctx-ls -l flush-share -d 'Above this share of a limit a flush is due, to save what is needed' -r
 complete -c ctx-ls -l preset -d 'Go by this policy; ctx-compact --show-preset NAME prints it' -r
 complete -c ctx-ls -l config -d 'Read a policy from FILE: TOML, or the JSON of a system it comes from' -r -F
 complete -c ctx-ls -l store -d 'Keep snapshots, memory and the audit log in DIR [default: `$XDG_STATE_HOME/ctx`, else ~/.local/state/ctx]' -r -F
+complete -c ctx-ls -l window -d 'Tokens of the window of all sessions [default: what the file tells, else the model\'s]' -r
 complete -c ctx-ls -l color -d 'When to colour what is shown on a terminal' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"

@@ -235,6 +235,41 @@ fn paths_go_to_xargs_whatever_they_are() {
     assert_eq!(named, "./--help/x.jsonl\n");
 }
 
+/// The compaction asks again: one that another run has just compacted is left alone, and with
+/// the same window both say the same of a session.
+#[test]
+fn what_is_due_is_compacted_once() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let long = |number: u32| {
+        let text = format!("word {number} ").repeat(400);
+        format!(
+            "{{\"role\":\"user\",\"content\":\"{text}\"}}\n{{\"role\":\"assistant\",\"content\":\"{text}\"}}\n"
+        )
+    };
+    put(
+        dir.path(),
+        "s/long.jsonl",
+        DAY,
+        &(0..20).map(long).collect::<String>(),
+    );
+    put(dir.path(), "s/short.jsonl", DAY, &long(0));
+    let due = "ctx-ls -q --due --window 32k -0 s";
+    let before = good(dir.path(), &format!("{due} | tr '\\0' '\\n'"));
+    assert_eq!(before, "s/long.jsonl\n");
+    let compact = "xargs -0r ctx-compact -q --if-due --window 32k";
+    good(
+        dir.path(),
+        &format!("{due} > due; cat due | {compact}; sha256sum s/* > once"),
+    );
+    let short = fs::read_to_string(dir.path().join("s/short.jsonl")).expect("there");
+    assert_eq!(short, long(0));
+    assert_eq!(good(dir.path(), due), "");
+    good(
+        dir.path(),
+        &format!("cat due | {compact}; sha256sum -c once"),
+    );
+}
+
 /// The index costs time when it is lost, and nothing else.
 #[test]
 fn an_index_that_is_broken_or_cannot_be_kept_changes_nothing() {

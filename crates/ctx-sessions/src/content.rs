@@ -38,12 +38,12 @@ pub struct Content {
 
 impl Content {
     /// Tokens in the window.
-    pub fn tokens(&self) -> u64 {
+    pub(crate) fn tokens(&self) -> u64 {
         self.recorded.unwrap_or(0).saturating_add(self.estimated)
     }
 
     /// What triggers are held against.
-    pub fn size(&self) -> Size {
+    pub(crate) fn size(&self) -> Size {
         Size {
             messages: self.messages - self.system.min(self.messages),
             turns: self.turns,

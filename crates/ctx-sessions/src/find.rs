@@ -6,6 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ctx_store::is_store;
 use walkdir::{DirEntry, WalkDir};
 
 use crate::mark::Mark;
@@ -13,7 +14,7 @@ use crate::place::{Place, is_of_helper, is_packed, is_session_name};
 
 /// Where to look.
 #[derive(Clone, Copy, Debug)]
-pub enum Scope<'a> {
+pub(crate) enum Scope<'a> {
     /// In the places of agents; one that is not there holds nothing.
     Places(&'a [Place]),
     /// In these files and folders; which of them are in places of agents the list tells.
@@ -22,7 +23,7 @@ pub enum Scope<'a> {
 
 /// A session file, or what looks like one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub(crate) struct Found {
     /// Where it was found.
     pub path: PathBuf,
     /// Whose place that is.
@@ -35,7 +36,7 @@ pub struct Found {
 
 /// What was found, and what could not be looked at.
 #[derive(Debug, Default)]
-pub struct Finds {
+pub(crate) struct Finds {
     /// Each file once, in the order of the places, there by name.
     pub files: Vec<Found>,
     /// Within the scope: folders, files and links.
@@ -49,8 +50,8 @@ pub struct Finds {
 /// Looks for session files; for those of helpers `with_helpers` only, unless they are named.
 ///
 /// Links are followed, each file is found once, and what begins with a dot below a folder is
-/// passed over, as are sockets and devices.
-pub fn find(scope: Scope<'_>, with_helpers: bool) -> Finds {
+/// passed over, as are sockets, devices, and the snapshots in a store.
+pub(crate) fn find(scope: Scope<'_>, with_helpers: bool) -> Finds {
     let mut finder = Finder {
         with_helpers,
         seen: HashSet::new(),
@@ -114,7 +115,9 @@ impl Finder {
 
     fn walk<'p>(&mut self, folder: &Path, place_of: &mut dyn FnMut(&Path) -> Option<&'p Place>) {
         let is_shown = |entry: &DirEntry| {
-            entry.depth() == 0 || !entry.file_name().as_encoded_bytes().starts_with(b".")
+            let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+            let is_store = || entry.file_type().is_dir() && is_store(entry.path());
+            entry.depth() == 0 || !is_hidden && !is_store()
         };
         let entries = WalkDir::new(folder).follow_links(true).sort_by_file_name();
         for entry in entries.into_iter().filter_entry(is_shown) {

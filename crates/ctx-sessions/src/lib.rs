@@ -6,24 +6,31 @@
 //! dialects, as in every tool, so it finds the messages that the agent would send.
 
 mod content;
+mod facts;
 mod find;
+mod form;
 mod index;
+mod log;
 mod mark;
 mod measure;
+mod names;
 mod place;
+mod query;
 mod read;
+mod remarks;
 mod row;
 pub mod shrink;
 mod state;
+mod sum;
 mod survey;
+mod table;
 mod title;
 
 pub use content::Content;
-pub use find::{Finds, Found, Scope, find};
+pub use form::Form;
 pub use index::Index;
 pub use mark::Mark;
-pub use place::{AGENTS, Place};
+pub use query::Query;
 pub use read::{Reading, read};
 pub use row::{Question, Row};
-pub use state::{State, Tokens};
-pub use survey::{Listed, Survey};
+pub use survey::Listed;

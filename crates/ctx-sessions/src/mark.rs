@@ -25,7 +25,7 @@ pub struct Mark {
 
 impl Mark {
     /// Of a file.
-    pub fn of(meta: &Metadata) -> Self {
+    pub(crate) fn of(meta: &Metadata) -> Self {
         Self {
             size: meta.len(),
             modified: (meta.mtime(), meta.mtime_nsec()),
@@ -41,12 +41,12 @@ impl Mark {
     }
 
     /// Whether the file had been still for long enough at `now` to be known again.
-    pub fn is_settled(&self, now: SystemTime) -> bool {
+    pub(crate) fn is_settled(&self, now: SystemTime) -> bool {
         self.age(now).is_some_and(|age| age > STEP)
     }
 
     /// How long ago its bytes changed; `None` in the future.
-    pub fn age(&self, now: SystemTime) -> Option<Duration> {
+    pub(crate) fn age(&self, now: SystemTime) -> Option<Duration> {
         let now = now.duration_since(UNIX_EPOCH).ok()?;
         let seconds = u64::try_from(self.modified.0).unwrap_or(0);
         let nanoseconds = u32::try_from(self.modified.1).unwrap_or(0);

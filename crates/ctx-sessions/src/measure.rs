@@ -1,6 +1,6 @@
 //! How much a message is, in bytes and in estimated tokens.
 
-use ctx_select::count::{PER_MEDIA, PER_MESSAGE};
+use ctx_select::count::PER_MEDIA;
 use ctx_transcript::{Message, Part, ToolResult};
 
 use crate::shrink::length;
@@ -8,11 +8,10 @@ use crate::shrink::length;
 /// Bytes of text that are taken for a token.
 const BYTES: u64 = 4;
 
-/// The tokens of a message, estimated by its bytes.
+/// The tokens of what a message says, estimated by its bytes.
 pub(crate) fn tokens(message: &Message<'_>) -> u64 {
-    let frame = if message.continues { 0 } else { PER_MESSAGE };
     let parts = message.parts.iter().map(tokens_of_part);
-    parts.fold(frame, u64::saturating_add)
+    parts.fold(0, u64::saturating_add)
 }
 
 fn tokens_of_part(part: &Part<'_>) -> u64 {

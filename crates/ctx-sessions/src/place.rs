@@ -9,12 +9,13 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The agents whose places are known, by the names in the list.
-pub const AGENTS: [&str; 5] = ["claude-code", "codex", "gemini", "openclaw", "pi"];
+#[cfg(feature = "clap")]
+pub(crate) const AGENTS: [&str; 5] = ["claude-code", "codex", "gemini", "openclaw", "pi"];
 
 /// A folder of an agent's sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// Whose it is: one of [`AGENTS`].
+pub(crate) struct Place {
+    /// Whose it is: as it is named in the list.
     pub agent: &'static str,
     /// All sessions are below it.
     pub folder: PathBuf,
@@ -22,7 +23,7 @@ pub struct Place {
 
 impl Place {
     /// The places of all agents. `variable` reads a variable of the environment.
-    pub fn usual(variable: impl Fn(&str) -> Option<OsString>) -> Vec<Self> {
+    pub(crate) fn usual(variable: impl Fn(&str) -> Option<OsString>) -> Vec<Self> {
         let set = |name: &str| {
             let value = variable(name).filter(|value| !value.is_empty());
             value.map(|value| with_home(&PathBuf::from(value), variable("HOME").as_deref()))

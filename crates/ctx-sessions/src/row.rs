@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::content::Content;
 use crate::find::Found;
 use crate::mark::Mark;
-use crate::state::{State, Tokens};
+use crate::state::State;
 
 /// What is asked of each session.
 pub struct Question<'a> {
@@ -57,9 +57,9 @@ pub struct Row {
 
 impl Row {
     /// The row of a file.
-    pub fn of(found: &Found, content: Option<&Content>, question: &Question<'_>) -> Self {
+    pub(crate) fn of(found: &Found, content: Option<&Content>, question: &Question<'_>) -> Self {
         let state = content.map(|content| question.state(content));
-        let tokens = state.map(|state| state.tokens.count());
+        let tokens = content.map(Content::tokens);
         let window = state.and_then(|state| state.window);
         let step = state.and_then(|state| state.step);
         let (seconds, nanoseconds) = found.mark.modified;
@@ -84,12 +84,12 @@ impl Row {
     }
 
     /// How long ago the file changed.
-    pub fn age(&self) -> Duration {
+    pub(crate) fn age(&self) -> Duration {
         Duration::from_secs(self.age)
     }
 
     /// Whether the tokens are an estimate alone.
-    pub fn is_estimate(&self) -> bool {
+    pub(crate) fn is_estimate(&self) -> bool {
         let content = self.content.as_ref();
         content.is_some_and(|content| content.recorded.is_none())
     }
@@ -99,15 +99,6 @@ impl Question<'_> {
     fn state(&self, content: &Content) -> State {
         let model = content.model.as_deref().and_then(self.window_of);
         State::of(content, &self.triggers, model)
-    }
-}
-
-impl Tokens {
-    /// How many.
-    pub fn count(self) -> u64 {
-        match self {
-            Self::Recorded(count) | Self::Estimated(count) => count,
-        }
     }
 }
 

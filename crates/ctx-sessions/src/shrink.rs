@@ -13,8 +13,13 @@ use ctx_transcript::MAX_LINE;
 use string::Cut;
 pub use string::length;
 
-/// How much is read at a time.
-const CHUNK: usize = 256 << 10;
+/// How much is read at a time: it stays near the processor until it is shrunk.
+const CHUNK: usize = 64 << 10;
+
+/// The member of a record whose strings are left out: the half of a file of Claude Code, which
+/// no model is sent and no dialect reads as a message. What is no string stays, so that a line
+/// that is no JSON is none afterwards.
+const UNREAD: &[u8] = b"toolUseResult";
 
 /// Gives the lines of `source`, each shrunk.
 pub struct Shrink<R> {
@@ -76,13 +81,17 @@ impl<R: Read> Shrink<R> {
     /// Shrinks the next `length` bytes: whole lines, but for the last one of the input.
     fn shrink(&mut self, length: usize) {
         let mut lines = &self.input[self.start..self.start + length];
+        let is_text = simdutf8::basic::from_utf8(lines).is_ok();
         while !lines.is_empty() {
             let end = memchr::memchr(b'\n', lines).map_or(lines.len(), |end| end + 1);
             let (line, rest) = lines.split_at(end);
             if std::mem::take(&mut self.within_long) {
                 self.output.push(b'\n');
-            } else {
+            } else if is_text || simdutf8::basic::from_utf8(line).is_ok() {
                 line_to(line, &mut self.output);
+            } else {
+                // Nobody reads it.
+                self.output.extend_from_slice(line);
             }
             lines = rest;
         }
@@ -128,25 +137,43 @@ impl<R: Read> Read for Shrink<R> {
     }
 }
 
-/// Puts a line into `output`, shrunk; as it is where it is not UTF-8, which nobody reads.
+/// Puts a line of UTF-8 into `output`, shrunk.
 fn line_to(line: &[u8], output: &mut Vec<u8>) {
-    if std::str::from_utf8(line).is_err() {
-        output.extend_from_slice(line);
-        return;
+    let (mut at, mut copied) = (0, 0);
+    let mut depth = 0_usize;
+    let mut last: &[u8] = b"";
+    let mut is_unread = false;
+    while let Some(byte) = line.get(at) {
+        at += 1;
+        match byte {
+            b'"' => {
+                let string = &line[at..];
+                let Some(cut) = Cut::of(string) else {
+                    // No string of JSON: nothing of it may become one.
+                    break;
+                };
+                if is_unread {
+                    output.extend_from_slice(&line[copied..at]);
+                    copied = at + cut.end - 1;
+                } else if cut.changes() {
+                    output.extend_from_slice(&line[copied..at]);
+                    cut.to(string, output);
+                    copied = at + cut.end;
+                }
+                last = &string[..cut.end - 1];
+                at += cut.end;
+            }
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => {
+                depth = depth.saturating_sub(1);
+                is_unread &= depth > 0;
+            }
+            b':' if depth == 1 => is_unread = last == UNREAD,
+            b',' if depth == 1 => is_unread = false,
+            _ => {}
+        }
     }
-    let mut rest = line;
-    while let Some(quote) = memchr::memchr(b'"', rest) {
-        let (before, string) = rest.split_at(quote + 1);
-        output.extend_from_slice(before);
-        let Some(cut) = Cut::of(string) else {
-            // No string of JSON: nothing of it may become one.
-            output.extend_from_slice(string);
-            return;
-        };
-        cut.to(string, output);
-        rest = &string[cut.end..];
-    }
-    output.extend_from_slice(rest);
+    output.extend_from_slice(&line[copied..]);
 }
 
 #[cfg(test)]

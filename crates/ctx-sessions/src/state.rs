@@ -4,30 +4,19 @@ use ctx_select::trigger::{Step, Triggers};
 
 use crate::content::Content;
 
-/// Tokens in the window, and how they are known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tokens {
-    /// By a recorded usage, with an estimate of what came behind it.
-    Recorded(u64),
-    /// Estimated by the bytes of the context.
-    Estimated(u64),
-}
-
 /// What a list shows of a session beside its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct State {
-    /// The tokens in the window.
-    pub tokens: Tokens,
+pub(crate) struct State {
     /// Tokens of the window; `None` where the model is not known.
-    pub window: Option<u64>,
+    pub(crate) window: Option<u64>,
     /// What is due; `None` where that depends on a window that is not known.
-    pub step: Option<Step>,
+    pub(crate) step: Option<Step>,
 }
 
 impl State {
     /// The state by `triggers`. The window is theirs, else the one that the file tells, else
     /// that of the model.
-    pub fn of(content: &Content, triggers: &Triggers, model: Option<u64>) -> Self {
+    pub(crate) fn of(content: &Content, triggers: &Triggers, model: Option<u64>) -> Self {
         let window = triggers.window.or(content.recorded_window).or(model);
         let mut triggers = Triggers {
             window,
@@ -41,11 +30,6 @@ impl State {
         let due = triggers.check(&content.size());
         let is_answered = !is_open || due.step == Step::Compact || due.held_back.is_some();
         Self {
-            tokens: if content.recorded.is_some() {
-                Tokens::Recorded(content.tokens())
-            } else {
-                Tokens::Estimated(content.tokens())
-            },
             window,
             step: is_answered.then_some(due.step),
         }
@@ -57,7 +41,7 @@ mod tests {
     use ctx_select::share::Share;
     use ctx_select::trigger::{Step, Triggers};
 
-    use super::{State, Tokens};
+    use super::State;
     use crate::Content;
 
     fn step(content: &Content, triggers: Triggers, model: Option<u64>) -> Option<Step> {
@@ -102,13 +86,5 @@ mod tests {
             ..share
         };
         assert_eq!(step(&content, messages, None), Some(Step::Compact));
-        let state = State::of(&content, &share, None);
-        assert_eq!(state.tokens, Tokens::Recorded(86));
-        let estimated = Content {
-            recorded: None,
-            ..content
-        };
-        let state = State::of(&estimated, &share, None);
-        assert_eq!(state.tokens, Tokens::Estimated(1));
     }
 }

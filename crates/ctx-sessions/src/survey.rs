@@ -10,7 +10,7 @@ use crate::read::Reading;
 use crate::row::{Question, Row, sort};
 
 /// Files, and an index of what was read before.
-pub struct Survey {
+pub(crate) struct Survey {
     finds: Finds,
     index: Index,
 }
@@ -28,16 +28,18 @@ pub struct Listed {
     pub failed: Vec<(PathBuf, io::Error)>,
     /// How many files of helpers were passed over.
     pub helpers: usize,
+    /// Files and folders that were looked at.
+    pub looked_in: Vec<PathBuf>,
 }
 
 impl Survey {
     /// Nothing read yet.
-    pub fn new(finds: Finds, index: Index) -> Self {
+    pub(crate) fn new(finds: Finds, index: Index) -> Self {
         Self { finds, index }
     }
 
     /// The files that must be read: the largest first, so that the last threads end together.
-    pub fn to_read(&self) -> Vec<PathBuf> {
+    pub(crate) fn to_read(&self) -> Vec<PathBuf> {
         let new = |it: &&Found| !it.is_packed && self.index.get(&it.path, &it.mark).is_none();
         let mut files: Vec<&Found> = self.finds.files.iter().filter(new).collect();
         files.sort_by_key(|found| Reverse(found.mark.size));
@@ -46,7 +48,7 @@ impl Survey {
 
     /// The list, and the index for the next time. `readings` are those of what had to be read,
     /// in their order; `named` the operands.
-    pub fn finish(
+    pub(crate) fn finish(
         self,
         read: Vec<PathBuf>,
         readings: Vec<io::Result<Reading>>,
@@ -60,6 +62,7 @@ impl Survey {
             unreadable: finds.unreadable,
             failed: finds.failed,
             helpers: finds.helpers,
+            looked_in: Vec::new(),
         };
         let mut fresh = std::collections::HashMap::new();
         for (path, reading) in read.into_iter().zip(readings) {

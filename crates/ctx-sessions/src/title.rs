@@ -6,12 +6,14 @@ use ctx_transcript::{Message, Part};
 const CHARACTERS: usize = 160;
 
 /// What may be what the user asked.
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) enum Ask {
     /// It is.
     Said(String),
     /// It may be what the client has put into his message: a tag, a command.
     Doubtful(String),
     /// There is no text.
+    #[default]
     None,
 }
 

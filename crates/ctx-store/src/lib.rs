@@ -96,7 +96,7 @@ pub use retained::SweepReport;
 pub use session::{SessionId, real_path};
 pub use shared::{SharedFile, SharedFolder, StagedFile};
 pub use stamp::{SnapshotId, Stamp};
-pub use store::{Actor, Clock, Store};
+pub use store::{Actor, Clock, Store, is_store};
 pub use succession::{Growth, Succession};
 pub use verdict::{Verdict, Verdicts};
 

@@ -234,7 +234,7 @@ impl Store {
 
 /// Whether a directory is a store: what is always in one tells, so that also a store of
 /// another format, or one that lost its FORMAT, is known.
-fn is_store(dir: &Path) -> bool {
+pub fn is_store(dir: &Path) -> bool {
     let has = |name| dir.join(name).is_dir();
     let is_whole = || has("locks") && has("memory/session-summaries");
     has("context") && (dir.join("FORMAT").is_file() || is_whole())

@@ -44,8 +44,8 @@ pub(super) const PAGE: Page = Page {
         ("ctx-ls", "All sessions on this machine, the newest first"),
         ("ctx-ls --due", "Those that a compaction is due for"),
         (
-            "ctx-ls --due --agent claude-code -0 | xargs -0r ctx-compact",
-            "Compact them, whatever their names",
+            "ctx-ls --due --agent claude-code -0 | xargs -0r ctx-compact --if-due",
+            "Compact those that still are when it is their turn, whatever their names",
         ),
         (
             "ctx-ls --json ~/backup | jq -r 'select(.tokens > 100000) | .path'",

@@ -6,7 +6,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use super::{Finds, Scope, find};
-use crate::Place;
+use crate::place::Place;
 
 fn tree(files: &[&str]) -> TempDir {
     let dir = tempfile::tempdir().expect("a folder");
@@ -122,6 +122,18 @@ fn of_an_agents_place_only_sessions_are_taken() {
         Some("openclaw"),
         "what is named is listed"
     );
+}
+
+#[test]
+fn the_snapshots_of_a_store_are_no_sessions_unless_it_is_named() {
+    let dir = tree(&["1.jsonl", "kept/memory/2.jsonl"]);
+    let store = dir.path().join("kept");
+    fs::create_dir(store.join("context")).expect("made");
+    fs::write(store.join("FORMAT"), "{\"format\":1}\n").expect("written");
+    let finds = find(Scope::Named(&[dir.path().to_owned()], &[]), false);
+    assert_eq!(names(dir.path(), &finds), ["1.jsonl"]);
+    let finds = find(Scope::Named(&[store], &[]), false);
+    assert_eq!(names(dir.path(), &finds), ["kept/memory/2.jsonl"]);
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use ctx_transcript::scan::Block;
+
 /// Strings up to this length stay whole.
 const WHOLE: usize = 384;
 /// How much of the begin of a longer one stays: enough for a title.
@@ -10,6 +12,8 @@ const BEGIN: usize = 240;
 const END: usize = 64;
 /// The longest escape, `\u0000`.
 const ESCAPE: usize = 6;
+/// The last byte of a block.
+const LAST: u32 = 1 << (Block::LENGTH - 1);
 
 /// Where a string ends, and how it is to be cut.
 pub(super) struct Cut {
@@ -23,6 +27,7 @@ pub(super) struct Cut {
 
 impl Cut {
     /// Looks at the string whose opening quote stands before `text`; `None` where it is none.
+    #[inline]
     pub(super) fn of(text: &[u8]) -> Option<Self> {
         let mut cut = Self {
             end: 0,
@@ -30,29 +35,64 @@ impl Cut {
             has_nul: false,
         };
         loop {
-            // In code escapes stand in rows, which is no work for a search.
-            let at = match text.get(cut.end)? {
-                b'"' | b'\\' => cut.end,
-                _ => cut.end + memchr::memchr2(b'"', b'\\', &text[cut.end..])?,
-            };
-            if text[at] == b'"' {
-                cut.end = at + 1;
-                break;
+            let block = Block::of(text.get(cut.end..)?);
+            let special = block.special();
+            if special == 0 {
+                cut.end += Block::LENGTH;
+                continue;
             }
-            let (length, decoded) = escape(&text[at..])?;
-            cut.saved += length - decoded;
-            cut.has_nul |= length == ESCAPE && &text[at..at + length] == br"\u0000";
-            cut.end = at + length;
+            let first = cut.end + special.trailing_zeros() as usize;
+            if text.get(first) == Some(&b'"') {
+                cut.end = first + 1;
+                return Some(cut);
+            }
+            let ends = match usual_escapes(&block) {
+                Some(escapes) => cut.take(text, special, escapes)?,
+                None => cut.take_one(text, first)?,
+            };
+            if ends {
+                return Some(cut);
+            }
         }
-        let within = &text[..cut.end - 1];
-        // In a short string the reader of the line finds them.
-        let least = if within.len() > WHOLE {
-            within.iter().copied().min()
-        } else {
-            None
-        };
-        let has_control = least.is_some_and(|least| least < b' ');
-        (!has_control).then_some(cut)
+    }
+
+    /// Goes on behind the block at `end`, or behind the string where it ends in that: which
+    /// it says.
+    fn take(&mut self, text: &[u8], special: u32, escapes: u32) -> Option<bool> {
+        // The character of an escape whose backslash is the last byte is in the next block.
+        let last = escapes & LAST;
+        let escapes = escapes & !LAST;
+        let others = special & !(escapes | escapes << 1 | last);
+        if others == 0 {
+            self.saved += escapes.count_ones() as usize;
+            self.end += Block::LENGTH - usize::from(last != 0);
+            return Some(false);
+        }
+        let at = others.trailing_zeros();
+        self.saved += (escapes & !(u32::MAX << at)).count_ones() as usize;
+        self.end += at as usize + 1;
+        (text.get(self.end - 1) == Some(&b'"')).then_some(true)
+    }
+
+    /// The same up to what is special first, and no quote.
+    fn take_one(&mut self, text: &[u8], first: usize) -> Option<bool> {
+        self.end = first;
+        if text.get(first) != Some(&b'\\') {
+            return None;
+        }
+        // They stand in rows.
+        while text.get(self.end) == Some(&b'\\') {
+            let (length, decoded) = escape(&text[self.end..])?;
+            self.saved += length - decoded;
+            self.has_nul |= text[self.end..].starts_with(br"\u0000");
+            self.end += length;
+        }
+        Some(false)
+    }
+
+    /// Whether it cannot stay as it is.
+    pub(super) fn changes(&self) -> bool {
+        self.end - 1 > WHOLE || self.has_nul
     }
 
     /// Puts the string into `output`, with its closing quote.
@@ -86,6 +126,15 @@ impl Cut {
             }
         }
     }
+}
+
+/// The backslashes of a block, where each begins an escape as code in JSON is full of; `None`
+/// where one may be escaped itself, or stands before a rarer character.
+#[inline]
+fn usual_escapes(block: &Block) -> Option<u32> {
+    let backslashes = block.any_of([b'\\']);
+    let usual = block.any_of([b'n', b't', b'"']);
+    (backslashes << 1 & !usual == 0).then_some(backslashes)
 }
 
 /// The length of the escape that `text` begins with, and that of what it stands for.
@@ -141,7 +190,7 @@ fn is_boundary(within: &[u8], at: usize) -> bool {
 pub fn length(text: &str) -> u64 {
     let mut length = text.len() as u64;
     for mark in ["\0", r"\u0000"] {
-        if !text.contains(mark) {
+        if memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_none() {
             continue;
         }
         // Every second piece stands between two marks.

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use ctx_cli::{Align, Listing, percent, printable, short_bytes, short_count, short_time};
-use ctx_sessions::Row;
+
+use crate::row::Row;
 
 /// What stands where nothing is known.
 const NOTHING: &str = "-";
@@ -11,7 +12,7 @@ const NOTHING: &str = "-";
 const UNKNOWN: &str = "?";
 
 /// The rows under a heading, no wider than the terminal.
-pub(super) fn of(rows: &[Row], width: Option<usize>) -> String {
+pub(crate) fn of(rows: &[Row], width: Option<usize>) -> String {
     let mut listing = Listing::new(&[
         ("AGENT", Align::Left),
         ("PROJECT", Align::Left),

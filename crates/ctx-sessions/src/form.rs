@@ -1,0 +1,56 @@
+//! A list as it is printed.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use ctx_cli::{json_line, printable};
+
+use crate::row::Row;
+use crate::table;
+
+/// How; without a flag as a table.
+#[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+pub struct Form {
+    /// Print JSON: an object per session
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub json: bool,
+    /// Print only the paths, one a line
+    #[cfg_attr(feature = "clap", arg(long, conflicts_with = "json"))]
+    pub paths_only: bool,
+    /// Print only the paths, each with a NUL behind it, for xargs -0
+    #[cfg_attr(feature = "clap", arg(short = '0', long, conflicts_with_all = ["json", "paths_only"]))]
+    pub null: bool,
+}
+
+impl Form {
+    /// What is printed, a table for that many columns.
+    pub fn of(self, rows: &[Row], columns: Option<usize>) -> Vec<u8> {
+        if self.null || self.paths_only {
+            rows.iter().flat_map(|row| self.path(&row.path)).collect()
+        } else if self.json {
+            rows.iter().map(json_line).collect::<String>().into_bytes()
+        } else if rows.is_empty() {
+            Vec::new()
+        } else {
+            table::of(rows, columns).into_bytes()
+        }
+    }
+
+    fn path(self, path: &Path) -> Vec<u8> {
+        let path = operand(path);
+        if self.null {
+            return [path.as_os_str().as_bytes(), b"\0"].concat();
+        }
+        [printable(&path.to_string_lossy()).as_bytes(), b"\n"].concat()
+    }
+}
+
+/// The path as another tool takes it: none that looks like a flag.
+fn operand(path: &Path) -> PathBuf {
+    if path.as_os_str().as_bytes().starts_with(b"-") {
+        Path::new(".").join(path)
+    } else {
+        path.to_owned()
+    }
+}

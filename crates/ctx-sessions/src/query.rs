@@ -1,0 +1,99 @@
+//! Which sessions are asked for, and the list of them.
+
+use std::ffi::OsString;
+use std::io;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use ctx_cli::{in_parallel, jobs_of};
+
+use crate::find::{Scope, find};
+use crate::index::Index;
+use crate::place::Place;
+use crate::read::read;
+use crate::row::{Question, Row};
+use crate::survey::{Listed, Survey};
+
+/// Which sessions.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+pub struct Query {
+    /// Session files and folders of them [default: where agents keep theirs]
+    #[cfg_attr(feature = "clap", arg(value_name = "PATH"))]
+    pub paths: Vec<PathBuf>,
+    /// Only sessions of this agent, or of this dialect (can be repeated)
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NAME", value_delimiter = ',',
+        value_parser = clap::builder::PossibleValuesParser::new(agents())))]
+    pub agent: Vec<String>,
+    /// Only sessions for which a compaction is due
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub due: bool,
+    /// Also the files of subagents
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub subagents: bool,
+    /// Read N files at a time [default: one per core]
+    #[cfg_attr(feature = "clap", arg(short, long, value_name = "N"))]
+    pub jobs: Option<NonZeroUsize>,
+}
+
+/// Agents with places of their own, and the other dialects.
+#[cfg(feature = "clap")]
+fn agents() -> Vec<&'static str> {
+    let dialects = ctx_transcript::dialect::ALL;
+    let mut names: Vec<&str> = dialects.map(ctx_transcript::Dialect::name).into();
+    names.extend(crate::place::AGENTS);
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+impl Query {
+    /// What there is, by the `index` as far as it goes, and the index for the next time.
+    /// `variable` reads a variable of the environment; what cannot wait in memory waits in files
+    /// without names in `temp`.
+    pub fn list(
+        &self,
+        variable: impl Fn(&str) -> Option<OsString>,
+        temp: &Path,
+        index: Index,
+        question: &Question<'_>,
+    ) -> (Listed, Index) {
+        let places = self.places(variable);
+        let scope = if self.paths.is_empty() {
+            Scope::Places(&places)
+        } else {
+            Scope::Named(&self.paths, &places)
+        };
+        let survey = Survey::new(find(scope, self.subagents), index);
+        let paths = survey.to_read();
+        let now = question.now;
+        let readings: Vec<io::Result<_>> =
+            in_parallel(&paths, jobs_of(self.jobs), |path| read(path, temp, now));
+        let (mut listed, index) = survey.finish(paths, readings, &self.paths, question);
+        listed.rows.retain(|row| self.shows(row));
+        listed.looked_in = if self.paths.is_empty() {
+            places.into_iter().map(|place| place.folder).collect()
+        } else {
+            self.paths.clone()
+        };
+        (listed, index)
+    }
+
+    /// Where the agents that are asked for keep their sessions.
+    fn places(&self, variable: impl Fn(&str) -> Option<OsString>) -> Vec<Place> {
+        let mut places = Place::usual(variable);
+        let is_asked = |place: &Place| {
+            let mut agents = self.agent.iter();
+            self.agent.is_empty()
+                || !self.paths.is_empty()
+                || agents.any(|agent| agent == place.agent)
+        };
+        places.retain(is_asked);
+        places
+    }
+
+    fn shows(&self, row: &Row) -> bool {
+        let is_asked = self.agent.is_empty() || self.agent.contains(&row.agent);
+        is_asked && (!self.due || row.due == Some(true))
+    }
+}

@@ -1,0 +1,48 @@
+//! What is said beside a list.
+
+use crate::query::Query;
+use crate::survey::Listed;
+
+impl Listed {
+    /// What was passed over and the user must know, and where nothing was found.
+    pub fn warnings(&self, query: &Query) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if let Some(first) = self.foreign.first() {
+            let files = counted(
+                self.foreign.len(),
+                "file is no session",
+                "files are no sessions",
+            );
+            warnings.push(format!("{files}: {}", first.display()));
+        }
+        if let Some((first, error)) = self.unreadable.first() {
+            let things = counted(self.unreadable.len(), "file or folder", "files or folders");
+            let first = first.display();
+            warnings.push(format!("{things} could not be read: {first}: {error}"));
+        }
+        if self.rows.is_empty() && self.failed.is_empty() {
+            let looked_in = self.looked_in.iter();
+            let places: Vec<String> = looked_in.map(|it| it.display().to_string()).collect();
+            let what = if query.due {
+                "no sessions that are due"
+            } else {
+                "no sessions"
+            };
+            warnings.push(format!("{what} in {}", places.join(", ")));
+        }
+        warnings
+    }
+
+    /// What was passed over as always.
+    pub fn note(&self) -> Option<String> {
+        let files = counted(self.helpers, "file of a subagent", "files of subagents");
+        (self.helpers > 0).then(|| format!("{files} passed over; --subagents lists them"))
+    }
+}
+
+fn counted(count: usize, one: &str, many: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {many}"),
+    }
+}

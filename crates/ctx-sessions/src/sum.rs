@@ -1,0 +1,182 @@
+//! What the records of a session come to, those of the context apart from the others.
+
+use ctx_select::count::PER_MESSAGE;
+use ctx_transcript::view::{Outside, Presence};
+use ctx_transcript::{Dialect, Object, Outline, Role};
+
+use crate::content::Content;
+use crate::facts::{Facts, Readable};
+use crate::measure;
+use crate::names::{Name, Names};
+use crate::title::{self, Ask};
+
+/// What is known after some of the records.
+pub(crate) struct Sum {
+    dialect: &'static dyn Dialect,
+    content: Content,
+    session: Name,
+    folder: Name,
+    model: Name,
+    own_title: Option<String>,
+    made_title: Option<String>,
+    /// An ask that the client may have written itself.
+    doubtful_ask: Option<String>,
+    /// Estimated tokens of the context, and of what stands behind the newest usage.
+    all: u64,
+    behind: u64,
+}
+
+/// Where a record stands.
+#[derive(Clone, Copy)]
+pub(crate) struct Stand {
+    outside: Option<Outside>,
+    /// Whether it continues the message of another record.
+    continues: bool,
+    is_inside: bool,
+}
+
+impl Stand {
+    /// By its presence, which is `None` where the session is linear.
+    pub(crate) fn of(presence: Option<Presence>) -> Self {
+        let (outside, continues) = match presence {
+            None => (None, false),
+            Some(Presence::Inside(fragment)) => (None, !fragment.begins),
+            Some(Presence::Outside(why)) => (Some(why), false),
+        };
+        Self {
+            outside,
+            continues,
+            is_inside: matches!(presence, Some(Presence::Inside(_))),
+        }
+    }
+}
+
+impl Sum {
+    pub(crate) fn of(dialect: &'static dyn Dialect) -> Self {
+        Self {
+            dialect,
+            content: Content::default(),
+            session: Name::default(),
+            folder: Name::default(),
+            model: Name::default(),
+            own_title: None,
+            made_title: None,
+            doubtful_ask: None,
+            all: 0,
+            behind: 0,
+        }
+    }
+
+    /// Whether anything that is said in a record matters, for [`Self::add`].
+    pub(crate) fn wants(&self, facts: &Facts, stand: Stand) -> bool {
+        let is_heard = match stand.outside {
+            None => true,
+            Some(Outside::OtherAgent) => false,
+            Some(_) => self.content.ask.is_none(),
+        };
+        is_heard && is_read(facts, stand)
+    }
+
+    /// Adds the next record, with its `object` where that is wanted.
+    pub(crate) fn add(&mut self, facts: Facts, stand: Stand, object: Option<&Object<'_>>) {
+        if !is_read(&facts, stand) {
+            let is_bad = facts.class != Readable::No;
+            self.content.bad += u64::from(is_bad);
+            return;
+        }
+        // What a helper says has nothing to do with what this session is.
+        if stand.outside == Some(Outside::OtherAgent) {
+            return;
+        }
+        if let Some(object) = object {
+            self.hear(object, stand);
+        }
+        self.session = self.session.or(facts.session);
+        self.folder = self.folder.or(facts.folder);
+        if let Some(titles) = facts.titles {
+            self.own_title = titles.own.or_else(|| self.own_title.take());
+            self.made_title = titles.made.or_else(|| self.made_title.take());
+        }
+        // Of a reply that is no longer said the numbers tell nothing; events are of no branch.
+        if !matches!(stand.outside, None | Some(Outside::NeverSent)) {
+            return;
+        }
+        if facts.usage.is_some() || stand.outside.is_some() {
+            self.model = facts.model.or(self.model);
+        }
+        if let Some(usage) = facts.usage.filter(|usage| !usage.is_of_helper) {
+            self.content.recorded = Some(usage.total);
+            self.content.recorded_window = usage.window.or(self.content.recorded_window);
+            self.behind = 0;
+        }
+    }
+
+    /// What is said: in the context, or what the user asked first.
+    fn hear(&mut self, object: &Object<'_>, stand: Stand) {
+        let Some(message) = self.dialect.message(object) else {
+            return;
+        };
+        let is_of_model = message.role == Role::Assistant;
+        // The outline costs as much as the message.
+        let is_told = self.content.ask.is_none() || !is_of_model;
+        let outline = is_told.then(|| self.dialect.outline(object)).flatten();
+        let is = |what: fn(&Outline<'_>) -> bool| outline.as_ref().is_some_and(what);
+        let (is_summary, begins_turn) = (is(|it| it.is_summary), is(|it| it.begins_turn));
+        if begins_turn && !is_summary && self.content.ask.is_none() {
+            match title::ask(&message) {
+                Ask::Said(ask) => self.content.ask = Some(ask),
+                Ask::Doubtful(ask) => {
+                    self.doubtful_ask.get_or_insert(ask);
+                }
+                Ask::None => {}
+            }
+        }
+        if stand.outside.is_some() {
+            return;
+        }
+        let content = &mut self.content;
+        content.turns += u64::from(begins_turn && !is_of_model);
+        if is_summary && !is_of_model {
+            // What was counted before was of another context.
+            content.recorded = None;
+        }
+        let mut tokens = measure::tokens(&message);
+        if !stand.continues {
+            content.messages += 1;
+            content.system += u64::from(message.role.is_system());
+            tokens = tokens.saturating_add(PER_MESSAGE);
+        }
+        let tool_bytes = measure::tool_bytes(&message);
+        content.tool_bytes = content.tool_bytes.saturating_add(tool_bytes);
+        self.all = self.all.saturating_add(tokens);
+        self.behind = self.behind.saturating_add(tokens);
+    }
+
+    /// All records were added.
+    pub(crate) fn finish(self, names: &Names) -> Content {
+        let text = |name| names.get(name).map(str::to_owned);
+        let content = self.content;
+        Content {
+            dialect: self.dialect.name().to_owned(),
+            session: text(self.session),
+            folder: text(self.folder),
+            model: text(self.model),
+            title: self.own_title.or(self.made_title),
+            ask: content.ask.or(self.doubtful_ask),
+            estimated: match content.recorded {
+                Some(_) => self.behind,
+                None => self.all,
+            },
+            ..content
+        }
+    }
+}
+
+/// Whether the agent reads it as a record.
+fn is_read(facts: &Facts, stand: Stand) -> bool {
+    match facts.class {
+        Readable::Yes => true,
+        Readable::First => stand.is_inside,
+        Readable::Bad | Readable::No => false,
+    }
+}
