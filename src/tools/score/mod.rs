@@ -1,15 +1,16 @@
 //! `ctx-score`: what of a session survived.
 
-mod json;
 mod page;
 mod table;
 
 use std::path::PathBuf;
 
-use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
-use ctx_cli::{ExitStatus, Failure, Input, Io, Outcome, Tool, inputs};
-use ctx_ledger::score::{Needed, Score, Scorer, Standing};
-use ctx_passes::score::{Later, read_after, read_before, referred};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
+use ctx_cli::{
+    ExitStatus, Failure, Input, Io, Outcome, Tool, input_name, inputs, json_line, json_name,
+};
+use ctx_ledger::score::{Needed, Score, Scorer};
+use ctx_passes::score::{Later, Listed, Told, read_after, read_before, referred};
 use ctx_store::{HashingReader, SessionId, Store};
 
 use crate::session::ReadArgs;
@@ -85,27 +86,6 @@ struct Args {
     output: OutputArgs,
 }
 
-/// What can be listed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Listed {
-    /// What stands in AFTER
-    Retained,
-    /// What AFTER refers to, or a snapshot has
-    Recoverable,
-    /// What is nowhere
-    Lost,
-}
-
-impl Listed {
-    fn has(self, standing: Standing) -> bool {
-        match standing {
-            Standing::Retained => self == Self::Retained,
-            Standing::Recoverable | Standing::Saved => self == Self::Recoverable,
-            Standing::Lost => self == Self::Lost,
-        }
-    }
-}
-
 /// The tool.
 pub const TOOL: Tool = Tool {
     name: "ctx-score",
@@ -134,11 +114,17 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let (score, needed) = score(&args, opened.as_ref(), io)?;
     let shown = match args.list {
         Some(listed) => table::list(&score, listed),
-        None if args.json => json::of(&args, &score, needed),
+        None if args.json => json(&args, &score, needed),
         None => table::of(&score, needed),
     };
     target.write(shown.as_bytes(), io)?;
     Ok(verdict(&args, &score, io))
+}
+
+fn json(args: &Args, score: &Score, needed: Option<Needed>) -> String {
+    let [before, after] = [&args.before, &args.after].map(|path| input_name(path));
+    let (before, after) = (json_name(&before), json_name(&after));
+    json_line(&Told::of(before, after, score, needed))
 }
 
 fn verdict(args: &Args, score: &Score, io: &mut Io) -> ExitStatus {

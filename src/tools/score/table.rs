@@ -4,8 +4,7 @@ use std::fmt::Write;
 
 use ctx_cli::{aligned, percent, printable};
 use ctx_ledger::score::{Needed, Score};
-
-use super::Listed;
+use ctx_passes::score::{Listed, Measure, measures};
 
 /// The classes that have items, and the fidelity; then what was needed later.
 pub(super) fn of(score: &Score, needed: Option<Needed>) -> String {
@@ -29,24 +28,15 @@ pub(super) fn of(score: &Score, needed: Option<Needed>) -> String {
 
 fn of_needed(needed: Needed) -> String {
     let mut rows = vec![heading("needed kept share measure")];
-    for (name, total, kept) in measures(needed) {
+    for Measure { name, needed, kept } in measures(needed) {
         rows.push(vec![
-            total.to_string(),
+            needed.to_string(),
             kept.to_string(),
-            percent(kept, total),
+            percent(kept, needed),
             name.to_owned(),
         ]);
     }
     aligned(&rows)
-}
-
-/// Name, needed, kept.
-pub(super) fn measures(needed: Needed) -> [(&'static str, u64, u64); 3] {
-    [
-        ("A_must", needed.total, needed.kept),
-        ("A_ctx", needed.total, needed.in_context),
-        ("A_ctxfar", needed.far, needed.far_in_context),
-    ]
 }
 
 fn heading(words: &str) -> Vec<String> {
@@ -62,7 +52,7 @@ fn line(counts: [u64; 4], score: Option<f64>, name: &str) -> Vec<String> {
 /// Class, line and text of each item, with tabs between.
 pub(super) fn list(score: &Score, listed: Listed) -> String {
     let mut out = String::new();
-    for item in score.items.iter().filter(|item| listed.has(item.standing)) {
+    for item in listed.of(score) {
         let (class, text) = (item.class.as_str(), printable(&item.text));
         // Writing to a string cannot fail.
         let _ = writeln!(out, "{class}\t{}\t{text}", item.line);

@@ -50,6 +50,27 @@ impl Later {
     }
 }
 
+/// How much of what was needed later was still there, by one measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// Its name in reports.
+    pub name: &'static str,
+    /// What was needed.
+    pub needed: u64,
+    /// What of that is kept.
+    pub kept: u64,
+}
+
+/// The measures of what was needed later.
+pub fn measures(needed: Needed) -> [Measure; 3] {
+    let of = |name, needed, kept| Measure { name, needed, kept };
+    [
+        of("A_must", needed.total, needed.kept),
+        of("A_ctx", needed.total, needed.in_context),
+        of("A_ctxfar", needed.far, needed.far_in_context),
+    ]
+}
+
 /// What is said in a message, as a number: the same in both sessions, however its JSON
 /// is written.
 fn digest(message: &Message<'_>) -> u64 {

@@ -1,9 +1,11 @@
 //! How much of a session survived in another one, read from the records of both.
 
 mod later;
+mod listed;
 mod stored;
 #[cfg(test)]
 mod tests;
+mod told;
 
 use ctx_ledger::Ledger;
 use ctx_ledger::score::{After, Score, Scorer};
@@ -12,8 +14,10 @@ use ctx_transcript::{Dialect, Message, Object, Record, Zone};
 use crate::ledger::LedgerReader;
 use crate::summarize::recognizer;
 use crate::{ErrorKind, PassError, Session};
-pub use later::Later;
+pub use later::{Later, Measure, measures};
+pub use listed::Listed;
 pub use stored::{Referred, referred};
+pub use told::Told;
 
 /// What `after` has of a session whose ledger this is. The session is opened again only
 /// when `after` refers to texts that may be in it.

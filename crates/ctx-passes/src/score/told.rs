@@ -1,0 +1,118 @@
+//! A score for programs. The keys are a contract: new ones may come, none goes.
+
+use ctx_ledger::score::{Needed, Row, Score, rounded};
+use serde::{Serialize, Serializer};
+
+use super::later::{Measure, measures};
+
+/// What an object of a score holds.
+#[derive(Serialize)]
+pub struct Told<'a> {
+    before: Option<&'a str>,
+    after: Option<&'a str>,
+    fidelity: f64,
+    classes: InOrder<Figures>,
+    future: Option<InOrder<ToldMeasure>>,
+}
+
+/// An object whose members stand in this order.
+struct InOrder<T>(Vec<(&'static str, T)>);
+
+#[derive(Serialize)]
+struct Figures {
+    weight: f64,
+    total: u64,
+    retained: u64,
+    recoverable: u64,
+    /// Of the recoverable, those in a snapshot only.
+    saved: u64,
+    lost: u64,
+    /// Done or superseded: not scored.
+    retired: u64,
+    /// Null without items.
+    score: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct ToldMeasure {
+    needed: u64,
+    kept: u64,
+    /// Null when nothing was needed.
+    share: Option<f64>,
+}
+
+impl<'a> Told<'a> {
+    /// The score of what the session `before` is `after`; stdin has no name.
+    pub fn of(
+        before: Option<&'a str>,
+        after: Option<&'a str>,
+        score: &Score,
+        needed: Option<Needed>,
+    ) -> Self {
+        let rows = score.rows().into_iter();
+        let classes = rows.map(|row| (row.class.as_str(), Figures::from(row)));
+        let future = needed.map(|needed| measures(needed).map(ToldMeasure::of));
+        Self {
+            before,
+            after,
+            fidelity: rounded(score.fidelity()),
+            classes: InOrder(classes.collect()),
+            future: future.map(|shares| InOrder(shares.into())),
+        }
+    }
+}
+
+impl ToldMeasure {
+    fn of(Measure { name, needed, kept }: Measure) -> (&'static str, Self) {
+        let share = (needed > 0).then(|| rounded(kept as f64 / needed as f64));
+        let told = Self {
+            needed,
+            kept,
+            share,
+        };
+        (name, told)
+    }
+}
+
+impl From<Row> for Figures {
+    fn from(row: Row) -> Self {
+        Self {
+            weight: row.class.weight(),
+            total: row.total,
+            retained: row.retained,
+            recoverable: row.recoverable,
+            saved: row.saved,
+            lost: row.lost,
+            retired: row.retired,
+            score: row.score.map(rounded),
+        }
+    }
+}
+
+impl<T: Serialize> Serialize for InOrder<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_ledger::score::{Needed, Score};
+
+    use super::Told;
+
+    #[test]
+    fn of_nothing_there_is_no_share() {
+        let needed = Needed {
+            total: 3,
+            kept: 2,
+            in_context: 1,
+            ..Needed::default()
+        };
+        let told = Told::of(None, Some("b"), &Score::default(), Some(needed));
+        let json = serde_json::to_string(&told).expect("JSON");
+        let future = r#""future":{"A_must":{"needed":3,"kept":2,"share":0.6667},"A_ctx":{"needed":3,"kept":1,"share":0.3333},"A_ctxfar":{"needed":0,"kept":0,"share":null}}}"#;
+        assert!(json.starts_with(r#"{"before":null,"after":"b","#), "{json}");
+        assert!(json.ends_with(future), "{json}");
+    }
+}
