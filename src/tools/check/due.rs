@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ctx_cli::printable;
+use ctx_cli::{json_line, json_name, printable};
 use ctx_select::trigger::{Due, Reading, Size, Step, Trigger, Triggers};
 
 use super::{Format, Results, json};
@@ -17,7 +17,7 @@ pub(super) fn shown(triggers: &Triggers, format: Format, results: &Results) -> (
                 let yes = due.step == Step::Compact;
                 any |= yes;
                 if format == Format::Json {
-                    out.push_str(&json::due(name, &report.size, &due, yes));
+                    out.push_str(&json_line(&report.told_due(json_name(name), &due)));
                 } else {
                     text(&mut out, &printable(name), &report.size, &due);
                 }

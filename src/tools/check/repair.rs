@@ -4,38 +4,11 @@ use std::path::{Path, PathBuf};
 
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, is_stdin, json_line, json_name};
 use ctx_passes::check::RepairPass;
-use serde::Serialize;
+use ctx_store::Growth;
 
 use super::Args;
 use crate::passes;
 use crate::store::LazyStore;
-use ctx_store::Growth;
-
-/// What is said with `--json`.
-#[derive(Serialize)]
-struct Copied<'a> {
-    name: Option<&'a str>,
-    dialect: &'static str,
-    output: String,
-    actions: Vec<Change<'a>>,
-    left: Vec<Left<'a>>,
-}
-
-#[derive(Serialize)]
-struct Change<'a> {
-    line: u64,
-    action: &'static str,
-    id: Option<&'a str>,
-    message: String,
-}
-
-/// What nobody can have back.
-#[derive(Serialize)]
-struct Left<'a> {
-    line: u64,
-    rule: &'static str,
-    message: &'a str,
-}
 
 pub(super) fn run(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mut Io) -> Outcome {
     let [path] = paths else {
@@ -52,43 +25,17 @@ pub(super) fn run(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mu
     let (source, target) = args.output.session(paths, None, store, Growth::Stops)?;
     let mut session = args.read.session(source.open(path)?)?;
     session.tell_of_document(io);
-    let dialect = session.dialect();
-    let mut pass = RepairPass::new(dialect);
+    let mut pass = RepairPass::new(session.dialect());
     session.pass(|record| pass.push(record))?;
     session.report(io);
     let name = &session.name;
     let copy = pass.finish(args.strict);
     let copy = copy.map_err(|error| passes::failure(error, name))?;
-    for action in &copy.actions {
-        io.warn(format_args!("{name}:{}: {}", action.line, action.say()));
-    }
-    for (line, flaw) in &copy.left {
-        io.warn(format_args!(
-            "{name}:{line}: left as it is: {}: {}",
-            flaw.rule, flaw.message
-        ));
-    }
+    passes::telling(name, io, |notes| copy.warn(notes));
     target.write(&copy.bytes, io)?;
-    if let (true, Some(dialect)) = (args.json, dialect) {
-        let actions = copy.actions.iter().map(|action| Change {
-            line: action.line,
-            action: action.what.as_str(),
-            id: Some(action.id.as_str()).filter(|id| !id.is_empty()),
-            message: action.say(),
-        });
-        let left = copy.left.iter().map(|(line, flaw)| Left {
-            line: *line,
-            rule: flaw.rule,
-            message: &flaw.message,
-        });
-        let line = json_line(&Copied {
-            name: json_name(name),
-            dialect: dialect.name(),
-            output: named.display().to_string(),
-            actions: actions.collect(),
-            left: left.collect(),
-        });
-        io.write(line.as_bytes())?;
+    let told = copy.told(json_name(name), named.display().to_string());
+    if let Some(told) = told.filter(|_| args.json) {
+        io.write(json_line(&told).as_bytes())?;
     }
     Ok(ExitStatus::Done)
 }

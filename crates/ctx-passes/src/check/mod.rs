@@ -5,6 +5,7 @@ mod limits;
 mod log;
 mod repair;
 mod report;
+mod told;
 
 use ctx_select::count::MessageCounter;
 use ctx_select::trigger::Size;
@@ -18,6 +19,7 @@ pub use finding::{Fault, Finding, Remark};
 pub use limits::Limits;
 pub use repair::{RepairPass, RepairedSession};
 pub use report::Report;
+pub use told::{Told, ToldDue, ToldRepair};
 
 /// What is asked of a session.
 #[derive(Clone, Copy, Default)]

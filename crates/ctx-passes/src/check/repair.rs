@@ -3,7 +3,7 @@
 use ctx_transcript::repair::{Action, Planner, mend_log};
 use ctx_transcript::{Dialect, Effect, Flaw, Options, Record, Records, Tag, Validator};
 
-use crate::{ErrorKind, PassError};
+use crate::{ErrorKind, Notes, PassError};
 
 /// Takes all records of a session, and mends them at the end.
 pub struct RepairPass {
@@ -16,12 +16,27 @@ pub struct RepairPass {
 
 /// The mended copy.
 pub struct RepairedSession {
+    /// `None` where there is no message.
+    pub dialect: Option<&'static str>,
     /// All its bytes.
     pub bytes: Vec<u8>,
     /// What was done, by line.
     pub actions: Vec<Action>,
     /// What is still wrong with a log, by line: what nobody can have back.
     pub left: Vec<(u64, Flaw)>,
+}
+
+impl RepairedSession {
+    /// Warns of what was done, then of what was left.
+    pub fn warn(&self, notes: &mut Notes) {
+        for action in &self.actions {
+            notes.warn(&[action.line], action.say());
+        }
+        for (line, Flaw { rule, message, .. }) in &self.left {
+            let text = format_args!("left as it is: {rule}: {message}");
+            notes.warn(&[*line], text);
+        }
+    }
 }
 
 impl RepairPass {
@@ -65,6 +80,7 @@ impl RepairPass {
         let (Some(dialect), Some(planner)) = (self.dialect, self.planner) else {
             // There is nothing that could be wrong.
             return Ok(RepairedSession {
+                dialect: None,
                 bytes: self.records.concat(),
                 actions: Vec::new(),
                 left: Vec::new(),
@@ -84,6 +100,7 @@ impl RepairPass {
         drop(self.records);
         check(&bytes, dialect, strict)?;
         Ok(RepairedSession {
+            dialect: Some(dialect.name()),
             bytes,
             actions: repair.actions,
             left: Vec::new(),
@@ -106,6 +123,7 @@ fn mended_log(
         return Err(ErrorKind::Unloadable(flaw.message.clone()).at(*line));
     }
     Ok(RepairedSession {
+        dialect: Some(dialect.name()),
         bytes: log.bytes,
         actions: log.actions,
         left,

@@ -1,0 +1,200 @@
+//! What a check found, for programs. The keys are a contract: new ones may come, none goes.
+
+use ctx_select::trigger::{Due, Reading, Size, Step};
+use serde::Serialize;
+
+use super::{Finding, RepairedSession, Report};
+
+/// The object of a file that was checked.
+#[derive(Serialize)]
+pub struct Told<'a> {
+    /// The file as it was named; null for stdin.
+    name: Option<&'a str>,
+    dialect: Option<&'static str>,
+    legal: bool,
+    within_limits: bool,
+    #[serde(flatten)]
+    size: &'a Size,
+    records: u64,
+    bad: u64,
+    tail: Option<u64>,
+    offences: usize,
+    open: usize,
+    findings: Vec<&'a Finding>,
+    /// What else is odd about an agent's own file.
+    remarks: Vec<&'a Finding>,
+}
+
+/// The object of a file of which it is asked whether a compaction is due.
+#[derive(Serialize)]
+pub struct ToldDue<'a> {
+    name: Option<&'a str>,
+    due: bool,
+    step: &'static str,
+    /// The least number of messages, which is not reached.
+    held_back: Option<u64>,
+    #[serde(flatten)]
+    size: &'a Size,
+    triggers: Vec<ToldReading>,
+}
+
+#[derive(Serialize)]
+struct ToldReading {
+    trigger: &'static str,
+    value: u64,
+    limit: u64,
+    /// value / limit; null where the limit is 0.
+    reached: Option<f64>,
+    fired: bool,
+    step: &'static str,
+}
+
+/// The object of a file of which a mended copy was written.
+#[derive(Serialize)]
+pub struct ToldRepair<'a> {
+    name: Option<&'a str>,
+    dialect: &'static str,
+    output: String,
+    actions: Vec<ToldAction<'a>>,
+    left: Vec<ToldFlaw<'a>>,
+}
+
+#[derive(Serialize)]
+struct ToldAction<'a> {
+    line: u64,
+    action: &'static str,
+    id: Option<&'a str>,
+    message: String,
+}
+
+/// What nobody can have back.
+#[derive(Serialize)]
+struct ToldFlaw<'a> {
+    line: u64,
+    rule: &'static str,
+    message: &'a str,
+}
+
+impl Report {
+    /// Of the file `name`: of the offences the first, unless `all`.
+    pub fn told<'a>(&'a self, name: Option<&'a str>, all: bool) -> Told<'a> {
+        let remarks = self.remarks.iter();
+        Told {
+            name,
+            dialect: self.dialect,
+            legal: self.offences() == 0,
+            within_limits: self.exceeded() == 0,
+            size: &self.size,
+            records: self.records,
+            bad: self.bad.count(),
+            tail: self.tail,
+            offences: self.offences(),
+            open: self.open,
+            findings: self.shown(all).collect(),
+            remarks: remarks.map(|remark| &remark.finding).collect(),
+        }
+    }
+
+    /// Of the file `name`: what the triggers say of its size.
+    pub fn told_due<'a>(&'a self, name: Option<&'a str>, due: &Due) -> ToldDue<'a> {
+        ToldDue {
+            name,
+            due: due.step == Step::Compact,
+            step: due.step.as_str(),
+            held_back: due.held_back,
+            size: &self.size,
+            triggers: due.readings.iter().map(ToldReading::of).collect(),
+        }
+    }
+}
+
+impl ToldReading {
+    fn of(reading: &Reading) -> Self {
+        Self {
+            trigger: reading.trigger.as_str(),
+            value: reading.value,
+            limit: reading.limit,
+            reached: reading.reached(),
+            fired: reading.fired(),
+            step: reading.step.as_str(),
+        }
+    }
+}
+
+impl RepairedSession {
+    /// Of the file `name`, whose copy is `output`; `None` where there was no dialect, and so
+    /// nothing to be mended.
+    pub fn told<'a>(&'a self, name: Option<&'a str>, output: String) -> Option<ToldRepair<'a>> {
+        let actions = self.actions.iter().map(|action| ToldAction {
+            line: action.line,
+            action: action.what.as_str(),
+            id: Some(action.id.as_str()).filter(|id| !id.is_empty()),
+            message: action.say(),
+        });
+        let left = self.left.iter().map(|(line, flaw)| ToldFlaw {
+            line: *line,
+            rule: flaw.rule,
+            message: &flaw.message,
+        });
+        Some(ToldRepair {
+            name,
+            dialect: self.dialect?,
+            output,
+            actions: actions.collect(),
+            left: left.collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_select::trigger::{Size, Triggers};
+
+    use crate::check::{RepairedSession, Report};
+
+    #[test]
+    fn a_compaction_is_due_where_a_trigger_fired() {
+        let triggers = Triggers {
+            messages: Some(2),
+            turns: Some(0),
+            ..Triggers::default()
+        };
+        let told = |messages| {
+            let size = Size {
+                messages,
+                ..Size::default()
+            };
+            let report = Report {
+                size,
+                ..Report::default()
+            };
+            let due = triggers.check(&size);
+            serde_json::to_string(&report.told_due(None, &due)).expect("JSON")
+        };
+        let turns = r#"{"trigger":"turns","value":0,"limit":0,"reached":null,"fired":false,"step":"none"}]}"#;
+        assert_eq!(
+            told(3),
+            r#"{"name":null,"due":true,"step":"compact","held_back":null,"messages":3,"turns":0,"tokens":0,"tool_bytes":0,"triggers":[{"trigger":"messages","value":3,"limit":2,"reached":1.5,"fired":true,"step":"compact"},"#
+                .to_owned()
+                + turns
+        );
+        assert!(told(2).starts_with(r#"{"name":null,"due":false,"step":"none","#));
+    }
+
+    #[test]
+    fn of_a_file_without_messages_no_repair_is_told() {
+        let copy = |dialect| RepairedSession {
+            dialect,
+            bytes: Vec::new(),
+            actions: Vec::new(),
+            left: Vec::new(),
+        };
+        assert!(copy(None).told(None, String::new()).is_none());
+        let copy = copy(Some("chat"));
+        let told = copy.told(Some("a"), "b".to_owned());
+        assert_eq!(
+            serde_json::to_string(&told).expect("JSON"),
+            r#"{"name":"a","dialect":"chat","output":"b","actions":[],"left":[]}"#
+        );
+    }
+}
