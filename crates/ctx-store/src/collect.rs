@@ -1,6 +1,8 @@
 //! Garbage collection: what has been in the trash for long enough is deleted. Snapshots that
 //! no rule keeps, and offloaded files that nothing names, go into the trash.
 
+mod told;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
@@ -13,6 +15,8 @@ use crate::{
     Entry, OffloadedFile, RemovalReport, SessionId, SessionLock, Severity, SnapshotId, Store,
     StoreError, StoreItem,
 };
+
+pub use told::Told;
 
 /// How many sessions are locked at the same time: each lock is an open file, of which a
 /// process may have only so many.

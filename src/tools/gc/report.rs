@@ -3,7 +3,6 @@
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, json_line};
 use ctx_store::collect::{Action, Event};
 use ctx_store::{StoreError, StoreItem};
-use serde::Serialize;
 
 use super::Args;
 use crate::store::failure;
@@ -13,15 +12,6 @@ pub(super) struct Report<'a> {
     args: &'a Args,
     io: &'a mut Io,
     status: ExitStatus,
-}
-
-#[derive(Serialize)]
-struct Line {
-    id: String,
-    keep: bool,
-    reasons: Vec<String>,
-    kind: &'static str,
-    action: &'static str,
 }
 
 impl<'a> Report<'a> {
@@ -111,31 +101,14 @@ impl<'a> Report<'a> {
     }
 
     fn done(&mut self, action: &Action, item: &StoreItem) -> Result<(), Failure> {
-        let (name, why) = (action.as_str(), action.reasons());
-        let keep = matches!(action, Action::Keep(_));
-        let verb = match action {
-            Action::Keep(_) => name.to_owned(),
-            _ if self.args.dry_run => format!("would {name}"),
-            _ => name.to_owned() + "d",
-        };
-        let colon = if why.is_empty() { "" } else { ": " };
-        let text = format!("{verb} {item}{colon}{}", why.join(", "));
-        if keep && !self.args.dry_run {
+        let text = action.say(item, self.args.dry_run);
+        if matches!(action, Action::Keep(_)) && !self.args.dry_run {
             // A night on which nothing goes is silent.
             self.io.note(text);
             return Ok(());
         }
         let line = if self.args.json {
-            json_line(&Line {
-                id: item.to_string(),
-                keep,
-                reasons: if keep { why } else { Vec::new() },
-                kind: match item {
-                    StoreItem::Snapshot(_) => "snapshot",
-                    StoreItem::Offloaded(_) => "offloaded",
-                },
-                action: name,
-            })
+            json_line(&action.told(item))
         } else {
             text + "\n"
         };
