@@ -12,7 +12,7 @@ use std::time::Duration;
 use clap::Args;
 use ctx_cli::{Failure, Input, is_stdin, metadata};
 use ctx_store::atomic::Spot;
-use ctx_store::{Destination, Growth, SessionId, Succession, refuse_replacement};
+use ctx_store::{Destination, Growth, SessionId, Store, Succession};
 
 use crate::store::{self, LazyStore, session_of};
 
@@ -114,8 +114,8 @@ impl OutputArgs {
         };
         let store = store.get()?;
         let Some(input) = input.map(|input| inputs[input].clone()) else {
-            let succession = store.succeed_other(&path).map_err(store::failure)?;
-            return Ok((Source::default(), Target::Session(self.name(), succession)));
+            let target = self.seen(&path, None, store)?;
+            return Ok((Source::default(), target));
         };
         // Of several inputs only the last one's end is the end of the output.
         let growth = if inputs.len() > 1 {
@@ -144,12 +144,31 @@ impl OutputArgs {
         }
     }
 
-    /// For a dry run: what the real one would ask, without a trace.
-    pub fn refuse(&self, inputs: &[PathBuf]) -> Result<(), Failure> {
+    /// For a dry run, in which it is never opened: asks what the real one would, without a trace.
+    pub fn preview<'s>(
+        &self,
+        inputs: &[PathBuf],
+        named: Option<&SessionId>,
+        store: &'s LazyStore<'s>,
+    ) -> Result<Target<'s>, Failure> {
         match self.look(inputs)? {
-            Found::Free(_) => Ok(()),
-            Found::Session { path, .. } => refuse_replacement(&path).map_err(store::failure),
+            Found::Free(target) => Ok(target),
+            Found::Session { path, input } => {
+                let named = named.filter(|_| input.is_some());
+                self.seen(&path, named, store.get()?)
+            }
         }
+    }
+
+    /// A session that is not locked.
+    fn seen<'s>(
+        &self,
+        path: &Path,
+        session: Option<&SessionId>,
+        store: &'s Store,
+    ) -> Result<Target<'s>, Failure> {
+        let succession = store.succeed_other(path, session).map_err(store::failure)?;
+        Ok(Target::Session(self.name(), succession))
     }
 
     fn name(&self) -> String {

@@ -208,6 +208,29 @@ fn a_dry_run_shows_and_makes_nothing() {
         .run();
 }
 
+/// L11: what the real run refuses, a dry run does not promise.
+#[test]
+fn a_dry_run_asks_whether_an_agent_is_at_work() {
+    let place = Place::new();
+    let path = place.dir().join("s.jsonl");
+    let session = session();
+    fs::write(&path, &session).expect("written");
+    let in_place = ["--min-idle", "1h", "-o", "s.jsonl", "s.jsonl"];
+    for more in [&["-n"][..], &["-n", "--restore"], &[]] {
+        offload(place.dir())
+            .args(more.iter().copied().chain(in_place))
+            .code(4)
+            .stderr_has(
+                "; an agent that is at work would not see what is changed in it; end the agent and try again with --min-idle 0s, or wait until the file has not changed for 1h\n",
+            )
+            .run();
+    }
+    assert_eq!(fs::read_to_string(&path).expect("reads"), session);
+    offload(place.dir())
+        .args(["-n", "-o", "s.jsonl", "s.jsonl"])
+        .run();
+}
+
 #[test]
 fn the_oldest_go_first_until_it_is_enough() {
     let place = Place::new();

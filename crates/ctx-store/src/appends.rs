@@ -447,6 +447,10 @@ fn a_file_that_changed_a_moment_ago_may_belong_to_an_agent_at_work() {
         let late = claimed.expect("claimed").when_idle(idle);
         let late = late.map(drop).map_err(|error| error.to_string());
         assert_eq!(early, late);
+        // In a dry run.
+        let seen = bench.store.succeed_other(&path, Some(&id("demo")));
+        let seen = seen.expect("a look").when_idle(idle);
+        assert_eq!(early, seen.map(drop).map_err(|error| error.to_string()));
         early
     };
     begin(3500).expect("an hour ago");

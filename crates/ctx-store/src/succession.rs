@@ -54,13 +54,18 @@ impl Store {
         Ok((Succession { claim, growth }, bytes))
     }
 
-    /// Of a session that is no input, as far as we know. All that can be refused now is
-    /// refused before the work, not after it.
-    pub fn succeed_other(&self, path: &Path) -> Result<Succession<'_>, StoreError> {
+    /// Of a session that is no input, as far as we know, or in a dry run of one that is: nothing
+    /// is locked. All that can be refused now is refused before the work, not after it. Where no
+    /// session is named, it is the file's own.
+    pub fn succeed_other(
+        &self,
+        path: &Path,
+        session: Option<&SessionId>,
+    ) -> Result<Succession<'_>, StoreError> {
         refuse_replacement(path)?;
         let claim = Claim::Other {
             look: Box::new(Look::at(path)?),
-            session: SessionId::of_file(path)?,
+            session: session.map_or_else(|| SessionId::of_file(path), |it| Ok(it.clone()))?,
             store: self,
         };
         let growth = Growth::Stops;

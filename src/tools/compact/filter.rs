@@ -10,7 +10,7 @@ use ctx_passes::compact::{Content, Plan, compact_stream};
 use super::{Args, tell, text};
 use crate::cache::last_change;
 use crate::store::LazyStore;
-use crate::target::{Source, Target};
+use crate::target::Source;
 use crate::{output, passes};
 use ctx_store::Growth;
 
@@ -19,11 +19,11 @@ use ctx_store::Growth;
 pub(super) fn run(args: &Args, plan: &Plan, store: &LazyStore<'_>, io: &mut Io) -> Outcome {
     let failed = |error: PassError| passes::failure(error, STDIN_NAME);
     let paths = inputs(&args.files)?;
+    let named = args.session.as_ref();
     let (source, target) = if plan.dry_run {
-        args.output.refuse(&paths)?;
-        (Source::default(), Target::Stdout)
+        let target = args.output.preview(&paths, named, store)?;
+        (Source::default(), target)
     } else {
-        let named = args.session.as_ref();
         args.output.session(&paths, named, store, Growth::Follows)?
     };
     let mut input = source.open(&paths[0])?;

@@ -15,7 +15,7 @@ use ctx_transcript::{Dialect, dialect};
 
 use crate::session::ReadArgs;
 use crate::store::{StoreArgs, session_id};
-use crate::target::{OutputArgs, Source, Target};
+use crate::target::{OutputArgs, Source};
 use crate::{output, passes};
 
 /// The tool.
@@ -84,8 +84,8 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let named = args.output.output.as_deref().filter(|_| !args.dry_run);
     args.refuse(named)?;
     let (source, target) = if args.dry_run {
-        args.output.refuse(&paths)?;
-        (Source::default(), Target::Stdout)
+        let target = args.output.preview(&paths, None, &lazy)?;
+        (Source::default(), target)
     } else {
         args.output.session(&paths, None, &lazy, Growth::Stops)?
     };

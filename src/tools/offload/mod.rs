@@ -130,15 +130,14 @@ impl<'a> Plan<'a> {
         &self,
         args: &Args,
         store: &'s LazyStore<'s>,
-    ) -> Result<(Source, Option<Target<'s>>), Failure> {
+    ) -> Result<(Source, Target<'s>), Failure> {
         let inputs = [self.path.to_owned()];
+        let named = args.session.as_ref();
         if args.dry_run {
-            args.output.refuse(&inputs)?;
-            return Ok((Source::default(), None));
+            let target = args.output.preview(&inputs, named, store)?;
+            return Ok((Source::default(), target));
         }
-        let (named, growth) = (args.session.as_ref(), Growth::Follows);
-        let (source, target) = args.output.session(&inputs, named, store, growth)?;
-        Ok((source, Some(target)))
+        args.output.session(&inputs, named, store, Growth::Follows)
     }
 }
 
@@ -256,9 +255,8 @@ fn pass<'a, C: Change>(
             session.name
         ));
     }
-    let min_idle = args.idle.of(session.dialect());
-    let output = target.map(|target| target.when_idle(min_idle)?.open(io));
-    let output = output.transpose()?;
+    let target = target.when_idle(args.idle.of(session.dialect()))?;
+    let output = (!args.dry_run).then(|| target.open(io)).transpose()?;
     let reading = Reading {
         dialect: session.dialect(),
         batch: args.read.batch,

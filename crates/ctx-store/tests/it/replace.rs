@@ -388,7 +388,10 @@ fn a_file_that_grew_since_the_look_is_left_alone() {
         let live = bench.file("s.jsonl", b"old 1\n");
         let sha256 = new_hash(&bench);
         let succeed = |late: Option<&Path>| {
-            let succession = bench.store.succeed_other(&live).expect("a plain file");
+            let succession = bench
+                .store
+                .succeed_other(&live, None)
+                .expect("a plain file");
             if late.is_some() && !grows_late {
                 append(&live, b"more\n");
             }
