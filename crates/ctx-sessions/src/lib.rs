@@ -1,6 +1,6 @@
-//! The sessions of all agents on a machine: where they lie ([`Place`]), which files there are
-//! ([`find`]), what a quick reading says of each ([`read`]), an [`Index`] of what was read, and
-//! the rows of a list ([`Query`]).
+//! The sessions of all agents on a machine: where they lie, which files there are, what a
+//! quick reading says of each ([`read`]), an [`Index`] of what was read, and the rows of a list
+//! ([`Query`]).
 //!
 //! A reading sees each line with its long strings cut short ([`shrink`]). All else goes by the
 //! dialects, as in every tool, so it finds the messages that the agent would send.
