@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::Object;
+use crate::{Edits, Object};
 
 /// The numbers that an agent has recorded of one request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,6 +70,26 @@ pub(crate) fn sum(object: &Object<'_>, keys: &[&str]) -> u64 {
     numbers.fold(0, u64::saturating_add)
 }
 
+/// Makes the numbers at `keys` of `within`, an object in the text of `record`, smaller: in
+/// their order, until so much is gone.
+pub(crate) fn lessen(
+    edits: &mut Edits,
+    record: &Object<'_>,
+    within: &Object<'_>,
+    keys: &[&str],
+    by: u64,
+) {
+    let mut rest = by;
+    for raw in keys.iter().filter_map(|key| within.get(key)) {
+        let number = raw.parse().unwrap_or(0);
+        let less = rest.min(number);
+        if less > 0 {
+            edits.replace(record.place_of(raw), (number - less).to_string());
+        }
+        rest -= less;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{ReplyId, Usage, UsageOf};
@@ -128,6 +148,83 @@ mod tests {
         let line = claude("", &format!(",{OF_REPLY}"));
         let read = usage(&ClaudeCode, &line).expect("recorded");
         assert_eq!(read.of, UsageOf::Record);
+    }
+
+    /// The record with no more than so many tokens in its request.
+    fn lessened(dialect: &dyn Dialect, record: &str, prompt: u64) -> String {
+        let object = Object::parse(record).expect("an object");
+        let new = dialect.lessened(&object, prompt).of_object(&object);
+        let read = numbers(dialect, &new).map(|(read, _)| read);
+        let before = numbers(dialect, record).map(|(read, _)| read.min(prompt));
+        assert!(read == before, "{new}");
+        new
+    }
+
+    #[test]
+    fn only_the_numbers_of_the_prompt_get_smaller() {
+        let line = claude(r#", "n" : 1E2"#, &format!(r#","id":"m",{OF_REPLY}"#));
+        for (prompt, [input, read, written]) in [
+            (453, [3, 400, 50]),
+            (100, [3, 47, 50]),
+            (20, [3, 0, 17]),
+            (2, [2, 0, 0]),
+        ] {
+            let expected = line
+                .replace(r#""input_tokens":3"#, &format!(r#""input_tokens":{input}"#))
+                .replace(":400", &format!(":{read}"))
+                .replace(":50", &format!(":{written}"));
+            assert_eq!(lessened(&ClaudeCode, &line, prompt), expected);
+        }
+        let pi = |input: u64, read: u64, total: u64| {
+            format!(
+                r#"{{"type":"message","message":{{"role":"assistant","stopReason":"stop","usage":{{"input":{input},"output":7,"cacheRead":{read},"cacheWrite":0,"totalTokens":{total},"cost":{{"input":9}}}}}}}}"#
+            )
+        };
+        assert_eq!(lessened(&Pi, &pi(3, 400, 410), 100), pi(3, 97, 107));
+        let codex = |input: u64, cached: u64, total: u64| {
+            format!(
+                r#"{{"timestamp":"t","type":"event_msg","payload":{{"type":"token_count","info":{{"total_token_usage":{{"input_tokens":900,"total_tokens":990}},"last_token_usage":{{"input_tokens":{input},"cached_input_tokens":{cached},"output_tokens":7,"total_tokens":{total}}}}}}}}}"#
+            )
+        };
+        let expected = codex(100, 100, 107);
+        assert_eq!(lessened(&Codex, &codex(453, 400, 460), 100), expected);
+        assert_eq!(lessened(&Codex, &expected, 200), expected);
+    }
+
+    /// The client goes by the sum, and what we read is the last request's.
+    #[test]
+    fn of_several_requests_the_sum_gets_smaller_too() {
+        let with = |read: u64, last: u64| {
+            let beside = format!(
+                r#","id":"m","usage":{{"input_tokens":3,"cache_read_input_tokens":{read},"output_tokens":7,"iterations":[{{"type":"compaction","input_tokens":900}},{{"type":"message","input_tokens":{last},"output_tokens":5}}]}}"#
+            );
+            claude("", &beside)
+        };
+        assert_eq!(lessened(&ClaudeCode, &with(933, 34), 20), with(17, 20));
+    }
+
+    /// It estimates its history itself.
+    #[test]
+    fn what_the_gemini_cli_does_not_go_by_stays() {
+        let line = r#"{"id":"m","timestamp":"t","type":"gemini","content":"x","tokens":{"input":440,"output":5,"total":445}}"#;
+        let object = Object::parse(line).expect("an object");
+        assert!(Gemini.lessened(&object, 1).is_empty());
+    }
+
+    #[test]
+    fn what_is_no_usage_does_not_change() {
+        let no_object = claude("", r#","usage":7"#);
+        for (dialect, line) in [
+            (&ClaudeCode as &dyn Dialect, &*no_object),
+            (&Codex, r#"{"type":"event_msg","payload":7}"#),
+            (
+                &Pi,
+                r#"{"type":"message","message":{"role":"user","usage":{"input":9}}}"#,
+            ),
+        ] {
+            let object = Object::parse(line).expect("an object");
+            assert!(dialect.lessened(&object, 1).is_empty(), "{line}");
+        }
     }
 
     #[test]

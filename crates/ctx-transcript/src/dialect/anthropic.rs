@@ -12,8 +12,8 @@ use super::{
 };
 use crate::repair::Mend;
 use crate::rules::{PairBy, Results};
-use crate::usage::sum;
-use crate::{Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, Usage};
+use crate::usage::{lessen, sum};
+use crate::{Edits, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, Usage};
 
 /// The dialect `anthropic`.
 pub struct Anthropic;
@@ -130,20 +130,39 @@ pub(super) fn message<'a>(record: &Object<'a>, object: &Object<'a>) -> Option<Me
 /// requests, and `iterations` has those of each: the last one's prompt is the context
 /// (platform.claude.com/docs/en/build-with-claude/compaction).
 pub(super) fn usage(message: &Object<'_>) -> Option<Usage> {
-    const PROMPT: [&str; 3] = [
-        "input_tokens",
-        "cache_read_input_tokens",
-        "cache_creation_input_tokens",
-    ];
     let all = message.object_of("usage")?;
-    let iterations = all.elements_of("iterations").unwrap_or_default();
-    let mut iterations = iterations.into_iter().rev();
-    let last = iterations.find_map(|raw| {
-        let one = Object::within(raw)?;
-        (kind_of(&one) == "message").then_some(one)
-    });
+    let last = last_request(&all);
     let of = last.as_ref().unwrap_or(&all);
     Usage::new(sum(of, &PROMPT), sum(of, &["output_tokens"]))
+}
+
+/// What changes in `record` so that the request of the reply `message` within it had no more
+/// than `prompt` tokens.
+pub(super) fn lessened(record: &Object<'_>, message: &Object<'_>, prompt: u64) -> Edits {
+    let mut edits = Edits::new();
+    let all = message.object_of("usage");
+    let last = all.as_ref().and_then(last_request);
+    for numbers in all.iter().chain(&last) {
+        let by = sum(numbers, &PROMPT).saturating_sub(prompt);
+        lessen(&mut edits, record, numbers, &PROMPT, by);
+    }
+    edits
+}
+
+/// The numbers of a prompt; what was read from the cache is most of it.
+const PROMPT: [&str; 3] = [
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+    "input_tokens",
+];
+
+/// The last one of several requests.
+fn last_request<'a>(usage: &Object<'a>) -> Option<Object<'a>> {
+    let requests = usage.elements_of("iterations")?;
+    requests.into_iter().rev().find_map(|raw| {
+        let one = Object::within(raw)?;
+        (kind_of(&one) == "message").then_some(one)
+    })
 }
 
 fn is_call(kind: &str) -> bool {

@@ -158,6 +158,11 @@ impl Dialect for ClaudeCode {
         })
     }
 
+    fn lessened(&self, object: &Object<'_>, prompt: u64) -> Edits {
+        let message = reply(object);
+        message.map_or_else(Edits::new, |it| anthropic::lessened(object, &it, prompt))
+    }
+
     fn model<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
         reply(object)?.text_of("model")
     }

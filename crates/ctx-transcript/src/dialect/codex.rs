@@ -27,7 +27,7 @@ use self::line::Line;
 use super::{Dialect, Held, Sniff, Wrapped, items, kind_of};
 use crate::compaction::CompactionWriter;
 use crate::rules::{PairBy, Results};
-use crate::usage::sum;
+use crate::usage::{lessen, sum};
 use crate::view::ViewBuilder;
 use crate::{
     About, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, Usage,
@@ -145,11 +145,7 @@ impl Dialect for Codex {
     /// is written again when the limits of the user's plan change, with the same numbers, and
     /// after a compaction with an estimate of the total alone.
     fn usage(&self, object: &Object<'_>) -> Option<Usage> {
-        let payload = payload_of(object, "event_msg")?;
-        if kind_of(&payload) != "token_count" {
-            return None;
-        }
-        let info = payload.object_of("info")?;
+        let info = count_of(object)?;
         let last = info.object_of("last_token_usage")?;
         Some(Usage {
             window: info
@@ -161,6 +157,24 @@ impl Dialect for Codex {
                 sum(&last, &["output_tokens"]),
             )?
         })
+    }
+
+    fn lessened(&self, object: &Object<'_>, prompt: u64) -> Edits {
+        let mut edits = Edits::new();
+        let info = count_of(object);
+        if let Some(last) = info.and_then(|info| info.object_of("last_token_usage")) {
+            // The total is what the client goes by, and the cached ones are part of the input.
+            let more = |key| sum(&last, &[key]).saturating_sub(prompt);
+            let by = more("input_tokens");
+            for (key, by) in [
+                ("input_tokens", by),
+                ("cached_input_tokens", more("cached_input_tokens")),
+                ("total_tokens", by),
+            ] {
+                lessen(&mut edits, object, &last, &[key], by);
+            }
+        }
+        edits
     }
 
     fn model<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
@@ -237,6 +251,12 @@ impl Dialect for Codex {
 /// The payload of a line of that type.
 fn payload_of<'a>(object: &Object<'a>, kind: &str) -> Option<Object<'a>> {
     (kind_of(object) == kind).then(|| object.object_of("payload"))?
+}
+
+/// What the event `token_count` tells of the tokens.
+fn count_of<'a>(object: &Object<'a>) -> Option<Object<'a>> {
+    let event = payload_of(object, "event_msg").filter(|it| kind_of(it) == "token_count")?;
+    event.object_of("info")
 }
 
 /// What of a line the model may be sent.

@@ -164,6 +164,13 @@ pub trait Dialect: Sync {
         None
     }
 
+    /// What changes in a record of which [`Self::usage`] tells, so that its request had no more
+    /// than `prompt` tokens: nothing but these numbers, and none gets greater. Nothing changes
+    /// where the agent does not decide by them what it does next.
+    fn lessened(&self, _object: &Object<'_>, _prompt: u64) -> Edits {
+        Edits::new()
+    }
+
     /// The model that wrote the record, or that is to write what follows, where it is named.
     fn model<'a>(&self, _object: &Object<'a>) -> Option<Cow<'a, str>> {
         None

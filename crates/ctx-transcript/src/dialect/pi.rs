@@ -25,7 +25,7 @@ use self::entry::{Entry, Kind};
 use super::{Dialect, Sniff, Wrapped, anthropic, kind_of, parts};
 use crate::compaction::CompactionWriter;
 use crate::rules::{PairBy, Results};
-use crate::usage::sum;
+use crate::usage::{lessen, sum};
 use crate::view::ViewBuilder;
 use crate::{
     About, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Part, Role, Rules,
@@ -39,6 +39,9 @@ impl Pi {
     /// The `usage` of a reply of which nobody knows what it has used: each must have one.
     pub const NO_USAGE: &str = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
 }
+
+/// The numbers of a prompt; what was read from the cache is most of it.
+const PROMPT: [&str; 3] = ["cacheRead", "cacheWrite", "input"];
 
 /// Types of entries that have an id and a parent.
 const IN_TREE: [&str; 11] = [
@@ -147,14 +150,19 @@ impl Dialect for Pi {
     }
 
     fn usage(&self, object: &Object<'_>) -> Option<Usage> {
-        let entry = Entry::of(object).filter(|entry| entry.kind == Kind::Assistant)?;
-        // What was broken off has the numbers of when it was.
-        if !entry.is_whole() {
-            return None;
+        let usage = usage_of(object)?;
+        Usage::new(sum(&usage, &PROMPT), sum(&usage, &["output"]))
+    }
+
+    fn lessened(&self, object: &Object<'_>, prompt: u64) -> Edits {
+        let mut edits = Edits::new();
+        if let Some(usage) = usage_of(object) {
+            let by = sum(&usage, &PROMPT).saturating_sub(prompt);
+            lessen(&mut edits, object, &usage, &PROMPT, by);
+            // The agent goes by the total where it is there.
+            lessen(&mut edits, object, &usage, &["totalTokens"], by);
         }
-        let usage = entry.said.object_of("usage")?;
-        let prompt = sum(&usage, &["input", "cacheRead", "cacheWrite"]);
-        Usage::new(prompt, sum(&usage, &["output"]))
+        edits
     }
 
     fn model<'a>(&self, object: &Object<'a>) -> Option<Cow<'a, str>> {
@@ -225,6 +233,13 @@ impl Dialect for Pi {
 }
 
 /// Who speaks, for the model: all that is no reply and no result is the user's.
+/// The numbers of a reply.
+fn usage_of<'a>(object: &Object<'a>) -> Option<Object<'a>> {
+    let entry = Entry::of(object).filter(|entry| entry.kind == Kind::Assistant)?;
+    // What was broken off has the numbers of when it was.
+    entry.is_whole().then(|| entry.said.object_of("usage"))?
+}
+
 fn role(kind: Kind) -> Role {
     match kind {
         Kind::Assistant => Role::Assistant,
