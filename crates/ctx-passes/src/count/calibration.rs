@@ -4,6 +4,11 @@
 //! and those that compactions stand for, are of that path; branches that were left, and
 //! other agents, are not. So the sum of the tokens so far is that of the request, and begins
 //! anew with what a compaction left.
+//!
+//! Where a result was pruned or taken out the file does not hold what was sent. Such a step from
+//! one reply to the next tells nothing, and of its reply nothing is foretold.
+
+use std::ops::RangeInclusive;
 
 use ctx_select::calibrate::{Calibrator, Estimate, Request};
 use ctx_select::count::{MessageCounter, PRIMING};
@@ -11,6 +16,8 @@ use ctx_transcript::view::{Outside, Presence};
 use ctx_transcript::{Dialect, Object, Outline, Record, Role, Usage, UsageOf};
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
+
+use super::taken_out::TakenOut;
 
 /// What was learned from a session.
 #[derive(Clone, Debug)]
@@ -29,7 +36,22 @@ pub struct Calibration {
     pub window: Option<u64>,
     /// The replies with usage, in their order.
     pub replies: Vec<Reply>,
+    /// The last of them, unless a compaction came behind it.
+    pub last: Option<LastReply>,
     calibrator: Calibrator,
+}
+
+/// The reply by which an agent knows how long its context is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastReply {
+    /// Which one it is.
+    pub of: UsageOf,
+    /// The line that it begins in: what stands before it was sent.
+    pub begins: u64,
+    /// From the first line that has its usage to the last one.
+    pub lines: RangeInclusive<u64>,
+    /// Its usage.
+    pub usage: Usage,
 }
 
 /// A reply with usage.
@@ -48,6 +70,13 @@ pub struct Reply {
 }
 
 impl Calibration {
+    /// What the prompt of the last reply comes to without so many of our tokens; `None` where
+    /// there is no such reply.
+    pub fn without(&self, freed: u64) -> Option<u64> {
+        self.last.as_ref()?;
+        self.calibrator.without(freed)
+    }
+
     /// How much of ours may be left behind a compaction so that it comes to at most `tokens`
     /// for the API, where that is to be `expected` of an estimate. `tokens` where no usage is
     /// recorded.
@@ -111,8 +140,22 @@ pub struct CalibrationPass {
     window: Option<u64>,
     run: Run,
     /// The last reply, whose usage may come again.
-    open: Option<(Key, Reply)>,
+    open: Option<Open>,
     replies: Vec<Reply>,
+    taken_out: TakenOut,
+    /// How many results so far do not stand as they were sent.
+    pruned: u64,
+    /// The same before the last reply that was learned from.
+    pruned_before: u64,
+}
+
+/// A reply whose usage may come again.
+struct Open {
+    key: Key,
+    reply: Reply,
+    last: LastReply,
+    /// How many results before it do not stand as they were sent.
+    pruned: u64,
 }
 
 /// What a model says until something else comes: a reply, where usage comes behind it.
@@ -121,6 +164,10 @@ struct Run {
     number: u64,
     /// The sum before it; `None` before the first and where it is not on the path.
     before: Option<u64>,
+    /// The line that it begins in.
+    line: u64,
+    /// How many results before it do not stand as they were sent.
+    pruned: u64,
     /// Whether nothing else has come yet.
     goes_on: bool,
 }
@@ -160,6 +207,9 @@ impl CalibrationPass {
             run: Run::default(),
             open: None,
             replies: Vec::new(),
+            taken_out: TakenOut::default(),
+            pruned: 0,
+            pruned_before: 0,
         }
     }
 
@@ -185,8 +235,12 @@ impl CalibrationPass {
             self.usage(&usage, record.line);
         }
         if let Some(outline) = outline {
-            self.run.said(outline.role, self.sum);
+            self.run
+                .said(outline.role, self.sum, record.line, self.pruned);
             let tokens = tokens.unwrap_or_else(|| self.tokens(record, object, dialect));
+            if !outline.results.is_empty() {
+                self.pruned += self.taken_out.count(object, dialect);
+            }
             self.sum += tokens;
             self.inside += if is_inside { tokens } else { 0 };
         }
@@ -244,13 +298,21 @@ impl CalibrationPass {
             UsageOf::Reply(_) => (Some(self.sum), 0),
             UsageOf::Before => (self.run.before, self.run.number),
         };
+        let (begins, pruned) = match usage.of {
+            UsageOf::Before => (self.run.line, self.run.pruned),
+            UsageOf::Record | UsageOf::Reply(_) => (line, self.pruned),
+        };
         let Some(counted) = counted else {
             return;
         };
         let key = (usage.of, number);
         match &mut self.open {
             // The first fragment says where the reply begins, the last one the numbers.
-            Some((open, reply)) if *open == key => reply.prompt = usage.prompt,
+            Some(open) if open.key == key => {
+                open.reply.prompt = usage.prompt;
+                open.last.lines = *open.last.lines.start()..=line;
+                open.last.usage = *usage;
+            }
             _ => {
                 self.close();
                 let reply = Reply {
@@ -260,27 +322,45 @@ impl CalibrationPass {
                     estimate: None,
                     model: self.model.clone(),
                 };
-                self.open = Some((key, reply));
+                self.open = Some(Open {
+                    key,
+                    reply,
+                    last: LastReply {
+                        of: usage.of,
+                        begins,
+                        lines: line..=line,
+                        usage: *usage,
+                    },
+                    pruned,
+                });
             }
         }
     }
 
     /// Compares the last reply with what was to be expected, and learns from it.
     fn close(&mut self) {
-        let Some((_, mut reply)) = self.open.take() else {
+        let Some(Open {
+            mut reply, pruned, ..
+        }) = self.open.take()
+        else {
             return;
         };
-        reply.estimate = self.calibrator.estimate(reply.counted);
+        let as_sent = pruned == self.pruned_before;
+        self.pruned_before = pruned;
+        let foretold = self.calibrator.estimate(reply.counted);
+        reply.estimate = foretold.filter(|_| as_sent);
         self.calibrator.learn(&Request {
             counted: reply.counted,
             prompt: reply.prompt,
             model: reply.model.as_deref(),
+            as_sent,
         });
         self.replies.push(reply);
     }
 
     /// What was learned.
     pub fn finish(mut self) -> Calibration {
+        let last = self.open.as_ref().map(|open| open.last.clone());
         self.close();
         let counted = self.inside;
         Calibration {
@@ -291,6 +371,7 @@ impl CalibrationPass {
             model: self.calibrator.model().map(str::to_owned),
             window: self.window,
             replies: self.replies,
+            last,
             calibrator: self.calibrator,
         }
     }
@@ -303,12 +384,13 @@ fn replaces_what_was_before(outline: &Outline<'_>) -> bool {
 }
 
 impl Run {
-    /// Something is said, before which there is `sum`.
-    fn said(&mut self, role: Role, sum: u64) {
+    /// Something is said in that line, before which there is `sum`.
+    fn said(&mut self, role: Role, sum: u64, line: u64, pruned: u64) {
         let is_reply = role == Role::Assistant;
         if is_reply && !self.goes_on {
             self.number += 1;
             self.before = Some(sum);
+            (self.line, self.pruned) = (line, pruned);
         }
         self.goes_on = is_reply;
     }

@@ -6,6 +6,7 @@ mod breakdown;
 mod calibrated;
 mod calibration;
 mod reach;
+mod taken_out;
 mod told;
 
 use std::io::Read;
@@ -20,7 +21,7 @@ pub use annotate::AnnotatePass;
 use batch::Counting;
 pub use breakdown::{Breakdown, Row};
 pub use calibrated::Calibrated;
-pub use calibration::{Calibration, CalibrationPass, Reply};
+pub use calibration::{Calibration, CalibrationPass, LastReply, Reply};
 pub use reach::{Reach, Volume};
 pub use told::{OfModel, Telling, Told};
 

@@ -9,6 +9,10 @@
 //! where `extra` is what the agent adds to each request and does not record. Both are
 //! medians over the latest replies, which one odd reply does not move. How far the formula was
 //! off for these says how wide the range is: each is compared before it is learned from.
+//!
+//! A tool may have pruned the session since: then what stands there is not what was sent, and
+//! tells nothing of the factor. And the number of the last reply may be one that a tool has
+//! set right, as far as it knew ([`Calibrator::without`]): such a number is known by its fall.
 
 mod fit;
 
@@ -37,6 +41,9 @@ pub struct Request<'a> {
     pub prompt: u64,
     /// The model.
     pub model: Option<&'a str>,
+    /// Whether what was added since the last request stands there as it was sent, and not as
+    /// pruning left it.
+    pub as_sent: bool,
 }
 
 /// Learns from the requests of a session, in their order.
@@ -47,6 +54,8 @@ pub struct Calibrator {
     fit: Fit,
     /// The last request since the last compaction.
     last: Option<Point>,
+    /// By how much its prompt may be off: the API may not have said it.
+    doubt: f64,
     /// The least that requests right behind a beginning had beside their messages.
     base: Option<f64>,
 }
@@ -67,6 +76,10 @@ const MOST: f64 = 1.6;
 /// before. Agents put files and notes behind a summary that they do not record.
 const BASE: f64 = 1.1;
 const MOST_BASE: f64 = 1.35;
+
+/// A prompt that has fallen by more than this share of it is of a context that something was
+/// taken out of. If a tool has reckoned what is left, it may be off by this share of the fall.
+const FALL: f64 = 0.1;
 
 impl Estimate {
     /// Of a context whose API has told nothing. `model` is what `encoding` counts for.
@@ -104,6 +117,7 @@ impl Calibrator {
             model: None,
             fit: Fit::new(ESTIMATE),
             last: None,
+            doubt: 0.0,
             base: None,
         }
     }
@@ -123,9 +137,14 @@ impl Calibrator {
             self.model = request.model.map(str::to_owned);
             (self.last, self.base) = (None, None);
         }
+        let was_in_doubt = std::mem::take(&mut self.doubt) > 0.0;
         if let Some(last) = self.last {
             let said = new.prompt - last.prompt;
-            self.fit.learn(new.counted - last.counted, said);
+            if said < -FALL * last.prompt {
+                self.doubt = FALL * -said;
+            } else if request.as_sent && !was_in_doubt {
+                self.fit.learn(new.counted - last.counted, said);
+            }
         } else {
             let base = self.base_of(new);
             self.base = Some(self.base.map_or(base, |least| least.min(base)));
@@ -144,7 +163,7 @@ impl Calibrator {
         if let Some(last) = self.last {
             let added = counted - last.counted;
             let tokens = last.prompt + self.fit.step(added);
-            let off = self.fit.off(added);
+            let off = self.fit.off(added) + self.doubt;
             return Some(Estimate::of(tokens - off, tokens, tokens + off));
         }
         let base = self.base?;
@@ -154,6 +173,17 @@ impl Calibrator {
             base * BASE + messages,
             base * MOST_BASE + messages + off,
         ))
+    }
+
+    /// What the last request comes to when `freed` of its tokens, by our count, are taken out
+    /// of it: what it most likely is, never more than it was. `None` without a request since
+    /// the last compaction.
+    pub fn without(&self, freed: u64) -> Option<u64> {
+        let last = self.last?;
+        // No text has fewer tokens than we count.
+        let messages = (last.counted - freed as f64).max(0.0);
+        let rest = last.prompt - self.fit.factor() * freed as f64;
+        Some(whole(rest.max(messages).min(last.prompt).round()))
     }
 
     /// Of the API's tokens there are so many on one of ours.

@@ -11,6 +11,7 @@ fn learn(calibrator: &mut Calibrator, counted: u64, prompt: u64) {
         counted,
         prompt,
         model: CLAUDE,
+        as_sent: true,
     });
 }
 
@@ -95,6 +96,7 @@ fn another_model_is_learned_anew() {
         counted: 80_000,
         prompt: 90_000,
         model: Some("gpt-5"),
+        as_sent: true,
     });
     assert_eq!(learned.model(), Some("gpt-5"));
     assert!((learned.factor() - 1.0).abs() < f64::EPSILON);
@@ -110,4 +112,56 @@ fn numbers_that_cannot_be_are_survived() {
         let estimate = calibrator.estimate(0).expect("told");
         assert!(estimate.low <= estimate.high, "{estimate:?}");
     }
+}
+
+/// The prompt of the last reply, which a tool has set right: `ctx-prune` does.
+#[test]
+fn a_prompt_that_has_fallen_is_in_doubt_until_the_next_one() {
+    let mut learned = session(80);
+    let (factor, calm) = (learned.factor(), learned.estimate(80_000));
+    let calm = calm.expect("told").high - calm.expect("told").low;
+    learn(&mut learned, 30_000, 60_000);
+    let doubtful = learned.estimate(30_000).expect("told");
+    assert!(doubtful.holds(66_000) && doubtful.holds(54_000));
+    assert!(!doubtful.holds(122_000), "{doubtful:?}");
+    // Neither the fall nor what comes behind it tells anything of the factor.
+    learn(&mut learned, 31_000, 66_000);
+    assert!((learned.factor() - factor).abs() < f64::EPSILON);
+    let estimate = learned.estimate(32_000).expect("told");
+    assert!(estimate.holds(67_300), "{estimate:?}");
+    assert!(estimate.high - estimate.low <= calm, "{estimate:?}");
+}
+
+#[test]
+fn what_pruning_left_tells_nothing_of_the_factor() {
+    let mut learned = session(80);
+    let factor = learned.factor();
+    for number in 80..160 {
+        learned.learn(&Request {
+            counted: 80_000 + number,
+            prompt: 122_000 + (number - 80) * 3_000,
+            model: CLAUDE,
+            as_sent: false,
+        });
+    }
+    assert!((learned.factor() - factor).abs() < f64::EPSILON);
+    let estimate = learned.estimate(81_160).expect("told");
+    assert!(estimate.high - estimate.low < 1_000, "{estimate:?}");
+}
+
+#[test]
+fn what_is_taken_out_of_the_last_request_is_reckoned_by_the_factor() {
+    assert_eq!(session(0).without(10), None);
+    let learned = session(80);
+    let prompt = 20_000 + 79 * 1_250 + 79 * 50;
+    assert_eq!(learned.without(0), Some(prompt));
+    let rest = learned.without(40_000).expect("told");
+    assert!((71_500..73_500).contains(&rest), "{rest}");
+    // At least what is left of the messages; never more than it was.
+    let mut wrong = session(0);
+    learn(&mut wrong, 50_000, 51_000);
+    assert_eq!(wrong.without(49_000), Some(1_000));
+    assert_eq!(wrong.without(u64::MAX), Some(0));
+    learn(&mut wrong, 60_000, 5_000);
+    assert_eq!(wrong.without(10), Some(5_000));
 }

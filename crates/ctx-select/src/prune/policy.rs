@@ -110,7 +110,13 @@ impl ReferencePattern {
         })
     }
 
-    pub(super) fn is(&self, text: &str) -> bool {
+    /// What every such reference begins with.
+    pub fn begin(&self) -> &str {
+        &self.before
+    }
+
+    /// Whether `text` is such a reference.
+    pub fn is(&self, text: &str) -> bool {
         text.starts_with(&self.before) && text.ends_with(&self.after)
     }
 }

@@ -70,6 +70,12 @@ impl<'p> Verdicts<'p> {
         self.session.said(record).is_some()
     }
 
+    /// How many tokens the changes of a record free, or its loss.
+    pub fn gain(&self, record: usize) -> u64 {
+        let freed = self.freed(record).into_iter();
+        freed.map(|it| it.before.saturating_sub(it.after)).sum()
+    }
+
     /// What the changes of a record free, or its loss.
     pub fn freed(&self, record: usize) -> Vec<Freed> {
         let all = |rule, tokens: u32| Freed {

@@ -242,3 +242,59 @@ fn a_long_session_is_foretold() {
     let truth = 20_000 + counted * 5 / 4 + 45 * 100;
     assert!(estimate.holds(truth) && estimate.high - estimate.low < 1_500);
 }
+
+/// A call's result.
+fn result(id: &str, parent: &str, text: &str) -> String {
+    format!(
+        r#"{{"type":"user","uuid":"{id}","parentUuid":"{parent}","sessionId":"s","message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t{id}","content":"{text}"}}]}}}}"#
+    )
+}
+
+/// Turns whose results had 1,000 tokens, and a tool has put `left` in the place of each; then
+/// three of 500 that stand as they were sent, behind a reply whose prompt is `prompt`.
+fn pruned(left: &str, prompt: u64) -> Vec<String> {
+    let mut lines = vec![user("u", "", 10)];
+    let mut parent = "u".to_owned();
+    let mut turn = |at: u64, text: &str, prompt: u64| {
+        let (reply, answer) = (format!("a{at}"), format!("r{at}"));
+        lines.push(block(&reply, &parent, 10, &format!("m{at}"), prompt));
+        lines.push(result(&answer, &reply, text));
+        parent = answer;
+    };
+    for at in 0..20 {
+        turn(at, left, 20_000 + at * 1_250);
+    }
+    turn(20, &"text".repeat(500), prompt);
+    turn(21, &"text".repeat(500), prompt + 650);
+    turn(22, &"text".repeat(500), prompt + 1_300);
+    lines
+}
+
+/// Pruning leaves the usage of all replies but the last, and the file has not what they were
+/// sent; nothing of that may be taken for what a token of ours comes to.
+#[test]
+fn what_was_pruned_since_tells_nothing() {
+    for left in [
+        r"[Old]\n⟦ctx:d5bbfc802054 4000 bytes 1000 tokens⟧",
+        "Tool result is at: /x/y",
+    ] {
+        // The last reply set right, or not: then the next one falls.
+        for prompt in [21_000, 45_000] {
+            let calibration = calibrate(&pruned(left, prompt));
+            let factor = calibration.factor;
+            assert!((1.15..1.35).contains(&factor), "{left} {prompt}: {factor}");
+            let estimate = calibration.estimate.expect("usage");
+            assert!(estimate.holds(prompt + 1_950), "{estimate:?}");
+            assert!(estimate.high - estimate.low < 1_500, "{estimate:?}");
+            let foretold = calibration
+                .replies
+                .iter()
+                .filter(|it| it.estimate.is_some());
+            assert_eq!(foretold.count(), 2);
+        }
+    }
+    // As sent, a text of the user's may end like that.
+    let as_sent = pruned("[Old] tokens", 45_000);
+    let foretold = calibrate(&as_sent).foretold();
+    assert_eq!(foretold.0, 22);
+}
