@@ -30,7 +30,9 @@ use ctx_store::Growth;
 ///
 /// Of an agent's own file only what it would send counts. Lines that it would
 /// not send leave by --drop, those that name them are set right, and nothing is
-/// written that the agent would read as another conversation.
+/// written that the agent would read as another conversation. What the last
+/// reply has recorded of its tokens becomes what they come to now: agents go
+/// by it, and would compact the session again, or ask, when they open it.
 #[derive(Debug, Parser)]
 #[allow(clippy::struct_excessive_bools)] // Flags.
 struct Args {

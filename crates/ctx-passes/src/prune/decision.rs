@@ -9,6 +9,7 @@ use super::Plan;
 use super::gate::Gate;
 use super::items::{Item, Items};
 use super::log::{Leaving, Log};
+use super::usage::{Lessened, UsagePass};
 use crate::checks::Checks;
 use crate::note::Level;
 use crate::outlet::{Announced, Outlet};
@@ -40,6 +41,8 @@ pub struct Decision<'p> {
     /// Whether all that stays of such a file waits as it was shown to the checks: each record, and
     /// behind it the length of the bytes in its place and these, if there are any.
     pub(super) shown: bool,
+    /// What the last reply of such a file is to say that it has used.
+    pub(super) usage: Option<Lessened>,
     /// What goes of such a file beside what the model is sent: of each rule, how often and how
     /// many bytes.
     pub beside: Vec<(Rule, u64, u64)>,
@@ -165,12 +168,17 @@ impl<'p> Decision<'p> {
             return Ok(());
         };
         let mut rest = Spool::new(&self.waiting.plan.temp);
+        let is_less = self.sums.total().gain() > 0;
+        let mut usage = is_less.then(|| UsagePass::new(self.waiting.plan.counter, dialect));
         let (mut records, mut cut_from, mut cut) = (0, 0, 0);
         for (number, item) in self.waiting.items.iter().enumerate() {
             records += 1;
             let bytes = item.pop(&mut all)?;
+            let record = self.waiting.record(number, item, &bytes);
+            if let Some(usage) = &mut usage {
+                usage.push(&record, self.verdicts.gain(number));
+            }
             if !leaving.is_gone(number) {
-                let record = self.waiting.record(number, item, &bytes);
                 let (new, cuts) = self.show(number, &record, dialect, checks, &mut gate)?;
                 cut_from += u64::from(cuts > 0);
                 cut += cuts;
@@ -184,6 +192,13 @@ impl<'p> Decision<'p> {
             self.beside.push((Rule::Copies, cut_from, cut));
         }
         tell_beside(&self.beside, notes);
+        self.usage = usage.and_then(UsagePass::finish);
+        if let Some(Lessened { tokens, .. }) = &self.usage {
+            let (before, after) = tokens;
+            notes.info(format_args!(
+                "recorded usage of the last reply: {before} tokens, now {after}"
+            ));
+        }
         Ok(())
     }
 
@@ -255,6 +270,16 @@ impl<'p> Decision<'p> {
             }
     }
 
+    /// The new bytes of a record, with its usage set right where it is that of the last reply.
+    fn with_usage(&self, record: &Record<'_>, new: Option<Vec<u8>>) -> Option<Vec<u8>> {
+        let Some((usage, dialect)) = self.usage.as_ref().zip(self.waiting.dialect) else {
+            return new;
+        };
+        let of_new = new.as_ref().map(|bytes| record.origin().record(bytes));
+        let set_right = usage.of(of_new.as_ref().unwrap_or(record), dialect);
+        set_right.or(new)
+    }
+
     /// Whether anything changes.
     pub fn changes(&self) -> bool {
         self.changes
@@ -286,7 +311,7 @@ impl<'p> Decision<'p> {
                 let edits = edits.filter(|edits| !edits.is_empty());
                 edits.map(|edits| record.edited(&edits))
             };
-            outlet.write(&record, new)?;
+            outlet.write(&record, self.with_usage(&record, new))?;
         }
         outlet.finish(left_out)
     }

@@ -9,6 +9,7 @@ mod items;
 mod last_call;
 mod log;
 mod pass;
+mod usage;
 
 use std::path::PathBuf;
 use std::time::Duration;

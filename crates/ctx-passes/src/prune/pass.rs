@@ -146,6 +146,7 @@ impl<'p> PrunePass<'p> {
             waiting,
             leaving,
             shown: false,
+            usage: None,
             beside: Vec::new(),
             verdicts,
             changes: may,
