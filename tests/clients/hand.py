@@ -1,8 +1,8 @@
 """Trials: sessions are opened by hand, under a pseudo-terminal, and the prompt is typed.
 
-Each reply of these sessions says that it used more than any window holds. What an agent does then is known of each
+The last replies of these sessions say that they used more than a window holds. What an agent does then is known of each
 (docs/agents.md): Claude Code sends all, or asks first, and Codex and pi compact by themselves first. Behind a compaction of
-ctx-compact none of them does.
+ctx-compact, and after ctx-prune, none of them does.
 """
 
 import json
@@ -51,6 +51,8 @@ def pi(agent, home, path, identity, work, model, asks):
     return ["node", program, "--offline", "--provider", "recorder", "--model", "claude-opus-4-5", "--session", path], {"HOME": home}
 
 
+# Three turns of these sessions are more than half of the window that is taken where the file, as pi's, tells none.
+TAIL = ["--keep-turns", "3", "--window", "272000"]
 STARTS = {"claude-code": claude_code, "codex": codex, "pi": pi}
 
 
@@ -88,9 +90,18 @@ def as_before(trial, before, opened):
         if not opened.is_compacted_by_itself:
             raise Failed(f"it has not compacted by itself: {opened.blocks[:2]}")
         return "compacts by itself first"
+    return all_of(before, opened)
+
+
+def all_of(before, opened):
     if len(before) != len(opened.blocks) or not all(map(judge.is_same, before, opened.blocks)):
         raise Failed(f"it sends something else: {len(before)} blocks were, {len(opened.blocks)} are: {opened.blocks[:2]}")
     return f"sends all {len(before)} blocks"
+
+
+def check_not_full(opened):
+    if opened.is_compacted_by_itself or "context used" in opened.screen:
+        raise Failed(f"it takes the session for full: {opened.screen[-600:]}")
 
 
 def untouched(trial, before, asks):
@@ -99,12 +110,11 @@ def untouched(trial, before, asks):
 
 
 def compacted(trial, before, asks):
-    report = judge.compacted(trial, True, "--keep-turns", "3")
+    report = judge.compacted(trial, True, *TAIL)
     opened = Opened(trial, asks)
     kept = judge.check_tail(before, opened.blocks, report)
     judge.check_turns(opened.blocks[-kept:], 3)
-    if opened.is_compacted_by_itself or "context used" in opened.screen:
-        raise Failed(f"it takes the session for full: {opened.screen[-600:]}")
+    check_not_full(opened)
     return opened, f"summary and {kept}"
 
 
@@ -113,12 +123,13 @@ def pruned(trial, before, asks):
     opened = Opened(trial, asks)
     if not opened.is_pruned:
         raise Failed("the results are not shortened")
-    return opened, as_before(trial, before, opened)
+    check_not_full(opened)
+    return opened, all_of(before, opened)
 
 
 def rolled_back(trial, before, asks):
     text = trial.read()
-    trial.compact("--keep-turns", "3")
+    trial.compact(*TAIL)
     trial.rollback()
     if trial.read() != text:
         raise Failed("the rollback gives other bytes")
@@ -129,11 +140,10 @@ STEPS = {"untouched": untouched, "compacted": compacted, "pruned": pruned, "roll
 
 
 def opening(agent, step, folder, asks=False):
-    before = judge.Trial(agent, sessions.MADE_UP[agent.name]["plain"], os.path.join(folder, "before")).sent()
-    trial = judge.Trial(agent, sessions.FULL[agent.name], os.path.join(folder, "full"))
+    before = judge.Trial(agent, sessions.long(agent.name, used=1000), os.path.join(folder, "before")).sent()
+    trial = judge.Trial(agent, sessions.long(agent.name), os.path.join(folder, "full"))
     opened, outcome = STEPS[step](trial, before, asks)
-    # The usage that replies have recorded stays but for a compaction.
-    if opened.is_asked != (asks and step != "compacted"):
+    if opened.is_asked != (asks and step in ("untouched", "rolled back")):
         raise Failed(f"it {'asks' if opened.is_asked else 'does not ask'} first: {opened.screen[-600:]}")
     return ("asks; " if opened.is_asked else "") + outcome
 

@@ -94,7 +94,7 @@ def check_tail(before, after, report):
             while at < len(before) and not is_same(before[at], block):
                 at += 1
             if at == len(before):
-                raise Failed(f"not sent before, or in another order: {block}")
+                raise Failed(f"not sent before, or in another order: {str(block)[:300]}")
             at += 1
     calls = {block[1] for block in tail if block[0] == "call"}
     results = {block[1] for block in tail if block[0] == "result"}

@@ -7,6 +7,8 @@ import json
 import uuid
 
 FILLER = "the parser keeps every byte of a record that it does not change, and counts what it leaves out. "
+# Which calls a turn makes, and how many sentences each result has.
+SHORT, LONG = ("ab", 12), ("abcdefgh", 100)
 
 
 def identity(*words):
@@ -21,14 +23,24 @@ def line(value):
     return json.dumps(value, separators=(",", ":")) + "\n"
 
 
-def said(turn):
+def said(turn, size=SHORT):
     """The texts of a turn: ask, calls with results, answer."""
+    letters, filler = size
     word = f"turn{turn}."
-    calls = [(f"toolu_{turn:03}{letter}", "Read", {"file_path": f"src/{word}{letter}.rs"}, f"{word}{letter} " + FILLER * 12) for letter in "ab"]
+    calls = [(f"toolu_{turn:03}{letter}", "Read", {"file_path": f"src/{word}{letter}.rs"}, f"{word}{letter} " + FILLER * filler) for letter in letters]
     return f"{word}ask Please look at step {turn}.", calls, f"{word}answer We decided to keep step {turn}."
 
 
-def claude_code(turns, compacted_after=None, version="2.1.197", used=160000):
+def used_before(turn, size, is_answer):
+    """What a request has used: what was said before it, four characters a token, and 40,000 beside it."""
+    texts = []
+    for at in range(1, turn + 1):
+        ask, calls, answer = said(at, size)
+        texts += [ask] + [result for *_, result in calls if at < turn or is_answer] + [answer] * (at < turn)
+    return 40_000 + sum(map(len, texts)) // 4
+
+
+def claude_code(turns, compacted_after=None, version="2.1.197", used=160000, size=SHORT):
     session = identity("claude-code", turns, compacted_after, version)
     lines, parent, second = [], None, 0
 
@@ -43,13 +55,14 @@ def claude_code(turns, compacted_after=None, version="2.1.197", used=160000):
         return own
 
     def block(turn, part, content, **rest):
+        read = used or used_before(turn, size, part == "b")
         message = {"id": f"msg_{turn}{part}", "type": "message", "role": "assistant", "model": "claude-opus-4-5-20251101", "content": [content],
                    "stop_reason": None, "stop_sequence": None,
-                   "usage": {"input_tokens": 3, "cache_creation_input_tokens": 100, "cache_read_input_tokens": used, "output_tokens": 9}}
+                   "usage": {"input_tokens": 3, "cache_creation_input_tokens": 100, "cache_read_input_tokens": read, "output_tokens": 9}}
         return add("assistant", message=message, requestId=f"req_{turn}{part}", **rest)
 
     for turn in range(1, turns + 1):
-        ask, calls, answer = said(turn)
+        ask, calls, answer = said(turn, size)
         add("user", message={"role": "user", "content": ask})
         callers = [block(turn, "a", {"type": "tool_use", "id": call, "name": name, "input": given}) for call, name, given, _ in calls]
         for caller, (call, _, _, result) in zip(callers, calls):
@@ -65,7 +78,7 @@ def claude_code(turns, compacted_after=None, version="2.1.197", used=160000):
     return "".join(lines)
 
 
-def codex(turns, compacted_after=None, paginated=False, used=160000):
+def codex(turns, compacted_after=None, paginated=False, used=160000, size=SHORT):
     session = identity("codex", turns, compacted_after, paginated)
     lines = []
 
@@ -81,7 +94,7 @@ def codex(turns, compacted_after=None, paginated=False, used=160000):
     add("session_meta", {"id": session, "timestamp": time(0), "cwd": "/work", "originator": "codex_exec", "cli_version": "0.169.0",
                          "source": "exec", "model_provider": "recorder", **mode})
     for turn in range(1, turns + 1):
-        ask, calls, answer = said(turn)
+        ask, calls, answer = said(turn, size)
         add("event_msg", {"type": "user_message", "message": ask, "kind": "plain"})
         add("response_item", message("user", ask))
         for call, name, given, _ in calls:
@@ -89,7 +102,8 @@ def codex(turns, compacted_after=None, paginated=False, used=160000):
         for call, _, _, result in calls:
             add("response_item", {"type": "function_call_output", "call_id": call, "output": result})
         add("response_item", message("assistant", answer))
-        usage = {"input_tokens": used, "cached_input_tokens": 0, "output_tokens": 9, "reasoning_output_tokens": 0, "total_tokens": used + 9}
+        read = used or used_before(turn, size, True)
+        usage = {"input_tokens": read, "cached_input_tokens": 0, "output_tokens": 9, "reasoning_output_tokens": 0, "total_tokens": read + 9}
         add("event_msg", {"type": "token_count", "info": {"total_token_usage": usage, "last_token_usage": usage, "model_context_window": 272000}, "rate_limits": None})
         if turn == compacted_after:
             summary = "A summary that the client made: turns up to here are done, port 8443 is taken."
@@ -97,7 +111,7 @@ def codex(turns, compacted_after=None, paginated=False, used=160000):
     return "".join(lines)
 
 
-def pi(turns, compacted_after=None, version=3, used=160000, reset_after=None):
+def pi(turns, compacted_after=None, version=3, used=160000, reset_after=None, size=SHORT):
     lines = [line({"type": "session", **({"version": version} if version > 1 else {}), "id": identity("pi", turns, compacted_after, version),
                    "timestamp": time(0), "cwd": "/work"})]
     parent = None
@@ -110,19 +124,22 @@ def pi(turns, compacted_after=None, version=3, used=160000, reset_after=None):
         parent = own
         return own
 
-    usage = {"input": used, "output": 9, "cacheRead": 0, "cacheWrite": 0, "totalTokens": used + 9,
-             "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}}
-    reply = {"role": "assistant", "api": "anthropic-messages", "provider": "anthropic", "model": "claude-opus-4-5", "usage": usage, "timestamp": 1767225600000}
+    def reply(turn, is_answer):
+        read = used or used_before(turn, size, is_answer)
+        usage = {"input": read, "output": 9, "cacheRead": 0, "cacheWrite": 0, "totalTokens": read + 9,
+                 "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}}
+        return {"role": "assistant", "api": "anthropic-messages", "provider": "anthropic", "model": "claude-opus-4-5", "usage": usage, "timestamp": 1767225600000}
+
     for turn in range(1, turns + 1):
-        ask, calls, answer = said(turn)
+        ask, calls, answer = said(turn, size)
         first = add("message", message={"role": "user", "content": ask, "timestamp": 1767225600000})
         index = len(lines) - 1
         content = [{"type": "toolCall", "id": call, "name": name, "arguments": given} for call, name, given, _ in calls]
-        add("message", message={**reply, "content": content, "stopReason": "toolUse"})
+        add("message", message={**reply(turn, False), "content": content, "stopReason": "toolUse"})
         for call, name, _, result in calls:
             add("message", message={"role": "toolResult", "toolCallId": call, "toolName": name, "content": [{"type": "text", "text": result}],
                                     "isError": False, "timestamp": 1767225600000})
-        add("message", message={**reply, "content": [{"type": "text", "text": answer}], "stopReason": "stop"})
+        add("message", message={**reply(turn, True), "content": [{"type": "text", "text": answer}], "stopReason": "stop"})
         if turn == compacted_after:
             kept = {"firstKeptEntryId": first} if version > 1 else {"firstKeptEntryIndex": index}
             add("compaction", summary="A summary that the client made: turns up to here are done, port 8443 is taken.", **kept, tokensBefore=160000)
@@ -191,5 +208,9 @@ MADE_UP = {
     "gemini": {"plain": gemini(14), "compacted": gemini(14, compacted_after=6), "resumed": gemini(14, resumed_after=6)},
 }
 
-# More was used than any window holds, says each reply.
-FULL = {"claude-code": claude_code(14, used=1_200_000), "codex": codex(14, used=1_200_000), "pi": pi(14, used=1_200_000)}
+# 272,000 tokens of results, none so long that Codex shortens it: at the end more was used than the agents' windows hold. With `used` no reply says so.
+SESSIONS = {"claude-code": claude_code, "codex": codex, "pi": pi}
+
+
+def long(agent, used=None):
+    return SESSIONS[agent](14, used=used, size=LONG)
