@@ -235,9 +235,9 @@ class Client(agents.ClaudeCode):
     def resume(self, trial, done):
         """The messages of the first request; what the client appended goes again."""
         before = done.path.read_bytes()
-        messages, _ = self.messages_sent(str(trial.home), done.identity, trial.work)
+        requests, _ = self.requests(str(trial.home), done.identity, trial.work)
         done.path.write_bytes(before)
-        return messages
+        return self.messages(requests)
 
     def own(self, messages):
         """Without what the client adds on each start."""

@@ -94,15 +94,25 @@ class ClaudeCode(Agent):
                 "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1", "DISABLE_ERROR_REPORTING": "1"}
 
     def ask(self, home, path, identity, work):
+        requests, said = self.requests(home, identity, work)
+        return self.sent(requests), said
+
+    def requests(self, home, identity, work):
+        """All that it sends when it goes on with the prompt, and what it says."""
         with Recorder() as model:
             said = self.run([self.program(), "-p", "--resume", identity, PROMPT], work, self.environment(home, model))
-            return self.sent(model.requests), said
+            return model.requests, said
 
     def sent(self, requests):
         """What was sent with the prompt; nothing when it was not sent."""
+        messages = self.messages(requests)
+        return self.blocks(messages) if messages else None
+
+    def messages(self, requests):
+        """The same as the messages of the request."""
         asked = [request["messages"] for request in requests if PROMPT in json.dumps(request.get("messages", []))]
         # Smaller requests beside it ask for a title.
-        return self.blocks(max(asked, key=len)) if asked else None
+        return max(asked, key=len) if asked else None
 
     def blocks(self, messages):
         blocks = []
@@ -203,7 +213,7 @@ class Pi(Loader):
     script = "pi.mjs"
 
     # By hand it asks a model in the words of Claude Code.
-    sent, blocks, block = ClaudeCode.sent, ClaudeCode.blocks, ClaudeCode.block
+    sent, messages, blocks, block = ClaudeCode.sent, ClaudeCode.messages, ClaudeCode.blocks, ClaudeCode.block
 
 
 class OpenClaw(Loader):
