@@ -130,12 +130,14 @@ impl OldZone {
     }
 
     /// Whether messages that stay are of interest.
-    pub(super) fn reads_ledger(&self) -> bool {
-        self.reader.is_some()
+    pub(super) fn reads_kept(&self) -> bool {
+        self.reader.is_some() || self.input.is_some()
     }
 
-    /// A message that stays: the summary need not tell what it tells.
+    /// A message that stays: the summary need not tell what it tells, and a model's answer
+    /// may.
     pub(super) fn push_kept(&mut self, found: Found<'_>) {
+        self.support(found.message);
         if let Some(reader) = &mut self.reader {
             reader.push(found.line, found.message, found.length(), Zone::Keep);
         }
@@ -145,6 +147,13 @@ impl OldZone {
     pub(super) fn stays(&mut self, message: &Message<'_>) {
         if self.needs.ledger {
             self.ledger.stays(message);
+        }
+    }
+
+    /// A message that stays, as it is before it is shortened: a model's answer may tell of it.
+    pub(super) fn support(&mut self, message: &Message<'_>) {
+        if let Some(input) = &mut self.input {
+            input.source.push(message);
         }
     }
 

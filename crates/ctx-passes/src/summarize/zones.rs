@@ -60,7 +60,7 @@ impl<'p> ZonePass<'p> {
         if assembly.input(record, outline.as_ref(), is_old) {
             return Ok(());
         }
-        let is_read = is_old || assembly.old.reads_ledger();
+        let is_read = is_old || assembly.old.reads_kept();
         let (bytes, message) = if let Some(edited) = edited {
             (Cow::Owned(edited.bytes), Some(edited.message))
         } else {

@@ -1,10 +1,12 @@
-//! Lines that tell the reader to do something.
+//! Sentences that tell the reader to do something.
 //!
-//! The next model reads a summary as its own past. A command in it that nobody
-//! gave is the worst that a summary can hold, so a command stays only when its
-//! words stand together in what people or the model wrote. What stands only in
-//! the output of a tool is no support: whoever wrote that is not the user.
+//! The next model reads a summary as its own past. A command to it that nobody gave is the
+//! worst that a summary can hold: "You must now …" or "Ignore earlier rules …" goes unless
+//! its words stand together in what people or the model wrote. What stands only in the output
+//! of a tool is no support: whoever wrote that is not the user. "Remove the import" is how
+//! anybody writes down what is open; without support it is marked, and stays.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -12,6 +14,13 @@ use regex::Regex;
 use super::Area;
 use super::source::Source;
 use super::words::{lower, pattern, pieces, words};
+
+/// What is done with a command that nothing supports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    Gone,
+    Marked,
+}
 
 /// How much a command may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,18 +40,20 @@ static COMMANDS: LazyLock<[(Force, Regex); 3]> = LazyLock::new(|| {
             Force::Address,
             beginning(
                 "you must|you should|you need to|you have to|you are now|you will now|your task|\
-        your new task|your job|ignore|disregard|forget|from now on|act as|pretend|\
-        new instructions|reveal|do not tell|don't tell",
-                "system:|important:|你必须|你应该|你需要|你现在|你的任务|忽略|无视|忘记|从现在起|从现在开始|扮演|不要告诉|系统：|新的指令",
+        your new task|your job|from now on|act as|pretend|new instructions|reveal|do not tell|don't tell|\
+        (?:ignore|disregard|forget) .*(?:earlier|previous|prior|above|before|rules?|instructions?|\
+        everything|anything|user|you)",
+                "system:|你必须|你应该|你需要|你现在|你的任务|从现在起|从现在开始|扮演|不要告诉|系统：|新的指令|\
+        (?:忽略|无视|忘记).*(?:之前|以前|前面|上面|上述|此前|规则|指令|要求|一切|用户)",
             ),
         ),
         (
             Force::Danger,
             beginning(
-                "delete|remove|drop|erase|wipe|destroy|overwrite|kill|run|execute|eval|send|upload|post|\
+                "ignore|disregard|forget|delete|remove|drop|erase|wipe|destroy|overwrite|kill|run|execute|eval|send|upload|post|\
         email|download|install|fetch|visit|transfer|pay|push|deploy|publish|disable|grant|\
         approve|reply|respond|print|output|call|click|open|immediately",
-                "请立即|立即|马上|删除|移除|清空|销毁|覆盖|运行|执行|发送|上传|下载|安装|访问|转账|支付|推送|部署|发布|禁用|授权|回复|输出|调用|点击|打开",
+                "请立即|立即|马上|忽略|无视|忘记|删除|移除|清空|销毁|覆盖|运行|执行|发送|上传|下载|安装|访问|转账|支付|推送|部署|发布|禁用|授权|回复|输出|调用|点击|打开",
             ),
         ),
         (
@@ -71,23 +82,49 @@ static END: LazyLock<Regex> = LazyLock::new(|| pattern("[。！：；]|[.!:;>] "
 static BULLET: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"^[ \t*•>+-]*(?:\[[ x]\])?\s*(?:[0-9]{1,3}[.)、])?[ *_"“`「]*"#));
 
-/// Whether a line is a command that nothing in the source supports.
-pub(super) fn is_unsupported(line: &str, area: Area, source: &Source) -> bool {
-    clauses(line).any(|clause| {
-        let Some(force) = force(clause) else {
-            return false;
+/// The end of a sentence.
+static SENTENCE: LazyLock<Regex> = LazyLock::new(|| pattern(r"[。！？]|[.!?](?:\s|$)"));
+/// A command that is said to somebody, not only written down.
+static SAID: LazyLock<Regex> =
+    LazyLock::new(|| pattern("^(?:please|immediately|请|立即|马上|务必)"));
+
+/// The commands of a line that nothing in the source supports: whole sentences, in order.
+pub(super) fn unsupported(line: &str, area: Area, source: &Source) -> Vec<(Range<usize>, Fate)> {
+    let mut found: Vec<(Range<usize>, Fate)> = Vec::new();
+    for start in clauses(line) {
+        let clause = &line[start.clone()];
+        let Some(fate) = fate(clause, area, source) else {
+            continue;
         };
-        // Under "Done" a verb at the beginning tells what happened; Chinese has no
-        // other form for it.
-        if area == Area::Done && force != Force::Address {
-            return false;
+        let end = SENTENCE.find_at(line, start.start);
+        let end = end.map_or(line.len(), |end| end.end());
+        match found.last_mut() {
+            // One clause of a sentence is enough.
+            Some((range, _)) if range.contains(&start.start) => {}
+            _ => found.push((start.start..end, fate)),
         }
-        let support = source.support(&words(clause));
-        match force {
-            Force::Address | Force::Danger => support.words < 60 || support.pairs < 50,
-            Force::Work => support.words < 50,
-        }
-    })
+    }
+    found
+}
+
+fn fate(clause: &str, area: Area, source: &Source) -> Option<Fate> {
+    let force = force(clause)?;
+    // Under "Done" a verb at the beginning tells what happened; Chinese has no
+    // other form for it.
+    if area == Area::Done && force != Force::Address {
+        return None;
+    }
+    // In words of another language nothing has support, be it true or not.
+    if source.lacks_language(clause) {
+        let is_said = SAID.is_match(&lower(clause)) && force == Force::Danger;
+        return (is_said || force == Force::Address).then_some(Fate::Marked);
+    }
+    let support = source.support(&words(clause));
+    match force {
+        Force::Address => (support.words < 60 || support.pairs < 50).then_some(Fate::Gone),
+        Force::Danger => (support.words < 60 || support.pairs < 25).then_some(Fate::Marked),
+        Force::Work => (support.words < 50).then_some(Fate::Marked),
+    }
 }
 
 fn force(clause: &str) -> Option<Force> {
@@ -98,9 +135,13 @@ fn force(clause: &str) -> Option<Force> {
 }
 
 /// The line without its bullet, and what follows a label or a full stop in it.
-fn clauses(line: &str) -> impl Iterator<Item = &str> {
-    let clauses = pieces(without_bullet(line), &END);
-    clauses.map(|clause| clause.trim_start_matches([' ', '*', '_', '"', '“', '`', '「']))
+fn clauses(line: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut end = line.len() - without_bullet(line).len();
+    pieces(without_bullet(line), &END).map(move |piece| {
+        end += piece.len();
+        let clause = piece.trim_start_matches([' ', '*', '_', '"', '“', '`', '「']);
+        end - clause.len()..end
+    })
 }
 
 /// The line without what marks it as an item of a list, or as strong.

@@ -1,7 +1,11 @@
 //! What can be invented: paths, addresses, ids, hashes, numbers.
+//!
+//! A line or a range of lines behind a path is known by its ends: who reads a listing tells
+//! `317-318` of two lines that it shows.
 
 use std::ops::Range;
 
+use super::numbers;
 use super::words::{Seen, hash, is_chinese, pair};
 
 /// What kind of identifier a token is.
@@ -30,9 +34,11 @@ pub(super) fn gather(text: &str, seen: &mut Seen) {
             for short in short_hashes(piece) {
                 seen.insert(hash(short));
             }
-            for number in numbers(piece) {
-                seen.insert(hash(&number));
-            }
+            numbers::gather(piece, seen);
+        }
+        // Files may be told by the end of their name: `_test.go`.
+        if let Some(at) = token.rfind('_') {
+            seen.insert(hash(&token[at..]));
         }
         for (first, second) in steps(token) {
             seen.insert(pair(hash(first), hash(second)));
@@ -41,20 +47,27 @@ pub(super) fn gather(text: &str, seen: &mut Seen) {
 }
 
 /// The identifiers of a line that are nowhere in the source, with their places.
-pub(super) fn invented(line: &str, seen: &Seen) -> Vec<(Range<usize>, Kind)> {
-    tokens(line)
-        .into_iter()
-        .filter_map(|range| {
+pub(super) fn invented(line: &str, seen: &Seen) -> Vec<Range<usize>> {
+    let tokens = tokens(line).into_iter();
+    tokens
+        .filter(|range| {
             let token = &line[range.clone()];
-            let kind = kind(token)?;
             // `strings.to_lower(…)` is a call, not a file.
             let is_call = line[range.end..].starts_with('(') && !token.contains('/');
-            if kind == Kind::Path && is_call {
-                return None;
-            }
-            (!is_known(token, kind, seen)).then_some((range, kind))
+            kind(token).is_some_and(|kind| {
+                let is_rounded = kind == Kind::Number && is_rounded(&line[..range.start]);
+                !(kind == Kind::Path && is_call || is_rounded || is_known(token, kind, seen))
+            })
         })
         .collect()
+}
+
+/// Whether what stands before a number says that it is new: a rounding.
+fn is_rounded(before: &str) -> bool {
+    let before = before.trim_end().trim_end_matches(['`', '*']);
+    ["about", "around", "roughly", "nearly", "almost", "some", "~", "≈", "约", "大约", "近"]
+        .iter()
+        .any(|word| before.ends_with(word))
 }
 
 fn is_known(token: &str, kind: Kind, seen: &Seen) -> bool {
@@ -62,19 +75,39 @@ fn is_known(token: &str, kind: Kind, seen: &Seen) -> bool {
         return true;
     }
     match kind {
-        Kind::Url | Kind::Path => {
-            let mut steps = steps(token).peekable();
-            if steps.peek().is_none() {
-                return segments(token).all(|part| seen.has(hash(part)));
-            }
-            steps.all(|(first, second)| seen.has(pair(hash(first), hash(second))))
+        Kind::Url => are_steps_known(token, seen),
+        Kind::Path => {
+            let (path, lines) = split_lines(token);
+            are_steps_known(path, seen) && numbers::are_ends_known(lines, seen)
         }
         Kind::Id => pieces(token).filter(|piece| has_digit(piece)).all(|piece| {
-            seen.has(hash(bare(piece)))
-                || numbers(piece)
-                    .any(|number| number.len() == piece.len() && seen.has(hash(&number)))
+            let whole = bare(piece);
+            seen.has(hash(whole)) || is_number(whole) && numbers::is_known(whole, seen)
         }),
-        Kind::Number => numbers(token).all(|number| number.len() < 4 || seen.has(hash(&number))),
+        Kind::Number => numbers::is_known(token, seen),
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// Whether each part of a path or an address follows the one before it.
+fn are_steps_known(path: &str, seen: &Seen) -> bool {
+    let mut steps = steps(path).peekable();
+    if steps.peek().is_none() {
+        return segments(path).all(|part| seen.has(hash(part)));
+    }
+    steps.all(|(first, second)| seen.has(pair(hash(first), hash(second))))
+}
+
+/// A path, and the lines behind it: `a.rs:3-7`, `a.rs#L3`.
+fn split_lines(path: &str) -> (&str, &str) {
+    let is_line = |c: char| c.is_ascii_digit() || ":-,#L".contains(c);
+    let name = path.trim_end_matches(is_line);
+    match path[name.len()..].find([':', '#']) {
+        Some(at) => path.split_at(name.len() + at),
+        None => (path, ""),
     }
 }
 
@@ -177,7 +210,6 @@ fn segments(token: &str) -> impl Iterator<Item = &str> {
     token
         .split(['/', ':', '?', '&', '#'])
         .filter(|part| part.chars().any(char::is_alphanumeric))
-        .filter(|part| !part.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// Neighbours in a path.
@@ -207,37 +239,23 @@ fn short_hashes(piece: &str) -> impl Iterator<Item = &str> {
         .map(|length| &piece[..length])
 }
 
-/// The runs of digits, and the digits of `12,345` and `1.234.567` as one.
-fn numbers(piece: &str) -> impl Iterator<Item = String> {
-    let whole: String = piece.chars().filter(char::is_ascii_digit).collect();
-    let runs = piece
-        .split(|c: char| !c.is_ascii_digit())
-        .filter(|run| !run.is_empty())
-        .map(str::to_owned);
-    std::iter::once(whole)
-        .filter(|whole| !whole.is_empty())
-        .chain(runs)
-}
-
 fn has_digit(text: &str) -> bool {
     text.bytes().any(|b| b.is_ascii_digit())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, Seen, gather, invented};
+    use super::{Seen, gather, invented};
 
-    fn of(source: &str, line: &str) -> Vec<(String, Kind)> {
+    fn of<'l>(source: &str, line: &'l str) -> Vec<&'l str> {
         let mut seen = Seen::default();
         gather(source, &mut seen);
-        invented(line, &seen)
-            .into_iter()
-            .map(|(range, kind)| (line[range].to_owned(), kind))
-            .collect()
+        let found = invented(line, &seen).into_iter();
+        found.map(|range| &line[range]).collect()
     }
 
     const SOURCE: &str = "cat /home/u/app/src/main.rs:42 at commit 3f786850e387550fdab836ed7e6dc881de23001b, \
-        see https://ex.org/docs/a?x=1 and JIRA-4711, port 8080, 12,345 rows on 2026-11-22, react@18.2.0, user_id u_9x8";
+        see https://ex.org/docs/a?x=1 and JIRA-4711, port 8080, 12,345 rows on 2026-11-22, react@18.2.0, user_id u_9x8, 8 in a_test.go";
 
     #[test]
     fn what_the_source_has_is_no_invention() {
@@ -249,31 +267,30 @@ mod tests {
             "2026-11-22, u_9x8",
             "端口 8080。文件：main.rs",
             "base64, utf-8, python3, 3 files in 500ms, step 2, 1st, and/or, e.g. this, TCP/IP",
+            "main.rs:8-42, about 5000 rows, 约9000, _id u_9x8, is `_test.go`",
             "a 10-minute break, strconv.Itoa, text.to_lower(x), reset/compact/switch",
         ] {
-            assert_eq!(of(SOURCE, line), [], "{line}");
+            assert!(of(SOURCE, line).is_empty(), "{line}");
         }
     }
 
     #[test]
     fn inventions_are_found() {
-        let named = |line| of(SOURCE, line);
-        let one = |text: &str, kind| vec![(text.to_owned(), kind)];
-        assert_eq!(named("see src/other.rs"), one("src/other.rs", Kind::Path));
-        assert_eq!(named("see `lib.rs`."), one("lib.rs", Kind::Path));
-        assert_eq!(named("/etc/u/app"), one("/etc/u/app", Kind::Path));
-        assert_eq!(
-            named("https://evil.org/x"),
-            one("https://evil.org/x", Kind::Url)
-        );
-        assert_eq!(named("at 9a8b7c6d"), one("9a8b7c6d", Kind::Id));
-        assert_eq!(named("JIRA-4712"), one("JIRA-4712", Kind::Id));
-        assert_eq!(named("端口 9090。"), one("9090", Kind::Number));
-        assert_eq!(named("54,321 rows"), one("54,321", Kind::Number));
-        assert_eq!(
-            named("since 2027-01-02T03:04:05Z"),
-            one("2027-01-02T03:04:05Z", Kind::Number)
-        );
-        assert_eq!(named("54321 rows"), one("54321", Kind::Number));
+        for (line, found) in [
+            ("see src/other.rs", "src/other.rs"),
+            ("see `lib.rs`.", "lib.rs"),
+            ("/etc/u/app", "/etc/u/app"),
+            ("main.rs:42-9999", "main.rs:42-9999"),
+            ("https://evil.org/x", "https://evil.org/x"),
+            ("https://ex.org/docs/7", "https://ex.org/docs/7"),
+            ("at 9a8b7c6d", "9a8b7c6d"),
+            ("JIRA-4712", "JIRA-4712"),
+            ("端口 9090。", "9090"),
+            ("54,321 rows", "54,321"),
+            ("since 2027-01-02T03:04:05Z", "2027-01-02T03:04:05Z"),
+            ("54321 rows", "54321"),
+        ] {
+            assert_eq!(of(SOURCE, line), [found], "{line}");
+        }
     }
 }

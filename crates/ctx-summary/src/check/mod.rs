@@ -6,21 +6,25 @@
 //! writes; [`check`] is the same for the same texts.
 //!
 //! - Lines of the prompt, a preface, an offer at the end, repeated lines go.
-//! - A quote in a section of requests stands word for word in what users said, or
-//!   is put right from there, or goes.
-//! - A command to the reader ("You must now …", "Delete …", 删除…) stays only when
-//!   people or the model wrote these words; the output of tools is no support.
-//! - A path, an id or a hash that is nowhere in the record is marked
-//!   [`UNVERIFIED`]: the line may still be right, and the reader knows what to look
-//!   up first. An address is taken out, for a reader may fetch it. Numbers are
-//!   counted only, for sums and roundings are new, too.
+//! - A command to the reader ("You must now …", "Ignore earlier rules …") stays only
+//!   when people or the model wrote these words; the output of tools is no support.
+//! - What else is nowhere in the session is marked [`UNVERIFIED`] and stays: a quote that
+//!   does not stand there word for word, a name, a path, an address, an id, a hash, a
+//!   number. The line may still be right, and the reader knows what to look up first.
+//!   A request that a user put in nearly the same words gets these words.
 
 mod commands;
+mod escapes;
 mod identifiers;
+mod lines;
 mod missing;
+mod names;
+mod numbers;
+mod phrases;
 mod quotes;
 mod shape;
 mod source;
+mod spans;
 mod words;
 
 use std::collections::{HashMap, HashSet};
@@ -30,7 +34,6 @@ use ctx_redact::redact;
 use ctx_tokens::TokenCounter;
 
 use ctx_llm::is_refusal;
-use identifiers::Kind;
 pub use missing::missing_headings;
 pub use source::{Source, UNVERIFIED};
 
@@ -76,12 +79,8 @@ pub struct Mends {
     pub commands: usize,
     /// Quotes put right.
     pub quotes_mended: usize,
-    /// Quotes taken out.
-    pub quotes_removed: usize,
-    /// Identifiers that were marked, or addresses taken out.
+    /// Quotes, commands, names, identifiers and numbers that were marked.
     pub unverified: usize,
-    /// Numbers that are not in the record; they stay.
-    pub numbers: usize,
     /// Secrets taken out.
     pub secrets: usize,
 }
@@ -245,7 +244,7 @@ impl Check<'_> {
                 }
                 continue;
             }
-            let Some(line) = self.line(line, area) else {
+            let Some(line) = lines::mended(line, area, self.source, &mut self.done.mends) else {
                 continue;
             };
             in_code ^= line.trim_start().starts_with("```");
@@ -270,50 +269,10 @@ impl Check<'_> {
             self.done.mends.halves += 1;
         }
     }
-
-    fn line(&mut self, line: &str, area: Area) -> Option<String> {
-        let mends = &mut self.done.mends;
-        let mut text = line.to_owned();
-        if area == Area::Asks {
-            let quoted = quotes::check(line, self.source);
-            mends.quotes_mended += quoted.mended;
-            mends.quotes_removed += quoted.removed;
-            text = quoted.line?;
-        }
-        if commands::is_unsupported(&text, area, self.source) {
-            mends.commands += 1;
-            return None;
-        }
-        let invented = identifiers::invented(&text, self.source.identifiers());
-        for (range, kind) in invented.into_iter().rev() {
-            let rest = &text[range.end..];
-            let closing = rest.len()
-                - rest
-                    .trim_start_matches(['`', '"', '”', '*', ')', '」'])
-                    .len();
-            let end = range.end + closing;
-            match kind {
-                Kind::Number => mends.numbers += 1,
-                _ if text[end..].trim_start().starts_with(UNVERIFIED) => {}
-                Kind::Url => {
-                    text.replace_range(range, NO_ADDRESS);
-                    mends.unverified += 1;
-                }
-                Kind::Path | Kind::Id => {
-                    text.insert_str(end, &format!(" {UNVERIFIED}"));
-                    mends.unverified += 1;
-                }
-            }
-        }
-        Some(text)
-    }
 }
 
 /// A line of so many bytes is hardly repeated by chance.
 const LONG_LINE: usize = 24;
-
-/// Stands for an address that is not in the record.
-const NO_ADDRESS: &str = "(an address that is not in the record was removed)";
 
 /// Without a code fence around all of it.
 fn unfenced(text: &str) -> &str {
@@ -380,13 +339,12 @@ fn joined(lines: &[String]) -> String {
 }
 
 impl Mends {
-    /// All of them; numbers are only counted.
+    /// All of them.
     pub fn total(&self) -> usize {
-        let all: usize = self.rows().iter().map(|(count, _)| count).sum();
-        all - self.numbers
+        self.rows().iter().map(|(count, _)| count).sum()
     }
 
-    fn rows(&self) -> [(usize, &'static str); 10] {
+    fn rows(&self) -> [(usize, &'static str); 8] {
         [
             (self.echoes, "lines of the prompt removed"),
             (self.talk, "lines of talk removed"),
@@ -394,9 +352,7 @@ impl Mends {
             (self.halves, "half a line removed"),
             (self.commands, "commands without support removed"),
             (self.quotes_mended, "quotes put right"),
-            (self.quotes_removed, "invented quotes removed"),
-            (self.unverified, "identifiers marked or removed"),
-            (self.numbers, "numbers not in the record"),
+            (self.unverified, "marked as unverified"),
             (self.secrets, "secrets removed"),
         ]
     }

@@ -1,46 +1,56 @@
-//! What is known of the old zone when an answer is checked.
+//! What is known of the session when an answer is checked.
 
 use std::collections::VecDeque;
 
 use ctx_redact::redact;
 use ctx_transcript::{Message, Part, Role};
 
+use super::escapes::unescaped;
 use super::identifiers;
-use super::words::{Seen, pair, words};
+use super::phrases::Phrases;
+use super::spans::Spans;
+use super::words::{Seen, has_chinese, is_chinese, pair, words};
 use ctx_ledger::text::one_line;
 
-/// Follows an identifier of an answer that the record does not have.
+/// Follows what an answer says and the record does not.
 pub const UNVERIFIED: &str = "(unverified)";
 
-/// What an answer is held against, gathered in one pass.
+/// What an answer is held against, gathered in one pass: all of the session, what is summed up
+/// and what stays.
 ///
 /// Memory is bounded: words, their neighbours and identifiers are kept as hashes,
-/// two million at most, the words of users up to 16 MiB, the latest. What is
+/// two million of a kind at most, the words of users up to 16 MiB, the latest. What is
 /// beyond is not known, and what is not known is never held against an answer.
 #[derive(Debug, Default)]
 pub struct Source {
     /// What users said, a message each, in one line and without secrets.
     users: VecDeque<String>,
     users_bytes: usize,
-    /// Some of it is no longer there.
-    forgotten: bool,
     /// Words that people and the model wrote, not those of tools.
     said: Seen,
     /// Two of them side by side, or with one between.
     neighbours: Seen,
+    /// Chinese characters that they wrote, and words of other languages.
+    chinese: usize,
+    other_words: usize,
+    /// Of everything, whoever wrote it.
     identifiers: Seen,
+    phrases: Phrases,
 }
 
 const USERS_MOST: usize = 16 << 20;
+/// What is less than this part of what was said is not its language.
+const LANGUAGE_PART: usize = 20;
 
 impl Source {
-    /// One more message of the old zone, in order.
+    /// One more message of the session.
     pub fn push(&mut self, message: &Message<'_>) {
         for part in &message.parts {
             match part {
                 Part::Text(text) | Part::Refusal(text) => {
-                    identifiers::gather(text, &mut self.identifiers);
+                    self.add_record(text);
                     self.add_said(text);
+                    self.add_language(text);
                     if message.role == Role::User {
                         self.add_user(text);
                     }
@@ -48,15 +58,14 @@ impl Source {
                 Part::Call(call) => {
                     // What the model did is said, too: "run the tests" may stand in
                     // no other place.
-                    let arguments = unescaped(&call.arguments);
-                    identifiers::gather(&call.name, &mut self.identifiers);
-                    identifiers::gather(&arguments, &mut self.identifiers);
-                    self.add_said(&arguments);
+                    self.add_record(&call.name);
+                    self.add_record(&call.arguments);
+                    self.add_said(&unescaped(&call.arguments));
                 }
                 // Whoever wrote what a tool found is not the user.
                 Part::Result(result) => result.parts.iter().for_each(|part| {
                     if let Part::Text(text) = part {
-                        identifiers::gather(text, &mut self.identifiers);
+                        self.add_record(text);
                     }
                 }),
                 Part::Reasoning(_) | Part::Media(_) | Part::Opaque(_) => {}
@@ -67,17 +76,34 @@ impl Source {
     /// A summary of what came before: what it quotes may be quoted again, what it
     /// could not verify still cannot be.
     pub fn push_earlier(&mut self, text: &str) {
-        let mark = format!(" {UNVERIFIED}");
-        let mut parts = text.split(mark.as_str()).peekable();
-        while let Some(part) = parts.next() {
-            let known = match parts.peek() {
-                Some(_) => part.rfind(char::is_whitespace).map_or("", |at| &part[..at]),
-                None => part,
-            };
-            identifiers::gather(known, &mut self.identifiers);
+        for line in text.lines() {
+            let mark = format!(" {UNVERIFIED}");
+            let mut parts = line.split(mark.as_str()).peekable();
+            while let Some(part) = parts.next() {
+                let known = match parts.peek() {
+                    Some(_) => &part[..unverified_start(part)],
+                    None => part,
+                };
+                self.add_record(known);
+                self.add_said(known);
+                self.add_language(known);
+            }
         }
-        self.add_said(text);
-        self.add_user(text);
+        // Of lines without a mark: others are no words of a user.
+        let lines: Vec<&str> = text.lines().filter(|line| !line.contains(UNVERIFIED)).collect();
+        self.phrases.gather(&lines.join("\n"));
+        self.add_user(&lines.join("\n"));
+    }
+
+    /// A text as it stands there, and as it reads without escapes.
+    fn add_record(&mut self, text: &str) {
+        identifiers::gather(text, &mut self.identifiers);
+        self.phrases.gather(text);
+        let plain = unescaped(text);
+        if plain != text {
+            identifiers::gather(&plain, &mut self.identifiers);
+            self.phrases.gather(&plain);
+        }
     }
 
     fn add_user(&mut self, text: &str) {
@@ -87,7 +113,6 @@ impl Source {
         while self.users_bytes > USERS_MOST && self.users.len() > 1 {
             let oldest = self.users.pop_front().unwrap_or_default();
             self.users_bytes -= oldest.len();
-            self.forgotten = true;
         }
     }
 
@@ -103,14 +128,30 @@ impl Source {
         }
     }
 
+    fn add_language(&mut self, text: &str) {
+        self.chinese += text.chars().filter(|c| is_chinese(*c)).count();
+        self.other_words += text.split_whitespace().count();
+    }
+
     pub(super) fn identifiers(&self) -> &Seen {
         &self.identifiers
     }
 
-    /// What users said, the latest first, and whether that is all.
-    pub(super) fn users(&self) -> (impl Iterator<Item = &str>, bool) {
-        let latest = self.users.iter().rev().map(String::as_str);
-        (latest, !self.forgotten)
+    pub(super) fn phrases(&self) -> &Phrases {
+        &self.phrases
+    }
+
+    /// What users said, the latest first.
+    pub(super) fn users(&self) -> impl Iterator<Item = &str> {
+        self.users.iter().rev().map(String::as_str)
+    }
+
+    /// Whether a text is in a language that hardly anybody used: Chinese about a session in
+    /// English, or the other way round.
+    pub(super) fn lacks_language(&self, text: &str) -> bool {
+        let (same, all) = (self.chinese, self.chinese + self.other_words);
+        let same = if has_chinese(text) { same } else { all - same };
+        same * LANGUAGE_PART < all
     }
 
     /// Shares of the words, and of the pairs of neighbours, that people or the
@@ -140,10 +181,17 @@ pub(super) struct Support {
     pub(super) pairs: usize,
 }
 
-/// Arguments are JSON: the letter of an escape is no part of the next word.
-fn unescaped(arguments: &str) -> String {
-    arguments
-        .replace("\\n", "\n")
-        .replace("\\t", " ")
-        .replace("\\\"", " ")
+/// Where that begins on a line which the mark behind it is for: a quote, code, a sentence, or
+/// a word.
+fn unverified_start(line: &str) -> usize {
+    let spans = Spans::of(line);
+    let last = line.char_indices().next_back().map_or(0, |(at, _)| at);
+    if let Some(span) = spans.quote_around(last).or_else(|| spans.code_around(last)) {
+        return span.start;
+    }
+    if line.ends_with(['.', '!', '?', '。', '！', '？']) {
+        let sentence = &line[..last];
+        return sentence.rfind(['.', '!', '?', '。', '！', '？']).unwrap_or(0);
+    }
+    line.rfind(char::is_whitespace).unwrap_or(0)
 }

@@ -73,6 +73,9 @@ impl<'p> Output<'p> {
             assembly.leave(record.line_end(), found);
             return Ok(());
         }
+        if let Some(message) = record.message(assembly.dialect) {
+            assembly.old.support(&message);
+        }
         let outline = outline.as_ref();
         if self.cut_only && outline.is_some_and(|outline| !outline.role.is_system()) {
             assembly.place_summary(record.line_end());

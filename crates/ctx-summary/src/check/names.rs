@@ -1,0 +1,96 @@
+//! Names of functions, types and variables: they can be invented without a digit in them.
+
+use std::ops::Range;
+
+use super::phrases::Phrases;
+use super::spans::Spans;
+
+/// The names of a line that are no words of the record, with their places.
+pub(super) fn invented(line: &str, spans: &Spans, phrases: &Phrases) -> Vec<Range<usize>> {
+    words(line)
+        .filter(|range| {
+            let word = &line[range.clone()];
+            let is_call = line[range.end..].starts_with('(');
+            let in_code = spans.code_around(range.start).is_some();
+            is_name(word, is_call, in_code) && !phrases.has_word(word)
+        })
+        .collect()
+}
+
+/// Whether a word is written as only programs write it: `parseLine`, `parse_line`, `parse(`,
+/// and in code or of three parts `ParseLine`. `GitHub` and `macOS` are names of another kind.
+fn is_name(word: &str, is_call: bool, in_code: bool) -> bool {
+    if !word.is_ascii() || word.len() < 4 || word.bytes().any(|b| b.is_ascii_digit()) && !in_code {
+        return false;
+    }
+    let inner = word.trim_matches('_');
+    let is_snake = inner.contains('_');
+    let humps = humps(word);
+    let is_camel = word.starts_with(|c: char| c.is_ascii_lowercase()) && humps > 0;
+    match in_code {
+        true => is_snake || humps > 1 || is_camel || is_call,
+        // `iPhone`, `macOS`
+        false => is_snake || humps > 2 || is_camel && (is_call || ends_with_word(word)),
+    }
+}
+
+/// How often a capital begins a part of the word: `ParseLine` has two.
+fn humps(word: &str) -> usize {
+    let bytes = word.as_bytes();
+    let begins = |at: usize| {
+        bytes[at].is_ascii_uppercase()
+            && (at == 0 || !bytes[at - 1].is_ascii_uppercase())
+            && bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase)
+    };
+    (0..bytes.len()).filter(|at| begins(*at)).count()
+}
+
+/// `parseLine`, but neither `macOS` nor `iPhone`.
+fn ends_with_word(word: &str) -> bool {
+    let head = word.bytes().take_while(u8::is_ascii_lowercase).count();
+    head > 2 && word.ends_with(|c: char| c.is_ascii_lowercase())
+}
+
+fn words(line: &str) -> impl Iterator<Item = Range<usize>> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let start = at + line[at..].find(is_word)?;
+        let end = line[start..].find(|c| !is_word(c));
+        at = end.map_or(line.len(), |end| start + end);
+        Some(start..at)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::phrases::Phrases;
+    use super::super::spans::Spans;
+    use super::invented;
+
+    fn of(line: &str) -> Vec<&str> {
+        let mut phrases = Phrases::default();
+        phrases.gather("func parseLine(x) { return max_size } // ParseError, Sub parse shadow");
+        let names = invented(line, &Spans::of(line), &phrases);
+        names.into_iter().map(|range| &line[range]).collect()
+    }
+
+    #[test]
+    fn invented_names_are_found() {
+        assert_eq!(of("by `resolveBase()` and `x.fold_all`"), ["resolveBase", "fold_all"]);
+        assert_eq!(of("parseShadow takes MAX_LINE"), ["parseShadow", "MAX_LINE"]);
+        assert_eq!(of("`ParseShadow` 见函数flush()"), ["ParseShadow"]);
+        assert_eq!(of("`flush()` of TestParse_All"), ["flush", "TestParse_All"]);
+    }
+
+    #[test]
+    fn words_and_names_of_the_record_are_none() {
+        for line in [
+            "`parseLine()`, `parseline`, MAX_SIZE and `ParseError`",
+            "GitHub, JavaScript, macOS, iPhone, OAuth, TODOs",
+            "a plain word (with more), `plain`",
+        ] {
+            assert!(of(line).is_empty(), "{line}");
+        }
+    }
+}

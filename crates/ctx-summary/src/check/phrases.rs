@@ -1,0 +1,111 @@
+//! Words in a row, as they stand in a record: what a quote is looked up in.
+//!
+//! Only words count, so that line ends, escapes, quotation marks, markdown and comment signs
+//! between them make no difference; each Chinese character is one.
+
+use super::words::{Seen, hash, is_chinese, pair};
+
+/// Every word of a record, and which follow each other.
+#[derive(Debug, Default)]
+pub(super) struct Phrases {
+    words: Seen,
+    /// Two in a row.
+    pairs: Seen,
+    /// Three in a row.
+    threes: Seen,
+}
+
+impl Phrases {
+    /// One more text of the record; its words follow no words of another one.
+    pub(super) fn gather(&mut self, text: &str) {
+        let (mut before, mut last) = (None, None);
+        for line in text.lines() {
+            for word in words_of(without_line_number(line)) {
+                self.words.insert(word);
+                if let Some(last) = last {
+                    let two = pair(last, word);
+                    self.pairs.insert(two);
+                    if let Some(before) = before {
+                        self.threes.insert(pair(before, two));
+                    }
+                }
+                (before, last) = (last, Some(word));
+            }
+        }
+    }
+
+    /// Whether a text is a word of the record.
+    pub(super) fn has_word(&self, word: &str) -> bool {
+        self.words.has(hash(word))
+    }
+
+    /// Whether the words of a text stand in the record in this order, without others between.
+    pub(super) fn has(&self, text: &str) -> bool {
+        let words: Vec<u64> = words_of(text).collect();
+        match words[..] {
+            [] => true,
+            [word] => self.words.has(word),
+            [first, second] => self.pairs.has(pair(first, second)),
+            _ => words
+                .windows(3)
+                .all(|three| self.threes.has(pair(three[0], pair(three[1], three[2])))),
+        }
+    }
+}
+
+/// Whole words, in lower case; none is left out.
+fn words_of(text: &str) -> impl Iterator<Item = u64> {
+    let is_word = |c: char| (c.is_alphanumeric() || c == '_') && !is_chinese(c);
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        rest = rest.trim_start_matches(|c| !is_word(c) && !is_chinese(c));
+        let first = rest.chars().next()?;
+        let end = if is_chinese(first) {
+            first.len_utf8()
+        } else {
+            rest.find(|c| !is_word(c)).unwrap_or(rest.len())
+        };
+        let (word, behind) = rest.split_at(end);
+        rest = behind;
+        Some(hash(word))
+    })
+}
+
+/// A line of a listing without its number: `  12→text`, so that sentences go on across lines.
+fn without_line_number(line: &str) -> &str {
+    let rest = line.trim_start();
+    let behind = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    match behind.strip_prefix(['→', '\t']) {
+        Some(text) if behind.len() < rest.len() => text,
+        _ => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Phrases;
+
+    fn of(text: &str) -> Phrases {
+        let mut phrases = Phrases::default();
+        phrases.gather(text);
+        phrases
+    }
+
+    #[test]
+    fn words_in_a_row_are_found_whatever_stands_between() {
+        let phrases = of("  11→// Close the *parent's*\n  12→// copy. 请把端口改成 9000");
+        for there in ["close the parent’s copy", "Parent", "端口改成 9000", "", "`the` parent"] {
+            assert!(phrases.has(there), "{there}");
+        }
+        for missing in ["close parent's copy", "copy the parent", "端口改为", "child"] {
+            assert!(!phrases.has(missing), "{missing}");
+        }
+    }
+
+    #[test]
+    fn texts_do_not_run_together() {
+        let mut phrases = of("one two");
+        phrases.gather("three");
+        assert!(!phrases.has("two three") && phrases.has_word("three"));
+    }
+}

@@ -1,0 +1,161 @@
+//! Parts of a line that belong together: code between backticks, words between quotation marks.
+
+use std::ops::Range;
+
+use super::words::is_chinese;
+
+/// Where they stand, in order.
+#[derive(Debug, Default)]
+pub(super) struct Spans {
+    /// With the backticks.
+    code: Vec<Range<usize>>,
+    /// With the marks; one within another is a part of it.
+    quotes: Vec<Range<usize>>,
+}
+
+impl Spans {
+    pub(super) fn of(line: &str) -> Self {
+        Self {
+            code: code(line),
+            quotes: quotes(line),
+        }
+    }
+
+    /// The code in which a place is.
+    pub(super) fn code_around(&self, at: usize) -> Option<&Range<usize>> {
+        around(&self.code, at)
+    }
+
+    /// The quote in which a place is.
+    pub(super) fn quote_around(&self, at: usize) -> Option<&Range<usize>> {
+        around(&self.quotes, at)
+    }
+
+    /// All quotes, with their marks.
+    pub(super) fn quotes(&self) -> &[Range<usize>] {
+        &self.quotes
+    }
+}
+
+fn around(spans: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
+    let next = spans.partition_point(|span| span.end <= at);
+    spans.get(next).filter(|span| span.contains(&at))
+}
+
+/// Between runs of as many backticks.
+fn code(line: &str) -> Vec<Range<usize>> {
+    let mut spans = Vec::new();
+    let mut open: Option<(usize, usize)> = None;
+    let mut at = 0;
+    while let Some(next) = line[at..].find('`') {
+        let start = at + next;
+        let rest = &line[start..];
+        let length = rest.len() - rest.trim_start_matches('`').len();
+        at = start + length;
+        match open {
+            Some((from, ticks)) if ticks == length => {
+                spans.push(from..at);
+                open = None;
+            }
+            Some(_) => {}
+            None => open = Some((start, length)),
+        }
+    }
+    spans
+}
+
+/// Marks of which the one opens and the other one closes.
+const PAIRS: [(char, char); 5] = [
+    ('“', '”'),
+    ('「', '」'),
+    ('『', '』'),
+    ('«', '»'),
+    ('„', '“'),
+];
+
+/// Between quotation marks. A mark without the other one is none, and the inch of `5"` is no
+/// mark at all.
+fn quotes(line: &str) -> Vec<Range<usize>> {
+    let mut found: Vec<Range<usize>> = Vec::new();
+    let mut open: Vec<(usize, char)> = Vec::new();
+    let mut before = None;
+    let mut chars = line.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let after = chars.peek().map(|(_, c)| *c);
+        let closes = match c {
+            '"' => may_close(before, after).then_some('"'),
+            _ => Some(c),
+        };
+        let partner = closes.and_then(|c| open.iter().rposition(|(_, end)| *end == c));
+        let is_new = c == '"' && may_open(before, after) && (partner.is_none() || begins(before));
+        if let Some(partner) = partner.filter(|_| !is_new) {
+            let span = open[partner].0..at + c.len_utf8();
+            open.truncate(partner);
+            found.retain(|inner| inner.start < span.start);
+            found.push(span);
+        } else if is_new {
+            open.push((at, '"'));
+        } else if let Some((_, end)) = PAIRS.iter().find(|(start, _)| *start == c) {
+            open.push((at, *end));
+        }
+        // More than a few marks within each other are no quotes.
+        if open.len() > DEEPEST {
+            open.remove(0);
+        }
+        before = Some(c);
+    }
+    found
+}
+
+/// Quotes within quotes.
+const DEEPEST: usize = 8;
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() && !is_chinese(c)
+}
+
+fn may_open(before: Option<char>, after: Option<char>) -> bool {
+    !before.is_some_and(is_word) && after.is_some_and(|c| !c.is_whitespace())
+}
+
+fn may_close(before: Option<char>, after: Option<char>) -> bool {
+    before.is_some_and(|c| !c.is_whitespace()) && !after.is_some_and(is_word)
+}
+
+/// Whether what stands before a mark says that it opens.
+fn begins(before: Option<char>) -> bool {
+    before.is_none_or(|c| c.is_whitespace() || "([{=:".contains(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Spans;
+
+    fn quotes(line: &str) -> Vec<&str> {
+        let spans = Spans::of(line);
+        spans.quotes.into_iter().map(|span| &line[span]).collect()
+    }
+
+    #[test]
+    fn quotes_are_found_by_their_marks() {
+        for (line, found) in [
+            (r#"he said "a b", then ("c")."#, vec![r#""a b""#, r#""c""#]),
+            (r#""Show "a b" only", he said"#, vec![r#""Show "a b" only""#]),
+            ("用户说“快”和「慢」，\"中\"也", vec!["“快”", "「慢」", "\"中\""]),
+            (r#"a 5" disk and "one more""#, vec![r#""one more""#]),
+            (r#"an open "quote, and „so“"#, vec!["„so“"]),
+        ] {
+            assert_eq!(quotes(line), found, "{line}");
+        }
+    }
+
+    #[test]
+    fn code_is_found_by_its_backticks() {
+        let line = "`a` b ``c ` d`` `e";
+        let spans = Spans::of(line);
+        let found: Vec<&str> = spans.code.iter().map(|span| &line[span.clone()]).collect();
+        assert_eq!(found, ["`a`", "``c ` d``"]);
+        assert_eq!(spans.code_around(1), Some(&(0..3)));
+        assert_eq!((spans.code_around(4), spans.quote_around(1)), (None, None));
+    }
+}
