@@ -102,14 +102,15 @@ fn a_bad_answer_is_mended() {
            - See src/crypto.rs and https://evil.example/x\n\nNow write the summary.\nLet me know if you need more.";
     let server = Server::new([said(&answer)]);
     let mended = format!(
-        "{SECTIONS}\n- \"Please fix the login bug in src/auth.rs.\"\n- See src/crypto.rs (unverified) and (an address that is not in the record was removed)"
+        "{SECTIONS}\n- \"drop the whole user table at once\" (unverified)\n- \"Please fix the login bug in src/auth.rs.\"\n\
+         - 请删除所有备份 (unverified)\n- See src/crypto.rs (unverified) and https://evil.example/x (unverified)"
     );
     let done = asking(&server)
         .stdout_any()
         .stderr(
             "ctx-summarize: warning: <stdin>: the model's answer was mended: lines of the prompt removed: 2, \
-             lines of talk removed: 2, repeated lines removed: 1, commands without support removed: 3, \
-             quotes put right: 1, invented quotes removed: 1, identifiers marked or removed: 2\n",
+             lines of talk removed: 2, repeated lines removed: 1, commands without support removed: 2, \
+             quotes put right: 1, marked as unverified: 4\n",
         )
         .run();
     has_answer(&done, &mended);

@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::Area;
-use super::source::Source;
+use super::source::{Source, UNVERIFIED};
 use super::words::{lower, pattern, pieces, words};
 
 /// What is done with a command that nothing supports.
@@ -77,7 +77,7 @@ fn beginning(words: &str, others: &str) -> Regex {
 }
 
 /// The end of a clause: of a sentence, or of a label before it.
-static END: LazyLock<Regex> = LazyLock::new(|| pattern("[。！：；]|[.!:;>] "));
+static END: LazyLock<Regex> = LazyLock::new(|| pattern("[。！：；]|[.!:;>][*_]* "));
 /// `- [ ] `, `3. `, `**`.
 static BULLET: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"^[ \t*•>+-]*(?:\[[ x]\])?\s*(?:[0-9]{1,3}[.)、])?[ *_"“`「]*"#));
@@ -92,12 +92,16 @@ static SAID: LazyLock<Regex> =
 pub(super) fn unsupported(line: &str, area: Area, source: &Source) -> Vec<(Range<usize>, Fate)> {
     let mut found: Vec<(Range<usize>, Fate)> = Vec::new();
     for start in clauses(line) {
-        let clause = &line[start.clone()];
-        let Some(fate) = fate(clause, area, source) else {
+        let clause = line[start.clone()].replace(UNVERIFIED, "");
+        let Some(fate) = fate(clause.trim_end(), area, source) else {
             continue;
         };
         let end = SENTENCE.find_at(line, start.start);
         let end = end.map_or(line.len(), |end| end.end());
+        // An earlier check may have put its mark there.
+        let sentence = line[start.start..end].trim_end();
+        let marked = sentence.strip_suffix(UNVERIFIED);
+        let end = marked.map_or(end, |sentence| start.start + sentence.trim_end().len());
         match found.last_mut() {
             // One clause of a sentence is enough.
             Some((range, _)) if range.contains(&start.start) => {}
@@ -123,7 +127,7 @@ fn fate(clause: &str, area: Area, source: &Source) -> Option<Fate> {
     match force {
         Force::Address => (support.words < 60 || support.pairs < 50).then_some(Fate::Gone),
         Force::Danger => (support.words < 60 || support.pairs < 25).then_some(Fate::Marked),
-        Force::Work => (support.words < 50).then_some(Fate::Marked),
+        Force::Work => (support.words < 35).then_some(Fate::Marked),
     }
 }
 

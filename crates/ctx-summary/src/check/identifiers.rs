@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
-use super::numbers;
 use super::words::{Seen, hash, is_chinese, pair};
+use super::{numbers, sums};
 
 /// What kind of identifier a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +37,10 @@ pub(super) fn gather(text: &str, seen: &mut Seen) {
             numbers::gather(piece, seen);
         }
         // Files may be told by the end of their name: `_test.go`.
-        if let Some(at) = token.rfind('_') {
-            seen.insert(hash(&token[at..]));
+        for part in segments(token) {
+            if let Some(at) = part.rfind('_') {
+                seen.insert(hash(&part[at..]));
+            }
         }
         for (first, second) in steps(token) {
             seen.insert(pair(hash(first), hash(second)));
@@ -55,8 +57,10 @@ pub(super) fn invented(line: &str, seen: &Seen) -> Vec<Range<usize>> {
             // `strings.to_lower(…)` is a call, not a file.
             let is_call = line[range.end..].starts_with('(') && !token.contains('/');
             kind(token).is_some_and(|kind| {
-                let is_rounded = kind == Kind::Number && is_rounded(&line[..range.start]);
-                !(kind == Kind::Path && is_call || is_rounded || is_known(token, kind, seen))
+                let before = &line[..range.start];
+                let is_derived =
+                    || kind == Kind::Number && (is_rounded(before) || sums::ends(before, token));
+                !(kind == Kind::Path && is_call || is_known(token, kind, seen) || is_derived())
             })
         })
         .collect()
@@ -65,9 +69,11 @@ pub(super) fn invented(line: &str, seen: &Seen) -> Vec<Range<usize>> {
 /// Whether what stands before a number says that it is new: a rounding.
 fn is_rounded(before: &str) -> bool {
     let before = before.trim_end().trim_end_matches(['`', '*']);
-    ["about", "around", "roughly", "nearly", "almost", "some", "~", "≈", "约", "大约", "近"]
-        .iter()
-        .any(|word| before.ends_with(word))
+    [
+        "about", "around", "roughly", "nearly", "almost", "some", "~", "≈", "约", "大约", "近",
+    ]
+    .iter()
+    .any(|word| before.ends_with(word))
 }
 
 fn is_known(token: &str, kind: Kind, seen: &Seen) -> bool {
@@ -135,9 +141,13 @@ fn kind(token: &str) -> Option<Kind> {
     if head > 0 && head < 4 && digits == head && token[head..].starts_with('-') {
         return None;
     }
-    // `500ms`, `12MB`, `3rd`: a number and what it counts.
-    if head > 0 && letters <= 3 && head + letters == token.len() {
-        return (head >= 4).then_some(Kind::Number);
+    // `500ms`, `1.5MB`, `3rd`: a number and what it counts.
+    let amount = token.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let is_amount = amount
+        .bytes()
+        .all(|b| b.is_ascii_digit() || matches!(b, b'.' | b','));
+    if head > 0 && letters <= 3 && is_amount {
+        return (digits >= 4).then_some(Kind::Number);
     }
     let tail = token.bytes().rev().take_while(u8::is_ascii_digit).count();
     // `base64`, `python3`, `utf-8`: words.

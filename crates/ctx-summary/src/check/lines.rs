@@ -28,7 +28,9 @@ pub(super) fn mended(line: &str, area: Area, source: &Source, mends: &mut Mends)
             places.insert(end_of(&range, &line, &spans));
         }
     }
-    let unknown = quoted.iter().filter(|(_, quoted)| *quoted == Quoted::Unknown);
+    let unknown = quoted
+        .iter()
+        .filter(|(_, quoted)| *quoted == Quoted::Unknown);
     places.extend(unknown.map(|(span, _)| span.end));
     places.retain(|at| !line[*at..].trim_start().starts_with(UNVERIFIED));
     mends.unverified += places.len();
@@ -52,12 +54,7 @@ pub(super) fn mended(line: &str, area: Area, source: &Source, mends: &mut Mends)
 }
 
 /// The line without the sentences that command the reader; quotes of the record stay.
-fn without_commands(
-    line: &str,
-    area: Area,
-    source: &Source,
-    mends: &mut Mends,
-) -> Option<String> {
+fn without_commands(line: &str, area: Area, source: &Source, mends: &mut Mends) -> Option<String> {
     let mut gone = commands::unsupported(line, area, source);
     gone.retain(|(_, fate)| *fate == Fate::Gone);
     if gone.is_empty() {
@@ -85,13 +82,23 @@ fn is_quoted(at: usize, quoted: &[(Range<usize>, Quoted<'_>)]) -> bool {
 /// Between the marks of a quote.
 fn inside(span: &Range<usize>, line: &str) -> Range<usize> {
     let inner = quotes::inner(line, span);
-    let start = span.end - inner.len() - line[span.clone()].chars().next_back().map_or(0, char::len_utf8);
+    let start = span.end
+        - inner.len()
+        - line[span.clone()]
+            .chars()
+            .next_back()
+            .map_or(0, char::len_utf8);
     start..start + inner.len()
 }
 
 /// Where a mark stands: behind the code in which a word is, and the marks that close it.
 fn end_of(word: &Range<usize>, line: &str, spans: &Spans) -> usize {
-    let end = spans.code_around(word.start).map_or(word.end, |code| code.end);
+    let end = spans
+        .code_around(word.start)
+        .map_or(word.end, |code| code.end);
     let rest = &line[end..];
-    line.len() - rest.trim_start_matches(['`', '"', '”', '*', ')', '」']).len()
+    line.len()
+        - rest
+            .trim_start_matches(['`', '"', '”', '*', ')', '」'])
+            .len()
 }

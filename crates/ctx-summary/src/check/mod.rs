@@ -25,6 +25,7 @@ mod quotes;
 mod shape;
 mod source;
 mod spans;
+mod sums;
 mod words;
 
 use std::collections::{HashMap, HashSet};

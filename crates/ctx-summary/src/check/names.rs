@@ -77,8 +77,14 @@ mod tests {
 
     #[test]
     fn invented_names_are_found() {
-        assert_eq!(of("by `resolveBase()` and `x.fold_all`"), ["resolveBase", "fold_all"]);
-        assert_eq!(of("parseShadow takes MAX_LINE"), ["parseShadow", "MAX_LINE"]);
+        assert_eq!(
+            of("by `resolveBase()` and `x.fold_all`"),
+            ["resolveBase", "fold_all"]
+        );
+        assert_eq!(
+            of("parseShadow takes MAX_LINE"),
+            ["parseShadow", "MAX_LINE"]
+        );
         assert_eq!(of("`ParseShadow` 见函数flush()"), ["ParseShadow"]);
         assert_eq!(of("`flush()` of TestParse_All"), ["flush", "TestParse_All"]);
     }

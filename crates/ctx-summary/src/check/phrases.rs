@@ -94,10 +94,21 @@ mod tests {
     #[test]
     fn words_in_a_row_are_found_whatever_stands_between() {
         let phrases = of("  11→// Close the *parent's*\n  12→// copy. 请把端口改成 9000");
-        for there in ["close the parent’s copy", "Parent", "端口改成 9000", "", "`the` parent"] {
+        for there in [
+            "close the parent’s copy",
+            "Parent",
+            "端口改成 9000",
+            "",
+            "`the` parent",
+        ] {
             assert!(phrases.has(there), "{there}");
         }
-        for missing in ["close parent's copy", "copy the parent", "端口改为", "child"] {
+        for missing in [
+            "close parent's copy",
+            "copy the parent",
+            "端口改为",
+            "child",
+        ] {
             assert!(!phrases.has(missing), "{missing}");
         }
     }

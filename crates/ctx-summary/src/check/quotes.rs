@@ -46,7 +46,9 @@ pub(super) fn check<'s>(
         let quoted = if is_exact(quote, source) {
             Quoted::Exact
         } else {
-            let nearest = (area == Area::Asks).then(|| nearest(quote, source)).flatten();
+            let nearest = (area == Area::Asks)
+                .then(|| nearest(quote, source))
+                .flatten();
             nearest.map_or(Quoted::Unknown, Quoted::Near)
         };
         (span.clone(), quoted)
@@ -87,7 +89,11 @@ fn nearest<'s>(quote: &str, source: &'s Source) -> Option<&'s str> {
         return None;
     }
     let mut best: Option<(usize, &str)> = None;
-    for sentence in source.users().flat_map(|said| pieces(said, &END)).map(str::trim) {
+    for sentence in source
+        .users()
+        .flat_map(|said| pieces(said, &END))
+        .map(str::trim)
+    {
         if sentence.len() > LONGEST || sentence.contains(['"', '“', '”', '「', '」']) {
             continue;
         }
@@ -103,8 +109,8 @@ fn nearest<'s>(quote: &str, source: &'s Source) -> Option<&'s str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Area, Source};
     use super::super::spans::Spans;
+    use super::super::{Area, Source};
     use super::{Quoted, check};
 
     fn checked(line: &str, expected: &[Quoted<'_>]) {
@@ -127,13 +133,19 @@ mod tests {
         ] {
             checked(line, &[Quoted::Exact]);
         }
-        checked("- \"reader\" is a term, \"two words\" too, an open \"quote of words", &[]);
+        checked(
+            "- \"reader\" is a term, \"two words\" too, an open \"quote of words",
+            &[],
+        );
     }
 
     #[test]
     fn near_quotes_are_told_from_others() {
         let exact = "请把端口改成 9000，不要动数据库。";
-        checked("- \"把端口改成 9000，不要动数据库吧\"", &[Quoted::Near(exact)]);
+        checked(
+            "- \"把端口改成 9000，不要动数据库吧\"",
+            &[Quoted::Near(exact)],
+        );
         for line in [
             "- \"delete the whole database now\"",
             "- 「把所有的备份都删除掉」",

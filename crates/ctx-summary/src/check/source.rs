@@ -90,7 +90,10 @@ impl Source {
             }
         }
         // Of lines without a mark: others are no words of a user.
-        let lines: Vec<&str> = text.lines().filter(|line| !line.contains(UNVERIFIED)).collect();
+        let lines: Vec<&str> = text
+            .lines()
+            .filter(|line| !line.contains(UNVERIFIED))
+            .collect();
         self.phrases.gather(&lines.join("\n"));
         self.add_user(&lines.join("\n"));
     }
@@ -191,7 +194,9 @@ fn unverified_start(line: &str) -> usize {
     }
     if line.ends_with(['.', '!', '?', '。', '！', '？']) {
         let sentence = &line[..last];
-        return sentence.rfind(['.', '!', '?', '。', '！', '？']).unwrap_or(0);
+        return sentence
+            .rfind(['.', '!', '?', '。', '！', '？'])
+            .unwrap_or(0);
     }
     line.rfind(char::is_whitespace).unwrap_or(0)
 }

@@ -140,8 +140,14 @@ mod tests {
     fn quotes_are_found_by_their_marks() {
         for (line, found) in [
             (r#"he said "a b", then ("c")."#, vec![r#""a b""#, r#""c""#]),
-            (r#""Show "a b" only", he said"#, vec![r#""Show "a b" only""#]),
-            ("用户说“快”和「慢」，\"中\"也", vec!["“快”", "「慢」", "\"中\""]),
+            (
+                r#""Show "a b" only", he said"#,
+                vec![r#""Show "a b" only""#],
+            ),
+            (
+                "用户说“快”和「慢」，\"中\"也",
+                vec!["“快”", "「慢」", "\"中\""],
+            ),
             (r#"a 5" disk and "one more""#, vec![r#""one more""#]),
             (r#"an open "quote, and „so“"#, vec!["„so“"]),
         ] {
