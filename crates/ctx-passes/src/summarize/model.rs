@@ -197,7 +197,7 @@ pub(super) fn tell_mends(mended: &Mended, notes: &mut Notes) {
     let what = [Some(mends).filter(|mends| !mends.is_empty()), missing];
     let what: Vec<String> = what.into_iter().flatten().collect();
     let what = what.join(", ");
-    // Unknown numbers and missing sections are noted, but change nothing in it.
+    // Missing sections are noted, but change nothing in it.
     if mended.mends.total() > 0 {
         notes.warn(&[], format_args!("the model's answer was mended: {what}"));
     } else if !what.is_empty() {
@@ -328,13 +328,13 @@ mod tests {
     }
 
     #[test]
-    fn mends_are_told_and_mere_numbers_are_no_mends() {
+    fn mends_are_told_and_missing_sections_are_none() {
         let mut notes = Notes::new();
         let mut mended = Mended::default();
         tell_mends(&mended, &mut notes);
         mended.missing = vec!["Goal".to_owned()];
         tell_mends(&mended, &mut notes);
-        mended.mends.numbers = 2;
+        mended.mends.unverified = 2;
         mended.mends.talk = 1;
         tell_mends(&mended, &mut notes);
         assert_eq!(
@@ -342,7 +342,7 @@ mod tests {
             [
                 "in the model's answer: sections missing: Goal",
                 "the model's answer was mended: lines of talk removed: 1, \
-                 numbers not in the record: 2, sections missing: Goal",
+                 marked as unverified: 2, sections missing: Goal",
             ]
         );
     }

@@ -127,7 +127,10 @@ fn fate(clause: &str, area: Area, source: &Source) -> Option<Fate> {
     match force {
         Force::Address => (support.words < 60 || support.pairs < 50).then_some(Fate::Gone),
         Force::Danger => (support.words < 60 || support.pairs < 25).then_some(Fate::Marked),
-        Force::Work => (support.words < 35).then_some(Fate::Marked),
+        // A step to take next may be told in words of what tools found.
+        Force::Work => {
+            (support.words < 35 && source.phrases().share(clause) < 60).then_some(Fate::Marked)
+        }
     }
 }
 

@@ -27,11 +27,11 @@ fn is_name(word: &str, is_call: bool, in_code: bool) -> bool {
     let is_snake = inner.contains('_');
     let humps = humps(word);
     let is_camel = word.starts_with(|c: char| c.is_ascii_lowercase()) && humps > 0;
-    match in_code {
-        true => is_snake || humps > 1 || is_camel || is_call,
-        // `iPhone`, `macOS`
-        false => is_snake || humps > 2 || is_camel && (is_call || ends_with_word(word)),
+    if in_code {
+        return is_snake || humps > 1 || is_camel || is_call;
     }
+    // `iPhone`, `macOS`
+    is_snake || humps > 2 || is_camel && (is_call || ends_with_word(word))
 }
 
 /// How often a capital begins a part of the word: `ParseLine` has two.

@@ -39,6 +39,13 @@ impl Phrases {
         self.words.has(hash(word))
     }
 
+    /// How many of 100 words of a text the record has, somewhere.
+    pub(super) fn share(&self, text: &str) -> usize {
+        let words: Vec<u64> = words_of(text).collect();
+        let known = words.iter().filter(|word| self.words.has(**word)).count();
+        known * 100 / words.len().max(1)
+    }
+
     /// Whether the words of a text stand in the record in this order, without others between.
     pub(super) fn has(&self, text: &str) -> bool {
         let words: Vec<u64> = words_of(text).collect();
@@ -118,5 +125,9 @@ mod tests {
         let mut phrases = of("one two");
         phrases.gather("three");
         assert!(!phrases.has("two three") && phrases.has_word("three"));
+        assert_eq!(
+            (phrases.share("Two, three; four"), phrases.share("")),
+            (66, 0)
+        );
     }
 }

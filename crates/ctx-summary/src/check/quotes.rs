@@ -39,8 +39,10 @@ pub(super) fn check<'s>(
     area: Area,
     source: &'s Source,
 ) -> Vec<(Range<usize>, Quoted<'s>)> {
-    let quotes = spans.quotes().iter();
-    let long = quotes.filter(|span| is_long(inner(line, span)));
+    let long = spans
+        .quotes()
+        .iter()
+        .filter(|span| is_long(inner(line, span)));
     long.map(|span| {
         let quote = inner(line, span);
         let quoted = if is_exact(quote, source) {
