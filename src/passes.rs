@@ -96,6 +96,9 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         }
         ErrorKind::Extract(ExtractError::NoZones) => "ctx-split sets zones",
         ErrorKind::Extract(ExtractError::EarlyEnd(_)) => "--partial takes what came",
+        ErrorKind::Exam(_) => {
+            r#"it reads {"questions":[{"id":"…","category":"…","question":"…","evidence":[["a quote","or another"],["and one of these"]]}]}"#
+        }
         ErrorKind::OtherBeginning => {
             "FULL is the session that BEFORE was cut from, before any compaction"
         }

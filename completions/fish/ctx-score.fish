@@ -1,9 +1,12 @@
 complete -c ctx-score -l future -d 'The whole session that BEFORE begins: score what was needed later, too' -r -F
 complete -c ctx-score -l window-tokens -d 'What a plain window may hold, for `A_ctxfar` [default: the tokens of AFTER]' -r
-complete -c ctx-score -l list -d 'Print the items of one standing, one a line: class, line in BEFORE, text' -r -f -a "retained\t'What stands in AFTER'
+complete -c ctx-score -l evidence -d 'Score questions, each with quotes that answer it, too (JSON)' -r -F
+complete -c ctx-score -l list -d 'Print the items of one standing, or the questions, one a line' -r -f -a "retained\t'What stands in AFTER'
 recoverable\t'What AFTER refers to, or a snapshot has'
-lost\t'What is nowhere'"
-complete -c ctx-score -l min -d 'Exit with 1 when the fidelity is under N, from 0 to 1' -r
+lost\t'What is nowhere'
+questions\t'The questions of --evidence: + kept, - lost, ? not in BEFORE either'"
+complete -c ctx-score -l min -d 'Exit with 1 when the share of items kept is under N, from 0 to 1' -r
+complete -c ctx-score -l min-evidence -d 'Exit with 1 when the evidence recall is under N, from 0 to 1' -r
 complete -c ctx-score -s s -l session -d 'Look only at this session\'s snapshots and offloaded files' -r
 complete -c ctx-score -l store -d 'Keep snapshots, memory and the audit log in DIR [default: `$XDG_STATE_HOME/ctx`, else ~/.local/state/ctx]' -r -F
 complete -c ctx-score -l dialect -d 'Read the records as this dialect instead of detecting it' -r -f -a "chat\t''

@@ -39,6 +39,7 @@ mod reliability;
 mod rollback;
 mod scale;
 mod score;
+mod score_evidence;
 mod secrets;
 mod secrets_at_rest;
 mod settings;

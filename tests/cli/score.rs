@@ -38,7 +38,7 @@ const TABLE: &str = concat!(
     "    5        3           0    2 0.613 identifiers\n",
     "    1        0           0    1 0.000 errors\n",
     "    1        0           0    1 0.000 commands\n",
-    "    9        5           0    4 0.723 fidelity\n",
+    "    9        5           0    4 0.723 items kept\n",
 );
 
 /// Before, and what came then.
@@ -62,7 +62,7 @@ fn files() -> [&'static str; 2] {
 }
 
 #[test]
-fn a_table_has_the_classes_and_the_fidelity() {
+fn a_table_has_the_classes_and_the_items_kept() {
     score().args(files()).stdout(TABLE).run();
 }
 
@@ -77,7 +77,7 @@ fn all_of_a_session_is_in_itself() {
             "    5        5           0    0 1.000 identifiers\n",
             "    1        1           0    0 1.000 errors\n",
             "    1        1           0    0 1.000 commands\n",
-            "    9        9           0    0 1.000 fidelity\n",
+            "    9        9           0    0 1.000 items kept\n",
         ))
         .run();
 }
@@ -119,7 +119,7 @@ fn items_are_listed_by_standing() {
 #[test]
 fn json_has_every_class() {
     score().args(["--json"]).args(files()).stdout(concat!(
-            r#"{"before":"before.jsonl","after":"after.jsonl","fidelity":0.7225,"classes":{"#,
+            r#"{"before":"before.jsonl","after":"after.jsonl","fidelity":0.7225,"items_kept":0.7225,"classes":{"#,
             r#""asks":{"weight":3.0,"total":1,"retained":1,"recoverable":0,"saved":0,"lost":0,"retired":0,"score":1.0},"#,
             r#""constraints":{"weight":3.0,"total":1,"retained":1,"recoverable":0,"saved":0,"lost":0,"retired":0,"score":1.0},"#,
             r#""decisions":{"weight":2.0,"total":0,"retained":0,"recoverable":0,"saved":0,"lost":0,"retired":0,"score":null},"#,
@@ -128,7 +128,7 @@ fn json_has_every_class() {
             r#""errors":{"weight":1.0,"total":1,"retained":0,"recoverable":0,"saved":0,"lost":1,"retired":0,"score":0.0},"#,
             r#""files":{"weight":1.0,"total":0,"retained":0,"recoverable":0,"saved":0,"lost":0,"retired":0,"score":null},"#,
             r#""commands":{"weight":1.0,"total":1,"retained":0,"recoverable":0,"saved":0,"lost":1,"retired":0,"score":0.0}},"#,
-            r#""future":null}"#,
+            r#""future":null,"evidence":null}"#,
             "\n",
         )).run();
 }
@@ -144,7 +144,7 @@ fn under_the_minimum_is_no() {
         .args(["--min", "0.9"])
         .args(files())
         .stdout(TABLE)
-        .stderr("ctx-score: warning: the fidelity of 0.723 is under 0.9\n")
+        .stderr("ctx-score: warning: the share of items kept of 0.723 is under 0.9\n")
         .code(1)
         .run();
     score()
@@ -301,7 +301,7 @@ fn input_that_is_no_session_is_refused() {
     score()
         .file("empty.jsonl", "")
         .args(["empty.jsonl", "empty.jsonl"])
-        .stdout("total retained recoverable lost score class\n    0        0           0    0 1.000 fidelity\n")
+        .stdout("total retained recoverable lost score class\n    0        0           0    0 1.000 items kept\n")
         .run();
 }
 
@@ -361,6 +361,7 @@ fn a_compaction_counts_what_survives_unless_told_not_to() {
     );
     let fidelity = report["fidelity"].as_f64().expect("a number");
     assert!((0.1..=1.0).contains(&fidelity), "{fidelity}");
+    assert_eq!(report["itemsKept"], report["fidelity"]);
     // The same counts, no words.
     let log = log(&scored);
     let done: Vec<serde_json::Value> = log

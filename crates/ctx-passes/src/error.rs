@@ -12,6 +12,7 @@ use ctx_transcript::compaction::CompactionError;
 use ctx_transcript::{Dialect, EarlyEnd, Offence};
 
 use crate::extract::ExtractError;
+use crate::score::ExamError;
 
 /// Why a pass gives up, and where.
 #[derive(Debug)]
@@ -138,6 +139,9 @@ pub enum ErrorKind {
     /// The whole session does not begin with the old one.
     #[error("the session does not begin with the messages of BEFORE")]
     OtherBeginning,
+    /// The questions that a score is to answer cannot be used.
+    #[error(transparent)]
+    Exam(#[from] ExamError),
     /// One JSON document, where a session file is to be compacted in place.
     #[error("one JSON document, not lines: an agent could not read it any more")]
     Document,

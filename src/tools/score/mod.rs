@@ -3,16 +3,19 @@
 mod page;
 mod table;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
     ExitStatus, Failure, Input, Io, Outcome, Tool, input_name, inputs, json_line, json_name,
 };
 use ctx_ledger::score::{Needed, Score, Scorer};
-use ctx_passes::score::{Later, Listed, Told, read_after, read_before, referred};
+use ctx_passes::score::{
+    Exam, Further, Later, Listed, Mark, Recall, Told, read_after, read_before, referred,
+};
 use ctx_store::{HashingReader, SessionId, Store};
 
+use crate::passes;
 use crate::session::ReadArgs;
 use crate::store::{StoreArgs, failure, session_id};
 use crate::target::OutputArgs;
@@ -35,12 +38,25 @@ use crate::target::OutputArgs;
 ///
 /// What was done, mended or superseded in BEFORE need not survive and is not scored.
 ///
-/// The fidelity is a number from 0 to 1. In each class an item that is retained
+/// The items kept are a share from 0 to 1. In each class an item that is retained
 /// counts 1, one behind a handle or in a file ½, others 0: of a snapshot the model
 /// knows nothing. An identifier weighs the chance that it is needed again. The
 /// classes with items make up the mean, asks and constraints with the weight 3,
 /// decisions, open items and identifiers 2, errors, files and commands 1.
-/// Words are compared, not meanings: a good paraphrase is a loss here.
+/// Words are compared, not meanings: a good paraphrase is a loss here. And what is an
+/// item, the ledger decides from which ctx-summarize and ctx-compact write: the share
+/// shows what one of their summaries had no room for, but neither that a reader
+/// understands it, nor that it is better than another's. For that there is --evidence.
+///
+/// With --evidence, FILE has questions about BEFORE, each with the quotes that carry
+/// its answer: {"questions":[{"id":…,"category":…,"question":…,"evidence":[[…],…]}]}.
+/// Of each group of the evidence one quote must be there, all of it or three quarters
+/// of its pairs of neighbouring words, within one message; words are compared in small
+/// letters, Chinese and Japanese by character. A system message counts only when BEFORE
+/// does not have it, and reasoning not at all. A question whose evidence BEFORE lacks is
+/// not answerable, and not scored; of the others the share that AFTER has is the
+/// evidence recall. It suits extracts: an answer in other words needs a reader.
+/// --list questions prints each one: + kept, - lost, ? not answerable.
 ///
 /// With --future, FULL is the whole session that BEFORE begins. The values that its
 /// later calls used, that BEFORE had, and that nobody told again are what was
@@ -49,9 +65,11 @@ use crate::target::OutputArgs;
 /// messages of BEFORE, as many as fit into --window-tokens, do not hold.
 ///
 /// --json prints an object with the keys before, after (names, null for stdin),
-/// fidelity, classes (by class: weight, total, retained, recoverable, saved (of the
-/// recoverable, those in a snapshot only), lost, retired (not scored), score) and
-/// future (`A_must`, `A_ctx`, `A_ctxfar`: needed, kept, share; null without --future).
+/// `items_kept` (and fidelity, its older name), classes (by class: weight, total, retained, recoverable, saved (of the
+/// recoverable, those in a snapshot only), lost, retired (not scored), score),
+/// future (`A_must`, `A_ctx`, `A_ctxfar`: needed, kept, share; null without --future) and
+/// evidence (questions, answerable, kept, share, categories with the same, marks (of
+/// each question: id, category, answerable, kept); null without --evidence).
 #[derive(Debug, Parser)]
 struct Args {
     /// The session as it was; - is stdin
@@ -66,15 +84,26 @@ struct Args {
     /// What a plain window may hold, for `A_ctxfar` [default: the tokens of AFTER]
     #[arg(long, value_name = "N", requires = "future")]
     window_tokens: Option<u64>,
-    /// Print the items of one standing, one a line: class, line in BEFORE, text
+    /// Score questions, each with quotes that answer it, too (JSON)
+    #[arg(long, value_name = "FILE")]
+    evidence: Option<PathBuf>,
+    /// Print the items of one standing, or the questions, one a line
+    ///
+    /// Of an item its class, line in BEFORE and text; of a question its mark, id,
+    /// category and words.
     #[arg(long, value_enum, value_name = "STANDING", conflicts_with_all = ["json", "future"])]
     list: Option<Listed>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// Exit with 1 when the fidelity is under N, from 0 to 1
+    /// Exit with 1 when the share of items kept is under N, from 0 to 1
     #[arg(long, value_name = "N", value_parser = share)]
     min: Option<f64>,
+    /// Exit with 1 when the evidence recall is under N, from 0 to 1
+    ///
+    /// So it does when BEFORE can answer none of the questions.
+    #[arg(long, value_name = "N", value_parser = share, requires = "evidence")]
+    min_evidence: Option<f64>,
     /// Look only at this session's snapshots and offloaded files
     #[arg(short, long, value_name = "ID", value_parser = session_id, help_heading = "Store")]
     session: Option<SessionId>,
@@ -108,34 +137,60 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
             Failure::new("--batch is not for scores").hint("score one conversation at a time")
         );
     }
-    let paths = inputs([&args.before, &args.after].into_iter().chain(&args.future))?;
+    if args.list == Some(Listed::Questions) && args.evidence.is_none() {
+        return Err(Failure::new("--list questions needs --evidence FILE")
+            .hint("name the file that has the questions"));
+    }
+    let sessions = [&args.before, &args.after].into_iter();
+    let paths = inputs(sessions.chain(&args.future).chain(&args.evidence))?;
     let target = args.output.report(&paths)?;
     let opened = store(&args, matches, io)?;
-    let (score, needed) = score(&args, opened.as_ref(), io)?;
+    let (score, needed, mut exam) = score(&args, opened.as_ref(), io)?;
+    let marks = exam.as_mut().map(Exam::marks);
+    let marks = marks.as_deref();
     let shown = match args.list {
+        Some(Listed::Questions) => table::questions(marks.unwrap_or_default()),
         Some(listed) => table::list(&score, listed),
-        None if args.json => json(&args, &score, needed),
-        None => table::of(&score, needed),
+        None if args.json => json(&args, &score, needed, marks),
+        None => table::of(&score, needed, marks),
     };
     target.write(shown.as_bytes(), io)?;
-    Ok(verdict(&args, &score, io))
+    Ok(verdict(&args, &score, marks, io))
 }
 
-fn json(args: &Args, score: &Score, needed: Option<Needed>) -> String {
+fn json(args: &Args, score: &Score, needed: Option<Needed>, marks: Option<&[Mark<'_>]>) -> String {
     let [before, after] = [&args.before, &args.after].map(|path| input_name(path));
     let (before, after) = (json_name(&before), json_name(&after));
-    json_line(&Told::of(before, after, score, needed))
+    json_line(&Told::of(before, after, score, needed, marks))
 }
 
-fn verdict(args: &Args, score: &Score, io: &mut Io) -> ExitStatus {
-    let fidelity = score.fidelity();
-    match args.min {
-        Some(min) if fidelity < min => {
-            io.warn(format_args!("the fidelity of {fidelity:.3} is under {min}"));
-            ExitStatus::No
+fn verdict(args: &Args, score: &Score, marks: Option<&[Mark<'_>]>, io: &mut Io) -> ExitStatus {
+    let evidence = marks.and_then(|marks| Recall::of_all(marks).share());
+    let mut verdict = ExitStatus::Done;
+    for (what, share, min) in [
+        ("share of items kept", Some(score.items_kept()), args.min),
+        ("evidence recall", evidence, args.min_evidence),
+    ] {
+        match (share, min) {
+            (Some(share), Some(min)) if share < min => {
+                io.warn(format_args!("the {what} of {share:.3} is under {min}"));
+                verdict = ExitStatus::No;
+            }
+            (None, Some(_)) => {
+                io.warn("BEFORE can answer none of the questions");
+                verdict = ExitStatus::No;
+            }
+            _ => {}
         }
-        _ => ExitStatus::Done,
     }
+    verdict
+}
+
+fn exam(path: &Path) -> Result<Exam, Failure> {
+    let Input { name, reader } = Input::open(path)?;
+    let text = std::io::read_to_string(reader)
+        .map_err(|error| Failure::new(format_args!("cannot read: {error}")).at(&name, None))?;
+    Exam::parse(&text).map_err(|error| passes::failure(error, &name))
 }
 
 /// Opens the store that was asked for, or the default one where there is one.
@@ -161,10 +216,13 @@ fn score(
     args: &Args,
     store: Option<&Store>,
     io: &mut Io,
-) -> Result<(Score, Option<Needed>), Failure> {
-    let mut later = args.future.as_ref().map(|_| Later::default());
+) -> Result<(Score, Option<Needed>, Option<Exam>), Failure> {
+    let mut further = Further {
+        later: args.future.as_ref().map(|_| Later::default()),
+        exam: args.evidence.as_deref().map(exam).transpose()?,
+    };
     let mut after = args.read.open(&args.after)?;
-    let mut scorer = Scorer::new(after.read(|session| read_after(session, later.as_mut()))?);
+    let mut scorer = Scorer::new(after.read(|session| read_after(session, Some(&mut further)))?);
     after.report(io);
     if let Some(store) = store {
         refer(args, store, &mut scorer, io)?;
@@ -173,14 +231,15 @@ fn score(
     let hashing = HashingReader::new(before.reader);
     before.reader = Box::new(hashing.clone());
     let mut before = args.read.session(before)?;
-    let ledger = before.read(|session| read_before(session, Some(&mut scorer), later.as_mut()))?;
+    let ledger =
+        before.read(|session| read_before(session, Some(&mut scorer), Some(&mut further)))?;
     before.report(io);
     if let Some(store) = store
         && is_saved(args, store, hashing)?
     {
         scorer.saved();
     }
-    let needed = match (&args.future, later) {
+    let needed = match (&args.future, further.later) {
         (Some(path), Some(mut later)) => {
             let mut full = args.read.open(path)?;
             full.read(|session| later.read_full(session))?;
@@ -189,7 +248,7 @@ fn score(
         }
         _ => None,
     };
-    Ok((scorer.finish(&ledger), needed))
+    Ok((scorer.finish(&ledger), needed, further.exam))
 }
 
 /// Adds what AFTER refers to and the store has.

@@ -3,7 +3,7 @@
 use ctx_cli::Page;
 
 pub(super) const PAGE: Page = Page {
-    exit_status: &[(1, "the fidelity is under --min")],
+    exit_status: &[(1, "less is kept than --min or --min-evidence asks for")],
     environment: &[("CTX_HOME", "where the store lies; --store goes before it")],
     files: &[],
     examples: &[
@@ -22,6 +22,14 @@ pub(super) const PAGE: Page = Page {
         (
             "ctx-score before.jsonl after.jsonl --future whole.jsonl",
             "Was what the agent needed later still there?",
+        ),
+        (
+            "ctx-score --evidence questions.json session.jsonl new.jsonl",
+            "Which questions can still be answered, by category",
+        ),
+        (
+            "ctx-score --evidence questions.json --list questions session.jsonl new.jsonl",
+            "Each question: + kept, - lost, ? not in session.jsonl either",
         ),
     ],
 };

@@ -4,10 +4,11 @@ use std::fmt::Write;
 
 use ctx_cli::{aligned, percent, printable};
 use ctx_ledger::score::{Needed, Score};
-use ctx_passes::score::{Listed, Measure, measures};
+use ctx_passes::score::{Listed, Mark, Measure, measures, recall};
 
-/// The classes that have items, and the fidelity; then what was needed later.
-pub(super) fn of(score: &Score, needed: Option<Needed>) -> String {
+/// The classes that have items, and the items kept; then what was needed later, and the
+/// questions.
+pub(super) fn of(score: &Score, needed: Option<Needed>, marks: Option<&[Mark<'_>]>) -> String {
     let mut rows = vec![heading("total retained recoverable lost score class")];
     let mut sums = [0; 4];
     for row in score.rows().into_iter().filter(|row| row.total > 0) {
@@ -17,11 +18,15 @@ pub(super) fn of(score: &Score, needed: Option<Needed>) -> String {
         }
         rows.push(line(counts, row.score, row.class.as_str()));
     }
-    rows.push(line(sums, Some(score.fidelity()), "fidelity"));
+    rows.push(line(sums, Some(score.items_kept()), "items kept"));
     let mut shown = aligned(&rows);
     if let Some(needed) = needed {
         shown.push('\n');
         shown.push_str(&of_needed(needed));
+    }
+    if let Some(marks) = marks {
+        shown.push('\n');
+        shown.push_str(&of_marks(marks));
     }
     shown
 }
@@ -37,6 +42,32 @@ fn of_needed(needed: Needed) -> String {
         ]);
     }
     aligned(&rows)
+}
+
+fn of_marks(marks: &[Mark<'_>]) -> String {
+    let mut rows = vec![heading("questions answerable kept share category")];
+    for row in recall(marks) {
+        rows.push(vec![
+            row.questions.to_string(),
+            row.answerable.to_string(),
+            row.kept.to_string(),
+            percent(row.kept, row.answerable),
+            row.category.map_or("evidence recall".to_owned(), printable),
+        ]);
+    }
+    aligned(&rows)
+}
+
+/// Mark, id, category and question, with tabs between.
+pub(super) fn questions(marks: &[Mark<'_>]) -> String {
+    let mut out = String::new();
+    for mark in marks {
+        let question = mark.question;
+        let told = [&question.id, &question.category, &question.question];
+        let [id, category, words] = told.map(|text| printable(text));
+        let _ = writeln!(out, "{}\t{id}\t{category}\t{words}", mark.sign());
+    }
+    out
 }
 
 fn heading(words: &str) -> Vec<String> {

@@ -32,7 +32,7 @@ impl Class {
         }
     }
 
-    /// How much it counts in the fidelity: the user's words most, then what no tool
+    /// How much it counts among the items kept: the user's words most, then what no tool
     /// can tell again, then what a tool could.
     pub fn weight(self) -> f64 {
         match self {

@@ -9,6 +9,7 @@ mod after;
 mod class;
 mod future;
 mod hay;
+mod quotes;
 mod tally;
 
 use std::collections::HashSet;
@@ -22,6 +23,7 @@ pub use after::After;
 pub use class::{Class, Standing};
 pub use future::{Future, Needed};
 use hay::Hay;
+pub use quotes::{Quotes, add_said};
 pub use tally::{Row, Score, Scored, rounded};
 
 /// Looks the old session up in the new one.

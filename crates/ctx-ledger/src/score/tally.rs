@@ -78,9 +78,12 @@ impl Score {
         })
     }
 
-    /// One number from 0 to 1: the mean of the classes that have items, by their
-    /// weights; 1 when there was nothing to lose.
-    pub fn fidelity(&self) -> f64 {
+    /// The share of the items that is kept, from 0 to 1: the mean of the classes that
+    /// have items, by their weights; 1 when there was nothing to lose.
+    ///
+    /// The items are those that a ledger finds, and our summaries are written from the
+    /// same ledger: of what a reader knows, and of a summary beside another's, it says little.
+    pub fn items_kept(&self) -> f64 {
         let (mut kept, mut all) = (0.0, 0.0);
         for row in self.rows() {
             if let Some(score) = row.score {
@@ -123,7 +126,7 @@ mod tests {
     #[test]
     fn where_there_was_nothing_nothing_is_lost() {
         let score = Score::default();
-        assert!(is_about(score.fidelity(), 1.0));
+        assert!(is_about(score.items_kept(), 1.0));
         for (row, class) in score.rows().iter().zip(Class::ALL) {
             assert_eq!((row.class, row.total, row.score), (class, 0, None));
         }
@@ -162,7 +165,7 @@ mod tests {
             ],
             retired: vec![],
         };
-        assert!(is_about(score.fidelity(), 0.75));
+        assert!(is_about(score.items_kept(), 0.75));
     }
 
     #[test]
@@ -173,7 +176,7 @@ mod tests {
         };
         let row = row(&score, Class::Identifiers);
         assert_eq!((row.total, row.lost, row.score), (1, 1, None));
-        assert!(is_about(score.fidelity(), 1.0));
+        assert!(is_about(score.items_kept(), 1.0));
     }
 
     #[test]
@@ -185,6 +188,6 @@ mod tests {
             retired: vec![],
         };
         let (asks, files) = (ASKS.weight(), FILES.weight());
-        assert!(is_about(score.fidelity(), asks / (asks + files)));
+        assert!(is_about(score.items_kept(), asks / (asks + files)));
     }
 }

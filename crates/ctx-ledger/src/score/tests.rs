@@ -149,7 +149,7 @@ fn a_snapshot_saves_what_nothing_else_has() {
         (3, 1, 2, 1, 0)
     );
     // The model cannot read a snapshot: 1 + ½ + 0 of three alike.
-    assert!(score.fidelity() < 0.51);
+    assert!(score.items_kept() < 0.51);
 }
 
 const ASKS: Class = Class::Item(ItemKind::Ask);
@@ -177,7 +177,7 @@ fn what_the_user_said_must_stay_word_for_word() {
     assert_eq!(rule("- Never push\n  to main."), Standing::Retained);
     assert_eq!(rule("pushing to main is not allowed"), Standing::Lost);
     let score = score(&before, &before);
-    assert!((score.fidelity() - 1.0).abs() < 1e-9);
+    assert!((score.items_kept() - 1.0).abs() < 1e-9);
     assert_eq!(
         find(&score, ASKS),
         [(
@@ -255,7 +255,7 @@ fn secrets_are_taken_out_on_both_sides() {
 
 #[test]
 fn nothing_to_lose_is_nothing_lost() {
-    assert!((score(&[], &[]).fidelity() - 1.0).abs() < 1e-9);
+    assert!((score(&[], &[]).items_kept() - 1.0).abs() < 1e-9);
     let row = score(&[], &[]).rows()[0];
     assert_eq!((row.total, row.score), (0, None));
 }
@@ -333,7 +333,7 @@ proptest! {
         }
         let total: u64 = rows.iter().map(|row| row.total).sum();
         prop_assert_eq!(total, score.items.len() as u64);
-        prop_assert!((0.0..=1.0 + 1e-9).contains(&score.fidelity()));
+        prop_assert!((0.0..=1.0 + 1e-9).contains(&score.items_kept()));
     }
 
     #[test]
@@ -343,9 +343,9 @@ proptest! {
     ) {
         let messages: Vec<_> = words.iter().map(|word| says(Role::User, word)).collect();
         let whole = score(&messages, &messages);
-        prop_assert!((whole.fidelity() - 1.0).abs() < 1e-9);
+        prop_assert!((whole.items_kept() - 1.0).abs() < 1e-9);
         let part = score(&messages, &messages[..kept.min(messages.len())]);
-        prop_assert!(part.fidelity() <= 1.0 + 1e-9);
+        prop_assert!(part.items_kept() <= 1.0 + 1e-9);
         prop_assert_eq!(part.items.len(), whole.items.len());
         let none = score(&messages, &[]);
         prop_assert!(none.items.iter().all(|item| item.standing == Standing::Lost));

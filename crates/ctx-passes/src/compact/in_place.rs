@@ -177,7 +177,8 @@ impl SessionFile<'_> {
                 {
                     // A score that cannot be had hinders nothing.
                     if let Ok(score) = score(content, ledger, &new.content) {
-                        report.fidelity = Some(rounded(score.fidelity()));
+                        report.items_kept = Some(rounded(score.items_kept()));
+                        report.fidelity = report.items_kept;
                         report.survived = survived(&score);
                     }
                 }

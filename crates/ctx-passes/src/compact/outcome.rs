@@ -114,7 +114,11 @@ pub struct Report {
     /// without them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<String>,
-    /// How much of the session survived, as one number; see ctx-score.
+    /// The share of the ledger's items that survived; see ctx-score. The same ledger
+    /// made the summary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub items_kept: Option<f64>,
+    /// The older name of the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fidelity: Option<f64>,
     /// The same by class; what only the snapshot has counts as lost.

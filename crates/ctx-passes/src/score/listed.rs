@@ -12,10 +12,12 @@ pub enum Listed {
     Recoverable,
     /// What is nowhere
     Lost,
+    /// The questions of --evidence: + kept, - lost, ? not in BEFORE either
+    Questions,
 }
 
 impl Listed {
-    /// The items that stand so.
+    /// The items that stand so; no question is one.
     pub fn of(self, score: &Score) -> impl Iterator<Item = &Scored> {
         let items = score.items.iter();
         items.filter(move |item| self.has(item.standing))

@@ -1,5 +1,7 @@
 //! How much of a session survived in another one, read from the records of both.
 
+mod exam;
+mod further;
 mod later;
 mod listed;
 mod stored;
@@ -14,6 +16,8 @@ use ctx_transcript::{Dialect, Message, Object, Record, Zone};
 use crate::ledger::LedgerReader;
 use crate::summarize::recognizer;
 use crate::{ErrorKind, PassError, Session};
+pub use exam::{Exam, ExamError, Mark, Question, Recall, recall};
+pub use further::Further;
 pub use later::{Later, Measure, measures};
 pub use listed::Listed;
 pub use stored::{Referred, referred};
@@ -36,28 +40,28 @@ pub fn score(
     Ok(scorer.finish(ledger))
 }
 
-/// Reads the session as it is now; for what was needed `later`, too.
+/// Reads the session as it is now; for `further` measures, too.
 pub fn read_after(
     session: &mut Session,
-    mut later: Option<&mut Later>,
+    mut further: Option<&mut Further>,
 ) -> Result<After, PassError> {
     let mut after = After::default();
     each_message(session, |found| {
         after.push(&found.message);
-        if let Some(later) = &mut later {
-            later.after(&found.message);
+        if let Some(further) = &mut further {
+            further.after(&found.message);
         }
         Ok(())
     })?;
     Ok(after)
 }
 
-/// Reads the session as it was; for what the new one refers to, and for what was needed
-/// `later`, too.
+/// Reads the session as it was; for what the new one refers to, and for `further`
+/// measures, too.
 pub fn read_before(
     session: &mut Session,
     mut scorer: Option<&mut Scorer>,
-    mut later: Option<&mut Later>,
+    mut further: Option<&mut Further>,
 ) -> Result<Ledger, PassError> {
     let recognizer = recognizer(None);
     let mut reader = session.dialect().map(|_| LedgerReader::default());
@@ -74,8 +78,8 @@ pub fn read_before(
         if let Some(scorer) = &mut scorer {
             scorer.look_for_originals(record.line, message);
         }
-        if let Some(later) = &mut later {
-            later.before(message);
+        if let Some(further) = &mut further {
+            further.before(message);
         }
         Ok(())
     })?;

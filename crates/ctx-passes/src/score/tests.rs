@@ -4,7 +4,7 @@ use ctx_ledger::score::{Score, Scorer, Standing};
 use ctx_store::{Actor, Content, Form, Store};
 use ctx_transcript::{Handle, Options};
 
-use super::{Later, read_after, read_before, referred, score};
+use super::{Exam, Further, Later, Mark, read_after, read_before, referred, score};
 use crate::{ErrorKind, Invalid, PassError, Session};
 
 const ASK: &str = r#"{"role":"user","content":"Refund order W8123, never W9999."}"#;
@@ -121,9 +121,13 @@ fn a_record_of_an_unknown_format_is_named() {
 /// What the whole session tells of what was needed later, or the line at which it is
 /// another one.
 fn later(before: &str, after: &str, full: &str) -> Result<(u64, u64), Vec<u64>> {
-    let mut later = Later::default();
-    read_after(&mut session(after), Some(&mut later)).expect("read");
-    read_before(&mut session(before), None, Some(&mut later)).expect("read");
+    let mut further = Further {
+        later: Some(Later::default()),
+        exam: None,
+    };
+    read_after(&mut session(after), Some(&mut further)).expect("read");
+    read_before(&mut session(before), None, Some(&mut further)).expect("read");
+    let mut later = further.later.expect("what was given");
     later.read_full(&mut session(full)).map_err(|error| {
         let kind = error.kind;
         assert!(matches!(kind, ErrorKind::OtherBeginning), "{kind}");
@@ -131,6 +135,34 @@ fn later(before: &str, after: &str, full: &str) -> Result<(u64, u64), Vec<u64>> 
     })?;
     let needed = later.finish(None);
     Ok((needed.total, needed.kept))
+}
+
+#[test]
+fn an_agents_own_file_is_asked_as_it_is_sent() {
+    let record = |id: &str, parent: &str, text: &str| {
+        format!(
+            r#"{{"type":"user","uuid":"{id}","parentUuid":{parent},"sessionId":"s","message":{{"role":"user","content":"{text}"}}}}"#
+        ) + "\n"
+    };
+    // The second line is on a branch that was left.
+    let log = [
+        record("a", "null", "Use port 4711."),
+        record("b", "\"a\"", "The host is node-b."),
+        record("c", "\"a\"", "The host is node-c."),
+    ];
+    let questions = r#"{"questions":[
+        {"id":"1","category":"value","question":"Port?","evidence":[["port 4711"]]},
+        {"id":"2","category":"value","question":"Host?","evidence":[["host is node-b"]]},
+        {"id":"3","category":"value","question":"Host?","evidence":[["host is node-c"]]}]}"#;
+    let mut further = Further {
+        later: None,
+        exam: Some(Exam::parse(questions).expect("questions")),
+    };
+    read_after(&mut session(&log[0]), Some(&mut further)).expect("read");
+    read_before(&mut session(&log.concat()), None, Some(&mut further)).expect("read");
+    let mut exam = further.exam.expect("what was given");
+    let signs: String = exam.marks().iter().map(Mark::sign).collect();
+    assert_eq!(signs, "+?-");
 }
 
 #[test]

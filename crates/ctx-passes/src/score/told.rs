@@ -3,6 +3,7 @@
 use ctx_ledger::score::{Needed, Row, Score, rounded};
 use serde::{Serialize, Serializer};
 
+use super::exam::{Mark, Recall, recall};
 use super::later::{Measure, measures};
 
 /// What an object of a score holds.
@@ -10,13 +11,16 @@ use super::later::{Measure, measures};
 pub struct Told<'a> {
     before: Option<&'a str>,
     after: Option<&'a str>,
+    /// The older name of the next one.
     fidelity: f64,
-    classes: InOrder<Figures>,
-    future: Option<InOrder<ToldMeasure>>,
+    items_kept: f64,
+    classes: InOrder<'a, Figures>,
+    future: Option<InOrder<'a, ToldMeasure>>,
+    evidence: Option<ToldExam<'a>>,
 }
 
 /// An object whose members stand in this order.
-struct InOrder<T>(Vec<(&'static str, T)>);
+struct InOrder<'a, T>(Vec<(&'a str, T)>);
 
 #[derive(Serialize)]
 struct Figures {
@@ -41,6 +45,32 @@ struct ToldMeasure {
     share: Option<f64>,
 }
 
+#[derive(Serialize)]
+struct ToldExam<'a> {
+    #[serde(flatten)]
+    all: ToldRecall,
+    categories: InOrder<'a, ToldRecall>,
+    marks: Vec<ToldMark<'a>>,
+}
+
+#[derive(Serialize)]
+struct ToldRecall {
+    questions: u64,
+    /// By what the old session says: the others are not scored.
+    answerable: u64,
+    kept: u64,
+    /// Null when none is answerable.
+    share: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct ToldMark<'a> {
+    id: &'a str,
+    category: &'a str,
+    answerable: bool,
+    kept: bool,
+}
+
 impl<'a> Told<'a> {
     /// The score of what the session `before` is `after`; stdin has no name.
     pub fn of(
@@ -48,6 +78,7 @@ impl<'a> Told<'a> {
         after: Option<&'a str>,
         score: &Score,
         needed: Option<Needed>,
+        marks: Option<&[Mark<'a>]>,
     ) -> Self {
         let rows = score.rows().into_iter();
         let classes = rows.map(|row| (row.class.as_str(), Figures::from(row)));
@@ -55,9 +86,40 @@ impl<'a> Told<'a> {
         Self {
             before,
             after,
-            fidelity: rounded(score.fidelity()),
+            fidelity: rounded(score.items_kept()),
+            items_kept: rounded(score.items_kept()),
             classes: InOrder(classes.collect()),
             future: future.map(|shares| InOrder(shares.into())),
+            evidence: marks.map(ToldExam::of),
+        }
+    }
+}
+
+impl<'a> ToldExam<'a> {
+    fn of(marks: &[Mark<'a>]) -> Self {
+        let rows = recall(marks).into_iter();
+        let named = rows.filter_map(|row| Some((row.category?, ToldRecall::from(row))));
+        let told = |mark: &Mark<'a>| ToldMark {
+            id: &mark.question.id,
+            category: &mark.question.category,
+            answerable: mark.answerable,
+            kept: mark.kept,
+        };
+        Self {
+            all: Recall::of_all(marks).into(),
+            categories: InOrder(named.collect()),
+            marks: marks.iter().map(told).collect(),
+        }
+    }
+}
+
+impl From<Recall<'_>> for ToldRecall {
+    fn from(row: Recall<'_>) -> Self {
+        Self {
+            questions: row.questions,
+            answerable: row.answerable,
+            kept: row.kept,
+            share: row.share().map(rounded),
         }
     }
 }
@@ -89,7 +151,7 @@ impl From<Row> for Figures {
     }
 }
 
-impl<T: Serialize> Serialize for InOrder<T> {
+impl<T: Serialize> Serialize for InOrder<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
@@ -109,9 +171,9 @@ mod tests {
             in_context: 1,
             ..Needed::default()
         };
-        let told = Told::of(None, Some("b"), &Score::default(), Some(needed));
+        let told = Told::of(None, Some("b"), &Score::default(), Some(needed), None);
         let json = serde_json::to_string(&told).expect("JSON");
-        let future = r#""future":{"A_must":{"needed":3,"kept":2,"share":0.6667},"A_ctx":{"needed":3,"kept":1,"share":0.3333},"A_ctxfar":{"needed":0,"kept":0,"share":null}}}"#;
+        let future = r#""future":{"A_must":{"needed":3,"kept":2,"share":0.6667},"A_ctx":{"needed":3,"kept":1,"share":0.3333},"A_ctxfar":{"needed":0,"kept":0,"share":null}},"evidence":null}"#;
         assert!(json.starts_with(r#"{"before":null,"after":"b","#), "{json}");
         assert!(json.ends_with(future), "{json}");
     }
