@@ -271,8 +271,12 @@ impl ModelInput {
 
 #[cfg(test)]
 mod tests {
+    use ctx_summary::check::{Rules, check};
+    use ctx_transcript::Object;
+    use ctx_transcript::dialect::{Chat, Dialect};
+
     use super::super::fixtures::{ASK, CALL, DONE, LEDGER, RESULT, old, plan};
-    use super::{Needs, Sizes};
+    use super::{Found, Needs, OldZone, Sizes};
 
     const RULE: Needs = Needs {
         ledger: false,
@@ -315,6 +319,37 @@ mod tests {
         let input = zone.input.expect("for the model");
         assert_eq!(input.earlier, ["it began with password=[REDACTED]"]);
         assert_eq!(input.redacted(), 1);
+    }
+
+    #[test]
+    fn what_stays_supports_an_answer_and_is_not_sent() {
+        let plan = plan();
+        let mut zone = old(&plan, MODEL, &[ASK]);
+        let object = Object::parse(DONE).expect("an object");
+        let message = Chat.message(&object).expect("a message");
+        let headings = ["Goal".to_owned()];
+        let answer = "## Goal\n\"It is shipped\"";
+        let checked = |zone: &OldZone| {
+            let rules = Rules {
+                headings: &headings,
+                prompt: "",
+                cut: false,
+                largest: None,
+                counter: zone.counter,
+            };
+            let input = zone.input.as_ref().expect("for the model");
+            let sent = input.transcript.tokens(zone.counter);
+            let mended = check(answer, &input.source, &rules).expect("a summary");
+            (mended.mends.unverified, sent)
+        };
+        let (unverified, sent) = checked(&zone);
+        assert_eq!(unverified, 1);
+        zone.push_kept(Found {
+            line: 2,
+            object: &object,
+            message: &message,
+        });
+        assert_eq!(checked(&zone), (0, sent));
     }
 
     #[test]
