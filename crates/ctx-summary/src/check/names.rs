@@ -1,4 +1,5 @@
-//! Names of functions, types and variables: they can be invented without a digit in them.
+//! Names of functions, types and variables, of people and products: they can be invented
+//! without a digit in them.
 
 use std::ops::Range;
 
@@ -7,15 +8,59 @@ use super::spans::Spans;
 
 /// The names of a line that are no words of the record, with their places.
 pub(super) fn invented(line: &str, spans: &Spans, phrases: &Phrases) -> Vec<Range<usize>> {
+    // In another language than the record's any word may have a capital.
+    let has_proper = phrases.share(line) >= SAME_LANGUAGE;
     words(line)
         .filter(|range| {
             let word = &line[range.clone()];
             let is_call = line[range.end..].starts_with('(');
             let in_code = spans.code_around(range.start).is_some();
-            is_name(word, is_call, in_code) && !phrases.has_word(word)
+            let is_proper = || has_proper && !in_code && is_proper(word, &line[..range.start]);
+            let known = || phrases.has_word(word) || phrases.has_word(word.trim_end_matches('s'));
+            (is_name(word, is_call, in_code) || is_proper()) && !known()
         })
         .collect()
 }
+
+/// Of 100 words of a line: so many the record has, too, where both are in one language.
+const SAME_LANGUAGE: usize = 60;
+
+/// Whether a word is a name by its capital: within a sentence, not at its beginning.
+fn is_proper(word: &str, before: &str) -> bool {
+    let has_capital = word.starts_with(|c: char| c.is_ascii_uppercase());
+    let rest = word.bytes().skip(1);
+    let is_plain = has_capital && word.len() > 2 && rest.clone().all(|b| b.is_ascii_lowercase());
+    let text = before.strip_suffix(' ').unwrap_or_default();
+    let is_within = text.ends_with(|c: char| c.is_ascii_lowercase() || c == ',');
+    is_plain
+        && is_within
+        && !CALENDAR
+            .iter()
+            .any(|name| *name == word || name[..3] == *word)
+}
+
+/// Days and months: a date may be told in other words.
+const CALENDAR: [&str; 19] = [
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+    "Sunday",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
 
 /// Whether a word is written as only programs write it: `parseLine`, `parse_line`, `parse(`,
 /// and in code or of three parts `ParseLine`. `GitHub` and `macOS` are names of another kind.
@@ -70,7 +115,7 @@ mod tests {
 
     fn of(line: &str) -> Vec<&str> {
         let mut phrases = Phrases::default();
-        phrases.gather("func parseLine(x) { return max_size } // ParseError, Sub parse shadow");
+        phrases.gather("func parseLine(x) { return max_size } // ParseError, the Sub by and of: parse max shadow");
         let names = invented(line, &Spans::of(line), &phrases);
         names.into_iter().map(|range| &line[range]).collect()
     }
@@ -90,11 +135,21 @@ mod tests {
     }
 
     #[test]
+    fn invented_people_are_found() {
+        assert_eq!(
+            of("the sub parse by Martin Keller, return of max"),
+            ["Martin", "Keller"]
+        );
+    }
+
+    #[test]
     fn words_and_names_of_the_record_are_none() {
         for line in [
             "`parseLine()`, `parseline`, MAX_SIZE and `ParseError`",
             "GitHub, JavaScript, macOS, iPhone, OAuth, TODOs",
             "a plain word (with more), `plain`",
+            "the Sub and max, Shadow by return of func on Monday. Then by return: Keller",
+            "weil der Parser in einer Schleife hängt",
         ] {
             assert!(of(line).is_empty(), "{line}");
         }
