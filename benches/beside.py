@@ -3,7 +3,7 @@
 
     benches/beside.py files FILE...            tokens before and after, time, whether the client resumes, whether it can be undone
     benches/beside.py appender FILE --runs 10  what becomes of lines that another process appends meanwhile
-    benches/beside.py exam EVAL FOLDER         what the context still tells, at the size that each other tool needs
+    benches/beside.py exam EXAM FOLDER         what the context still tells, at the size that each other tool needs
 
 Each trial is on a copy, in a home of its own, without proxies or telemetry. Environment:
 
@@ -12,8 +12,8 @@ Each trial is on a copy, in a home of its own, without proxies or telemetry. Env
     CV              clustervision's `cv`, CCUSAGE the start script of ccusage (npm)
     CLAUDE_CLIENT   where tests/clients/agents.py has installed Claude Code; without it nothing is resumed
 
-A tool that is not named is skipped, and said. EVAL holds exam.py and exam/*.json: questions with the quotes that answer
-them, `native` (a session below FOLDER) and `native_cut` (its lines before the cut).
+A tool that is not named is skipped, and said. EXAM holds files of questions as evidence.py reads them, with `native` (a
+session below FOLDER) and `native_cut` (its lines before the cut).
 Tokens are those that ctx-count finds in the file; with a client also those of the request that it sends.
 """
 
@@ -35,7 +35,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests" / "clients"))
 import agents  # noqa: E402
 
-BIN = pathlib.Path(os.environ.get("CTX_BIN", "target/release")).resolve()
+BIN = pathlib.Path(os.environ.setdefault("CTX_BIN", "target/release")).resolve()
+from contexts import KINDS, chat, marks  # noqa: E402
+
 # They wire themselves into the settings of the agent, look for updates and count their users, if they may.
 QUIET = {"COZEMPIC_NO_AUTO_INIT": "1", "COZEMPIC_NO_GLOBAL_INIT": "1", "COZEMPIC_NO_AUTO_UPDATE": "1", "COZEMPIC_NO_TELEMETRY": "1",
          "DO_NOT_TRACK": "1", "http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
@@ -53,7 +55,7 @@ def main():
     one.add_argument("--runs", type=int, default=10)
     one.set_defaults(run=appender)
     one = commands.add_parser("exam")
-    one.add_argument("eval", type=pathlib.Path)
+    one.add_argument("exam", type=pathlib.Path)
     one.add_argument("folder", type=pathlib.Path)
     one.add_argument("--contexts", type=pathlib.Path, help="write the contexts there, for a reader")
     one.set_defaults(run=exam)
@@ -423,32 +425,30 @@ def is_object(line):
 
 def exam(args):
     """Evidence recall of each tool, beside ours at the size that this tool has left."""
-    sys.path.insert(0, str(args.eval))
-    import exam as sheets
-
     print("| tool | sessions changed | tokens before | recall | tokens after | recall | ctx-prune --trim: tokens | recall | ctx-compact --budget: tokens | recall |\n|---|"
           + "--:|" * 9)
     for tool in at_hand(args):
         kinds = ["as it is", tool.name, f"ctx-prune, as {tool.name}", f"ctx-compact, as {tool.name}"]
-        before, after, pruned, summed_up = rows = [Marks(name, sheets, args) for name in kinds]
-        for stem, asked, source in questions(args):
+        before, after, pruned, summed_up = rows = [Marks(name, args.contexts) for name in kinds]
+        for sheet, source in questions(args):
+            stem = sheet.stem
             with Trial(source) as trial:
                 done = tool.shrink(trial)
                 if done.refused:
                     print(f"{tool.name}: {stem}: {done.refused}", file=sys.stderr)
                     continue
-                after.add(stem, done.path, asked)
+                after.add(sheet, done.path)
             with Trial(source) as trial:
-                before.add(stem, trial.path, asked)
+                before.add(sheet, trial.path)
                 Ours("", "ctx-compact", "--force", "--no-calibrate", "--budget", str(after.sizes[-1])).shrink(trial)
-                summed_up.add(stem, trial.path, asked)
+                summed_up.add(sheet, trial.path)
             with Trial(source) as trial:
                 for flags in LESS:
                     trial.path.write_bytes(source)
                     Ours("", "ctx-prune", "-i", *DROP, *flags).shrink(trial)
                     if tokens_of(trial.path) <= after.sizes[-1]:
                         break
-                pruned.add(stem, trial.path, asked)
+                pruned.add(sheet, trial.path)
         cells = " | ".join(f"{sum(marks.sizes)} | {marks}" for marks in ([before, after] if tool.is_ours else rows))
         print(f"| {tool.name} | {len(after.sizes)} | {cells} |{' - |' * 4 if tool.is_ours else ''}", flush=True)
         for marks in rows:
@@ -456,43 +456,44 @@ def exam(args):
 
 
 def questions(args):
-    for sheet in sorted((args.eval / "exam").glob("*.json")):
+    for sheet in sorted(args.exam.glob("*.json")):
         asked = json.loads(sheet.read_text())
         if "native" in asked:
             lines = (args.folder / asked["native"]).read_bytes().splitlines(keepends=True)
-            yield sheet.stem, asked, b"".join(lines[: asked["native_cut"]])
+            yield sheet, b"".join(lines[: asked["native_cut"]])
 
 
 class Marks:
     """What is found of the evidence in the contexts of several sessions."""
 
-    def __init__(self, name, sheets, args):
-        self.name, self.sheets, self.folder, self.sizes, self.known = name, sheets, args.contexts, [], []
+    def __init__(self, name, folder):
+        self.name, self.folder, self.sizes, self.known = name, folder, [], []
 
-    def add(self, stem, path, asked):
-        texts = [self.sheets.text(message) for message in messages_of(path) if message["role"] != "system"]
-        context = [(" ".join(self.sheets.words(text)), self.sheets.pairs(self.sheets.words(text))) for text in texts]
-        known = [(all(any(self.sheets.found(quote, context) for quote in group) for group in question["evidence"]), question["category"])
-                 for question in asked["questions"]]
+    def add(self, sheet, path):
+        # All that stands in it, what an earlier compaction of the agent had taken out as well.
+        session = chat(path)
+        known = list(marks(sheet, session, session).values())
         self.known += known
         self.sizes.append(tokens_of(path))
-        print(f"{self.name}: {stem}: {self.sizes[-1]} tokens, {statistics.mean(mark for mark, _ in known):.2f}", file=sys.stderr, flush=True)
+        print(f"{self.name}: {sheet.stem}: {self.sizes[-1]} tokens, {statistics.mean(kept for _, kept in known):.2f}", file=sys.stderr, flush=True)
         if self.folder:
-            into = self.folder / re.sub(r"\W+", "-", self.name) / (stem + ".txt")
+            into = self.folder / re.sub(r"\W+", "-", self.name) / (sheet.stem + ".txt")
             into.parent.mkdir(parents=True, exist_ok=True)
-            into.write_text("".join(f"[{message['role']}]\n{self.sheets.text(message)}\n\n" for message in messages_of(path)))
+            into.write_text("".join(f"[{message['role']}]\n{text(message)}\n\n" for message in map(json.loads, session.splitlines())))
 
     def by_category(self):
-        marks = {category: [mark for mark, other in self.known if other == category] for category in self.sheets.CATEGORIES}
-        return "  ".join(f"{category} {statistics.mean(found):.2f} ({len(found)})" for category, found in marks.items() if found)
+        found = {kind: [kept for other, kept in self.known if other == kind] for kind in KINDS}
+        return "  ".join(f"{kind} {statistics.mean(kept):.2f} ({len(kept)})" for kind, kept in found.items() if kept)
 
     def __str__(self):
-        return f"{statistics.mean(mark for mark, _ in self.known):.2f}" if self.known else "-"
+        return f"{statistics.mean(kept for _, kept in self.known):.2f}" if self.known else "-"
 
 
-def messages_of(path):
-    said = subprocess.run([BIN / "ctx-convert", "-q", "--to", "chat", path], capture_output=True, text=True)
-    return [json.loads(line) for line in said.stdout.splitlines()]
+def text(message):
+    """What a reader sees of a chat message."""
+    said = message.get("content") or ""
+    parts = [said] if isinstance(said, str) else [part.get("text", "") for part in said]
+    return "\n".join(parts + [f"{call['function']['name']} {call['function']['arguments']}" for call in message.get("tool_calls") or []])
 
 
 CLIENT = Client()

@@ -6,8 +6,8 @@
 
 Each session (*.jsonl below the folder, chat records) is cut at several places, and what is
 before the cut is compacted to a share of its tokens: by a window of the latest messages, by
-the same after long tool results were trimmed, by `ctx-summarize --budget`, and by the
-commands given, which read the session on stdin and write it to stdout. `ctx-score --future`
+the same after long tool results were trimmed, by the first and the latest messages, by
+`ctx-summarize --budget`, and by the commands given, which read the session on stdin and write it to stdout. `ctx-score --future`
 says how many of the values that the rest of the session needed are still there (A_ctx), and
 how many of those that the window could not hold (A_ctxfar). Prints Markdown: means over the
 cuts where something was needed, and the share of the budget that the context takes. The budget is a share of the tokens without the system
@@ -17,54 +17,13 @@ Needs the tools on PATH or in CTX_BIN, and Python 3.
 """
 
 import argparse
-import functools
-import json
 import os
 import pathlib
-import subprocess
 import sys
-import tempfile
 from statistics import mean
 
-SUMMARIZE = "ctx-summarize --budget $CTX_BUDGET_TOKENS"
-failures = {}
-# Of a long result this much stays.
-TRIM = ["--trim", "--max-chars", "2000"]
-
-
-def run(command, stdin):
-    """What a tool writes; the program ends where it fails."""
-    done = subprocess.run(command, input=stdin, capture_output=True)
-    if done.returncode:
-        sys.exit(f"failed: {command}\n{done.stderr.decode()}")
-    return done.stdout
-
-
-def compacted(command, session, budget):
-    """What a command writes; where it fails, the agent has its system messages."""
-    environment = {**os.environ, "CTX_BUDGET_TOKENS": str(budget)}
-    done = subprocess.run(command, shell=True, input=session, capture_output=True, env=environment)
-    if done.returncode == 0 and tokens(done.stdout) <= budget:
-        return done.stdout
-    failures[command] = failures.get(command, 0) + 1
-    return systems(session)
-
-
-def tokens(session):
-    total = run(["ctx-count", "--json"], session).splitlines()[-1]
-    return json.loads(total)["tokens"]
-
-
-def records(session):
-    return session.splitlines(keepends=True)
-
-
-def role(record):
-    return json.loads(record).get("role")
-
-
-def systems(session):
-    return b"".join(r for r in records(session) if role(r) in ("system", "developer"))
+sys.dont_write_bytecode = True  # Folders of the repository stay as they are.
+from contexts import budget_of, by_name, numbers, records, role, say_failures, scored, tokens
 
 
 def cut(session, share):
@@ -76,31 +35,6 @@ def cut(session, share):
     return b"".join(lines[:at])
 
 
-def window(session, budget, trim=()):
-    """The latest messages that fit into the budget, after the system messages."""
-    few, many = 0, len(records(session)) + 1
-    best = systems(session)
-    while few + 1 < many:
-        number = (few + many) // 2
-        found = run(["ctx-prune", *trim, "--window-messages", str(number)], session)
-        if tokens(found) <= budget:
-            few, best = number, found
-        else:
-            many = number
-    return best
-
-
-def scored(before, after, whole, budget):
-    """The figures of `ctx-score --future`."""
-    with tempfile.TemporaryDirectory() as folder:
-        names = []
-        for name, content in (("before", before), ("after", after), ("whole", whole)):
-            names.append(str(pathlib.Path(folder, name)))
-            pathlib.Path(names[-1]).write_bytes(content)
-        command = ["ctx-score", "--json", "--future", names[2], "--window-tokens", str(budget)]
-        return json.loads(run([*command, "--store", f"{folder}/store", *names[:2]], b""))["future"]
-
-
 def cases(folder, args):
     for path in sorted(pathlib.Path(folder).rglob("*.jsonl")):
         whole = path.read_bytes()
@@ -108,11 +42,7 @@ def cases(folder, args):
             before = cut(whole, place)
             size = tokens(before)
             if size >= args.least:
-                yield whole, before, size
-
-
-def numbers(text):
-    return [float(part) for part in text.split(",")]
+                yield path, before, size
 
 
 def main():
@@ -123,26 +53,17 @@ def main():
     parser.add_argument("--least", type=int, default=4000, help="tokens before the cut")
     args = parser.parse_args()
     folder = os.environ.get("CTX_TRANSCRIPTS") or sys.exit("CTX_TRANSCRIPTS names no folder")
-    if "CTX_BIN" in os.environ:
-        os.environ["PATH"] = os.environ["CTX_BIN"] + os.pathsep + os.environ["PATH"]
-
-    methods = {
-        "the latest messages": window,
-        "results trimmed, then the latest messages": lambda s, b: window(s, b, TRIM),
-    }
-    for command in [SUMMARIZE, *args.commands]:
-        methods[f"`{command}`"] = functools.partial(compacted, command)
+    methods = by_name(args.commands)
 
     found, used, sizes = {}, {}, []
-    for whole, before, size in cases(folder, args):
+    for path, before, size in cases(folder, args):
         sizes.append(size)
-        fixed = tokens(systems(before))
         for share in args.shares:
-            budget = fixed + int((size - fixed) * share)
+            budget = budget_of(before, share)
             for name, method in methods.items():
                 after = method(before, budget)
                 used.setdefault((name, share), []).append(tokens(after) / budget)
-                result = scored(before, after, whole, budget)
+                result = scored(before, after, "--future", path, "--window-tokens", str(budget))["future"]
                 for measure in ("A_ctx", "A_ctxfar"):
                     if result[measure]["needed"]:
                         found.setdefault((name, share, measure), []).append(
@@ -167,8 +88,7 @@ def main():
             for share in args.shares
         ]
         print(f"| {name} |", " | ".join(cells), "|")
-    for command, count in failures.items():
-        print(f"\n`{command}` failed, or wrote too much, {count} times; that counts as nothing kept.")
+    say_failures()
 
 
 if __name__ == "__main__":
