@@ -145,7 +145,7 @@ def main():
     parser.add_argument("--least", type=int, default=300, help="tokens that each budget has")
     parser.add_argument("--only", default="", help="only sessions whose path has this in it")
     parser.add_argument("--list", action="store_true", help="print the mark of each question")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
 
     asked, methods = list(sheets(args.exam, args.sessions, args.only)), by_name(args.commands)
     if not asked:

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""What a summary still tells after ten generations, each made of the one before and of what was said since.
+
+    benches/generations.py EXAM SESSIONS
+    benches/generations.py EXAM SESSIONS 'ctx-summarize -q --budget $CTX_BUDGET_TOKENS --method llm'
+    benches/generations.py EXAM SESSIONS --lost         # which evidence goes, when, and from what line
+
+EXAM and SESSIONS are those of evidence.py. A session begins with what the questions ask about: its records before the cut.
+That is compacted to a share of its tokens; then as much is said as makes the context as long as it was, first the rest of
+the session, then other sessions of the same folder; and it is compacted again, ten times in all. What counts are the
+questions that the first summary answers, without the messages that stay as they are beside it: how many of them can the
+context of each later generation answer? The methods are `ctx-summarize --budget`, `ctx-compact --budget` and the commands
+given, which read the session on stdin and write it to stdout.
+
+Prints Markdown. Needs the tools on PATH or in CTX_BIN, and Python 3.
+"""
+
+import argparse
+import functools
+import itertools
+import json
+import pathlib
+import re
+import sys
+import tempfile
+from statistics import mean
+
+sys.dont_write_bytecode = True  # Folders of the repository stay as they are.
+from contexts import KINDS, SUMMARIZE, budget_of, compacted, exchanges, is_system, marks, records, role, say_failures, tokens
+from evidence import sheets
+
+COMPACT = "ctx-compact -q --force --budget $CTX_BUDGET_TOKENS"
+
+
+# --- a session that grows ------------------------------------------------------------
+
+
+def others(sheet):
+    """The rest of the session, and the other sessions of its folder, from the next one on, as often as is needed."""
+    yield b"".join(records(sheet.whole.read_bytes())[len(records(sheet.before)) :])
+    paths = sorted(sheet.whole.parent.glob("*.jsonl"))
+    at = paths.index(sheet.whole)
+    for turn in itertools.count():
+        for path in paths[at + 1 :] + paths[:at]:
+            yield again(path.read_bytes(), turn)
+
+
+def again(session, turn):
+    """Said once more, with calls of other ids."""
+    return re.sub(rb'("(?:tool_call_id|id)": ?")', rb"\g<1>" + str(turn).encode() + b"-", session) if turn else session
+
+
+def material(sheet):
+    """What is said later: the tokens and the records of each exchange."""
+    for session in others(sheet):
+        lines = records(session)
+        for size, at in exchanges(session):
+            yield size, b"".join(lines[number] for number in at)
+
+
+def piece(stream, size):
+    """As much as has so many tokens."""
+    said = b""
+    while size > 0:
+        more, text = next(stream)
+        size, said = size - more, said + text
+    return said
+
+
+# --- what is still told --------------------------------------------------------------
+
+
+class Evidence:
+    """The questions of a sheet, group by group: what of an answer is missing can be said."""
+
+    def __init__(self, sheet, folder):
+        asked = json.loads(sheet.path.read_text(encoding="utf-8"))["questions"]
+        self.before, self.path = sheet.before, pathlib.Path(folder, sheet.path.name)
+        self.groups, self.kinds, parts = {}, {}, []
+        for question in asked:
+            name = question["id"]
+            self.kinds[name], self.groups[name] = question["category"], question["evidence"]
+            parts += [dict(question, id=f"{name}/{at}", evidence=[group]) for at, group in enumerate(question["evidence"])]
+        self.path.write_text(json.dumps({"questions": parts}), encoding="utf-8")
+
+    def told(self, context):
+        """The groups of evidence that stand in it."""
+        return {name for name, (_, kept) in marks(self.path, self.before, context).items() if kept}
+
+    def answered(self, told):
+        return {name for name, groups in self.groups.items() if all(f"{name}/{at}" in told for at in range(len(groups)))}
+
+
+def summary(before, after):
+    """What a command has written itself: no system message, no result, and nothing that stood there."""
+    old = set(records(before))
+    return b"".join(r for r in records(after) if r not in old and not is_system(r) and role(r) != "tool")
+
+
+def line_about(quote, context):
+    """The line of a context that has most words of a quote."""
+    lines = (line for record in records(context) for line in str(json.loads(record).get("content") or "").split("\n"))
+    return max(lines, key=lambda line: len(words(quote) & words(line)), default="")
+
+
+def words(text):
+    """Chinese has no spaces between them."""
+    return set(re.findall(r"[\u4e00-\u9fff]|[^\W\u4e00-\u9fff]+", text.lower()))
+
+
+class Line:
+    """A session through its generations."""
+
+    def __init__(self, sheet, name, method, args):
+        self.sheet, self.name, self.method, self.args = sheet, name, method, args
+        self.budget = budget_of(sheet.before, args.share, args.least)
+        self.more = int(tokens(sheet.before) * (1 - args.share if args.grow is None else args.grow))
+
+    def live(self, evidence):
+        """The questions that the first summary answers, and which of these each generation answers."""
+        later, context = material(self.sheet), self.method(self.sheet.before, self.budget)
+        first = evidence.answered(evidence.told(summary(self.sheet.before, context)))
+        known, told = [first], evidence.told(context)
+        self.write(1, context)
+        for number in range(2, self.args.generations + 1):
+            last, context = context, self.method(context + piece(later, self.more), self.budget)
+            self.write(number, context)
+            before, told = told, evidence.told(context)
+            known.append(first & evidence.answered(told))
+            if self.args.lost:
+                self.say(evidence, number, known[-2] - known[-1], before - told, last, context)
+        return known
+
+    def write(self, number, context):
+        if self.args.write:
+            path = self.args.write / re.sub(r"\W+", "-", self.name).strip("-") / f"{number}.jsonl"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(context)
+
+    def say(self, evidence, number, lost, missing, last, context):
+        for name in sorted(lost):
+            for at, group in enumerate(evidence.groups[name]):
+                if f"{name}/{at}" in missing:
+                    print(f"{self.name}: generation {number}: {name} {evidence.kinds[name]}: {group[0]}")
+                    print(f"    stood in: {line_about(group[0], last)[:300]}")
+                    print(f"    now:      {line_about(group[0], context)[:300]}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("exam", type=pathlib.Path, help="the folder of the questions")
+    parser.add_argument("sessions", type=pathlib.Path, help="the folder of the sessions")
+    parser.add_argument("commands", nargs="*", metavar="COMMAND")
+    parser.add_argument("--share", type=float, default=0.25, help="what a generation leaves of the context")
+    parser.add_argument("--grow", type=float, help="what is said between two, of the tokens of the beginning [default: as much as makes it as long]")
+    parser.add_argument("--least", type=int, default=600, help="tokens that each budget has")
+    parser.add_argument("--generations", type=int, default=10)
+    parser.add_argument("--only", default="", help="only sessions whose path has this in it")
+    parser.add_argument("--write", type=pathlib.Path, metavar="FOLDER", help="write the context of each generation there")
+    parser.add_argument("--lost", action="store_true", help="print the evidence that goes")
+    args = parser.parse_intermixed_args()
+
+    asked, rows = list(sheets(args.exam, args.sessions, args.only)), {}
+    with tempfile.TemporaryDirectory() as folder:
+        for command in [SUMMARIZE, COMPACT, *args.commands]:
+            found = rows[command] = []
+            for sheet in asked:
+                evidence = Evidence(sheet, folder)
+                line = Line(sheet, f"{sheet.stem}: {command}", functools.partial(compacted, command), args)
+                known = line.live(evidence)
+                found.append((evidence.kinds, known))
+                print(f"{line.name}: {', '.join(str(len(k)) for k in known)}", file=sys.stderr, flush=True)
+    report(asked, rows, args)
+
+
+def report(asked, rows, args):
+    numbers = range(args.generations)
+    print(f"\n{len(asked)} sessions, {args.share:.0%} of the tokens; of what the first summary answers, each generation answers\n")
+    print("| | questions |", " | ".join(str(number + 1) for number in numbers), "|")
+    print("|---|" + "--:|" * (1 + args.generations))
+    for command, found in rows.items():
+        counts = [sum(len(known[number]) for _, known in found) for number in numbers]
+        print(f"| `{command}` | {counts[0]} |", " | ".join(share(count, counts[0]) for count in counts), "|")
+    print(f"\nAfter generation {args.generations}, of those after the first\n")
+    print("| |", " | ".join(KINDS), "|")
+    print("|---|" + "--:|" * len(KINDS))
+    for command, found in rows.items():
+        cells = []
+        for kind in KINDS:
+            first, last = (sum(kinds[name] == kind for kinds, known in found for name in known[at]) for at in (0, -1))
+            cells.append(f"{last} of {first}")
+        print(f"| `{command}` |", " | ".join(cells), "|")
+    say_failures()
+
+
+def share(count, of):
+    return f"{count / of:.2f}" if of else "-"
+
+
+if __name__ == "__main__":
+    main()
