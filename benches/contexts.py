@@ -11,7 +11,10 @@ import subprocess
 import sys
 import tempfile
 
-SUMMARIZE = "ctx-summarize -q --budget $CTX_BUDGET_TOKENS"
+OURS = {
+    "`ctx-summarize --budget`": "ctx-summarize -q --budget $CTX_BUDGET_TOKENS",
+    "`ctx-compact --budget`": "ctx-compact -q --force --budget $CTX_BUDGET_TOKENS",
+}
 # Of a long result this much stays.
 TRIM = ["--trim", "--max-chars", "2000"]
 # How often a command gave nothing that counts.
@@ -125,8 +128,8 @@ PLAIN = {
 
 def by_name(commands):
     """All methods: the plain ones, ours, and the commands given."""
-    ours = {"`ctx-summarize --budget`": functools.partial(compacted, SUMMARIZE)}
-    return {**PLAIN, **ours, **{f"`{c}`": functools.partial(compacted, c) for c in commands}}
+    all_of_them = {**OURS, **{f"`{command}`": command for command in commands}}
+    return {**PLAIN, **{name: functools.partial(compacted, command) for name, command in all_of_them.items()}}
 
 
 def say_failures():
@@ -136,6 +139,10 @@ def say_failures():
 
 def numbers(text):
     return [float(part) for part in text.split(",")]
+
+
+def short(share):
+    return f"{share:.2f}".lstrip("0")
 
 
 # --- what is still there ---------------------------------------------------------------

@@ -8,8 +8,8 @@
 EXAM holds files of questions as `ctx-score --evidence` reads them, each with `session` (chat records, below SESSIONS) and
 `cut`, the number of its records that are before the cut. These are compacted to shares of their tokens by a window of the
 latest messages, by the same after long tool results were trimmed, by the first and the latest messages, by
-`ctx-summarize --budget` and by the commands given, which read the session on stdin and write it to stdout. A question
-counts where its answer still stands (evidence recall); A_ctx and A_ctxfar are those of kept.py, of the same cuts.
+`ctx-summarize --budget`, `ctx-compact --budget` and the commands given, which read the session on stdin and write it to
+stdout. A question counts where its answer still stands (evidence recall); A_ctx and A_ctxfar are those of kept.py, of these cuts.
 
 Where a file also names `native` (the agent's own session, below SESSIONS) and `native_cut`, and CV names clustervision's
 `cv`, what `cv distill` and `cv prune` leave of the same records stands in a table each, all methods beside it at
@@ -26,7 +26,7 @@ import sys
 from statistics import mean
 
 sys.dont_write_bytecode = True  # Folders of the repository stay as they are.
-from contexts import KINDS, budget_of, by_name, chat, numbers, records, say_failures, scored, tokens
+from contexts import KINDS, budget_of, by_name, chat, numbers, records, say_failures, scored, short, tokens
 
 # Where users talk with an agent that serves them, or with a person; all others work on code.
 SERVICE = ("tau-bench", "crosswoz")
@@ -84,10 +84,10 @@ class Row:
 
     def share(self, *wanted):
         found = [kept for *about, kept in self.marks if set(wanted) <= set(about)]
-        return f"{mean(found):.2f}" if found else "-"
+        return short(mean(found)) if found else "-"
 
     def cells(self):
-        later = (f"{mean(self.later[name]):.2f}" if name in self.later else "-" for name in ("A_ctx", "A_ctxfar"))
+        later = (short(mean(self.later[name])) if name in self.later else "-" for name in ("A_ctx", "A_ctxfar"))
         parts = [[], ["coding"], ["service"], *([kind] for kind in KINDS)]
         return [self.name, f"{self.tokens:,}", *(self.share(*part) for part in parts), " / ".join(later)]
 

@@ -6,8 +6,8 @@
     benches/generations.py EXAM SESSIONS --lost         # which evidence goes, when, and from what line
 
 EXAM and SESSIONS are those of evidence.py. A session begins with what the questions ask about: its records before the cut.
-That is compacted to a share of its tokens; then as much is said as makes the context as long as it was, first the rest of
-the session, then other sessions of the same folder; and it is compacted again, ten times in all. What counts are the
+That is compacted to a share of its tokens; then as much more is said as makes the context as long as it was (--grow: other
+than that), first the rest of the session, then other sessions of the folder; and it is compacted again, ten times in all. What counts are the
 questions that the first summary answers, without the messages that stay as they are beside it: how many of them can the
 context of each later generation answer? The methods are `ctx-summarize --budget`, `ctx-compact --budget` and the commands
 given, which read the session on stdin and write it to stdout.
@@ -16,7 +16,6 @@ Prints Markdown. Needs the tools on PATH or in CTX_BIN, and Python 3.
 """
 
 import argparse
-import functools
 import itertools
 import json
 import pathlib
@@ -26,10 +25,8 @@ import tempfile
 from statistics import mean
 
 sys.dont_write_bytecode = True  # Folders of the repository stay as they are.
-from contexts import KINDS, SUMMARIZE, budget_of, compacted, exchanges, is_system, marks, records, role, say_failures, tokens
+from contexts import KINDS, PLAIN, budget_of, by_name, exchanges, is_system, marks, records, role, say_failures, short, systems, tokens
 from evidence import sheets
-
-COMPACT = "ctx-compact -q --force --budget $CTX_BUDGET_TOKENS"
 
 
 # --- a session that grows ------------------------------------------------------------
@@ -114,7 +111,7 @@ class Line:
     def __init__(self, sheet, name, method, args):
         self.sheet, self.name, self.method, self.args = sheet, name, method, args
         self.budget = budget_of(sheet.before, args.share, args.least)
-        self.more = int(tokens(sheet.before) * (1 - args.share if args.grow is None else args.grow))
+        self.more = int(args.grow * (tokens(sheet.before) - tokens(systems(sheet.before))))
 
     def live(self, evidence):
         """The questions that the first summary answers, and which of these each generation answers."""
@@ -152,7 +149,7 @@ def main():
     parser.add_argument("sessions", type=pathlib.Path, help="the folder of the sessions")
     parser.add_argument("commands", nargs="*", metavar="COMMAND")
     parser.add_argument("--share", type=float, default=0.25, help="what a generation leaves of the context")
-    parser.add_argument("--grow", type=float, help="what is said between two, of the tokens of the beginning [default: as much as makes it as long]")
+    parser.add_argument("--grow", type=float, help="what is said between two, as a share of the beginning [default: what the budget took away]")
     parser.add_argument("--least", type=int, default=600, help="tokens that each budget has")
     parser.add_argument("--generations", type=int, default=10)
     parser.add_argument("--only", default="", help="only sessions whose path has this in it")
@@ -160,41 +157,43 @@ def main():
     parser.add_argument("--lost", action="store_true", help="print the evidence that goes")
     args = parser.parse_intermixed_args()
 
+    args.grow = 1 - args.share if args.grow is None else args.grow
     asked, rows = list(sheets(args.exam, args.sessions, args.only)), {}
+    methods = {name: method for name, method in by_name(args.commands).items() if name not in PLAIN}
     with tempfile.TemporaryDirectory() as folder:
-        for command in [SUMMARIZE, COMPACT, *args.commands]:
-            found = rows[command] = []
+        for name, method in methods.items():
+            rows[name] = []
             for sheet in asked:
                 evidence = Evidence(sheet, folder)
-                line = Line(sheet, f"{sheet.stem}: {command}", functools.partial(compacted, command), args)
+                line = Line(sheet, f"{sheet.stem}: {name}", method, args)
                 known = line.live(evidence)
-                found.append((evidence.kinds, known))
+                rows[name].append((evidence.kinds, known))
                 print(f"{line.name}: {', '.join(str(len(k)) for k in known)}", file=sys.stderr, flush=True)
     report(asked, rows, args)
 
 
 def report(asked, rows, args):
     numbers = range(args.generations)
-    print(f"\n{len(asked)} sessions, {args.share:.0%} of the tokens; of what the first summary answers, each generation answers\n")
+    print(f"\n{len(asked)} sessions to {args.share:.0%} of the tokens, each time with {args.grow:.0%} more; of what the first summary answers, each generation answers\n")
     print("| | questions |", " | ".join(str(number + 1) for number in numbers), "|")
     print("|---|" + "--:|" * (1 + args.generations))
-    for command, found in rows.items():
+    for name, found in rows.items():
         counts = [sum(len(known[number]) for _, known in found) for number in numbers]
-        print(f"| `{command}` | {counts[0]} |", " | ".join(share(count, counts[0]) for count in counts), "|")
+        print(f"| {name} | {counts[0]} |", " | ".join(share(count, counts[0]) for count in counts), "|")
     print(f"\nAfter generation {args.generations}, of those after the first\n")
     print("| |", " | ".join(KINDS), "|")
     print("|---|" + "--:|" * len(KINDS))
-    for command, found in rows.items():
+    for name, found in rows.items():
         cells = []
         for kind in KINDS:
-            first, last = (sum(kinds[name] == kind for kinds, known in found for name in known[at]) for at in (0, -1))
+            first, last = (sum(kinds[q] == kind for kinds, known in found for q in known[at]) for at in (0, -1))
             cells.append(f"{last} of {first}")
-        print(f"| `{command}` |", " | ".join(cells), "|")
+        print(f"| {name} |", " | ".join(cells), "|")
     say_failures()
 
 
 def share(count, of):
-    return f"{count / of:.2f}" if of else "-"
+    return short(count / of) if of else "-"
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@
 Each session (*.jsonl below the folder, chat records) is cut at several places, and what is
 before the cut is compacted to a share of its tokens: by a window of the latest messages, by
 the same after long tool results were trimmed, by the first and the latest messages, by
-`ctx-summarize --budget`, and by the commands given, which read the session on stdin and write it to stdout. `ctx-score --future`
+`ctx-summarize --budget`, by `ctx-compact --budget`, and by the commands given, which read the session on stdin and write it to stdout. `ctx-score --future`
 says how many of the values that the rest of the session needed are still there (A_ctx), and
 how many of those that the window could not hold (A_ctxfar). Prints Markdown: means over the
 cuts where something was needed, and the share of the budget that the context takes. The budget is a share of the tokens without the system
