@@ -11,6 +11,7 @@ use ctx_redact::redact;
 
 use super::resolve::Resolve;
 use super::retry::retry_after;
+use super::window::{self, Told};
 use super::{Api, Clock, Completion, Endpoint, Key, KeyInClear, LlmError, Question, Retries, wire};
 
 /// Everything a client needs; the caller has read flags and environment.
@@ -44,6 +45,8 @@ pub struct Client {
 const LARGEST_ANSWER: u64 = 8 * 1024 * 1024;
 /// In bytes. Of an answer that is an error, only the message is read.
 const LARGEST_ERROR: u64 = 64 * 1024;
+/// What is asked besides, before a question that takes long, must be there within that.
+const QUICK: Duration = Duration::from_secs(5);
 /// A server's message is shown up to here, in characters.
 const SHOWN_CHARS: usize = 300;
 
@@ -84,6 +87,34 @@ impl Client {
         let body = wire::request(endpoint, model.as_deref(), question).to_string();
         let retries = &self.settings.retries;
         retries.run(clock, || self.ask_once(&body, clock))
+    }
+
+    /// The window that the server says its model has. One quick request, two to a llama.cpp
+    /// server that tells but half; `None` whatever goes wrong.
+    pub fn window(&self) -> Option<u64> {
+        let Settings {
+            endpoint, model, ..
+        } = &self.settings;
+        match window::of_models(&self.get(&endpoint.models())?, model.as_deref()) {
+            Told::Window(window) => Some(window),
+            Told::AtMost(trained) => {
+                let running = self.get(&endpoint.props());
+                let running = running.and_then(|body| window::of_props(&body));
+                Some(running.map_or(trained, |running| running.min(trained)))
+            }
+            Told::Nothing => None,
+        }
+    }
+
+    /// What stands at an address of the server, if it is there at once.
+    fn get(&self, url: &str) -> Option<Vec<u8>> {
+        let request = self.agent.get(url);
+        let quick = QUICK.min(self.settings.answer_timeout);
+        let request = request.config().timeout_global(Some(quick)).build();
+        let mut response = self.authorized(request).ok()?.call().ok()?;
+        let is_there = response.status().as_u16() == 200;
+        let body = is_there.then(|| self.read(&mut response, LARGEST_ANSWER));
+        body?.ok()
     }
 
     fn ask_once(&self, body: &str, clock: Clock<'_>) -> Result<Completion, LlmError> {

@@ -123,6 +123,33 @@ impl Endpoint {
     pub(super) fn url(&self) -> &str {
         &self.url
     }
+
+    /// The address of the list of models.
+    pub(super) fn models(&self) -> String {
+        self.beside("/models")
+    }
+
+    /// The address of what a llama.cpp server says of itself.
+    pub(super) fn props(&self) -> String {
+        let models = self.beside("/props");
+        // It stands beside the versions, not below one.
+        let path = models.split('?').next().unwrap_or_default();
+        let version = path.rsplit('/').nth(1).filter(|part| is_version(part));
+        match version {
+            Some(version) => models.replacen(&format!("/{version}/props"), "/props", 1),
+            None => models,
+        }
+    }
+
+    /// An address beside the API's own.
+    fn beside(&self, path: &str) -> String {
+        let (address, query) = match self.url.split_once('?') {
+            Some((address, query)) => (address, format!("?{query}")),
+            None => (self.url.as_str(), String::new()),
+        };
+        let base = address.strip_suffix(self.api.path()).unwrap_or(address);
+        format!("{base}{path}{query}")
+    }
 }
 
 /// The address without its query, which may hold a key.
@@ -172,6 +199,34 @@ fn is_version(part: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Api, Endpoint, EndpointError};
+
+    #[test]
+    fn other_addresses_stand_beside_it() {
+        for (url, models, props) in [
+            ("http://a:1", "http://a:1/v1/models", "http://a:1/props"),
+            (
+                "http://a/llm/v1/",
+                "http://a/llm/v1/models",
+                "http://a/llm/props",
+            ),
+            (
+                "http://a/v1/messages?k=1",
+                "http://a/v1/models?k=1",
+                "http://a/props?k=1",
+            ),
+            (
+                "http://a/x/chat/completions",
+                "http://a/x/models",
+                "http://a/x/props",
+            ),
+        ] {
+            let endpoint = Endpoint::new(url, None).expect("an address");
+            assert_eq!(
+                (endpoint.models(), endpoint.props()),
+                (models.to_owned(), props.to_owned())
+            );
+        }
+    }
 
     fn address(url: &str, asked: Option<Api>) -> (Api, String) {
         let endpoint = Endpoint::new(url, asked).expect(url);

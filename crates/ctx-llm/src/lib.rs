@@ -16,6 +16,7 @@ mod retry;
 mod said;
 mod tape;
 mod vendor;
+mod window;
 mod wire;
 
 pub use chosen::{ChosenKey, KeyFileError};

@@ -13,7 +13,7 @@
 //! between them. It is what is sent, without address and key; the caller has redacted
 //! it. Instead of `answer` stands `"error":{"kind":"too-long","message":"…"}` where the model
 //! said no; kinds are `too-long`, `refused` and `empty`. Failures of the network
-//! are not recorded.
+//! are not recorded. `window.json` has the window that the server told, where it was asked.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -39,6 +39,8 @@ pub struct Tape {
 }
 
 const VERSION: u64 = 1;
+/// The file with the window that the server told.
+const WINDOW: &str = "window.json";
 
 impl Tape {
     /// Answers of `model` in `dir`, which is made when the first one is recorded.
@@ -79,6 +81,26 @@ impl Tape {
             .map_err(|error| self.failed(&name, &error))?;
         self.recorded.borrow_mut().insert(name);
         outcome
+    }
+
+    /// Records the window that a server tells: questions are as long as it allows.
+    pub fn record_window(
+        &self,
+        ask: impl FnOnce() -> Option<u64>,
+    ) -> Result<Option<u64>, LlmError> {
+        let name = WINDOW;
+        let window = ask();
+        let file = json!({"ctx_llm": VERSION, "window": window});
+        self.write(name, &file)
+            .map_err(|error| self.failed(name, &error))?;
+        Ok(window)
+    }
+
+    /// The recorded window, if one was.
+    pub fn replay_window(&self) -> Option<u64> {
+        let bytes = fs::read(self.dir.join(WINDOW)).ok()?;
+        let file: Value = serde_json::from_slice(&bytes).ok()?;
+        file["window"].as_u64()
     }
 
     /// The recorded answer; nobody is asked.

@@ -375,3 +375,48 @@ fn long_messages_of_a_server_are_shortened() {
     assert!(error.chars().count() < 400, "{error}");
     assert!(error.ends_with("长…"), "{error}");
 }
+
+/// What the server says its model's window is, and the addresses that were asked for.
+fn window(acts: Vec<Act>) -> (Option<u64>, Vec<String>) {
+    let server = Server::new(acts);
+    let settings = Settings {
+        answer_timeout: SHORT,
+        ..settings(&server.url, Api::OpenAi)
+    };
+    let window = Client::new(settings).unwrap().window();
+    let requests = server.requests();
+    let first = requests.iter().filter_map(|request| request.lines().next());
+    (window, first.map(str::to_owned).collect())
+}
+
+#[test]
+fn a_server_tells_its_window_in_one_request_or_two() {
+    let models = "GET /v1/models HTTP/1.1".to_owned();
+    let list = |entry: &str| Act::ok(&format!(r#"{{"data":[{{"id":"m",{entry}}}]}}"#));
+    let (found, asked) = window(vec![list(r#""max_model_len":32768"#)]);
+    assert_eq!((found, asked), (Some(32_768), vec![models.clone()]));
+    let trained = || list(r#""meta":{"n_ctx_train":131072}"#);
+    let props = Act::ok(r#"{"default_generation_settings":{"n_ctx":16384}}"#);
+    let (found, asked) = window(vec![trained(), props]);
+    let both = vec![models, "GET /props HTTP/1.1".to_owned()];
+    assert_eq!((found, asked), (Some(16_384), both));
+    let (found, _) = window(vec![trained(), Act::answer("404 Not Found", "", "")]);
+    assert_eq!(found, Some(131_072));
+}
+
+#[test]
+fn a_server_that_does_not_tell_its_window_is_asked_once() {
+    for act in [
+        Act::answer("404 Not Found", "", "{}"),
+        Act::answer("401 Unauthorized", "", "{}"),
+        Act::answer("302 Found", "Location: http://127.0.0.1/x\r\n", ""),
+        Act::ok("<html>"),
+        Act::ok(r#"{"data":[]}"#),
+        Act::Cut,
+        Act::Hang,
+        Act::Dribble,
+    ] {
+        let (found, asked) = window(vec![act]);
+        assert_eq!((found, asked.len()), (None, 1));
+    }
+}
