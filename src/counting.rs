@@ -74,8 +74,9 @@ impl Counting {
         if let Some(model) = self.model
             && !model.exact
         {
+            let why = if model.open { "built in" } else { "published" };
             io.warn(format_args!(
-                "the tokenizer of {}… is not published: counts by {} are estimates",
+                "the tokenizer of {}… is not {why}: counts by {} are estimates",
                 model.prefix,
                 self.counter.encoding()
             ));

@@ -13,7 +13,7 @@ use ctx_select::parse_count;
 use ctx_store::Store;
 use ctx_summary::{Template, USUAL_PERCENT};
 
-use ctx_passes::summarize::{Model, ModelSource, Writer};
+use ctx_passes::summarize::{Model, ModelSource, Window, Writer};
 
 /// What is said about the model, its server and its prompt.
 #[derive(Args, Clone, Debug)]
@@ -42,8 +42,11 @@ pub struct LlmArgs {
         hide_env_values = true
     )]
     llm_model: Option<String>,
-    /// Window of the model in tokens; a longer input is summed up in parts
-    /// [default: the model's, else 32000]
+    /// Window of the model in tokens [default: as listed, else the server's, else 32000]
+    ///
+    /// A longer input is cut, or summed up in parts. A server is asked for it (GET
+    /// /v1/models) only where the list does not know it, or the weights are public, and
+    /// the input is longer than 4096 tokens
     #[arg(long, value_name = "TOKENS", value_parser = parse_count)]
     llm_window: Option<u64>,
     /// Seconds until one answer must be there
@@ -60,9 +63,9 @@ pub struct LlmArgs {
     /// than a minute
     #[arg(long, value_name = "SECONDS", value_parser = parse_count)]
     llm_backoff: Option<u64>,
-    /// Prompt: default or synapse (eight sections), sanbot (four), or a file
+    /// Prompt: default, synapse (eight sections), sanbot (four), or a file
     ///
-    /// A file has {{transcript}} in it, and {{earlier}}, {{instructions}} and
+    /// The headings of default are in the language of the user's messages. A file has {{transcript}} in it, and {{earlier}}, {{instructions}} and
     /// {{target}} as wanted. A first line <!-- target: 500 --> says the length in tokens
     /// where no flag does [default: default, or the policy's]
     #[arg(long, value_name = "NAME|FILE")]
@@ -84,9 +87,9 @@ pub struct LlmArgs {
     on_failure: Option<Fallback>,
 }
 
-/// The length of a summary in tokens where neither a flag nor the template says one.
+/// The length of a summary in tokens where neither a flag nor a template of the user's says
+/// one.
 const DEFAULT_TARGET: u64 = 500;
-const DEFAULT_WINDOW: u64 = 32_000;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 impl LlmArgs {
@@ -158,16 +161,15 @@ impl LlmArgs {
             warn(format!("{failure}; the {offline} summary is taken"));
             return Ok(writer);
         };
-        let known = self.llm_model.as_deref().and_then(ctx_tokens::model);
         let target = target.or(template.target());
-        let window = self.llm_window.or(known.map(|model| model.window));
         let instructions = redact(self.instructions.as_deref().unwrap_or_default()).0;
         writer.model = Some(Model {
+            is_default: self.is_default(),
+            target: target.or((!self.is_default()).then_some(DEFAULT_TARGET)),
             template,
             instructions: instructions.into_owned(),
-            target: target.unwrap_or(DEFAULT_TARGET),
             most_percent: USUAL_PERCENT,
-            window: window.unwrap_or(DEFAULT_WINDOW),
+            window: self.window(),
             headings: None,
             must_answer,
             source,
@@ -199,6 +201,22 @@ impl LlmArgs {
         let retries = self.llm_retries.unwrap_or(usual.retries);
         let backoff = self.llm_backoff.unwrap_or(usual.backoff_seconds);
         Retries::new(retries, Duration::from_secs(backoff))
+    }
+
+    /// The window that a flag or the list of models says, as far as one does.
+    fn window(&self) -> Window {
+        let listed = self.llm_model.as_deref().and_then(ctx_tokens::model);
+        match (self.llm_window, listed) {
+            (Some(tokens), _) => Window::known(tokens),
+            (None, Some(model)) if model.open => Window::at_most(model.window),
+            (None, Some(model)) => Window::known(model.window),
+            (None, None) => Window::unknown(),
+        }
+    }
+
+    /// Whether the prompt is our own default one.
+    fn is_default(&self) -> bool {
+        self.template_name() == Template::DEFAULT
     }
 
     fn template_name(&self) -> &str {

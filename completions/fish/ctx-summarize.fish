@@ -16,11 +16,11 @@ complete -c ctx-summarize -l llm-url -d 'Server to ask; without one nothing is e
 complete -c ctx-summarize -l llm-api -d 'API of the server [default: by the URL: anthropic where host or path name it, else openai]' -r -f -a "openai\t'Chat completions, as many servers speak them'
 anthropic\t'Anthropic messages'"
 complete -c ctx-summarize -l llm-model -d 'Model to ask for' -r
-complete -c ctx-summarize -l llm-window -d 'Window of the model in tokens; a longer input is summed up in parts [default: the model\'s, else 32000]' -r
+complete -c ctx-summarize -l llm-window -d 'Window of the model in tokens [default: as listed, else the server\'s, else 32000]' -r
 complete -c ctx-summarize -l llm-timeout -d 'Seconds until one answer must be there' -r
 complete -c ctx-summarize -l llm-retries -d 'Ask again up to N times when no usable answer comes [default: 3, or the policy\'s]' -r
 complete -c ctx-summarize -l llm-backoff -d 'Wait before asking again, n times as long before the n-th time [default: 1, or the policy\'s]' -r
-complete -c ctx-summarize -l template -d 'Prompt: default or synapse (eight sections), sanbot (four), or a file' -r
+complete -c ctx-summarize -l template -d 'Prompt: default, synapse (eight sections), sanbot (four), or a file' -r
 complete -c ctx-summarize -l instructions -d 'What the summary shall stress' -r
 complete -c ctx-summarize -l record -d 'Save each question and its answer in this directory, without the key' -r -F
 complete -c ctx-summarize -l replay -d 'Take the answers from this directory and ask no server' -r -F

@@ -178,7 +178,7 @@ fn a_tree_is_not_taken_for_a_conversation() {
             "--force",
             "s.jsonl",
         ])
-        .stdout_has("compacted: 96 → 79 tokens")
+        .stdout_has("compacted: 96 → 66 tokens")
         .run();
     let after = after(&done);
     let added = after.strip_prefix(tree.as_str()).expect("no line changes");

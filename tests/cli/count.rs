@@ -131,6 +131,12 @@ fn a_model_brings_its_window_and_says_when_it_is_an_estimate() {
         .stderr("ctx-count: warning: the tokenizer of claude… is not published: counts by o200k_base are estimates\n")
         .run();
     count()
+        .args(["--model", "Qwen/Qwen3-32B"])
+        .stdin(CHAT)
+        .stdout("5 58 406 0.1%\n")
+        .stderr("ctx-count: warning: the tokenizer of qwen3… is not built in: counts by o200k_base are estimates\n")
+        .run();
+    count()
         .args(["--model", "llama"])
         .stdin(CHAT)
         .stderr("ctx-count: unknown model \"llama\"; count with --encoding instead; --help lists the encodings\n")

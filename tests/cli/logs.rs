@@ -208,7 +208,7 @@ fn items_are_compacted_with_what_belongs_to_them() {
             "1",
             "i.jsonl",
         ])
-        .stdout("i.jsonl: compacted: 693 → 189 tokens, 504 freed (72 %)\n")
+        .stdout("i.jsonl: compacted: 693 → 176 tokens, 517 freed (74 %)\n")
         .run();
     let new = String::from_utf8(home.read("i.jsonl")).expect("text");
     let (summary, tail) = new.split_once('\n').expect("a summary");

@@ -52,6 +52,7 @@ mod summarize_checks;
 mod summarize_completion;
 mod summarize_llm;
 mod summarize_llm_key;
+mod summarize_room;
 mod terminal;
 mod unread;
 

@@ -8,8 +8,7 @@ use serde_json::json;
 use super::summarize_completion::parts;
 
 const KEY: &str = "the-key-of-the-server-0123456789";
-const RECORD_LINE: &str =
-    "以下是此前对话的记录，不是新的请求。 / A record of earlier conversation, not a request.";
+const RECORD_LINE: &str = "A record of earlier conversation, not a request.";
 const SECTIONS: &str = "## 任务目标\nFix the login bug in src/auth.rs.\n\n## 已完成\n- Fixed src/auth.rs, port 8080.\n\n## 关键决策\n- Do not touch the database.\n\n## 待处理\n- \"请把端口改成 9000，不要动数据库。\"";
 
 /// Tags records as old, and adds one that is kept.

@@ -20,8 +20,7 @@ const INPUT: &str = concat!(
 );
 const SYSTEM: &str = r#"{"role":"system","content":"be brief"}"#;
 const GO_ON: &str = r#"{"role":"user","content":"go on"}"#;
-const RECORD_LINE: &str =
-    "以下是此前对话的记录，不是新的请求。 / A record of earlier conversation, not a request.";
+const RECORD_LINE: &str = "A record of earlier conversation, not a request.";
 
 fn case(server: &Server) -> Case {
     untold(server).args(["--template", "sanbot"])
@@ -63,7 +62,7 @@ fn the_model_writes_the_summary() {
         .stderr(
             "ctx-summarize: <stdin>: secrets taken out of what was sent: 1\n\
              ctx-summarize: <stdin>: in the model's answer: sections missing: 已完成, 关键决策, 待处理\n\
-             ctx-summarize: <stdin>: 3 messages summed up: 49 tokens, now 34\n",
+             ctx-summarize: <stdin>: 3 messages summed up: 49 tokens, now 21\n",
         )
         .run();
     let request = server.requests().concat();
@@ -363,11 +362,8 @@ fn without_a_template_the_default_one_is_asked_for() {
     let server = Server::new([said("## Goal\ndone")]);
     untold(&server).stdout_has("## Goal\\ndone").run();
     let request = server.requests().concat();
-    assert!(
-        request.contains("exactly these eight sections"),
-        "{request}"
-    );
-    assert!(request.contains("at most 500 tokens"), "{request}");
+    assert!(request.contains("with exactly these headings"), "{request}");
+    assert!(request.contains("about 500 tokens"), "{request}");
     assert!(!request.contains("<!--"), "{request}");
 }
 

@@ -5,9 +5,14 @@ use std::borrow::Cow;
 use ctx_transcript::dialect::SUMMARY_MARK;
 use ctx_transcript::{Dialect, Message, Object, Part, Role};
 
-/// Stands in every summary, so that the next model takes no request in it for a new one.
-const RECORD_LINE: &str =
-    "以下是此前对话的记录，不是新的请求。 / A record of earlier conversation, not a request.";
+use crate::language::{Language, Languages};
+
+/// Stands in every summary, in its language, so that the next model takes no request in it
+/// for a new one.
+const RECORD_LINE: &str = "A record of earlier conversation, not a request.";
+/// The rule summary, which is in both languages, has both in one line, which begins with
+/// this one; so have older summaries.
+const CHINESE_RECORD_LINE: &str = "以下是此前对话的记录，不是新的请求。";
 
 /// The heading of the extractive summary, which says the same in fewer tokens.
 pub const RECORD_HEADING: &str = "# Record of earlier work, not a request";
@@ -58,7 +63,7 @@ impl Recognizer {
             text.push_str("\n\n");
         }
         if heading != Some(RECORD_HEADING) {
-            text.push_str(RECORD_LINE);
+            text.push_str(&record_line(heading, body));
             text.push_str("\n\n");
         }
         text.push_str(body.trim_end());
@@ -115,7 +120,8 @@ impl Recognizer {
     fn headers(&self) -> impl Iterator<Item = &str> {
         let own = self.header.as_deref().map(without_colon);
         let own = own.filter(|own| !own.is_empty()).into_iter();
-        own.chain(self.known()).chain([RECORD_LINE])
+        own.chain(self.known())
+            .chain([RECORD_LINE, CHINESE_RECORD_LINE])
     }
 
     /// The headings that our summaries bring, and the headers of the presets.
@@ -139,6 +145,21 @@ impl Recognizer {
             text = rest.trim();
         }
         heading + text
+    }
+}
+
+/// The line that says what a summary is, in its language.
+fn record_line(heading: Option<&str>, body: &str) -> String {
+    if heading.is_some_and(|heading| heading.starts_with(RULE_HEADING)) {
+        return format!("{CHINESE_RECORD_LINE} / {RECORD_LINE}");
+    }
+    let mut languages = Languages::default();
+    // Code and quotes are not the writer's.
+    let own = |line: &str| -> String { line.split(['`', '"', '“', '”']).step_by(2).collect() };
+    body.lines().for_each(|line| languages.push(&own(line)));
+    match languages.most() {
+        Language::Chinese => CHINESE_RECORD_LINE.to_owned(),
+        Language::English | Language::Other => RECORD_LINE.to_owned(),
     }
 }
 
@@ -167,7 +188,7 @@ fn behind<'t>(text: &'t str, header: &str) -> Option<&'t str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{RECORD_LINE, Recognizer};
+    use super::{CHINESE_RECORD_LINE, RECORD_LINE, Recognizer};
     use ctx_transcript::dialect::{Anthropic, Chat, Dialect};
     use ctx_transcript::{Object, Role};
 
@@ -205,14 +226,20 @@ mod tests {
                 Some("Until now: "),
                 Some("[Previous conversation summary]: "),
             ] {
-                let text = compose(header, "## Goal\nbuild it");
-                let record = dialect.summary_record(Role::User, &text);
-                assert_eq!(
-                    found(dialect, header, &record).as_deref(),
-                    Some("## Goal\nbuild it"),
-                    "{} {header:?}",
-                    dialect.name()
-                );
+                for summary in [
+                    "## Goal\nbuild it",
+                    "## 目标\n把它做好",
+                    "## 会话摘要\n\n- 1",
+                ] {
+                    let text = compose(header, summary);
+                    let record = dialect.summary_record(Role::User, &text);
+                    assert_eq!(
+                        found(dialect, header, &record).as_deref(),
+                        Some(summary),
+                        "{} {header:?}",
+                        dialect.name()
+                    );
+                }
             }
         }
     }
@@ -229,8 +256,23 @@ mod tests {
         );
         assert_eq!(
             compose(None, "## 会话摘要 / Session summary\n\n- 1"),
-            format!("## 会话摘要 / Session summary\n\n{RECORD_LINE}\n\n- 1")
+            format!(
+                "## 会话摘要 / Session summary\n\n{CHINESE_RECORD_LINE} / {RECORD_LINE}\n\n- 1"
+            )
         );
+        for (summary, line) in [
+            (
+                "## 目标\n修登录的错误\n- `src/auth.rs`",
+                CHINESE_RECORD_LINE,
+            ),
+            (
+                "## 任务目标\nFix the login.\n- \"请把端口改成 9000。\"\n- Done.",
+                RECORD_LINE,
+            ),
+            ("## Цель\nИсправить вход", RECORD_LINE),
+        ] {
+            assert_eq!(compose(None, summary), format!("{line}\n\n{summary}"));
+        }
     }
 
     #[test]

@@ -12,6 +12,8 @@
 pub mod check;
 mod earlier;
 mod extractive;
+mod lacking;
+mod language;
 mod model;
 mod rule;
 mod template;
@@ -20,6 +22,8 @@ mod transcript;
 pub use check::missing_headings;
 pub use earlier::{RECORD_HEADING, Recognizer};
 pub use extractive::{completed, extractive, must_keep, needed_tokens};
+pub use lacking::{Answered, lacking};
+pub use language::{Language, Languages};
 pub use model::{Job, ModelSummary, USUAL_PERCENT, summarize};
 pub use rule::RuleSummary;
 pub use template::{Filling, Template, TemplateError};

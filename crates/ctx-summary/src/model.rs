@@ -9,7 +9,7 @@
 
 use ctx_tokens::TokenCounter;
 
-use crate::transcript::{pack, shorten};
+use crate::transcript::{Record, pack, shorten};
 use crate::{Filling, Template, Transcript};
 use ctx_llm::{Completion, LlmError, Question};
 
@@ -25,6 +25,8 @@ pub struct Job<'a> {
     pub transcript: &'a Transcript,
     /// Summaries of what came before, redacted by the caller if they come from elsewhere.
     pub earlier: &'a str,
+    /// What code found that a summary must name: only sent where the record is not sent whole.
+    pub reminder: &'a str,
     /// What the user wants stressed.
     pub instructions: &'a str,
     /// Length of the summary in tokens that is asked for.
@@ -50,6 +52,8 @@ pub struct ModelSummary {
     pub cut: bool,
     /// Parts whose head and tail stand for a summary: the model gave none.
     pub excerpts: usize,
+    /// Results and arguments of tools that were cut so that the record fits.
+    pub cuts: usize,
     /// The messages were too many: their middles were left out.
     pub thinned: bool,
 }
@@ -121,16 +125,17 @@ struct Run<'a, 'q> {
 impl Run<'_, '_> {
     fn all(mut self) -> Result<ModelSummary, LlmError> {
         let earlier = self.job.earlier.trim();
-        let beside = self.job.counter.count(earlier);
-        let whole = pack(self.job.transcript.pieces(), self.room, self.job.counter);
-        // An earlier summary that leaves no room is one more part of the record.
-        if whole.len() <= 1 && beside < self.room {
-            let record = whole.first().map_or("", String::as_str);
-            if beside + self.job.counter.count(record) <= self.room {
-                return self.last(earlier, record);
-            }
+        // What the reminder reminds of is in a record that is whole.
+        let whole = self.within(earlier).filter(|record| record.cuts == 0);
+        if let Some(record) = whole {
+            return self.last(earlier, &record.pieces.join("\n\n"));
         }
-        let mut texts = self.parts(earlier);
+        let known = self.known();
+        if let Some(record) = self.within(&known) {
+            self.done.cuts = record.cuts;
+            return self.last(&known, &record.pieces.join("\n\n"));
+        }
+        let mut texts = self.parts();
         self.done.parts = texts.len();
         while texts.len() > 1 {
             texts = self.round(&texts)?;
@@ -138,13 +143,36 @@ impl Run<'_, '_> {
         self.last("", texts.first().map_or("", String::as_str))
     }
 
+    /// The record in what is left beside that; `None` where that leaves no room for it, so
+    /// that it is one more part of the record.
+    fn within(&self, known: &str) -> Option<Record> {
+        let Job {
+            transcript,
+            counter,
+            ..
+        } = *self.job;
+        let room = self.room.checked_sub(counter.count(known))?;
+        transcript.within(room, counter)
+    }
+
+    /// The earlier summary and the reminder.
+    fn known(&self) -> String {
+        [self.job.earlier.trim(), self.job.reminder.trim()]
+            .join("\n\n")
+            .trim()
+            .to_owned()
+    }
+
     /// All messages, packed; the earlier summary is the first of them.
-    fn parts(&mut self, earlier: &str) -> Vec<String> {
+    fn parts(&mut self) -> Vec<String> {
         let mut pieces = Vec::new();
-        if !earlier.is_empty() {
-            pieces.push(format!("[earlier summary]\n{earlier}"));
+        let known = self.known();
+        if !known.is_empty() {
+            pieces.push(format!("[earlier summary]\n{known}"));
         }
-        pieces.extend_from_slice(self.job.transcript.pieces());
+        let record = self.job.transcript.shortest();
+        self.done.cuts = record.cuts;
+        pieces.extend(record.pieces);
         let mut parts = pack(&pieces, self.room, self.job.counter);
         let mut chars = THINNED_CHARS;
         while parts.len() > MOST_PARTS && chars >= THINNEST_CHARS {
@@ -236,13 +264,16 @@ mod tests {
 
     fn transcript(messages: usize) -> Transcript {
         let mut transcript = Transcript::default();
-        for number in 0..messages {
-            transcript.push(&Message::new(
-                Role::User,
-                vec![Part::Text(
-                    format!("fact {number} of many, spelled out").into(),
-                )],
-            ));
+        for (line, number) in (1..).zip(0..messages) {
+            transcript.push(
+                line,
+                &Message::new(
+                    Role::User,
+                    vec![Part::Text(
+                        format!("fact {number} of many, spelled out").into(),
+                    )],
+                ),
+            );
         }
         transcript
     }
@@ -288,6 +319,7 @@ mod tests {
             template: &template,
             transcript,
             earlier,
+            reminder: "",
             instructions: "",
             target: 100,
             most_percent: USUAL_PERCENT,
@@ -313,6 +345,7 @@ mod tests {
             template: &template,
             transcript,
             earlier,
+            reminder: "",
             instructions: "",
             target: 100,
             most_percent: USUAL_PERCENT,
@@ -383,6 +416,7 @@ mod tests {
             template: &template,
             transcript: &transcript,
             earlier: "",
+            reminder: "",
             instructions: "",
             target: 100,
             most_percent: USUAL_PERCENT,
@@ -475,7 +509,7 @@ mod tests {
             (Role::Assistant, "x".repeat(400_000)),
         ] {
             let mut transcript = Transcript::default();
-            transcript.push(&Message::new(role, vec![Part::Text(text.into())]));
+            transcript.push(1, &Message::new(role, vec![Part::Text(text.into())]));
             let (outcome, _) = with(&transcript, "", 8_000, |question| {
                 assert!(Encoding::Chars4.counter().count(question.text) < 8_000);
                 Ok(Completion {
@@ -506,6 +540,7 @@ mod tests {
             template: &template,
             transcript: &transcript,
             earlier: "",
+            reminder: "",
             instructions: "",
             target: 100,
             most_percent: USUAL_PERCENT,

@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use crate::Language;
+
 /// What a template is filled with.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Filling<'a> {
@@ -29,6 +31,8 @@ pub struct Template {
     target: Option<u64>,
     system: String,
     message: String,
+    /// Whether the model is to translate the headings, so that nobody knows them.
+    translates: bool,
 }
 
 /// Why a text is no template.
@@ -44,9 +48,26 @@ pub enum TemplateError {
 
 /// The templates inside.
 const INSIDE: [(&str, &str); 3] = [
-    ("default", include_str!("../../../prompts/default.md")),
+    (
+        Template::DEFAULT,
+        include_str!("../../../prompts/default.md"),
+    ),
     ("sanbot", include_str!("../../../prompts/sanbot.md")),
     ("synapse", include_str!("../../../prompts/synapse.md")),
+];
+/// The default one in Chinese.
+const CHINESE: &str = include_str!("../../../prompts/default.zh.md");
+/// What it says of its headings, and what it says of them to users of other languages.
+const HEADINGS_STAY: &str = "the headings stay as they are";
+const HEADINGS_CHANGE: &str = "translate the headings into that language, too";
+/// What it says of sections with nothing in them, and what it says where a policy wants to
+/// see all of them.
+const EMPTY: [(&str, &str); 2] = [
+    (
+        "A section with nothing in it is left out.",
+        "A section with nothing in it gets the single line \"None.\"",
+    ),
+    ("没有内容的一节不写。", "没有内容的一节只写一行“无”。"),
 ];
 
 impl Template {
@@ -64,6 +85,32 @@ impl Template {
         text.parse().ok()
     }
 
+    /// The one that is taken where none is named, for a user of this language: its headings
+    /// are in it.
+    pub fn default_in(language: Language) -> Option<Self> {
+        match language {
+            Language::English => Self::by_name(Self::DEFAULT),
+            Language::Chinese => CHINESE.parse().ok(),
+            Language::Other => {
+                let default = Self::by_name(Self::DEFAULT)?;
+                Some(Self {
+                    system: default.system.replace(HEADINGS_STAY, HEADINGS_CHANGE),
+                    translates: true,
+                    ..default
+                })
+            }
+        }
+    }
+
+    /// The same, asking for all of its sections, whether or not something is in them.
+    #[must_use]
+    pub fn with_all_sections(mut self) -> Self {
+        for (left_out, named) in EMPTY {
+            self.system = self.system.replace(left_out, named);
+        }
+        self
+    }
+
     /// The length that it asks for in tokens, where nobody says another.
     pub fn target(&self) -> Option<u64> {
         self.target
@@ -73,6 +120,9 @@ impl Template {
     /// prompt, or of the message where there is none, but not the one over the
     /// messages themselves.
     pub fn headings(&self) -> Vec<String> {
+        if self.translates {
+            return Vec::new();
+        }
         let text = if self.system.is_empty() {
             &self.message
         } else {
@@ -123,6 +173,7 @@ impl FromStr for Template {
             target,
             system: system.trim().to_owned(),
             message: message.trim().to_owned(),
+            translates: false,
         };
         let names: Vec<&str> = placeholders(text).collect();
         if let Some(unknown) = names
@@ -173,7 +224,7 @@ fn fill(text: &str, filling: &Filling<'_>) -> String {
         if placeholders(paragraph).any(is_empty) {
             if kept
                 .last()
-                .is_some_and(|before| before.trim_end().ends_with(':'))
+                .is_some_and(|before| before.trim_end().ends_with([':', '：']))
             {
                 kept.pop();
             }
@@ -205,7 +256,8 @@ fn replace(text: &str, filling: &Filling<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Filling, Template, TemplateError};
+    use super::{EMPTY, Filling, HEADINGS_CHANGE, Template, TemplateError};
+    use crate::Language;
 
     const FULL: Filling<'_> = Filling {
         target: 500,
@@ -261,6 +313,34 @@ mod tests {
     }
 
     #[test]
+    fn the_default_one_has_headings_in_the_users_language() {
+        let [english, chinese, other] = [Language::English, Language::Chinese, Language::Other]
+            .map(|language| Template::default_in(language).expect("inside"));
+        assert_eq!(
+            Some(&english),
+            Template::by_name(Template::DEFAULT).as_ref()
+        );
+        assert_eq!(
+            (english.headings().len(), chinese.headings().len()),
+            (10, 10)
+        );
+        assert_eq!(chinese.headings()[0], "目标");
+        assert_eq!(other.headings(), [""; 0]);
+        assert!(other.prompt("", 500).contains(HEADINGS_CHANGE));
+        for (template, (left_out, named)) in [(english, EMPTY[0]), (chinese.clone(), EMPTY[1])] {
+            assert!(template.prompt("", 500).contains(left_out));
+            assert!(template.with_all_sections().prompt("", 500).contains(named));
+        }
+        let (system, message) = chinese.fill(&Filling {
+            instructions: "",
+            earlier: "",
+            ..FULL
+        });
+        assert!(system.contains("写大约 500 个 token") && system.ends_with("不写别的。"));
+        assert!(message.starts_with("记录：\n\n<record>"), "{message}");
+    }
+
+    #[test]
     fn sections_are_read_from_the_prompt() {
         let synapse = Template::by_name("synapse").expect("inside").headings();
         assert_eq!(
@@ -290,7 +370,8 @@ mod tests {
     #[test]
     fn a_template_says_how_long_a_summary_is() {
         let target = |name| Template::by_name(name).expect(name).target();
-        assert_eq!(target(Template::DEFAULT), Some(500));
+        assert_eq!(target(Template::DEFAULT), None);
+        assert_eq!(target("sanbot"), Some(500));
         assert_eq!(target("synapse"), Some(8_000));
         for (first, target) in [
             ("<!-- target: 70 -->\n", Some(70)),

@@ -25,7 +25,7 @@ impl Args {
         };
         let asks = self.asked.asks_model(&policy, llm.has_server());
         let make = move |tokens, notes: &mut Notes| {
-            let writer = llm.writer(Some(tokens), |text| notes.warn(&[], text));
+            let writer = llm.writer(tokens, |text| notes.warn(&[], text));
             writer.map_err(PassError::caller)
         };
         let given = Given {

@@ -62,7 +62,9 @@ struct Args {
     ///
     /// A summary written offline is made to fit; a model is asked for it and may
     /// write a fifth more [default: about a fifth of what it replaces with --method
-    /// extractive; with --method llm what the template says: 500, or 8000 with synapse]
+    /// extractive; with --method llm what the template says (500 with sanbot, 8000 with
+    /// synapse), else about 60 % of what --budget leaves, else a tenth of what it
+    /// replaces, 500 to 4000]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "The summary")]
     summary_tokens: Option<u64>,
     /// Tokens of the whole output: system messages, summary and latest messages

@@ -7,14 +7,16 @@ use super::talk::Talk;
 use super::{asking, call, due, is_due_above, run, said, with_sections};
 use crate::compact::CTX_COMPACT;
 
-const SECTIONS: [&str; 8] = [
+const SECTIONS: [&str; 10] = [
     "Goal",
     "Constraints and Preferences",
     "Decisions",
+    "Findings",
     "Done",
     "Current State",
     "Open Requests",
     "Next Step",
+    "Places",
     "Exact Details",
 ];
 const BOTH: [&str; 2] = ["xopcbot", "openclaw"];

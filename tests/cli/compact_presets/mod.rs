@@ -162,10 +162,10 @@ fn said(text: &str) -> Act {
     Act::ok(&serde_json::json!({"choices": [choice]}).to_string())
 }
 
-/// With a model at `server`, which is asked without waits.
+/// With a model at `server`, whose window is known, and which is asked without waits.
 fn asking(server: &Server, case: Case) -> Case {
     case.env("CTX_LLM_URL", &server.url)
-        .args(["--llm-backoff", "0"])
+        .args(["--llm-backoff", "0", "--llm-window", "200000"])
 }
 
 /// An answer that has these sections.

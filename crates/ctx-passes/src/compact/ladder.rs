@@ -354,7 +354,7 @@ impl Ladder<'_, '_> {
         attempts: &mut Vec<Attempt>,
         notes: &mut Notes,
     ) -> Result<Ended<Candidate>, PassError> {
-        let writer = self.plan.writer_within(self.before, notes)?;
+        let writer = self.plan.writer_within(notes)?;
         let shared = self.within(request, &writer, notes)?;
         let tokens = match &shared {
             Ok(candidate) => candidate.size.tokens,

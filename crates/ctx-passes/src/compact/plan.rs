@@ -9,7 +9,7 @@ use ctx_select::calibrate::Estimate;
 use ctx_select::count::MessageCounter;
 use ctx_select::split::Keep;
 use ctx_select::trigger::{Size, Step, Trigger, Triggers};
-use ctx_summary::Recognizer;
+use ctx_summary::{Recognizer, USUAL_PERCENT};
 
 use crate::count::Calibration;
 use crate::prune::{Cache, Time};
@@ -101,8 +101,9 @@ fn counted(tokens: u64, calibration: &Calibration, notes: &mut Notes) -> u64 {
     tokens
 }
 
-/// Makes the writer that asks a model for a summary of so many tokens.
-pub type MakeWriter = dyn Fn(u64, &mut Notes) -> Result<Writer, PassError>;
+/// Makes the writer that asks a model for a summary of so many tokens, or of as many as there
+/// is room for.
+pub type MakeWriter = dyn Fn(Option<u64>, &mut Notes) -> Result<Writer, PassError>;
 
 /// What is tried, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -252,7 +253,7 @@ impl Plan {
     ) -> Result<Writer, PassError> {
         let tokens = self.summary_length(before);
         Ok(match rung {
-            Rung::Policy => match self.by_model(tokens, notes)? {
+            Rung::Policy => match self.by_model(Some(tokens), notes)? {
                 Some(writer) => writer,
                 None => self.by_code(Some(tokens)),
             },
@@ -261,18 +262,23 @@ impl Plan {
         })
     }
 
-    /// Who sums up within a budget. Code uses all the room there is, unless a flag sets the
+    /// Who sums up within a budget: with as much room as it leaves, unless a flag sets the
     /// length.
-    pub(super) fn writer_within(
-        &self,
-        before: &Before,
-        notes: &mut Notes,
-    ) -> Result<Writer, PassError> {
-        let writer = self.by_model(self.summary_length(before), notes)?;
+    pub(super) fn writer_within(&self, notes: &mut Notes) -> Result<Writer, PassError> {
+        let mut writer = self.by_model(self.summary_tokens, notes)?;
+        let model = writer.as_mut().and_then(|writer| writer.model.as_mut());
+        // The budget is the limit, not the policy's: models cannot count.
+        if let Some(model) = model {
+            model.most_percent = model.most_percent.max(USUAL_PERCENT);
+        }
         Ok(writer.unwrap_or_else(|| self.by_code(self.summary_tokens)))
     }
 
-    fn by_model(&self, tokens: u64, notes: &mut Notes) -> Result<Option<Writer>, PassError> {
+    fn by_model(
+        &self,
+        tokens: Option<u64>,
+        notes: &mut Notes,
+    ) -> Result<Option<Writer>, PassError> {
         let Some(make) = &self.model else {
             return Ok(None);
         };

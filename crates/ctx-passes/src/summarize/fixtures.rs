@@ -12,7 +12,7 @@ use ctx_transcript::dialect::Chat;
 use ctx_transcript::{Dialect, Object, Options, Record, Records, Role};
 
 use super::old::{Found, OldZone};
-use super::{Model, ModelSource, Needs, NewSession, Plan, TellSizes, Writer};
+use super::{Model, ModelSource, Needs, NewSession, Plan, TellSizes, Window, Writer};
 use crate::Notes;
 
 pub(super) const SYSTEM: &str = r#"{"role":"system","content":"You ship orders."}"#;
@@ -95,10 +95,11 @@ fn model(source: ModelSource) -> Model {
         template: "## Goal\n\n{{earlier}}\n\n{{transcript}}"
             .parse()
             .expect("a template"),
+        is_default: false,
         instructions: String::new(),
-        target: 100,
+        target: Some(100),
         most_percent: USUAL_PERCENT,
-        window: 8_000,
+        window: Window::known(8_000),
         must_answer: false,
         headings: None,
         now: chrono::Utc::now,
@@ -117,7 +118,12 @@ pub(super) fn answering_model(answers: &[&str]) -> (Model, Server) {
         let choice = serde_json::json!({"message": {"content": text}, "finish_reason": "stop"});
         Act::ok(&serde_json::json!({"choices": [choice]}).to_string())
     };
-    let server = Server::new(answers.iter().map(answer));
+    acting_model(answers.iter().map(answer))
+}
+
+/// A model whose server does that.
+pub(super) fn acting_model(acts: impl IntoIterator<Item = Act>) -> (Model, Server) {
+    let server = Server::new(acts);
     let client = Client::new(Settings {
         endpoint: Endpoint::new(&server.url, None).expect("an endpoint"),
         model: None,

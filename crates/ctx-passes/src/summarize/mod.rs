@@ -8,7 +8,9 @@ mod fixtures;
 mod model;
 mod old;
 mod shorten;
+mod source;
 mod text;
+mod window;
 mod writer;
 mod zones;
 
@@ -21,8 +23,10 @@ use ctx_transcript::Role;
 pub use assembly::{Draft, Material, NewSession};
 pub use batch::Batch;
 pub use budget::{BudgetPass, BudgetRequest};
-pub use model::{Model, ModelSource};
+pub use model::Model;
 pub use old::Needs;
+pub use source::ModelSource;
+pub use window::Window;
 pub use writer::Writer;
 pub use zones::{Edit, ZonePass, check_end};
 
@@ -74,6 +78,8 @@ pub struct Summary {
     pub failed_check: bool,
     /// How much of a model's answer had to be mended.
     pub mends: usize,
+    /// What the model wrote of it, before anything was added.
+    answer: Option<String>,
     /// How many secrets were taken out of what the text was written from, and how many
     /// were found in the finished text.
     redacted: usize,

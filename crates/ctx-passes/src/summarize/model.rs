@@ -1,14 +1,15 @@
 //! A model that is asked for a summary.
 
-use std::fmt;
+use std::borrow::Cow;
 
 use chrono::{DateTime, Utc};
-use ctx_llm::{Client, Clock, Completion, LlmError, Tape};
+use ctx_llm::LlmError;
 use ctx_summary::check::{Mended, Reason, Rules, check};
 use ctx_summary::{Job, ModelSummary, Template, missing_headings, summarize};
 use ctx_tokens::TokenCounter;
 
 use super::old::ModelInput;
+use super::{ModelSource, Window};
 use crate::Notes;
 
 /// A model, what it is told, and what its answer must be.
@@ -17,14 +18,16 @@ pub struct Model {
     pub source: ModelSource,
     /// The prompt.
     pub template: Template,
+    /// Whether it is the default one, which is there in the user's language.
+    pub is_default: bool,
     /// What the summary shall stress.
     pub instructions: String,
-    /// The length that is asked for, in tokens.
-    pub target: u64,
+    /// The length that is asked for in tokens, where one is said.
+    pub target: Option<u64>,
     /// What it may write, in percent of that.
     pub most_percent: u64,
-    /// Its window in tokens.
-    pub window: u64,
+    /// Its window.
+    pub window: Window,
     /// Whether the pass fails where it gives no usable answer; else code writes the
     /// summary.
     pub must_answer: bool,
@@ -34,21 +37,11 @@ pub struct Model {
     pub now: fn() -> DateTime<Utc>,
 }
 
-/// Where a model's answers come from.
-pub enum ModelSource {
-    /// A server.
-    Server(Client),
-    /// A server whose answers are recorded.
-    Recorded(Client, Tape),
-    /// Recorded answers.
-    Replayed(Tape),
-}
-
 /// What is asked.
 pub(super) struct Question<'q> {
     pub(super) input: &'q ModelInput,
-    /// What the model gets beside the record.
-    pub(super) known: &'q str,
+    /// What code found that a summary must name.
+    pub(super) reminder: &'q str,
     /// The length that is asked for, in tokens.
     pub(super) target: u64,
     /// What the answer must not exceed, in tokens.
@@ -65,33 +58,6 @@ pub(super) struct Answer {
     pub(super) flaw: Option<String>,
 }
 
-impl ModelSource {
-    fn ask(
-        &self,
-        question: &ctx_llm::Question<'_>,
-        now: fn() -> DateTime<Utc>,
-    ) -> Result<Completion, LlmError> {
-        let clock = Clock {
-            now: &now,
-            sleep: &std::thread::sleep,
-        };
-        match self {
-            Self::Server(client) => client.ask(question, clock),
-            Self::Recorded(client, tape) => tape.record(question, || client.ask(question, clock)),
-            Self::Replayed(tape) => tape.replay(question),
-        }
-    }
-}
-
-impl fmt::Display for ModelSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Server(client) | Self::Recorded(client, _) => client.endpoint().fmt(f),
-            Self::Replayed(tape) => tape.dir().display().fmt(f),
-        }
-    }
-}
-
 impl Model {
     /// Asks, and once more where the answer fails the check that a policy wants.
     pub(super) fn ask(
@@ -99,39 +65,56 @@ impl Model {
         question: &Question<'_>,
         notes: &mut Notes,
     ) -> Result<Answer, LlmError> {
-        let answer = self.ask_once(question, "")?;
+        let answer = self.ask_once(question, "", notes)?;
         let Some(flaw) = &answer.flaw else {
             return Ok(answer);
         };
         notes.info(format_args!(
             "the summary failed its check: {flaw}; asked again"
         ));
-        self.ask_once(question, flaw)
+        self.ask_once(question, flaw, notes)
     }
 
     /// Asks; `flaw` is what was wrong with the answer before.
-    fn ask_once(&self, question: &Question<'_>, flaw: &str) -> Result<Answer, LlmError> {
+    fn ask_once(
+        &self,
+        question: &Question<'_>,
+        flaw: &str,
+        notes: &mut Notes,
+    ) -> Result<Answer, LlmError> {
+        let Question {
+            input,
+            target,
+            counter,
+            ..
+        } = *question;
+        let template = self.template_for(input);
         let instructions = [self.instructions.as_str(), flaw].join("\n");
+        let earlier = input.earlier.join("\n\n");
+        let prompt = template.prompt(&self.instructions, target);
+        let needed = input.transcript.tokens(counter) + counter.count(&earlier);
+        let needed = needed + counter.count(&prompt);
         let job = Job {
-            template: &self.template,
-            transcript: &question.input.transcript,
-            earlier: question.known,
+            template: &template,
+            transcript: &input.transcript,
+            earlier: &earlier,
+            reminder: question.reminder,
             instructions: instructions.trim(),
-            target: question.target,
+            target,
             most_percent: self.most_percent,
-            window: self.window,
-            counter: question.counter,
+            window: self.window.tokens(&self.source, needed, notes)?,
+            counter,
         };
         let summary = summarize(&job, &mut |asked| self.source.ask(asked, self.now))?;
         let rules = Rules {
-            headings: &self.template.headings(),
-            prompt: &self.template.prompt(&self.instructions, question.target),
+            headings: &template.headings(),
+            prompt: &prompt,
             cut: summary.cut,
             largest: question.largest,
-            counter: question.counter,
+            counter,
         };
-        let checked = check(&summary.text, &question.input.source, &rules);
-        let flaw = self.flaw(&summary, &checked);
+        let checked = check(&summary.text, &input.source, &rules);
+        let flaw = self.flaw(&template, &summary, &checked);
         Ok(Answer {
             summary,
             checked,
@@ -139,18 +122,45 @@ impl Model {
         })
     }
 
+    /// The prompt, in the user's language if it is there in it.
+    fn template_for(&self, input: &ModelInput) -> Cow<'_, Template> {
+        let language = input.transcript.language();
+        match Template::default_in(language).filter(|_| self.is_default) {
+            Some(template) if self.headings.is_some() => Cow::Owned(template.with_all_sections()),
+            Some(template) => Cow::Owned(template),
+            None => Cow::Borrowed(&self.template),
+        }
+    }
+
     /// What is wrong with an answer, where a policy wants it checked.
-    fn flaw(&self, summary: &ModelSummary, checked: &Result<Mended, Reason>) -> Option<String> {
+    fn flaw(
+        &self,
+        template: &Template,
+        summary: &ModelSummary,
+        checked: &Result<Mended, Reason>,
+    ) -> Option<String> {
         let headings = self.headings.as_ref()?;
+        let headings = translated(headings, &self.template, template);
         if let Err(reason) = checked {
             return Some(reason.to_string());
         }
         if summary.cut {
             return Some("it reached its limit before its end: be shorter".to_owned());
         }
-        let missing = missing_headings(&summary.text, headings);
+        let missing = missing_headings(&summary.text, &headings);
         (!missing.is_empty()).then(|| format!("these sections are missing: {}", missing.join(", ")))
     }
+}
+
+/// Headings of a template as they are in that template in another language; those that
+/// nobody knows there are left out.
+fn translated(headings: &[String], from: &Template, to: &Template) -> Vec<String> {
+    let (from, to) = (from.headings(), to.headings());
+    let in_other = |heading: &String| match from.iter().position(|known| known == heading) {
+        Some(at) => to.get(at).cloned(),
+        None => Some(heading.clone()),
+    };
+    headings.iter().filter_map(in_other).collect()
 }
 
 /// Notes how the answer came about.
@@ -165,6 +175,12 @@ pub(super) fn tell(summary: &ModelSummary, input: &ModelInput, notes: &mut Notes
         notes.info(format_args!(
             "summed up in {} parts, {} answers",
             summary.parts, summary.answers
+        ));
+    }
+    if summary.cuts > 0 {
+        notes.info(format_args!(
+            "results and arguments of tools cut to fit the model's window: {}",
+            summary.cuts
         ));
     }
     if summary.thinned {
@@ -207,12 +223,12 @@ pub(super) fn tell_mends(mended: &Mended, notes: &mut Notes) {
 
 #[cfg(test)]
 mod tests {
-    use ctx_summary::ModelSummary;
     use ctx_summary::check::{Mended, Reason};
+    use ctx_summary::{Language, ModelSummary, Template};
 
     use super::super::fixtures::{ASK, answering_model, old, plan, silent_model, texts};
     use super::super::{Model, Needs};
-    use super::{Answer, Question, tell, tell_mends};
+    use super::{Answer, Question, tell, tell_mends, translated};
     use crate::Notes;
 
     const MODEL: Needs = Needs {
@@ -222,10 +238,11 @@ mod tests {
 
     fn ask(model: &Model, notes: &mut Notes) -> Answer {
         let plan = plan();
-        let old = old(&plan, MODEL, &[ASK]);
+        let earlier = r#"{"role":"user","name":"ctx_summary","content":"it began"}"#;
+        let old = old(&plan, MODEL, &[earlier, ASK]);
         let question = Question {
             input: old.input.as_ref().expect("for the model"),
-            known: "it began",
+            reminder: "",
             target: 100,
             largest: None,
             counter: old.counter,
@@ -266,6 +283,34 @@ mod tests {
     }
 
     #[test]
+    fn the_default_prompt_is_in_the_users_language_and_so_are_the_headings() {
+        let mut model = silent_model();
+        let plan = plan();
+        let chinese = r#"{"role":"user","content":"请今天把订单 W8123 发出去"}"#;
+        let input = old(&plan, MODEL, &[chinese]).input.expect("for the model");
+        assert_eq!(*model.template_for(&input), model.template);
+        model.template = Template::by_name(Template::DEFAULT).expect("inside");
+        model.is_default = true;
+        let template = model.template_for(&input);
+        assert_eq!(template.headings()[..2], ["目标", "约束与偏好"]);
+        let wanted = ["Decisions", "Mine"].map(str::to_owned);
+        assert_eq!(
+            translated(&wanted, &model.template, &template),
+            ["决策", "Mine"]
+        );
+        let other = Template::default_in(Language::Other).expect("inside");
+        assert_eq!(translated(&wanted, &model.template, &other), ["Mine"]);
+    }
+
+    fn flaw(
+        model: &Model,
+        summary: &ModelSummary,
+        checked: &Result<Mended, Reason>,
+    ) -> Option<String> {
+        model.flaw(&model.template, summary, checked)
+    }
+
+    #[test]
     fn only_a_policy_that_wants_headings_looks_for_flaws() {
         let mut model = silent_model();
         let summary = |text: &str, cut| ModelSummary {
@@ -274,10 +319,10 @@ mod tests {
             ..ModelSummary::default()
         };
         let fine = Ok(Mended::default());
-        assert_eq!(model.flaw(&summary("", true), &Err(Reason::Empty)), None);
+        assert_eq!(flaw(&model, &summary("", true), &Err(Reason::Empty)), None);
         model.headings = Some(vec!["Goal".to_owned()]);
-        assert_eq!(model.flaw(&summary("## Goal\nIt.", false), &fine), None);
-        for (summary, checked, flaw) in [
+        assert_eq!(flaw(&model, &summary("## Goal\nIt.", false), &fine), None);
+        for (summary, checked, expected) in [
             (
                 summary("", false),
                 Err(Reason::Empty),
@@ -294,7 +339,7 @@ mod tests {
                 "these sections are missing: Goal",
             ),
         ] {
-            assert_eq!(model.flaw(&summary, &checked).as_deref(), Some(flaw));
+            assert_eq!(flaw(&model, &summary, &checked).as_deref(), Some(expected));
         }
     }
 
@@ -310,18 +355,20 @@ mod tests {
             thinned: true,
             excerpts: 1,
             cut: true,
+            cuts: 4,
             ..ModelSummary::default()
         };
         tell(&summary, &input, &mut notes);
         let told = texts(&mut notes);
         assert_eq!(
-            told[..2],
+            told[..3],
             [
                 "secrets taken out of what was sent: 1",
-                "summed up in 2 parts, 3 answers"
+                "summed up in 2 parts, 3 answers",
+                "results and arguments of tools cut to fit the model's window: 4",
             ]
         );
-        assert_eq!(told.len(), 5);
+        assert_eq!(told.len(), 6);
         let input = old(&plan, MODEL, &[ASK]).input.expect("for the model");
         tell(&ModelSummary::default(), &input, &mut notes);
         assert!(texts(&mut notes).is_empty());

@@ -154,6 +154,7 @@ impl OldZone {
     pub(super) fn support(&mut self, message: &Message<'_>) {
         if let Some(input) = &mut self.input {
             input.source.push(message);
+            input.transcript.push_kept(message);
         }
     }
 
@@ -178,7 +179,7 @@ impl OldZone {
             self.rule.push(message);
         }
         if let Some(input) = &mut self.input {
-            input.transcript.push(message);
+            input.transcript.push(found.line, message);
             input.source.push(message);
         }
     }
@@ -212,6 +213,7 @@ impl OldZone {
             text,
             failed_check: false,
             mends: 0,
+            answer: None,
             redacted: 0,
             redacted_late: 0,
         }

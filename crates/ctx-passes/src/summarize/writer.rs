@@ -3,7 +3,7 @@
 use ctx_ledger::Ledger;
 use ctx_llm::LlmError;
 use ctx_policy::Method;
-use ctx_summary::{Recognizer, completed, extractive, must_keep};
+use ctx_summary::{Answered, Language, Recognizer, extractive, lacking, must_keep};
 
 use super::Summary;
 use super::model::{Model, Question, tell, tell_mends};
@@ -23,13 +23,31 @@ pub struct Writer {
     pub completes: bool,
 }
 
-/// Within a budget for the whole context, a model is asked for a sixth of what is left.
-/// The rest is for what code adds, which does not depend on how good the model is.
-const MODEL_SHARE: u64 = 6;
+/// Within a budget for the whole context, a model is asked for so much of what is left, in
+/// percent. The rest is for the latest messages.
+const MODEL_SHARE: u64 = 60;
+/// With what it may write beyond that, its summary has no more than so much of it.
+const MOST_SHARE: u64 = 80;
+/// Tokens of what stands around a summary.
+const AROUND: u64 = 40;
 /// A model is asked for at least so many tokens.
 const LEAST_TARGET: u64 = 64;
+/// Where nobody says a length, a summary is a tenth of what it replaces, within limits.
+const USUAL_SHARE: u64 = 10;
+const USUAL: (u64, u64) = (500, 4_000);
 /// Tokens of the items that a model is told to keep.
 const MUST_KEEP: u64 = 1_200;
+/// Of what a model wrote, a list of what it lacks has at most so much, within limits.
+const LIST_SHARE: u64 = 8;
+const LIST: (u64, u64) = (120, 400);
+
+/// A summary that stands in an output already, for another one of the same session in which
+/// more stays. The model is not asked again.
+pub(super) struct Given {
+    pub(super) summary: Summary,
+    /// What the model was sent.
+    pub(super) input: Option<ModelInput>,
+}
 
 impl Writer {
     /// Without a model.
@@ -48,6 +66,14 @@ impl Writer {
             ledger: self.offline == Method::Extractive,
             model: self.model.is_some(),
         }
+    }
+
+    /// The tokens that a model's summary may take of so much room; `None` without a model.
+    pub(super) fn share(&self, room: u64) -> Option<u64> {
+        let model = self.model.as_ref()?;
+        let asked = model.target.unwrap_or(room * MODEL_SHARE / 100);
+        let most = asked * model.most_percent / 100 + AROUND;
+        Some(most.min(room * MOST_SHARE / 100))
     }
 
     /// The summary of an old zone; `room` is how many tokens the context has left for it.
@@ -116,11 +142,12 @@ impl Writer {
             let source = &model.source;
             ErrorKind::NoAnswer(format!("no summary from {source}: {why}"))
         };
+        let largest = old.most_tokens();
         let question = Question {
             input,
-            known: &self.known(input, old),
-            target: target(model, room),
-            largest: old.most_tokens(),
+            reminder: &self.reminder(old),
+            target: target(model, room, largest),
+            largest,
             counter: old.counter,
         };
         let answer = model.ask(&question, notes).map_err(|error| match error {
@@ -133,36 +160,79 @@ impl Writer {
             return Err(ErrorKind::FailedCheck(what));
         }
         tell(&answer.summary, input, notes);
-        let mended = answer.checked.map_err(|reason| none(&reason.to_string()))?;
+        let mut mended = answer.checked.map_err(|reason| none(&reason.to_string()))?;
+        if model.is_default {
+            // A section with nothing in it is left out.
+            mended.missing.clear();
+        }
         if room.is_some_and(|room| old.counter.count(&mended.text) > room) {
             return Err(none("the answer is longer than the budget leaves for it"));
         }
         tell_mends(&mended, notes);
-        let mends = mended.mends.total();
-        let text = match self.ledger_to_complete(old) {
-            Some(ledger) => {
-                let limit = room.unwrap_or_else(|| longest(model, question.largest));
-                completed(ledger, &mended.text, limit, old.counter)
-            }
-            None => mended.text,
+        let summary = Summary {
+            mends: mended.mends.total(),
+            answer: Some(mended.text),
+            ..old.summary(String::new())
         };
-        Ok(Summary {
-            mends,
-            ..old.summary(text)
-        })
+        let room = room.unwrap_or_else(|| longest(question.target * model.most_percent, largest));
+        Ok(self.completed(summary, old, Some(input), room))
     }
 
-    /// What a model gets beside the record: earlier summaries, and what code found
-    /// that a summary must name.
-    fn known(&self, input: &ModelInput, old: &OldZone) -> String {
-        let mut known = input.earlier.clone();
-        if let Some(ledger) = self.ledger_to_complete(old) {
-            let items = must_keep(ledger, MUST_KEEP, old.counter);
-            if !items.is_empty() {
-                known.push(items);
-            }
+    /// The same answer in another output, where it fits; `room` as above.
+    pub(super) fn again(&self, given: &Given, old: &OldZone, room: u64) -> Option<Summary> {
+        let before = &given.summary;
+        let Some(answer) = &before.answer else {
+            return Some(Summary {
+                failed_check: before.failed_check,
+                ..self.by_code(old, Some(room))
+            });
+        };
+        let room = without_line(old, Some(room)).unwrap_or_default();
+        let summary = Summary {
+            mends: before.mends,
+            answer: before.answer.clone(),
+            ..old.summary(String::new())
+        };
+        let fits = old.counter.count(answer) <= room;
+        fits.then(|| self.completed(summary, old, given.input.as_ref(), room))
+    }
+
+    /// A model's answer, and behind it a short list of the values that it lacks.
+    fn completed(
+        &self,
+        mut summary: Summary,
+        old: &OldZone,
+        input: Option<&ModelInput>,
+        room: u64,
+    ) -> Summary {
+        let text = summary.answer.clone().unwrap_or_default();
+        summary.text.clone_from(&text);
+        let Some(ledger) = self.ledger_to_complete(old) else {
+            return summary;
+        };
+        let tokens = old.counter.count(&text);
+        let limit = (tokens / LIST_SHARE).clamp(LIST.0, LIST.1);
+        let source_of = |line| input.and_then(|input| input.transcript.source_of(line));
+        let answered = Answered {
+            text: &text,
+            language: Language::of(&text).unwrap_or_default(),
+            source_of: &source_of,
+        };
+        // Two for the blank line between.
+        let room = room.saturating_sub(tokens + 2);
+        let list = lacking(ledger, &answered, limit.min(room), old.counter);
+        if !list.is_empty() {
+            summary.text = format!("{}\n\n{list}", text.trim_end());
         }
-        known.join("\n\n")
+        summary
+    }
+
+    /// What code found that a summary must name.
+    fn reminder(&self, old: &OldZone) -> String {
+        let ledger = self.ledger_to_complete(old);
+        ledger.map_or_else(String::new, |ledger| {
+            must_keep(ledger, MUST_KEEP, old.counter)
+        })
     }
 
     /// What a model's answer is completed from, where that is wanted.
@@ -178,17 +248,22 @@ fn without_line(old: &OldZone, room: Option<u64>) -> Option<u64> {
     room.map(|room| room.saturating_sub(old.counter.count(&line())))
 }
 
-/// How long an answer is asked for.
-fn target(model: &Model, room: Option<u64>) -> u64 {
-    let share = room.map(|room| (room / MODEL_SHARE).max(LEAST_TARGET));
-    share.map_or(model.target, |share| share.min(model.target))
+/// How long an answer is asked for: as long as is said, else as the room allows, else by
+/// what it replaces.
+fn target(model: &Model, room: Option<u64>, largest: Option<u64>) -> u64 {
+    let Some(room) = room else {
+        let usual = largest.map_or(USUAL.1, |most| most / USUAL_SHARE);
+        return model.target.unwrap_or(usual.clamp(USUAL.0, USUAL.1));
+    };
+    let most = (room * 100 / model.most_percent.max(100)).max(LEAST_TARGET);
+    model.target.unwrap_or(most).min(most)
 }
 
 /// The most tokens of a completed summary where the context has no budget: as many as the
-/// model may write, but no more than half of `largest`, the tokens that it replaces.
-fn longest(model: &Model, largest: Option<u64>) -> u64 {
-    let asked = model.target * model.most_percent / 100;
-    largest.map_or(asked, |most| asked.min(most / 2))
+/// model may write, in hundredths, but no more than half of `largest`, the tokens that it
+/// replaces.
+fn longest(asked: u64, largest: Option<u64>) -> u64 {
+    largest.map_or(asked / 100, |most| (asked / 100).min(most / 2))
 }
 
 #[cfg(test)]
@@ -290,12 +365,37 @@ mod tests {
     #[test]
     fn a_model_is_asked_for_its_share_and_completed_to_half_of_what_it_replaces() {
         let model = silent_model();
-        assert_eq!(target(&model, None), 100);
-        assert_eq!(target(&model, Some(6_000)), 100);
-        assert_eq!(target(&model, Some(540)), 90);
-        assert_eq!(target(&model, Some(0)), 64);
-        assert_eq!(longest(&model, None), 120);
-        assert_eq!(longest(&model, Some(1_000)), 120);
-        assert_eq!(longest(&model, Some(100)), 50);
+        assert_eq!(target(&model, None, None), 100);
+        assert_eq!(target(&model, Some(6_000), None), 100);
+        assert_eq!(target(&model, Some(90), None), 75);
+        assert_eq!(target(&model, Some(0), None), 64);
+        let model = Model {
+            target: None,
+            ..silent_model()
+        };
+        assert_eq!(target(&model, Some(6_000), Some(20_000)), 5_000);
+        let usual = [None, Some(900), Some(20_000), Some(90_000)];
+        let usual = usual.map(|largest| target(&model, None, largest));
+        assert_eq!(usual, [4_000, 500, 2_000, 4_000]);
+        assert_eq!(longest(12_000, None), 120);
+        assert_eq!(longest(12_000, Some(1_000)), 120);
+        assert_eq!(longest(12_000, Some(100)), 50);
+    }
+
+    #[test]
+    fn a_models_summary_has_its_share_of_the_room() {
+        let share = |target, most_percent, room| {
+            let model = Model {
+                target,
+                most_percent,
+                ..silent_model()
+            };
+            with(model).share(room)
+        };
+        assert_eq!(Writer::offline(Method::Rule, None).share(1_000), None);
+        assert_eq!(share(None, 120, 1_000), Some(760));
+        assert_eq!(share(None, 200, 1_000), Some(800));
+        assert_eq!(share(Some(100), 120, 1_000), Some(160));
+        assert_eq!(share(Some(5_000), 120, 1_000), Some(800));
     }
 }

@@ -11,10 +11,12 @@ fn default_sections() -> Value {
         "Goal",
         "Constraints and Preferences",
         "Decisions",
+        "Findings",
         "Done",
         "Current State",
         "Open Requests",
         "Next Step",
+        "Places",
         "Exact Details"
     ])
 }

@@ -20,8 +20,8 @@ static ASKS: LazyLock<Regex> = LazyLock::new(|| {
 /// Words of headings over what happened, and over how things are.
 static DONE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        "done|complete|change|current|status|state|debug|decision|overview|technical|detail|已完成|\
-         决策|结论|变更",
+        "done|complete|change|current|status|state|debug|decision|overview|technical|detail|finding|\
+         place|已完成|决策|结论|变更|状态|发现|位置|细节",
     )
 });
 /// Lines of a conversation: the markup of calls, and the labels of the record.

@@ -17,7 +17,7 @@ use ctx_transcript::{
     ZoneReader,
 };
 
-use super::writer::Writer;
+use super::writer::{Given, Writer};
 use super::{NewSession, Plan};
 use crate::error::rewritable;
 use crate::ledger::LedgerReader;
@@ -186,15 +186,17 @@ impl<'p> BudgetPass<'p> {
     fn tail(&self, ledger: Option<&Ledger>) -> Share {
         let system = self.entries.tokens_of(Kind::System);
         let room = self.request.tokens.saturating_sub(system);
+        if let Some(share) = self.writer.share(room) {
+            return Share::of_percent(rest(share, room));
+        }
         let summary = room - TAIL.of(room);
         let needed = ledger.map_or(summary, |ledger| {
             needed_tokens(ledger, summary, self.plan.counter.encoding().counter())
         });
-        match (100 * needed).div_ceil(room.max(1)) {
-            percent if needed < summary => {
-                Share::of_percent(u8::try_from(100u64.saturating_sub(percent).max(1)).unwrap_or(1))
-            }
-            _ => TAIL,
+        if needed < summary {
+            Share::of_percent(rest(needed, room))
+        } else {
+            TAIL
         }
     }
 
@@ -221,7 +223,7 @@ impl<'p> BudgetPass<'p> {
                 "the latest user message is too long for the budget: the summary quotes it",
             );
         }
-        let made = self.made(decision, ledger.unwrap_or_default())?;
+        let made = self.made(decision, ledger.unwrap_or_default(), None)?;
         let mut made = self.filled(made, &mut budget)?;
         notes.append(std::mem::take(&mut made.notes));
         let zones = zones(&self.entries, &made.decision.verdicts);
@@ -229,22 +231,39 @@ impl<'p> BudgetPass<'p> {
     }
 
     /// With as many more of the latest messages as the summary leaves room for. A model is asked
-    /// once, so that its summary is that of the messages that it was sent.
+    /// once: its summary is that of the messages that it was sent, and some of them may stay.
     fn filled(&mut self, mut made: Made<'p>, budget: &mut Budget) -> Result<Made<'p>, PassError> {
+        let mut given = None;
         for _ in 0..ROUNDS {
             let free = made.output.free;
-            if self.writer.needs().model || free <= SPARE.of(budget.tokens) {
+            if free <= SPARE.of(budget.tokens) {
                 break;
             }
-            budget.spare += free;
+            if self.writer.needs().model {
+                given = given.or_else(|| made.output.given());
+                self.leave(made.output.summary, budget);
+            } else {
+                budget.spare += free;
+            }
             let decision = decide(&self.entries, budget).map_err(ErrorKind::TooSmall)?;
-            if decision == made.decision {
+            // What a model wrote stands for something that leaves, or is shortened.
+            let stands = decision.verdicts.contains(&Verdict::Old) || self.writer.needs().ledger;
+            if decision == made.decision || given.is_some() && !stands {
                 break;
             }
             // What stays told all that it told before.
             let ledger = made.output.take_ledger();
-            match self.made(decision, ledger) {
-                Ok(more) => made = more,
+            match self.made(decision, ledger, given.as_ref()) {
+                Ok(more) => {
+                    made = Made {
+                        notes: if given.is_some() {
+                            made.notes
+                        } else {
+                            more.notes
+                        },
+                        ..more
+                    }
+                }
                 // What records take is an estimate: it may have been too low.
                 Err(PassError {
                     kind: ErrorKind::TooSmall(_),
@@ -256,8 +275,22 @@ impl<'p> BudgetPass<'p> {
         Ok(made)
     }
 
+    /// Gives the latest messages all that a summary of so many tokens leaves, which will not
+    /// get shorter.
+    fn leave(&self, summary: u64, budget: &mut Budget) {
+        let others = budget.frame + self.entries.tokens_of(Kind::System);
+        let room = budget.tokens.saturating_sub(others);
+        budget.tail = LEAST_TAIL;
+        budget.spare = room.saturating_sub(summary + LEAST_TAIL.of(room));
+    }
+
     /// The output by that decision.
-    fn made(&mut self, decision: Decision, ledger: Ledger) -> Result<Made<'p>, PassError> {
+    fn made(
+        &mut self,
+        decision: Decision,
+        ledger: Ledger,
+        given: Option<&Given>,
+    ) -> Result<Made<'p>, PassError> {
         let cut_only = self.writer.needs().ledger && cut_only(&self.entries, &decision);
         let mut output = Output::new(
             self.plan,
@@ -266,6 +299,7 @@ impl<'p> BudgetPass<'p> {
             ledger,
             self.request.tokens,
             cut_only,
+            given.is_none(),
         );
         let mut place = 0;
         for (at, verdict) in decision.verdicts.iter().enumerate() {
@@ -283,7 +317,7 @@ impl<'p> BudgetPass<'p> {
             output.record(&record, self.entries.tokens(at), *verdict)?;
         }
         let mut notes = Notes::new();
-        let output = output.sum_up(&mut notes)?;
+        let output = output.sum_up(given, &mut notes)?;
         Ok(Made {
             output,
             decision,
@@ -298,6 +332,15 @@ struct Made<'p> {
     decision: Decision,
     notes: Notes,
 }
+
+/// What is left of the room beside so many tokens, in percent.
+fn rest(tokens: u64, room: u64) -> u8 {
+    let percent = (100 * tokens).div_ceil(room.max(1));
+    u8::try_from(100u64.saturating_sub(percent).max(1)).unwrap_or(1)
+}
+
+/// A share that is nearly all in the tokens beside it.
+const LEAST_TAIL: Share = Share::of_percent(1);
 
 /// How often more of the latest messages are tried.
 const ROUNDS: usize = 3;

@@ -7,10 +7,10 @@ use ctx_summary::RECORD_HEADING;
 use ctx_transcript::{Dialect, Record, Spool};
 
 use super::super::assembly::{Assembly, Draft, Material, Place};
-use super::super::old::{Found, OldZone};
+use super::super::old::{Found, Needs, OldZone};
 use super::super::shorten::shorten;
 use super::super::text::{clean, tell};
-use super::super::writer::Writer;
+use super::super::writer::{Given, Writer};
 use super::super::{NewSession, Plan};
 use super::refill::{Cuts, Measure};
 use crate::{ErrorKind, Notes, PassError};
@@ -42,8 +42,14 @@ impl<'p> Output<'p> {
         ledger: Ledger,
         budget: u64,
         cut_only: bool,
+        asks: bool,
     ) -> Self {
-        let old = OldZone::new(plan, writer.needs(), Some(ledger));
+        let needs = writer.needs();
+        let needs = Needs {
+            model: needs.model && asks,
+            ..needs
+        };
+        let old = OldZone::new(plan, needs, Some(ledger));
         Self {
             assembly: Assembly::new(plan, dialect, old),
             writer,
@@ -111,19 +117,25 @@ impl<'p> Output<'p> {
     }
 
     /// Checks the whole output and writes the summary.
-    pub(super) fn sum_up(self, notes: &mut Notes) -> Result<SummedUp<'p>, PassError> {
+    pub(super) fn sum_up(
+        self,
+        given: Option<&Given>,
+        notes: &mut Notes,
+    ) -> Result<SummedUp<'p>, PassError> {
         let dialect = self.assembly.dialect;
         let material = self.assembly.finish(notes)?;
         let room = Room {
             writer: self.writer,
             budget: self.budget,
             used: self.used,
+            given,
         };
         let draft = room.draft(&material, self.cut_only, notes)?;
         let counter = &material.plan.counter;
         let summary = material.place.as_ref().zip(draft.as_ref());
         let summary = summary.map_or(0, |(place, it)| place.tokens(&it.summary.text, counter));
         Ok(SummedUp {
+            summary,
             free: self.budget.saturating_sub(self.used + summary),
             dialect,
             material,
@@ -135,6 +147,8 @@ impl<'p> Output<'p> {
 
 /// An output with its summary.
 pub(super) struct SummedUp<'p> {
+    /// The tokens of its summary.
+    pub(super) summary: u64,
     /// What nothing takes of the budget.
     pub(super) free: u64,
     dialect: Option<&'static dyn Dialect>,
@@ -147,6 +161,14 @@ impl SummedUp<'_> {
     /// The ledger, for another output of the same session in which more stays.
     pub(super) fn take_ledger(&mut self) -> Ledger {
         std::mem::take(&mut self.material.old.ledger)
+    }
+
+    /// Its summary, for another output.
+    pub(super) fn given(&mut self) -> Option<Given> {
+        Some(Given {
+            summary: self.draft.as_ref()?.summary.clone(),
+            input: self.material.old.input.take(),
+        })
     }
 
     /// Gives what is left back to what was shortened; `spool` has the records as they were.
@@ -178,6 +200,8 @@ struct Room<'p> {
     writer: &'p Writer,
     budget: u64,
     used: u64,
+    /// The summary that stands in another output of the session.
+    given: Option<&'p Given>,
 }
 
 impl Room<'_> {
@@ -210,7 +234,17 @@ impl Room<'_> {
     ) -> Result<Draft, PassError> {
         let (plan, old) = (material.plan, &material.old);
         let mut room = self.budget.saturating_sub(self.used + frame);
-        let mut summary = clean(plan, self.writer.write(old, Some(room), notes)?);
+        let too_small = || {
+            PassError::from(ErrorKind::TooSmall(TooSmall {
+                needed: self.used + frame + LEAST_SUMMARY,
+                budget: self.budget,
+            }))
+        };
+        let summary = match self.given {
+            Some(given) => self.writer.again(given, old, room).ok_or_else(too_small)?,
+            None => self.writer.write(old, Some(room), notes)?,
+        };
+        let mut summary = clean(plan, summary);
         loop {
             let tokens = self.used + place.tokens(&summary.text, &plan.counter);
             let over = tokens.saturating_sub(self.budget);
@@ -218,16 +252,18 @@ impl Room<'_> {
                 return Ok(place.draft(summary));
             }
             if room == 0 {
-                return Err(ErrorKind::TooSmall(TooSmall {
-                    needed: self.used + frame + LEAST_SUMMARY,
-                    budget: self.budget,
-                })
-                .into());
+                return Err(too_small());
             }
             // The text has a few tokens too many, or cannot be short enough. A model is
             // not asked again for that.
             room = room.saturating_sub(over);
-            summary = clean(plan, self.writer.by_code(old, Some(room)));
+            let given = Given {
+                summary,
+                input: None,
+            };
+            let shorter = self.writer.again(&given, old, room);
+            let shorter = shorter.unwrap_or_else(|| self.writer.by_code(old, Some(room)));
+            summary = clean(plan, shorter);
         }
     }
 }
@@ -273,7 +309,7 @@ mod tests {
             }
         });
         let ledger = reader.finish();
-        let mut output = Output::new(plan, &writer, Some(&Chat), ledger, budget, cut_only);
+        let mut output = Output::new(plan, &writer, Some(&Chat), ledger, budget, cut_only, true);
         let mut verdicts = session.iter().map(|(_, verdict)| *verdict);
         each(&texts, |record| {
             let message = record.message(Some(&Chat)).expect("a message");
@@ -284,7 +320,7 @@ mod tests {
                 .expect("there is room");
         });
         let mut notes = Notes::new();
-        let made = output.sum_up(&mut notes)?;
+        let made = output.sum_up(None, &mut notes)?;
         made.finish(&mut spool, &mut notes)
     }
 

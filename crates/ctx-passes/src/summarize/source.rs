@@ -1,0 +1,54 @@
+//! Where a model's answers come from: a server, a server that is recorded, a recording.
+
+use std::fmt;
+
+use chrono::{DateTime, Utc};
+use ctx_llm::{Client, Clock, Completion, LlmError, Tape};
+
+/// Where a model's answers come from.
+pub enum ModelSource {
+    /// A server.
+    Server(Client),
+    /// A server whose answers are recorded.
+    Recorded(Client, Tape),
+    /// Recorded answers.
+    Replayed(Tape),
+}
+
+impl ModelSource {
+    pub(super) fn ask(
+        &self,
+        question: &ctx_llm::Question<'_>,
+        now: fn() -> DateTime<Utc>,
+    ) -> Result<Completion, LlmError> {
+        let clock = Clock {
+            now: &now,
+            sleep: &std::thread::sleep,
+        };
+        match self {
+            Self::Server(client) => client.ask(question, clock),
+            Self::Recorded(client, tape) => tape.record(question, || client.ask(question, clock)),
+            Self::Replayed(tape) => tape.replay(question),
+        }
+    }
+}
+
+impl ModelSource {
+    /// The window that the server tells, or told when it was recorded.
+    pub(super) fn window(&self) -> Result<Option<u64>, LlmError> {
+        match self {
+            Self::Server(client) => Ok(client.window()),
+            Self::Recorded(client, tape) => tape.record_window(|| client.window()),
+            Self::Replayed(tape) => Ok(tape.replay_window()),
+        }
+    }
+}
+
+impl fmt::Display for ModelSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Server(client) | Self::Recorded(client, _) => client.endpoint().fmt(f),
+            Self::Replayed(tape) => tape.dir().display().fmt(f),
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The language that people write in: headings and the first line of a summary are in it.
+
+/// As far as it matters here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Language {
+    /// Also where nothing tells.
+    #[default]
+    English,
+    /// Chinese, whatever its characters.
+    Chinese,
+    /// Any other.
+    Other,
+}
+
+/// Messages of people, counted by their language.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Languages {
+    english: usize,
+    chinese: usize,
+    other: usize,
+}
+
+/// Small words of English.
+const ENGLISH: &[&str] = &[
+    "the", "is", "are", "to", "of", "and", "in", "it", "this", "that", "what", "for", "with",
+    "you", "i", "my", "be", "not", "on", "can", "please", "we", "should", "have", "do", "from",
+    "a", "as",
+];
+/// Those of languages with the same letters: German, French, Spanish, Portuguese, Italian, Dutch.
+const OTHERS: &[&str] = &[
+    "der", "das", "und", "ist", "nicht", "ein", "eine", "mit", "für", "auf", "wir", "bitte", "ich",
+    "den", "dem", "zu", "le", "les", "et", "est", "une", "pas", "pour", "dans", "avec", "je", "du",
+    "des", "el", "los", "las", "que", "por", "una", "para", "con", "está", "del", "es", "o", "não",
+    "um", "uma", "os", "il", "di", "che", "per", "sono", "het", "een", "niet", "van", "en", "y",
+];
+/// Of a text's words so many have to be small words of another language, in percent.
+const SMALL_WORDS: usize = 12;
+
+/// Letters and words of a text, by what they tell.
+#[derive(Default)]
+struct Counted {
+    chinese: usize,
+    /// Letters of scripts that neither English nor Chinese has.
+    foreign: usize,
+    words: usize,
+    english: usize,
+    others: usize,
+}
+
+impl Language {
+    /// Of a text; `None` where it does not tell.
+    pub fn of(text: &str) -> Option<Self> {
+        let mut counted = Counted::default();
+        text.lines()
+            .filter(|line| !line.trim_start().starts_with('#'))
+            .for_each(|line| counted.add(line));
+        counted.language()
+    }
+}
+
+impl Counted {
+    fn add(&mut self, line: &str) {
+        for c in line.chars() {
+            self.chinese += usize::from(is_han(c));
+            self.foreign += usize::from(is_foreign(c));
+        }
+        let is_letter = |c: char| c.is_alphabetic() && !is_han(c) && !is_foreign(c);
+        for word in line.split(|c: char| !is_letter(c)) {
+            let word = word.to_lowercase();
+            self.words += usize::from(!word.is_empty());
+            self.english += usize::from(ENGLISH.contains(&word.as_str()));
+            self.others += usize::from(OTHERS.contains(&word.as_str()));
+        }
+    }
+
+    fn language(&self) -> Option<Language> {
+        // A Chinese word has two characters; what is quoted among them is often code.
+        if self.foreign > self.chinese / 8 && 2 * self.foreign > self.words {
+            return Some(Language::Other);
+        }
+        if self.chinese > 1 && self.chinese * 2 >= self.words {
+            return Some(Language::Chinese);
+        }
+        let is_other = self.others > self.english && self.others * 100 >= self.words * SMALL_WORDS;
+        match self.words {
+            0 | 1 => None,
+            _ if is_other => Some(Language::Other),
+            _ => Some(Language::English),
+        }
+    }
+}
+
+/// Chinese characters, which Japanese has, too.
+fn is_han(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2ebef}')
+}
+
+/// Greek, Cyrillic, Armenian, Hebrew, Arabic, the scripts of India and South East Asia,
+/// kana and hangul.
+fn is_foreign(c: char) -> bool {
+    matches!(c, '\u{370}'..='\u{10ff}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}' | '\u{1100}'..='\u{11ff}' | '\u{ac00}'..='\u{d7af}')
+        && c.is_alphabetic()
+}
+
+impl Languages {
+    /// One more message.
+    pub fn push(&mut self, text: &str) {
+        match Language::of(text) {
+            Some(Language::English) => self.english += 1,
+            Some(Language::Chinese) => self.chinese += 1,
+            Some(Language::Other) => self.other += 1,
+            None => {}
+        }
+    }
+
+    /// That of most messages.
+    pub fn most(self) -> Language {
+        if self.chinese > self.english && self.chinese >= self.other {
+            Language::Chinese
+        } else if self.other > self.english {
+            Language::Other
+        } else {
+            Language::English
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Language, Languages};
+
+    #[test]
+    fn languages_are_told_apart() {
+        for (text, language) in [
+            ("Fix the login bug in src/auth.rs.", Some(Language::English)),
+            ("list files", Some(Language::English)),
+            ("把 src/auth.rs 里的登录错误修一下", Some(Language::Chinese)),
+            ("谢谢", Some(Language::Chinese)),
+            ("请运行 cargo test 然后提交", Some(Language::Chinese)),
+            ("ログインのバグを直してください", Some(Language::Other)),
+            ("로그인 버그를 고쳐 주세요", Some(Language::Other)),
+            ("Исправь ошибку входа в src/auth.rs", Some(Language::Other)),
+            (
+                "Bitte den Fehler in der Anmeldung beheben, und nicht die Tests ändern",
+                Some(Language::Other),
+            ),
+            (
+                "Corrige el error de la cuenta, por favor, y no cambies los tests",
+                Some(Language::Other),
+            ),
+            ("ok", None),
+            ("12:30", None),
+            ("", None),
+        ] {
+            assert_eq!(Language::of(text), language, "{text}");
+        }
+    }
+
+    #[test]
+    fn headings_do_not_count_and_most_messages_decide() {
+        assert_eq!(
+            Language::of("## 任务目标\nlist files"),
+            Some(Language::English)
+        );
+        let most = |texts: &[&str]| {
+            let mut languages = Languages::default();
+            for text in texts {
+                languages.push(text);
+            }
+            languages.most()
+        };
+        assert_eq!(most(&[]), Language::English);
+        assert_eq!(
+            most(&["继续", "the log: error at line 3", "好的，再试"]),
+            Language::Chinese
+        );
+        assert_eq!(most(&["继续", "go on now"]), Language::English);
+        assert_eq!(most(&["продолжай", "ещё раз"]), Language::Other);
+    }
+}

@@ -1,0 +1,231 @@
+//! Which texts of tools are cut where a record does not fit, and how far: by their worth,
+//! not by their length alone.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use ctx_tokens::TokenCounter;
+
+use super::cut::cut;
+use super::{Record, Spoken, whole, written};
+
+/// A text with fewer characters is never cut: it is an outcome.
+const SHORT: usize = 600;
+/// The fewest characters that a text of the usual worth is cut to. With fewer, more
+/// questions are better.
+const LEAST: usize = 1_000;
+/// Tokens of what tells that something is left out.
+const MARK: u64 = 12;
+/// Tokens of the blank line between pieces.
+const BETWEEN: u64 = 2;
+
+/// The usual worth of a text.
+const USUAL: usize = 100;
+/// What shows something that lies there still, a file or a list, can be looked at again.
+const SHOWN: usize = 50;
+/// What the model wrote itself, a file or a change.
+const WRITTEN: usize = 150;
+const ERROR: usize = 300;
+/// For each name in it that is used later on, up to [`NAMES`].
+const NAME: usize = 40;
+const NAMES: usize = 5;
+/// The last text is worth so many times the first one.
+const LATEST: usize = 3;
+
+/// A long text of a tool.
+struct Bulk {
+    piece: usize,
+    part: usize,
+    chars: usize,
+    tokens: u64,
+    worth: usize,
+}
+
+/// Tools that show what lies somewhere, by a part of their name.
+const SHOWING: [&str; 12] = [
+    "read", "view", "open", "cat", "grep", "glob", "search", "find", "list", "fetch", "browse",
+    "ls",
+];
+/// Commands that do.
+const COMMANDS: [&str; 14] = [
+    "cat", "sed", "head", "tail", "less", "ls", "find", "grep", "rg", "tree", "nl", "awk", "bat",
+    "git",
+];
+
+/// Whether a call shows what lies somewhere; `digest`: the tool, and what it works on.
+pub(super) fn shows(name: &str, digest: &str) -> bool {
+    let name = name.to_lowercase();
+    let is_shell = ["bash", "shell", "exec", "terminal", "command"]
+        .iter()
+        .any(|shell| name.contains(shell));
+    if !is_shell {
+        return SHOWING.iter().any(|word| name.contains(word));
+    }
+    let command = digest
+        .split_once(": ")
+        .map_or(digest, |(_, command)| command);
+    let last = command.rsplit("&&").next().unwrap_or(command);
+    let first = last.split_whitespace().next().unwrap_or_default();
+    COMMANDS.contains(&first)
+}
+
+pub(super) fn within(
+    pieces: &[Vec<Spoken>],
+    room: u64,
+    counter: &dyn TokenCounter,
+) -> Option<Record> {
+    let tokens = |pieces: &[String]| -> u64 {
+        pieces
+            .iter()
+            .map(|piece| counter.count(piece) + BETWEEN)
+            .sum()
+    };
+    let all: Vec<String> = pieces.iter().map(|piece| written(piece, whole)).collect();
+    let needed = tokens(&all);
+    if needed <= room {
+        return Some(Record {
+            pieces: all,
+            cuts: 0,
+        });
+    }
+    let later = later(pieces);
+    let bulks = bulks(pieces, &later, counter);
+    let mut least = limit(&bulks, needed, room)?;
+    while least >= LEAST {
+        let record = shortened(pieces, &bulks, &later, least);
+        if tokens(&record.pieces) <= room {
+            return Some(record);
+        }
+        least = least * 9 / 10;
+    }
+    None
+}
+
+pub(super) fn shortest(pieces: &[Vec<Spoken>]) -> Record {
+    let later = later(pieces);
+    let bulks = bulks(pieces, &later, ctx_tokens::Encoding::Chars4.counter());
+    shortened(pieces, &bulks, &later, LEAST)
+}
+
+/// The greatest length for texts of the usual worth with which the record has about `room`
+/// tokens.
+fn limit(bulks: &[Bulk], needed: u64, room: u64) -> Option<usize> {
+    let tokens = |least: usize| -> u64 {
+        let left_out = bulks.iter().map(|bulk| {
+            let kept = bulk.limit(least);
+            let left = bulk.tokens * (bulk.chars - kept) as u64 / bulk.chars as u64;
+            left.saturating_sub(if left > 0 { MARK } else { 0 })
+        });
+        needed.saturating_sub(left_out.sum())
+    };
+    let (mut low, mut high) = (LEAST, bulks.iter().map(|bulk| bulk.chars).max()? * 2);
+    if tokens(low) > room {
+        return None;
+    }
+    while low + 1 < high {
+        let middle = low + (high - low) / 2;
+        if tokens(middle) <= room {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Some(low)
+}
+
+impl Bulk {
+    /// How many characters it may have where those of the usual worth have `least`.
+    fn limit(&self, least: usize) -> usize {
+        (least * self.worth / USUAL).max(SHORT).min(self.chars)
+    }
+}
+
+/// Names that people and the model used, and where they did so last.
+type Later<'s> = HashMap<&'s str, usize>;
+
+fn later(pieces: &[Vec<Spoken>]) -> Later<'_> {
+    let mut later = HashMap::new();
+    for (at, piece) in pieces.iter().enumerate() {
+        let own = piece
+            .iter()
+            .filter(|spoken| spoken.tool.is_none_or(|tool| tool.is_call));
+        for spoken in own {
+            later.extend(names(&spoken.text).map(|name| (name, at)));
+        }
+    }
+    later
+}
+
+/// Words that are likely to be names: of files, functions, people's orders.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '#');
+    let words = text.split(move |c: char| !is_part(c));
+    let words = words.map(|word| word.trim_matches(['.', '-', '/']));
+    words.filter(|word| {
+        let has_mark =
+            word.contains(|c: char| c.is_ascii_digit() || matches!(c, '_' | '/' | '.' | '#'));
+        let has_capital = || word.chars().skip(1).any(char::is_uppercase);
+        word.len() >= 5 && word.len() < 200 && (has_mark || has_capital())
+    })
+}
+
+fn bulks(pieces: &[Vec<Spoken>], later: &Later<'_>, counter: &dyn TokenCounter) -> Vec<Bulk> {
+    let mut bulks = Vec::new();
+    for (at, piece) in pieces.iter().enumerate() {
+        for (part, spoken) in piece.iter().enumerate() {
+            let chars = spoken.text.chars().count();
+            let Some(tool) = spoken.tool.filter(|_| chars > SHORT) else {
+                continue;
+            };
+            let kind = if tool.is_error {
+                ERROR
+            } else if tool.is_call {
+                WRITTEN
+            } else if tool.shows {
+                SHOWN
+            } else {
+                USUAL
+            };
+            let used: HashSet<&str> = names(&spoken.text)
+                .filter(|name| later.get(name).is_some_and(|last| *last > at))
+                .take(NAMES * 8)
+                .collect();
+            let worth = kind + NAME * used.len().min(NAMES);
+            bulks.push(Bulk {
+                piece: at,
+                part,
+                chars,
+                tokens: counter.count(&spoken.text),
+                worth: worth + worth * (LATEST - 1) * at / pieces.len(),
+            });
+        }
+    }
+    bulks
+}
+
+fn shortened(pieces: &[Vec<Spoken>], bulks: &[Bulk], later: &Later<'_>, least: usize) -> Record {
+    let places = bulks.iter().map(|bulk| ((bulk.piece, bulk.part), bulk));
+    let places: HashMap<(usize, usize), &Bulk> = places.collect();
+    let cuts = bulks.iter().filter(|bulk| bulk.limit(least) < bulk.chars);
+    let cuts = cuts.count();
+    let write = |(at, piece): (usize, &Vec<Spoken>)| {
+        written(piece, |part, spoken| {
+            let Some(bulk) = places.get(&(at, part)) else {
+                return Cow::Borrowed(&spoken.text);
+            };
+            let limit = bulk.limit(least);
+            if limit >= bulk.chars {
+                return Cow::Borrowed(&spoken.text);
+            }
+            let is_told = |line: &str| {
+                let mut names = names(line);
+                names.any(|name| later.get(name).is_some_and(|last| *last > at))
+            };
+            Cow::Owned(cut(&spoken.text, limit, is_told))
+        })
+    };
+    Record {
+        pieces: pieces.iter().enumerate().map(write).collect(),
+        cuts,
+    }
+}

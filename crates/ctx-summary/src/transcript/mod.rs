@@ -1,0 +1,304 @@
+//! Messages as plain text for a model that sums them up: whole, as far as its window holds
+//! them.
+
+mod bulk;
+mod cut;
+mod noise;
+mod pack;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+
+use ctx_redact::redact;
+use ctx_tokens::TokenCounter;
+use ctx_transcript::{Call, Message, Part, Role, ToolResult};
+
+use crate::{Language, language::Languages};
+use ctx_ledger::runtime::digest;
+use noise::without_noise;
+
+pub(crate) use pack::{pack, shorten};
+
+/// The messages of an old zone as text, one piece each, without their secrets and without
+/// what only machines read. Reasoning and media are left out.
+///
+/// What tools were given and gave is held whole up to some megabytes, so that the memory
+/// that this takes is bounded by what people and the model said.
+#[derive(Debug)]
+pub struct Transcript {
+    pieces: Vec<Vec<Spoken>>,
+    redacted: usize,
+    languages: Languages,
+    /// What was said in messages that stay, since the last one that leaves.
+    kept: Vec<(String, String)>,
+    calls: HashMap<String, Made>,
+    /// What the results of a line answer.
+    sources: HashMap<u64, String>,
+    /// Where the text of a result stands, by its hash.
+    results: HashMap<u64, (usize, usize)>,
+    /// Bytes of the texts of tools.
+    held: usize,
+    /// Characters of such a text, at most.
+    most: usize,
+}
+
+/// A part of a message.
+#[derive(Debug)]
+struct Spoken {
+    label: String,
+    text: String,
+    /// What tools were given and gave may be cut.
+    tool: Option<Tool>,
+}
+
+/// A text that a tool was given or gave.
+#[derive(Clone, Copy, Debug)]
+struct Tool {
+    is_call: bool,
+    is_error: bool,
+    /// It shows what lies somewhere, and can be looked at again.
+    shows: bool,
+}
+
+/// A call, for its result.
+#[derive(Debug)]
+struct Made {
+    digest: String,
+    shows: bool,
+}
+
+/// Characters of a tool result or of a call's arguments that are held, ...
+const LONGEST: usize = 400_000;
+/// ... and where all of them take more bytes than this, ...
+const HELD: usize = 16 << 20;
+/// ... of each so many.
+const SHORT: usize = 2_000;
+/// A text with fewer bytes may stand there twice.
+const REPEATED: usize = 300;
+const REPEATS: &str = "(the same as in a later result)";
+
+impl Default for Transcript {
+    fn default() -> Self {
+        Self {
+            pieces: Vec::new(),
+            redacted: 0,
+            languages: Languages::default(),
+            kept: Vec::new(),
+            calls: HashMap::new(),
+            sources: HashMap::new(),
+            results: HashMap::new(),
+            held: 0,
+            most: LONGEST,
+        }
+    }
+}
+
+/// A record as it is sent.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub(crate) pieces: Vec<String>,
+    /// How many texts of tools are cut.
+    pub(crate) cuts: usize,
+}
+
+impl Transcript {
+    /// A message that stays: what people and the model said in it is sent, too, where it
+    /// stands between messages that leave. Else nobody would know what those were for.
+    pub fn push_kept(&mut self, message: &Message<'_>) {
+        if !matches!(message.role, Role::User | Role::Assistant) {
+            return;
+        }
+        let texts = message.parts.iter().filter_map(|part| match part {
+            Part::Text(text) => Some(text.to_string()),
+            _ => None,
+        });
+        let label = format!("{}, in a message that stays", message.role.as_str());
+        self.kept.extend(texts.map(|text| (label.clone(), text)));
+    }
+
+    /// One more message, in order; `line` is that of its record.
+    pub fn push(&mut self, line: u64, message: &Message<'_>) {
+        for (label, text) in std::mem::take(&mut self.kept) {
+            self.pieces.push(Vec::new());
+            self.add(&label, &text);
+            if self.pieces.last().is_some_and(Vec::is_empty) {
+                self.pieces.pop();
+            }
+        }
+        self.pieces.push(Vec::new());
+        for part in &message.parts {
+            self.add_part(line, message, part);
+        }
+        if self.pieces.last().is_some_and(Vec::is_empty) {
+            self.pieces.pop();
+        }
+        if self.held > HELD && self.most > SHORT {
+            self.most = SHORT;
+            let tools = self.pieces.iter_mut().flatten();
+            for spoken in tools.filter(|spoken| spoken.tool.is_some()) {
+                spoken.text = shorten(&spoken.text, SHORT);
+            }
+        }
+    }
+
+    /// How many secrets were taken out.
+    pub fn redacted(&self) -> usize {
+        self.redacted
+    }
+
+    /// Whether nothing was said.
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// The language of the user's messages.
+    pub fn language(&self) -> Language {
+        self.languages.most()
+    }
+
+    /// The call whose results stand on a line: the tool, and what it worked on.
+    pub fn source_of(&self, line: u64) -> Option<&str> {
+        self.sources.get(&line).map(String::as_str)
+    }
+
+    /// How long it is, uncut.
+    pub fn tokens(&self, counter: &dyn TokenCounter) -> u64 {
+        let pieces = self.pieces.iter();
+        pieces
+            .map(|piece| counter.count(&written(piece, whole)))
+            .sum()
+    }
+
+    /// All of it, if it has no more than `room` tokens, else with texts of tools cut as far as
+    /// that takes; `None` where a moderate cut is not enough.
+    pub(crate) fn within(&self, room: u64, counter: &dyn TokenCounter) -> Option<Record> {
+        bulk::within(&self.pieces, room, counter)
+    }
+
+    /// All of it, with the texts of tools cut as far as that is moderate.
+    pub(crate) fn shortest(&self) -> Record {
+        bulk::shortest(&self.pieces)
+    }
+
+    fn add_part(&mut self, line: u64, message: &Message<'_>, part: &Part<'_>) {
+        let role = message.role.as_str();
+        match part {
+            Part::Text(text) => {
+                if message.role == Role::User {
+                    self.languages.push(&without_noise(text));
+                }
+                self.add(role, text);
+            }
+            Part::Refusal(text) => self.add(&format!("{role}, refusing"), text),
+            Part::Call(call) => self.add_call(role, call),
+            Part::Result(result) => self.add_result(line, result),
+            Part::Media(media) => self.add(role, &format!("({})", media.kind)),
+            Part::Reasoning(_) | Part::Opaque(_) => {}
+        }
+    }
+
+    fn add_call(&mut self, role: &str, call: &Call<'_>) {
+        let label = format!("{role} calls {}", self.clean(&call.name));
+        let arguments = self.clean(&call.arguments);
+        let digest = redact(&digest(call)).0.into_owned();
+        let shows = bulk::shows(&call.name, &digest);
+        if let Some(id) = &call.id {
+            let made = Made { digest, shows };
+            self.calls.insert(id.to_string(), made);
+        }
+        let tool = Tool {
+            is_call: true,
+            is_error: false,
+            shows: false,
+        };
+        self.add_of_tool(label, &arguments, tool);
+    }
+
+    fn add_result(&mut self, line: u64, result: &ToolResult<'_>) {
+        let of = result.name.as_deref();
+        let of = of.map(|name| format!(" of {}", self.clean(name)));
+        let kind = if result.is_error { "error" } else { "result" };
+        let label = format!("tool {kind}{}", of.unwrap_or_default());
+        let texts: Vec<&str> = result.parts.iter().filter_map(text_of).collect();
+        let text = self.clean(&texts.join("\n"));
+        let made = result.id.as_ref().and_then(|id| self.calls.get(&**id));
+        let shows = made.is_some_and(|made| made.shows);
+        if let Some(made) = made {
+            let source = made.digest.clone();
+            self.sources.entry(line).or_insert(source);
+        }
+        let place = (
+            self.pieces.len() - 1,
+            self.pieces[self.pieces.len() - 1].len(),
+        );
+        if text.len() >= REPEATED {
+            let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(&text);
+            if let Some((piece, part)) = self.results.insert(hash, place) {
+                let before = &mut self.pieces[piece][part].text;
+                self.held -= before.len();
+                REPEATS.clone_into(before);
+            }
+        }
+        let tool = Tool {
+            is_call: false,
+            is_error: result.is_error,
+            shows,
+        };
+        self.add_of_tool(label, &text, tool);
+    }
+
+    fn add(&mut self, label: &str, text: &str) {
+        let text = self.clean(text);
+        if !text.trim().is_empty() {
+            self.say(label.to_owned(), &text, None);
+        }
+    }
+
+    fn add_of_tool(&mut self, label: String, text: &str, tool: Tool) {
+        let text = shorten(text, self.most);
+        self.held += text.len();
+        self.say(label, &text, Some(tool));
+    }
+
+    fn say(&mut self, label: String, text: &str, tool: Option<Tool>) {
+        let text = text.trim();
+        let spoken = Spoken {
+            label,
+            text: if text.is_empty() { "(empty)" } else { text }.to_owned(),
+            tool,
+        };
+        self.pieces.last_mut().expect("pushed before").push(spoken);
+    }
+
+    /// Without secrets, noise, and the marks that frame the record in the prompt.
+    fn clean(&mut self, text: &str) -> String {
+        let (clean, count) = redact(text);
+        self.redacted += count;
+        without_noise(&clean)
+            .replace("</record>", "<\\/record>")
+            .replace("</earlier-summary>", "<\\/earlier-summary>")
+    }
+}
+
+/// A message as it is sent, each of its texts as `text` gives it.
+fn written<'s>(piece: &'s [Spoken], text: impl Fn(usize, &'s Spoken) -> Cow<'s, str>) -> String {
+    let parts = piece.iter().enumerate();
+    let parts = parts.map(|(at, spoken)| format!("[{}]\n{}", spoken.label, text(at, spoken)));
+    parts.collect::<Vec<_>>().join("\n\n")
+}
+
+fn whole(_at: usize, spoken: &Spoken) -> Cow<'_, str> {
+    spoken.text.as_str().into()
+}
+
+fn text_of<'m>(part: &'m Part<'_>) -> Option<&'m str> {
+    match part {
+        Part::Text(text) | Part::Refusal(text) => Some(text),
+        Part::Media(media) => Some(media.kind),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;
