@@ -440,6 +440,8 @@ def exam(args):
                 after.add(sheet, done.path)
             with Trial(source) as trial:
                 before.add(sheet, trial.path)
+                if tool.is_ours:
+                    continue
                 Ours("", "ctx-compact", "--force", "--no-calibrate", "--budget", str(after.sizes[-1])).shrink(trial)
                 summed_up.add(sheet, trial.path)
             with Trial(source) as trial:
@@ -449,10 +451,11 @@ def exam(args):
                     if tokens_of(trial.path) <= after.sizes[-1]:
                         break
                 pruned.add(sheet, trial.path)
-        cells = " | ".join(f"{sum(marks.sizes)} | {marks}" for marks in ([before, after] if tool.is_ours else rows))
+        cells = " | ".join(f"{sum(row.sizes)} | {row}" for row in ([before, after] if tool.is_ours else rows))
         print(f"| {tool.name} | {len(after.sizes)} | {cells} |{' - |' * 4 if tool.is_ours else ''}", flush=True)
-        for marks in rows:
-            print(f"{marks.name}: {marks.by_category()}", file=sys.stderr)
+        for row in rows:
+            if row.known:
+                print(f"{row.name}: {row.by_category()}", file=sys.stderr)
 
 
 def questions(args):
