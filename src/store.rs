@@ -11,6 +11,7 @@ use ctx_cli::{ExitStatus, Failure, Io, Tool, is_stdin};
 use ctx_memory::MergeError;
 use ctx_select::duration::FixedSpan;
 use ctx_store::{Actor, SessionId, Severity, Store, StoreError};
+use ctx_transcript::Saved;
 
 /// The flag of every tool that uses the store.
 #[derive(Args, Clone, Debug, Default)]
@@ -42,6 +43,17 @@ impl StoreArgs {
             tool,
             matches,
             opened: OnceCell::new(),
+        }
+    }
+
+    /// What handles may promise of an input that is saved, or is not: who reads them looks
+    /// into the usual store, not into one that a flag names.
+    pub fn promise(&self, matches: &ArgMatches, is_saved: bool) -> Saved {
+        let named = matches.value_source("store") == Some(ValueSource::CommandLine);
+        if is_saved && !named {
+            Saved::Yes
+        } else {
+            Saved::Perhaps
         }
     }
 

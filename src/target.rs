@@ -76,6 +76,11 @@ pub struct Source {
 }
 
 impl Source {
+    /// Whether one of them will be replaced: then its bytes are saved in the store.
+    pub fn is_saved(&self) -> bool {
+        self.copied.is_some()
+    }
+
     /// Opens one of the inputs.
     pub fn open(&self, path: &Path) -> Result<Input, Failure> {
         match &self.copied {

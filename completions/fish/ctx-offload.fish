@@ -10,7 +10,7 @@ p50k_base\t''
 r50k_base\t''
 chars4\t''"
 complete -c ctx-offload -l model -d 'Count for this model: with its encoding, against its window' -r
-complete -c ctx-offload -l show -d 'Print what a handle, a path or the beginning of a sha256 stands for' -r
+complete -c ctx-offload -l show -d 'Print the original of a handle, by its hash, whole, and nothing else' -r
 complete -c ctx-offload -l min-idle -d 'Leave a session alone that changed less than DURATION ago [default: 10m for an agent\'s own file, else 0s]' -r
 complete -c ctx-offload -s o -l output -d 'Write to FILE instead of stdout, at the end and only when all went well' -r -F
 complete -c ctx-offload -l dialect -d 'Read the records as this dialect instead of detecting it' -r -f -a "chat\t''

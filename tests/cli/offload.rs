@@ -491,7 +491,7 @@ fn a_handle_a_path_and_a_hash_show_the_original() {
     offload(place.dir())
         .args(["--show", "123456789abc"])
         .code(2)
-        .stderr("ctx-offload: nothing with sha256 123456789abc… was kept; only what was offloaded, or is in a snapshot, can be shown\n")
+        .stderr("ctx-offload: nothing with sha256 123456789abc… was kept; it was not offloaded, and is in no snapshot; name the session that it was taken out of as FILE, or the store with --store\n")
         .run();
 }
 

@@ -117,6 +117,7 @@ fn within(tokens: u64, temp: &Path) -> Vec<u8> {
         strict: true,
         drop_bad: false,
         tell_sizes: TellSizes::Never,
+        saved: ctx_transcript::Saved::Perhaps,
         temp: temp.to_owned(),
     };
     let writer = Writer::offline(Method::Extractive, None);

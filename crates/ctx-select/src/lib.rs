@@ -5,6 +5,7 @@
 
 pub mod budget;
 pub mod calibrate;
+pub mod called;
 pub mod count;
 pub mod duration;
 pub mod image;

@@ -59,7 +59,7 @@ pub use dialect::{Dialect, Held};
 pub use edit::{Edits, Slot};
 pub use flaw::{Effect, Flaw, Remedy};
 pub use from_start::FromStart;
-pub use handle::{Handle, ShortHash};
+pub use handle::{Handle, Saved, ShortHash};
 pub use head::Head;
 pub use links::{Bond, GoodFor, Link, Links, SecondCopy};
 pub use message::{Call, Media, Message, Outline, Part, Role, SummaryRole, ToolResult};

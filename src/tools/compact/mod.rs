@@ -104,7 +104,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
         return Ok(ExitStatus::Done);
     }
     args.refuse_what_does_not_fit()?;
-    let plan = args.plan(io)?;
+    let plan = args.plan(matches, io)?;
     if args.is_filter() {
         let store = args.store.lazy(&TOOL, matches);
         return filter::run(&args, &plan, &store, io);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use clap::ArgMatches;
 use ctx_cli::{Failure, Io};
 use ctx_passes::compact::{Given, MakeWriter, Plan};
 use ctx_passes::{Notes, PassError};
@@ -10,7 +11,7 @@ use super::Args;
 
 impl Args {
     /// The plan, by flags, environment, configuration and preset.
-    pub(super) fn plan(&self, io: &mut Io) -> Result<Plan, Failure> {
+    pub(super) fn plan(&self, matches: &ArgMatches, io: &mut Io) -> Result<Plan, Failure> {
         let mut policy = self.policy.policy(io)?;
         policy.trigger = self.triggers.triggers.or(policy.trigger);
         self.asked.over.lay_on(&mut policy);
@@ -35,6 +36,7 @@ impl Args {
             overflow: self.triggers.overflow,
             model: asks.then(|| Arc::new(make) as Arc<MakeWriter>),
             headings,
+            saved: self.store.promise(matches, !self.is_filter()),
             now: chrono::Utc::now,
             temp: std::env::temp_dir(),
         };

@@ -6,7 +6,9 @@ mod page;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs, is_stdin, printable};
+use ctx_cli::{
+    ExitStatus, Failure, Input, Io, Outcome, Tool, input_name, inputs, is_stdin, printable,
+};
 use ctx_passes::offload::{
     self, Asked, Change, ChangePass, Offloader, OriginalError, Reading, Reference, Restorer,
     Transcripts, Wanted, original,
@@ -53,14 +55,16 @@ struct Args {
     /// Put the results back; a reference whose file cannot be read stays, exit 3
     #[arg(long, conflicts_with_all = ["min_tokens", "enough", "protect_last", "show"], help_heading = "Having it back")]
     restore: bool,
-    /// Print what a handle, a path or the beginning of a sha256 stands for
+    /// Print the original of a handle, by its hash, whole, and nothing else
     ///
-    /// It is looked for among the files that were taken out, then among the
-    /// results in snapshots; with -s, of one session.
+    /// 4 to 64 digits of the sha256, a whole handle, or the path of a file that was taken out.
+    /// It is looked for among the files that were taken out, then in FILE, if one is named,
+    /// then in snapshots: results of tools, and long texts in the arguments of calls; with -s,
+    /// of one session.
     #[arg(
         long,
-        value_name = "HANDLE",
-        conflicts_with_all = ["file", "min_tokens", "enough", "protect_last", "reference", "dry_run", "output", "batch"],
+        value_name = "HASH",
+        conflicts_with_all = ["min_tokens", "enough", "protect_last", "reference", "dry_run", "output", "batch"],
         help_heading = "Having it back"
     )]
     show: Option<Wanted>,
@@ -86,7 +90,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let lazy = args.store.lazy(&TOOL, matches);
     let store = lazy.get()?;
     if let Some(wanted) = &args.show {
-        return show(store, args.session.as_ref(), wanted, io);
+        return show(&args, store, wanted, io);
     }
     let paths = inputs(&args.file)?;
     let plan = Plan::new(&args, &paths[0])?;
@@ -98,12 +102,22 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 }
 
 /// Prints an original, and nothing else.
-fn show(store: &Store, session: Option<&SessionId>, wanted: &Wanted, io: &mut Io) -> Outcome {
-    let text = original(store, session, wanted).map_err(|error| match (error, wanted) {
+fn show(args: &Args, store: &Store, wanted: &Wanted, io: &mut Io) -> Outcome {
+    let named = args.file.as_deref();
+    let transcript = named.map(Input::open).transpose()?;
+    let transcript = transcript.map(|input| input.reader);
+    let found = original(store, args.session.as_ref(), transcript, wanted);
+    let text = found.map_err(|error| match (error, wanted) {
         (OriginalError::Store(error), _) => failure(error),
-        (error @ OriginalError::NotKept(_), _) => {
-            Failure::new(error).hint("only what was offloaded, or is in a snapshot, can be shown")
+        (error @ OriginalError::Session(_), _) => {
+            let name = named.map(input_name).unwrap_or_default();
+            Failure::new(error).at(name, None)
         }
+        (error @ OriginalError::NotKept(_), _) => Failure::new(error).hint(if named.is_some() {
+            "it is not in FILE, was not offloaded, and is in no snapshot"
+        } else {
+            "it was not offloaded, and is in no snapshot; name the session that it was taken out of as FILE, or the store with --store"
+        }),
         (error, Wanted::Path(path)) => Failure::new(error)
             .at(path, None)
             .hint("name the store with --store"),

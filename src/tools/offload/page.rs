@@ -6,7 +6,8 @@ pub(super) const PAGE: Page = Page {
     exit_status: &[
         (
             2,
-            "nothing was written, but files that were made for it may be in the store",
+            "nothing was written, but files that were made for it may be in the store; with \
+             --show: nothing has that hash, or several texts have",
         ),
         (
             3,
@@ -54,8 +55,8 @@ pub(super) const PAGE: Page = Page {
             "Put them back",
         ),
         (
-            "ctx-offload --show '⟦ctx:0123456789ab 5120 bytes 1300 tokens⟧'",
-            "Print what a handle stands for",
+            "ctx-offload --show 01234567",
+            "Print what the handle ⟦ctx: …, all 5120 bytes: ctx-offload --show 01234567⟧ stands for",
         ),
     ],
 };

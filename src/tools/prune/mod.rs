@@ -25,8 +25,10 @@ use ctx_store::Growth;
 /// Works by rules alone, no model is asked. Every rule is off unless asked for.
 /// What users and the model said never changes, and neither does a byte of a
 /// record that no rule changes. A result that is shortened or cleared ends with
-/// a handle, ⟦ctx:HASH BYTES bytes TOKENS tokens⟧: the beginning of the
-/// original's sha256, and its size. Nothing is replaced by what is not smaller.
+/// a handle, ⟦ctx: Read a.py, all 1980 bytes: ctx-offload --show 01234567⟧: the
+/// call, the size of the original, and the command that prints it. Where no
+/// snapshot of the session is made, it says ", if saved" before the command.
+/// Nothing is replaced by what is not smaller.
 ///
 /// Of an agent's own file only what it would send counts. Lines that it would
 /// not send leave by --drop, those that name them are set right, and nothing is
@@ -106,6 +108,7 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
         counter: counting.counter,
         tell_changes: io.verbosity() >= Verbosity::Debug,
         strict: args.strict,
+        saved: args.store.promise(matches, source.is_saved()),
         last_change: last_change(path),
         now: chrono::Utc::now(),
         temp: std::env::temp_dir(),

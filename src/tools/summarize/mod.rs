@@ -17,7 +17,7 @@ use ctx_select::parse_count;
 use ctx_select::split::Keep;
 use ctx_store::{Growth, SessionId};
 use ctx_tokens::Encoding;
-use ctx_transcript::{SummaryRole, ZoneReader};
+use ctx_transcript::{Saved, SummaryRole, ZoneReader};
 
 use crate::llm::LlmArgs;
 use crate::passes;
@@ -153,7 +153,7 @@ impl Args {
         })
     }
 
-    fn plan(&self, io: &Io) -> Plan {
+    fn plan(&self, io: &Io, saved: Saved) -> Plan {
         Plan {
             recognizer: recognizer(self.header.as_deref()),
             role: self.role.into(),
@@ -165,6 +165,7 @@ impl Args {
                 Verbosity::Normal => TellSizes::WhenLonger,
                 Verbosity::Verbose | Verbosity::Debug => TellSizes::Always,
             },
+            saved,
             temp: std::env::temp_dir(),
         }
     }
@@ -223,13 +224,14 @@ impl Args {
 
 fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     let writer = args.writer(io)?;
-    let plan = args.plan(io);
     let paths = inputs(&args.file)?;
     let store = args.store.lazy(&TOOL, matches);
     let named = args.session.as_ref();
     let (source, target) = args
         .output
         .session(&paths, named, &store, Growth::Follows)?;
+    let saved = args.store.promise(matches, source.is_saved());
+    let plan = args.plan(io, saved);
     let mut session = args.open(&source, &paths[0])?;
     let new = if args.read.batch {
         batch(args, &plan, &writer, &mut session, io).map(Ok)?

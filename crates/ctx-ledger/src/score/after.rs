@@ -137,8 +137,9 @@ mod tests {
     #[test]
     fn handles_are_found_where_they_are_whole() {
         let hash = ShortHash::of("the original");
-        let text =
-            format!("⟦ctx:{hash} 12 bytes 2 tokens⟧ and ⟦ctx:no handle⟧ and ⟦ctx:{hash} 12 bytes");
+        let text = format!(
+            "⟦ctx: Read a, all 12 bytes: ctx-offload --show {hash}⟧ and ⟦ctx:no handle⟧ and ⟦ctx: all 12 bytes"
+        );
         let after = after(&[says(Role::User, &text)]);
         let handles = after.handles();
         assert_eq!(handles.len(), 1);

@@ -1,6 +1,6 @@
 //! Scores of whole sessions.
 
-use ctx_transcript::{Call, Handle, Message, Part, Role, ToolResult, Zone};
+use ctx_transcript::{Call, Handle, Message, Part, Role, Saved, ToolResult, Zone};
 use proptest::prelude::*;
 
 use crate::Ledger;
@@ -111,14 +111,14 @@ fn arguments_and_results_of_the_new_session_count() {
 fn what_a_handle_names_can_be_had_back() {
     let result = "order W8123\n\nof user_4711";
     let before = [answers(result), says(Role::User, "and user_4712")];
-    let cut = Handle::of(result, 9).behind("order");
+    let cut = Handle::of(result, "", Saved::Yes).behind("order");
     let score = score(&before, &[answers(&cut)]);
     assert_eq!(
         standing(&score, "user_4711"),
         Some((1, Standing::Recoverable))
     );
     assert_eq!(standing(&score, "user_4712"), Some((2, Standing::Lost)));
-    let other = Handle::of("another text of just 25 b", 9).behind("order");
+    let other = Handle::of("another text of just 25 b", "", Saved::Yes).behind("order");
     let score = super::tests::score(&before, &[answers(&other)]);
     assert_eq!(standing(&score, "user_4711"), Some((1, Standing::Lost)));
 }
@@ -205,7 +205,7 @@ fn an_exchange_that_stays_keeps_its_command_and_its_error() {
     let call = score(&exchange, &[says(Role::User, "run cargo test")]);
     assert_eq!(find(&call, COMMANDS)[0].1, Standing::Retained);
     assert_eq!(find(&call, ERRORS)[0].1, Standing::Lost);
-    let cut = Handle::of("error: no such crate\nmore", 9).behind("…");
+    let cut = Handle::of("error: no such crate\nmore", "", Saved::Yes).behind("…");
     let cut = score(&exchange, &[says(Role::User, &cut)]);
     assert_eq!(find(&cut, ERRORS)[0].1, Standing::Recoverable);
 }

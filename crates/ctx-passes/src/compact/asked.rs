@@ -9,6 +9,7 @@ use ctx_policy::{Method, Overrides, Policy};
 use ctx_select::count::MessageCounter;
 use ctx_select::parse_count;
 use ctx_select::trigger::Triggers;
+use ctx_transcript::Saved;
 
 use super::plan::{MakeWriter, Plan};
 use crate::Pin;
@@ -82,6 +83,8 @@ pub struct Given {
     pub model: Option<Arc<MakeWriter>>,
     /// The headings that a model's summary must have, if the template has known ones.
     pub headings: Vec<String>,
+    /// What handles may promise of what is taken out.
+    pub saved: Saved,
     /// The time.
     pub now: fn() -> DateTime<Utc>,
     /// Where temporary files lie.
@@ -125,6 +128,7 @@ impl Asked {
             model: given.model,
             headings: given.headings,
             recognizer: recognizer(policy.summary.header.as_deref()),
+            saved: given.saved,
             now: given.now,
             temp: given.temp,
             policy,
@@ -153,6 +157,7 @@ mod tests {
     use ctx_policy::{Method, Policy};
     use ctx_select::count::MessageCounter;
     use ctx_tokens::Encoding;
+    use ctx_transcript::Saved;
 
     use super::{Asked, Given, NoSummary};
     use crate::compact::Plan;
@@ -178,6 +183,7 @@ mod tests {
             overflow: false,
             model: None,
             headings: Vec::new(),
+            saved: Saved::Yes,
             now: || chrono::DateTime::UNIX_EPOCH,
             temp: std::env::temp_dir(),
         })

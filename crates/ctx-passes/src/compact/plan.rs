@@ -10,6 +10,7 @@ use ctx_select::count::MessageCounter;
 use ctx_select::split::Keep;
 use ctx_select::trigger::{Size, Step, Trigger, Triggers};
 use ctx_summary::{Recognizer, USUAL_PERCENT};
+use ctx_transcript::Saved;
 
 use crate::count::Calibration;
 use crate::prune::{Cache, Time};
@@ -62,6 +63,8 @@ pub struct Plan {
     pub headings: Vec<String>,
     /// Knows the summaries of earlier compactions.
     pub recognizer: Recognizer,
+    /// What handles may promise of what is taken out.
+    pub saved: Saved,
     /// The time.
     pub now: fn() -> DateTime<Utc>,
     /// Where temporary files lie.
@@ -309,6 +312,7 @@ impl Plan {
             // They were left out already when the session was read.
             drop_bad: false,
             tell_sizes: TellSizes::Never,
+            saved: self.saved,
             temp: self.temp.clone(),
         }
     }

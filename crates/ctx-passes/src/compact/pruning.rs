@@ -36,7 +36,7 @@ impl Rules {
     fn at(plan: &Plan, when: When, content: &Content) -> Self {
         let rules = |clears, never| {
             let wanted = plan.policy.prune.clear != never && plan.prunes(when);
-            let rules = || prune::rules(&plan.policy, clears, content.dialect);
+            let rules = || prune::rules(&plan.policy, clears, content.dialect, plan.saved);
             wanted.then(rules).flatten()
         };
         Self {

@@ -22,6 +22,7 @@ fn plan(change: impl FnOnce(&mut Policy)) -> Plan {
         triggers: policy.trigger,
         counter: MessageCounter::new(Encoding::default()),
         target: policy.target.tokens,
+        saved: ctx_transcript::Saved::Yes,
         now: chrono::Utc::now,
         policy,
         ..job::tests::plan(1)

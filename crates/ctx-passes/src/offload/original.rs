@@ -1,11 +1,15 @@
 //! The original of what was taken out, by the beginning of its hash: first among the
-//! files of the store, then among the results in snapshots.
+//! files of the store, then among the results, and the strings in arguments of calls, of a
+//! session that somebody names and of snapshots.
 
 use std::collections::BTreeMap;
+use std::io::{self, Read};
 use std::str::FromStr;
 
 use ctx_store::{Entry, Form, OffloadName, SessionId, Store, StoreError};
-use ctx_transcript::{Conversation, Dialect, Handle, Message, Object, Options, Records, dialect};
+use ctx_transcript::{
+    Conversation, Handle, Message, Options, Records, ShortHash, ToolResult, dialect, map_strings,
+};
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +26,9 @@ pub enum OriginalError {
     /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The session that was named cannot be read.
+    #[error("cannot read: {0}")]
+    Session(#[source] io::Error),
     /// The path is not one of an offloaded file.
     #[error("it is no offloaded file of this store")]
     NoFile,
@@ -39,9 +46,11 @@ pub enum OriginalError {
 }
 
 /// At least so many digits of its hash name a text. With all digits of a handle the search
-/// ends at the first text that fits.
+/// ends at the first snapshot that has such a text.
 const FEWEST: usize = 4;
-const HANDLE: usize = 12;
+const HANDLE: usize = ShortHash::DIGITS;
+/// In arguments no string of fewer bytes was taken out: its handle is longer.
+const SHORTEST: usize = 40;
 /// So many matches of an ambiguous hash are named.
 const SHOWN: usize = 10;
 
@@ -50,7 +59,7 @@ impl FromStr for Wanted {
 
     fn from_str(text: &str) -> Result<Self, String> {
         if let Some(handle) = Handle::parse(text) {
-            return Ok(Self::Hash(handle.hash.to_string()));
+            return Ok(Self::Hash(handle.digits()));
         }
         if text.starts_with('/') {
             return Ok(Self::Path(text.to_owned()));
@@ -61,21 +70,25 @@ impl FromStr for Wanted {
             Ok(Self::Hash(text.to_owned()))
         } else {
             Err(format!(
-                "expected a path, a handle such as ⟦ctx:0123456789ab 5120 bytes 1300 tokens⟧, or {FEWEST} to 64 digits of a sha256"
+                "expected {FEWEST} to 64 digits of a sha256 as in a handle, 01234567, a path, or a whole handle ⟦ctx:…⟧"
             ))
         }
     }
 }
 
-/// The text that is asked for, of one session or of all.
+/// The text that is asked for, of one session or of all; `transcript` is one that may have it.
 pub fn original(
     store: &Store,
     session: Option<&SessionId>,
+    transcript: Option<impl Read>,
     wanted: &Wanted,
 ) -> Result<String, OriginalError> {
     let sessions = sessions(store, session)?;
     match wanted {
-        Wanted::Hash(hash) => by_hash(store, session, &sessions, hash),
+        Wanted::Hash(hash) => match in_files(store, &sessions, hash)? {
+            Some(text) => Ok(text),
+            None => in_sessions(store, session, transcript, hash),
+        },
         Wanted::Path(path) => {
             for session in sessions {
                 if let Some(file) = store.offload_folder(&session)?.file(path) {
@@ -98,12 +111,12 @@ pub(crate) fn sessions(
     }
 }
 
-fn by_hash(
+/// The text of an offloaded file.
+fn in_files(
     store: &Store,
-    session: Option<&SessionId>,
     offloading: &[SessionId],
     hash: &str,
-) -> Result<String, OriginalError> {
+) -> Result<Option<String>, OriginalError> {
     let mut files = BTreeMap::new();
     for session in offloading {
         let ours = store.offloaded_files(session)?;
@@ -112,9 +125,26 @@ fn by_hash(
         files.extend(found.map(|file| (file.name.sha256().to_owned(), file)));
     }
     if files.is_empty() {
-        return only(in_snapshots(store, session, hash)?, hash);
+        return Ok(None);
     }
-    Ok(store.read_offloaded(&only(files, hash)?)?.text)
+    Ok(Some(store.read_offloaded(&only(files, hash)?)?.text))
+}
+
+/// A text of the session that was named, else of those in snapshots.
+fn in_sessions(
+    store: &Store,
+    session: Option<&SessionId>,
+    transcript: Option<impl Read>,
+    hash: &str,
+) -> Result<String, OriginalError> {
+    let mut found = BTreeMap::new();
+    if let Some(transcript) = transcript {
+        in_session(transcript, hash, &mut found).map_err(OriginalError::Session)?;
+    }
+    if found.is_empty() {
+        found = in_snapshots(store, session, hash)?;
+    }
+    only(found, hash)
 }
 
 /// The only one of what was found, by its hash.
@@ -133,7 +163,7 @@ fn only<T>(found: BTreeMap<String, T>, hash: &str) -> Result<T, OriginalError> {
     found.ok_or_else(|| OriginalError::NotKept(hash.to_owned()))
 }
 
-/// Texts of results in snapshots, the newest snapshot first.
+/// Texts in snapshots, the newest snapshot first.
 fn in_snapshots(
     store: &Store,
     session: Option<&SessionId>,
@@ -161,14 +191,21 @@ fn in_snapshot(
     found: &mut BTreeMap<String, String>,
 ) -> Result<(), StoreError> {
     let (file, _) = store.open_verified(entry)?;
-    let unreadable = |source| StoreError::Io {
+    in_session(file, hash, found).map_err(|source| StoreError::Io {
         action: "read",
         path: store.data_path(&entry.id),
         source,
-    };
-    let mut records = Records::open(file, &Options::default()).map_err(unreadable)?;
+    })
+}
+
+fn in_session(
+    transcript: impl Read,
+    hash: &str,
+    found: &mut BTreeMap<String, String>,
+) -> io::Result<()> {
+    let mut records = Records::open(transcript, &Options::default())?;
     let known = records.dialect();
-    while let Some(record) = records.next().map_err(unreadable)? {
+    while let Some(record) = records.next()? {
         let Some(object) = record.whole_object() else {
             continue;
         };
@@ -178,26 +215,31 @@ fn in_snapshot(
             None => std::slice::from_ref(object),
         };
         for dialect in known.map_or(dialect::ALL.to_vec(), |known| vec![known]) {
-            for message in messages {
-                note_results(dialect, message, hash, found);
+            for message in messages.iter().filter_map(|it| dialect.message(it)) {
+                in_message(&message, hash, found);
             }
         }
     }
     Ok(())
 }
 
-fn note_results(
-    dialect: &dyn Dialect,
-    message: &Object<'_>,
-    hash: &str,
-    found: &mut BTreeMap<String, String>,
-) {
-    for result in dialect.message(message).iter().flat_map(Message::results) {
-        let Some(text) = result.text() else { continue };
+/// What handles stand for: the whole text of a result, a string in the arguments of a call.
+fn in_message(message: &Message<'_>, hash: &str, found: &mut BTreeMap<String, String>) {
+    let mut look_at = |text: &str| {
         let name = OffloadName::of(text.as_bytes(), Form::TEXT);
         if name.sha256().starts_with(hash) {
-            found.insert(name.sha256().to_owned(), text.into_owned());
+            found.insert(name.sha256().to_owned(), text.to_owned());
         }
+    };
+    let texts = message.results().filter_map(ToolResult::text);
+    texts.for_each(|text| look_at(&text));
+    for call in message.calls() {
+        map_strings(&call.arguments, |text| {
+            if text.len() >= SHORTEST {
+                look_at(text);
+            }
+            None
+        });
     }
 }
 
@@ -206,10 +248,13 @@ mod tests {
     use std::path::Path;
 
     use ctx_store::{Content, Form, OffloadName, SessionId, SnapshotKind, Store};
-    use ctx_transcript::Handle;
+    use ctx_transcript::{Handle, Saved};
 
     use super::super::tests::{result, session, store};
     use super::{OriginalError, Wanted, original};
+
+    /// No session that may have it.
+    const NONE: Option<&[u8]> = None;
 
     fn offload(store: &Store, session: &str, form: Form, text: &str) -> String {
         let session: SessionId = session.parse().expect("an id");
@@ -242,7 +287,7 @@ mod tests {
     fn show(store: &Store, session: Option<&str>, wanted: &str) -> Result<String, String> {
         let session = session.map(|session| session.parse().expect("an id"));
         let wanted = wanted.parse().expect("something to look for");
-        original(store, session.as_ref(), &wanted).map_err(|error| error.to_string())
+        original(store, session.as_ref(), NONE, &wanted).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -276,12 +321,41 @@ mod tests {
             &format!("{{\"messages\":[{}]}}\n", result("a", "two").trim_end()),
         );
         for text in ["one", "two"] {
-            let handle = Handle::of(text, 1).to_string();
+            let handle = Handle::of(text, "", Saved::Yes).to_string();
             assert_eq!(show(&store, None, &handle).as_deref(), Ok(text));
         }
-        let hash = &sha256("two")[..12];
+        let hash = &sha256("two")[..8];
         let not_kept = format!("nothing with sha256 {hash}… was kept");
         assert_eq!(show(&store, Some("demo"), hash), Err(not_kept));
+    }
+
+    #[test]
+    fn a_string_in_arguments_is_found() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let store = store(&dir);
+        let long = "a \"long\" text\n".repeat(9);
+        let arguments = serde_json::json!({"path": "a.rs", "edits": [{"new": long}]}).to_string();
+        let call = serde_json::json!({"role": "assistant", "content": null, "tool_calls": [
+            {"id": "a", "type": "function", "function": {"name": "edit", "arguments": arguments}}]});
+        snapshot(&store, "demo", &format!("{call}\n"));
+        let hash = &sha256(&long)[..8];
+        assert_eq!(show(&store, None, hash), Ok(long));
+        assert!(show(&store, None, &sha256("a.rs")[..8]).is_err());
+    }
+
+    #[test]
+    fn the_session_that_is_named_is_looked_at_before_snapshots() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let store = store(&dir);
+        let line = result("a", "one");
+        let wanted = Wanted::Hash(sha256("one")[..8].to_owned());
+        let named = original(&store, None, Some(line.as_bytes()), &wanted);
+        assert_eq!(named.expect("it is there"), "one");
+        let other = original(&store, None, Some(&b"{}\n"[..]), &wanted);
+        assert!(matches!(other, Err(OriginalError::NotKept(_))));
+        snapshot(&store, "demo", &line);
+        let saved = original(&store, None, Some(&b"{}\n"[..]), &wanted);
+        assert_eq!(saved.expect("it is there"), "one");
     }
 
     #[test]
@@ -298,7 +372,7 @@ mod tests {
         };
         let results: String = texts.iter().map(|text| result("a", text)).collect();
         snapshot(&store, session().as_str(), &results);
-        let error = original(&store, None, &Wanted::Hash(one[..4].to_owned()));
+        let error = original(&store, None, NONE, &Wanted::Hash(one[..4].to_owned()));
         let Err(OriginalError::Ambiguous { wanted, matches }) = error else {
             panic!("{error:?}");
         };
@@ -314,6 +388,10 @@ mod tests {
         assert_eq!(
             "⟦ctx:ba7816bf8f01 3 bytes 1 tokens⟧".parse(),
             hash("ba7816bf8f01")
+        );
+        assert_eq!(
+            "⟦ctx: ls, all 3 bytes, if saved: ctx-offload --show ba7816bf⟧".parse(),
+            hash("ba7816bf")
         );
         assert_eq!("ba78".parse(), hash("ba78"));
         assert_eq!("/s/x.txt".parse(), Ok(Wanted::Path("/s/x.txt".to_owned())));

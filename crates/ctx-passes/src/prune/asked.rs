@@ -10,7 +10,7 @@ use ctx_select::duration::FixedSpan;
 use ctx_select::parse_count;
 use ctx_select::prune::{Glob, MAX_NOTE, Policy, Rule, ToolFilter, Trim};
 use ctx_select::share::Share;
-use ctx_transcript::{Dialect, Zone};
+use ctx_transcript::{Dialect, Saved, Zone};
 
 use super::{Cache, Plan, Time, references, size};
 use crate::Pin;
@@ -128,6 +128,8 @@ pub struct Given {
     pub strict: bool,
     /// When the session changed last, where that tells anything.
     pub last_change: Option<Time>,
+    /// What handles may promise of what is taken out.
+    pub saved: Saved,
     /// The time.
     pub now: DateTime<Utc>,
     /// Where temporary files lie.
@@ -167,6 +169,7 @@ impl Asked {
                 deny: self.deny_tool.clone(),
             },
             user_first: dialect.is_some_and(|dialect| dialect.output_rules().user_first),
+            saved: given.saved,
         };
         if !policy.does_anything() {
             return Err(NoPlan::NoRule);
@@ -222,6 +225,7 @@ mod tests {
     use clap::Parser;
     use ctx_select::count::MessageCounter;
     use ctx_tokens::Encoding;
+    use ctx_transcript::Saved;
     use ctx_transcript::dialect::Chat;
 
     use super::super::Plan;
@@ -241,6 +245,7 @@ mod tests {
             tell_changes: false,
             strict: false,
             last_change: None,
+            saved: Saved::Perhaps,
             now: chrono::DateTime::UNIX_EPOCH,
             temp: std::env::temp_dir(),
         })

@@ -18,7 +18,7 @@ use chrono::{DateTime, Utc};
 use ctx_policy::Offload;
 use ctx_select::count::MessageCounter;
 use ctx_select::prune::{Policy, ReferencePattern, ToolFilter, Trim};
-use ctx_transcript::{Dialect, Zone};
+use ctx_transcript::{Dialect, Saved, Zone};
 
 use crate::Pin;
 pub use anew::{Beside, NewSession};
@@ -81,8 +81,13 @@ pub(crate) fn is_cold(cache: Option<&Cache>, last_call: LastCall) -> Option<bool
 }
 
 /// The rules of a compaction's policy; `None` if it prunes nothing. Whether old results
-/// are cleared is up to the caller.
-pub fn rules(whole: &ctx_policy::Policy, clears: bool, dialect: &dyn Dialect) -> Option<Policy> {
+/// are cleared, and what handles may promise, is up to the caller.
+pub fn rules(
+    whole: &ctx_policy::Policy,
+    clears: bool,
+    dialect: &dyn Dialect,
+    saved: Saved,
+) -> Option<Policy> {
     let prune = &whole.prune;
     let trim = prune.max_chars.map(|chars| Trim {
         max_chars: size(chars),
@@ -104,6 +109,7 @@ pub fn rules(whole: &ctx_policy::Policy, clears: bool, dialect: &dyn Dialect) ->
             deny: prune.deny.clone(),
         },
         user_first: dialect.output_rules().user_first,
+        saved,
     };
     policy.does_anything().then_some(policy)
 }
@@ -133,7 +139,7 @@ mod tests {
     use ctx_select::prune::Policy;
     use ctx_tokens::Encoding;
     use ctx_transcript::dialect::Chat;
-    use ctx_transcript::{Object, Options, Role};
+    use ctx_transcript::{Object, Options, Role, Saved};
 
     use super::{Cache, LastCall, Plan, PrunePass, Time, is_cold, references, rules};
     use crate::{Invalid, Notes, PassError, Session};
@@ -180,13 +186,13 @@ mod tests {
         whole.prune.max_chars = Some(500);
         whole.prune.protect_last = 2;
         whole.prune.clear = Clear::Never;
-        let trims = rules(&whole, false, &Chat).expect("it trims");
+        let trims = rules(&whole, false, &Chat, Saved::Yes).expect("it trims");
         assert_eq!(trims.trim.expect("it trims").max_chars, 500);
         assert_eq!((trims.clear, trims.protect_last), (None, 2));
-        let clears = rules(&whole, true, &Chat).expect("it clears");
+        let clears = rules(&whole, true, &Chat, Saved::Yes).expect("it clears");
         assert_eq!(clears.clear, Some(whole.prune.placeholder.clone()));
         (whole.prune.max_chars, whole.prune.drop) = (None, Vec::new());
-        assert!(rules(&whole, false, &Chat).is_none());
+        assert!(rules(&whole, false, &Chat, Saved::Yes).is_none());
     }
 
     #[test]

@@ -151,8 +151,8 @@ mod tests {
         (changed.collect(), notes.collect())
     }
 
-    /// By 1.2 tokens of the API's on each of the 975 that are freed.
-    const SAYS: &str = "recorded usage of the last reply: 21259 tokens, now 20089";
+    /// By 1.2 tokens of the API's on each of the 969 that are freed.
+    const SAYS: &str = "recorded usage of the last reply: 21259 tokens, now 20096";
 
     #[test]
     fn all_lines_of_the_last_reply_say_what_its_prompt_comes_to_now() {
@@ -162,7 +162,7 @@ mod tests {
         };
         assert_eq!(usage.len(), 2);
         for (before, after) in usage {
-            assert_eq!(*after, before.replace(":21246", ":20076"));
+            assert_eq!(*after, before.replace(":21246", ":20083"));
         }
         assert_eq!(notes, [SAYS]);
     }
@@ -239,8 +239,8 @@ mod tests {
         assert_eq!(changed.len(), 3, "{changed:?}");
         for (before, after) in &changed[1..] {
             let expected = before
-                .replace(":21250", ":20080")
-                .replace(":21259", ":20089");
+                .replace(":21250", ":20087")
+                .replace(":21259", ":20096");
             assert_eq!(*after, expected);
         }
         assert_eq!(notes, [SAYS]);
@@ -277,8 +277,8 @@ mod tests {
         assert_eq!(changed.len(), 2, "{changed:?}");
         let (before, after) = &changed[1];
         let expected = before
-            .replace(":21246", ":20076")
-            .replace(":21259", ":20089");
+            .replace(":21246", ":20083")
+            .replace(":21259", ":20096");
         assert_eq!(*after, expected);
         assert_eq!(notes, [SAYS]);
     }

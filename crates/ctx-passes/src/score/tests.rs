@@ -2,7 +2,7 @@
 
 use ctx_ledger::score::{Score, Scorer, Standing};
 use ctx_store::{Actor, Content, Form, Store};
-use ctx_transcript::{Handle, Options};
+use ctx_transcript::{Handle, Options, Saved};
 
 use super::{Exam, Further, Later, Mark, read_after, read_before, referred, score};
 use crate::{ErrorKind, Invalid, PassError, Session};
@@ -48,7 +48,7 @@ fn standing(score: &Score, text: &str) -> Option<Standing> {
 
 #[test]
 fn the_order_of_reading_does_not_matter() {
-    let handle = Handle::of(ERROR, 9).to_string();
+    let handle = Handle::of(ERROR, "", Saved::Yes).to_string();
     let summary =
         r#"{"role":"user","name":"ctx_summary","content":"[Compressed History]\n\nOrder W8123"}"#;
     for after in [
@@ -72,7 +72,7 @@ fn the_order_of_reading_does_not_matter() {
 fn what_a_handle_names_is_looked_for_in_the_old_session() {
     let cut = format!(
         "{ASK}\n{CALL}\n{}",
-        result(&Handle::of(ERROR, 9).to_string())
+        result(&Handle::of(ERROR, "", Saved::Yes).to_string())
     );
     let score = ledger_first(&before(), &cut);
     assert_eq!(standing(&score, "W8123"), Some(Standing::Retained));
@@ -214,7 +214,7 @@ fn offloaded_texts_are_found_by_their_paths_and_by_handles() {
     let path = offload("demo", "by path");
     offload("other", "by handle");
     offload("demo", "not named");
-    let handle = Handle::of("by handle", 2);
+    let handle = Handle::of("by handle", "", Saved::Yes);
     let after = result(&format!("see {path}")) + &result(&handle.to_string());
     let after = read_after(&mut session(&after), None).expect("read");
     let texts = |id: Option<&str>| {

@@ -36,6 +36,7 @@ pub(super) fn plan() -> Plan {
         strict: false,
         drop_bad: false,
         tell_sizes: TellSizes::Never,
+        saved: ctx_transcript::Saved::Perhaps,
         temp: std::env::temp_dir(),
     }
 }

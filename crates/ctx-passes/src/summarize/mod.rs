@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 use ctx_select::count::MessageCounter;
 use ctx_summary::Recognizer;
-use ctx_transcript::Role;
+use ctx_transcript::{Role, Saved};
 
 pub use assembly::{Draft, Material, NewSession};
 pub use batch::Batch;
@@ -44,6 +44,8 @@ pub struct Plan {
     pub drop_bad: bool,
     /// When the notes compare the length of the summary with that of what it replaces.
     pub tell_sizes: TellSizes,
+    /// What handles may promise of what is shortened.
+    pub saved: Saved,
     /// Where temporary files lie.
     pub temp: PathBuf,
 }

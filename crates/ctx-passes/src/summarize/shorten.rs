@@ -1,12 +1,13 @@
 //! Shortens records that stay: of a long tool result its beginning and end are kept, with
 //! a handle of the whole; where that is not enough, long arguments of calls are cut, too.
 
+use ctx_select::called::{Found, Latest, called, tool_of};
 use ctx_select::count::MessageCounter;
 use ctx_select::prune::{Policy, parted};
-use ctx_transcript::{Dialect, Edits, Handle, Record};
+use ctx_transcript::{Dialect, Edits, Handle, Message, Record, Saved};
 
-/// Tokens of the handle and the mark of the cut.
-const NOTES: u64 = 26;
+/// Tokens of the mark of the cut.
+const MARK: u64 = 4;
 /// At least so many tokens of a text are kept.
 const LEAST_TEXT: u64 = 8;
 /// How much of what is kept of a text is its beginning, in percent: files and lists matter
@@ -15,83 +16,131 @@ const HEAD: usize = 60;
 /// Characters of a long string in a call's arguments.
 const ARGUMENT_CHARS: usize = 120;
 
-/// The record with each result of more than `tokens` shortened to about that;
-/// `None` when nothing gets smaller.
-pub(super) fn shorten(
-    record: &Record<'_>,
-    dialect: &dyn Dialect,
-    counter: &MessageCounter,
-    tokens: u64,
-    arguments: bool,
-) -> Option<Vec<u8>> {
-    let message = record.message(Some(dialect))?;
-    let mut edits = Edits::new();
-    for result in message.results() {
-        let (Some(slot), Some(text)) = (&result.slot, result.text()) else {
-            continue;
-        };
-        if let Some(short) = short(&text, tokens, counter) {
-            edits.put(slot, &short);
+/// What the latest calls are called.
+#[derive(Default)]
+pub(super) struct CallNames(Latest<String>);
+
+impl CallNames {
+    /// The next message of the session.
+    pub(super) fn push(&mut self, message: &Message<'_>) {
+        for call in message.calls() {
+            self.0.insert(call.id.as_deref(), called(call));
         }
     }
-    if arguments {
-        let policy = Policy {
-            argument_chars: Some(ARGUMENT_CHARS),
-            ..Policy::default()
+
+    /// The calls that the results of a message answer.
+    pub(super) fn of(&self, message: &Message<'_>) -> Vec<String> {
+        let name = |id: Option<&str>, tool: Option<&str>| match self.0.find(id) {
+            Found::Call(name) => name.clone(),
+            Found::None | Found::Forgotten => tool.map(tool_of).unwrap_or_default(),
         };
-        for call in message.calls() {
-            let new = policy.shorter_arguments(&call.arguments, counter);
-            if let (Some(slot), Some(new)) = (&call.slot, new) {
-                edits.put(slot, &new.text);
+        let results = message.results();
+        results
+            .map(|result| name(result.id.as_deref(), result.name.as_deref()))
+            .collect()
+    }
+}
+
+/// Shortens records of a session.
+#[derive(Clone, Copy)]
+pub(super) struct Shortener<'p> {
+    pub(super) dialect: &'p dyn Dialect,
+    pub(super) counter: &'p MessageCounter,
+    /// What handles may promise.
+    pub(super) saved: Saved,
+}
+
+/// How short a record gets.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    /// What each result may have.
+    pub(super) tokens: u64,
+    /// Whether long arguments of calls are shortened.
+    pub(super) arguments: bool,
+}
+
+impl Shortener<'_> {
+    /// The record with each result of more tokens shortened to about that; `calls` are what the
+    /// results answer. `None` when nothing gets smaller.
+    pub(super) fn shorten(
+        &self,
+        record: &Record<'_>,
+        limits: Limits,
+        calls: &[String],
+    ) -> Option<Vec<u8>> {
+        let message = record.message(Some(self.dialect))?;
+        let mut edits = Edits::new();
+        let mut calls = calls.iter();
+        for result in message.results() {
+            let call = calls.next().map_or("", String::as_str);
+            let (Some(slot), Some(text)) = (&result.slot, result.text()) else {
+                continue;
+            };
+            if let Some(short) = self.short(&text, limits.tokens, call) {
+                edits.put(slot, &short);
             }
         }
+        if limits.arguments {
+            let policy = Policy {
+                argument_chars: Some(ARGUMENT_CHARS),
+                saved: self.saved,
+                ..Policy::default()
+            };
+            for call in message.calls() {
+                let new = policy.shorter_arguments(&call.arguments, self.counter);
+                if let (Some(slot), Some(new)) = (&call.slot, new) {
+                    edits.put(slot, &new.text);
+                }
+            }
+        }
+        (!edits.is_empty()).then(|| record.edited(&edits))
     }
-    (!edits.is_empty()).then(|| record.edited(&edits))
+
+    /// Beginning and end of a text of more than `tokens`, with its handle: as much as has at
+    /// most so many tokens, unless that is too few for the handle alone.
+    fn short(&self, text: &str, tokens: u64, call: &str) -> Option<String> {
+        let whole = self.counter.text(text);
+        if whole <= tokens {
+            return None;
+        }
+        let (body, earlier) = parted(text);
+        let handle = earlier.unwrap_or_else(|| Handle::of(text, call, self.saved));
+        let notes = self.counter.text(&handle.to_string()) + MARK;
+        let room = tokens.saturating_sub(notes).max(LEAST_TEXT);
+        let (mut low, mut high) = (0, body.len());
+        let mut bytes = share(body.len(), room, whole);
+        let mut best: Option<(String, u64)> = None;
+        // The density of a text differs: what came out says how much fits.
+        for _ in 0..CORRECTIONS {
+            let short = handle.behind(&ends(body, bytes));
+            let now = self.counter.text(&short);
+            if now <= tokens {
+                low = bytes;
+                best = Some((short, now));
+                if now + CLOSE > tokens {
+                    break;
+                }
+            } else {
+                high = bytes;
+                // What is longer than it may be is better than nothing.
+                if best.as_ref().is_none_or(|(_, than)| *than > now) {
+                    best = Some((short, now));
+                }
+            }
+            bytes = share(bytes, room, now.saturating_sub(notes).max(1));
+            if bytes <= low || bytes >= high {
+                break;
+            }
+        }
+        let (short, now) = best?;
+        (now < whole && short.len() < text.len()).then_some(short)
+    }
 }
 
 /// How often a length is corrected.
 const CORRECTIONS: usize = 4;
 /// A text with so many tokens less than it may have is long enough.
 const CLOSE: u64 = 8;
-
-/// Beginning and end of a text of more than `tokens`, with its handle: as much as has at most so
-/// many tokens, unless that is too few for the handle alone.
-fn short(text: &str, tokens: u64, counter: &MessageCounter) -> Option<String> {
-    let whole = counter.text(text);
-    if whole <= tokens {
-        return None;
-    }
-    let (body, earlier) = parted(text);
-    let handle = earlier.unwrap_or_else(|| Handle::of(text, whole));
-    let room = tokens.saturating_sub(NOTES).max(LEAST_TEXT);
-    let (mut low, mut high) = (0, body.len());
-    let mut bytes = share(body.len(), room, whole);
-    let mut best: Option<(String, u64)> = None;
-    // The density of a text differs: what came out says how much fits.
-    for _ in 0..CORRECTIONS {
-        let short = handle.behind(&ends(body, bytes));
-        let now = counter.text(&short);
-        if now <= tokens {
-            low = bytes;
-            best = Some((short, now));
-            if now + CLOSE > tokens {
-                break;
-            }
-        } else {
-            high = bytes;
-            // What is longer than it may be is better than nothing.
-            if best.as_ref().is_none_or(|(_, than)| *than > now) {
-                best = Some((short, now));
-            }
-        }
-        bytes = share(bytes, room, now.saturating_sub(NOTES).max(1));
-        if bytes <= low || bytes >= high {
-            break;
-        }
-    }
-    let (short, now) = best?;
-    (now < whole && short.len() < text.len()).then_some(short)
-}
 
 /// So many bytes of a text: its beginning and its end.
 fn ends(body: &str, bytes: usize) -> String {
@@ -133,13 +182,25 @@ fn cut_before(text: &str, at: usize) -> usize {
 mod tests {
     use ctx_select::count::MessageCounter;
     use ctx_tokens::Encoding;
-    use ctx_transcript::Origin;
     use ctx_transcript::dialect::Chat;
+    use ctx_transcript::{Origin, Saved};
 
-    use super::{cut_before, short, shorten};
+    use super::{CallNames, Limits, Shortener, cut_before};
 
     fn counter() -> MessageCounter {
         MessageCounter::new(Encoding::default())
+    }
+
+    fn short(text: &str, tokens: u64, counter: &MessageCounter) -> Option<String> {
+        shortener(counter).short(text, tokens, "Read a.rs")
+    }
+
+    fn shortener(counter: &MessageCounter) -> Shortener<'_> {
+        Shortener {
+            dialect: &Chat,
+            counter,
+            saved: Saved::Yes,
+        }
     }
 
     #[test]
@@ -157,10 +218,14 @@ mod tests {
         let text = "the file src/some_long_name.rs is read ".repeat(100);
         let once = short(&text, 80, &counter()).expect("it is long");
         assert!(counter().text(&once) <= 80, "{}", counter().text(&once));
-        for word in once.split_whitespace() {
-            let known = text.contains(&format!("{word} ")) || word.contains(['…', '⟦', '⟧']);
+        let (body, handle) = once.rsplit_once('\n').expect("a handle");
+        assert!(
+            handle.starts_with("⟦ctx: Read a.rs, all 3900 bytes: ctx-offload"),
+            "{handle}"
+        );
+        for word in body.split_whitespace() {
             assert!(
-                known || word.parse::<u64>().is_ok() || ["bytes"].contains(&word),
+                text.contains(&format!("{word} ")) || word == "[…]",
                 "{word}"
             );
         }
@@ -183,8 +248,12 @@ mod tests {
             "let x = 1; ".repeat(200)
         );
         let record = Origin::ALONE.record(line.as_bytes());
-        assert_eq!(shorten(&record, &Chat, &counter(), 50, false), None);
-        let short = shorten(&record, &Chat, &counter(), 50, true).expect("it is long");
+        let shorten = |arguments| {
+            let tokens = 50;
+            shortener(&counter()).shorten(&record, Limits { tokens, arguments }, &[])
+        };
+        assert_eq!(shorten(false), None);
+        let short = shorten(true).expect("it is long");
         let json: serde_json::Value = serde_json::from_slice(&short).expect("JSON");
         let arguments = json["tool_calls"][0]["function"]["arguments"]
             .as_str()
@@ -192,5 +261,25 @@ mod tests {
         let arguments: serde_json::Value = serde_json::from_str(arguments).expect("JSON");
         assert_eq!(arguments["path"], "a.rs");
         assert!(short.len() < line.len() / 4);
+    }
+
+    #[test]
+    fn results_are_called_by_their_calls() {
+        let lines = [
+            r#"{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"read","arguments":"{\"path\":\"a.rs\"}"}}]}"#,
+            r#"{"role":"tool","tool_call_id":"a","content":"x"}"#,
+            r#"{"role":"tool","tool_call_id":"b","name":"ls","content":"x"}"#,
+        ];
+        let mut names = CallNames::default();
+        let found = lines.map(|line| {
+            let record = Origin::ALONE.record(line.as_bytes());
+            let message = record.message(Some(&Chat)).expect("a message");
+            names.push(&message);
+            names.of(&message)
+        });
+        assert_eq!(
+            found,
+            [vec![], vec!["read a.rs".to_owned()], vec!["ls".to_owned()]]
+        );
     }
 }

@@ -29,6 +29,7 @@ pub(crate) fn plan(policy: Policy) -> Plan {
         model: None,
         headings: Vec::new(),
         recognizer: recognizer(None),
+        saved: ctx_transcript::Saved::Yes,
         now: || DateTime::UNIX_EPOCH,
         temp: std::env::temp_dir(),
         policy,

@@ -68,11 +68,11 @@ impl Verdicts<'_> {
         let (body, earlier) = parted(&old);
         let reduced = || reduced(policy, body, earlier.is_some());
         let new = match change.note {
-            Some(reason) => Some(reason.note(&self.session, policy, answer)),
+            Some(reason) => Some(reason.note(policy).to_owned()),
             None => reduced().map(|(_, text)| text),
         };
         if let Some(new) = new {
-            let text = self.session.text(answer).handle.behind(&new);
+            let text = self.session.handle(answer, policy.saved).behind(&new);
             edits.put(slot, &text);
             result.parts = vec![Part::Text(Cow::Owned(text))];
         }

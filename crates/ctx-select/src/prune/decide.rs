@@ -1,5 +1,7 @@
 //! The decisions about all records, from their facts alone.
 
+use std::cell::OnceCell;
+
 use ctx_transcript::Role;
 
 use super::notes::{Later, Reasons};
@@ -127,9 +129,10 @@ impl Decider<'_> {
     /// The first that makes it smaller.
     fn change(&self, answer: usize, reasons: Reasons) -> Option<Change> {
         let text = self.session.text(answer);
+        let handle = OnceCell::new();
         let noted = reasons.into_iter().flatten().find_map(|reason| {
-            let note = reason.note(self.session, self.policy, answer);
-            let shorter = text.by(&note, &self.counter)?;
+            let handle = handle.get_or_init(|| self.session.handle(answer, self.policy.saved));
+            let shorter = text.by(reason.note(self.policy), handle, &self.counter)?;
             Some(Change {
                 rule: reason.rule(),
                 note: Some(reason),

@@ -49,7 +49,11 @@ const BESIDE: [&str; 5] = [
 impl FileUse {
     /// Of a call; `None` when it is not known to read or write one file.
     pub fn of(tool: &str, arguments: &str) -> Option<Self> {
-        let arguments = Object::parse(arguments).ok()?;
+        Self::of_object(tool, &Object::parse(arguments).ok()?)
+    }
+
+    /// Of a call whose arguments were read before.
+    pub(crate) fn of_object(tool: &str, arguments: &Object<'_>) -> Option<Self> {
         let find = |key| Some((key, arguments.text_of(key)?));
         let (key, path) = PATHS.into_iter().find_map(find)?;
         let path = path.trim_start_matches("./");
@@ -59,7 +63,7 @@ impl FileUse {
         let access = if writes {
             Access::Write
         } else {
-            let part = part(&arguments, key);
+            let part = part(arguments, key);
             Access::Read { part }
         };
         (!path.is_empty()).then(|| Self {

@@ -8,7 +8,6 @@
 //! a message smaller is not decided. Pruning twice with one policy is pruning once: a
 //! text that was shortened is known by its handle.
 
-mod calls;
 mod carry_out;
 mod decide;
 mod files;

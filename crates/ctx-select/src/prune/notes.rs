@@ -10,41 +10,16 @@ use super::policy::Policy;
 use super::rule::{Reason, Rule};
 use super::session::Session;
 
-/// What is shown of a path or of a tool's name.
-const MAX_NAME: usize = 80;
-
 impl Reason {
-    /// The note that takes the place of an answer.
-    pub(super) fn note(self, session: &Session, policy: &Policy, answer: usize) -> String {
-        let path = || {
-            session
-                .file(answer)
-                .map_or_else(String::new, |file| shown(&file.path))
-        };
+    /// The note that takes the place of an answer. Which call it was, the handle behind it says.
+    pub(super) fn note(self, policy: &Policy) -> &str {
         match self {
-            Self::Old => policy.clear.clone().unwrap_or_default(),
-            Self::ReadAgain => format!("[Superseded: {} was read again later]", path()),
-            Self::Written => format!("[Superseded: {} was written later]", path()),
-            Self::Repeated => match session.tool(answer) {
-                Some(tool) => {
-                    let tool = shown(tool);
-                    format!("[Repeated: a later result of {tool} is the same]")
-                }
-                None => "[Repeated: a later result is the same]".to_owned(),
-            },
+            Self::Old => policy.clear.as_deref().unwrap_or_default(),
+            Self::ReadAgain => "[Superseded: file read again later]",
+            Self::Written => "[Superseded: file written later]",
+            Self::Repeated => "[Repeated: a later result is the same]",
         }
     }
-}
-
-/// The end of a name, on one line: it is what tells paths apart.
-fn shown(name: &str) -> String {
-    let plain = name.replace(char::is_control, " ");
-    let more = plain.chars().count().saturating_sub(MAX_NAME);
-    if more == 0 {
-        return plain;
-    }
-    let end: String = plain.chars().skip(more + 1).collect();
-    format!("…{end}")
 }
 
 /// Why a result is needless, the best reason first.
@@ -55,8 +30,8 @@ pub(super) struct Later<'s> {
     session: &'s Session,
     policy: &'s Policy,
     files: HashMap<&'s str, LaterUse<'s>>,
-    /// Tools, by their places in the session, and the hashes of their results.
-    texts: HashSet<(u32, ShortHash)>,
+    /// Tools, by their places in the session, and the hashes and lengths of their results.
+    texts: HashSet<(u32, ShortHash, u64)>,
 }
 
 /// What happened to one file later.
@@ -89,9 +64,10 @@ impl<'s> Later<'s> {
         ]
     }
 
-    fn key(&self, answer: usize) -> (u32, ShortHash) {
+    fn key(&self, answer: usize) -> (u32, ShortHash, u64) {
+        let bytes = self.session.original_bytes(answer);
         let answer = &self.session.answers[answer];
-        (answer.called.tool, answer.hash)
+        (answer.called.tool, answer.hash, bytes)
     }
 
     fn superseded(&self, answer: usize) -> Option<Reason> {
@@ -104,7 +80,7 @@ impl<'s> Later<'s> {
             return Some(Reason::Written);
         }
         // A reader that says "unchanged", or shows little, does not show the file.
-        let bytes = self.session.text(answer).handle.bytes;
+        let bytes = self.session.original_bytes(answer);
         let shows_it = |later: &u64| later.saturating_mul(2) >= bytes;
         let parts = [later.read.get(""), later.read.get(part.as_str())];
         let again = parts.into_iter().flatten().any(shows_it);
@@ -130,7 +106,7 @@ impl<'s> Later<'s> {
             Access::Write => later.written = true,
             Access::Read { part } if stays => {
                 let bytes = later.read.entry(part).or_default();
-                *bytes = self.session.text(number).handle.bytes.max(*bytes);
+                *bytes = self.session.original_bytes(number).max(*bytes);
             }
             Access::Read { .. } => {}
         }
@@ -141,7 +117,7 @@ impl<'s> Later<'s> {
 mod tests {
     use ctx_transcript::ShortHash;
 
-    use super::{Later, MAX_NAME, Reasons, shown};
+    use super::{Later, Reasons};
     use crate::prune::rule::Reason;
     use crate::prune::session::{Amount, Answer, Session};
     use crate::prune::{Access, FileUse, Policy, Rule};
@@ -150,7 +126,7 @@ mod tests {
     fn add(session: &mut Session, tool: &str, access: Option<Access>, bytes: u64) {
         let path = "a".to_owned();
         let file = access.map(|access| FileUse { path, access });
-        let called = session.called(Some(tool.to_owned()), file, false);
+        let called = session.called(Some(tool.to_owned()), file, "", false);
         session.answers.push(Answer {
             hash: ShortHash::of(&bytes.to_string()),
             is_text: true,
@@ -198,12 +174,13 @@ mod tests {
                 [None; 3],
             ]
         );
-        let note = |reason: Reason, answer| reason.note(&session, &policy, answer);
-        assert_eq!(note(written, 0), "[Superseded: a was written later]");
-        assert_eq!(note(again, 2), "[Superseded: a was read again later]");
         assert_eq!(
-            note(repeated, 2),
-            "[Repeated: a later result of read is the same]"
+            [written, again, repeated].map(|reason| reason.note(&policy)),
+            [
+                "[Superseded: file written later]",
+                "[Superseded: file read again later]",
+                "[Repeated: a later result is the same]"
+            ]
         );
     }
 
@@ -218,16 +195,6 @@ mod tests {
         };
         let old = [None, None, Some(Reason::Old)];
         assert_eq!(reasons(&session, &clear), [old, old]);
-        assert_eq!(Reason::Old.note(&session, &clear, 0), "[gone]");
-    }
-
-    #[test]
-    fn of_a_long_name_the_end_is_shown_on_one_line() {
-        assert_eq!(shown("a\nb"), "a b");
-        let fits = "é".repeat(MAX_NAME);
-        assert_eq!(shown(&fits), fits);
-        let long = shown(&format!("{fits}z"));
-        assert_eq!(long.chars().count(), MAX_NAME);
-        assert!(long.starts_with("…é") && long.ends_with("éz"), "{long}");
+        assert_eq!(Reason::Old.note(&clear), "[gone]");
     }
 }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use ctx_transcript::Saved;
+
 use super::rule::Rule;
 use super::tools::ToolFilter;
 use crate::count::MessageCounter;
@@ -28,6 +30,8 @@ pub struct Policy {
     pub tools: ToolFilter,
     /// Whether the API wants the user's message first.
     pub user_first: bool,
+    /// What handles may promise of the originals.
+    pub saved: Saved,
 }
 
 impl Policy {
@@ -43,6 +47,11 @@ impl Policy {
     /// Whether what this rule finds needless goes.
     pub fn drops(&self, rule: Rule) -> bool {
         self.drop.contains(&rule)
+    }
+
+    /// Whether handles may stand in the places of texts.
+    pub(super) fn leaves_handles(&self) -> bool {
+        self.trim.is_some() || self.leaves_notes() || self.drops(Rule::Noise)
     }
 
     /// Whether notes may take the places of results.

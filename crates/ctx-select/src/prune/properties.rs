@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use ctx_transcript::{Dialect, dialect};
+use ctx_transcript::{Dialect, Saved, dialect};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -20,8 +20,12 @@ fn text() -> impl Strategy<Value = String> {
         1 => "(error: no\n|fine\n|\x1b\\[31m){20,60}",
         1 => Just("Qk1 ".to_owned() + &"aB3+".repeat(100)),
     ];
-    let handle = "\n⟦ctx:[0-9a-f]{12} 12345 bytes (7|3000) tokens⟧";
-    (plain, prop_oneof![4 => Just(String::new()), 1 => handle])
+    let old = "\n⟦ctx:[0-9a-f]{12} 12345 bytes (7|3000) tokens⟧";
+    let new = "\n⟦ctx: (ls, )?all 12345 bytes(, if saved)?: ctx-offload --show [0-9a-f]{8}⟧";
+    (
+        plain,
+        prop_oneof![4 => Just(String::new()), 1 => old, 1 => new],
+    )
         .prop_map(|(text, handle)| text + &handle)
 }
 
@@ -144,6 +148,7 @@ fn policy() -> impl Strategy<Value = Policy> {
             protect_last,
             tools: ToolFilter::default(),
             user_first: false,
+            saved: Saved::Perhaps,
         },
     )
 }

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 
 use ctx_transcript::{Call, Handle, Message, Object, Outline, Part, ShortHash, ToolResult};
 
-use super::calls::{Calls, Found};
 use super::files::FileUse;
 use super::policy::{Policy, Questions};
 use super::reduce::{begins_with_error, reduced};
@@ -13,6 +12,7 @@ use super::rule::Rule;
 use super::session::{Amount, Answer, Called, Change, Reasoning, Said, Session, compact};
 use super::shorter::{Replaceable, is_taken_out, parted};
 use super::verdicts::Verdicts;
+use crate::called::{Found, Latest, called_on, tool_of};
 use crate::count::ByKind;
 use crate::measure::result_bytes;
 use crate::split::ExchangeFinder;
@@ -21,7 +21,7 @@ use crate::split::ExchangeFinder;
 pub struct Pruner<'p> {
     questions: Questions<'p>,
     session: Session,
-    calls: Calls,
+    calls: Latest<Called>,
     /// Where a window is asked for: it cuts no exchange.
     exchanges: Option<ExchangeFinder>,
 }
@@ -33,7 +33,7 @@ impl<'p> Pruner<'p> {
         Self {
             questions,
             session: Session::default(),
-            calls: Calls::default(),
+            calls: Latest::default(),
             exchanges: window.map(|_| ExchangeFinder::default()),
         }
     }
@@ -105,10 +105,17 @@ impl<'p> Pruner<'p> {
 
     fn call(&mut self, record: usize, call: &Call<'_>, fixed: bool, stays: bool) {
         let (policy, counter) = (self.questions.policy, &self.questions.counter);
-        let file = || FileUse::of(&call.name, &call.arguments);
-        let file = policy.drops(Rule::Superseded).then(file).flatten();
+        let mut name = String::new();
+        let mut file = None;
+        if policy.leaves_handles() {
+            let object = Object::parse(&call.arguments).ok();
+            let used = |object| FileUse::of_object(&call.name, object);
+            file = object.as_ref().and_then(used);
+            name = called_on(&call.name, &call.arguments, object.as_ref(), file.as_ref());
+        }
+        let file = file.filter(|_| policy.drops(Rule::Superseded));
         let tool = call.name.clone().into_owned();
-        let called = self.session.called(Some(tool), file, fixed);
+        let called = self.session.called(Some(tool), file, &name, fixed);
         self.calls.insert(call.id.as_deref(), called);
         if !stays && let Some(new) = policy.shorter_arguments(&call.arguments, counter) {
             self.session.arguments.last(record).push(new.freed);
@@ -125,10 +132,12 @@ impl<'p> Pruner<'p> {
         let number = self.session.answers.len();
         let mut unknown = |fixed| {
             let tool = result.name.clone().map(Cow::into_owned);
-            self.session.called(tool, None, fixed)
+            let name = tool.as_deref().filter(|_| policy.leaves_handles());
+            let name = name.map(tool_of).unwrap_or_default();
+            self.session.called(tool, None, &name, fixed)
         };
         let called = match self.calls.find(result.id.as_deref()) {
-            Found::Call(called) => called,
+            Found::Call(called) => *called,
             Found::None => unknown(false),
             // It may have been of a tool, or in a place, that protects it.
             Found::Forgotten => unknown(true),
@@ -178,37 +187,34 @@ impl<'p> Pruner<'p> {
             0
         };
         let bytes = text.len() as u64;
-        let handle = earlier.unwrap_or_else(|| Handle {
-            hash: if may_change || policy.drops(Rule::Duplicates) {
-                ShortHash::of(text)
-            } else {
-                ShortHash::default()
-            },
-            bytes,
-            tokens,
-        });
-        if earlier.is_some() {
-            self.session.earlier.insert(number, handle);
-        }
-        let this = Replaceable {
-            bytes,
-            tokens,
-            handle,
+        let hash = match &earlier {
+            Some(earlier) => earlier.hash,
+            None if may_change || policy.drops(Rule::Duplicates) => ShortHash::of(text),
+            None => ShortHash::default(),
         };
-        if let Some((rule, short)) = short
-            && let Some(new) = this.by(&short, &counter)
-        {
-            let reduced = Change {
+        let original = earlier.as_ref().map_or(bytes, |earlier| earlier.bytes);
+        if let Some((rule, short)) = short {
+            let name = || self.session.name(called);
+            let handle = earlier
+                .clone()
+                .unwrap_or_else(|| Handle::new(hash, bytes, name(), policy.saved));
+            let this = Replaceable { bytes, tokens };
+            let reduced = this.by(&short, &handle, &counter).map(|new| Change {
                 rule,
                 note: None,
                 amount: Amount::of(new.tokens, new.text.len() as u64),
-            };
-            self.session.reduced.insert(number, reduced);
+            });
+            if let Some(reduced) = reduced {
+                self.session.reduced.insert(number, reduced);
+            }
+        }
+        if let Some(earlier) = earlier {
+            self.session.earlier.insert(number, earlier);
         }
         Answer {
-            hash: handle.hash,
+            hash,
             is_text: true,
-            failed: is_error || (handle.bytes < longest_error(policy) && begins_with_error(text)),
+            failed: is_error || (original < longest_error(policy) && begins_with_error(text)),
             called,
             amount: Amount::of(tokens, bytes),
         }
@@ -317,7 +323,7 @@ mod tests {
         };
         let handle = "⟦ctx:ba7816bf8f01 900 bytes 300 tokens⟧";
         let (facts, trimmed) = text(&clear, false, &format!("a\nb\n{handle}"));
-        let earlier = *facts.earlier.get(0).expect("it has a handle");
+        let earlier = facts.earlier.get(0).expect("it has a handle");
         assert_eq!(earlier.to_string(), handle);
         assert_eq!((trimmed.hash, trimmed.amount.bytes), (earlier.hash, 47));
     }

@@ -1,8 +1,9 @@
 //! The facts of a whole session, packed: there may be a million records.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
-use ctx_transcript::{Handle, Message, Object, Outline, Part, Role, ShortHash};
+use ctx_transcript::{Handle, Message, Object, Outline, Part, Role, Saved, ShortHash};
 use indexmap::IndexSet;
 
 use super::files::FileUse;
@@ -22,6 +23,8 @@ pub(super) struct Session {
     tools: IndexSet<Option<String>>,
     /// What calls do to files, each once, and that they do nothing.
     files: IndexSet<Option<FileUse>>,
+    /// What handles name calls by, one a line.
+    names: String,
     /// What shorter arguments of its calls would free, by record.
     pub(super) arguments: Sparse<Vec<Freed>>,
     /// By record; only where a rule asks for it.
@@ -83,6 +86,8 @@ pub(super) struct Called {
     pub(super) tool: u32,
     /// Its place among the uses of files.
     file: u32,
+    /// Where its name begins among the names of calls.
+    name: u32,
     /// It must stay as it is, and so must its result.
     pub(super) fixed: bool,
 }
@@ -148,17 +153,31 @@ impl Session {
         compact(self.answers.len() as u64)
     }
 
+    /// A call that handles name by `name`; empty if it will have none.
     pub(super) fn called(
         &mut self,
         tool: Option<String>,
         file: Option<FileUse>,
+        name: &str,
         fixed: bool,
     ) -> Called {
+        let begin = compact(self.names.len() as u64);
+        self.names.push_str(name);
+        self.names.push('\n');
         Called {
             tool: compact(self.tools.insert_full(tool).0 as u64),
             file: compact(self.files.insert_full(file).0 as u64),
+            name: begin,
             fixed,
         }
+    }
+
+    /// What a handle names a call by.
+    pub(super) fn name(&self, called: Called) -> &str {
+        let names = self.names.get(called.name as usize..);
+        names
+            .and_then(|names| names.lines().next())
+            .unwrap_or_default()
     }
 
     /// The numbers of a record's answers.
@@ -184,18 +203,32 @@ impl Session {
 
     /// The text of an answer.
     pub(super) fn text(&self, answer: usize) -> Replaceable {
-        let Answer { hash, amount, .. } = self.answers[answer];
-        let (bytes, tokens) = (u64::from(amount.bytes), u64::from(amount.tokens));
-        let earlier = self.earlier.get(answer).copied();
+        let amount = self.answers[answer].amount;
         Replaceable {
-            bytes,
-            tokens,
-            handle: earlier.unwrap_or(Handle {
-                hash,
-                bytes,
-                tokens,
-            }),
+            bytes: amount.bytes.into(),
+            tokens: amount.tokens.into(),
         }
+    }
+
+    /// The handle of its original.
+    pub(super) fn handle(&self, answer: usize, saved: Saved) -> Cow<'_, Handle> {
+        if let Some(earlier) = self.earlier.get(answer) {
+            return Cow::Borrowed(earlier);
+        }
+        let Answer {
+            hash,
+            amount,
+            called,
+            ..
+        } = self.answers[answer];
+        let name = self.name(called);
+        Cow::Owned(Handle::new(hash, amount.bytes.into(), name, saved))
+    }
+
+    /// Bytes of its original.
+    pub(super) fn original_bytes(&self, answer: usize) -> u64 {
+        let earlier = self.earlier.get(answer).map(|handle| handle.bytes);
+        earlier.unwrap_or_else(|| self.answers[answer].amount.bytes.into())
     }
 
     /// What an answer counts in its message.
@@ -313,20 +346,21 @@ mod tests {
     #[test]
     fn what_is_kept_is_small() {
         assert!(size_of::<Record>() <= 16, "{}", size_of::<Record>());
-        assert!(size_of::<Answer>() <= 28, "{}", size_of::<Answer>());
+        assert!(size_of::<Answer>() <= 32, "{}", size_of::<Answer>());
     }
 
     #[test]
     fn equal_names_are_kept_once() {
         let mut session = Session::default();
         let tools = ["a", "b", "a", ""].map(|name| {
-            let called = session.called(Some(name.to_owned()), None, false);
+            let called = session.called(Some(name.to_owned()), None, "", false);
             called.tool
         });
         assert_eq!(tools[0], tools[2]);
         let names = tools.map(|tool| session.tools[tool as usize].as_deref());
         assert_eq!(names, ["a", "b", "a", ""].map(Some));
-        let unknown = session.called(None, None, false);
+        let unknown = session.called(None, None, "ls src", false);
+        assert_eq!(session.name(unknown), "ls src");
         assert_eq!(session.tools[unknown.tool as usize], None);
     }
 }

@@ -25,8 +25,6 @@ pub struct NewArguments {
 pub(super) struct Replaceable {
     pub(super) bytes: u64,
     pub(super) tokens: u64,
-    /// What will stand behind the shorter one: the handle of the original.
-    pub(super) handle: Handle,
 }
 
 /// A text with its handle, and its tokens.
@@ -37,10 +35,15 @@ pub(super) struct Shorter {
 }
 
 impl Replaceable {
-    /// What takes its place when it is shortened to `short`; `None` when that would not
-    /// be smaller.
-    pub(super) fn by(&self, short: &str, counter: &MessageCounter) -> Option<Shorter> {
-        let text = self.handle.behind(short);
+    /// What takes its place when it is shortened to `short`, with the handle of the original
+    /// behind it; `None` when that would not be smaller.
+    pub(super) fn by(
+        self,
+        short: &str,
+        handle: &Handle,
+        counter: &MessageCounter,
+    ) -> Option<Shorter> {
+        let text = handle.behind(short);
         if text.len() as u64 >= self.bytes {
             return None;
         }
@@ -72,9 +75,10 @@ impl Policy {
             let string = Replaceable {
                 bytes: text.len() as u64,
                 tokens,
-                handle: earlier.unwrap_or_else(|| Handle::of(text, tokens)),
             };
-            Some(string.by(&trimmed, counter)?.text)
+            // The call that it names stands around it.
+            let handle = earlier.unwrap_or_else(|| Handle::of(text, "", self.saved));
+            Some(string.by(&trimmed, &handle, counter)?.text)
         })?;
         let freed = Freed {
             rule: Rule::Arguments,
@@ -106,7 +110,7 @@ pub fn parted(text: &str) -> (&str, Option<Handle>) {
 #[cfg(test)]
 mod tests {
     use ctx_tokens::Encoding;
-    use ctx_transcript::Handle;
+    use ctx_transcript::{Handle, Saved};
 
     use super::{MAX_NOTE, Replaceable, is_taken_out, parted};
     use crate::count::MessageCounter;
@@ -117,25 +121,17 @@ mod tests {
         let counter = MessageCounter::new(Encoding::default());
         let text = "some words ".repeat(20);
         let tokens = counter.text(&text);
-        let replaceable = |bytes, tokens| Replaceable {
-            bytes,
-            tokens,
-            handle: Handle::of(&text, tokens),
+        let handle = Handle::of(&text, "ls", Saved::Yes);
+        let by = |bytes, tokens| {
+            let text = Replaceable { bytes, tokens };
+            text.by("[gone]", &handle, &counter)
         };
-        let whole = replaceable(text.len() as u64, tokens);
-        let new = whole.by("[gone]", &counter).expect("it is shorter");
-        assert_eq!(new.text, whole.handle.behind("[gone]"));
+        let bytes = text.len() as u64;
+        let new = by(bytes, tokens).expect("it is shorter");
+        assert_eq!(new.text, handle.behind("[gone]"));
         assert_eq!(new.tokens, counter.text(&new.text));
-        assert!(
-            replaceable(new.text.len() as u64, tokens)
-                .by("[gone]", &counter)
-                .is_none()
-        );
-        assert!(
-            replaceable(whole.bytes, new.tokens)
-                .by("[gone]", &counter)
-                .is_none()
-        );
+        assert!(by(new.text.len() as u64, tokens).is_none());
+        assert!(by(bytes, new.tokens).is_none());
     }
 
     #[test]

@@ -6,8 +6,9 @@ use std::io::{self, Read};
 
 use super::OffloadedFile;
 
-/// How many digits of its hash name a file: a path has all 64, a handle has 12.
-const DIGITS: u32 = 12;
+/// How many digits of its hash name a file: a path has all 64, a handle has 8, one of an
+/// older version 12.
+const DIGITS: u32 = 8;
 const MASK: u64 = (1 << (4 * DIGITS)) - 1;
 
 /// A search for files that no transcript names.
@@ -29,7 +30,7 @@ impl Search {
     /// Drops the files that `reader` names.
     pub(super) fn look_through(&mut self, reader: &mut impl Read) -> io::Result<()> {
         let mut buffer = vec![0; 128 * 1024];
-        // The last 12 digits as a number, and how many digits stand behind each other.
+        // The last digits as a number, and how many digits stand behind each other.
         let (mut window, mut run) = (0, 0_u32);
         loop {
             let read = match reader.read(&mut buffer) {
@@ -82,18 +83,19 @@ mod tests {
     #[test]
     fn a_name_is_found_wherever_it_stands() {
         let hash = file("x").name.sha256().to_owned();
-        let half = 128 * 1024 - 6;
+        let half = 128 * 1024 - 4;
         for (text, named) in [
             (
                 format!("Tool result is at: /s/offloaded/demo/{hash}.txt"),
                 true,
             ),
             (format!("⟦ctx:{} 12 bytes⟧", &hash[..12]), true),
-            (format!("\\u00e9{}", &hash[..12]), true),
-            (format!("{}{}", " ".repeat(half), &hash[..12]), true),
-            (format!("{}-", &hash[..11]), false),
-            (format!("{}-{}", &hash[..6], &hash[6..12]), false),
-            (hash[..12].to_uppercase(), false),
+            (format!("ctx-offload --show {}⟧", &hash[..8]), true),
+            (format!("\\u00e9{}", &hash[..8]), true),
+            (format!("{}{}", " ".repeat(half), &hash[..8]), true),
+            (format!("{}-", &hash[..7]), false),
+            (format!("{}-{}", &hash[..4], &hash[4..8]), false),
+            (hash[..8].to_uppercase(), false),
             (String::new(), false),
         ] {
             let mut search = Search::new(vec![file("x"), file("y")]);

@@ -36,6 +36,7 @@ pub(in crate::compact) fn plan(turns: u64) -> Plan {
         model: None,
         headings: Vec::new(),
         recognizer: recognizer(None),
+        saved: ctx_transcript::Saved::Yes,
         now: || DateTime::UNIX_EPOCH,
         temp: std::env::temp_dir(),
         policy,

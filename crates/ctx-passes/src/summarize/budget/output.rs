@@ -8,11 +8,11 @@ use ctx_transcript::{Dialect, Record, Spool};
 
 use super::super::assembly::{Assembly, Draft, Material, Place};
 use super::super::old::{Found, Needs, OldZone};
-use super::super::shorten::shorten;
+use super::super::shorten::{CallNames, Limits, Shortener};
 use super::super::text::{clean, tell};
 use super::super::writer::{Given, Writer};
 use super::super::{NewSession, Plan};
-use super::refill::{Cuts, Measure};
+use super::refill::Cuts;
 use crate::{ErrorKind, Notes, PassError};
 
 /// A summary of nothing but the parts that results lose needs at least so many tokens of
@@ -32,6 +32,8 @@ pub(super) struct Output<'p> {
     used: u64,
     /// What stays shorter than it was.
     cuts: Cuts,
+    /// What the handles of results say.
+    calls: CallNames,
 }
 
 impl<'p> Output<'p> {
@@ -57,6 +59,7 @@ impl<'p> Output<'p> {
             cut_only,
             used: PRIMING,
             cuts: Cuts::default(),
+            calls: CallNames::default(),
         }
     }
 
@@ -75,12 +78,18 @@ impl<'p> Output<'p> {
         }
         if is_old {
             let message = record.message(assembly.dialect);
+            if let Some(message) = &message {
+                self.calls.push(message);
+            }
             let found = Found::of(record, message.as_ref());
             assembly.leave(record.line_end(), found);
             return Ok(());
         }
+        let mut calls = Vec::new();
         if let Some(message) = record.message(assembly.dialect) {
             assembly.old.support(&message);
+            self.calls.push(&message);
+            calls = self.calls.of(&message);
         }
         let outline = outline.as_ref();
         if self.cut_only && outline.is_some_and(|outline| !outline.role.is_system()) {
@@ -88,9 +97,10 @@ impl<'p> Output<'p> {
         }
         let short = match (verdict, assembly.dialect) {
             (Verdict::Shorten { tokens, arguments }, Some(dialect)) => {
-                let limits = (u64::from(tokens), arguments);
-                let counter = &assembly.plan.counter;
-                let short = shorten(record, dialect, counter, limits.0, arguments);
+                let tokens = u64::from(tokens);
+                let limits = Limits { tokens, arguments };
+                let shortener = shortener(assembly.plan, dialect);
+                let short = shortener.shorten(record, limits, &calls);
                 short.map(|short| (short, limits))
             }
             _ => None,
@@ -104,7 +114,8 @@ impl<'p> Output<'p> {
         let now = self.used - before;
         self.assembly.old.shortened += tokens.saturating_sub(now);
         let place = (self.assembly.kept_bytes(), short.len());
-        self.cuts.push(record, place, limits, (tokens, now));
+        self.cuts
+            .push(record, place, (limits, calls), (tokens, now));
         self.assembly.stay(record.line, outline, &short)
     }
 
@@ -180,11 +191,8 @@ impl SummedUp<'_> {
         let plan = self.material.plan;
         let mut material = self.material;
         if let Some(dialect) = self.dialect {
-            let counter = &plan.counter;
-            let measure = Measure { dialect, counter };
-            let given = self
-                .cuts
-                .refill(spool, &mut material.kept, measure, self.free)?;
+            let by = shortener(plan, dialect);
+            let given = self.cuts.refill(spool, &mut material.kept, by, self.free)?;
             let shortened = &mut material.old.shortened;
             *shortened = shortened.saturating_sub(given);
         }
@@ -192,6 +200,14 @@ impl SummedUp<'_> {
             tell(plan, &material.old, &draft.summary, notes);
         }
         Ok(material.with(self.draft))
+    }
+}
+
+fn shortener<'p>(plan: &'p Plan, dialect: &'p dyn Dialect) -> Shortener<'p> {
+    Shortener {
+        dialect,
+        counter: &plan.counter,
+        saved: plan.saved,
     }
 }
 

@@ -1,11 +1,10 @@
 //! What the summary leaves of a budget goes back to the records that were shortened, the last
 //! ones first: how long a summary gets is only known once it is written.
 
-use ctx_select::count::MessageCounter;
-use ctx_transcript::{Dialect, Origin, Record, Spool};
+use ctx_transcript::{Origin, Record, Spool};
 
 use super::super::assembly::{Change, Kept};
-use super::super::shorten::shorten;
+use super::super::shorten::{Limits, Shortener};
 use crate::PassError;
 
 /// With fewer tokens a text hardly says more than before.
@@ -25,26 +24,22 @@ struct Cut {
     length: usize,
     /// Where it begins among what is kept, and its length there.
     place: (usize, usize),
-    /// What each result may have, and whether long arguments were shortened.
-    limits: (u64, bool),
+    /// How short it got.
+    limits: Limits,
+    /// The calls that its results answer.
+    calls: Vec<String>,
     /// The tokens of the record as it was, and as it is.
     tokens: (u64, u64),
 }
 
-/// What counts and writes a record.
-#[derive(Clone, Copy)]
-pub(super) struct Measure<'p> {
-    pub(super) dialect: &'p dyn Dialect,
-    pub(super) counter: &'p MessageCounter,
-}
-
 impl Cuts {
-    /// A record that was shortened to `limits`; `place` is where its new bytes stand.
+    /// A record that was shortened to such limits, and the calls that its results answer;
+    /// `place` is where its new bytes stand.
     pub(super) fn push(
         &mut self,
         record: &Record<'_>,
         place: (usize, usize),
-        limits: (u64, bool),
+        (limits, calls): (Limits, Vec<String>),
         tokens: (u64, u64),
     ) {
         self.0.push(Cut {
@@ -52,6 +47,7 @@ impl Cuts {
             length: record.bytes.len(),
             place,
             limits,
+            calls,
             tokens,
         });
     }
@@ -61,7 +57,7 @@ impl Cuts {
         self,
         spool: &mut Spool,
         kept: &mut Kept,
-        measure: Measure<'_>,
+        shortener: Shortener<'_>,
         free: u64,
     ) -> Result<u64, PassError> {
         let mut left = free;
@@ -70,7 +66,7 @@ impl Cuts {
             if left < LEAST_GAIN {
                 break;
             }
-            if let Some((bytes, tokens)) = cut.given(spool, measure, left)? {
+            if let Some((bytes, tokens)) = cut.given(spool, shortener, left)? {
                 left -= tokens.saturating_sub(cut.tokens.1);
                 changes.push(Change {
                     place: cut.place,
@@ -89,7 +85,7 @@ impl Cut {
     fn given(
         &self,
         spool: &mut Spool,
-        measure: Measure<'_>,
+        shortener: Shortener<'_>,
         more: u64,
     ) -> Result<Option<(Vec<u8>, u64)>, PassError> {
         let mut bytes = Vec::with_capacity(self.length);
@@ -100,31 +96,33 @@ impl Cut {
         Ok(if whole <= now + more {
             Some((bytes, whole))
         } else {
-            self.longer(&bytes, measure, more)
+            self.longer(&bytes, shortener, more)
         })
     }
 
     /// The record of those bytes shortened to at most `more` tokens more than it has now, and its
     /// tokens; `None` where it does not get longer.
-    fn longer(&self, bytes: &[u8], measure: Measure<'_>, more: u64) -> Option<(Vec<u8>, u64)> {
+    fn longer(&self, bytes: &[u8], shortener: Shortener<'_>, more: u64) -> Option<(Vec<u8>, u64)> {
         let record = self.origin.clone().record(bytes);
-        let Measure { dialect, counter } = measure;
+        let Shortener {
+            dialect, counter, ..
+        } = shortener;
         let tokens = |record: &Record<'_>| {
             let message = record.message(Some(dialect));
             message.map(|message| counter.message(&message).total())
         };
-        let (limit, arguments) = self.limits;
         let message = record.message(Some(dialect))?;
         let results = message.results().map(|it| counter.result(it).results);
-        let mut limit = raised(&results.collect::<Vec<_>>(), limit, more);
+        let mut limits = self.limits;
+        limits.tokens = raised(&results.collect::<Vec<_>>(), limits.tokens, more);
         let most = self.tokens.1 + more;
         for _ in 0..TRIES {
-            let short = shorten(&record, dialect, counter, limit, arguments)?;
+            let short = shortener.shorten(&record, limits, &self.calls)?;
             let now = tokens(&self.origin.clone().record(&short))?;
             if now <= most {
                 return (now > self.tokens.1).then_some((short, now));
             }
-            limit = limit.saturating_sub(now - most);
+            limits.tokens = limits.tokens.saturating_sub(now - most);
         }
         None
     }

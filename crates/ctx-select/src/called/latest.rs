@@ -4,14 +4,12 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::session::Called;
-
-/// The latest call of each id. Ids are only compared, so they are hashed.
-#[derive(Default)]
-pub(super) struct Calls {
-    latest: HashMap<u64, Called>,
+/// What is known of the latest call of each id. Ids are only compared, so they are hashed.
+#[derive(Debug)]
+pub struct Latest<T> {
+    recent: HashMap<u64, T>,
     /// Those before.
-    earlier: HashMap<u64, Called>,
+    earlier: HashMap<u64, T>,
     /// Whether there were others before these.
     forgotten: bool,
 }
@@ -20,29 +18,42 @@ pub(super) struct Calls {
 const REMEMBERED: usize = 1 << 12;
 
 /// What is known of the call of a result.
-pub(super) enum Found {
+#[derive(Debug)]
+pub enum Found<'a, T> {
     /// It is this one.
-    Call(Called),
+    Call(&'a T),
     /// There is none.
     None,
     /// There may have been one.
     Forgotten,
 }
 
-impl Calls {
-    pub(super) fn insert(&mut self, id: Option<&str>, call: Called) {
-        if self.latest.len() >= REMEMBERED {
-            self.forgotten |= !self.earlier.is_empty();
-            self.earlier = std::mem::take(&mut self.latest);
+impl<T> Default for Latest<T> {
+    fn default() -> Self {
+        Self {
+            recent: HashMap::new(),
+            earlier: HashMap::new(),
+            forgotten: false,
         }
-        self.latest.insert(hashed(id), call);
+    }
+}
+
+impl<T> Latest<T> {
+    /// The next call.
+    pub fn insert(&mut self, id: Option<&str>, call: T) {
+        if self.recent.len() >= REMEMBERED {
+            self.forgotten |= !self.earlier.is_empty();
+            self.earlier = std::mem::take(&mut self.recent);
+        }
+        self.recent.insert(hashed(id), call);
     }
 
-    pub(super) fn find(&self, id: Option<&str>) -> Found {
+    /// The call of a result with that id.
+    pub fn find(&self, id: Option<&str>) -> Found<'_, T> {
         let id = hashed(id);
-        let found = self.latest.get(&id).or_else(|| self.earlier.get(&id));
+        let found = self.recent.get(&id).or_else(|| self.earlier.get(&id));
         match found {
-            Some(call) => Found::Call(*call),
+            Some(call) => Found::Call(call),
             None if self.forgotten => Found::Forgotten,
             None => Found::None,
         }
@@ -58,22 +69,21 @@ fn hashed(id: Option<&str>) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Calls, Found, REMEMBERED};
-    use crate::prune::session::Session;
+    use super::{Found, Latest, REMEMBERED};
 
     #[test]
     fn the_latest_calls_are_remembered_and_not_all_of_them() {
-        let call = Session::default().called(None, None, true);
-        let mut calls = Calls::default();
+        let mut calls = Latest::default();
         assert!(matches!(calls.find(Some("0")), Found::None));
         for number in 0..4 * REMEMBERED {
-            calls.insert(Some(&number.to_string()), call);
+            calls.insert(Some(&number.to_string()), number);
             for back in [0, REMEMBERED - 1] {
-                let id = number.saturating_sub(back).to_string();
-                assert!(matches!(calls.find(Some(&id)), Found::Call(it) if it.fixed));
+                let before = number.saturating_sub(back);
+                let found = calls.find(Some(&before.to_string()));
+                assert!(matches!(found, Found::Call(it) if *it == before));
             }
         }
-        assert!(calls.latest.len() + calls.earlier.len() <= 2 * REMEMBERED);
+        assert!(calls.recent.len() + calls.earlier.len() <= 2 * REMEMBERED);
         assert!(matches!(calls.find(Some("0")), Found::Forgotten));
         assert!(matches!(calls.find(None), Found::Forgotten));
     }
