@@ -176,7 +176,9 @@ impl<'p> Decision<'p> {
             let bytes = item.pop(&mut all)?;
             let record = self.waiting.record(number, item, &bytes);
             if let Some(usage) = &mut usage {
-                usage.push(&record, self.verdicts.gain(number));
+                let message = record.message(Some(dialect));
+                let tokens = message.and_then(|it| self.verdicts.tokens_before(number, &it));
+                usage.push(&record, tokens, self.verdicts.gain(number));
             }
             if !leaving.is_gone(number) {
                 let (new, cuts) = self.show(number, &record, dialect, checks, &mut gate)?;

@@ -38,9 +38,9 @@ impl UsagePass {
         }
     }
 
-    /// The next record, of which so many tokens are freed.
-    pub(super) fn push(&mut self, record: &Record<'_>, freed: u64) {
-        self.calibration.push(record, None);
+    /// The next record, its tokens where they are known, and how many of them are freed.
+    pub(super) fn push(&mut self, record: &Record<'_>, tokens: Option<u64>, freed: u64) {
+        self.calibration.push(record, tokens);
         if freed > 0 {
             self.freed.push((record.line, freed));
         }

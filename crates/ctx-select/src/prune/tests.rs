@@ -69,7 +69,12 @@ pub(super) fn pruned(
     fixed: &[usize],
 ) -> (Vec<Option<String>>, Vec<Freed>) {
     let counter = MessageCounter::new(Encoding::O200kBase);
-    let verdicts = decided(dialect, policy, lines, fixed);
+    let verdicts = decided(dialect, questions(policy), lines, fixed);
+    let in_part = Questions {
+        size: false,
+        ..questions(policy)
+    };
+    let in_part = decided(dialect, in_part, lines, fixed);
     let mut changes = Vec::new();
     let mut all_freed = Vec::new();
     let mut size = Size::default();
@@ -95,11 +100,29 @@ pub(super) fn pruned(
         }
         let tokens = message.map_or(0, |message| counter.message(&message).total());
         assert_eq!(verdicts.tokens(index), tokens, "{line:?}");
+        counts_as_it_came(dialect, &[&verdicts, &in_part], index, &lines[index]);
         left.push(line);
     }
     assert_eq!(verdicts.sums(), all_freed.into_iter().collect());
     assert_eq!(verdicts.size(), size);
     (left, changes)
+}
+
+/// A message that came has as many tokens whether all was counted, or only what may change.
+fn counts_as_it_came(dialect: &dyn Dialect, verdicts: &[&Verdicts<'_>], index: usize, line: &str) {
+    let object = Object::parse(line).expect("an object");
+    let Some(message) = dialect.message(&object) else {
+        return;
+    };
+    let counter = MessageCounter::new(Encoding::O200kBase);
+    let tokens = counter.message(&message).total();
+    for verdicts in verdicts {
+        assert_eq!(
+            verdicts.tokens_before(index, &message),
+            Some(tokens),
+            "{line:?}"
+        );
+    }
 }
 
 fn questions(policy: &Policy) -> Questions<'_> {
@@ -112,11 +135,11 @@ fn questions(policy: &Policy) -> Questions<'_> {
 
 fn decided<'p>(
     dialect: &dyn Dialect,
-    policy: &'p Policy,
+    questions: Questions<'p>,
     lines: &[String],
     fixed: &[usize],
 ) -> Verdicts<'p> {
-    let mut pruner = Pruner::new(questions(policy));
+    let mut pruner = Pruner::new(questions);
     for (index, line) in lines.iter().enumerate() {
         let object = Object::parse(line).expect("an object");
         match (dialect.outline(&object), dialect.message(&object)) {
@@ -658,7 +681,7 @@ fn one_gathering_serves_a_policy_with_fewer_rules() {
             .map(|(rule, sum)| (rule, sum.changes))
             .collect::<Vec<_>>()
     };
-    let verdicts = decided(chat(), &both, &session.0, &[]);
+    let verdicts = decided(chat(), questions(&both), &session.0, &[]);
     let tokens = verdicts.size().tokens;
     assert_eq!(rules(&verdicts), [(Rule::Clear, 2)]);
     let verdicts = verdicts.under(&trims);

@@ -1,11 +1,13 @@
 //! What was decided about a whole session, and what comes of it in tokens.
 
+use ctx_transcript::{Message, Part};
+
 use super::decide::{Decisions, Fate};
 use super::policy::{Policy, Questions};
 use super::rule::Rule;
-use super::session::{Change, Session};
+use super::session::{Answer, Change, Session};
 use super::sums::{Freed, Sums};
-use crate::count::PRIMING;
+use crate::count::{ByKind, PRIMING};
 use crate::trigger::Size;
 
 /// The verdicts on all records of a session, by their numbers from 0.
@@ -114,6 +116,35 @@ impl<'p> Verdicts<'p> {
     pub fn sums(&self) -> Sums {
         let records = 0..self.session.records.len();
         records.flat_map(|record| self.freed(record)).collect()
+    }
+
+    /// The tokens of the message of a record as it came, where it is one. Results that were
+    /// counted to decide about them are not counted again.
+    pub fn tokens_before(&self, record: usize, message: &Message<'_>) -> Option<u64> {
+        let said = self.session.said(record)?;
+        if self.questions.size {
+            return Some(said.tokens.into());
+        }
+        let counter = self.questions.counter;
+        let mut answers = self.session.answers_of(record);
+        let known = |answer: usize| {
+            let Answer {
+                is_text, amount, ..
+            } = self.session.answers[answer];
+            let counts_as_one = self.session.several.get(answer).is_none();
+            (is_text && counts_as_one && amount.tokens > 0).then_some(amount.tokens)
+        };
+        let tokens = counter.message_of(message, |part| match part {
+            Part::Result(_) => match answers.next().and_then(known) {
+                Some(tokens) => ByKind {
+                    results: tokens.into(),
+                    ..ByKind::default()
+                },
+                None => counter.part(part),
+            },
+            _ => counter.part(part),
+        });
+        Some(tokens.total())
     }
 
     /// The tokens that are left of a record; only where the size was asked for.
