@@ -14,6 +14,8 @@ pub mod convert;
 pub mod count;
 mod error;
 pub mod extract;
+#[cfg(all(test, feature = "clap"))]
+mod flags;
 mod in_turn;
 pub mod ledger;
 mod note;

@@ -153,7 +153,6 @@ impl Asked {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
     use ctx_policy::{Method, Policy};
     use ctx_select::count::MessageCounter;
     use ctx_tokens::Encoding;
@@ -161,22 +160,13 @@ mod tests {
 
     use super::{Asked, Given, NoSummary};
     use crate::compact::Plan;
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        asked: Asked,
-    }
-
-    fn asked(flags: &[&str]) -> Asked {
-        Line::parse_from([&["t"], flags].concat()).asked
-    }
+    use crate::flags::asked;
 
     fn plan(flags: &[&str], method: Method) -> Result<Plan, NoSummary> {
         let mut policy = Policy::default();
         policy.summary.method = method;
         policy.target.tokens = Some(70_000);
-        asked(flags).plan(Given {
+        asked::<Asked>(flags).plan(Given {
             policy,
             counter: MessageCounter::new(Encoding::Chars4),
             model_window: None,
@@ -207,8 +197,9 @@ mod tests {
     #[test]
     fn a_model_is_asked_where_somebody_named_one_and_something_is_written() {
         let mut policy = Policy::default();
-        let asks =
-            |flags: &[&str], policy: &Policy, server| asked(flags).asks_model(policy, server);
+        let asks = |flags: &[&str], policy: &Policy, server| {
+            asked::<Asked>(flags).asks_model(policy, server)
+        };
         policy.summary.method = Method::Llm;
         assert!(asks(&[], &policy, true) && asks(&["--method", "llm"], &policy, false));
         assert!(!asks(&[], &policy, false) && !asks(&["-n"], &policy, true));

@@ -222,7 +222,6 @@ const WHOLE: u64 = 1_000_000;
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
     use ctx_select::count::MessageCounter;
     use ctx_tokens::Encoding;
     use ctx_transcript::Saved;
@@ -230,16 +229,10 @@ mod tests {
 
     use super::super::Plan;
     use super::{Asked, Given, NoPlan};
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        asked: Asked,
-    }
+    use crate::flags::asked;
 
     fn plan(flags: &[&str]) -> Result<Plan, NoPlan> {
-        let line = Line::parse_from([&["t"], flags].concat());
-        line.asked.plan(Given {
+        asked::<Asked>(flags).plan(Given {
             dialect: Some(&Chat),
             counter: MessageCounter::new(Encoding::Chars4),
             tell_changes: false,
