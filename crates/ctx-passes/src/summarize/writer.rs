@@ -26,7 +26,9 @@ pub struct Writer {
 /// Within a budget for the whole context, a model is asked for so much of what is left, in
 /// percent. The rest is for the latest messages.
 const MODEL_SHARE: u64 = 60;
-/// With what it may write beyond that, its summary has no more than so much of it.
+/// Until it has answered, so much room is kept free for it, and no more than so much of all:
+/// other tokenizers count other tokens, and what an answer leaves is the latest messages'.
+const SLACK: u64 = 133;
 const MOST_SHARE: u64 = 80;
 /// Tokens of what stands around a summary.
 const AROUND: u64 = 40;
@@ -68,11 +70,12 @@ impl Writer {
         }
     }
 
-    /// The tokens that a model's summary may take of so much room; `None` without a model.
+    /// The tokens of so much room that are kept free for a model's summary; `None` without a
+    /// model.
     pub(super) fn share(&self, room: u64) -> Option<u64> {
         let model = self.model.as_ref()?;
         let asked = model.target.unwrap_or(room * MODEL_SHARE / 100);
-        let most = asked * model.most_percent / 100 + AROUND;
+        let most = asked * model.most_percent / 100 * SLACK / 100 + AROUND;
         Some(most.min(room * MOST_SHARE / 100))
     }
 
@@ -255,7 +258,8 @@ fn target(model: &Model, room: Option<u64>, largest: Option<u64>) -> u64 {
         let usual = largest.map_or(USUAL.1, |most| most / USUAL_SHARE);
         return model.target.unwrap_or(usual.clamp(USUAL.0, USUAL.1));
     };
-    let most = (room * 100 / model.most_percent.max(100)).max(LEAST_TARGET);
+    let most = room * 90 / model.most_percent.max(100);
+    let most = most.max(LEAST_TARGET);
     model.target.unwrap_or(most).min(most)
 }
 
@@ -367,13 +371,13 @@ mod tests {
         let model = silent_model();
         assert_eq!(target(&model, None, None), 100);
         assert_eq!(target(&model, Some(6_000), None), 100);
-        assert_eq!(target(&model, Some(90), None), 75);
+        assert_eq!(target(&model, Some(120), None), 90);
         assert_eq!(target(&model, Some(0), None), 64);
         let model = Model {
             target: None,
             ..silent_model()
         };
-        assert_eq!(target(&model, Some(6_000), Some(20_000)), 5_000);
+        assert_eq!(target(&model, Some(6_000), Some(20_000)), 4_500);
         let usual = [None, Some(900), Some(20_000), Some(90_000)];
         let usual = usual.map(|largest| target(&model, None, largest));
         assert_eq!(usual, [4_000, 500, 2_000, 4_000]);
@@ -393,9 +397,9 @@ mod tests {
             with(model).share(room)
         };
         assert_eq!(Writer::offline(Method::Rule, None).share(1_000), None);
-        assert_eq!(share(None, 120, 1_000), Some(760));
-        assert_eq!(share(None, 200, 1_000), Some(800));
-        assert_eq!(share(Some(100), 120, 1_000), Some(160));
+        assert_eq!(share(None, 120, 1_000), Some(800));
+        assert_eq!(share(Some(400), 120, 1_000), Some(678));
+        assert_eq!(share(Some(100), 120, 1_000), Some(199));
         assert_eq!(share(Some(5_000), 120, 1_000), Some(800));
     }
 }
