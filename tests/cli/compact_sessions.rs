@@ -72,7 +72,9 @@ fn is_kept(output: &[u8], input: &[u8]) -> bool {
     }
     let is_ours = |line: &[u8]| {
         let line = String::from_utf8_lossy(line);
-        line.contains("\"ctx_summary\"") || line.contains("Tool result is at: ")
+        line.contains("\"ctx_summary\"")
+            || line.contains("Tool result (")
+            || line.contains("Tool result is at: ")
     };
     let mut input = lines(input);
     lines(output).all(|line| is_ours(line) || input.any(|record| record == line))

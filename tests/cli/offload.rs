@@ -70,7 +70,12 @@ impl Place {
     }
 
     fn reference(&self, json: &str) -> String {
-        format!("Tool result is at: {}", self.file(json).display())
+        let path = self.file(json);
+        let bytes = 334 * json.split("\\n").next().map_or(0, |line| line.len() + 1);
+        format!(
+            "Tool result (read, {bytes} bytes) is at: {}",
+            path.display()
+        )
     }
 
     fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
@@ -345,6 +350,42 @@ fn without_its_store_every_reference_stays() {
 }
 
 #[test]
+fn what_older_versions_took_out_is_put_back() {
+    let place = Place::new();
+    let older = place
+        .offloaded()
+        .replace("result (read, 3006 bytes) is", "result is");
+    assert!(older.contains("\"Tool result is at: /"), "{older}");
+    offload(place.dir())
+        .args(["-s", "demo", "--restore"])
+        .stdin(older.clone())
+        .stdout(session())
+        .run();
+    // It is not taken out once more.
+    offload(place.dir())
+        .args(["-s", "demo", "--min-tokens", "20"])
+        .stdin(older.clone())
+        .stdout(older)
+        .run();
+}
+
+/// The reader knows what lies in the file before it is opened.
+#[test]
+fn a_reference_names_the_call_without_secrets() {
+    let place = Place::new();
+    let key = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz012345";
+    let command = format!("deploy --token {key} --to eu");
+    let arguments = serde_json::json!({ "command": command }).to_string();
+    let call = serde_json::json!({"role": "assistant", "content": null, "tool_calls": [
+        {"id": "a", "type": "function", "function": {"name": "Bash", "arguments": arguments}}]});
+    offload(place.dir())
+        .args(["-s", "demo", "--min-tokens", "500"])
+        .stdin(format!("{USER}{call}\n{}", result("a", &log("one"))))
+        .stdout_has("\"Tool result (Bash deploy --token [REDACTED] --to eu, 3006 bytes) is at: /")
+        .run();
+}
+
+#[test]
 fn a_path_that_leads_elsewhere_is_left_as_it_is() {
     let place = Place::new();
     place.offloaded();
@@ -449,7 +490,7 @@ fn anthropic_blocks_are_changed_alone() {
     let path = place
         .folder()
         .join(format!("{}.part.txt", sha256(&log("part"))));
-    let reference = format!("\"Tool result is at: {}\"", path.display());
+    let reference = format!("\"Tool result (n, 3340 bytes) is at: {}\"", path.display());
     offload(place.dir())
         .args(["-s", "demo", "--min-tokens", "500"])
         .stdin(record(&part))

@@ -178,7 +178,7 @@ mod tests {
             let (left, enough) = offloading.left.as_ref().expect("two are large");
             assert_eq!(offloading.paths.len(), 2);
             assert!(!enough);
-            assert_eq!(text(left).matches("Tool result is at: ").count(), 2);
+            assert_eq!(text(left).matches("Tool result (").count(), 2);
             let originals = offloading
                 .originals
                 .as_ref()

@@ -4,9 +4,11 @@
 use ctx_select::prune::ReferencePattern;
 use ctx_transcript::{Dialect, Handle, Object, Part, ToolResult};
 
+use crate::offload::Template;
+
 /// Knows them.
 pub(super) struct TakenOut {
-    reference: Option<ReferencePattern>,
+    references: Vec<ReferencePattern>,
 }
 
 /// How a handle begins.
@@ -16,7 +18,10 @@ impl Default for TakenOut {
     fn default() -> Self {
         let offload = ctx_policy::Policy::default().offload;
         Self {
-            reference: ReferencePattern::of(&offload.reference),
+            references: [&offload.reference, Template::OLDER]
+                .into_iter()
+                .filter_map(ReferencePattern::of)
+                .collect(),
         }
     }
 }
@@ -27,7 +32,7 @@ impl TakenOut {
         // Looked at raw first: most results need not be decoded.
         let may_be = |begin: &str| object.text().contains(begin);
         let is_reference = |it: &ReferencePattern| may_be(it.begin());
-        if !may_be(HANDLE) && !self.reference.as_ref().is_some_and(is_reference) {
+        if !may_be(HANDLE) && !self.references.iter().any(is_reference) {
             return 0;
         }
         let Some(message) = dialect.message(object) else {
@@ -40,6 +45,6 @@ impl TakenOut {
         let Some(Part::Text(text)) = result.parts.last() else {
             return false;
         };
-        Handle::split(text).is_some() || self.reference.as_ref().is_some_and(|it| it.is(text))
+        Handle::split(text).is_some() || self.references.iter().any(|it| it.is(text))
     }
 }

@@ -21,8 +21,8 @@ pub struct Asked {
     pub protect_last: u64,
     /// Put TEXT in the place of a result; {path} in it is the file
     ///
-    /// {sha256}, {tokens} and {bytes} may stand in it as well. --restore finds the
-    /// results by the same TEXT.
+    /// {call}, the tool and the file or command in few words, {sha256}, {tokens} and {bytes} may
+    /// stand in it as well. --restore finds the results by the same TEXT.
     #[arg(long, value_name = "TEXT", default_value = Template::DEFAULT, help_heading = "What is taken out")]
     pub reference: Template,
 }

@@ -1,11 +1,16 @@
 //! Changing the contents of tool results: every other byte of a record stays.
 
-use ctx_transcript::{Conversation, Dialect, Edits, Object, Outline, Record, Role, ToolResult};
+use ctx_transcript::{
+    Call, Conversation, Dialect, Edits, Object, Outline, Record, Role, ToolResult,
+};
 
 use crate::{ErrorKind, PassError};
 
 /// What is done with the results of a session.
 pub trait Change {
+    /// A call of the session, before any result of its message.
+    fn call(&mut self, _call: &Call<'_>) {}
+
     /// What takes the place of the content of a result, which is the JSON `raw` now;
     /// `None` when it stays. `line` is the record's.
     fn result(
@@ -133,6 +138,7 @@ fn results(
     let Some(message) = dialect.message(object) else {
         return Ok(edits);
     };
+    message.calls().for_each(|call| change.call(call));
     for result in message.results() {
         let Some(slot) = &result.slot else { continue };
         let raw = &object.text()[slot.range.clone()];

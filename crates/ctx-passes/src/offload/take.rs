@@ -7,11 +7,12 @@ use ctx_select::count::MessageCounter;
 use ctx_store::{
     Content, OffloadFolder, OffloadName, OffloadWriter, SessionId, Store, StoreError, real_path,
 };
-use ctx_transcript::{Part, ToolResult};
+use ctx_transcript::{Call, Part, ToolResult};
 
 use super::change::{Change, Substitute};
 use super::template::{FileFacts, Template};
 use crate::PassError;
+use crate::call_names::CallNames;
 
 /// What is taken out, and what takes its place.
 #[derive(Clone)]
@@ -34,6 +35,8 @@ pub struct Offloader<'a> {
     /// `None` in a dry run.
     writer: Option<OffloadWriter<'a>>,
     folder: OffloadFolder,
+    /// Where the template asks for them.
+    calls: Option<CallNames>,
     /// What was taken out.
     pub results: Vec<OffloadedResult>,
     /// How many tokens shorter the session is for it.
@@ -82,6 +85,7 @@ impl<'a> Offloader<'a> {
         Ok(Self {
             writer: (!plan.dry_run).then(|| store.offload(session)),
             folder: store.offload_folder(session)?,
+            calls: plan.template.names_call().then(CallNames::default),
             plan,
             results: Vec::new(),
             freed: 0,
@@ -108,6 +112,12 @@ impl<'a> Offloader<'a> {
 }
 
 impl Change for Offloader<'_> {
+    fn call(&mut self, call: &Call<'_>) {
+        if let Some(calls) = &mut self.calls {
+            calls.push(call);
+        }
+    }
+
     fn result(
         &mut self,
         line: u64,
@@ -133,8 +143,10 @@ impl Change for Offloader<'_> {
         let name = OffloadName::of(content.text.as_bytes(), content.form);
         let path = self.folder.path_of(&name);
         let bytes = content.text.len() as u64;
+        let call = self.calls.as_ref().map(|calls| calls.of(result));
         let reference = template.fill(&FileFacts {
             path: &path,
+            call: call.as_deref().unwrap_or_default(),
             sha256: name.sha256(),
             tokens,
             bytes,

@@ -15,13 +15,15 @@ pub struct Template {
 
 /// The places in a template.
 static PLACE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\{(?:path|sha256|tokens|bytes)\}").expect("a pattern of our own")
+    Regex::new(r"\{(?:path|call|sha256|tokens|bytes)\}").expect("a pattern of our own")
 });
 
 /// What a template says of a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FileFacts<'a> {
     pub(super) path: &'a str,
+    /// What came of which call it is, in few words; empty if it is not known.
+    pub(super) call: &'a str,
     pub(super) sha256: &'a str,
     pub(super) tokens: u64,
     pub(super) bytes: u64,
@@ -29,12 +31,21 @@ pub(super) struct FileFacts<'a> {
 
 impl Template {
     /// What `ctx-offload` writes unless it is told otherwise.
-    pub const DEFAULT: &'static str = "Tool result is at: {path}";
+    pub const DEFAULT: &'static str = "Tool result ({call}, {bytes} bytes) is at: {path}";
+    /// What older versions wrote then.
+    pub(crate) const OLDER: &'static str = "Tool result is at: {path}";
+
+    /// Whether it says what call a result came of.
+    pub(super) fn names_call(&self) -> bool {
+        self.text.contains("{call}")
+    }
 
     /// The reference to a file.
     pub(super) fn fill(&self, file: &FileFacts<'_>) -> String {
         let fact = |place: &Captures<'_>| match &place[0] {
             "{path}" => file.path.to_owned(),
+            "{call}" if file.call.is_empty() => "an unknown call".to_owned(),
+            "{call}" => file.call.to_owned(),
             "{sha256}" => file.sha256.to_owned(),
             "{tokens}" => file.tokens.to_string(),
             _ => file.bytes.to_string(),
@@ -42,10 +53,16 @@ impl Template {
         PLACE.replace_all(&self.text, fact).into_owned()
     }
 
-    /// The path in a text that is a reference and nothing more.
+    /// The path in a text that is a reference and nothing more. Who has not asked for another
+    /// template means those of older versions, too.
     pub(super) fn path_in<'t>(&self, text: &'t str) -> Option<&'t str> {
-        let found = self.matcher.captures(text)?.name("path")?;
-        Some(found.as_str())
+        static OLDER: LazyLock<Option<Template>> = LazyLock::new(|| Template::OLDER.parse().ok());
+        let found = self.matcher.captures(text).and_then(|it| it.name("path"));
+        let older = || {
+            let older = OLDER.as_ref().filter(|_| self.text == Self::DEFAULT)?;
+            older.matcher.captures(text)?.name("path")
+        };
+        found.or_else(older).map(|path| path.as_str())
     }
 }
 
@@ -62,6 +79,8 @@ impl FromStr for Template {
             pattern.push_str(&regex::escape(&text[end..place.start()]));
             pattern.push_str(match place.as_str() {
                 "{path}" => r"(?P<path>[^\n]+?)",
+                // As much as may be: a command may hold what stands behind it.
+                "{call}" => r"[^\n]+",
                 "{sha256}" => "[0-9a-f]{64}",
                 _ => "[0-9]+",
             });
@@ -82,6 +101,7 @@ mod tests {
 
     const FACTS: FileFacts<'_> = FileFacts {
         path: "/s/offloaded/demo/x y.txt",
+        call: "Bash cat a, 3 bytes) is at: /b",
         sha256: "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881",
         tokens: 2_301,
         bytes: 9_021,
@@ -92,6 +112,10 @@ mod tests {
         for (template, text) in [
             (
                 Template::DEFAULT,
+                "Tool result (Bash cat a, 3 bytes) is at: /b, 9021 bytes) is at: /s/offloaded/demo/x y.txt",
+            ),
+            (
+                Template::OLDER,
                 "Tool result is at: /s/offloaded/demo/x y.txt",
             ),
             ("{path}", "/s/offloaded/demo/x y.txt"),
@@ -112,6 +136,26 @@ mod tests {
             assert_eq!(template.fill(&FACTS), text);
             assert_eq!(template.path_in(text), Some(FACTS.path));
         }
+    }
+
+    #[test]
+    fn what_older_versions_wrote_by_default_is_read() {
+        let path_in = |template: &str| {
+            let template: Template = template.parse().expect("a template");
+            let path = template.path_in("Tool result is at: /a b");
+            path.map(str::to_owned)
+        };
+        assert_eq!(path_in(Template::DEFAULT).as_deref(), Some("/a b"));
+        assert_eq!(path_in("at {path}"), None);
+    }
+
+    #[test]
+    fn a_call_that_is_not_known_is_said_to_be() {
+        let template: Template = Template::DEFAULT.parse().expect("a template");
+        let unknown = FileFacts { call: "", ..FACTS };
+        let text = template.fill(&unknown);
+        assert!(text.starts_with("Tool result (an unknown call, 9021 bytes) is at: /"));
+        assert_eq!(template.path_in(&text), Some(FACTS.path));
     }
 
     #[test]

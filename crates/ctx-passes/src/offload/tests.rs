@@ -206,12 +206,13 @@ fn long(word: &str) -> String {
     format!("some {word} ").repeat(100)
 }
 
-fn reference(path: &str) -> String {
+fn reference(path: &str, bytes: u64) -> String {
     template().fill(&FileFacts {
         path,
+        call: "",
         sha256: "",
         tokens: 0,
-        bytes: 0,
+        bytes,
     })
 }
 
@@ -232,7 +233,8 @@ fn conversations_of_a_batch_are_changed_too() {
     let mut offloader = offloader(&store, plan(100));
     let out = pass("chat", true, bytes.as_bytes(), &mut offloader);
     offloader.finish(&[None]).expect("durable");
-    let reference = reference(&offloader.results[0].path);
+    let file = &offloader.results[0];
+    let reference = reference(&file.path, file.bytes);
     assert_eq!(String::from_utf8_lossy(&out), batch(&reference, "small"));
     let mut restorer = restorer(&store);
     let back = pass("chat", true, &out, &mut restorer);
@@ -349,7 +351,7 @@ fn a_file_that_is_gone_is_told_and_another_folder_is_left_alone() {
     offloader.finish(&[None]).expect("durable");
     let path = &offloader.results[0].path;
     std::fs::remove_file(path).expect("removed");
-    let elsewhere = result("b", &reference("/etc/passwd"));
+    let elsewhere = result("b", &reference("/etc/passwd", 9));
     let session = [out, elsewhere.clone().into_bytes()].concat();
     let mut summed_up = restorer(&store).with_unavailable("[gone: {path}]");
     let back = pass("chat", false, &session, &mut summed_up);

@@ -21,6 +21,7 @@ use ctx_select::prune::{Policy, ReferencePattern, ToolFilter, Trim};
 use ctx_transcript::{Dialect, Saved, Zone};
 
 use crate::Pin;
+use crate::offload::Template;
 pub use anew::{Beside, NewSession};
 #[cfg(feature = "clap")]
 pub use asked::{Asked, Given, NoPlan};
@@ -115,13 +116,14 @@ pub fn rules(
 }
 
 /// The references that may stand in the place of results: those that this policy writes,
-/// and those that `ctx-offload` writes by default.
+/// and those that `ctx-offload` writes by default, or did.
 pub fn references(offload: &Offload) -> Vec<ReferencePattern> {
     let built_in = ctx_policy::Policy::default().offload;
     let templates = [offload, &built_in].map(|offload| [&offload.reference, &offload.unavailable]);
-    let templates = templates.iter().flatten();
+    let templates = templates.iter().flatten().map(|template| template.as_str());
     templates
-        .filter_map(|template| ReferencePattern::of(template))
+        .chain([Template::OLDER])
+        .filter_map(ReferencePattern::of)
         .collect()
 }
 
@@ -198,10 +200,10 @@ mod tests {
     #[test]
     fn references_of_the_policy_and_of_the_tool_are_known() {
         let mut offload = ctx_policy::Policy::default().offload;
-        assert_eq!(references(&offload).len(), 4);
+        assert_eq!(references(&offload).len(), 5);
         // Nothing that a text could be known by.
         offload.reference = "{path}".to_owned();
-        assert_eq!(references(&offload).len(), 3);
+        assert_eq!(references(&offload).len(), 4);
     }
 
     #[test]

@@ -1,10 +1,9 @@
 //! Shortens records that stay: of a long tool result its beginning and end are kept, with
 //! a handle of the whole; where that is not enough, long arguments of calls are cut, too.
 
-use ctx_select::called::{Found, Latest, called, tool_of};
 use ctx_select::count::MessageCounter;
 use ctx_select::prune::{Policy, parted};
-use ctx_transcript::{Dialect, Edits, Handle, Message, Record, Saved};
+use ctx_transcript::{Dialect, Edits, Handle, Record, Saved};
 
 /// Tokens of the mark of the cut.
 const MARK: u64 = 4;
@@ -15,31 +14,6 @@ const LEAST_TEXT: u64 = 8;
 const HEAD: usize = 60;
 /// Characters of a long string in a call's arguments.
 const ARGUMENT_CHARS: usize = 120;
-
-/// What the latest calls are called.
-#[derive(Default)]
-pub(super) struct CallNames(Latest<String>);
-
-impl CallNames {
-    /// The next message of the session.
-    pub(super) fn push(&mut self, message: &Message<'_>) {
-        for call in message.calls() {
-            self.0.insert(call.id.as_deref(), called(call));
-        }
-    }
-
-    /// The calls that the results of a message answer.
-    pub(super) fn of(&self, message: &Message<'_>) -> Vec<String> {
-        let name = |id: Option<&str>, tool: Option<&str>| match self.0.find(id) {
-            Found::Call(name) => name.clone(),
-            Found::None | Found::Forgotten => tool.map(tool_of).unwrap_or_default(),
-        };
-        let results = message.results();
-        results
-            .map(|result| name(result.id.as_deref(), result.name.as_deref()))
-            .collect()
-    }
-}
 
 /// Shortens records of a session.
 #[derive(Clone, Copy)]
@@ -185,7 +159,7 @@ mod tests {
     use ctx_transcript::dialect::Chat;
     use ctx_transcript::{Origin, Saved};
 
-    use super::{CallNames, Limits, Shortener, cut_before};
+    use super::{Limits, Shortener, cut_before};
 
     fn counter() -> MessageCounter {
         MessageCounter::new(Encoding::default())
@@ -261,25 +235,5 @@ mod tests {
         let arguments: serde_json::Value = serde_json::from_str(arguments).expect("JSON");
         assert_eq!(arguments["path"], "a.rs");
         assert!(short.len() < line.len() / 4);
-    }
-
-    #[test]
-    fn results_are_called_by_their_calls() {
-        let lines = [
-            r#"{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"read","arguments":"{\"path\":\"a.rs\"}"}}]}"#,
-            r#"{"role":"tool","tool_call_id":"a","content":"x"}"#,
-            r#"{"role":"tool","tool_call_id":"b","name":"ls","content":"x"}"#,
-        ];
-        let mut names = CallNames::default();
-        let found = lines.map(|line| {
-            let record = Origin::ALONE.record(line.as_bytes());
-            let message = record.message(Some(&Chat)).expect("a message");
-            names.push(&message);
-            names.of(&message)
-        });
-        assert_eq!(
-            found,
-            [vec![], vec!["read a.rs".to_owned()], vec!["ls".to_owned()]]
-        );
     }
 }

@@ -102,31 +102,48 @@ impl Default for Trim {
 /// A text of one line that only says where a result lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReferencePattern {
-    before: String,
-    after: String,
+    /// What stands before, between and behind its slots.
+    parts: Vec<String>,
 }
 
 impl ReferencePattern {
-    /// Of a template such as `Tool result is at: {path}`: known by what stands before
-    /// its first and behind its last slot. `None` where nothing does.
+    /// Of a template such as `Tool result ({call}) is at: {path}`: known by what stands around
+    /// its slots. `None` where nothing does.
     pub fn of(template: &str) -> Option<Self> {
-        let (before, rest) = template.split_once('{').unwrap_or((template, ""));
-        let after = rest.rsplit_once('}').map_or("", |(_, after)| after);
-        let is_known = !before.is_empty() || !after.is_empty();
-        is_known.then(|| Self {
-            before: before.to_owned(),
-            after: after.to_owned(),
-        })
+        let mut parts = Vec::new();
+        let mut rest = template;
+        while let Some((before, slot)) = rest.split_once('{') {
+            parts.push(before.to_owned());
+            rest = slot.split_once('}').map_or("", |(_, behind)| behind);
+        }
+        parts.push(rest.to_owned());
+        let is_known = parts.iter().any(|part| !part.is_empty());
+        is_known.then_some(Self { parts })
     }
 
     /// What every such reference begins with.
     pub fn begin(&self) -> &str {
-        &self.before
+        self.parts.first().map_or("", String::as_str)
     }
 
     /// Whether `text` is such a reference.
     pub fn is(&self, text: &str) -> bool {
-        text.starts_with(&self.before) && text.ends_with(&self.after)
+        let [first, middle @ ..] = &self.parts[..] else {
+            return false;
+        };
+        let Some(mut rest) = text.strip_prefix(first.as_str()) else {
+            return false;
+        };
+        let Some((last, middle)) = middle.split_last() else {
+            return rest.is_empty();
+        };
+        for part in middle {
+            let Some(at) = rest.find(part.as_str()) else {
+                return false;
+            };
+            rest = &rest[at + part.len()..];
+        }
+        rest.ends_with(last.as_str())
     }
 }
 
@@ -182,6 +199,10 @@ mod tests {
         assert!(is("at {path} of {tokens}.", "at /a of 9."));
         assert!(is("no slot", "no slot"));
         assert!(is("see {path}", "see "));
+        let call = "Tool result ({call}, {bytes} bytes) is at: {path}";
+        assert!(is(call, "Tool result (ls, 9 bytes) is at: /a"));
+        assert!(!is(call, "Tool result (ls) is at: /a"));
+        assert!(!is("no slot", "no slot at all"));
         assert!(!is("at {path}.", "at /a"));
         assert!(!is("see {path}", "I see /a"));
         assert_eq!(ReferencePattern::of("{path}"), None);

@@ -4,15 +4,16 @@ use ctx_ledger::Ledger;
 use ctx_select::budget::{LEAST_SUMMARY, TooSmall, Verdict};
 use ctx_select::count::PRIMING;
 use ctx_summary::RECORD_HEADING;
-use ctx_transcript::{Dialect, Record, Spool};
+use ctx_transcript::{Dialect, Message, Record, Spool};
 
 use super::super::assembly::{Assembly, Draft, Material, Place};
 use super::super::old::{Found, Needs, OldZone};
-use super::super::shorten::{CallNames, Limits, Shortener};
+use super::super::shorten::{Limits, Shortener};
 use super::super::text::{clean, tell};
 use super::super::writer::{Given, Writer};
 use super::super::{NewSession, Plan};
 use super::refill::Cuts;
+use crate::call_names::CallNames;
 use crate::{ErrorKind, Notes, PassError};
 
 /// A summary of nothing but the parts that results lose needs at least so many tokens of
@@ -78,9 +79,8 @@ impl<'p> Output<'p> {
         }
         if is_old {
             let message = record.message(assembly.dialect);
-            if let Some(message) = &message {
-                self.calls.push(message);
-            }
+            let calls = message.iter().flat_map(Message::calls);
+            calls.for_each(|call| self.calls.push(call));
             let found = Found::of(record, message.as_ref());
             assembly.leave(record.line_end(), found);
             return Ok(());
@@ -88,8 +88,8 @@ impl<'p> Output<'p> {
         let mut calls = Vec::new();
         if let Some(message) = record.message(assembly.dialect) {
             assembly.old.support(&message);
-            self.calls.push(&message);
-            calls = self.calls.of(&message);
+            message.calls().for_each(|call| self.calls.push(call));
+            calls = message.results().map(|it| self.calls.of(it)).collect();
         }
         let outline = outline.as_ref();
         if self.cut_only && outline.is_some_and(|outline| !outline.role.is_system()) {
