@@ -232,3 +232,23 @@ fn a_summary_is_in_the_users_language() {
         "{request}"
     );
 }
+
+/// The least important sections are last: they go where the answer is too long.
+#[test]
+fn an_answer_that_is_too_long_loses_its_last_lines() {
+    let lines = |from: u32| -> String {
+        let line = |n| format!("- The export of the month {n} is compared with the books.\n");
+        (from..from + 15).map(line).collect()
+    };
+    let (first, last) = (lines(0), lines(15));
+    let answer = format!("## Goal\n{first}\n## Places\n{last}");
+    let server = Server::new([said(&answer)]);
+    let done = case(&server)
+        .args(["--llm-window", "64000", "--budget", "600"])
+        .stdin(talk())
+        .stdout_has("## Goal\\n- The export of the month 0 is compared with the books.")
+        .stderr_has("lines at the end of the model's answer left out, there was no room: ")
+        .run();
+    let after = String::from_utf8(done.stdout).expect("UTF-8");
+    assert!(!after.contains("the month 29 is"), "{after}");
+}

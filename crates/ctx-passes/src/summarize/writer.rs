@@ -4,6 +4,7 @@ use ctx_ledger::Ledger;
 use ctx_llm::LlmError;
 use ctx_policy::Method;
 use ctx_summary::{Answered, Language, Recognizer, extractive, lacking, must_keep};
+use ctx_tokens::TokenCounter;
 
 use super::Summary;
 use super::model::{Model, Question, tell, tell_mends};
@@ -37,6 +38,8 @@ const LEAST_TARGET: u64 = 64;
 /// Where nobody says a length, a summary is a tenth of what it replaces, within limits.
 const USUAL_SHARE: u64 = 10;
 const USUAL: (u64, u64) = (500, 4_000);
+/// An answer that is too long loses lines at its end, where so many percent of it are left.
+const LEAST_LEFT: u64 = 50;
 /// Tokens of the items that a model is told to keep.
 const MUST_KEEP: u64 = 1_200;
 /// Of what a model wrote, a list of what it lacks has at most so much, within limits.
@@ -168,8 +171,18 @@ impl Writer {
             // A section with nothing in it is left out.
             mended.missing.clear();
         }
-        if room.is_some_and(|room| old.counter.count(&mended.text) > room) {
-            return Err(none("the answer is longer than the budget leaves for it"));
+        if let Some(room) = room {
+            let over = none("the answer is longer than the budget leaves for it");
+            // Only our own template asks for what matters most first.
+            let ordered = model.is_default && model.headings.is_none();
+            let least = if ordered { LEAST_LEFT } else { 100 };
+            let text = up_to(&mended.text, room, least, old.counter).ok_or(over)?;
+            let lines = mended.text.lines().count() - text.lines().count();
+            mended.text.truncate(text.len());
+            if lines > 0 {
+                let what = "lines at the end of the model's answer left out, there was no room";
+                notes.warn(&[], format_args!("{what}: {lines}"));
+            }
         }
         tell_mends(&mended, notes);
         let summary = Summary {
@@ -263,6 +276,27 @@ fn target(model: &Model, room: Option<u64>, largest: Option<u64>) -> u64 {
     model.target.unwrap_or(most).min(most)
 }
 
+/// The first lines of an answer, as many as there is room for, without a heading at the
+/// end; `None` where less than `least` percent of it would be left.
+fn up_to<'a>(
+    answer: &'a str,
+    room: u64,
+    least: u64,
+    counter: &dyn TokenCounter,
+) -> Option<&'a str> {
+    let all = counter.count(answer);
+    let mut text = answer;
+    while counter.count(text) > room || (text.len() < answer.len() && ends_in_heading(text)) {
+        text = text[..text.rfind('\n')?].trim_end();
+    }
+    (counter.count(text) * 100 >= all * least).then_some(text)
+}
+
+fn ends_in_heading(text: &str) -> bool {
+    let last = text.lines().next_back();
+    last.is_some_and(|line| line.starts_with('#'))
+}
+
 /// The most tokens of a completed summary where the context has no budget: as many as the
 /// model may write, in hundredths, but no more than half of `largest`, the tokens that it
 /// replaces.
@@ -273,10 +307,11 @@ fn longest(asked: u64, largest: Option<u64>) -> u64 {
 #[cfg(test)]
 mod tests {
     use ctx_policy::Method;
+    use ctx_tokens::Encoding;
 
     use super::super::fixtures::{ASK, DONE, answering_model, old, plan, silent_model, texts};
     use super::super::{Model, Summary};
-    use super::{Writer, longest, target};
+    use super::{Writer, longest, target, up_to};
     use crate::{ErrorKind, Notes, PassError};
 
     fn with(model: Model) -> Writer {
@@ -384,6 +419,21 @@ mod tests {
         assert_eq!(longest(12_000, None), 120);
         assert_eq!(longest(12_000, Some(1_000)), 120);
         assert_eq!(longest(12_000, Some(100)), 50);
+    }
+
+    #[test]
+    fn an_answer_that_is_too_long_loses_its_last_lines() {
+        let counter = Encoding::Chars4.counter();
+        let answer = "## Goal\nShip order W8123 today.\n\n## Places\nsrc/ship.rs";
+        let kept = |room, least| up_to(answer, room, least, counter);
+        assert_eq!(kept(100, 100), Some(answer));
+        // A heading that has lost its lines goes with them.
+        let first = "## Goal\nShip order W8123 today.";
+        assert_eq!(kept(12, 50), Some(first));
+        assert_eq!(kept(8, 50), Some(first));
+        assert_eq!(kept(8, 100), None);
+        assert_eq!(kept(5, 10), None);
+        assert_eq!(up_to("one line that is long", 2, 10, counter), None);
     }
 
     #[test]
