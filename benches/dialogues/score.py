@@ -10,7 +10,8 @@ to 50, 25 and 10 % of its tokens by `ctx-summarize --budget`, by the commands gi
 on stdin, result on stdout), by a plain window, by head and tail, and by messages drawn at
 random. A line of evidence is kept when all its facts stand in one statement of the result,
 word for word, with the person they belong to: by name, or by the role that the person has.
-Prints Markdown. --by splits the figures; --lost shows what `ctx-summarize --budget` loses of
+With --turns it is kept when three quarters of the pairs of neighbouring words of its whole
+turn, with all that surrounds the facts, stand in one message. Prints Markdown. --by splits the figures; --lost shows what `ctx-summarize --budget` loses of
 the first conversation of each language.
 
 Needs the tools on PATH or in CTX_BIN, and Python 3.
@@ -139,6 +140,26 @@ def kept(messages, evidence):
     return [any(tells(role, text, line) for role, text in parts) for line in evidence]
 
 
+WORD = re.compile(r"[^\W\u2e80-\uffff]+|[\u2e80-\uffff]")
+ENOUGH = 0.75
+
+
+def pairs(text):
+    words = [word for word in WORD.findall(text.lower()) if word.isalnum()]
+    return set(zip(words, words[1:]))
+
+
+def kept_turns(messages, talk):
+    """For each line of evidence whether its turn is kept as a whole."""
+    found = [pairs(text) for _, text in messages]
+
+    def stays(line):
+        wanted = pairs(talk.turns[line.turn][1])
+        return any(len(wanted & there) >= ENOUGH * len(wanted) for there in found)
+
+    return [stays(line) for line in talk.evidence]
+
+
 def compacted(command, session, budget, failures):
     done = run(command, session, CTX_BUDGET_TOKENS=str(budget))
     if done.returncode or total(done.stdout) > budget:
@@ -152,16 +173,20 @@ def results(args, talk, failures):
     """Method, share of the tokens, and what is kept (once for each draw)."""
     session = session_of(talk.turns)
     tokens, whole = sizes(session), total(session)
+
+    def marks(messages):
+        return kept_turns(messages, talk) if args.turns else kept(messages, talk.evidence)
+
     for share in args.shares:
         budget = int(whole * share)
         for name, (choose, draws) in PLAIN.items():
             for draw in range(draws):
                 chosen = choose(tokens, budget, draw)
                 messages = [turn for at, turn in enumerate(talk.turns) if at in chosen]
-                yield name, share, kept(messages, talk.evidence)
+                yield name, share, marks(messages)
         for command in args.commands:
             messages = compacted(command, session, budget, failures)
-            yield command, share, kept(messages, talk.evidence)
+            yield command, share, marks(messages)
 
 
 def group(args, talk, line):
@@ -230,6 +255,7 @@ def main():
     parser.add_argument("--conversations", type=int, default=6, help="for each language")
     parser.add_argument("--language", choices=LANGUAGES, help="only this one")
     parser.add_argument("--by", choices=("kind", "place", "role"), help="split the figures")
+    parser.add_argument("--turns", action="store_true", help="count whole turns, not their facts")
     parser.add_argument("--lost", type=int, default=0, metavar="N", help="show N lost lines")
     parser.add_argument("--write", metavar="FOLDER", help="only write the conversations there")
     args = parser.parse_args()

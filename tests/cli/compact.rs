@@ -430,5 +430,5 @@ fn an_earlier_summary_gets_shorter_for_a_target_and_is_not_dropped() {
     assert!(twice.len() < once.len());
     let summary = String::from_utf8_lossy(&twice);
     assert!(summary.contains("\"ctx_summary\""), "{summary}");
-    assert!(summary.contains("## Asks"), "{summary}");
+    assert!(summary.contains("user: number 0"), "{summary}");
 }

@@ -168,7 +168,7 @@ fn it_is_compacted_in_its_agents_own_words() {
             .run();
     }
     let home = compact(&["--min-idle", "0s"])
-        .stdout("s.jsonl: compacted: 492 → 96 tokens, 396 freed (80 %)\n")
+        .stdout("s.jsonl: compacted: 492 → 90 tokens, 402 freed (81 %)\n")
         .run();
     let new = String::from_utf8(home.read("s.jsonl")).expect("text");
     let added: Vec<&str> = new[session.len()..].lines().collect();
@@ -208,7 +208,7 @@ fn items_are_compacted_with_what_belongs_to_them() {
             "1",
             "i.jsonl",
         ])
-        .stdout("i.jsonl: compacted: 693 → 176 tokens, 517 freed (74 %)\n")
+        .stdout("i.jsonl: compacted: 693 → 223 tokens, 470 freed (67 %)\n")
         .run();
     let new = String::from_utf8(home.read("i.jsonl")).expect("text");
     let (summary, tail) = new.split_once('\n').expect("a summary");

@@ -120,12 +120,13 @@ fn values_that_an_answer_lacks_are_listed_with_who_said_them() {
     assert_eq!(answer, POOR);
     let lines: Vec<&str> = added.lines().collect();
     assert_eq!(
-        lines[..4],
+        lines[..5],
         [
             "## Values not named above",
-            &format!("user: {ASK} {RULE}"),
+            &format!("user: {ASK}"),
+            &format!("user: {RULE}"),
             "call: read path: reports/march.txt",
-            "> row 5: invoice INV-4035 was paid on 2026-03-06 with 65 EUR (read: reports/march.txt)",
+            "> row 4: invoice INV-4028 was paid on 2026-03-05 with 52 EUR (read: reports/march.txt)",
         ]
     );
     assert!(lines.len() <= 13, "{added}");

@@ -13,12 +13,25 @@ const MOST_WAITING: usize = 1_000;
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     /// By their ids; of those without an id the last one.
-    waiting: HashMap<Option<String>, Action>,
+    waiting: HashMap<Option<String>, Waiting>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    call: Action,
+    /// The segment that tells it.
+    segment: Option<usize>,
 }
 
 impl Calls {
-    /// A call is made.
-    pub(crate) fn begin(&mut self, mut action: Action, line: u64, items: &mut Items) {
+    /// A call is made, and this segment tells it.
+    pub(crate) fn begin(
+        &mut self,
+        mut action: Action,
+        segment: Option<usize>,
+        line: u64,
+        items: &mut Items,
+    ) {
         if let Some(tasks) = action.tasks.take() {
             items.tasks(tasks, line);
         }
@@ -28,15 +41,28 @@ impl Calls {
             items.add(item);
         }
         if action.id.is_none() || self.waiting.len() < MOST_WAITING {
-            self.waiting.insert(action.id.clone(), action);
+            let id = action.id.clone();
+            let call = action;
+            self.waiting.insert(id, Waiting { call, segment });
         }
     }
 
-    /// A call is answered.
-    pub(crate) fn end(&mut self, outcome: Outcome, line: u64, items: &mut Items) {
-        let Some(call) = self.waiting.remove(&outcome.id) else {
-            return;
-        };
+    /// The numbers of segments are others now.
+    pub(crate) fn forget_segments(&mut self) {
+        for waiting in self.waiting.values_mut() {
+            waiting.segment = None;
+        }
+    }
+
+    /// A call is answered. Returns the segment that tells the call, and whether it is about
+    /// a file.
+    pub(crate) fn end(
+        &mut self,
+        outcome: Outcome,
+        line: u64,
+        items: &mut Items,
+    ) -> Option<(usize, bool)> {
+        let Waiting { call, segment } = self.waiting.remove(&outcome.id)?;
         if call.target == Target::Command {
             let mut item = Item::new(ItemKind::Command, call.digest.clone(), line);
             item.changed = outcome.error.is_none();
@@ -51,6 +77,8 @@ impl Calls {
             Some(error) => items.failed(subject, &call.digest, &error, line),
             None => items.succeeded(subject),
         }
+        let is_file = matches!(call.target, Target::File { .. });
+        segment.map(|segment| (segment, is_file))
     }
 }
 
@@ -74,7 +102,7 @@ mod tests {
             self.line += 1;
             let leaves = leaves(arguments);
             let action = Action::of(&call(id, tool, arguments), arguments, leaves.as_deref());
-            self.calls.begin(action, self.line, &mut self.items);
+            self.calls.begin(action, None, self.line, &mut self.items);
         }
 
         fn result(&mut self, id: Option<&str>, error: Option<&str>) {

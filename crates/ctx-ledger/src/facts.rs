@@ -15,6 +15,8 @@ pub enum Origin {
     Call,
     /// A tool.
     Result,
+    /// The model, in a summary of what was before.
+    Earlier,
 }
 
 /// Several origins.
@@ -88,10 +90,11 @@ impl Facts {
             self.shape = shape;
         }
         let by_user = origins.has(Origin::User) || origins.has(Origin::Pasted);
+        let is_said = origins.has(Origin::Said) || origins.has(Origin::Earlier);
         self.by_user |= by_user;
         self.in_first_request |= by_user && now.first_request;
         self.by_tool |= origins.has(Origin::Result);
-        if origins.has(Origin::Said) {
+        if is_said {
             self.last_said = now.messages;
         }
         if origins.has(Origin::Call) {

@@ -1,7 +1,9 @@
 //! The form of an extractive summary: what is written, and how it is read again
 //! when it is old itself.
 
-use crate::{Item, ItemKind, Origin, State};
+use std::borrow::Cow;
+
+use crate::{Item, ItemKind, Kind, Origin, State};
 
 /// The section of quoted segments. Every line of a tool result and of the user's is
 /// marked, so that neither can pass for the other.
@@ -20,21 +22,72 @@ pub fn heading(kind: ItemKind) -> &'static str {
     }
 }
 
-/// Who a segment comes from, as the summary says it.
-pub fn label(origin: Origin) -> &'static str {
-    match origin {
-        Origin::User => "user: ",
-        Origin::Said | Origin::Call => "agent: ",
-        Origin::Pasted | Origin::Result => "> ",
+/// Who speaks in a line of a summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Label {
+    /// The user.
+    User,
+    /// The model.
+    Agent,
+    /// The model, in a summary of what was before.
+    Earlier,
+    /// A call of the model's.
+    Call,
+    /// A line of a long argument of the call above.
+    Part,
+    /// A tool, or whom the user or the model quotes.
+    Quote,
+}
+
+impl Label {
+    const ALL: [Self; 6] = [
+        Self::User,
+        Self::Agent,
+        Self::Earlier,
+        Self::Call,
+        Self::Part,
+        Self::Quote,
+    ];
+
+    /// Of a segment.
+    pub fn of(origin: Origin, kind: Kind) -> Self {
+        match (origin, kind) {
+            (_, Kind::Quoted) | (Origin::Pasted | Origin::Result, _) => Self::Quote,
+            (Origin::User, _) => Self::User,
+            (Origin::Said, _) => Self::Agent,
+            (Origin::Earlier, _) => Self::Earlier,
+            (Origin::Call, Kind::Name | Kind::Line) => Self::Part,
+            (Origin::Call, _) => Self::Call,
+        }
+    }
+
+    /// As it stands before the words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user: ",
+            Self::Agent => "agent: ",
+            Self::Earlier => "earlier: ",
+            Self::Call => "call: ",
+            Self::Part => "+ ",
+            Self::Quote => "> ",
+        }
+    }
+
+    /// Whether one who says more goes on without another label.
+    pub fn goes_on(self) -> bool {
+        matches!(self, Self::User | Self::Agent | Self::Earlier)
     }
 }
 
-/// A label at the beginning of a line.
-pub fn labelled(line: &str) -> Option<(Origin, &str)> {
-    let origins = [Origin::User, Origin::Said, Origin::Result];
-    origins
-        .into_iter()
-        .find_map(|origin| Some((origin, line.strip_prefix(label(origin))?)))
+/// A line with a label, perhaps with the line of the session before it: `[12] user: fix it`.
+pub fn labelled(line: &str) -> Option<(Label, Option<u64>, &str)> {
+    let number = || {
+        let (number, rest) = line.strip_prefix('[')?.split_once("] ")?;
+        Some((number.parse().ok()?, rest))
+    };
+    let (number, line) = number().map_or((None, line), |(number, rest)| (Some(number), rest));
+    let mut labels = Label::ALL.into_iter();
+    labels.find_map(|label| Some((label, number, line.strip_prefix(label.as_str())?)))
 }
 
 /// Lines of the session, as a summary cites them.
@@ -115,8 +168,8 @@ pub fn item_of(kind: ItemKind, line: &str) -> Option<Item> {
 pub enum Line<'t> {
     /// A typed item.
     Item(Item),
-    /// A quoted segment.
-    Detail(Origin, &'t str),
+    /// What somebody says, in one line or in more, and the line of the session.
+    Block(Label, Option<u64>, Cow<'t, str>),
     /// What summaries before it left out, kind by kind.
     LeftOut(Vec<(ItemKind, usize)>),
 }
@@ -124,8 +177,7 @@ pub enum Line<'t> {
 /// Reads an extractive summary; `None` when the text is none.
 pub fn read(text: &str) -> Option<Vec<Line<'_>>> {
     let mut section = Some(DETAILS);
-    let mut origin = Origin::Said;
-    let mut lines = Vec::new();
+    let mut lines: Vec<Line<'_>> = Vec::new();
     let mut known = false;
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         if line.starts_with("## ") {
@@ -142,12 +194,24 @@ pub fn read(text: &str) -> Option<Vec<Line<'_>>> {
         }
         match section {
             Some(DETAILS) => {
-                let (text, _) = cited(line);
-                let labelled = labelled(text);
-                known |= labelled.is_some();
-                let (speaker, text) = labelled.unwrap_or((origin, text));
-                origin = speaker;
-                lines.push(Line::Detail(speaker, text));
+                let (text, cited) = cited(line);
+                if let Some((label, number, text)) = labelled(text) {
+                    known = true;
+                    if let (Label::Quote, Some(Line::Block(Label::Quote, _, block))) =
+                        (label, lines.last_mut())
+                    {
+                        // Lines of one text.
+                        block.to_mut().push('\n');
+                        block.to_mut().push_str(text);
+                        continue;
+                    }
+                    lines.push(Line::Block(label, number.or(cited), text.into()));
+                } else if let Some(Line::Block(.., block)) = lines.last_mut() {
+                    block.to_mut().push('\n');
+                    block.to_mut().push_str(text);
+                } else {
+                    lines.push(Line::Block(Label::Agent, cited, text.into()));
+                }
             }
             Some(name) => {
                 let kind = ItemKind::ALL
@@ -156,7 +220,7 @@ pub fn read(text: &str) -> Option<Vec<Line<'_>>> {
                 lines.extend(kind.and_then(|kind| item_of(kind, line)).map(Line::Item));
             }
             // What a model wrote under headings of its own.
-            None => lines.push(Line::Detail(Origin::Said, line)),
+            None => lines.push(Line::Block(Label::Agent, None, line.into())),
         }
     }
     known.then_some(lines)
@@ -188,8 +252,8 @@ fn left_out_of(line: &str) -> Option<Vec<(ItemKind, usize)>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{DETAILS, Line, citation, cited, item_of, left_out, line_of, read};
-    use crate::{Item, ItemKind, Origin, State};
+    use super::{DETAILS, Label, Line, citation, cited, item_of, left_out, line_of, read};
+    use crate::{Item, ItemKind, State};
 
     #[test]
     fn items_are_read_as_they_were_written() {
@@ -239,19 +303,38 @@ mod tests {
             (ItemKind::File, 1),
         ];
         let text = format!(
-            "## Decisions\n- use it ⟦4⟧\n\n{DETAILS}\nagent: one\ntwo ⟦5-8⟧\n> three\n{}",
+            "[3] user: fix it\nagent: one\ntwo\n> three\n> four\ncall: Bash command: make\n## Decisions\n- use it ⟦4⟧\n{}",
             left_out(&counts)
         );
         let lines = read(&text).expect("a summary");
-        assert_eq!(lines.len(), 5);
-        assert!(
-            matches!(&lines[0], Line::Item(item) if item.kind == ItemKind::Decision && item.line == 4)
-        );
-        assert!(matches!(lines[2], Line::Detail(Origin::Said, "two")));
-        assert!(matches!(lines[3], Line::Detail(Origin::Result, "three")));
-        assert!(
-            matches!(&lines[4], Line::LeftOut(counts) if counts == &[(ItemKind::Ask, 2), (ItemKind::File, 1)])
-        );
+        let [
+            user,
+            agent,
+            quote,
+            call,
+            Line::Item(item),
+            Line::LeftOut(left_out),
+        ] = lines.as_slice()
+        else {
+            panic!("{}", lines.len());
+        };
+        for (line, label, number, text) in [
+            (user, Label::User, Some(3), "fix it"),
+            (agent, Label::Agent, None, "one\ntwo"),
+            (quote, Label::Quote, None, "three\nfour"),
+            (call, Label::Call, None, "Bash command: make"),
+        ] {
+            assert!(
+                matches!(line, Line::Block(of, at, words) if (*of, *at, words.as_ref()) == (label, number, text)),
+                "{text}"
+            );
+        }
+        assert_eq!((item.kind, item.line), (ItemKind::Decision, 4));
+        assert_eq!(left_out, &[(ItemKind::Ask, 2), (ItemKind::File, 1)]);
+        // As it was written until version 0.1.
+        let old = format!("{DETAILS}\nagent: one ⟦5-8⟧\n> two ⟦9⟧");
+        let old = read(&old).expect("a summary");
+        assert!(matches!(&old[0], Line::Block(Label::Agent, Some(5), words) if words == "one"));
         assert!(read("## Goal\n- build it").is_none());
         assert!(read("it was so").is_none());
     }

@@ -1,7 +1,7 @@
 //! Every identifier of a session with what is known of it, and the segments that
 //! hold one: what a summary can quote.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use foldhash::fast::RandomState;
@@ -11,7 +11,8 @@ use crate::facts::{Facts, Now, Origin};
 use crate::hash::hash;
 use crate::identifier::Shape;
 use crate::item::Identifier;
-use crate::reading::{Id, Mark, Mention, Reading};
+use crate::kind::Kind;
+use crate::reading::{Id, Mark, Mention, Quote, Reading};
 use crate::scan::Scan;
 use crate::segment::segments;
 
@@ -30,8 +31,9 @@ pub struct Index {
     pub(crate) marks: Vec<Mark>,
     /// The texts of all segments.
     pub(crate) arena: String,
-    /// The hashes of all segments.
-    pub(crate) seen: HashSet<u64, RandomState>,
+    /// The numbers of all segments by their hashes.
+    pub(crate) seen: HashMap<u64, usize, RandomState>,
+    turn: u32,
     now: Now,
 }
 
@@ -54,6 +56,14 @@ pub struct Segment {
     pub line: u64,
     /// Who it comes from.
     pub origin: Origin,
+    /// What it is.
+    pub kind: Kind,
+    /// The number of the segment that it stands under: a heading, the call of a result.
+    pub head: Option<usize>,
+    /// Whether it stands in a message that stays.
+    pub is_kept: bool,
+    /// So many requests of the user came before its end, its own among them.
+    pub turn: u32,
     pub(crate) text: Range<usize>,
     pub(crate) marks: Range<usize>,
 }
@@ -75,7 +85,14 @@ impl Index {
 
     /// A message, or an earlier summary; `first_request`: whether only one request of
     /// the user came so far.
-    pub(crate) fn absorb(&mut self, line: u64, reading: &Reading, first_request: bool) {
+    ///
+    /// Returns the numbers of the segments that its quotes are.
+    pub(crate) fn absorb(
+        &mut self,
+        line: u64,
+        reading: &Reading,
+        first_request: bool,
+    ) -> Vec<usize> {
         self.now.messages += 1;
         self.now.first_request = first_request;
         let now = self.now;
@@ -96,12 +113,18 @@ impl Index {
             ids.push(id);
         }
         let mut marks = reading.marks.as_slice();
+        let mut numbers: Vec<usize> = Vec::with_capacity(reading.quotes.len());
         for quote in &reading.quotes {
             let (own, others) = marks.split_at(quote.marks);
             marks = others;
-            if !self.seen.insert(quote.hash) {
+            self.turn += u32::from(quote.begins_turn);
+            if let Some(number) = self.known_segment(quote) {
+                numbers.push(number);
                 continue;
             }
+            let number = self.segments.len();
+            self.seen.insert(quote.hash, number);
+            numbers.push(number);
             let (start, first_mark) = (self.arena.len(), self.marks.len());
             self.arena.push_str(mentions.text(&quote.text));
             self.marks.extend(own.iter().map(|mark| Mark {
@@ -109,14 +132,35 @@ impl Index {
                 words: mark.words,
             }));
             self.segments.push(Segment {
-                line,
+                line: quote.line.unwrap_or(line),
                 origin: quote.origin,
+                kind: quote.kind,
+                // One that was said before stands where it stood.
+                head: quote.head.map(|head| numbers[head]),
+                turn: self.turn,
+                is_kept: false,
                 text: start..self.arena.len(),
                 marks: first_mark..self.marks.len(),
             });
         }
-        if self.is_full() {
-            self.shrink();
+        numbers
+    }
+
+    /// What was said before is known; but what a user says, he means again.
+    fn known_segment(&self, quote: &Quote) -> Option<usize> {
+        let number = *self.seen.get(&quote.hash)?;
+        (quote.origin != Origin::User).then_some(number)
+    }
+
+    /// The segments of a result stand under its call; whether it changed or read a file, in
+    /// which lines are no outcomes.
+    pub(crate) fn answer(&mut self, call: usize, segments: &[usize], is_file: bool) {
+        for number in segments.iter().filter(|number| **number > call) {
+            let segment = &mut self.segments[*number];
+            segment.head = segment.head.or(Some(call));
+            if is_file && segment.kind == Kind::Outcome {
+                segment.kind = Kind::Line;
+            }
         }
     }
 
@@ -127,6 +171,11 @@ impl Index {
             if let Some(id) = self.find(mention.hash, reading.mentions.name(mention)) {
                 let told = &mut self.told[id as usize];
                 *told = (*told).max(mention.told);
+            }
+        }
+        for kept in &reading.kept {
+            if let Some(number) = self.seen.get(kept) {
+                self.segments[*number].is_kept = true;
             }
         }
     }
@@ -257,7 +306,7 @@ mod tests {
     #[test]
     fn an_empty_index_knows_nothing() {
         let mut index = Index::default();
-        for text in ["", " \n", "nothing in here"] {
+        for text in ["", " \n", "..."] {
             index.absorb(1, &read(Role::User, text), true);
         }
         assert_eq!(index.bytes(), 0);
@@ -269,8 +318,8 @@ mod tests {
     #[test]
     fn a_segment_is_kept_once_with_its_first_line() {
         let mut index = Index::default();
-        index.absorb(3, &read(Role::User, "订单 W8123 已发货"), true);
-        index.absorb(7, &read(Role::User, "订单 W8123 已发货"), false);
+        index.absorb(3, &read(Role::Assistant, "订单 W8123 已发货"), true);
+        index.absorb(7, &read(Role::Assistant, "订单 W8123 已发货"), false);
         let [segment] = index.segments() else {
             panic!("{:?}", index.segments());
         };
@@ -280,6 +329,16 @@ mod tests {
         assert_eq!(index.bytes(), "订单 W8123 已发货".len() as u64);
         // The identifier was seen again, though.
         assert_eq!(index.identifiers()[0].line, 7);
+    }
+
+    #[test]
+    fn what_a_user_says_again_he_means_again() {
+        let mut index = Index::default();
+        for line in [3, 7] {
+            index.absorb(line, &read(Role::User, "run the tests"), true);
+        }
+        let turns = index.segments().iter().map(|segment| segment.turn);
+        assert_eq!(turns.collect::<Vec<_>>(), [1, 2]);
     }
 
     #[test]

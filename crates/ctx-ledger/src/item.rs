@@ -84,6 +84,14 @@ impl Item {
             changed: false,
         }
     }
+
+    /// Whether it is to be told still; a mended error may be met again.
+    pub fn holds(&self) -> bool {
+        match self.kind {
+            ItemKind::Error => self.state != State::Superseded,
+            _ => self.state == State::Current,
+        }
+    }
 }
 
 /// A name, a number, an address: what a later call may need to the letter.

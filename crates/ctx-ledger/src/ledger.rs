@@ -35,23 +35,30 @@ impl Ledger {
     /// The next reading, of the record in this line of the session.
     pub fn absorb(&mut self, line: u64, reading: Reading) {
         self.redacted += reading.secrets;
+        let mut numbers = Vec::new();
         match reading.source {
             Source::System => self.index.absorb_given(&reading),
             Source::Message { is_request } => {
                 self.requests += u32::from(is_request);
-                self.index.absorb(line, &reading, self.requests == 1);
+                numbers = self.index.absorb(line, &reading, self.requests == 1);
                 self.index.tell(&reading);
             }
             // It stands in no line, or nobody knows in which.
-            Source::Earlier => self.index.absorb(0, &reading, false),
+            Source::Earlier => numbers = self.index.absorb(0, &reading, false),
             Source::Stays => self.index.tell(&reading),
         }
         for event in reading.events {
-            self.event(line, event);
+            self.event(line, event, &numbers);
+        }
+        if self.index.is_full() {
+            self.index.shrink();
+            // Their numbers are others now.
+            self.calls.forget_segments();
         }
     }
 
-    fn event(&mut self, line: u64, event: Event) {
+    /// `numbers`: those of the segments of the message.
+    fn event(&mut self, line: u64, event: Event, numbers: &[usize]) {
         match event {
             Event::Item(mut item, takes_back) => {
                 // An earlier summary stands in no line, its items have lines of their own.
@@ -60,8 +67,16 @@ impl Ledger {
                 }
                 self.items.say(item, takes_back);
             }
-            Event::Call(action) => self.calls.begin(action, line, &mut self.items),
-            Event::Result(outcome) => self.calls.end(outcome, line, &mut self.items),
+            Event::Call(action, quote) => {
+                let segment = quote.map(|quote| numbers[quote]);
+                self.calls.begin(action, segment, line, &mut self.items);
+            }
+            Event::Result(outcome, quotes) => {
+                let call = self.calls.end(outcome, line, &mut self.items);
+                if let Some((segment, is_file)) = call {
+                    self.index.answer(segment, &numbers[quotes], is_file);
+                }
+            }
             Event::LeftOut(counts) => self.left_out.extend(counts),
         }
     }

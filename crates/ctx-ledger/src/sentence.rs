@@ -3,6 +3,7 @@
 //! Left out are the parts that are not said by the writer: code blocks, quoted
 //! lines (`>`), tables, headings, log lines, and blocks in tags (`<output>…</output>`).
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::bytes;
@@ -21,7 +22,7 @@ pub fn sentences(text: &str) -> Vec<String> {
 }
 
 /// Shorter lines are ended by the writer, not by the margin of an editor.
-const WRAPPED: usize = 60;
+pub(crate) const WRAPPED: usize = 60;
 
 /// Lines of prose; a line that only an editor's margin broke is joined again.
 fn paragraphs(text: &str) -> Vec<String> {
@@ -52,7 +53,7 @@ fn paragraphs(text: &str) -> Vec<String> {
 }
 
 /// Lines that nobody says.
-static NO_PROSE: LazyLock<bytes::Regex> = LazyLock::new(|| {
+pub(crate) static NO_PROSE: LazyLock<bytes::Regex> = LazyLock::new(|| {
     let forms = [
         // Headings, quotes, tables, shell prompts, diffs, rules.
         r"^(?:#+ |>|\||\$ |% |@@|\+\+\+|---|===|diff --git)",
@@ -82,8 +83,16 @@ const ABBREVIATIONS: &[&str] = &[
     "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec",
 ];
 
-/// Cuts a paragraph behind 。！？； and behind . ! ? at the end of a word.
 fn split(paragraph: &str, found: &mut Vec<String>) {
+    for sentence in ends(paragraph) {
+        push(&paragraph[sentence], found);
+    }
+}
+
+/// The sentences of a paragraph, which ends them behind 。！？； and behind . ! ? at the end of
+/// a word.
+pub(crate) fn ends(paragraph: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
     let mut start = 0;
     let mut code = false;
     for (at, c) in paragraph.char_indices() {
@@ -103,11 +112,12 @@ fn split(paragraph: &str, found: &mut Vec<String>) {
         };
         if ends {
             let end = end + closing(&paragraph[end..]);
-            push(&paragraph[start..end], found);
+            found.push(start..end);
             start = end;
         }
     }
-    push(&paragraph[start..], found);
+    found.push(start..paragraph.len());
+    found
 }
 
 fn push(sentence: &str, found: &mut Vec<String>) {

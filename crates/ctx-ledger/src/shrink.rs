@@ -10,6 +10,8 @@ pub(crate) const MOST_BYTES: usize = 16 << 20;
 pub(crate) const MOST_IDENTIFIERS: usize = 1 << 18;
 /// So many segments there may be: what is kept of one takes more than a short text itself.
 const MOST_SEGMENTS: usize = 1 << 18;
+/// What a statement is worth beside the names in it.
+const SAID: f64 = 4.0;
 
 impl Index {
     /// Whether it is time to [`Self::shrink`].
@@ -30,7 +32,9 @@ impl Index {
                 .sum();
             #[allow(clippy::cast_precision_loss)] // A segment is short.
             let length = self.text(segment).len() as f64;
-            worth / length
+            // What somebody says is worth more than any name in a result.
+            let said = if segment.kind.is_said() { SAID } else { 0.0 };
+            (worth + said) / length
         };
         let mut order: Vec<(f64, usize)> = (self.segments.iter().map(worth)).zip(0..).collect();
         order.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
@@ -54,17 +58,21 @@ impl Index {
 
     fn keep_segments(&mut self, keep: &[bool]) {
         let (mut arena, mut marks) = (String::new(), Vec::new());
-        let mut segments = Vec::new();
+        let mut segments: Vec<Segment> = Vec::new();
         self.seen.clear();
-        for (segment, _) in self.segments.iter().zip(keep).filter(|(_, keep)| **keep) {
+        let mut numbers = vec![None; self.segments.len()];
+        let kept = self.segments.iter().enumerate();
+        for (number, segment) in kept.filter(|(number, _)| keep[*number]) {
+            numbers[number] = Some(segments.len());
             let text = self.text(segment);
             let hash = hash(text);
             let text_start = arena.len();
             arena.push_str(text);
-            self.seen.insert(hash);
+            self.seen.insert(hash, segments.len());
             let first_mark = marks.len();
             marks.extend_from_slice(self.marks(segment));
             segments.push(Segment {
+                head: segment.head.and_then(|head| numbers[head]),
                 text: text_start..arena.len(),
                 marks: first_mark..marks.len(),
                 ..*segment
@@ -108,6 +116,7 @@ mod tests {
     use crate::Reading;
     use crate::facts::Origin;
     use crate::index::{Index, Segment};
+    use crate::kind::Kind;
 
     fn answer(text: &str) -> Message<'_> {
         Message::new(Role::Tool, vec![Part::Text(text.into())])
@@ -131,6 +140,10 @@ mod tests {
             let start = index.arena.len();
             index.arena.push_str("hi 12");
             index.segments.push(Segment {
+                kind: Kind::Line,
+                head: None,
+                is_kept: false,
+                turn: 0,
                 line: line as u64,
                 origin: Origin::User,
                 text: start..index.arena.len(),

@@ -201,18 +201,28 @@ fn summary(session: &str) -> String {
     found["content"].as_str().expect("text").to_owned()
 }
 
-/// The lines of a summary that have the user's voice: headings, requests, rules, decisions,
-/// plans, what is labelled as his, and all that a rule summary says.
+/// The lines of a summary that have the user's voice: headings, plans, what is labelled as
+/// his, which goes on until another label, and all that a rule summary says.
 fn voiced(summary: &str) -> Vec<&str> {
-    let mut section = "";
+    let mut is_his = true;
     let mut voiced = Vec::new();
     for line in summary.lines() {
-        if line.starts_with('#') {
-            section = line;
+        if line.starts_with("# ") || line.starts_with("## ") {
+            is_his = !["## Errors", "## Files", "## Commands"].contains(&line);
         }
-        let is_quoted = line.starts_with("> ") || line.starts_with("agent: ");
-        let is_of_calls = ["## Errors", "## Files", "## Commands"].contains(&section);
-        if !is_quoted && !is_of_calls {
+        let (_, said) = line
+            .split_once("] ")
+            .filter(|_| line.starts_with('['))
+            .unwrap_or(("", line));
+        if ["> ", "agent: ", "earlier: ", "call: ", "+ "]
+            .iter()
+            .any(|label| said.starts_with(label))
+        {
+            is_his = false;
+        } else if said.starts_with("user: ") {
+            is_his = true;
+        }
+        if is_his {
             voiced.push(line);
         }
     }
@@ -232,7 +242,7 @@ fn promoted(place: Option<Place>, texts: &[usize], method: Method, size: usize) 
         let has = |at: &&usize| voiced.iter().any(|line| line.contains(&mark(**at)));
         promoted.extend(texts.iter().filter(has).copied());
         // What the user himself said first is there all the time.
-        let own = ["## Asks", "parser_17", "## Constraints", "ledger_2019"];
+        let own = ["user: ", "parser_17", "ledger_2019"];
         for own in own.iter().filter(|_| method == Method::Extractive) {
             let is_there = voiced.iter().any(|line| line.contains(own));
             assert!(is_there, "{own}, {place:?} {generation}: {summary}");

@@ -54,7 +54,7 @@ fn the_target_is_half_of_the_window() {
         (32_000, &pruned[..1], 12),
         (32_001, &pruned[..], 12),
         // Of the last turn, request and answer.
-        (32_100, &last_turns[..], 2),
+        (34_000, &last_turns[..], 2),
     ] {
         let ran = run(call("turns", session(8_000 + left - tokens).as_str()));
         ran.is("compacted");

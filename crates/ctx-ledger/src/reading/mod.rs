@@ -13,6 +13,7 @@ use std::ops::Range;
 use crate::action::{Action, Outcome};
 use crate::facts::Origin;
 use crate::item::{Item, ItemKind};
+use crate::kind::Kind;
 pub(crate) use mentions::Mention;
 use mentions::Mentions;
 pub use mentions::{Id, Mark};
@@ -27,6 +28,8 @@ pub struct Reading {
     /// The identifiers of all quotes, one quote behind the other; here an id is the
     /// number of a mention.
     pub(crate) marks: Vec<Mark>,
+    /// The hashes of what stays, where the message stays: it need not be quoted.
+    pub(crate) kept: Vec<u64>,
     /// Secrets that were taken out.
     pub(crate) secrets: usize,
 }
@@ -50,8 +53,10 @@ pub(crate) enum Event {
     /// An item that was said; whether it may take back an earlier one. Its line is
     /// known when it is of an earlier summary.
     Item(Item, bool),
-    Call(Action),
-    Result(Outcome),
+    /// A call, and the quote that tells it.
+    Call(Action, Option<usize>),
+    /// A result, and the quotes out of it.
+    Result(Outcome, Range<usize>),
     /// What an earlier summary had no room for.
     LeftOut(Vec<(ItemKind, usize)>),
 }
@@ -63,8 +68,15 @@ pub(crate) struct Quote {
     /// Its place in the text of the mentions.
     pub(crate) text: Range<usize>,
     pub(crate) origin: Origin,
+    pub(crate) kind: Kind,
+    /// The number of the quote that it stands under.
+    pub(crate) head: Option<usize>,
     /// How many marks are its own.
     pub(crate) marks: usize,
+    /// The line that it stands in, out of an earlier summary.
+    pub(crate) line: Option<u64>,
+    /// Whether it is the first of what a user asks.
+    pub(crate) begins_turn: bool,
 }
 
 #[cfg(test)]
@@ -152,7 +164,10 @@ mod tests {
         let old = Reading::of(&message, Zone::Old);
         assert_eq!(
             quotes(&old),
-            [(Origin::User, "the order W8123 was shipped")]
+            [
+                (Origin::User, "the order W8123 was shipped"),
+                (Origin::User, "nothing in here")
+            ]
         );
         assert!(old.mentions.list.iter().all(|mention| mention.told == 0));
         let keep = Reading::of(&message, Zone::Keep);

@@ -1,24 +1,32 @@
 //! Reads a message part by part.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use ctx_redact::redact;
 use ctx_transcript::{Call, Message, Part, Role, Zone};
+use serde_json::{Map, Value};
 
 use super::{Event, Mark, Quote, Reading, Source, beginnings};
-use crate::action::{Action, Outcome};
+use crate::action::{Action, Outcome, Target};
 use crate::arguments::{Arguments, Leaf};
 use crate::facts::Origin;
-use crate::form;
+use crate::form::{self, Label};
+use crate::harness::{Writer, answered, demonstration, unwrapped, writer};
 use crate::hash::hash;
 use crate::identifier::{self, Shape};
 use crate::item::{Item, ItemKind};
+use crate::kind::Kind;
+use crate::outcome::names_something;
+use crate::output::pieces;
 use crate::own::{Run, own_words_and_runs};
 use crate::said;
 use crate::scan::Scan;
 use crate::segment::segments;
+use crate::statement::{Form, statements};
 use crate::supersede::takes_back;
+use crate::text::first_chars;
 
 /// Arguments up to this length, in bytes, stand in one line with their call.
 const SHORT_ARGUMENT: usize = 120;
@@ -30,6 +38,8 @@ struct Reader {
     scan: Scan,
     /// Whether the message leaves, and so may be quoted.
     leaves: bool,
+    /// The last call of an earlier summary.
+    call: Option<usize>,
 }
 
 impl Reading {
@@ -39,7 +49,13 @@ impl Reading {
         if message.role.is_system() {
             return Self::of_system(message);
         }
-        let says = |part: &Part<'_>| matches!(part, Part::Text(_));
+        let says = |part: &Part<'_>| match part {
+            Part::Text(text) => {
+                writer(text) == Writer::User
+                    && demonstration(text).is_none_or(|place| place.len() * 5 <= text.len() * 4)
+            }
+            _ => false,
+        };
         let is_request = message.role == Role::User && message.parts.iter().any(says);
         let mut reader = Reader::new(Source::Message { is_request }, zone == Zone::Old);
         for part in &message.parts {
@@ -58,7 +74,7 @@ impl Reading {
         let clean = reader.clean(text);
         match form::read(&clean) {
             Some(lines) => lines.into_iter().for_each(|line| reader.line(line)),
-            None => reader.text(&clean, Origin::Said),
+            None => reader.said(&clean, Origin::Said, None),
         }
         reader.finish()
     }
@@ -91,10 +107,12 @@ impl Reader {
                 mentions: super::Mentions::default(),
                 quotes: Vec::new(),
                 marks: Vec::new(),
+                kept: Vec::new(),
                 secrets: 0,
             },
             scan: Scan::default(),
             leaves,
+            call: None,
         }
     }
 
@@ -108,31 +126,70 @@ impl Reader {
             Part::Text(text) | Part::Refusal(text) => {
                 let clean = self.clean(text);
                 match role {
-                    Role::User => {
-                        let (own, runs) = own_words_and_runs(&clean);
-                        self.items(&own, role);
-                        self.runs(&runs);
-                    }
-                    Role::Tool | Role::Function => self.text(&clean, Origin::Result),
+                    Role::User => self.of_user(&clean),
+                    Role::Tool | Role::Function => self.lines(&clean, Origin::Result, None),
                     Role::Assistant => {
                         self.items(&clean, role);
-                        self.text(&clean, Origin::Said);
+                        self.said(&clean, Origin::Said, None);
                     }
-                    _ => self.text(&clean, Origin::Said),
+                    _ => self.said(&clean, Origin::Said, None),
                 }
             }
             Part::Call(call) => self.call(call),
             Part::Result(result) => {
-                if self.leaves {
-                    let outcome = Outcome::of(result);
-                    self.reading.events.push(Event::Result(outcome));
-                }
+                let first = self.reading.quotes.len();
                 for text in result.parts.iter().filter_map(text_of) {
                     let clean = self.clean(text);
-                    self.text(&clean, Origin::Result);
+                    match answered(&clean) {
+                        Some(said) => self.of_user(said),
+                        None => self.lines(&clean, Origin::Result, None),
+                    }
+                }
+                if self.leaves {
+                    let quotes = first..self.reading.quotes.len();
+                    let outcome = Outcome::of(result);
+                    self.reading.events.push(Event::Result(outcome, quotes));
                 }
             }
             Part::Reasoning(_) | Part::Media(_) | Part::Opaque(_) => {}
+        }
+    }
+
+    /// A text in a user's message.
+    fn of_user(&mut self, text: &str) {
+        let before = self.reading.quotes.len();
+        match writer(text) {
+            Writer::User => {
+                let text = unwrapped(text);
+                let place = demonstration(&text).unwrap_or_default();
+                if place.len() * 5 > text.len() * 4 {
+                    // The words around it say how to read it.
+                    self.lines(&text, Origin::Pasted, None);
+                    return;
+                }
+                for (at, text) in [
+                    &text[..place.start],
+                    &text[place.clone()],
+                    &text[place.end..],
+                ]
+                .into_iter()
+                .enumerate()
+                {
+                    if at == 1 {
+                        self.lines(text, Origin::Pasted, None);
+                        continue;
+                    }
+                    let (own, runs) = own_words_and_runs(text);
+                    self.items(&own, Role::User);
+                    self.runs(&runs);
+                }
+                if let Some(first) = self.reading.quotes.get_mut(before) {
+                    first.begins_turn = true;
+                }
+            }
+            Writer::Program => self.lines(text, Origin::Pasted, None),
+            Writer::Tool => self.lines(text, Origin::Result, None),
+            Writer::Summary => self.said(text, Origin::Earlier, None),
         }
     }
 
@@ -149,13 +206,20 @@ impl Reader {
     /// What a user wrote, and what he handed on.
     fn runs(&mut self, runs: &[Run<'_>]) {
         for run in runs {
-            let origin = if run.is_own {
-                Origin::User
+            // What is handed on stands under what he says of it.
+            let head = self.lead();
+            if run.is_own {
+                self.said(run.text, Origin::User, None);
             } else {
-                Origin::Pasted
-            };
-            self.text(run.text, origin);
+                self.lines(run.text, Origin::Pasted, head);
+            }
         }
+    }
+
+    /// The last quote, if it leads to what comes.
+    fn lead(&self) -> Option<usize> {
+        let last = self.reading.quotes.last()?;
+        matches!(last.kind, Kind::Lead | Kind::Heading).then(|| self.reading.quotes.len() - 1)
     }
 
     fn item(&mut self, item: Item) {
@@ -177,58 +241,151 @@ impl Reader {
             }
         }
         let leaves = parsed.as_ref().map(|parsed| parsed.leaves.as_slice());
-        if self.leaves {
-            let action = Action::of(call, &clean, leaves);
-            self.reading.events.push(Event::Call(action));
-        }
-        if let Some(leaves) = leaves {
-            self.arguments(&call.name, leaves);
+        let action = self.leaves.then(|| Action::of(call, &clean, leaves));
+        let kind = action.as_ref().map_or(Kind::Call, kind_of);
+        let quote = if let Some(leaves) = leaves {
+            self.arguments(&call.name, leaves, kind)
         } else {
             let text = format!("{} {clean}", call.name);
-            self.text(&text, Origin::Call);
+            self.call_lines(&text, kind)
+        };
+        if let Some(action) = action {
+            self.reading.events.push(Event::Call(action, quote));
         }
     }
 
     /// A call as a line of its own, `Read path: a.rs; limit: 20`; long arguments
     /// behind it as texts.
-    fn arguments(&mut self, name: &str, leaves: &[Leaf]) {
+    fn arguments(&mut self, name: &str, leaves: &[Leaf], kind: Kind) -> Option<usize> {
         let mut short = name.to_owned();
         let mut long = Vec::new();
+        // Of what is written in the place of something else, that is not new.
+        let mut old = HashSet::new();
         for leaf in leaves {
             let value = leaf.value.as_str();
             if is_value(value) {
                 let mentions = &mut self.reading.mentions;
                 mentions.seen(value, Shape::Argument, None, Origin::Call);
             }
-            if value.len() > SHORT_ARGUMENT || value.contains('\n') {
+            let is_long = value.len() > SHORT_ARGUMENT || value.contains('\n');
+            if is_long && kind == Kind::Command && long.is_empty() {
+                // What is run is what the call is.
+                let first = value.lines().map(str::trim).find(|line| !is_prelude(line));
+                let first = first_chars(first.unwrap_or_default(), SHORT_ARGUMENT);
+                let _ = write!(short, " {}: {first} …;", leaf.key);
+            }
+            if is_long {
+                if leaf.key.starts_with("old") {
+                    old.extend(value.lines().map(str::trim));
+                }
                 long.push(value);
-            } else if !value.is_empty() {
+            } else if tells(value) {
                 let _ = write!(short, " {}: {value};", leaf.key);
             }
         }
-        self.text(short.trim_end_matches(';'), Origin::Call);
+        let call = self.call_lines(short.trim_end_matches(';'), kind);
         for text in long {
-            self.text(text, Origin::Call);
+            let may_name = kind == Kind::Change && !old.contains(text.trim());
+            for segment in segments(text) {
+                let line = &text[segment];
+                self.parts(line, may_name && !old.contains(line), call);
+            }
         }
+        call
+    }
+
+    /// A line of a long argument; where it may name something, its shape says whether it does.
+    fn parts(&mut self, line: &str, may_name: bool, call: Option<usize>) {
+        let kind = if may_name && names_something(line) {
+            Kind::Name
+        } else {
+            Kind::Line
+        };
+        self.quote(line, Origin::Call, kind, call);
+    }
+
+    /// A call in a line, or in several; the first one stands for it.
+    fn call_lines(&mut self, text: &str, kind: Kind) -> Option<usize> {
+        let mut first = None;
+        for segment in segments(text) {
+            let kind = if first.is_none() { kind } else { Kind::Line };
+            let quote = self.quote(&text[segment], Origin::Call, kind, first);
+            first = first.or(quote);
+        }
+        first
     }
 
     fn line(&mut self, line: form::Line<'_>) {
         match line {
             form::Line::Item(item) => {
                 self.leaves = false;
-                self.text(&item.text, Origin::Said);
+                self.said(&item.text, Origin::Said, None);
                 self.leaves = true;
                 self.item(item);
             }
-            form::Line::Detail(origin, text) => self.text(text, origin),
+            form::Line::Block(label, line, text) => self.block(label, line.unwrap_or(0), &text),
             form::Line::LeftOut(counts) => self.reading.events.push(Event::LeftOut(counts)),
         }
+    }
+
+    /// What somebody says in an earlier summary.
+    fn block(&mut self, label: Label, line: u64, text: &str) {
+        let first = self.reading.quotes.len();
+        match label {
+            Label::User | Label::Agent => {
+                let (role, origin) = match label {
+                    Label::User => (Role::User, Origin::User),
+                    _ => (Role::Assistant, Origin::Said),
+                };
+                said::read(text, role, |kind, text| {
+                    self.item(Item::new(kind, text.to_owned(), line));
+                });
+                self.said(text, origin, None);
+            }
+            Label::Earlier => self.said(text, Origin::Earlier, None),
+            Label::Call => self.call_again(text),
+            Label::Part => self.parts(text, true, self.call),
+            Label::Quote => self.lines(text, Origin::Result, self.call),
+        }
+        if !matches!(label, Label::Call | Label::Part | Label::Quote) {
+            self.call = None;
+        }
+        for (at, quote) in self.reading.quotes[first..].iter_mut().enumerate() {
+            quote.line = Some(line);
+            quote.begins_turn = at == 0 && label == Label::User;
+        }
+    }
+
+    /// A call as a summary tells it: `Edit path: a.rs; limit: 20`.
+    fn call_again(&mut self, text: &str) {
+        let (name, rest) = text.split_once(' ').unwrap_or((text, ""));
+        let pairs = rest.split("; ").filter_map(|pair| pair.split_once(": "));
+        let arguments: Map<String, Value> = pairs
+            .map(|(key, value)| (key.to_owned(), Value::from(value)))
+            .collect();
+        let arguments = Value::from(arguments).to_string();
+        let call = Call {
+            id: None,
+            name: name.into(),
+            arguments: arguments.as_str().into(),
+            slot: None,
+        };
+        let action = Action::of(&call, &arguments, None);
+        self.call = self.call_lines(text, kind_of(&action));
+        self.reading.events.push(Event::Call(action, self.call));
     }
 
     /// What a message that stays tells: its texts as they are, and its calls.
     fn stays(&mut self, message: &Message<'_>) {
         for text in message.texts() {
             self.told(text);
+            let kept = &mut self.reading.kept;
+            kept.extend(statements(text).iter().map(|one| hash(&one.text)));
+            kept.extend(
+                segments(text)
+                    .into_iter()
+                    .map(|segment| hash(&text[segment])),
+            );
         }
         for call in message.calls() {
             let arguments = Arguments::parse(&call.arguments).unwrap_or_default();
@@ -250,18 +407,47 @@ impl Reader {
         }
     }
 
-    /// A text of the message, without secrets.
-    fn text(&mut self, text: &str, origin: Origin) {
-        for segment in segments(text) {
-            self.segment(&text[segment], origin);
+    /// What somebody says, without secrets.
+    fn said(&mut self, text: &str, origin: Origin, head: Option<usize>) {
+        let mut quotes: Vec<Option<usize>> = Vec::new();
+        for one in statements(text) {
+            let kind = match one.form {
+                Form::Heading => Kind::Heading,
+                Form::Lead => Kind::Lead,
+                Form::Sentence => Kind::Sentence,
+                Form::Item => Kind::Item,
+                Form::Quoted => Kind::Quoted,
+            };
+            let head = one.head.map_or(head, |head| quotes[head]);
+            quotes.push(self.quote(&one.text, origin, kind, head));
         }
     }
 
-    fn segment(&mut self, text: &str, origin: Origin) {
-        let prose = matches!(origin, Origin::User | Origin::Pasted | Origin::Said);
+    /// The lines of a text that nobody says, without secrets.
+    fn lines(&mut self, text: &str, origin: Origin, head: Option<usize>) {
+        for (kind, piece) in pieces(text) {
+            let kind = if origin == Origin::Pasted {
+                Kind::Quoted
+            } else {
+                kind
+            };
+            self.quote(&piece, origin, kind, head);
+        }
+    }
+
+    /// A segment that may be quoted, if it is worth that; its number.
+    fn quote(
+        &mut self,
+        text: &str,
+        origin: Origin,
+        kind: Kind,
+        head: Option<usize>,
+    ) -> Option<usize> {
+        let prose = !matches!(origin, Origin::Call | Origin::Result);
         let found = self.scan.read(text, prose, self.leaves);
-        if found.is_empty() {
-            return;
+        let tells = kind.is_said() || matches!(kind, Kind::Outcome | Kind::Change | Kind::Command);
+        if found.is_empty() && !(tells && self.leaves) {
+            return None;
         }
         let Reading {
             mentions,
@@ -286,15 +472,21 @@ impl Reader {
                 }),
             }
         }
-        match quoted {
-            Some(place) => quotes.push(Quote {
-                hash: hash(text),
-                text: place,
-                origin,
-                marks: marks.len() - first,
-            }),
-            None => marks.truncate(first),
-        }
+        let Some(text_place) = quoted else {
+            marks.truncate(first);
+            return None;
+        };
+        quotes.push(Quote {
+            hash: hash(text),
+            text: text_place,
+            origin,
+            kind,
+            head,
+            marks: marks.len() - first,
+            line: None,
+            begins_turn: false,
+        });
+        Some(quotes.len() - 1)
     }
 
     /// Arguments without the secrets that names give away: long values are searched by
@@ -314,13 +506,37 @@ impl Reader {
     }
 }
 
+/// What a call is.
+fn kind_of(action: &Action) -> Kind {
+    match action.target {
+        Target::File {
+            is_changed: true, ..
+        } => Kind::Change,
+        Target::Command => Kind::Command,
+        Target::File { .. } | Target::Other => Kind::Call,
+    }
+}
+
+/// Whether a line of a script only prepares what it does.
+fn is_prelude(line: &str) -> bool {
+    line.is_empty()
+        || ["#", "set ", "cd ", "export "]
+            .iter()
+            .any(|begin| line.starts_with(begin))
+}
+
+/// Whether a short argument says what a call does.
+fn tells(value: &str) -> bool {
+    !matches!(value, "" | "true" | "false" | "null")
+}
+
 /// Whether an argument is a thing by itself: a name, a number, an address.
 fn is_value(text: &str) -> bool {
     let spaces = text.bytes().filter(|b| *b == b' ').count();
     (identifier::SHORTEST..=LONGEST_VALUE).contains(&text.len())
         && spaces < 3
         && !text.contains('\n')
-        && !matches!(text, "true" | "false" | "null")
+        && tells(text)
 }
 
 fn text_of<'m>(part: &'m Part<'_>) -> Option<&'m str> {
@@ -413,7 +629,9 @@ mod tests {
         // As the Anthropic API has it.
         let message = Message::new(Role::User, vec![Part::Result(result("row W8123"))]);
         let reading = Reading::of(&message, Zone::Old);
-        assert!(matches!(reading.events.as_slice(), [Event::Result(_)]));
+        assert!(
+            matches!(reading.events.as_slice(), [Event::Result(_, quotes)] if *quotes == (0..1))
+        );
         assert_eq!(reading.quotes[0].origin, Origin::Result);
     }
 

@@ -1,195 +1,204 @@
-//! A summary in the making: sections of items, then as many segments as there is
-//! room for.
+//! A summary in the making: the story, then as many values as there is room for.
 
 use ctx_tokens::TokenCounter;
 
+use super::page;
 use super::pick::Picker;
-use super::sections::Sections;
-use ctx_ledger::form::{DETAILS, citation, label, labelled, left_out};
+use super::sections::sections;
+use super::tell::Teller;
+use super::worth::{has_files, is_dialogue};
+use ctx_ledger::form::left_out;
 use ctx_ledger::text::one_line;
-use ctx_ledger::{Item, Ledger, Origin};
+use ctx_ledger::{Item, ItemKind, Ledger};
 
 /// How often what room is left is filled: the tokens of a text are only known once it is
 /// written.
-const ROUNDS: usize = 4;
-/// Citations of details may take up to a thirtieth of the summary.
-const CITATION_SHARE: u64 = 30;
-/// Tokens of a citation.
-const CITATION: u64 = 8;
-/// A summary with fewer tokens does not say what it left out.
-const TELLS_LEFT_OUT: u64 = 300;
-/// Behind a model's summary the sections of items get so many times their share.
-const ITEMS_FIRST: u64 = 3;
-/// Tokens of the last line, at most.
-const CLOSING: u64 = 60;
-/// Where the details need less, sections grow up to so many times their share.
-const MOST_WEIGHT: u64 = 16;
+pub(super) const ROUNDS: usize = 4;
+/// The share of the story of a short summary and of a long one, in percent, and their tokens.
+/// What files hold can be read again; elsewhere the values of a short one are needed first.
+const SHARES: (u64, u64) = (20, 60);
+const SHARES_WITH_FILES: (u64, u64) = (65, 60);
+const LENGTHS: (u64, u64) = (400, 1_400);
+/// The same where two talk with each other: what matters are their words.
+const DIALOGUE_SHARE: u64 = 95;
+/// A summary of so many tokens cites the lines it quotes.
+pub(super) const CITES: u64 = 600;
+/// One of so many says what it left out, in a line of at most so many tokens.
+const TELLS_LEFT_OUT: u64 = 400;
+const CLOSING: u64 = 36;
 
-/// What a summary begins with.
-pub(super) struct Head<'t> {
-    pub(super) text: &'t str,
-    /// Whether a model wrote it. Then what it leaves out is asked for by kind before
-    /// anything else, and no quote stands under a heading of the model's.
-    pub(super) of_model: bool,
-}
-
-/// A head, the typed items that it does not have, and segments for what is not told
-/// yet, up to `limit` tokens in all.
+/// A head, the story of the session, and as many of its values as there is room for, up to
+/// `limit` tokens in all.
 pub(super) fn written(
     ledger: &Ledger,
-    head: &Head<'_>,
+    head: &str,
     limit: u64,
     counter: &dyn TokenCounter,
 ) -> String {
-    let in_head = one_line(head.text);
-    let mut weight = if head.of_model { ITEMS_FIRST } else { 1 };
-    let items = ledger.items().iter();
-    let items: Vec<&Item> = items.filter(|item| !in_head.contains(&item.text)).collect();
-    loop {
-        let mut draft = Draft::new(ledger, &items, head, limit, weight, counter);
-        draft.fill();
-        let tokens = counter.count(&draft.text);
-        if !draft.lacks_items || tokens > limit / 4 * 3 || weight >= MOST_WEIGHT {
-            return draft.text;
-        }
-        weight *= 2;
+    let closing = if limit < TELLS_LEFT_OUT { 0 } else { CLOSING };
+    let mut draft = Draft::new(ledger, head, limit - closing, counter);
+    draft.tell(story_share(ledger, limit));
+    draft.fill();
+    draft.tell(100);
+    if closing > 0 {
+        draft.close();
     }
+    draft.text
+}
+
+/// In percent of the limit.
+fn story_share(ledger: &Ledger, limit: u64) -> u64 {
+    let segments = ledger.index().segments();
+    if is_dialogue(segments) {
+        return DIALOGUE_SHARE;
+    }
+    let (short, long) = LENGTHS;
+    let (of_short, of_long) = if has_files(segments) {
+        SHARES_WITH_FILES
+    } else {
+        SHARES
+    };
+    let part = (limit.clamp(short, long) - short) * 100 / (long - short);
+    (of_short * (100 - part) + of_long * part) / 100
 }
 
 struct Draft<'l> {
     ledger: &'l Ledger,
     counter: &'l dyn TokenCounter,
     limit: u64,
-    /// What the head leaves.
-    room: u64,
-    /// Everything before the details.
+    /// What stands before the story.
     head: String,
-    /// Whether there are headings before the details.
-    has_headings: bool,
-    /// The last line.
-    closing: String,
-    /// Whether items had no room.
-    lacks_items: bool,
-    picker: Picker<'l>,
+    /// What stands behind it: how things stand.
+    state: String,
+    teller: Teller<'l>,
+    chosen: Vec<bool>,
     text: String,
 }
 
 impl<'l> Draft<'l> {
-    fn new(
-        ledger: &'l Ledger,
-        items: &[&Item],
-        head: &Head<'_>,
-        limit: u64,
-        weight: u64,
-        counter: &'l dyn TokenCounter,
-    ) -> Self {
-        let room = limit.saturating_sub(counter.count(head.text));
-        let sections = Sections::of(items, room * weight, room.saturating_sub(CLOSING), counter);
-        let mut counts = sections.left_out;
-        let lacks_items = counts.iter().any(|(_, count)| *count > 0);
-        ledger.add_left_out(&mut counts);
-        let closing = if room < TELLS_LEFT_OUT {
-            String::new()
-        } else {
-            left_out(&counts)
-        };
-        let text = format!("{}{}", head.text, sections.text);
+    fn new(ledger: &'l Ledger, head: &str, limit: u64, counter: &'l dyn TokenCounter) -> Self {
+        let room = limit.saturating_sub(counter.count(head));
+        let teller = Teller::new(ledger.index(), counter);
+        let state = state(ledger, room, counter);
         let mut draft = Self {
+            chosen: teller.told().to_vec(),
+            head: head.to_owned(),
+            text: String::new(),
             ledger,
             counter,
             limit,
-            room,
-            has_headings: head.of_model || !sections.text.is_empty(),
-            closing,
-            lacks_items,
-            picker: Picker::new(ledger.index(), &text, counter),
-            head: text,
-            text: String::new(),
+            state,
+            teller,
         };
         draft.write();
         draft
     }
 
-    fn fill(&mut self) {
+    /// Tells more, up to so many percent of the limit.
+    fn tell(&mut self, percent: u64) {
+        let limit = self.limit * percent / 100;
         for _ in 0..ROUNDS {
-            let left = self.limit.saturating_sub(self.counter.count(&self.text));
-            if left == 0 || !self.picker.pick(left) {
+            let left = limit.saturating_sub(self.counter.count(&self.text));
+            if left == 0 || !self.teller.tell(left) {
                 break;
             }
+            self.merge();
+            loop {
+                let over = self.counter.count(&self.text).saturating_sub(limit);
+                if over == 0 || !self.teller.drop_last(over) {
+                    break;
+                }
+                self.merge();
+            }
+        }
+    }
+
+    /// What the teller chose, and the values.
+    fn merge(&mut self) {
+        self.chosen = self.teller.told().to_vec();
+        self.write();
+    }
+
+    /// Fills what is left with values.
+    fn fill(&mut self) {
+        let index = self.ledger.index();
+        let mut picker = Picker::new(index, &self.text, &self.chosen, self.limit, self.counter);
+        for _ in 0..ROUNDS {
+            let left = self.limit.saturating_sub(self.counter.count(&self.text));
+            if left == 0 || !picker.pick(left) {
+                break;
+            }
+            self.chosen = picker.chosen().to_vec();
             self.write();
             loop {
                 let over = self.counter.count(&self.text).saturating_sub(self.limit);
-                if over == 0 || !self.picker.drop_last(over) {
+                if over == 0 || !picker.drop_last(over) {
                     break;
                 }
+                self.chosen = picker.chosen().to_vec();
                 self.write();
             }
+        }
+        self.teller.adopt(&self.chosen);
+    }
+
+    /// Says how much has no room.
+    fn close(&mut self) {
+        let mut counts = missing(self.ledger.items(), &self.text);
+        self.ledger.add_left_out(&mut counts);
+        let closing = left_out(&counts);
+        if !closing.is_empty() && self.counter.count(&closing) < CLOSING {
+            self.text.push('\n');
+            self.text.push_str(&closing);
         }
     }
 
     fn write(&mut self) {
-        let details = self.details();
+        let cite = self.limit >= CITES;
         self.text.clone_from(&self.head);
-        if self.has_headings && !details.is_empty() {
-            self.text.push_str(DETAILS);
-            self.text.push('\n');
-        }
-        self.text.push_str(&details);
-        self.text.push_str(&self.closing);
+        self.text
+            .push_str(&page::write(self.ledger.index(), &self.chosen, cite));
+        self.text.push_str(&self.state);
         self.text.truncate(self.text.trim_end().len());
     }
+}
 
-    /// Segments in the order of the session, whose speakers can be told apart; the
-    /// lines they come from are cited block by block.
-    fn details(&self) -> String {
-        let index = self.ledger.index();
-        let mut order: Vec<usize> = self.picker.picked().collect();
-        order.sort_unstable();
-        let blocks = usize::try_from(self.room / CITATION_SHARE / CITATION).unwrap_or(usize::MAX);
-        let size = order.len().div_ceil(blocks.max(1)).max(1);
-        let mut text = String::new();
-        let mut before = None;
-        for block in order.chunks(size) {
-            let segments = block.iter().map(|number| &index.segments()[*number]);
-            for segment in segments.clone() {
-                let speaker = label(segment.origin);
-                let words = index.text(segment);
-                // What the model said goes on until somebody else speaks, or seems to.
-                let goes_on = matches!(segment.origin, Origin::Said | Origin::Call)
-                    && before == Some(speaker)
-                    && !words.starts_with('#')
-                    && labelled(words).is_none();
-                if !goes_on {
-                    text.push_str(speaker);
-                    before = Some(speaker);
-                }
-                text.push_str(words);
-                text.push('\n');
-            }
-            let lines = segments
-                .map(|segment| segment.line)
-                .filter(|line| *line > 0);
-            if let (true, Some(first), Some(last)) = (blocks > 0, lines.clone().min(), lines.max())
-            {
-                text.pop();
-                text.push(' ');
-                text.push_str(&citation(first, last));
-                text.push('\n');
-            }
-        }
-        text
-    }
+/// How many items that hold a text does not have, by kind.
+fn missing(items: &[Item], text: &str) -> Vec<(ItemKind, usize)> {
+    let text = one_line(text);
+    // `Bash: make: exit code 2`: what went wrong stands below the call.
+    let has = |item: &Item| {
+        let parts: Vec<&str> = item.text.split(": ").collect();
+        let words = if parts.len() > 1 { &parts[1..] } else { &parts };
+        words.iter().all(|part| text.contains(part))
+    };
+    let lacks = |kind| {
+        let of_kind = items.iter().filter(|item| item.kind == kind);
+        of_kind.filter(|item| item.holds() && !has(item)).count()
+    };
+    ItemKind::ALL
+        .into_iter()
+        .map(|kind| (kind, lacks(kind)))
+        .collect()
+}
+
+/// What is open, and what went wrong.
+fn state(ledger: &Ledger, room: u64, counter: &dyn TokenCounter) -> String {
+    let is_state = |item: &&Item| match item.kind {
+        ItemKind::Open => item.changed,
+        kind => kind == ItemKind::Error,
+    };
+    let items: Vec<&Item> = ledger.items().iter().filter(is_state).collect();
+    sections(&items, room, room / 10, counter)
 }
 
 #[cfg(test)]
 mod tests {
-    use ctx_ledger::ItemKind;
     use ctx_ledger::Ledger;
-    use ctx_ledger::form::{DETAILS, heading};
     use ctx_tokens::{Encoding, TokenCounter};
     use ctx_transcript::{Message, Part, Role, ToolResult, Zone};
 
-    use super::{Head, written};
+    use super::written;
 
     fn counter() -> &'static dyn TokenCounter {
         Encoding::Chars4.counter()
@@ -210,8 +219,8 @@ mod tests {
         Message::new(Role::Tool, vec![Part::Result(result)])
     }
 
-    fn write(ledger: &Ledger, text: &str, limit: u64, of_model: bool) -> String {
-        written(ledger, &Head { text, of_model }, limit, counter())
+    fn write(ledger: &Ledger, head: &str, limit: u64) -> String {
+        written(ledger, head, limit, counter())
     }
 
     fn ledger(messages: &[Message<'_>]) -> Ledger {
@@ -222,19 +231,10 @@ mod tests {
         ledger
     }
 
-    /// The lines behind the heading of the details.
-    fn details(ledger: &Ledger, limit: u64) -> String {
-        let text = write(ledger, "# Head\n\n", limit, false);
-        let (_, details) = text
-            .split_once(&format!("{DETAILS}\n"))
-            .unwrap_or(("", &text));
-        details.trim_start_matches("# Head").trim_start().to_owned()
-    }
-
     #[test]
     fn a_session_without_anything_is_its_head() {
-        assert_eq!(write(&Ledger::new(), "# Head\n\n", 1_000, false), "# Head");
-        assert_eq!(write(&Ledger::new(), "", 0, true), "");
+        assert_eq!(write(&Ledger::new(), "# Head\n\n", 1_000), "# Head");
+        assert_eq!(write(&Ledger::new(), "", 0), "");
     }
 
     #[test]
@@ -250,14 +250,12 @@ mod tests {
         let head = "# Head\n\n";
         let least = counter().count(head.trim_end());
         for limit in [0, 1, 10, 50, 100, 299, 300, 601, 1_000, 5_000] {
-            for of_model in [false, true] {
-                let text = write(&ledger, head, limit, of_model);
-                assert!(
-                    counter().count(&text) <= limit.max(least),
-                    "{limit}: {text}"
-                );
-                assert!(text.starts_with("# Head"));
-            }
+            let text = write(&ledger, head, limit);
+            assert!(
+                counter().count(&text) <= limit.max(least),
+                "{limit}: {text}"
+            );
+            assert!(text.starts_with("# Head"));
         }
     }
 
@@ -273,13 +271,13 @@ mod tests {
             answers("row order_15\nrow order_16"),
         ]);
         assert_eq!(
-            details(&ledger, 2_000),
-            "> agent: order_11 is a tool's word ⟦1⟧\n\
-             agent: the order_12 is mine ⟦2⟧\n\
-             and order_13 as well ⟦2⟧\n\
-             agent: user: order_14 was quoted ⟦3⟧\n\
-             > row order_15 ⟦4⟧\n\
-             > row order_16 ⟦4⟧"
+            write(&ledger, "", 2_000),
+            "> agent: order_11 is a tool's word\n\
+             agent: the order_12 is mine\n\
+             and order_13 as well\n\
+             agent: user: order_14 was quoted\n\
+             > row order_15\n\
+             > row order_16"
         );
     }
 
@@ -289,25 +287,8 @@ mod tests {
             Role::Assistant,
             "first order_12\n\n## Asks of order_13\n\nthen order_14",
         )]);
-        let details = details(&ledger, 2_000);
-        assert!(
-            details.lines().all(|line| !line.starts_with('#')),
-            "{details}"
-        );
-    }
-
-    #[test]
-    fn what_the_head_has_is_not_written_again() {
-        let ledger = ledger(&[
-            says(Role::User, "Please fix the login form."),
-            says(Role::User, "Please ship order_17."),
-        ]);
-        let text = write(&ledger, "Please fix\nthe login form.\n\n", 2_000, true);
-        assert_eq!(text.matches("login form").count(), 1, "{text}");
-        assert!(
-            text.contains(heading(ItemKind::Ask)) && text.contains("order_17"),
-            "{text}"
-        );
+        let text = write(&ledger, "", 2_000);
+        assert!(text.contains("\n### Asks of order_13\n"), "{text}");
     }
 
     #[test]
@@ -317,7 +298,7 @@ mod tests {
             .collect();
         let messages: Vec<Message<'_>> = asks.iter().map(|ask| says(Role::User, ask)).collect();
         let ledger = ledger(&messages);
-        let of = |limit| write(&ledger, "# Head\n\n", limit, false);
+        let of = |limit| write(&ledger, "# Head\n\n", limit);
         assert!(of(600).contains("⟦left out: "));
         assert!(!of(200).contains("⟦left out: "));
     }

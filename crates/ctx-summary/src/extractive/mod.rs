@@ -2,52 +2,48 @@
 //! session that tell most of what is likely to be needed, in their order, within a
 //! budget of tokens.
 
+mod candidate;
+mod dialogue;
 mod draft;
+mod page;
 mod pick;
+mod prose;
 mod sections;
+mod tell;
+mod terms;
+mod worth;
 
 use ctx_tokens::TokenCounter;
 
 use crate::earlier::RECORD_HEADING;
 use ctx_ledger::{Item, Ledger};
-use draft::{Head, written};
-use sections::Sections;
+use draft::written;
+use sections::sections;
 
-/// With fewer tokens of room a model's summary is not completed.
-const LEAST_COMPLETION: u64 = 30;
 /// The sections of items may take so much of a summary, in percent.
 const SECTIONS_SHARE: u64 = 39;
 
 /// Writes the summary of what `ledger` holds: at most `limit` tokens, without what
 /// the texts that stay tell already.
 pub fn extractive(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> String {
-    let head = Head {
-        text: &format!("{RECORD_HEADING}\n\n"),
-        of_model: false,
-    };
+    let head = format!("{RECORD_HEADING}\n\n");
+    if is_talk(ledger) {
+        return dialogue::written(ledger, &head, limit, counter);
+    }
     written(ledger, &head, limit, counter)
 }
 
-/// A summary that a model wrote, with what it leaves out behind it: the items of the
-/// ledger that it does not have, and segments for what it does not tell, up to
-/// `limit` tokens in all. It stays as it is where there is no room.
-pub fn completed(ledger: &Ledger, summary: &str, limit: u64, counter: &dyn TokenCounter) -> String {
-    let head = Head {
-        text: &format!("{}\n\n", summary.trim_end()),
-        of_model: true,
-    };
-    if counter.count(head.text) + LEAST_COMPLETION > limit {
-        return summary.to_owned();
-    }
-    written(ledger, &head, limit, counter)
+/// Whether the session is a dialogue in short messages, without tools. Of its latest messages
+/// few are needed: what counts was said anywhere.
+pub fn is_talk(ledger: &Ledger) -> bool {
+    dialogue::is_talk(ledger.index())
 }
 
 /// The items that a summary must have, at most `limit` tokens of them.
 pub fn must_keep(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> String {
     let items: Vec<&Item> = ledger.items().iter().collect();
     let share = limit * 100 / SECTIONS_SHARE;
-    Sections::of(&items, share, limit, counter)
-        .text
+    sections(&items, share, limit, counter)
         .trim_end()
         .to_owned()
 }
@@ -68,9 +64,7 @@ mod tests {
     use ctx_tokens::{Encoding, TokenCounter};
     use ctx_transcript::{Message, Part, Role, Zone};
 
-    use super::{
-        LEAST_COMPLETION, RECORD_HEADING, completed, extractive, must_keep, needed_tokens,
-    };
+    use super::{RECORD_HEADING, extractive, must_keep, needed_tokens};
 
     fn counter() -> &'static dyn TokenCounter {
         Encoding::Chars4.counter()
@@ -112,26 +106,6 @@ mod tests {
             let text = extractive(&session, limit, counter());
             assert!(counter().count(&text) <= limit, "{limit}: {text}");
         }
-    }
-
-    #[test]
-    fn a_models_summary_is_completed_where_there_is_room() {
-        let session = session();
-        let summary = "## Goal\nFix the login.\n\n";
-        let text = completed(&session, summary, 1_000, counter());
-        assert!(text.starts_with("## Goal\nFix the login.\n\n"), "{text}");
-        assert!(
-            text.contains("order_17") && counter().count(&text) <= 1_000,
-            "{text}"
-        );
-        let head = counter().count("## Goal\nFix the login.\n\n");
-        let little = head + LEAST_COMPLETION - 1;
-        assert_eq!(completed(&session, summary, little, counter()), summary);
-        assert_eq!(completed(&session, summary, 0, counter()), summary);
-        assert_eq!(
-            completed(&Ledger::new(), "Done.", 1_000, counter()),
-            "Done."
-        );
     }
 
     #[test]

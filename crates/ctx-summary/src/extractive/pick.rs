@@ -6,7 +6,9 @@ use std::collections::BinaryHeap;
 
 use ctx_tokens::TokenCounter;
 
-use ctx_ledger::{Index, Segment};
+use super::candidate::Candidate;
+use super::prose;
+use ctx_ledger::Index;
 
 /// How much of an identifier's worth is told: nothing, or the identifier alone, with one of
 /// the words beside it, or with enough of them.
@@ -18,51 +20,94 @@ const LENGTH_POWER: f64 = 0.8;
 /// Tokens of a line beside its text.
 const PER_LINE: u64 = 1;
 
+/// A summary of fewer tokens has no room for what its values stand under, nor for lines
+/// that tell nothing without it.
+const LITTLE: u64 = 400;
+
 /// Chooses segments, the best first, as long as there is room.
 pub(super) struct Picker<'i> {
     chooser: Chooser<'i>,
     heap: BinaryHeap<Candidate>,
     /// Segments and about their tokens, the best first.
     picked: Vec<(usize, u64)>,
+    /// What stands there already, or is chosen.
+    chosen: Vec<bool>,
+    /// The tokens of each segment that tells something, and of what it stands under.
+    tokens: Vec<u64>,
+    has_heads: bool,
 }
 
 impl<'i> Picker<'i> {
-    /// `written`: what the summary says already.
-    pub(super) fn new(index: &'i Index, written: &str, counter: &dyn TokenCounter) -> Self {
-        let mut told = index.told().to_vec();
-        index.tell_in(written, &mut told);
-        let told = told.iter();
-        let chooser = Chooser {
-            index,
-            chances: index.chances(),
-            told: told.map(|words| TOLD[usize::from(*words).min(3)]).collect(),
+    /// `written`: what a summary of `limit` tokens says already, `chosen` of it these
+    /// segments.
+    pub(super) fn new(
+        index: &'i Index,
+        written: &str,
+        chosen: &[bool],
+        limit: u64,
+        counter: &dyn TokenCounter,
+    ) -> Self {
+        let has_heads = limit >= LITTLE;
+        let mut picker = Self {
+            chooser: Chooser::new(index, written, has_heads),
+            heap: BinaryHeap::new(),
+            picked: Vec::new(),
+            chosen: chosen.to_vec(),
+            tokens: vec![0; chosen.len()],
+            has_heads,
         };
-        let mut heap = BinaryHeap::new();
-        for (number, segment) in index.segments().iter().enumerate() {
-            if chooser.worth(segment) > 0.0 {
-                let tokens = counter.count(index.text(segment)) + PER_LINE;
-                heap.extend(chooser.candidate(number, tokens));
+        let tells: Vec<bool> = (0..chosen.len())
+            .map(|number| !chosen[number] && picker.chooser.worth(number) > 0.0)
+            .collect();
+        let mut needed = tells.clone();
+        for number in (0..needed.len()).rev() {
+            if let (true, Some(head)) = (needed[number], picker.head(number)) {
+                needed[head] = true;
             }
         }
-        Self {
-            chooser,
-            heap,
-            picked: Vec::new(),
+        for (number, segment) in index.segments().iter().enumerate() {
+            if needed[number] {
+                picker.tokens[number] = counter.count(index.text(segment)) + PER_LINE;
+            }
+            if tells[number] {
+                let candidate = picker.candidate(number);
+                picker.heap.extend(candidate);
+            }
         }
+        picker
     }
 
-    /// The segments that were chosen.
-    pub(super) fn picked(&self) -> impl Iterator<Item = usize> {
-        self.picked.iter().map(|(number, _)| *number)
+    /// What a segment stands under, where there is room for that.
+    fn head(&self, number: usize) -> Option<usize> {
+        self.chooser.index.segments()[number]
+            .head
+            .filter(|_| self.has_heads)
+    }
+
+    /// With what it stands under, as far as that is not there yet.
+    fn candidate(&self, number: usize) -> Option<Candidate> {
+        let mut tokens = self.tokens[number];
+        let mut head = self.head(number);
+        while let Some(above) = head.filter(|above| !self.chosen[*above]) {
+            tokens += self.tokens[above];
+            head = self.head(above);
+        }
+        self.chooser.candidate(number, tokens)
+    }
+
+    /// What stands there, and what was chosen.
+    pub(super) fn chosen(&self) -> &[bool] {
+        &self.chosen
     }
 
     /// Gives the last ones back, of at least about so many tokens; whether there were any.
     pub(super) fn drop_last(&mut self, mut tokens: u64) -> bool {
         let before = self.picked.len();
         while tokens > 0 {
-            let Some((_, of_last)) = self.picked.pop() else {
+            let Some((last, of_last)) = self.picked.pop() else {
                 break;
             };
+            self.chosen[last] = false;
             tokens = tokens.saturating_sub(of_last);
         }
         self.picked.len() < before
@@ -73,22 +118,24 @@ impl<'i> Picker<'i> {
         let before = self.picked.len();
         let mut too_long = Vec::new();
         while let Some(best) = self.heap.pop() {
-            if best.tokens > room {
-                too_long.push(best);
+            let Reverse(number) = best.number;
+            if self.chosen[number] {
                 continue;
             }
-            let Reverse(number) = best.number;
-            let Some(again) = self.chooser.candidate(number, best.tokens) else {
+            let Some(again) = self.candidate(number) else {
                 continue;
             };
+            if again.tokens > room {
+                too_long.push(again);
+                continue;
+            }
             // Others may have told a part of it meanwhile.
             if self.heap.peek().is_some_and(|next| again < *next) {
                 self.heap.push(again);
                 continue;
             }
-            room -= best.tokens;
-            self.picked.push((number, best.tokens));
-            self.chooser.take(number);
+            room -= again.tokens;
+            self.take(number);
             if room <= PER_LINE {
                 break;
             }
@@ -96,18 +143,54 @@ impl<'i> Picker<'i> {
         self.heap.extend(too_long);
         self.picked.len() > before
     }
+
+    /// Chooses a segment with what it stands under.
+    fn take(&mut self, number: usize) {
+        let mut chain = Vec::new();
+        let mut at = Some(number);
+        while let Some(number) = at.filter(|number| !self.chosen[*number]) {
+            self.chosen[number] = true;
+            self.chooser.take(number);
+            chain.push((number, self.tokens[number]));
+            at = self.head(number);
+        }
+        self.picked.extend(chain.into_iter().rev());
+    }
 }
 
+/// Knows what of the identifiers is told.
 struct Chooser<'i> {
     index: &'i Index,
     chances: Vec<f64>,
     told: Vec<f64>,
+    reads: Vec<f64>,
 }
 
-impl Chooser<'_> {
+impl<'i> Chooser<'i> {
+    fn new(index: &'i Index, written: &str, has_heads: bool) -> Self {
+        let mut told = index.told().to_vec();
+        index.tell_in(written, &mut told);
+        let mut reads = prose::all(index);
+        if !has_heads {
+            reads
+                .iter_mut()
+                .filter(|reads| **reads < 1.0)
+                .for_each(|reads| *reads = 0.0);
+        }
+        Self {
+            index,
+            chances: index.chances(),
+            told: told
+                .iter()
+                .map(|words| TOLD[usize::from(*words).min(3)])
+                .collect(),
+            reads,
+        }
+    }
+
     /// What a segment tells that is not told yet.
-    fn worth(&self, segment: &Segment) -> f64 {
-        let marks = self.index.marks(segment).iter();
+    fn worth(&self, number: usize) -> f64 {
+        let marks = self.index.marks(&self.index.segments()[number]).iter();
         marks
             .map(|mark| {
                 let id = mark.id as usize;
@@ -123,14 +206,10 @@ impl Chooser<'_> {
     }
 
     fn candidate(&self, number: usize, tokens: u64) -> Option<Candidate> {
-        let worth = self.worth(&self.index.segments()[number]);
+        let worth = self.worth(number) * self.reads[number];
         #[allow(clippy::cast_precision_loss)] // A segment has few tokens.
         let gain = worth / (tokens as f64).powf(LENGTH_POWER);
-        (gain > 0.0).then_some(Candidate {
-            gain: gain.to_bits(),
-            number: Reverse(number),
-            tokens,
-        })
+        (gain > 0.0).then(|| Candidate::new(gain, number, tokens))
     }
 
     fn take(&mut self, number: usize) {
@@ -141,22 +220,13 @@ impl Chooser<'_> {
     }
 }
 
-/// A segment and its worth for its length; of equals the earlier one is greater.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Candidate {
-    /// The bits of a positive number: their order is the number's.
-    gain: u64,
-    number: Reverse<usize>,
-    tokens: u64,
-}
-
 #[cfg(test)]
 mod tests {
     use ctx_ledger::Ledger;
     use ctx_tokens::{Encoding, TokenCounter};
     use ctx_transcript::{Message, Part, Role, Zone};
 
-    use super::{Candidate, PER_LINE, Picker, Reverse};
+    use super::{Candidate, PER_LINE, Picker};
 
     fn counter() -> &'static dyn TokenCounter {
         Encoding::Chars4.counter()
@@ -173,11 +243,12 @@ mod tests {
     }
 
     fn picker<'l>(ledger: &'l Ledger, written: &str) -> Picker<'l> {
-        Picker::new(ledger.index(), written, counter())
+        let chosen = vec![false; ledger.index().segments().len()];
+        Picker::new(ledger.index(), written, &chosen, 1_000, counter())
     }
 
     fn picked(picker: &Picker<'_>) -> Vec<usize> {
-        picker.picked().collect()
+        picker.picked.iter().map(|(number, _)| *number).collect()
     }
 
     #[test]
@@ -251,11 +322,7 @@ mod tests {
 
     #[test]
     fn of_equals_the_earlier_one_is_greater() {
-        let candidate = |gain: f64, number| Candidate {
-            gain: gain.to_bits(),
-            number: Reverse(number),
-            tokens: 1,
-        };
+        let candidate = |gain, number| Candidate::new(gain, number, 1);
         assert!(candidate(0.2, 5) > candidate(0.1, 1));
         assert!(candidate(0.1, 1) > candidate(0.1, 2));
         assert!(candidate(0.1, 1) == candidate(0.1, 1));

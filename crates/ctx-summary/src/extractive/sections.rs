@@ -28,59 +28,38 @@ const LEAST: u64 = 30;
 /// A summary of so many tokens cites the lines of its items.
 const CITES: u64 = 600;
 
-/// The sections of a summary.
-pub(super) struct Sections {
-    /// Their text; empty, or ending with a line end.
-    pub(super) text: String,
-    /// Items that had no room, by kind.
-    pub(super) left_out: Vec<(ItemKind, usize)>,
-}
-
-impl Sections {
-    /// `limit` is what the shares are of; all sections together have at most `most`
-    /// tokens.
-    pub(super) fn of(
-        items: &[&Item],
-        limit: u64,
-        mut most: u64,
-        counter: &dyn TokenCounter,
-    ) -> Self {
-        let mut text = String::new();
-        let mut left_out = Vec::new();
-        for kind in ItemKind::ALL {
-            let ranked = ranked(items, kind);
-            let chosen = choose(
-                &ranked,
-                limit,
-                (limit * share(kind, limit) / 100).min(most),
-                counter,
-            );
-            left_out.push((kind, ranked.len() - chosen.len()));
-            if chosen.is_empty() {
-                continue;
-            }
-            text.push_str(heading(kind));
-            text.push('\n');
-            most = most.saturating_sub(counter.count(heading(kind)) + 1);
-            for (_, line) in chosen {
-                most = most.saturating_sub(counter.count(&line) + 1);
-                text.push_str(&line);
-                text.push('\n');
-            }
+/// The sections of a summary; empty, or ending with a line end.
+///
+/// `limit` is what the shares are of; all sections together have at most `most` tokens.
+pub(super) fn sections(
+    items: &[&Item],
+    limit: u64,
+    mut most: u64,
+    counter: &dyn TokenCounter,
+) -> String {
+    let mut text = String::new();
+    for kind in ItemKind::ALL {
+        let room = (limit * share(kind, limit) / 100).min(most);
+        let chosen = choose(&ranked(items, kind), limit, room, counter);
+        if chosen.is_empty() {
+            continue;
         }
-        Self { text, left_out }
+        text.push_str(heading(kind));
+        text.push('\n');
+        most = most.saturating_sub(counter.count(heading(kind)) + 1);
+        for (_, line) in chosen {
+            most = most.saturating_sub(counter.count(&line) + 1);
+            text.push_str(&line);
+            text.push('\n');
+        }
     }
+    text
 }
 
 /// The items of a kind that still hold, with their places, the first to be kept first.
 fn ranked<'i>(items: &[&'i Item], kind: ItemKind) -> Vec<(usize, &'i Item)> {
-    let holds = |item: &Item| match kind {
-        // A mended error may be met again.
-        ItemKind::Error => item.state != State::Superseded,
-        _ => item.state == State::Current,
-    };
     let items = items.iter().copied().enumerate().rev();
-    let of_kind = items.filter(|(_, item)| item.kind == kind && holds(item));
+    let of_kind = items.filter(|(_, item)| item.kind == kind && item.holds());
     let mut ranked: Vec<(usize, &'i Item)> = of_kind.collect();
     match kind {
         // What the session is about, then the latest.
@@ -151,7 +130,7 @@ mod tests {
     use ctx_ledger::{Item, ItemKind, State};
     use ctx_tokens::{Encoding, TokenCounter};
 
-    use super::{CITES, LEAST, LITTLE, Sections, ranked, share, shortened};
+    use super::{CITES, LEAST, LITTLE, ranked, share, shortened};
 
     fn counter() -> &'static dyn TokenCounter {
         Encoding::Chars4.counter()
@@ -167,9 +146,9 @@ mod tests {
         }
     }
 
-    fn sections(items: &[Item], limit: u64, most: u64) -> Sections {
+    fn sections(items: &[Item], limit: u64, most: u64) -> String {
         let items: Vec<&Item> = items.iter().collect();
-        Sections::of(&items, limit, most, counter())
+        super::sections(&items, limit, most, counter())
     }
 
     fn order(items: &[Item], kind: ItemKind) -> Vec<u64> {
@@ -180,10 +159,7 @@ mod tests {
 
     #[test]
     fn no_items_make_no_sections() {
-        let none = sections(&[], 10_000, 10_000);
-        assert_eq!(none.text, "");
-        assert!(none.left_out.iter().all(|(_, count)| *count == 0));
-        assert_eq!(none.left_out.len(), ItemKind::ALL.len());
+        assert_eq!(sections(&[], 10_000, 10_000), "");
     }
 
     #[test]
@@ -208,31 +184,30 @@ mod tests {
             heading(ItemKind::Ask),
             heading(ItemKind::Decision)
         );
-        assert_eq!(found.text, expected);
+        assert_eq!(found, expected);
     }
 
     #[test]
     fn short_summaries_cite_nothing() {
         let items = [item(ItemKind::Ask, "build it", 1)];
-        assert!(sections(&items, CITES, CITES).text.contains('⟦'));
-        let text = sections(&items, CITES - 1, CITES).text;
+        assert!(sections(&items, CITES, CITES).contains('⟦'));
+        let text = sections(&items, CITES - 1, CITES);
         assert!(text.contains("build it") && !text.contains('⟦'), "{text}");
     }
 
     #[test]
-    fn what_has_no_room_is_counted() {
+    fn a_section_keeps_its_share() {
         let items: Vec<Item> = (1..=500)
             .map(|n| item(ItemKind::Ask, &format!("request number {n}"), n))
             .collect();
         let limit = 2_000;
         let found = sections(&items, limit, limit);
-        let written = found.text.lines().count() - 1;
-        assert_eq!(found.left_out[0], (ItemKind::Ask, items.len() - written));
+        let written = found.lines().count() - 1;
         assert!(written > 10);
-        assert!(counter().count(&found.text) <= limit * share(ItemKind::Ask, limit) / 100);
+        assert!(counter().count(&found) <= limit * share(ItemKind::Ask, limit) / 100);
         // The first one, and the latest.
-        let has = |n: usize| found.text.contains(&format!("number {n} ⟦{n}⟧\n"));
-        assert!(has(1) && has(500), "{}", found.text);
+        let has = |n: usize| found.contains(&format!("number {n} ⟦{n}⟧\n"));
+        assert!(has(1) && has(500), "{}", found);
     }
 
     #[test]
@@ -243,9 +218,7 @@ mod tests {
         ];
         for (limit, most) in [(0, 0), (10_000, 0), (10_000, LEAST - 1), (LEAST, 10_000)] {
             let found = sections(&items, limit, most);
-            assert_eq!(found.text, "", "{limit} {most}");
-            let left_out: usize = found.left_out.iter().map(|(_, count)| count).sum();
-            assert_eq!(left_out, 2);
+            assert_eq!(found, "", "{limit} {most}");
         }
     }
 
@@ -257,11 +230,7 @@ mod tests {
             .collect();
         for most in [40, 100, 300, 1_000] {
             let found = sections(&items, 100_000, most);
-            assert!(
-                counter().count(&found.text) <= most,
-                "{most}: {}",
-                found.text
-            );
+            assert!(counter().count(&found) <= most, "{most}: {found}");
         }
     }
 
@@ -301,10 +270,9 @@ mod tests {
         for words in ["words and more ", "没有空格的很长的一句话", "x"] {
             let long = words.repeat(2_000);
             let ask = sections(&[item(ItemKind::Ask, &long, 1)], 1_500, 1_500);
-            assert!(ask.text.trim_end().ends_with('…'), "{}", ask.text);
-            assert_eq!(ask.left_out[0].1, 0);
+            assert!(ask.trim_end().ends_with('…'), "{}", ask);
             let open = sections(&[item(ItemKind::Open, &long, 1)], 1_500, 1_500);
-            assert_eq!(open.text, "");
+            assert_eq!(open, "");
         }
     }
 

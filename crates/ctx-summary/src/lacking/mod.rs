@@ -50,13 +50,13 @@ pub fn lacking(
     }
     let index = ledger.index();
     let mut chooser = Chooser::new(index, answered);
-    let mut lines: Vec<(u64, String)> = Vec::new();
+    let mut lines: Vec<(usize, String)> = Vec::new();
     while lines.len() < LINES {
-        let Some((segment, line)) = chooser.next(answered, left, counter) else {
+        let Some((number, line)) = chooser.next(answered, left, counter) else {
             break;
         };
         left -= counter.count(&line) + 1;
-        lines.push((segment.line, line));
+        lines.push((number, line));
     }
     if lines.is_empty() {
         return String::new();
@@ -163,7 +163,7 @@ impl<'i> Chooser<'i> {
         answered: &Answered<'_>,
         room: u64,
         counter: &dyn TokenCounter,
-    ) -> Option<(&'i Segment, String)> {
+    ) -> Option<(usize, String)> {
         let mut best: Option<(f64, usize, String)> = None;
         for number in &self.left {
             let segment = &self.index.segments()[*number];
@@ -181,17 +181,16 @@ impl<'i> Chooser<'i> {
         }
         let (_, number, line) = best?;
         self.left.retain(|other| *other != number);
-        let segment = &self.index.segments()[number];
-        for mark in self.index.marks(segment) {
+        for mark in self.index.marks(&self.index.segments()[number]) {
             self.told[mark.id as usize] = 1;
         }
-        Some((segment, line))
+        Some((number, line))
     }
 }
 
 /// A statement with who made it; a quote of a tool with the call that it answers.
 fn line_of(index: &Index, segment: &Segment, answered: &Answered<'_>) -> String {
-    let text = index.text(segment);
+    let text = index.text(segment).replace('\n', " ");
     let source = (answered.source_of)(segment.line);
     if segment.origin == Origin::User {
         format!("user: {text}")

@@ -11,7 +11,7 @@ use ctx_select::budget::{Budget, Decision, Entries, Entry, Kind, Verdict, decide
 use ctx_select::count::PRIMING;
 use ctx_select::share::Share;
 use ctx_select::split::{ExchangeFinder, Keep};
-use ctx_summary::needed_tokens;
+use ctx_summary::{is_talk, needed_tokens};
 use ctx_transcript::{
     Class, Dialect, Message, Origin, Outline, Part, Piece, Presences, Record, Spool, Zone,
     ZoneReader,
@@ -28,6 +28,10 @@ use output::{Output, SummedUp};
 /// Of the tokens that the system messages leave, the share of the latest messages. For the
 /// same tokens a summary of the others tells more than more of the latest would.
 const TAIL: Share = Share::of_percent(35);
+/// In a dialogue what matters was said anywhere: of its latest messages as many tokens as tell
+/// what is spoken of now, and this share in percent.
+const TALK_TAIL: u64 = 15;
+const LATEST_WORDS: u64 = 80;
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
@@ -189,14 +193,18 @@ impl<'p> BudgetPass<'p> {
         if let Some(share) = self.writer.share(room) {
             return Share::of_percent(rest(share, room));
         }
-        let summary = room - TAIL.of(room);
+        let tail = match ledger {
+            Some(ledger) if is_talk(ledger) => talk_tail(room),
+            _ => TAIL,
+        };
+        let summary = room - tail.of(room);
         let needed = ledger.map_or(summary, |ledger| {
             needed_tokens(ledger, summary, self.plan.counter.encoding().counter())
         });
         if needed < summary {
             Share::of_percent(rest(needed, room))
         } else {
-            TAIL
+            tail
         }
     }
 
@@ -337,6 +345,13 @@ struct Made<'p> {
 fn rest(tokens: u64, room: u64) -> u8 {
     let percent = (100 * tokens).div_ceil(room.max(1));
     u8::try_from(100u64.saturating_sub(percent).max(1)).unwrap_or(1)
+}
+
+/// The share of the latest messages in a dialogue.
+fn talk_tail(room: u64) -> Share {
+    let percent = (LATEST_WORDS * 100).div_ceil(room.max(1)).max(TALK_TAIL);
+    let percent = u8::try_from(percent).map_or(TAIL, |percent| Share::of_percent(percent.min(35)));
+    percent.min(TAIL)
 }
 
 /// A share that is nearly all in the tokens beside it.

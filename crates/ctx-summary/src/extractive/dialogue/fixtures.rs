@@ -1,0 +1,15 @@
+//! Dialogues for tests.
+
+use ctx_ledger::Ledger;
+use ctx_transcript::{Message, Part, Role, Zone};
+
+/// What a user and an assistant say in turn.
+pub(super) fn ledger(texts: &[&str]) -> Ledger {
+    let mut ledger = Ledger::new();
+    for (line, text) in (1..).zip(texts) {
+        let role = [Role::Assistant, Role::User][usize::from(line % 2 == 1)];
+        let message = Message::new(role, vec![Part::Text((*text).into())]);
+        ledger.push(line, &message, Zone::Old);
+    }
+    ledger
+}

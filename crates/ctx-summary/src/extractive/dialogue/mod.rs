@@ -1,0 +1,191 @@
+//! The summary of a dialogue: what two people told each other, by person and in order. There
+//! are no calls and files to tell of; what counts is what was said, in whole sentences, by
+//! whom and when.
+
+mod choose;
+#[cfg(test)]
+mod fixtures;
+mod needs;
+mod page;
+mod prefix;
+mod talk;
+mod words;
+mod worth;
+
+use ctx_ledger::{Index, Ledger, Origin};
+use ctx_tokens::TokenCounter;
+
+use super::draft::{CITES, ROUNDS};
+use super::worth::is_dialogue;
+use choose::Chooser;
+use talk::Talk;
+
+/// Fewer messages are no dialogue.
+const LEAST_MESSAGES: usize = 6;
+/// In a dialogue messages are short: the mean has at most so many bytes.
+const LONGEST_MEAN: usize = 500;
+
+/// Whether two people, or one and an assistant, talk in short messages, and nobody calls a
+/// tool.
+pub(super) fn is_talk(index: &Index) -> bool {
+    let segments = index.segments();
+    if !is_dialogue(segments) {
+        return false;
+    }
+    let talk = Talk::of(index);
+    let count = |origin| {
+        talk.said
+            .iter()
+            .filter(|said| said.origin == origin)
+            .count()
+    };
+    let (of_user, of_agent) = (count(Origin::User), count(Origin::Said));
+    let messages = of_user + of_agent;
+    let bytes: usize = talk.statements.iter().map(|one| one.text.len()).sum();
+    messages >= LEAST_MESSAGES
+        && bytes <= messages * LONGEST_MEAN
+        && (of_user.min(of_agent) > 1 || talk.names.len() > 1)
+}
+
+/// A head, and what was said, up to `limit` tokens in all.
+pub(super) fn written(
+    ledger: &Ledger,
+    head: &str,
+    limit: u64,
+    counter: &dyn TokenCounter,
+) -> String {
+    let talk = Talk::of(ledger.index());
+    let mut chooser = Chooser::new(&talk, counter);
+    let write = |chooser: &Chooser<'_>| {
+        let page = page::write(&talk, chooser.told(), limit >= CITES);
+        format!("{head}{page}").trim_end().to_owned()
+    };
+    let mut text = write(&chooser);
+    // The tokens of a text are only known once it is written.
+    for _ in 0..ROUNDS {
+        let left = limit.saturating_sub(counter.count(&text));
+        if left == 0 || !chooser.more(left) {
+            break;
+        }
+        text = write(&chooser);
+        loop {
+            let over = counter.count(&text).saturating_sub(limit);
+            if over == 0 || !chooser.drop_last(over) {
+                break;
+            }
+            text = write(&chooser);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_ledger::Ledger;
+    use ctx_tokens::{Encoding, TokenCounter};
+    use ctx_transcript::{Message, Part, Role, Zone};
+    use proptest::prelude::*;
+
+    use super::{fixtures::ledger, is_talk, written};
+
+    fn counter() -> &'static dyn TokenCounter {
+        Encoding::Chars4.counter()
+    }
+
+    fn talk() -> Vec<String> {
+        let day = |n: usize| {
+            [
+                format!(
+                    "[{} May 2023] Ann: Hey Bo! I sold {n} boats to Cosmo.",
+                    n + 1
+                ),
+                "Bo: Wow, that's great, Ann!".to_owned(),
+                format!("Bo: My sister paints house number {n} blue."),
+                "Ann: Bye!".to_owned(),
+            ]
+        };
+        (0..20).flat_map(day).collect()
+    }
+
+    fn of(texts: &[String]) -> Ledger {
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        ledger(&texts)
+    }
+
+    #[test]
+    fn short_messages_of_two_are_a_talk() {
+        assert!(is_talk(of(&talk()).index()));
+        assert!(!is_talk(of(&talk()[..4]).index()));
+        assert!(!is_talk(Ledger::new().index()));
+        let word = |n: usize, m: usize| format!("Word {n} {m}.");
+        let words = |n: usize| (0..99).map(|m| word(n, m)).collect::<Vec<_>>().join(" ");
+        let long: Vec<String> = (0..20).map(words).collect();
+        assert!(!is_talk(of(&long).index()));
+    }
+
+    #[test]
+    fn one_role_may_speak_for_two_with_names() {
+        let one = |texts: Vec<String>| {
+            let mut ledger = Ledger::new();
+            for (line, text) in (1..).zip(&texts) {
+                let message = Message::new(Role::User, vec![Part::Text(text.as_str().into())]);
+                ledger.push(line, &message, Zone::Old);
+            }
+            is_talk(ledger.index())
+        };
+        assert!(one(talk()));
+        assert!(!one((0..30).map(|n| format!("Mend part {n}.")).collect()));
+    }
+
+    #[test]
+    fn both_are_told_with_name_and_day_and_courtesies_are_not() {
+        let text = written(&of(&talk()), "# Head\n\n", 2_000, counter());
+        assert!(
+            text.starts_with("# Head\n\n[1] user: [1 May 2023] Ann: I sold 0 boats"),
+            "{text}"
+        );
+        assert!(
+            text.contains("[20 May 2023] Ann: I sold 19 boats to Cosmo."),
+            "{text}"
+        );
+        assert!(
+            text.contains("Bo: My sister paints house number 19 blue."),
+            "{text}"
+        );
+        assert!(!text.contains("Wow") && !text.contains("Bye"), "{text}");
+    }
+
+    #[test]
+    fn a_summary_of_a_summary_tells_the_same() {
+        let first = written(&of(&talk()), "", 2_000, counter());
+        let mut again = Ledger::new();
+        again.push_earlier(&first);
+        let second = written(&again, "", 2_000, counter());
+        let bare = |text: &str| {
+            text.replace(['[', ']'], "")
+                .replace("user: ", "")
+                .replace("agent: ", "")
+        };
+        for (one, other) in first.lines().zip(second.lines()) {
+            assert!(
+                bare(one).ends_with(
+                    bare(other).trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ')
+                ),
+                "{one}\n{other}"
+            );
+        }
+        assert_eq!(first.lines().count(), second.lines().count());
+    }
+
+    proptest! {
+        #[test]
+        fn the_limit_holds(
+            texts in proptest::collection::vec("(Ann: |\\[2 May\\] |It |我|\\PC|\\. |\\? |\n){0,40}", 0..12),
+            limit in 0_u64..400,
+        ) {
+            let ledger = of(&texts);
+            let text = written(&ledger, "# Head\n\n", limit, counter());
+            prop_assert!(counter().count(&text) <= limit.max(counter().count("# Head")));
+        }
+    }
+}

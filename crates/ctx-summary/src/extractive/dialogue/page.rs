@@ -1,0 +1,158 @@
+//! A dialogue as a summary tells it: who says what, in order, and the date where it changes.
+
+use std::fmt::Write as _;
+
+use ctx_ledger::Kind;
+use ctx_ledger::form::Label;
+
+use super::super::page::{is_plain, written};
+use super::prefix::day;
+use super::talk::Talk;
+use super::words::is_wide;
+
+/// The line of the session is told again after so many.
+const CITE_AFTER: u64 = 25;
+
+/// The told statements. With `cite` now and then a message has the line of the session
+/// before it: there is the rest.
+pub(super) fn write(talk: &Talk<'_>, told: &[bool], cite: bool) -> String {
+    let mut page = Page {
+        talk,
+        text: String::new(),
+        before: None,
+        day: String::new(),
+        next_line: if cite { 0 } else { u64::MAX },
+    };
+    for number in (0..told.len()).filter(|number| told[*number]) {
+        page.statement(number);
+    }
+    page.text
+}
+
+struct Page<'t> {
+    talk: &'t Talk<'t>,
+    text: String,
+    /// The statement written last.
+    before: Option<usize>,
+    day: String,
+    /// No line is cited before this one.
+    next_line: u64,
+}
+
+impl Page<'_> {
+    fn statement(&mut self, number: usize) {
+        let statement = &self.talk.statements[number];
+        let label = self.talk.label(statement);
+        let text = written(statement.text, statement.kind);
+        let said_before = self.before.map(|before| self.talk.statements[before].said);
+        let goes_on = said_before == Some(statement.said) && label.goes_on();
+        if goes_on && self.is_next(number) {
+            // As it stood.
+            if !self.text.ends_with(|c: char| !c.is_ascii()) || !text.starts_with(is_wide) {
+                self.text.push(' ');
+            }
+        } else {
+            if !self.text.is_empty() {
+                self.text.push('\n');
+            }
+            if said_before != Some(statement.said) {
+                self.begin(statement.said, label);
+            } else if !(goes_on && is_plain(&text)) {
+                self.text.push_str(label.as_str());
+            }
+        }
+        self.before = Some(number);
+        let marked = format!("\n{}", label.as_str());
+        self.text.push_str(&text.replace('\n', &marked));
+    }
+
+    /// Whether a sentence goes on where the last one ended.
+    fn is_next(&self, number: usize) -> bool {
+        let is_sentence = |at: usize| {
+            let kind = self.talk.statements[at].kind;
+            matches!(kind, Kind::Sentence | Kind::Lead)
+        };
+        self.before.is_some_and(|before| {
+            before + 1 == number && is_sentence(before) && is_sentence(number)
+        })
+    }
+
+    fn begin(&mut self, said: usize, label: Label) {
+        let said = &self.talk.said[said];
+        if said.line > 0 && said.line >= self.next_line {
+            let _ = write!(self.text, "[{}] ", said.line);
+            self.next_line = said.line + CITE_AFTER;
+        }
+        self.text.push_str(label.as_str());
+        if let Some(date) = said.date {
+            let day = day(date);
+            if day != self.day {
+                let _ = write!(
+                    self.text,
+                    "[{}] ",
+                    date.trim_matches(['[', ']', '-', '#', '=', ' '])
+                );
+                self.day = day;
+            }
+        }
+        if let Some(name) = said.name {
+            let _ = write!(self.text, "{name}{}", said.colon);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::ledger;
+    use super::super::talk::Talk;
+    use super::write;
+
+    /// The page with those statements of the talk that are not in `left_out`.
+    fn page(texts: &[&str], left_out: &[usize], cite: bool) -> String {
+        let ledger = ledger(texts);
+        let talk = Talk::of(ledger.index());
+        let told = (0..talk.statements.len()).map(|number| !left_out.contains(&number));
+        write(&talk, &told.collect::<Vec<_>>(), cite)
+    }
+
+    #[test]
+    fn names_and_days_stand_before_what_is_told() {
+        let talk = [
+            "[8 May 2023, 10:12] Ann: Hello Bo! I moved to Oslo. It is cold. I bought a coat.",
+            "[8 May 2023, 10:13] Bo: Where do you live?",
+            "[8 May 2023, 10:15] Ann: In the harbour.",
+            "[9 May 2023, 11:00] Bo: I moved as well.",
+            "Ann: Where to?",
+            "Bo: To Rome.",
+        ];
+        assert_eq!(
+            page(&talk, &[0, 2], true),
+            "[1] user: [8 May 2023, 10:12] Ann: I moved to Oslo.\n\
+             I bought a coat.\n\
+             agent: Bo: Where do you live?\n\
+             user: Ann: In the harbour.\n\
+             agent: [9 May 2023, 11:00] Bo: I moved as well.\n\
+             user: Ann: Where to?\n\
+             agent: Bo: To Rome."
+        );
+    }
+
+    #[test]
+    fn what_stood_side_by_side_does_so_again() {
+        assert_eq!(
+            page(&["我搬家了。在广州。", "好。 OK. Fine."], &[], false),
+            "user: 我搬家了。在广州。\nagent: 好。 OK. Fine."
+        );
+        assert_eq!(page(&[], &[], true), "");
+    }
+
+    #[test]
+    fn nobody_passes_for_somebody_else() {
+        let text = page(
+            &["I said a. Not b.\n\nagent: I am free.", "Well. Oh."],
+            &[1],
+            false,
+        );
+        assert!(text.contains("\nuser: agent: I am free."), "{text}");
+    }
+}

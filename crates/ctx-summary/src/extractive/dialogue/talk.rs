@@ -1,0 +1,258 @@
+//! Who says what in a dialogue, and when: the messages with the names and dates that stand
+//! before their words, and the statements of each.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::prefix::{Named, Prefix, is_date, stamp};
+use ctx_ledger::form::Label;
+use ctx_ledger::{Index, Kind, Origin, Segment};
+
+/// So many messages begin with a name that is one.
+const LEAST_NAMED: usize = 3;
+
+/// A message of somebody's.
+pub(super) struct Said<'i> {
+    /// The line of its record, 0 where nobody knows.
+    pub(super) line: u64,
+    pub(super) origin: Origin,
+    /// The name before the words, and what stands between.
+    pub(super) name: Option<&'i str>,
+    pub(super) colon: &'i str,
+    /// The last date before it, or in it.
+    pub(super) date: Option<&'i str>,
+    /// Its statements.
+    pub(super) statements: Range<usize>,
+}
+
+/// A statement, without the name and the date before it.
+pub(super) struct Statement<'i> {
+    /// The number of its message.
+    pub(super) said: usize,
+    pub(super) text: &'i str,
+    pub(super) kind: Kind,
+    pub(super) head: Option<usize>,
+    /// Whether it may be told: no message that stays says it.
+    pub(super) is_open: bool,
+}
+
+/// A dialogue. Its statements have the numbers of the segments.
+pub(super) struct Talk<'i> {
+    pub(super) said: Vec<Said<'i>>,
+    pub(super) statements: Vec<Statement<'i>>,
+    /// Those who have a name before their words, mostly.
+    pub(super) names: Vec<&'i str>,
+}
+
+impl<'i> Talk<'i> {
+    pub(super) fn of(index: &'i Index) -> Self {
+        let names = names(index);
+        let mut talk = Self {
+            said: Vec::new(),
+            statements: Vec::with_capacity(index.segments().len()),
+            names,
+        };
+        let mut before: Option<(u64, Origin, u32)> = None;
+        for segment in index.segments() {
+            let text = index.text(segment);
+            let prefix = Prefix::of(text, &talk.names);
+            let place = (segment.line, segment.origin, segment.turn);
+            let begins = before != Some(place) || prefix.name.is_some();
+            if begins {
+                talk.begin(segment, &prefix);
+            }
+            before = Some(place);
+            talk.push(segment, if begins { prefix.rest } else { text });
+        }
+        for said in &mut talk.said {
+            if let [one] = &mut talk.statements[said.statements.clone()] {
+                one.is_open &= !is_date(one.text);
+            }
+        }
+        talk.name_the_others();
+        talk
+    }
+
+    /// The beginning of a message may be missing, as it was said before, word for word: its
+    /// name is that of the others of its role, where they have one name.
+    fn name_the_others(&mut self) {
+        for origin in [Origin::User, Origin::Said] {
+            let of_role = self.said.iter().filter(|said| said.origin == origin);
+            let mut known = of_role.filter_map(|said| Some((said.name?, said.colon)));
+            let Some((name, colon)) = known.next() else {
+                continue;
+            };
+            if known.any(|(other, _)| other != name) {
+                continue;
+            }
+            let lacks = |said: &&mut Said<'_>| said.origin == origin && said.name.is_none();
+            for said in self.said.iter_mut().filter(lacks) {
+                said.name = Some(name);
+                said.colon = colon;
+            }
+        }
+    }
+
+    fn begin(&mut self, segment: &Segment, prefix: &Prefix<'i>) {
+        let at = self.statements.len();
+        // A message of nothing but a date says when the next ones are.
+        let last = self.said.last().and_then(|last| {
+            let [one] = &self.statements[last.statements.clone()] else {
+                return None;
+            };
+            is_date(one.text).then_some(one.text)
+        });
+        let before = self.said.last().and_then(|last| last.date);
+        self.said.push(Said {
+            line: segment.line,
+            origin: segment.origin,
+            name: prefix.name,
+            colon: prefix.colon,
+            date: prefix.date.or(last).or(before),
+            statements: at..at,
+        });
+    }
+
+    fn push(&mut self, segment: &Segment, text: &'i str) {
+        let said = self.said.len() - 1;
+        self.said[said].statements.end += 1;
+        // With a name before it nothing is a quotation, whatever it looks like.
+        let kind = match (segment.kind.is_said(), self.said[said].name) {
+            (true, _) => segment.kind,
+            (false, Some(_)) => Kind::Sentence,
+            (false, None) => Kind::Quoted,
+        };
+        self.statements.push(Statement {
+            said,
+            text,
+            kind,
+            head: segment.head,
+            is_open: !segment.is_kept && text.contains(char::is_alphanumeric),
+        });
+    }
+
+    /// Who says it, as it stands in a summary.
+    pub(super) fn label(&self, statement: &Statement<'_>) -> Label {
+        let origin = self.said[statement.said].origin;
+        Label::of(origin, statement.kind)
+    }
+}
+
+/// The names before the words of messages; none where most messages have none.
+fn names(index: &Index) -> Vec<&str> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    let mut messages = 0;
+    let mut before = None;
+    for segment in index.segments() {
+        let text = index.text(segment);
+        let named = Named::of(stamp(text).1).filter(|_| !is_date(text));
+        let place = Some((segment.line, segment.origin, segment.turn));
+        if before != place || named.is_some() {
+            messages += 1;
+            if let Some(named) = named {
+                *counts.entry(named.name).or_default() += 1;
+            }
+        }
+        before = place;
+    }
+    counts.retain(|_, count| *count >= LEAST_NAMED);
+    if counts.values().sum::<usize>() * 2 < messages {
+        return Vec::new();
+    }
+    let mut names: Vec<&str> = counts.into_keys().collect();
+    names.sort_unstable();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_ledger::{Ledger, Origin};
+
+    use super::super::fixtures::ledger;
+    use super::Talk;
+
+    fn said(ledger: &Ledger) -> Vec<(Option<String>, Option<String>, Vec<String>)> {
+        let talk = Talk::of(ledger.index());
+        let owned = |text: &str| text.to_owned();
+        let texts = |said: &super::Said<'_>| {
+            let statements = talk.statements[said.statements.clone()].iter();
+            statements.map(|one| owned(one.text)).collect()
+        };
+        let said = talk.said.iter();
+        said.map(|said| (said.name.map(owned), said.date.map(owned), texts(said)))
+            .collect()
+    }
+
+    #[test]
+    fn names_and_dates_before_the_words_are_no_words() {
+        let ledger = ledger(&[
+            "[8 May 2023, 10:12] Ann Lee: Hello Bo! I moved to Oslo.",
+            "Bo: Note: it rains.",
+            "[D1:3] Ann Lee: Yes. [2019] It does.",
+            "Bo: So it does.",
+            "[9 May 2023, 7:01] Ann Lee: I left again.",
+            "Bo (10 May): Oh.",
+        ]);
+        let found = said(&ledger);
+        let (ann, bo) = (Some("Ann Lee".to_owned()), Some("Bo".to_owned()));
+        let (first, second) = (
+            Some("8 May 2023, 10:12".to_owned()),
+            Some("9 May 2023, 7:01".to_owned()),
+        );
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        assert_eq!(
+            found[0],
+            (
+                ann.clone(),
+                first.clone(),
+                texts(&["Hello Bo!", "I moved to Oslo."])
+            )
+        );
+        assert_eq!(found[1], (bo.clone(), first, texts(&["Note: it rains."])));
+        assert_eq!(found[4], (ann, second, texts(&["I left again."])));
+        assert_eq!(found[2].2, ["Yes.", "[2019] It does."]);
+        assert_eq!(found[5], (bo, Some("10 May".to_owned()), texts(&["Oh."])));
+    }
+
+    #[test]
+    fn a_message_whose_beginning_was_said_before_has_its_name() {
+        let ledger = ledger(&[
+            "Ann: Hello Bo!",
+            "Bo: Oh! I moved to Oslo.",
+            "Ann: Why?",
+            "Bo: Oh! I like the sea.",
+            "Ann: And now?",
+            "Bo: Now I row.",
+            "Ann: Where?",
+            "Bo: Here.",
+        ]);
+        let found = said(&ledger);
+        assert_eq!(found[3].0, Some("Bo".to_owned()));
+        assert_eq!(found[3].2, ["I like the sea."]);
+    }
+
+    #[test]
+    fn what_few_messages_begin_with_is_no_name() {
+        let ledger = ledger(&[
+            "Note: I moved.",
+            "Where to?",
+            "Note: to Oslo.",
+            "Why?",
+            "Note: for work.",
+            "I see.",
+            "It is cold.",
+            "Is it?",
+        ]);
+        assert!(said(&ledger).iter().all(|(name, ..)| name.is_none()));
+        let talk = Talk::of(ledger.index());
+        assert_eq!(talk.said[1].origin, Origin::Said);
+    }
+
+    #[test]
+    fn a_message_may_be_a_date() {
+        let ledger = ledger(&["DATE: 8 May 2023", "Hello.", "I moved to Oslo."]);
+        let talk = Talk::of(ledger.index());
+        assert!(!talk.statements[0].is_open);
+        assert_eq!(talk.said[2].date, Some("DATE: 8 May 2023"));
+    }
+}

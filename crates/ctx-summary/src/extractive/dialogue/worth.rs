@@ -1,0 +1,299 @@
+//! What a statement of a dialogue is worth to somebody who goes on with it: what people say of
+//! themselves, with names and dates, and hardly what they say to be kind.
+
+use std::sync::LazyLock;
+
+use ctx_ledger::{Kind, Origin};
+use regex::Regex;
+
+use super::super::worth::pattern;
+use super::talk::{Statement, Talk};
+use super::words::{Words, is_wide};
+
+/// What is worth less is not told for its own sake.
+pub(super) const LEAST: f64 = 0.2;
+const COURTESY: f64 = 0.02;
+/// Kind words, and those that name something.
+const KIND: (f64, f64) = (0.12, 0.5);
+/// Longer ones, in bytes, say more than that.
+const LONGEST_KIND: usize = 90;
+/// A question, and one that tells something, too. Whoever has no name before his words and
+/// asks another one for help says so in questions.
+const QUESTION: (f64, f64) = (0.35, 0.7);
+const ASK: (f64, f64) = (0.5, 1.0);
+/// A question whose words, by this share in percent, its answer has, too.
+const REPEATED: usize = 40;
+const ANSWERED: f64 = 0.4;
+/// What is said of oneself, and what is said of the other one without a name or a number.
+const SELF: f64 = 1.4;
+const OTHER: f64 = 0.45;
+/// Each name or number, up to so many, and when it was.
+const NAMED: f64 = 0.35;
+const MOST_NAMED: usize = 3;
+const WHEN: f64 = 1.25;
+/// What the one says who is helped, the first of it, and what he wants, rules out and chooses.
+const HELPED: f64 = 1.4;
+const FIRST: f64 = 1.3;
+const WANTED: f64 = 1.5;
+/// A number that the helper gives: it was asked for.
+const GIVEN: f64 = 1.6;
+/// What a model wrote of what was before, and what is quoted.
+const EARLIER: f64 = 0.6;
+const QUOTED: f64 = 0.3;
+
+/// Nothing but polite words.
+static COURTESIES: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:(?:(?:hello|hi|hey|bye|goodbye|thanks|thank you|good (?:morning|afternoon|evening|night))(?:,? (?-i:[A-Z])\w+)?|thanks? (?:you )?(?:a lot|again|(?:so|very) much)|of course|certainly|absolutely|definitely|sure(?: thing)?|okay|ok|yes|yeah|yep|no|right|exactly|totally|true|great|perfect|cool|awesome|amazing|wow|oh|ah|aww?|(?:ha)+|hm+|mm+|lol|nice(?: one)?|really|good (?:luck|idea|point)|(?:you['’]re )?welcome|no (?:problem|worries|way)|got it|understood|i (?:see|know|understand|agree|(?:guess|think|hope) so)|excellent|alright|wonderful|congrat(?:s|ulations)|take care|talk (?:to you )?soon|see you(?: soon| later)?|catch you later|long time no see|sorry|same here|for sure|well|have a (?:great|nice|good) (?:day|one|time))(?: (?:there|again|everyone|all))?[,.!?…~ ]*)+$|^(?:(?:你好|您好|谢谢(?:你|您)?|多谢|好的?|行|嗯|哦|哇|哈+|不客气|不用客气|再见|拜拜|没问题|收到|是的?|对|真的|太好了|不会吧|可以)[，。！？!?,. 你您了啊呀吗呢的]*)+$",
+    )
+});
+/// How words begin that are only kind.
+static KINDNESS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:(?:oh|wow|aww?|(?:ha)+|yeah|yes|well|hm+|mm+|gosh|thanks|ok(?:ay)?)[ ,!.]+)*(?:that['’]?s|that is|that (?:sounds|must|would)|sounds|so (?:happy|glad|proud|sorry|sweet|cool)|what a|how (?:nice|lovely|cool|sweet|wonderful|exciting|awful)|i['’]?m (?:so |really |very )?(?:glad|happy|proud|sorry|rooting)|i (?:bet|can (?:only )?imagine|hope|see|love (?:that|it|how))|glad|good for|good to|great to|nice to|lovely to|hope you|let me know|can['’]t wait|keep |you(?:['’]re|['’]ve got| are| got| should| make| always)|congrat|good luck|best of|no wonder|it['’]?ll be|thank you|thanks for|say hi|take care|no problem|enjoy|way to go)\b|^(?:哇|哈|嗯|哎|唉|啊|太|真|那真|听起来|听着|恭喜|加油|你真|希望你|祝)",
+    )
+});
+static ONESELF: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:i|i['’](?:m|ve|d|ll)|my|mine|we|we['’](?:re|ve|d|ll)|our|ours|me|us|myself)\b|我|咱",
+    )
+});
+static THE_OTHER: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)\b(?:you|your|yours|you['’](?:re|ve|d|ll))\b|[你您]"));
+static TIMES: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:yesterday|today|tonight|tomorrow|ago|since|last|next|this (?:week|month|year|summer|weekend)|weekends?|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september|october|november|december|summer|winter|spring|autumn|years?|months?|weeks?|days?|birthday|christmas)\b|[昨今明前后]天|[上下]周|[上下]个|[去今明后]年|周[一二三四五六日末]|星期|[月号年]",
+    )
+});
+static NUMBERS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)[0-9]+(?:[.:,-][0-9]+)*|[二两三四五六七八九十百千万]+[个年月号点周天次遍岁块本人页]|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand)\b|《|“|[(（][^()（）]{1,12}[)）]",
+    )
+});
+static WANTS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:want|need|would like|i['’]d like|prefer|must|never|don['’]t|only|without|decided|agreed|chose|take|instead|rather)\b|[想别选订改]|最好|不要|不能|还是|希望|必须|只要|决定|就去",
+    )
+});
+/// The end of a question.
+static ASKS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"(?:[?？]["”』」)）!！]*|[吗呢][。.!！]?)$"#));
+
+/// Whether a statement asks something.
+pub(super) fn is_question(text: &str) -> bool {
+    ASKS.is_match(text)
+}
+
+/// The worth of each statement of a dialogue.
+pub(super) fn worths(talk: &Talk<'_>, words: &Words) -> Vec<f64> {
+    let all = talk.statements.iter().enumerate();
+    all.map(|(at, statement)| {
+        let mut worth = worth(talk, statement);
+        if is_question(statement.text) {
+            let next = talk.said.get(statement.said + 1);
+            let next: Vec<usize> =
+                next.map_or(Vec::new(), |next| next.statements.clone().collect());
+            let (shared, count) = (words.shared(at, &next), words.count(at));
+            if count > 0 && shared * 100 >= count * REPEATED {
+                worth *= ANSWERED;
+            }
+        }
+        worth
+    })
+    .collect()
+}
+
+fn worth(talk: &Talk<'_>, statement: &Statement<'_>) -> f64 {
+    let said = &talk.said[statement.said];
+    let base = match (said.origin, statement.kind) {
+        _ if !statement.is_open => return 0.0,
+        (_, Kind::Heading) => return 0.0,
+        (Origin::Earlier, _) => EARLIER,
+        (Origin::Pasted, _) | (_, Kind::Quoted) if said.name.is_none() => QUOTED,
+        _ => 1.0,
+    };
+    let text = statement.text;
+    if is_courtesy(text, &talk.names) {
+        return COURTESY;
+    }
+    let named = names(text, &talk.names) + NUMBERS.find_iter(text).take(MOST_NAMED).count();
+    let named = u8::try_from(named.min(MOST_NAMED)).unwrap_or(0);
+    let has_time = TIMES.is_match(text);
+    let of_self = ONESELF.is_match(text);
+    let asks_for_help = said.name.is_none() && said.origin == Origin::User;
+    let mut worth = base;
+    if text.len() <= LONGEST_KIND && KINDNESS.is_match(text) {
+        let (alone, with) = KIND;
+        worth *= if named > 0 || has_time { with } else { alone };
+    }
+    if is_question(text) {
+        let (alone, with) = if asks_for_help { ASK } else { QUESTION };
+        worth *= if of_self || named > 0 { with } else { alone };
+    } else if of_self {
+        worth *= SELF;
+    } else if THE_OTHER.is_match(text) && (said.name.is_some() || named == 0) {
+        worth *= OTHER;
+    }
+    worth *= 1.0 + NAMED * f64::from(named);
+    if has_time {
+        worth *= WHEN;
+    }
+    worth * of_help(talk, statement)
+}
+
+/// Where one has no name and is helped: how much more it is worth than among equals.
+fn of_help(talk: &Talk<'_>, statement: &Statement<'_>) -> f64 {
+    let said = &talk.said[statement.said];
+    let text = statement.text;
+    let is_ask = said.origin == Origin::User;
+    match said.name {
+        Some(_) => 1.0,
+        None if !is_ask && text.contains(|c: char| c.is_ascii_digit()) => GIVEN,
+        None if !is_ask => 1.0,
+        None => {
+            let first = if statement.said == 0 { FIRST } else { 1.0 };
+            let wanted = if WANTS.is_match(text) { WANTED } else { 1.0 };
+            HELPED * first * wanted
+        }
+    }
+}
+
+/// Whether a text greets, thanks or agrees and does nothing else, perhaps by name.
+fn is_courtesy(text: &str, names: &[&str]) -> bool {
+    if COURTESIES.is_match(text) {
+        return true;
+    }
+    let mut bare = text.to_owned();
+    for name in names {
+        // Names of three words are called by the first one.
+        for part in [name, name.split(' ').next().unwrap_or(name)] {
+            bare = bare.replace(part, "");
+        }
+    }
+    bare.len() < text.len() && COURTESIES.is_match(bare.trim_start_matches([' ', ',', '，']))
+}
+
+/// How many words are names of others than those who talk: they begin with a capital, and no
+/// sentence does with them.
+fn names(text: &str, speakers: &[&str]) -> usize {
+    if text.starts_with(is_wide) {
+        return 0;
+    }
+    let is_name = |word: &&str| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let word = word
+            .strip_suffix("'s")
+            .or(word.strip_suffix("’s"))
+            .unwrap_or(word);
+        let mut chars = word.chars();
+        chars.next().is_some_and(char::is_uppercase)
+            && chars.next().is_some_and(char::is_alphabetic)
+            && !speakers
+                .iter()
+                .any(|name| name.split(' ').any(|part| part == word))
+    };
+    let words = text.split_whitespace().skip(1);
+    words.filter(is_name).take(MOST_NAMED).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixtures::ledger;
+    use super::super::talk::Talk;
+    use super::super::words::Words;
+    use super::{COURTESY, is_question, names, worths};
+
+    /// What two say in turn, and what each statement is worth.
+    fn of(texts: &[&str]) -> Vec<(String, f64)> {
+        let ledger = ledger(texts);
+        let talk = Talk::of(ledger.index());
+        let statements = || talk.statements.iter().map(|one| one.text);
+        let words = Words::of(statements().map(|text| (text, true)));
+        let found = worths(&talk, &words);
+        statements().map(str::to_owned).zip(found).collect()
+    }
+
+    fn worth(told: &[(String, f64)], text: &str) -> f64 {
+        let found = told.iter().find(|(of, _)| of == text);
+        found.expect("it was said").1
+    }
+
+    #[test]
+    fn what_people_say_of_themselves_is_worth_most() {
+        let told = of(&[
+            "Ann: Hey Bo!",
+            "Bo: I moved to Oslo last Tuesday.",
+            "Ann: That's so cool!",
+            "Bo: It is cold in there.",
+            "Ann: You must be very brave.",
+            "Bo: Thanks, Ann!",
+        ]);
+        let moved = worth(&told, "I moved to Oslo last Tuesday.");
+        let cold = worth(&told, "It is cold in there.");
+        let brave = worth(&told, "You must be very brave.");
+        let cool = worth(&told, "That's so cool!");
+        assert!(moved > cold && cold > brave && brave > cool, "{told:?}");
+        for text in ["Hey Bo!", "Thanks, Ann!"] {
+            assert!((worth(&told, text) - COURTESY).abs() < 1e-9, "{text}");
+        }
+    }
+
+    #[test]
+    fn in_chinese_it_is_the_same() {
+        let told = of(&[
+            "王芳：你好！",
+            "李明：我上周搬到了广州，住在三楼。",
+            "王芳：太好了，真替你高兴！",
+            "李明：路上人很多。",
+            "王芳：你真勇敢。",
+            "李明：谢谢你！",
+        ]);
+        let moved = worth(&told, "我上周搬到了广州，住在三楼。");
+        assert!(moved > worth(&told, "路上人很多。"));
+        assert!(worth(&told, "路上人很多。") > worth(&told, "你真勇敢。"));
+        for text in ["你好！", "谢谢你！"] {
+            assert!((worth(&told, text) - COURTESY).abs() < 1e-9, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_question_is_worth_little_where_its_answer_repeats_it() {
+        let told = of(&[
+            "Where is the nearest open pharmacy?",
+            "The nearest open pharmacy is in Main Street.",
+            "Where can the parcel be collected?",
+            "In Main Street.",
+        ]);
+        let repeated = worth(&told, "Where is the nearest open pharmacy?");
+        let needed = worth(&told, "Where can the parcel be collected?");
+        assert!(repeated < needed * 0.6, "{told:?}");
+    }
+
+    #[test]
+    fn what_is_wanted_and_ruled_out_is_worth_more() {
+        let told = of(&[
+            "A hotel in Main Street.",
+            "There is one.",
+            "It must have a gym.",
+            "It has one.",
+            "The room has a window.",
+            "It does.",
+        ]);
+        let (wanted, other) = (
+            worth(&told, "It must have a gym."),
+            worth(&told, "The room has a window."),
+        );
+        assert!(wanted > other, "{told:?}");
+        assert!(other > worth(&told, "It has one."), "{told:?}");
+    }
+
+    #[test]
+    fn questions_and_names_are_known() {
+        for text in ["Is it?", "真的吗？", "你去哪儿呢。", "\"Why?\""] {
+            assert!(is_question(text), "{text}");
+        }
+        assert!(!is_question("He asked why? I do not know."));
+        assert_eq!(names("We met Cosmo in Oslo, I think.", &["Ann"]), 2);
+        assert_eq!(names("I called Ann Lee's mother.", &["Ann Lee"]), 0);
+    }
+}

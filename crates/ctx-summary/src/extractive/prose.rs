@@ -1,0 +1,63 @@
+//! How well a line of a call, of a result or of what was pasted reads by itself.
+
+use ctx_ledger::prose::is_prose;
+use ctx_ledger::{Index, Kind, Origin, Segment};
+
+/// A text that was handed on says it worse than the one who handed it on.
+const PASTED: f64 = 0.3;
+const OUTCOME: f64 = 1.3;
+/// One of many, mostly.
+const PASSED: f64 = 0.3;
+const DEFINITION: f64 = 2.0;
+/// What a call names says less than where it stands.
+const NAME: f64 = 0.9;
+const PROSE: f64 = 1.2;
+const WRITTEN: f64 = 0.8;
+const CODE: f64 = 0.5;
+/// A change says by itself what was changed.
+const ECHO: f64 = 0.5;
+
+/// How well each segment reads: 1 for a line that is understood with what it stands under.
+pub(super) fn all(index: &Index) -> Vec<f64> {
+    let is_echo = |segment: &Segment| {
+        segment.origin == Origin::Result
+            && segment
+                .head
+                .is_some_and(|head| index.segments()[head].kind == Kind::Change)
+    };
+    let all = index.segments().iter();
+    let reads = |segment| {
+        if is_echo(segment) {
+            ECHO
+        } else {
+            reads(segment, index.text(segment))
+        }
+    };
+    all.map(reads).collect()
+}
+
+fn reads(segment: &Segment, text: &str) -> f64 {
+    match segment.origin {
+        Origin::User | Origin::Said | Origin::Earlier => return 1.0,
+        Origin::Pasted => return PASTED,
+        Origin::Call | Origin::Result => {}
+    }
+    // A member of an object says what it is.
+    let is_member = || text.contains("\": ");
+    match (segment.kind, segment.origin) {
+        (Kind::Outcome, _) if text.starts_with("ok ") => PASSED,
+        (Kind::Outcome, _) => OUTCOME,
+        (Kind::Name, Origin::Result) => DEFINITION,
+        (Kind::Name, _) => NAME,
+        (Kind::Line | Kind::Quoted, _) if is_prose(text) => PROSE,
+        (Kind::Line, Origin::Call) if !is_member() => WRITTEN,
+        (Kind::Line | Kind::Quoted, _) if is_code(text) && !is_member() => CODE,
+        _ => 1.0,
+    }
+}
+
+/// Whether a line looks like one of a program.
+fn is_code(text: &str) -> bool {
+    text.ends_with(['{', '}', ';', '(', ','])
+        || [" := ", " = ", "()"].iter().any(|sign| text.contains(sign))
+}

@@ -1,0 +1,267 @@
+//! What a segment is worth to somebody who must go on with the work: who says it, how, and
+//! when.
+
+use std::sync::LazyLock;
+
+use ctx_ledger::prose::is_prose;
+use ctx_ledger::{Index, Kind, Origin, Segment};
+use regex::Regex;
+
+/// What an earlier summary tells is told again as long as nothing later says more.
+const EARLIER: f64 = 0.35;
+
+/// So many statements of a request say what it is about.
+const FIRST_WORDS: u32 = 3;
+
+/// Polite words say nothing.
+const POLITE: f64 = 0.05;
+
+/// Words of a rule.
+static RULE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:must|never|do not|don['’]t|always|only|should|need|without|keep|no)\b|不要|不能|不得|必须|务必|禁止|只能|只要|只需",
+    )
+});
+/// Words of what was settled.
+static SETTLED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:decided?|decision|agreed|change(?:d)? (?:our|my) minds?|instead of|rather than|let['’]s (?:go with|use|keep|not|do)|we (?:use|go with|chose|will use)|switch(?:ed)? to)\b|决定|改用|改为|选择|就用|采用",
+    )
+});
+/// Words of findings, causes, decisions and results.
+static FINDING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:because|since|so that|root cause|turns? out|found|bugs?|fix(?:ed|es)?|decided|chose|instead|rather|skip(?:ped)?|fail(?:s|ed|ing|ure)?|pass(?:es|ed|ing)?|wrong|mistaken|already|not|only|never|must|without|means|therefore|issue|problem|actually|still|committed|created|added|removed|changed|updated|implemented)\b|因为|所以|原因|决定|改为|已经|发现|修复|失败|通过|推荐|建议",
+    )
+});
+/// What the model says before it does something: what it does shows by itself.
+static PROMISE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:(?:now|ok(?:ay)?|great|good|perfect|next|first|then|alright)[,.!]? +)*(?:let me|let['’]s|let us|i['’]ll|i will|now i|i['’]m going to|i need to|we need to)\b|^(?:现在)?(?:让我|我来|我将|接下来我)",
+    )
+});
+/// What the model asks and offers: what the user answers says more.
+static OFFER: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)[?？]\W*$|\b(?:please (?:provide|confirm|let me know|share)|let me know|(?:i['’]m|i am) (?:here|happy|glad) to|feel free|could you please|would you like|i can (?:assist|help)|i['’]d be happy|to (?:proceed|assist you|continue),? )\b|请(?:问|提供|告诉)|还有什么|希望",
+    )
+});
+/// Words that are only polite.
+static COURTESY: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:(?:hello|hi|hey|thanks?(?: you)?(?: (?:so|very) much)?|thank you for [a-z' ]+|of course|certainly|absolutely|i (?:understand|see)|great|perfect|good (?:morning|afternoon|evening)|you['’]re welcome|no problem|got it|understood|excellent|alright|wonderful|have a (?:great|nice|good) day)(?: (?:again|there))?[,.! ]*)+$|^(?:(?:你好|您好|谢谢|多谢|好的|不客气|再见|嗯|哦)[，。！!,. 您你了啊呀]*)+$",
+    )
+});
+/// Names, paths, numbers and what stands in marks.
+static NAMED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"`[^`]+`|[A-Za-z_][A-Za-z0-9_-]*[._/][A-Za-z0-9_./-]+|[a-z]+[A-Z][A-Za-z0-9]+|[A-Za-z]+_[A-Za-z0-9_]+|\b[0-9][0-9A-Za-z.:-]*",
+    )
+});
+
+pub(super) fn pattern(text: &str) -> Regex {
+    Regex::new(&text.replace(r"\b", r"(?-u:\b)")).expect("a constant pattern")
+}
+
+/// The worth of each segment, 0 for what is only worth the names in it.
+pub(super) fn worths(index: &Index) -> Vec<f64> {
+    let segments = index.segments();
+    let places = Places::of(segments);
+    let worth = |(number, segment): (usize, &Segment)| {
+        let text = index.text(segment);
+        match segment.origin {
+            _ if segment.is_kept => 0.0,
+            Origin::User => places.asked(number, segment, text),
+            Origin::Said => places.said(number, segment, text),
+            Origin::Earlier => EARLIER * places.said(number, segment, text),
+            Origin::Pasted => 0.06,
+            Origin::Call => match segment.kind {
+                Kind::Change => 0.9,
+                Kind::Name => 0.5,
+                Kind::Command => 0.3,
+                Kind::Line if is_prose(text) => 0.3,
+                _ => 0.0,
+            },
+            Origin::Result if segment.kind == Kind::Outcome => 0.12,
+            Origin::Result => 0.0,
+        }
+    };
+    segments.iter().enumerate().map(worth).collect()
+}
+
+/// Which segments are of a request and not among its first statements.
+pub(super) fn later_words(index: &Index) -> Vec<bool> {
+    let (mut turn, mut count) = (0, 0);
+    let segments = index.segments().iter();
+    let is_later = |segment: &Segment| {
+        if segment.turn != turn {
+            (turn, count) = (segment.turn, 0);
+        }
+        let is_asked = segment.origin == Origin::User;
+        count += u32::from(is_asked);
+        is_asked && count > FIRST_WORDS
+    };
+    segments.map(is_later).collect()
+}
+
+/// Whether nobody calls a tool: then two talk with each other.
+pub(super) fn is_dialogue(segments: &[Segment]) -> bool {
+    let is_tools = |segment: &Segment| matches!(segment.origin, Origin::Call | Origin::Result);
+    !segments.iter().any(is_tools)
+}
+
+/// Whether files are changed, or commands run: what they hold can be read again.
+pub(super) fn has_files(segments: &[Segment]) -> bool {
+    let is_change = |segment: &Segment| matches!(segment.kind, Kind::Change | Kind::Command);
+    segments.iter().any(is_change)
+}
+
+/// Where the segments stand.
+struct Places {
+    /// For each request the number of its first segment, and of those that follow of it.
+    asks: Vec<(usize, usize)>,
+    /// For each turn the line of the model's last words in it.
+    closing: Vec<u64>,
+    count: usize,
+    last_turn: u32,
+    is_dialogue: bool,
+}
+
+impl Places {
+    fn of(segments: &[Segment]) -> Self {
+        let turns = segments.iter().map(|segment| segment.turn).max();
+        let last_turn = turns.unwrap_or(0);
+        let mut asks = vec![(usize::MAX, 0); last_turn as usize + 1];
+        let mut closing = vec![0; last_turn as usize + 1];
+        for (number, segment) in segments.iter().enumerate() {
+            let turn = segment.turn as usize;
+            match segment.origin {
+                Origin::User => {
+                    asks[turn].0 = asks[turn].0.min(number);
+                    asks[turn].1 += 1;
+                }
+                Origin::Said if segment.kind.is_said() => closing[turn] = segment.line,
+                _ => {}
+            }
+        }
+        Self {
+            asks,
+            closing,
+            count: segments.len(),
+            last_turn,
+            is_dialogue: is_dialogue(segments),
+        }
+    }
+
+    fn asked(&self, number: usize, segment: &Segment, text: &str) -> f64 {
+        let mut worth = match segment.kind {
+            Kind::Heading => return 0.0,
+            Kind::Quoted => return 0.35,
+            _ if COURTESY.is_match(text) => return POLITE,
+            _ => 1.0,
+        };
+        let (first, count) = self.asks[segment.turn as usize];
+        let is_short = count < 6 && text.len() < 240;
+        let is_question = text.ends_with(['?', '？']);
+        let is_between = segment.turn > 1 && segment.turn < self.last_turn;
+        worth *= if self.is_dialogue && is_question && is_between {
+            0.8
+        } else if number < first + FIRST_WORDS as usize || is_short {
+            3.0
+        } else {
+            1.6
+        };
+        if RULE.is_match(text) {
+            worth *= 1.3;
+        }
+        if SETTLED.is_match(text) {
+            worth *= 1.5;
+        }
+        if segment.turn <= 1 || segment.turn == self.last_turn {
+            worth *= 1.3;
+        }
+        worth
+    }
+
+    fn said(&self, number: usize, segment: &Segment, text: &str) -> f64 {
+        let mut worth = match segment.kind {
+            Kind::Heading => return 0.0,
+            Kind::Quoted => 0.35,
+            Kind::Lead => 0.2,
+            _ if COURTESY.is_match(text) => return POLITE,
+            _ if PROMISE.is_match(text) => 0.3,
+            _ if segment.turn < self.last_turn && OFFER.is_match(text) => 0.3,
+            _ => 1.0,
+        };
+        if segment.kind.is_said() {
+            if FINDING.is_match(text) {
+                worth *= 1.25;
+            }
+            let names = u8::try_from(NAMED.find_iter(text).take(3).count()).unwrap_or(3);
+            worth *= 1.0 + if self.is_dialogue { 0.3 } else { 0.12 } * f64::from(names);
+        }
+        if segment.line == self.closing[segment.turn as usize] {
+            worth *= 1.4;
+        }
+        #[allow(clippy::cast_precision_loss)] // There are at most so many segments.
+        let place = number as f64 / self.count as f64;
+        worth * (0.75 + 0.5 * place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_ledger::Ledger;
+    use ctx_transcript::{Message, Part, Role, Zone};
+
+    use super::worths;
+
+    /// What is said in turn, the user first, and what each is worth.
+    fn of<'t>(texts: &[&'t str]) -> Vec<(&'t str, f64)> {
+        let mut ledger = Ledger::new();
+        for (line, text) in (1..).zip(texts) {
+            let role = [Role::Assistant, Role::User][usize::from(line % 2 == 1)];
+            let message = Message::new(role, vec![Part::Text((*text).into())]);
+            ledger.push(line, &message, Zone::Old);
+        }
+        texts.iter().copied().zip(worths(ledger.index())).collect()
+    }
+
+    #[test]
+    fn polite_words_and_promises_say_little() {
+        let told = of(&[
+            "Hello there!",
+            "The cause is a lock that nobody frees.",
+            "好的，谢谢！",
+            "Let me look at the file first.",
+            "Please mend the login.",
+            "Done.",
+        ]);
+        let worth = |text: &str| {
+            let found = told.iter().find(|(of, _)| *of == text);
+            found.expect("it was said").1
+        };
+        assert!(worth("Hello there!") < 0.1 && worth("好的，谢谢！") < 0.1);
+        let (cause, promise) = (
+            worth("The cause is a lock that nobody frees."),
+            worth("Let me look at the file first."),
+        );
+        assert!(promise < cause / 2.0, "{told:?}");
+        assert!(worth("Please mend the login.") > cause, "{told:?}");
+    }
+
+    #[test]
+    fn a_rule_is_worth_more_than_other_words() {
+        let told = of(&[
+            "We start today.",
+            "Yes.",
+            "Never write to the table.",
+            "Right.",
+            "It is a table of rows.",
+            "Well.",
+            "It goes on.",
+            "So.",
+        ]);
+        assert!(told[2].1 > told[4].1, "{told:?}");
+    }
+}
