@@ -23,6 +23,7 @@ mod formats;
 mod full_stdout;
 mod gc;
 mod generated;
+mod generations;
 mod handles;
 mod hostile;
 mod kills;
