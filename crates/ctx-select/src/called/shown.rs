@@ -45,14 +45,19 @@ pub(super) fn end_of_path(path: &str, most: usize) -> String {
     if path.char_indices().nth(most).is_none() {
         return path;
     }
+    let path = path.trim_end_matches(['/', '\\']);
     // One less: for the mark of the cut.
     let start = path.char_indices().nth_back(most - 2);
     let end = start.map_or("", |(start, _)| &path[start..]);
     if let Some(folder) = end.find(['/', '\\']) {
         return format!("…{}", &end[folder..]);
     }
-    // A name that is longer than all that may be shown.
-    let chars: Vec<char> = path.chars().collect();
+    // A name that is longer than all that may be shown: the folders say less than it does.
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    let chars: Vec<char> = name.chars().collect();
+    if chars.len() < most {
+        return format!("…{name}");
+    }
     let (head, tail) = (most / 2, most - most / 2 - 1);
     let ends = [&chars[..head], &chars[chars.len() - tail..]];
     let [head, tail] = ends.map(|chars| chars.iter().collect::<String>());
@@ -76,6 +81,14 @@ mod tests {
         assert_eq!(end_of_path("/home/ana/src/a.rs", 11), "…/src/a.rs");
         assert_eq!(end_of_path(r"C:\home\src\a.rs", 10), r"…\src\a.rs");
         assert_eq!(end_of_path("ein_sehr_langer_name.txt", 10), "ein_s….txt");
+    }
+
+    #[test]
+    fn of_a_path_with_a_long_name_the_name_is_shown() {
+        let name = "/home/ana/a_name_that_is_long.rs";
+        assert_eq!(end_of_path(name, 23), "…a_name_that_is_long.rs");
+        assert_eq!(end_of_path(name, 12), "a_name…ng.rs");
+        assert_eq!(end_of_path("/home/ana/docs/", 8), "…/docs");
     }
 
     #[test]
