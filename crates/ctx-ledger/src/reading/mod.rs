@@ -4,9 +4,13 @@
 //! found. A [`Reading`] can be made in any thread; the ledger then absorbs the readings
 //! in the order of the session.
 
+mod again;
 mod beginnings;
+mod call;
 mod mentions;
+mod quoting;
 mod reader;
+mod stay;
 
 use std::ops::Range;
 

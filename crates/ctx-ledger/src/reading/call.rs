@@ -1,0 +1,213 @@
+//! Calls: a line that says what one does, and its long arguments as texts.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+use ctx_transcript::Call;
+use serde_json::{Map, Value};
+
+use super::quoting::Reader;
+use super::{Event, beginnings};
+use crate::action::{Action, Target};
+use crate::arguments::{Arguments, Leaf};
+use crate::facts::Origin;
+use crate::identifier::{self, Shape};
+use crate::kind::Kind;
+use crate::outcome::names_something;
+use crate::segment::segments;
+use crate::text::first_chars;
+
+/// Arguments up to this length, in bytes, stand in one line with their call.
+const SHORT_ARGUMENT: usize = 120;
+/// Longer values, in bytes, are no single thing.
+const LONGEST_VALUE: usize = 40;
+
+impl Reader {
+    pub(super) fn call(&mut self, call: &Call<'_>) {
+        // While the names of the members stand before their values.
+        let mut clean = self.clean_arguments(&call.arguments);
+        let mut parsed = Arguments::parse(&clean);
+        if parsed.is_none() {
+            clean = self.clean(&call.arguments);
+        }
+        // What a value has on a line of its own, or in quotes, shows only now.
+        for leaf in parsed.iter_mut().flat_map(|parsed| &mut parsed.leaves) {
+            if let Cow::Owned(value) = self.clean(&leaf.value) {
+                leaf.value = value;
+            }
+        }
+        let leaves = parsed.as_ref().map(|parsed| parsed.leaves.as_slice());
+        let action = self.leaves.then(|| Action::of(call, &clean, leaves));
+        let kind = action.as_ref().map_or(Kind::Call, kind_of);
+        let quote = if let Some(leaves) = leaves {
+            self.arguments(&call.name, leaves, kind)
+        } else {
+            let text = format!("{} {clean}", call.name);
+            self.call_lines(&text, kind)
+        };
+        if let Some(action) = action {
+            self.reading.events.push(Event::Call(action, quote));
+        }
+    }
+
+    /// A call as a line of its own, `Read path: a.rs; limit: 20`; long arguments
+    /// behind it as texts.
+    pub(super) fn arguments(&mut self, name: &str, leaves: &[Leaf], kind: Kind) -> Option<usize> {
+        let mut short = name.to_owned();
+        let mut long = Vec::new();
+        // Of what is written in the place of something else, that is not new.
+        let mut old = HashSet::new();
+        for leaf in leaves {
+            let value = leaf.value.as_str();
+            if is_value(value) {
+                let mentions = &mut self.reading.mentions;
+                mentions.seen(value, Shape::Argument, None, Origin::Call);
+            }
+            let is_long = value.len() > SHORT_ARGUMENT || value.contains('\n');
+            if is_long && kind == Kind::Command && long.is_empty() {
+                // What is run is what the call is.
+                let first = value.lines().map(str::trim).find(|line| !is_prelude(line));
+                let first = first_chars(first.unwrap_or_default(), SHORT_ARGUMENT);
+                let _ = write!(short, " {}: {first} …;", leaf.key);
+            }
+            if is_long {
+                if leaf.key.starts_with("old") {
+                    old.extend(value.lines().map(str::trim));
+                }
+                long.push(value);
+            } else if tells(value) {
+                let _ = write!(short, " {}: {value};", leaf.key);
+            }
+        }
+        let call = self.call_lines(short.trim_end_matches(';'), kind);
+        for text in long {
+            let may_name = kind == Kind::Change && !old.contains(text.trim());
+            for segment in segments(text) {
+                let line = &text[segment];
+                self.parts(line, may_name && !old.contains(line), call);
+            }
+        }
+        call
+    }
+
+    /// A line of a long argument; where it may name something, its shape says whether it does.
+    pub(super) fn parts(&mut self, line: &str, may_name: bool, call: Option<usize>) {
+        let kind = if may_name && names_something(line) {
+            Kind::Name
+        } else {
+            Kind::Line
+        };
+        self.quote(line, Origin::Call, kind, call);
+    }
+
+    /// A call in a line, or in several; the first one stands for it.
+    pub(super) fn call_lines(&mut self, text: &str, kind: Kind) -> Option<usize> {
+        let mut first = None;
+        for segment in segments(text) {
+            let kind = if first.is_none() { kind } else { Kind::Line };
+            let quote = self.quote(&text[segment], Origin::Call, kind, first);
+            first = first.or(quote);
+        }
+        first
+    }
+
+    /// A call as a summary tells it: `Edit path: a.rs; limit: 20`.
+    pub(super) fn call_again(&mut self, text: &str) {
+        let (name, rest) = text.split_once(' ').unwrap_or((text, ""));
+        let pairs = rest.split("; ").filter_map(|pair| pair.split_once(": "));
+        let arguments: Map<String, Value> = pairs
+            .map(|(key, value)| (key.to_owned(), Value::from(value)))
+            .collect();
+        let arguments = Value::from(arguments).to_string();
+        let call = Call {
+            id: None,
+            name: name.into(),
+            arguments: arguments.as_str().into(),
+            slot: None,
+        };
+        let action = Action::of(&call, &arguments, None);
+        self.call = self.call_lines(text, kind_of(&action));
+        self.reading.events.push(Event::Call(action, self.call));
+    }
+
+    /// Arguments without the secrets that names give away: long values are searched by
+    /// themselves.
+    pub(super) fn clean_arguments<'t>(&mut self, arguments: &'t str) -> Cow<'t, str> {
+        match beginnings::of_values(arguments) {
+            Some(short) if ctx_redact::find(&short).is_empty() => Cow::Borrowed(arguments),
+            _ => self.clean(arguments),
+        }
+    }
+}
+
+/// What a call is.
+fn kind_of(action: &Action) -> Kind {
+    match action.target {
+        Target::File {
+            is_changed: true, ..
+        } => Kind::Change,
+        Target::Command => Kind::Command,
+        Target::File { .. } | Target::Other => Kind::Call,
+    }
+}
+
+/// Whether a line of a script only prepares what it does.
+fn is_prelude(line: &str) -> bool {
+    line.is_empty()
+        || ["#", "set ", "cd ", "export "]
+            .iter()
+            .any(|begin| line.starts_with(begin))
+}
+
+/// Whether a short argument says what a call does.
+fn tells(value: &str) -> bool {
+    !matches!(value, "" | "true" | "false" | "null")
+}
+
+/// Whether an argument is a thing by itself: a name, a number, an address.
+fn is_value(text: &str) -> bool {
+    let spaces = text.bytes().filter(|b| *b == b' ').count();
+    (identifier::SHORTEST..=LONGEST_VALUE).contains(&text.len())
+        && spaces < 3
+        && !text.contains('\n')
+        && tells(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_transcript::Zone;
+
+    use super::{LONGEST_VALUE, SHORT_ARGUMENT, is_value};
+    use crate::fixtures::calls;
+    use crate::identifier::SHORTEST;
+    use crate::reading::Reading;
+
+    #[test]
+    fn a_value_is_one_thing_of_a_few_words() {
+        for text in ["W812", "src/main.rs", "New York City", "订单十七"] {
+            assert!(is_value(text), "{text}");
+        }
+        assert!(is_value(&"x".repeat(SHORTEST)));
+        assert!(is_value(&"x".repeat(LONGEST_VALUE)));
+        for text in ["", "abc", "true", "null", "a b c d", "two\nlines", "订"] {
+            assert!(!is_value(text), "{text}");
+        }
+        assert!(!is_value(&"x".repeat(LONGEST_VALUE + 1)));
+    }
+
+    #[test]
+    fn an_argument_stands_with_its_call_up_to_its_limit() {
+        for length in [1, SHORT_ARGUMENT, SHORT_ARGUMENT + 1] {
+            let value = &"word ".repeat(length)[..length];
+            let arguments = format!(r#"{{"path":"a.rs","text":"{value}"}}"#);
+            let reading = Reading::of(&calls("Write", &arguments), Zone::Old);
+            let first = reading.mentions.text(&reading.quotes[0].text);
+            if length > SHORT_ARGUMENT {
+                assert_eq!(first, "Write path: a.rs");
+            } else {
+                assert!(first.starts_with("Write path: a.rs; text: w"), "{first}");
+            }
+        }
+    }
+}

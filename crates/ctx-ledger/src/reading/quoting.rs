@@ -1,0 +1,149 @@
+//! What of a message can be quoted, and what it names.
+
+use std::borrow::Cow;
+
+use ctx_redact::redact;
+
+use super::{Event, Mark, Quote, Reading, Source};
+use crate::facts::Origin;
+use crate::hash::hash;
+use crate::item::{Item, ItemKind};
+use crate::kind::Kind;
+use crate::output::pieces;
+use crate::scan::Scan;
+use crate::statement::{Form, statements};
+use crate::supersede::takes_back;
+
+/// Reads a message part by part.
+pub(super) struct Reader {
+    pub(super) reading: Reading,
+    pub(super) scan: Scan,
+    /// Whether the message leaves, and so may be quoted.
+    pub(super) leaves: bool,
+    /// The last call of an earlier summary.
+    pub(super) call: Option<usize>,
+}
+
+impl Reader {
+    pub(super) fn new(source: Source, leaves: bool) -> Self {
+        Self {
+            reading: Reading {
+                source,
+                events: Vec::new(),
+                mentions: super::Mentions::default(),
+                quotes: Vec::new(),
+                marks: Vec::new(),
+                kept: Vec::new(),
+                secrets: 0,
+            },
+            scan: Scan::default(),
+            leaves,
+            call: None,
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Reading {
+        self.reading.mentions.close();
+        self.reading
+    }
+
+    pub(super) fn item(&mut self, item: Item) {
+        let takes_back = item.kind == ItemKind::Decision && takes_back(&item.text);
+        self.reading.events.push(Event::Item(item, takes_back));
+    }
+
+    /// The last quote, if it leads to what comes.
+    pub(super) fn lead(&self) -> Option<usize> {
+        let last = self.reading.quotes.last()?;
+        matches!(last.kind, Kind::Lead | Kind::Heading).then(|| self.reading.quotes.len() - 1)
+    }
+
+    /// What somebody says, without secrets.
+    pub(super) fn said(&mut self, text: &str, origin: Origin, head: Option<usize>) {
+        let mut quotes: Vec<Option<usize>> = Vec::new();
+        for one in statements(text) {
+            let kind = match one.form {
+                Form::Heading => Kind::Heading,
+                Form::Lead => Kind::Lead,
+                Form::Sentence => Kind::Sentence,
+                Form::Item => Kind::Item,
+                Form::Quoted => Kind::Quoted,
+            };
+            let head = one.head.map_or(head, |head| quotes[head]);
+            quotes.push(self.quote(&one.text, origin, kind, head));
+        }
+    }
+
+    /// The lines of a text that nobody says, without secrets.
+    pub(super) fn lines(&mut self, text: &str, origin: Origin, head: Option<usize>) {
+        for (kind, piece) in pieces(text) {
+            let kind = if origin == Origin::Pasted {
+                Kind::Quoted
+            } else {
+                kind
+            };
+            self.quote(&piece, origin, kind, head);
+        }
+    }
+
+    /// A segment that may be quoted, if it is worth that; its number.
+    pub(super) fn quote(
+        &mut self,
+        text: &str,
+        origin: Origin,
+        kind: Kind,
+        head: Option<usize>,
+    ) -> Option<usize> {
+        let prose = !matches!(origin, Origin::Call | Origin::Result);
+        let found = self.scan.read(text, prose, self.leaves);
+        let tells = kind.is_said() || matches!(kind, Kind::Outcome | Kind::Change | Kind::Command);
+        if found.is_empty() && !(tells && self.leaves) {
+            return None;
+        }
+        let Reading {
+            mentions,
+            marks,
+            quotes,
+            ..
+        } = &mut self.reading;
+        // What stays is not quoted: of it the names are enough.
+        let quoted = self.leaves.then(|| mentions.push_text(text));
+        let first = marks.len();
+        for found in found {
+            let name = &text[found.place.clone()];
+            let place = quoted
+                .as_ref()
+                .map(|text| text.start + found.place.start..text.start + found.place.end);
+            let id = mentions.seen(name, found.shape, place, origin);
+            match marks[first..].iter_mut().find(|mark| mark.id == id) {
+                Some(mark) => mark.words = mark.words.max(found.words),
+                None => marks.push(Mark {
+                    id,
+                    words: found.words,
+                }),
+            }
+        }
+        let Some(text_place) = quoted else {
+            marks.truncate(first);
+            return None;
+        };
+        quotes.push(Quote {
+            hash: hash(text),
+            text: text_place,
+            origin,
+            kind,
+            head,
+            marks: marks.len() - first,
+            line: None,
+            begins_turn: false,
+        });
+        Some(quotes.len() - 1)
+    }
+
+    /// Without secrets; they are counted.
+    pub(super) fn clean<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
+        let (clean, secrets) = redact(text);
+        self.reading.secrets += secrets;
+        clean
+    }
+}
