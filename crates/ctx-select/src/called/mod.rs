@@ -19,6 +19,9 @@ pub use latest::{Found, Latest};
 const TOOL_CHARS: usize = 32;
 const WHAT_CHARS: usize = 36;
 const PATH_CHARS: usize = 28;
+/// A longer text, in bytes, is no path; and once it is shortened its end is another, by
+/// which it must not be named.
+const LONGEST_PATH: usize = 200;
 
 /// Where tools have what they run.
 const COMMANDS: [&str; 4] = ["command", "cmd", "script", "code"];
@@ -62,6 +65,7 @@ pub(crate) fn called_on(
 ) -> String {
     let tool = tool_of(tool);
     let what = match (object, file) {
+        (_, Some(file)) if file.path.len() > LONGEST_PATH => String::new(),
         (_, Some(file)) => end_of_path(&clean(&file.path), PATH_CHARS),
         (Some(object), None) => of_members(object),
         // Free text is what the tool was given to run.

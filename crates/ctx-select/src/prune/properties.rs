@@ -136,7 +136,8 @@ fn policy() -> impl Strategy<Value = Policy> {
     let drop = proptest::sample::subsequence(rules.to_vec(), 0..=rules.len());
     let clear = proptest::option::of(Just("[gone]".to_owned()));
     let trim = proptest::option::of(trim);
-    let argument_chars = proptest::option::of(20_usize..60);
+    // Of fewer characters a call would be named otherwise once it is shortened.
+    let argument_chars = proptest::option::of(200_usize..260);
     (trim, clear, drop, argument_chars, 0_usize..3).prop_map(
         |(trim, clear, drop, argument_chars, protect_last)| Policy {
             trim,
