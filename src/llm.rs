@@ -169,7 +169,7 @@ impl LlmArgs {
             template,
             instructions: instructions.into_owned(),
             most_percent: USUAL_PERCENT,
-            window: self.window(),
+            window: Window::of_model(self.llm_window, self.llm_model.as_deref()),
             headings: None,
             must_answer,
             source,
@@ -201,17 +201,6 @@ impl LlmArgs {
         let retries = self.llm_retries.unwrap_or(usual.retries);
         let backoff = self.llm_backoff.unwrap_or(usual.backoff_seconds);
         Retries::new(retries, Duration::from_secs(backoff))
-    }
-
-    /// The window that a flag or the list of models says, as far as one does.
-    fn window(&self) -> Window {
-        let listed = self.llm_model.as_deref().and_then(ctx_tokens::model);
-        match (self.llm_window, listed) {
-            (Some(tokens), _) => Window::known(tokens),
-            (None, Some(model)) if model.open => Window::at_most(model.window),
-            (None, Some(model)) => Window::known(model.window),
-            (None, None) => Window::unknown(),
-        }
     }
 
     /// Whether the prompt is our own default one.

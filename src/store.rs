@@ -50,11 +50,7 @@ impl StoreArgs {
     /// into the usual store, not into one that a flag names.
     pub fn promise(&self, matches: &ArgMatches, is_saved: bool) -> Saved {
         let named = matches.value_source("store") == Some(ValueSource::CommandLine);
-        if is_saved && !named {
-            Saved::Yes
-        } else {
-            Saved::Perhaps
-        }
+        Saved::from(is_saved && !named)
     }
 
     /// Whether there is anything where the store would lie.

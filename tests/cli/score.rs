@@ -150,7 +150,7 @@ fn under_the_minimum_is_no() {
     score()
         .args(["--min", "1.5"])
         .args(files())
-        .stderr_has("expected a number from 0 to 1")
+        .stderr_has("expected a share from 0 to 1, such as 0.3")
         .code(2)
         .run();
 }

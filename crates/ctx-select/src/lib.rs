@@ -17,4 +17,4 @@ pub mod split;
 pub mod tally;
 pub mod trigger;
 
-pub use number::parse_count;
+pub use number::{parse_count, parse_fraction};

@@ -14,9 +14,27 @@ pub fn parse_count(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "expected a number such as 800, 8k or 2M".to_owned())
 }
 
+/// Parses a fraction from 0 to 1.
+pub fn parse_fraction(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok();
+    number
+        .filter(|number| (0.0..=1.0).contains(number))
+        .ok_or_else(|| "expected a share from 0 to 1, such as 0.3".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::parse_count;
+    use super::{parse_count, parse_fraction};
+
+    #[test]
+    fn a_fraction_is_between_nothing_and_all() {
+        for (text, number) in [("0", 0.0), ("0.3", 0.3), ("1", 1.0)] {
+            assert_eq!(parse_fraction(text), Ok(number));
+        }
+        for bad in ["", "-0.1", "1.1", "NaN", "x"] {
+            assert!(parse_fraction(bad).is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn counts_take_units() {

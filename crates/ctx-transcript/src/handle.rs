@@ -36,6 +36,13 @@ pub enum Saved {
     Perhaps,
 }
 
+impl From<bool> for Saved {
+    /// Whether a snapshot is saved where whoever reads the handle looks.
+    fn from(is_saved: bool) -> Self {
+        if is_saved { Self::Yes } else { Self::Perhaps }
+    }
+}
+
 /// The first bytes of the sha256 of a text, written as hex digits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ShortHash([u8; BYTES]);

@@ -11,8 +11,9 @@ use ctx_cli::{
 };
 use ctx_ledger::score::{Needed, Score, Scorer};
 use ctx_passes::score::{
-    Exam, Further, Later, Listed, Mark, Recall, Told, read_after, read_before, referred,
+    Exam, Further, Later, Listed, Mark, Told, read_after, read_before, referred, shortfalls,
 };
+use ctx_select::parse_fraction;
 use ctx_store::{HashingReader, SessionId, Store};
 
 use crate::passes;
@@ -97,12 +98,12 @@ struct Args {
     #[arg(long)]
     json: bool,
     /// Exit with 1 when the share of items kept is under N, from 0 to 1
-    #[arg(long, value_name = "N", value_parser = share)]
+    #[arg(long, value_name = "N", value_parser = parse_fraction)]
     min: Option<f64>,
     /// Exit with 1 when the evidence recall is under N, from 0 to 1
     ///
     /// So it does when BEFORE can answer none of the questions.
-    #[arg(long, value_name = "N", value_parser = share, requires = "evidence")]
+    #[arg(long, value_name = "N", value_parser = parse_fraction, requires = "evidence")]
     min_evidence: Option<f64>,
     /// Look only at this session's snapshots and offloaded files
     #[arg(short, long, value_name = "ID", value_parser = session_id, help_heading = "Store")]
@@ -122,13 +123,6 @@ pub const TOOL: Tool = Tool {
     run,
     page: page::PAGE,
 };
-
-fn share(text: &str) -> Result<f64, String> {
-    let number = text.parse::<f64>().ok();
-    number
-        .filter(|number| (0.0..=1.0).contains(number))
-        .ok_or_else(|| "expected a number from 0 to 1".to_owned())
-}
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
@@ -155,35 +149,17 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         None => table::of(&score, needed, marks),
     };
     target.write(shown.as_bytes(), io)?;
-    Ok(verdict(&args, &score, marks, io))
+    let shortfalls = shortfalls(&score, marks, args.min, args.min_evidence);
+    for shortfall in &shortfalls {
+        io.warn(shortfall);
+    }
+    Ok([ExitStatus::No, ExitStatus::Done][usize::from(shortfalls.is_empty())])
 }
 
 fn json(args: &Args, score: &Score, needed: Option<Needed>, marks: Option<&[Mark<'_>]>) -> String {
     let [before, after] = [&args.before, &args.after].map(|path| input_name(path));
     let (before, after) = (json_name(&before), json_name(&after));
     json_line(&Told::of(before, after, score, needed, marks))
-}
-
-fn verdict(args: &Args, score: &Score, marks: Option<&[Mark<'_>]>, io: &mut Io) -> ExitStatus {
-    let evidence = marks.and_then(|marks| Recall::of_all(marks).share());
-    let mut verdict = ExitStatus::Done;
-    for (what, share, min) in [
-        ("share of items kept", Some(score.items_kept()), args.min),
-        ("evidence recall", evidence, args.min_evidence),
-    ] {
-        match (share, min) {
-            (Some(share), Some(min)) if share < min => {
-                io.warn(format_args!("the {what} of {share:.3} is under {min}"));
-                verdict = ExitStatus::No;
-            }
-            (None, Some(_)) => {
-                io.warn("BEFORE can answer none of the questions");
-                verdict = ExitStatus::No;
-            }
-            _ => {}
-        }
-    }
-    verdict
 }
 
 fn exam(path: &Path) -> Result<Exam, Failure> {

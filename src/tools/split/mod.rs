@@ -9,8 +9,8 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool, inputs};
 use ctx_passes::split::SplitPass;
 use ctx_passes::{Invalid, PassError, Pin};
-use ctx_select::parse_count;
 use ctx_select::split::Keep;
+use ctx_select::{parse_count, parse_fraction};
 use ctx_transcript::{Options, Zone, ZoneReader};
 
 use crate::counting::CountingArgs;
@@ -39,7 +39,7 @@ struct Args {
     #[arg(long, value_name = "TOKENS", value_parser = parse_count, help_heading = "What is kept")]
     window: Option<u64>,
     /// Keep the last messages that fill this share of the window, as 0.3
-    #[arg(long, value_name = "SHARE", value_parser = parse_share, help_heading = "What is kept")]
+    #[arg(long, value_name = "SHARE", value_parser = parse_fraction, help_heading = "What is kept")]
     keep_share: Option<f64>,
     /// Keep these records: role:NAME, line:N, line:N-M or re:REGEX
     ///
@@ -182,11 +182,4 @@ fn strip(args: &Args, mut session: Session, target: Target<'_>, io: &mut Io) -> 
     }
     output.finish()?;
     Ok(ExitStatus::Done)
-}
-
-fn parse_share(text: &str) -> Result<f64, String> {
-    text.parse()
-        .ok()
-        .filter(|share| (0.0..=1.0).contains(share))
-        .ok_or_else(|| "expected a share from 0 to 1, such as 0.3".to_owned())
 }

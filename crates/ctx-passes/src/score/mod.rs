@@ -3,6 +3,7 @@
 mod exam;
 mod further;
 mod later;
+mod least;
 mod listed;
 mod stored;
 #[cfg(test)]
@@ -19,6 +20,7 @@ use crate::{ErrorKind, PassError, Session};
 pub use exam::{Exam, ExamError, Mark, Question, Recall, recall};
 pub use further::Further;
 pub use later::{Later, Measure, measures};
+pub use least::shortfalls;
 pub use listed::Listed;
 pub use stored::{Referred, referred};
 pub use told::Told;

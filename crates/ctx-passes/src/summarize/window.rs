@@ -44,6 +44,17 @@ impl Window {
         Self::of(Listed::Unknown)
     }
 
+    /// What the caller says, else what is listed of the model of this name. Where its weights
+    /// are public, a server may give it less.
+    pub fn of_model(said: Option<u64>, name: Option<&str>) -> Self {
+        match (said, name.and_then(ctx_tokens::model)) {
+            (Some(tokens), _) => Self::known(tokens),
+            (None, Some(model)) if model.open => Self::at_most(model.window),
+            (None, Some(model)) => Self::known(model.window),
+            (None, None) => Self::unknown(),
+        }
+    }
+
     fn of(listed: Listed) -> Self {
         Self {
             listed,
