@@ -176,8 +176,8 @@ fn summaries_of_summaries_do_not_grow_for_ever() {
         assert_eq!(session.matches("ctx_summary").count(), 1);
         sizes.push(session.len());
     }
-    // Line numbers get longer, and nothing else.
-    assert!(sizes[11] < sizes[2] + 20, "{sizes:?}");
+    // As many tokens have sometimes more bytes, sometimes fewer.
+    assert!(sizes[11] < sizes[2] + sizes[2] / 10, "{sizes:?}");
     assert!(sizes[11] < 2 * sizes[0], "{sizes:?}");
 }
 
