@@ -151,6 +151,11 @@ fn stops(rest: &str, full_stop: bool) -> bool {
 }
 
 fn is_abbreviation(before: &str) -> bool {
+    // The number of a heading or an item in bold: `**2. The parser**`.
+    let number = before.trim_start_matches(['*', '_', '#', '(', ' ']);
+    if !number.is_empty() && number.len() < 4 && number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return true;
+    }
     // Longer words are none; the bound keeps "a.a.a…" from taking the square of its length.
     let last = before.char_indices().rev().take(8);
     let word = last.take_while(|(_, c)| c.is_alphanumeric() || *c == '.');
@@ -166,6 +171,18 @@ mod tests {
     use proptest::prelude::*;
 
     use super::sentences;
+
+    #[test]
+    fn a_number_before_words_ends_nothing() {
+        assert_eq!(
+            sentences("**2. The parser** keeps bytes. It was 2024. Then it was mended."),
+            [
+                "**2. The parser** keeps bytes.",
+                "It was 2024.",
+                "Then it was mended."
+            ]
+        );
+    }
 
     #[test]
     fn chinese_stops_end_sentences() {
