@@ -12,7 +12,7 @@ use crate::hash::hash;
 use crate::identifier::Shape;
 use crate::item::Identifier;
 use crate::kind::Kind;
-use crate::reading::{Id, Mark, Mention, Quote, Reading};
+use crate::reading::{Id, Mark, Mention, Quote, Reading, Source};
 use crate::scan::Scan;
 use crate::segment::segments;
 
@@ -62,6 +62,8 @@ pub struct Segment {
     pub head: Option<usize>,
     /// Whether it stands in a message that stays.
     pub is_kept: bool,
+    /// Whether an earlier summary has it: then it was chosen before.
+    pub is_earlier: bool,
     /// So many requests of the user came before its end, its own among them.
     pub turn: u32,
     pub(crate) text: Range<usize>,
@@ -139,6 +141,7 @@ impl Index {
                 head: quote.head.map(|head| numbers[head]),
                 turn: self.turn,
                 is_kept: false,
+                is_earlier: reading.source == Source::Earlier,
                 text: start..self.arena.len(),
                 marks: first_mark..self.marks.len(),
             });

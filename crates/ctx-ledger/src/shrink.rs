@@ -143,6 +143,7 @@ mod tests {
                 kind: Kind::Line,
                 head: None,
                 is_kept: false,
+                is_earlier: false,
                 turn: 0,
                 line: line as u64,
                 origin: Origin::User,

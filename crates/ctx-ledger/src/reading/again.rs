@@ -40,13 +40,20 @@ impl Reader {
             Label::Earlier => self.said(text, Origin::Earlier, None),
             Label::Call => self.call_again(text),
             Label::Part => self.parts(text, true, self.call),
-            Label::Quote => self.lines(text, Origin::Result, self.call),
+            Label::Quote => self.lines(text, self.quoted, self.call),
         }
         if !matches!(label, Label::Call | Label::Part | Label::Quote) {
             self.call = None;
         }
+        self.quoted = match label {
+            // Whatever it is, it stands below his words, and is not his.
+            Label::User => Origin::Pasted,
+            Label::Quote => self.quoted,
+            _ => Origin::Result,
+        };
         for (at, quote) in self.reading.quotes[first..].iter_mut().enumerate() {
-            quote.line = Some(line);
+            // It is a line of another file, or will be of one.
+            quote.line = Some(0);
             quote.begins_turn = at == 0 && label == Label::User;
         }
     }

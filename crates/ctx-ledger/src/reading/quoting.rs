@@ -22,6 +22,8 @@ pub(super) struct Reader {
     pub(super) leaves: bool,
     /// The last call of an earlier summary.
     pub(super) call: Option<usize>,
+    /// Whose words are quoted next in an earlier summary.
+    pub(super) quoted: Origin,
 }
 
 impl Reader {
@@ -39,6 +41,7 @@ impl Reader {
             scan: Scan::default(),
             leaves,
             call: None,
+            quoted: Origin::Result,
         }
     }
 

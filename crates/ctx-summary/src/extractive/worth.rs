@@ -10,6 +10,10 @@ use regex::Regex;
 /// What an earlier summary tells is told again as long as nothing later says more.
 const EARLIER: f64 = 0.35;
 
+/// What a summary before had room for was the best of a long past: where it asks and says
+/// something, it comes before what is new.
+const ASKED_BEFORE: f64 = 2.0;
+const SAID_BEFORE: f64 = 1.5;
 /// So many statements of a request say what it is about.
 const FIRST_WORDS: u32 = 3;
 
@@ -69,10 +73,12 @@ pub(super) fn worths(index: &Index) -> Vec<f64> {
     let places = Places::of(segments);
     let worth = |(number, segment): (usize, &Segment)| {
         let text = index.text(segment);
+        let again = |worth| if segment.is_earlier { worth } else { 1.0 };
         match segment.origin {
             _ if segment.is_kept => 0.0,
-            Origin::User => places.asked(number, segment, text),
-            Origin::Said => places.said(number, segment, text),
+            Origin::User => again(ASKED_BEFORE) * places.asked(number, segment, text),
+            Origin::Said => again(SAID_BEFORE) * places.said(number, segment, text),
+            Origin::Pasted if segment.is_earlier => 0.35,
             Origin::Earlier => EARLIER * places.said(number, segment, text),
             Origin::Pasted => 0.06,
             Origin::Call => match segment.kind {
