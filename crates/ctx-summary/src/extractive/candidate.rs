@@ -2,6 +2,9 @@
 
 use std::cmp::Reverse;
 
+/// Longer segments are somewhat better than many short ones: they read better.
+const LENGTH_POWER: f64 = 0.8;
+
 /// A segment and its worth for its length; of equals the earlier one is greater.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Candidate {
@@ -18,5 +21,25 @@ impl Candidate {
             number: Reverse(number),
             tokens,
         }
+    }
+
+    /// One that is worth so much in all.
+    pub(super) fn for_length(worth: f64, number: usize, tokens: u64) -> Self {
+        #[allow(clippy::cast_precision_loss)] // A segment has few tokens.
+        let gain = worth / (tokens as f64).powf(LENGTH_POWER);
+        Self::new(gain, number, tokens)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Candidate;
+
+    #[test]
+    fn of_equals_the_earlier_one_is_greater() {
+        let candidate = |gain, number| Candidate::new(gain, number, 1);
+        assert!(candidate(0.2, 5) > candidate(0.1, 1));
+        assert!(candidate(0.1, 1) > candidate(0.1, 2));
+        assert!(candidate(0.1, 1) == candidate(0.1, 1));
     }
 }

@@ -2,6 +2,7 @@
 
 use ctx_tokens::TokenCounter;
 
+use super::greedy::Greedy;
 use super::page;
 use super::pick::Picker;
 use super::sections::sections;
@@ -9,11 +10,8 @@ use super::tell::Teller;
 use super::worth::{has_files, is_dialogue};
 use ctx_ledger::form::left_out;
 use ctx_ledger::text::one_line;
-use ctx_ledger::{Item, ItemKind, Ledger};
+use ctx_ledger::{Index, Item, ItemKind, Ledger};
 
-/// How often what room is left is filled: the tokens of a text are only known once it is
-/// written.
-pub(super) const ROUNDS: usize = 4;
 /// The share of the story of a short summary and of a long one, in percent, and their tokens.
 /// What files hold can be read again; elsewhere the values of a short one are needed first.
 const SHARES: (u64, u64) = (20, 60);
@@ -62,84 +60,68 @@ fn story_share(ledger: &Ledger, limit: u64) -> u64 {
     (of_short * (100 - part) + of_long * part) / 100
 }
 
-struct Draft<'l> {
-    ledger: &'l Ledger,
-    counter: &'l dyn TokenCounter,
-    limit: u64,
+/// What stands around the chosen segments.
+struct Frame<'l> {
+    index: &'l Index,
     /// What stands before the story.
     head: String,
     /// What stands behind it: how things stand.
     state: String,
-    teller: Teller<'l>,
-    chosen: Vec<bool>,
+    cite: bool,
+}
+
+impl Frame<'_> {
+    fn write(&self, chosen: &[bool]) -> String {
+        let story = page::write(self.index, chosen, self.cite);
+        let mut text = format!("{}{story}{}", self.head, self.state);
+        text.truncate(text.trim_end().len());
+        text
+    }
+}
+
+struct Draft<'l> {
+    ledger: &'l Ledger,
+    counter: &'l dyn TokenCounter,
+    limit: u64,
+    frame: Frame<'l>,
+    story: Greedy<Teller<'l>>,
     text: String,
 }
 
 impl<'l> Draft<'l> {
     fn new(ledger: &'l Ledger, head: &str, limit: u64, counter: &'l dyn TokenCounter) -> Self {
         let room = limit.saturating_sub(counter.count(head));
-        let teller = Teller::new(ledger.index(), counter);
-        let state = state(ledger, room, counter);
-        let mut draft = Self {
-            chosen: teller.told().to_vec(),
+        let frame = Frame {
+            index: ledger.index(),
             head: head.to_owned(),
-            text: String::new(),
+            state: state(ledger, room, counter),
+            cite: limit >= CITES,
+        };
+        let story = Teller::greedy(ledger.index(), counter);
+        Self {
+            text: frame.write(story.chosen()),
             ledger,
             counter,
             limit,
-            state,
-            teller,
-        };
-        draft.write();
-        draft
+            frame,
+            story,
+        }
     }
 
     /// Tells more, up to so many percent of the limit.
     fn tell(&mut self, percent: u64) {
         let limit = self.limit * percent / 100;
-        for _ in 0..ROUNDS {
-            let left = limit.saturating_sub(self.counter.count(&self.text));
-            if left == 0 || !self.teller.tell(left) {
-                break;
-            }
-            self.merge();
-            loop {
-                let over = self.counter.count(&self.text).saturating_sub(limit);
-                if over == 0 || !self.teller.drop_last(over) {
-                    break;
-                }
-                self.merge();
-            }
-        }
-    }
-
-    /// What the teller chose, and the values.
-    fn merge(&mut self) {
-        self.chosen = self.teller.told().to_vec();
-        self.write();
+        let write = |chosen: &[bool]| self.frame.write(chosen);
+        self.story.fill(&mut self.text, limit, self.counter, write);
     }
 
     /// Fills what is left with values.
     fn fill(&mut self) {
-        let index = self.ledger.index();
-        let mut picker = Picker::new(index, &self.text, &self.chosen, self.limit, self.counter);
-        for _ in 0..ROUNDS {
-            let left = self.limit.saturating_sub(self.counter.count(&self.text));
-            if left == 0 || !picker.pick(left) {
-                break;
-            }
-            self.chosen = picker.chosen().to_vec();
-            self.write();
-            loop {
-                let over = self.counter.count(&self.text).saturating_sub(self.limit);
-                if over == 0 || !picker.drop_last(over) {
-                    break;
-                }
-                self.chosen = picker.chosen().to_vec();
-                self.write();
-            }
-        }
-        self.teller.adopt(&self.chosen);
+        let (index, chosen) = (self.ledger.index(), self.story.chosen());
+        let mut values = Picker::greedy(index, &self.text, chosen, self.limit, self.counter);
+        let write = |chosen: &[bool]| self.frame.write(chosen);
+        values.fill(&mut self.text, self.limit, self.counter, write);
+        self.story.adopt(values.chosen());
     }
 
     /// Says how much has no room.
@@ -151,15 +133,6 @@ impl<'l> Draft<'l> {
             self.text.push('\n');
             self.text.push_str(&closing);
         }
-    }
-
-    fn write(&mut self) {
-        let cite = self.limit >= CITES;
-        self.text.clone_from(&self.head);
-        self.text
-            .push_str(&page::write(self.ledger.index(), &self.chosen, cite));
-        self.text.push_str(&self.state);
-        self.text.truncate(self.text.trim_end().len());
     }
 }
 

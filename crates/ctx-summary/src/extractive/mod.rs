@@ -5,6 +5,8 @@
 mod candidate;
 mod dialogue;
 mod draft;
+mod greedy;
+mod heads;
 mod page;
 mod pick;
 mod prose;

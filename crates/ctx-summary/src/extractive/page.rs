@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use super::heads;
 use ctx_ledger::form::{Label, labelled};
 use ctx_ledger::{Index, Kind};
 
@@ -12,12 +13,7 @@ pub(super) fn write(index: &Index, chosen: &[bool], cite: bool) -> String {
     let segments = index.segments();
     let mut order: Vec<(Vec<usize>, usize)> = Vec::new();
     for number in (0..segments.len()).filter(|number| chosen[*number]) {
-        let mut chain = vec![number];
-        let mut head = segments[number].head;
-        while let Some(above) = head {
-            chain.push(above);
-            head = segments[above].head;
-        }
+        let mut chain: Vec<usize> = heads::chain(segments, number).collect();
         chain.reverse();
         order.push((chain, number));
     }

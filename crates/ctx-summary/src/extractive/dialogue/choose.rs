@@ -1,12 +1,12 @@
 //! Which statements of a dialogue are told: those that say most for their length, with the
 //! others of their message that say something, too, and with what they need.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashSet};
+use std::collections::HashSet;
 
 use ctx_tokens::TokenCounter;
 
 use super::super::candidate::Candidate;
+use super::super::greedy::{Greedy, Judge, PER_LINE};
 use super::needs::needs;
 use super::talk::Talk;
 use super::words::Words;
@@ -22,146 +22,86 @@ const LONGEST: u64 = 120;
 const NEEDED: f64 = 0.6;
 /// No chain of needs is longer.
 const MOST_NEEDED: usize = 4;
-/// Tokens of a line beside its words: its end, the label.
-const PER_LINE: u64 = 1;
+/// The label of a message, in tokens.
 const PER_MESSAGE: u64 = 2;
 
-/// Chooses statements, the best first, as long as there is room.
+/// Judges statements by the words that they say anew.
 pub(super) struct Chooser<'t> {
     talk: &'t Talk<'t>,
     words: Words,
     worths: Vec<f64>,
     needs: Vec<Option<usize>>,
-    tokens: Vec<u64>,
     /// For each message what the name before its words takes.
     names: Vec<u64>,
     /// For each message the tokens of what is worth telling in it.
     lengths: Vec<u64>,
     /// For each message its best statement.
     best: Vec<Option<usize>>,
-    told: Vec<bool>,
     /// For each message how many statements of it are told.
     open: Vec<usize>,
-    heap: BinaryHeap<Candidate>,
-    /// In the order in which they were chosen.
-    order: Vec<usize>,
 }
 
 impl<'t> Chooser<'t> {
-    pub(super) fn new(talk: &'t Talk<'t>, counter: &dyn TokenCounter) -> Self {
+    pub(super) fn greedy(talk: &'t Talk<'t>, counter: &dyn TokenCounter) -> Greedy<Self> {
         let statements = &talk.statements;
         let words = Words::of(statements.iter().map(|one| (one.text, one.is_open)));
         let worths = worths(talk, &words);
-        let needs = needs(talk, &words);
+        let candidates: Vec<bool> = worths.iter().map(|worth| *worth > LEAST).collect();
         let count = |text: &str| counter.count(text) + PER_LINE;
-        let tokens = statements
-            .iter()
-            .map(|one| count(one.text))
-            .collect::<Vec<_>>();
+        let tokens: Vec<u64> = statements.iter().map(|one| count(one.text)).collect();
         let names = talk.said.iter().map(|said| said.name.map_or(0, count));
         let lengths = talk.said.iter().map(|said| {
-            let worth_telling = said.statements.clone().filter(|at| worths[*at] > LEAST);
+            let worth_telling = said.statements.clone().filter(|at| candidates[*at]);
             worth_telling.map(|at| tokens[at]).sum()
         });
         let best = talk.said.iter().map(|said| {
-            let worth_telling = said.statements.clone().filter(|at| worths[*at] > LEAST);
+            let worth_telling = said.statements.clone().filter(|at| candidates[*at]);
             worth_telling.max_by(|a, b| worths[*a].total_cmp(&worths[*b]))
         });
-        let mut chooser = Self {
+        let chooser = Self {
             best: best.collect(),
             names: names.collect(),
             lengths: lengths.collect(),
-            told: vec![false; statements.len()],
             open: vec![0; talk.said.len()],
-            heap: BinaryHeap::new(),
-            order: Vec::new(),
+            needs: needs(talk, &words),
             talk,
             words,
             worths,
-            needs,
-            tokens,
         };
-        for number in 0..statements.len() {
-            if chooser.worths[number] > LEAST {
-                let (candidate, _) = chooser.candidate(number);
-                chooser.heap.push(candidate);
-            }
-        }
-        chooser
+        Greedy::new(chooser, tokens, vec![false; candidates.len()], &candidates)
     }
 
-    /// Which statements are told.
-    pub(super) fn told(&self) -> &[bool] {
-        &self.told
-    }
-
-    /// Chooses statements of about `room` tokens more; whether there were any.
-    pub(super) fn more(&mut self, mut room: u64) -> bool {
-        let before = self.order.len();
-        let mut too_long = Vec::new();
-        while let Some(best) = self.heap.pop() {
-            let Reverse(number) = best.number;
-            if self.told[number] {
+    /// A question is half of what was said: the other half is the best of what follows.
+    fn add_answers(&self, chain: &mut Vec<usize>, told: &[bool]) {
+        for at in 0..chain.len() {
+            let question = &self.talk.statements[chain[at]];
+            if !is_question(question.text) {
                 continue;
             }
-            let (again, chain) = self.candidate(number);
-            // Others may have told a part of it meanwhile.
-            if self.heap.peek().is_some_and(|next| again < *next) {
-                self.heap.push(again);
-                continue;
-            }
-            if again.tokens > room {
-                too_long.push(again);
-                continue;
-            }
-            room -= again.tokens;
-            self.take(&chain);
-            if room <= PER_LINE + PER_MESSAGE {
-                break;
-            }
-        }
-        self.heap.extend(too_long);
-        self.order.len() > before
-    }
-
-    /// Gives the last ones back, of at least about so many tokens; whether there were any.
-    pub(super) fn drop_last(&mut self, mut tokens: u64) -> bool {
-        let before = self.order.len();
-        while tokens > 0 {
-            let Some(last) = self.order.pop() else { break };
-            tokens = tokens.saturating_sub(self.tokens[last]);
-            self.told[last] = false;
-            self.open[self.talk.statements[last].said] -= 1;
-        }
-        self.order.len() < before
-    }
-
-    fn take(&mut self, chain: &[usize]) {
-        // What is needed leaves after what needs it.
-        for number in chain.iter().rev() {
-            self.told[*number] = true;
-            self.open[self.talk.statements[*number].said] += 1;
-            self.words.tell(*number);
-            self.order.push(*number);
+            let answer = self.best.get(question.said + 1).copied().flatten();
+            chain.extend(answer.filter(|answer| !told[*answer] && !chain.contains(answer)));
         }
     }
+}
 
-    /// A statement with what is told with it, itself first.
-    fn chain(&self, number: usize) -> Vec<usize> {
+impl Judge for Chooser<'_> {
+    const SPARE: u64 = PER_LINE + PER_MESSAGE;
+
+    fn chain(&self, number: usize, told: &[bool]) -> Vec<usize> {
         let mut chain = vec![number];
         let said = self.talk.statements[number].said;
         if self.lengths[said] <= LONGEST {
             let least = LEAST.max(BESIDE * self.worths[number]);
             let others = self.talk.said[said].statements.clone();
             chain.extend(
-                others.filter(|at| *at != number && !self.told[*at] && self.worths[*at] > least),
+                others.filter(|at| *at != number && !told[*at] && self.worths[*at] > least),
             );
         }
-        self.add_answers(&mut chain);
+        self.add_answers(&mut chain, told);
         let own = chain.len();
         let mut at = 0;
         while at < chain.len() && chain.len() < own + MOST_NEEDED {
-            let need = self.needs[chain[at]].filter(|need| !self.told[*need]);
+            let need = self.needs[chain[at]].filter(|need| !told[*need]);
             let is_open = |need: &usize| self.talk.statements[*need].is_open;
             chain.extend(need.filter(|need| is_open(need) && !chain.contains(need)));
             at += 1;
@@ -169,27 +109,15 @@ impl<'t> Chooser<'t> {
         chain
     }
 
-    /// A question is half of what was said: the other half is the best of what follows.
-    fn add_answers(&self, chain: &mut Vec<usize>) {
-        for at in 0..chain.len() {
-            let question = &self.talk.statements[chain[at]];
-            if !is_question(question.text) {
-                continue;
-            }
-            let answer = self.best.get(question.said + 1).copied().flatten();
-            chain.extend(answer.filter(|answer| !self.told[*answer] && !chain.contains(answer)));
-        }
-    }
-
-    fn candidate(&self, number: usize) -> (Candidate, Vec<usize>) {
-        let chain = self.chain(number);
+    fn candidate(&self, chain: &[usize], lengths: &[u64]) -> Option<Candidate> {
+        let number = *chain.first()?;
         let (mut tokens, mut worth) = (0, 0.0);
         let mut words = HashSet::new();
         let mut messages: Vec<usize> = Vec::new();
         let own = self.talk.statements[number].said;
-        for at in &chain {
+        for at in chain {
             let said = self.talk.statements[*at].said;
-            tokens += self.tokens[*at];
+            tokens += lengths[*at];
             if self.open[said] == 0 && !messages.contains(&said) {
                 messages.push(said);
                 tokens += PER_MESSAGE + self.names[said];
@@ -200,7 +128,18 @@ impl<'t> Chooser<'t> {
         }
         #[allow(clippy::cast_precision_loss)] // A statement has few tokens.
         let gain = worth / tokens.max(1) as f64;
-        (Candidate::new(gain, number, tokens), chain)
+        Some(Candidate::new(gain, number, tokens))
+    }
+
+    fn take(&mut self, chain: &[usize], _tokens: &[u64]) {
+        for number in chain {
+            self.open[self.talk.statements[*number].said] += 1;
+            self.words.tell(*number);
+        }
+    }
+
+    fn give_back(&mut self, number: usize) {
+        self.open[self.talk.statements[number].said] -= 1;
     }
 }
 
@@ -225,10 +164,10 @@ mod tests {
     fn told(room: u64, dropped: u64) -> Vec<String> {
         let ledger = ledger(&TALK);
         let talk = Talk::of(ledger.index());
-        let mut chooser = Chooser::new(&talk, Encoding::Chars4.counter());
+        let mut chooser = Chooser::greedy(&talk, Encoding::Chars4.counter());
         chooser.more(room);
         chooser.drop_last(dropped);
-        let all = talk.statements.iter().zip(chooser.told());
+        let all = talk.statements.iter().zip(chooser.chosen());
         let told = all.filter(|(_, told)| **told);
         told.map(|(one, _)| one.text.to_owned()).collect()
     }
@@ -265,9 +204,9 @@ mod tests {
         ];
         let ledger = ledger(&talk);
         let talk = Talk::of(ledger.index());
-        let mut chooser = Chooser::new(&talk, Encoding::Chars4.counter());
+        let mut chooser = Chooser::greedy(&talk, Encoding::Chars4.counter());
         chooser.more(30);
-        assert_eq!(chooser.told(), [true, true, false, false]);
+        assert_eq!(chooser.chosen(), [true, true, false, false]);
     }
 
     #[test]

@@ -15,7 +15,7 @@ mod worth;
 use ctx_ledger::{Index, Ledger, Origin};
 use ctx_tokens::TokenCounter;
 
-use super::draft::{CITES, ROUNDS};
+use super::draft::CITES;
 use super::worth::is_dialogue;
 use choose::Chooser;
 use talk::Talk;
@@ -55,27 +55,13 @@ pub(super) fn written(
     counter: &dyn TokenCounter,
 ) -> String {
     let talk = Talk::of(ledger.index());
-    let mut chooser = Chooser::new(&talk, counter);
-    let write = |chooser: &Chooser<'_>| {
-        let page = page::write(&talk, chooser.told(), limit >= CITES);
+    let write = |told: &[bool]| {
+        let page = page::write(&talk, told, limit >= CITES);
         format!("{head}{page}").trim_end().to_owned()
     };
-    let mut text = write(&chooser);
-    // The tokens of a text are only known once it is written.
-    for _ in 0..ROUNDS {
-        let left = limit.saturating_sub(counter.count(&text));
-        if left == 0 || !chooser.more(left) {
-            break;
-        }
-        text = write(&chooser);
-        loop {
-            let over = counter.count(&text).saturating_sub(limit);
-            if over == 0 || !chooser.drop_last(over) {
-                break;
-            }
-            text = write(&chooser);
-        }
-    }
+    let mut chooser = Chooser::greedy(&talk, counter);
+    let mut text = write(chooser.chosen());
+    chooser.fill(&mut text, limit, counter, write);
     text
 }
 

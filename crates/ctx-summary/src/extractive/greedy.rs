@@ -1,0 +1,161 @@
+//! The greedy choice of what a summary tells: always what says most for its length, as long
+//! as there is room.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use ctx_tokens::TokenCounter;
+
+use super::candidate::Candidate;
+
+/// Tokens of a line beside its text.
+pub(super) const PER_LINE: u64 = 1;
+/// How often what room is left is filled: the tokens of a text are only known once it is
+/// written.
+const ROUNDS: usize = 4;
+
+/// Knows what each segment is worth beside those that are chosen.
+pub(super) trait Judge {
+    /// With so few tokens left nothing more is looked for.
+    const SPARE: u64 = PER_LINE;
+
+    /// Nothing is chosen yet, and there is room for so many tokens.
+    fn begin(&mut self, _room: u64) {}
+
+    /// What is chosen with a segment: itself first, then what it needs, as far as that is not
+    /// chosen yet.
+    fn chain(&self, number: usize, chosen: &[bool]) -> Vec<usize>;
+
+    /// What such a chain is worth, with the tokens of each segment; `None` where it says
+    /// nothing more.
+    fn candidate(&self, chain: &[usize], tokens: &[u64]) -> Option<Candidate>;
+
+    /// A chain is chosen.
+    fn take(&mut self, chain: &[usize], tokens: &[u64]);
+
+    /// A segment is chosen no more.
+    fn give_back(&mut self, _number: usize) {}
+}
+
+/// What a judge has chosen so far, and what may be chosen yet.
+pub(super) struct Greedy<J> {
+    judge: J,
+    tokens: Vec<u64>,
+    chosen: Vec<bool>,
+    /// In the order in which they were chosen.
+    order: Vec<usize>,
+    heap: BinaryHeap<Candidate>,
+}
+
+impl<J: Judge> Greedy<J> {
+    /// `tokens`: those of each segment that may be chosen; `chosen`: what stands there already;
+    /// `candidates`: what may be chosen for its own sake.
+    pub(super) fn new(judge: J, tokens: Vec<u64>, chosen: Vec<bool>, candidates: &[bool]) -> Self {
+        let numbers = (0..candidates.len()).filter(|number| candidates[*number]);
+        let candidate = |number| judge.candidate(&judge.chain(number, &chosen), &tokens);
+        let heap = numbers.filter_map(candidate).collect();
+        Self {
+            judge,
+            tokens,
+            chosen,
+            order: Vec::new(),
+            heap,
+        }
+    }
+
+    /// What stood there, and what was chosen.
+    pub(super) fn chosen(&self) -> &[bool] {
+        &self.chosen
+    }
+
+    /// Others chose more.
+    pub(super) fn adopt(&mut self, chosen: &[bool]) {
+        self.chosen.copy_from_slice(chosen);
+    }
+
+    /// Fills a text up to `limit` tokens; `write` writes it anew with what is chosen.
+    pub(super) fn fill(
+        &mut self,
+        text: &mut String,
+        limit: u64,
+        counter: &dyn TokenCounter,
+        write: impl Fn(&[bool]) -> String,
+    ) {
+        for _ in 0..ROUNDS {
+            let left = limit.saturating_sub(counter.count(text));
+            if left == 0 || !self.more(left) {
+                break;
+            }
+            *text = write(&self.chosen);
+            loop {
+                let over = counter.count(text).saturating_sub(limit);
+                if over == 0 || !self.drop_last(over) {
+                    break;
+                }
+                *text = write(&self.chosen);
+            }
+        }
+    }
+
+    /// Chooses segments of about `room` tokens more; whether there were any.
+    pub(super) fn more(&mut self, mut room: u64) -> bool {
+        let before = self.order.len();
+        if self.order.is_empty() {
+            self.judge.begin(room);
+        }
+        let mut too_long = Vec::new();
+        while let Some(best) = self.heap.pop() {
+            let Reverse(number) = best.number;
+            if self.chosen[number] {
+                continue;
+            }
+            let chain = self.judge.chain(number, &self.chosen);
+            let Some(again) = self.judge.candidate(&chain, &self.tokens) else {
+                continue;
+            };
+            if again.tokens > room {
+                too_long.push(again);
+                continue;
+            }
+            // Others may have told a part of it meanwhile.
+            if self.heap.peek().is_some_and(|next| again < *next) {
+                self.heap.push(again);
+                continue;
+            }
+            room -= again.tokens;
+            self.take(&chain);
+            if room <= J::SPARE {
+                break;
+            }
+        }
+        self.heap.extend(too_long);
+        self.order.len() > before
+    }
+
+    /// Gives the last ones back, of at least about so many tokens; whether there were any.
+    pub(super) fn drop_last(&mut self, mut tokens: u64) -> bool {
+        let before = self.order.len();
+        while tokens > 0 {
+            let Some(last) = self.order.pop() else { break };
+            tokens = tokens.saturating_sub(self.tokens[last]);
+            self.chosen[last] = false;
+            self.judge.give_back(last);
+        }
+        self.order.len() < before
+    }
+
+    fn take(&mut self, chain: &[usize]) {
+        self.judge.take(chain, &self.tokens);
+        for number in chain {
+            self.chosen[*number] = true;
+        }
+        // What is needed leaves after what needs it.
+        self.order.extend(chain.iter().rev());
+    }
+
+    /// In the order in which they were chosen.
+    #[cfg(test)]
+    pub(super) fn order(&self) -> &[usize] {
+        &self.order
+    }
+}
