@@ -3,6 +3,7 @@
 use ctx_tokens::TokenCounter;
 
 use super::greedy::Greedy;
+use super::lines::CITES;
 use super::page;
 use super::pick::Picker;
 use super::sections::sections;
@@ -19,9 +20,7 @@ const SHARES_WITH_FILES: (u64, u64) = (65, 60);
 const LENGTHS: (u64, u64) = (400, 1_400);
 /// The same where two talk with each other: what matters are their words.
 const DIALOGUE_SHARE: u64 = 95;
-/// A summary of so many tokens cites the lines it quotes.
-pub(super) const CITES: u64 = 600;
-/// One of so many says what it left out, in a line of at most so many tokens.
+/// A summary of so many tokens says what it left out, in a line of at most so many tokens.
 const TELLS_LEFT_OUT: u64 = 400;
 const CLOSING: u64 = 36;
 

@@ -7,6 +7,7 @@ mod dialogue;
 mod draft;
 mod greedy;
 mod heads;
+mod lines;
 mod page;
 mod pick;
 mod prose;

@@ -3,6 +3,7 @@
 
 use ctx_tokens::TokenCounter;
 
+use super::lines::CITES;
 use ctx_ledger::form::{heading, line_of};
 use ctx_ledger::text::first_chars;
 use ctx_ledger::{Item, ItemKind, State};
@@ -25,8 +26,6 @@ fn share(kind: ItemKind, limit: u64) -> u64 {
 const LITTLE: u64 = 1_000;
 /// A section with less room is left out: what it could say is not worth its heading.
 const LEAST: u64 = 30;
-/// A summary of so many tokens cites the lines of its items.
-const CITES: u64 = 600;
 
 /// The sections of a summary; empty, or ending with a line end.
 ///

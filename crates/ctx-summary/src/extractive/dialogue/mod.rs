@@ -15,7 +15,7 @@ mod worth;
 use ctx_ledger::{Index, Ledger, Origin};
 use ctx_tokens::TokenCounter;
 
-use super::draft::CITES;
+use super::lines::CITES;
 use super::worth::is_dialogue;
 use choose::Chooser;
 use talk::Talk;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use ctx_ledger::Kind;
 use ctx_ledger::form::Label;
 
-use super::super::page::{is_plain, written};
+use super::super::lines::{is_plain, marked, words_of};
 use super::prefix::day;
 use super::talk::Talk;
 use super::words::is_wide;
@@ -43,7 +43,7 @@ impl Page<'_> {
     fn statement(&mut self, number: usize) {
         let statement = &self.talk.statements[number];
         let label = self.talk.label(statement);
-        let text = written(statement.text, statement.kind);
+        let text = words_of(statement.text, statement.kind);
         let said_before = self.before.map(|before| self.talk.statements[before].said);
         let goes_on = said_before == Some(statement.said) && label.goes_on();
         if goes_on && self.is_next(number) {
@@ -62,8 +62,7 @@ impl Page<'_> {
             }
         }
         self.before = Some(number);
-        let marked = format!("\n{}", label.as_str());
-        self.text.push_str(&text.replace('\n', &marked));
+        self.text.push_str(&marked(&text, label));
     }
 
     /// Whether a sentence goes on where the last one ended.
