@@ -8,7 +8,7 @@ use super::page;
 use super::pick::Picker;
 use super::sections::sections;
 use super::tell::Teller;
-use super::worth::{has_files, is_dialogue};
+use super::worth::{has_files, has_tools};
 use ctx_ledger::form::left_out;
 use ctx_ledger::text::one_line;
 use ctx_ledger::{Index, Item, ItemKind, Ledger};
@@ -18,8 +18,8 @@ use ctx_ledger::{Index, Item, ItemKind, Ledger};
 const SHARES: (u64, u64) = (20, 60);
 const SHARES_WITH_FILES: (u64, u64) = (65, 60);
 const LENGTHS: (u64, u64) = (400, 1_400);
-/// The same where two talk with each other: what matters are their words.
-const DIALOGUE_SHARE: u64 = 95;
+/// The same where nobody calls a tool: what matters are the words.
+const SHARE_WITHOUT_TOOLS: u64 = 95;
 /// A summary of so many tokens says what it left out, in a line of at most so many tokens.
 const TELLS_LEFT_OUT: u64 = 400;
 const CLOSING: u64 = 36;
@@ -46,8 +46,8 @@ pub(super) fn written(
 /// In percent of the limit.
 fn story_share(ledger: &Ledger, limit: u64) -> u64 {
     let segments = ledger.index().segments();
-    if is_dialogue(segments) {
-        return DIALOGUE_SHARE;
+    if !has_tools(segments) {
+        return SHARE_WITHOUT_TOOLS;
     }
     let (short, long) = LENGTHS;
     let (of_short, of_long) = if has_files(segments) {

@@ -110,10 +110,10 @@ pub(super) fn later_words(index: &Index) -> Vec<bool> {
     segments.map(is_later).collect()
 }
 
-/// Whether nobody calls a tool: then two talk with each other.
-pub(super) fn is_dialogue(segments: &[Segment]) -> bool {
+/// Whether somebody calls a tool; where nobody does, what matters are the words.
+pub(super) fn has_tools(segments: &[Segment]) -> bool {
     let is_tools = |segment: &Segment| matches!(segment.origin, Origin::Call | Origin::Result);
-    !segments.iter().any(is_tools)
+    segments.iter().any(is_tools)
 }
 
 /// Whether files are changed, or commands run: what they hold can be read again.
@@ -130,7 +130,7 @@ struct Places {
     closing: Vec<u64>,
     count: usize,
     last_turn: u32,
-    is_dialogue: bool,
+    has_tools: bool,
 }
 
 impl Places {
@@ -155,7 +155,7 @@ impl Places {
             closing,
             count: segments.len(),
             last_turn,
-            is_dialogue: is_dialogue(segments),
+            has_tools: has_tools(segments),
         }
     }
 
@@ -170,7 +170,7 @@ impl Places {
         let is_short = count < 6 && text.len() < 240;
         let is_question = text.ends_with(['?', '？']);
         let is_between = segment.turn > 1 && segment.turn < self.last_turn;
-        worth *= if self.is_dialogue && is_question && is_between {
+        worth *= if !self.has_tools && is_question && is_between {
             0.8
         } else if number < first + FIRST_WORDS as usize || is_short {
             3.0
@@ -204,7 +204,7 @@ impl Places {
                 worth *= 1.25;
             }
             let names = u8::try_from(NAMED.find_iter(text).take(3).count()).unwrap_or(3);
-            worth *= 1.0 + if self.is_dialogue { 0.3 } else { 0.12 } * f64::from(names);
+            worth *= 1.0 + if self.has_tools { 0.12 } else { 0.3 } * f64::from(names);
         }
         if segment.line == self.closing[segment.turn as usize] {
             worth *= 1.4;

@@ -16,7 +16,7 @@ use ctx_ledger::{Index, Ledger, Origin};
 use ctx_tokens::TokenCounter;
 
 use super::lines::CITES;
-use super::worth::is_dialogue;
+use super::worth::has_tools;
 use choose::Chooser;
 use talk::Talk;
 
@@ -29,7 +29,7 @@ const LONGEST_MEAN: usize = 500;
 /// tool.
 pub(super) fn is_talk(index: &Index) -> bool {
     let segments = index.segments();
-    if !is_dialogue(segments) {
+    if has_tools(segments) {
         return false;
     }
     let talk = Talk::of(index);
