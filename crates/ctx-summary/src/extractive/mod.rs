@@ -1,6 +1,6 @@
-//! The extractive summary: typed items under fixed headings, and the segments of a
-//! session that tell most of what is likely to be needed, in their order, within a
-//! budget of tokens.
+//! The extractive summary: the segments of a session that tell most of what is likely to be
+//! needed, in their order, then what is open and what went wrong, within a budget of tokens.
+//! A dialogue is told in its own way.
 
 mod candidate;
 mod dialogue;
@@ -21,10 +21,7 @@ use ctx_tokens::TokenCounter;
 use crate::earlier::RECORD_HEADING;
 use ctx_ledger::{Item, Ledger};
 use draft::written;
-use sections::sections;
-
-/// The sections of items may take so much of a summary, in percent.
-const SECTIONS_SHARE: u64 = 39;
+use sections::all_sections;
 
 /// Writes the summary of what `ledger` holds: at most `limit` tokens, without what
 /// the texts that stay tell already.
@@ -45,10 +42,7 @@ pub fn is_talk(ledger: &Ledger) -> bool {
 /// The items that a summary must have, at most `limit` tokens of them.
 pub fn must_keep(ledger: &Ledger, limit: u64, counter: &dyn TokenCounter) -> String {
     let items: Vec<&Item> = ledger.items().iter().collect();
-    let share = limit * 100 / SECTIONS_SHARE;
-    sections(&items, share, limit, counter)
-        .trim_end()
-        .to_owned()
+    all_sections(&items, limit, counter).trim_end().to_owned()
 }
 
 /// How many tokens, up to `limit`, a summary needs to tell all that is worth telling. A long

@@ -1,5 +1,8 @@
-//! The typed items under their headings: as many as their share of the summary
-//! holds, what matters most first.
+//! Typed items under their headings: as many as their share of a text holds, what matters
+//! most first.
+//!
+//! Of an extractive summary only what is open and what went wrong stands so, the story tells
+//! the rest; all kinds together are what no summary may lack.
 
 use ctx_tokens::TokenCounter;
 
@@ -8,8 +11,8 @@ use ctx_ledger::form::{heading, line_of};
 use ctx_ledger::text::first_chars;
 use ctx_ledger::{Item, ItemKind, State};
 
-/// Of the whole summary, in percent. Where there is little, what the agent needs next
-/// comes before what it was told: the latest request stays beside the summary.
+/// In percent. Where there is little, what the agent needs next comes before what it was
+/// told: the latest request stays beside the summary.
 fn share(kind: ItemKind, limit: u64) -> u64 {
     let little = limit < LITTLE;
     match kind {
@@ -22,12 +25,19 @@ fn share(kind: ItemKind, limit: u64) -> u64 {
     }
 }
 
-/// A summary of fewer tokens has little room.
+/// The shares of all kinds are at most so much together.
+const ALL_SHARES: u64 = 39;
+/// A text of fewer tokens has little room.
 const LITTLE: u64 = 1_000;
 /// A section with less room is left out: what it could say is not worth its heading.
 const LEAST: u64 = 30;
 
-/// The sections of a summary; empty, or ending with a line end.
+/// The sections of all items, at most `limit` tokens of them.
+pub(super) fn all_sections(items: &[&Item], limit: u64, counter: &dyn TokenCounter) -> String {
+    sections(items, limit * 100 / ALL_SHARES, limit, counter)
+}
+
+/// The sections of some items; empty, or ending with a line end.
 ///
 /// `limit` is what the shares are of; all sections together have at most `most` tokens.
 pub(super) fn sections(
@@ -129,7 +139,7 @@ mod tests {
     use ctx_ledger::{Item, ItemKind, State};
     use ctx_tokens::{Encoding, TokenCounter};
 
-    use super::{CITES, LEAST, LITTLE, ranked, share, shortened};
+    use super::{ALL_SHARES, CITES, LEAST, LITTLE, ranked, share, shortened};
 
     fn counter() -> &'static dyn TokenCounter {
         Encoding::Chars4.counter()
@@ -162,10 +172,10 @@ mod tests {
     }
 
     #[test]
-    fn the_shares_leave_room_for_details() {
+    fn the_shares_are_no_more_than_was_said() {
         for limit in [0, LITTLE - 1, LITTLE, 100_000] {
             let all: u64 = ItemKind::ALL.map(|kind| share(kind, limit)).iter().sum();
-            assert!(all <= super::super::SECTIONS_SHARE, "{limit}: {all}");
+            assert!(all <= ALL_SHARES, "{limit}: {all}");
         }
         assert!(share(ItemKind::Ask, LITTLE - 1) < share(ItemKind::Ask, LITTLE));
     }
