@@ -20,6 +20,10 @@ const FIRST_WORDS: u32 = 3;
 /// Polite words say nothing.
 const POLITE: f64 = 0.05;
 
+// The rules of the ledger decide what is an item, so they know many look-alikes. Words here
+// only make a statement somewhat likelier to be told: where one of them is a look-alike,
+// little is lost, and they are tried on every statement.
+
 /// Words of a rule.
 static RULE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
