@@ -4,31 +4,18 @@
 use std::borrow::Cow;
 
 use crate::block::{Blocks, without_marker};
+use crate::kind::Kind;
 use crate::segment::segments;
 use crate::sentence::{NO_PROSE, WRAPPED, ends};
 
 /// A longer statement, in bytes, is cut as other texts are.
 const LONGEST: usize = 600;
 
-/// What a statement looks like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// A heading of what comes.
-    Heading,
-    /// Words that lead to what comes: they end with a colon.
-    Lead,
-    /// A sentence.
-    Sentence,
-    /// An item of a list, or a row of a table.
-    Item,
-    /// Code, a log, what stands in tags: not said by the writer.
-    Quoted,
-}
-
 /// A piece of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Statement<'t> {
-    pub(crate) form: Form,
+    /// What it looks like: something said, or quoted.
+    pub(crate) kind: Kind,
     pub(crate) text: Cow<'t, str>,
     /// The number of the statement that it stands under.
     pub(crate) head: Option<usize>,
@@ -106,8 +93,8 @@ struct Cutter<'t> {
 }
 
 impl<'t> Cutter<'t> {
-    fn push(&mut self, form: Form, text: Cow<'t, str>, head: Option<usize>) -> usize {
-        self.found.push(Statement { form, text, head });
+    fn push(&mut self, kind: Kind, text: Cow<'t, str>, head: Option<usize>) -> usize {
+        self.found.push(Statement { kind, text, head });
         self.found.len() - 1
     }
 
@@ -129,7 +116,7 @@ impl<'t> Cutter<'t> {
             self.headings.pop();
         }
         let head = self.head();
-        let at = self.push(Form::Heading, line.into(), head);
+        let at = self.push(Kind::Heading, line.into(), head);
         self.headings.push((level, at));
     }
 
@@ -142,14 +129,14 @@ impl<'t> Cutter<'t> {
         let above = self.items.last().map(|(_, at)| *at);
         let head = above.or_else(|| self.head());
         if line.len() <= LONGEST {
-            let at = self.push(Form::Item, line.into(), head);
+            let at = self.push(Kind::Item, line.into(), head);
             self.items.push((indent, at));
             return;
         }
         let first = self.found.len();
         self.sentences(line.into(), head);
         if let Some(statement) = self.found.get_mut(first) {
-            statement.form = Form::Item;
+            statement.kind = Kind::Item;
             self.items.push((indent, first));
         }
     }
@@ -158,7 +145,7 @@ impl<'t> Cutter<'t> {
         self.after_blank = false;
         let head = self.items.last().map(|(_, at)| *at).or_else(|| self.head());
         for piece in segments(line) {
-            self.push(Form::Quoted, line[piece].into(), head);
+            self.push(Kind::Quoted, line[piece].into(), head);
         }
     }
 
@@ -212,12 +199,12 @@ impl<'t> Cutter<'t> {
         if sentence.len() > LONGEST {
             for piece in segments(&sentence) {
                 let piece = sentence[piece].to_owned().into();
-                self.push(Form::Sentence, piece, head);
+                self.push(Kind::Sentence, piece, head);
             }
         } else if sentence.ends_with([':', '：']) {
-            self.lead = Some(self.push(Form::Lead, sentence, head));
+            self.lead = Some(self.push(Kind::Lead, sentence, head));
         } else {
-            self.push(Form::Sentence, sentence, head);
+            self.push(Kind::Sentence, sentence, head);
         }
     }
 }
@@ -227,17 +214,18 @@ mod tests {
     use ctx_testkit::assert_linear;
     use proptest::prelude::*;
 
-    use super::{Form, statements};
+    use super::statements;
+    use crate::kind::Kind;
 
-    fn found(text: &str) -> Vec<(Form, String, Option<usize>)> {
+    fn found(text: &str) -> Vec<(Kind, String, Option<usize>)> {
         let found = statements(text).into_iter();
         found
-            .map(|one| (one.form, one.text.into_owned(), one.head))
+            .map(|one| (one.kind, one.text.into_owned(), one.head))
             .collect()
     }
 
-    fn of(form: Form, text: &str, head: Option<usize>) -> (Form, String, Option<usize>) {
-        (form, text.to_owned(), head)
+    fn of(kind: Kind, text: &str, head: Option<usize>) -> (Kind, String, Option<usize>) {
+        (kind, text.to_owned(), head)
     }
 
     #[test]
@@ -247,13 +235,13 @@ mod tests {
                 "Found it. The cause is old.\n\nTwo fixes:\n1. one\n   - deeper\n2. two\n\nThat is all."
             ),
             [
-                of(Form::Sentence, "Found it.", None),
-                of(Form::Sentence, "The cause is old.", None),
-                of(Form::Lead, "Two fixes:", None),
-                of(Form::Item, "1. one", Some(2)),
-                of(Form::Item, "- deeper", Some(3)),
-                of(Form::Item, "2. two", Some(2)),
-                of(Form::Sentence, "That is all.", None),
+                of(Kind::Sentence, "Found it.", None),
+                of(Kind::Sentence, "The cause is old.", None),
+                of(Kind::Lead, "Two fixes:", None),
+                of(Kind::Item, "1. one", Some(2)),
+                of(Kind::Item, "- deeper", Some(3)),
+                of(Kind::Item, "2. two", Some(2)),
+                of(Kind::Sentence, "That is all.", None),
             ]
         );
     }
@@ -263,14 +251,14 @@ mod tests {
         assert_eq!(
             found("# A\none\n## B\n**C:**\n- two\n## D\n三。四"),
             [
-                of(Form::Heading, "# A", None),
-                of(Form::Sentence, "one", Some(0)),
-                of(Form::Heading, "## B", Some(0)),
-                of(Form::Heading, "**C:**", Some(2)),
-                of(Form::Item, "- two", Some(3)),
-                of(Form::Heading, "## D", Some(0)),
-                of(Form::Sentence, "三。", Some(5)),
-                of(Form::Sentence, "四", Some(5)),
+                of(Kind::Heading, "# A", None),
+                of(Kind::Sentence, "one", Some(0)),
+                of(Kind::Heading, "## B", Some(0)),
+                of(Kind::Heading, "**C:**", Some(2)),
+                of(Kind::Item, "- two", Some(3)),
+                of(Kind::Heading, "## D", Some(0)),
+                of(Kind::Sentence, "三。", Some(5)),
+                of(Kind::Sentence, "四", Some(5)),
             ]
         );
     }
@@ -282,10 +270,10 @@ mod tests {
                 "Run this:\n```sh\nmake all\n```\n2026-01-02 10:11:12 started\n| a | b |\n|---|---|\n"
             ),
             [
-                of(Form::Lead, "Run this:", None),
-                of(Form::Quoted, "make all", Some(0)),
-                of(Form::Quoted, "2026-01-02 10:11:12 started", Some(0)),
-                of(Form::Item, "| a | b |", Some(0)),
+                of(Kind::Lead, "Run this:", None),
+                of(Kind::Quoted, "make all", Some(0)),
+                of(Kind::Quoted, "2026-01-02 10:11:12 started", Some(0)),
+                of(Kind::Item, "| a | b |", Some(0)),
             ]
         );
     }
@@ -297,10 +285,10 @@ mod tests {
         assert_eq!(found(wrapped).len(), 1);
         let long = "word ".repeat(400);
         let pieces = found(&long);
-        assert!(pieces.len() > 5 && pieces.iter().all(|(form, ..)| *form == Form::Sentence));
+        assert!(pieces.len() > 5 && pieces.iter().all(|(kind, ..)| *kind == Kind::Sentence));
         let item = format!("- first. {}", "More of it here. ".repeat(60));
         let pieces = found(&item);
-        assert_eq!(pieces[0], of(Form::Item, "- first.", None));
+        assert_eq!(pieces[0], of(Kind::Item, "- first.", None));
         assert!(pieces.len() > 10);
     }
 

@@ -11,7 +11,7 @@ use crate::item::{Item, ItemKind};
 use crate::kind::Kind;
 use crate::output::pieces;
 use crate::scan::Scan;
-use crate::statement::{Form, statements};
+use crate::statement::statements;
 use crate::supersede::takes_back;
 
 /// Reads a message part by part.
@@ -65,15 +65,8 @@ impl Reader {
     pub(super) fn said(&mut self, text: &str, origin: Origin, head: Option<usize>) {
         let mut quotes: Vec<Option<usize>> = Vec::new();
         for one in statements(text) {
-            let kind = match one.form {
-                Form::Heading => Kind::Heading,
-                Form::Lead => Kind::Lead,
-                Form::Sentence => Kind::Sentence,
-                Form::Item => Kind::Item,
-                Form::Quoted => Kind::Quoted,
-            };
             let head = one.head.map_or(head, |head| quotes[head]);
-            quotes.push(self.quote(&one.text, origin, kind, head));
+            quotes.push(self.quote(&one.text, origin, one.kind, head));
         }
     }
 
