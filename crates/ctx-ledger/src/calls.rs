@@ -18,7 +18,7 @@ pub(crate) struct Calls {
 
 #[derive(Debug)]
 struct Waiting {
-    call: Action,
+    action: Action,
     /// The segment that tells it.
     segment: Option<usize>,
 }
@@ -42,8 +42,7 @@ impl Calls {
         }
         if action.id.is_none() || self.waiting.len() < MOST_WAITING {
             let id = action.id.clone();
-            let call = action;
-            self.waiting.insert(id, Waiting { call, segment });
+            self.waiting.insert(id, Waiting { action, segment });
         }
     }
 
@@ -62,22 +61,22 @@ impl Calls {
         line: u64,
         items: &mut Items,
     ) -> Option<(usize, bool)> {
-        let Waiting { call, segment } = self.waiting.remove(&outcome.id)?;
-        if call.target == Target::Command {
-            let mut item = Item::new(ItemKind::Command, call.digest.clone(), line);
+        let Waiting { action, segment } = self.waiting.remove(&outcome.id)?;
+        if action.target == Target::Command {
+            let mut item = Item::new(ItemKind::Command, action.digest.clone(), line);
             item.changed = outcome.error.is_none();
             items.add(item);
         }
         // What an error is about.
-        let subject = match &call.target {
+        let subject = match &action.target {
             Target::File { path, .. } => path,
-            Target::Command | Target::Other => &call.digest,
+            Target::Command | Target::Other => &action.digest,
         };
         match outcome.error {
-            Some(error) => items.failed(subject, &call.digest, &error, line),
+            Some(error) => items.failed(subject, &action.digest, &error, line),
             None => items.succeeded(subject),
         }
-        let is_file = matches!(call.target, Target::File { .. });
+        let is_file = matches!(action.target, Target::File { .. });
         segment.map(|segment| (segment, is_file))
     }
 }
