@@ -5,9 +5,9 @@ use std::borrow::Cow;
 
 use crate::{Item, ItemKind, Kind, Origin, State};
 
-/// The section of quoted segments. Every line of a tool result and of the user's is
-/// marked, so that neither can pass for the other.
-pub const DETAILS: &str = "## Details (> quotes tool results)";
+/// Summaries had a section of quoted lines once, each with its citation behind it; sessions
+/// hold such summaries. Now these lines come first and have no heading.
+const DETAILS: &str = "## Details (> quotes tool results)";
 
 /// The heading of a kind's section.
 pub fn heading(kind: ItemKind) -> &'static str {
@@ -331,7 +331,7 @@ mod tests {
         }
         assert_eq!((item.kind, item.line), (ItemKind::Decision, 4));
         assert_eq!(left_out, &[(ItemKind::Ask, 2), (ItemKind::File, 1)]);
-        // As it was written until version 0.1.
+        // The quoted lines in a section of their own.
         let old = format!("{DETAILS}\nagent: one ⟦5-8⟧\n> two ⟦9⟧");
         let old = read(&old).expect("a summary");
         assert!(matches!(&old[0], Line::Block(Label::Agent, Some(5), words) if words == "one"));

@@ -8,6 +8,9 @@ use regex::bytes::Regex;
 use crate::text::bytes_regex;
 
 /// Whether a line of a result says how a command, a build or a test ended.
+///
+/// Any line may, for better or worse, and one too many only takes room. Whether a call failed
+/// is decided in `runtime`, by the first lines and by narrower forms: that makes an error.
 pub(crate) fn is_outcome(line: &str) -> bool {
     static OUTCOME: LazyLock<Regex> = LazyLock::new(|| {
         let forms = [

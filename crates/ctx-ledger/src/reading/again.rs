@@ -52,7 +52,8 @@ impl Reader {
             _ => Origin::Result,
         };
         for (at, quote) in self.reading.quotes[first..].iter_mut().enumerate() {
-            // It is a line of another file, or will be of one.
+            // The number is a line of the file that was summed up: the story does not cite it
+            // as one of this file. Items keep theirs, as all of an earlier summary do.
             quote.line = Some(0);
             quote.begins_turn = at == 0 && label == Label::User;
         }

@@ -39,7 +39,8 @@ impl Reading {
     }
 
     /// Of a summary of what was before, as a recognizer of summaries finds it. An
-    /// extractive one is read back: its items are items again, its details segments.
+    /// extractive one is read back: its items are items again, and what it quotes
+    /// of somebody is that somebody's.
     pub fn of_earlier(text: &str) -> Self {
         let mut reader = Reader::new(Source::Earlier, true);
         let clean = reader.clean(text);
