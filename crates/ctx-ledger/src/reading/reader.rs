@@ -21,10 +21,7 @@ impl Reading {
             return Self::of_system(message);
         }
         let says = |part: &Part<'_>| match part {
-            Part::Text(text) => {
-                writer(text) == Writer::User
-                    && demonstration(text).is_none_or(|place| place.len() * 5 <= text.len() * 4)
-            }
+            Part::Text(text) => writer(text) == Writer::User && !demonstrates(text),
             _ => false,
         };
         let is_request = message.role == Role::User && message.parts.iter().any(says);
@@ -111,28 +108,14 @@ impl Reader {
         match writer(text) {
             Writer::User => {
                 let text = unwrapped(text);
-                let place = demonstration(&text).unwrap_or_default();
-                if place.len() * 5 > text.len() * 4 {
-                    // The words around it say how to read it.
+                if demonstrates(&text) {
                     self.lines(&text, Origin::Pasted, None);
                     return;
                 }
-                for (at, text) in [
-                    &text[..place.start],
-                    &text[place.clone()],
-                    &text[place.end..],
-                ]
-                .into_iter()
-                .enumerate()
-                {
-                    if at == 1 {
-                        self.lines(text, Origin::Pasted, None);
-                        continue;
-                    }
-                    let (own, runs) = own_words_and_runs(text);
-                    self.items(&own, Role::User);
-                    self.runs(&runs);
-                }
+                let place = demonstration(&text).unwrap_or_default();
+                self.own(&text[..place.start]);
+                self.lines(&text[place.clone()], Origin::Pasted, None);
+                self.own(&text[place.end..]);
                 if let Some(first) = self.reading.quotes.get_mut(before) {
                     first.begins_turn = true;
                 }
@@ -141,6 +124,13 @@ impl Reader {
             Writer::Tool => self.lines(text, Origin::Result, None),
             Writer::Summary => self.said(text, Origin::Earlier, None),
         }
+    }
+
+    /// What a user wrote himself, perhaps with what he handed on in it.
+    fn own(&mut self, text: &str) {
+        let (own, runs) = own_words_and_runs(text);
+        self.items(&own, Role::User);
+        self.runs(&runs);
     }
 
     /// What a text of this role's own words asks, settles and plans.
@@ -165,6 +155,11 @@ impl Reader {
             }
         }
     }
+}
+
+/// Whether a text is a demonstration: the few words around it say how to read it.
+fn demonstrates(text: &str) -> bool {
+    demonstration(text).is_some_and(|place| place.len() * 5 > text.len() * 4)
 }
 
 fn text_of<'m>(part: &'m Part<'_>) -> Option<&'m str> {
