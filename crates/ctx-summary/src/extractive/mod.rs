@@ -14,6 +14,7 @@ mod prose;
 mod sections;
 mod tell;
 mod terms;
+mod vocabulary;
 mod worth;
 
 use ctx_tokens::TokenCounter;

@@ -5,9 +5,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::super::vocabulary::is_wide;
 use super::super::worth::pattern;
 use super::talk::{Statement, Talk};
-use super::words::{Words, is_wide};
+use super::words::Words;
 use super::worth::is_question;
 
 /// An answer of so many words says too little without its question; in Chinese two

@@ -6,9 +6,9 @@ use ctx_ledger::Kind;
 use ctx_ledger::form::Label;
 
 use super::super::lines::{is_plain, marked, words_of};
+use super::super::vocabulary::is_wide;
 use super::prefix::day;
 use super::talk::Talk;
-use super::words::is_wide;
 
 /// The line of the session is told again after so many.
 const CITE_AFTER: u64 = 25;

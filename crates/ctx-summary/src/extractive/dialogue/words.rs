@@ -1,8 +1,8 @@
 //! The words of statements, and how much each is worth: the more, the fewer say it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use ctx_ledger::prose::JOINING;
+use super::super::vocabulary::{Numbers, Weights, is_wide, says_something};
 
 /// How much a word is worth that was told so many times.
 const AGAIN: [f64; 3] = [1.0, 0.4, 0.2];
@@ -10,24 +10,17 @@ const AGAIN: [f64; 3] = [1.0, 0.4, 0.2];
 /// The words of each statement.
 pub(super) struct Words {
     of: Vec<Vec<u32>>,
-    weights: Vec<f64>,
-    told: Vec<u8>,
+    weights: Weights,
 }
 
 impl Words {
     /// `is_open`: which statements may be told.
     pub(super) fn of<'t>(texts: impl Iterator<Item = (&'t str, bool)>) -> Self {
-        let mut numbers: HashMap<String, u32> = HashMap::new();
+        let mut numbers = Numbers::default();
         let (mut of, mut counts, mut all) = (Vec::new(), Vec::<u32>::new(), 0_u32);
         for (text, is_open) in texts {
-            let mut own = Vec::new();
-            for_each(text, |word| {
-                let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
-                own.push(*numbers.entry(word).or_insert(next));
-            });
-            own.sort_unstable();
-            own.dedup();
-            counts.resize(numbers.len(), 0);
+            let own = numbers.of_text(|found| for_each(text, found));
+            counts.resize(numbers.count(), 0);
             all += u32::from(is_open);
             for number in own.iter().filter(|_| is_open) {
                 counts[*number as usize] += 1;
@@ -38,8 +31,7 @@ impl Words {
             (1.0 + f64::from(all) / f64::from((*count).max(1))).ln() / f64::from(all + 2).ln()
         };
         Self {
-            weights: counts.iter().map(rare).collect(),
-            told: vec![0; counts.len()],
+            weights: Weights::new(counts.iter().map(rare).collect(), AGAIN),
             of,
         }
     }
@@ -54,8 +46,7 @@ impl Words {
         let mut news = 0.0;
         for word in &self.of[statement] {
             if others.insert(*word) {
-                let at = *word as usize;
-                news += self.weights[at] * AGAIN[usize::from(self.told[at])];
+                news += self.weights.worth(*word);
             }
         }
         news
@@ -73,25 +64,17 @@ impl Words {
 
     /// The statement is told.
     pub(super) fn tell(&mut self, statement: usize) {
-        for word in &self.of[statement] {
-            let told = &mut self.told[*word as usize];
-            *told = (*told + 1).min(2);
-        }
+        self.weights.tell(&self.of[statement]);
     }
 }
 
-/// Whether a character is one of a language that puts no blanks between words.
-pub(super) fn is_wide(c: char) -> bool {
-    c >= '\u{2e80}' && c.is_alphanumeric()
-}
-
 /// Calls `found` for each word. Two Chinese characters side by side are one.
-fn for_each(text: &str, mut found: impl FnMut(String)) {
+fn for_each(text: &str, found: &mut dyn FnMut(String)) {
     let mut word = String::new();
     let mut wide = None;
     let mut end = |word: &mut String| {
         let word = std::mem::take(word);
-        if word.len() > 2 && !JOINING.contains(&word.as_str()) {
+        if says_something(&word) {
             found(word);
         }
     };
@@ -121,7 +104,7 @@ mod tests {
 
     fn words(text: &str) -> Vec<String> {
         let mut found = Vec::new();
-        for_each(text, |word| found.push(word));
+        for_each(text, &mut |word| found.push(word));
         found
     }
 

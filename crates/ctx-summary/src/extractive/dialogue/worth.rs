@@ -6,9 +6,10 @@ use std::sync::LazyLock;
 use ctx_ledger::{Kind, Origin};
 use regex::Regex;
 
+use super::super::vocabulary::is_wide;
 use super::super::worth::pattern;
 use super::talk::{Statement, Talk};
-use super::words::{Words, is_wide};
+use super::words::Words;
 
 /// What is worth less is not told for its own sake.
 pub(super) const LEAST: f64 = 0.2;
