@@ -159,3 +159,60 @@ impl<J: Judge> Greedy<J> {
         &self.order
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Candidate, Greedy, Judge};
+
+    /// Each number needs the one before it, and the last ones are worth most.
+    struct Stairs;
+
+    impl Judge for Stairs {
+        fn chain(&self, number: usize, chosen: &[bool]) -> Vec<usize> {
+            let down = (0..=number).rev();
+            down.take_while(|number| !chosen[*number]).collect()
+        }
+
+        fn candidate(&self, chain: &[usize], tokens: &[u64]) -> Option<Candidate> {
+            let tokens = chain.iter().map(|at| tokens[*at]).sum();
+            let number = u32::try_from(chain[0]).expect("a small number");
+            Some(Candidate::new(f64::from(number), chain[0], tokens))
+        }
+
+        fn take(&mut self, _chain: &[usize], _tokens: &[u64]) {}
+    }
+
+    fn stairs() -> Greedy<Stairs> {
+        Greedy::new(
+            Stairs,
+            vec![10; 4],
+            vec![false; 4],
+            &[false, true, false, true],
+        )
+    }
+
+    #[test]
+    fn what_is_needed_comes_along_and_leaves_last() {
+        let mut greedy = stairs();
+        assert!(greedy.more(100));
+        assert_eq!(greedy.order(), &[0, 1, 2, 3]);
+        assert!(greedy.drop_last(11));
+        assert_eq!(greedy.chosen(), [true, true, false, false]);
+    }
+
+    #[test]
+    fn what_has_no_room_waits_for_more() {
+        let mut greedy = stairs();
+        assert!(!greedy.more(19));
+        assert!(greedy.more(20));
+        assert_eq!(greedy.chosen(), [true, true, false, false]);
+        assert!(greedy.more(20) && !greedy.more(100));
+    }
+
+    #[test]
+    fn what_others_chose_is_not_chosen_again() {
+        let mut greedy = stairs();
+        greedy.adopt(&[true; 4]);
+        assert!(!greedy.more(100) && !greedy.drop_last(100));
+    }
+}
