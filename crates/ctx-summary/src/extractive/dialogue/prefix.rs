@@ -46,7 +46,7 @@ pub(super) struct Prefix<'t> {
 impl<'t> Prefix<'t> {
     pub(super) fn of(text: &'t str, speakers: &[&str]) -> Self {
         let (date, rest) = stamp(text);
-        let named = Named::of(rest).filter(|named| speakers.contains(&named.name));
+        let named = NameTag::of(rest).filter(|named| speakers.contains(&named.name));
         Self {
             date: date.or(named.as_ref().and_then(|named| named.date)),
             name: named.as_ref().map(|named| named.name),
@@ -63,7 +63,7 @@ pub(super) fn stamp(text: &str) -> (Option<&str>, &str) {
         return (None, text);
     };
     let rest = &text[found[0].len()..];
-    let has_name = Named::of(rest).is_some();
+    let has_name = NameTag::of(rest).is_some();
     let in_brackets = found.get(1).filter(|inside| is_when(inside.as_str()));
     // Without brackets a sentence may begin with it.
     let date = in_brackets.or(found.get(2).filter(|_| has_name));
@@ -75,14 +75,14 @@ pub(super) fn stamp(text: &str) -> (Option<&str>, &str) {
 }
 
 /// What may be a name before a text.
-pub(super) struct Named<'t> {
+pub(super) struct NameTag<'t> {
     pub(super) name: &'t str,
     pub(super) colon: &'t str,
     pub(super) date: Option<&'t str>,
     pub(super) rest: &'t str,
 }
 
-impl<'t> Named<'t> {
+impl<'t> NameTag<'t> {
     pub(super) fn of(text: &'t str) -> Option<Self> {
         let found = NAME.captures(text)?;
         let rest = &text[found[0].len()..];

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::prefix::{Named, Prefix, is_date, stamp};
+use super::prefix::{NameTag, Prefix, is_date, stamp};
 use ctx_ledger::form::Label;
 use ctx_ledger::{Index, Kind, Origin, Segment};
 
@@ -12,7 +12,7 @@ use ctx_ledger::{Index, Kind, Origin, Segment};
 const LEAST_NAMED: usize = 3;
 
 /// A message of somebody's.
-pub(super) struct Said<'i> {
+pub(super) struct Utterance<'i> {
     /// The line of its record, 0 where nobody knows.
     pub(super) line: u64,
     pub(super) origin: Origin,
@@ -38,7 +38,7 @@ pub(super) struct Statement<'i> {
 
 /// A dialogue. Its statements have the numbers of the segments.
 pub(super) struct Talk<'i> {
-    pub(super) said: Vec<Said<'i>>,
+    pub(super) said: Vec<Utterance<'i>>,
     pub(super) statements: Vec<Statement<'i>>,
     /// Those who have a name before their words, mostly.
     pub(super) names: Vec<&'i str>,
@@ -85,7 +85,7 @@ impl<'i> Talk<'i> {
             if known.any(|(other, _)| other != name) {
                 continue;
             }
-            let lacks = |said: &&mut Said<'_>| said.origin == origin && said.name.is_none();
+            let lacks = |said: &&mut Utterance<'_>| said.origin == origin && said.name.is_none();
             for said in self.said.iter_mut().filter(lacks) {
                 said.name = Some(name);
                 said.colon = colon;
@@ -103,7 +103,7 @@ impl<'i> Talk<'i> {
             is_date(one.text).then_some(one.text)
         });
         let before = self.said.last().and_then(|last| last.date);
-        self.said.push(Said {
+        self.said.push(Utterance {
             line: segment.line,
             origin: segment.origin,
             name: prefix.name,
@@ -145,7 +145,7 @@ fn names(index: &Index) -> Vec<&str> {
     let mut before = None;
     for segment in index.segments() {
         let text = index.text(segment);
-        let named = Named::of(stamp(text).1).filter(|_| !is_date(text));
+        let named = NameTag::of(stamp(text).1).filter(|_| !is_date(text));
         let place = Some((segment.line, segment.origin, segment.turn));
         if before != place || named.is_some() {
             messages += 1;
@@ -174,7 +174,7 @@ mod tests {
     fn said(ledger: &Ledger) -> Vec<(Option<String>, Option<String>, Vec<String>)> {
         let talk = Talk::of(ledger.index());
         let owned = |text: &str| text.to_owned();
-        let texts = |said: &super::Said<'_>| {
+        let texts = |said: &super::Utterance<'_>| {
             let statements = talk.statements[said.statements.clone()].iter();
             statements.map(|one| owned(one.text)).collect()
         };
