@@ -1,13 +1,13 @@
 //! The form of an extractive summary: what is written, and how it is read again
 //! when it is old itself.
 
-use std::borrow::Cow;
+use crate::{Item, ItemKind, State};
 
-use crate::{Item, ItemKind, Kind, Origin, State};
+mod label;
+mod read;
 
-/// Summaries had a section of quoted lines once, each with its citation behind it; sessions
-/// hold such summaries. Now these lines come first and have no heading.
-const DETAILS: &str = "## Details (> quotes tool results)";
+pub use label::{Label, labelled};
+pub use read::{Line, read};
 
 /// The heading of a kind's section.
 pub fn heading(kind: ItemKind) -> &'static str {
@@ -20,74 +20,6 @@ pub fn heading(kind: ItemKind) -> &'static str {
         ItemKind::File => "## Files",
         ItemKind::Command => "## Commands",
     }
-}
-
-/// Who speaks in a line of a summary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Label {
-    /// The user.
-    User,
-    /// The model.
-    Agent,
-    /// The model, in a summary of what was before.
-    Earlier,
-    /// A call of the model's.
-    Call,
-    /// A line of a long argument of the call above.
-    Part,
-    /// A tool, or whom the user or the model quotes.
-    Quote,
-}
-
-impl Label {
-    const ALL: [Self; 6] = [
-        Self::User,
-        Self::Agent,
-        Self::Earlier,
-        Self::Call,
-        Self::Part,
-        Self::Quote,
-    ];
-
-    /// Of a segment.
-    pub fn of(origin: Origin, kind: Kind) -> Self {
-        match (origin, kind) {
-            (_, Kind::Quoted) | (Origin::Pasted | Origin::Result, _) => Self::Quote,
-            (Origin::User, _) => Self::User,
-            (Origin::Said, _) => Self::Agent,
-            (Origin::Earlier, _) => Self::Earlier,
-            (Origin::Call, Kind::Name | Kind::Line) => Self::Part,
-            (Origin::Call, _) => Self::Call,
-        }
-    }
-
-    /// As it stands before the words.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user: ",
-            Self::Agent => "agent: ",
-            Self::Earlier => "earlier: ",
-            Self::Call => "call: ",
-            Self::Part => "+ ",
-            Self::Quote => "> ",
-        }
-    }
-
-    /// Whether one who says more goes on without another label.
-    pub fn goes_on(self) -> bool {
-        matches!(self, Self::User | Self::Agent | Self::Earlier)
-    }
-}
-
-/// A line with a label, perhaps with the line of the session before it: `[12] user: fix it`.
-pub fn labelled(line: &str) -> Option<(Label, Option<u64>, &str)> {
-    let number = || {
-        let (number, rest) = line.strip_prefix('[')?.split_once("] ")?;
-        Some((number.parse().ok()?, rest))
-    };
-    let (number, line) = number().map_or((None, line), |(number, rest)| (Some(number), rest));
-    let mut labels = Label::ALL.into_iter();
-    labels.find_map(|label| Some((label, number, line.strip_prefix(label.as_str())?)))
 }
 
 /// Lines of the session, as a summary cites them.
@@ -164,68 +96,6 @@ pub fn item_of(kind: ItemKind, line: &str) -> Option<Item> {
     Some(item)
 }
 
-/// One line of an earlier summary.
-pub enum Line<'t> {
-    /// A typed item.
-    Item(Item),
-    /// What somebody says, in one line or in more, and the line of the session.
-    Block(Label, Option<u64>, Cow<'t, str>),
-    /// What summaries before it left out, kind by kind.
-    LeftOut(Vec<(ItemKind, usize)>),
-}
-
-/// Reads an extractive summary; `None` when the text is none.
-pub fn read(text: &str) -> Option<Vec<Line<'_>>> {
-    let mut section = Some(DETAILS);
-    let mut lines: Vec<Line<'_>> = Vec::new();
-    let mut known = false;
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        if line.starts_with("## ") {
-            let kind = ItemKind::ALL
-                .into_iter()
-                .find(|kind| heading(*kind) == line);
-            section = kind.map(heading).or((line == DETAILS).then_some(DETAILS));
-            known |= section.is_some();
-            continue;
-        }
-        if let Some(counts) = left_out_of(line) {
-            lines.push(Line::LeftOut(counts));
-            continue;
-        }
-        match section {
-            Some(DETAILS) => {
-                let (text, cited) = cited(line);
-                if let Some((label, number, text)) = labelled(text) {
-                    known = true;
-                    if let (Label::Quote, Some(Line::Block(Label::Quote, _, block))) =
-                        (label, lines.last_mut())
-                    {
-                        // Lines of one text.
-                        block.to_mut().push('\n');
-                        block.to_mut().push_str(text);
-                        continue;
-                    }
-                    lines.push(Line::Block(label, number.or(cited), text.into()));
-                } else if let Some(Line::Block(.., block)) = lines.last_mut() {
-                    block.to_mut().push('\n');
-                    block.to_mut().push_str(text);
-                } else {
-                    lines.push(Line::Block(Label::Agent, cited, text.into()));
-                }
-            }
-            Some(name) => {
-                let kind = ItemKind::ALL
-                    .into_iter()
-                    .find(|kind| heading(*kind) == name);
-                lines.extend(kind.and_then(|kind| item_of(kind, line)).map(Line::Item));
-            }
-            // What a model wrote under headings of its own.
-            None => lines.push(Line::Block(Label::Agent, None, line.into())),
-        }
-    }
-    known.then_some(lines)
-}
-
 const LEFT_OUT: &str = "⟦left out: ";
 
 /// How many items had no room, in a line of its own; empty when all had.
@@ -252,7 +122,7 @@ fn left_out_of(line: &str) -> Option<Vec<(ItemKind, usize)>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{DETAILS, Label, Line, citation, cited, item_of, left_out, line_of, read};
+    use super::{citation, cited, item_of, line_of};
     use crate::{Item, ItemKind, State};
 
     #[test]
@@ -293,49 +163,5 @@ mod tests {
         assert_eq!(cited(&format!("a {}", citation(3, 9))), ("a", Some(3)));
         assert_eq!(cited("a ⟦x⟧"), ("a ⟦x⟧", None));
         assert_eq!(cited("a"), ("a", None));
-    }
-
-    #[test]
-    fn a_summary_is_read_by_its_sections() {
-        let counts = [
-            (ItemKind::Ask, 2),
-            (ItemKind::Error, 0),
-            (ItemKind::File, 1),
-        ];
-        let text = format!(
-            "[3] user: fix it\nagent: one\ntwo\n> three\n> four\ncall: Bash command: make\n## Decisions\n- use it ⟦4⟧\n{}",
-            left_out(&counts)
-        );
-        let lines = read(&text).expect("a summary");
-        let [
-            user,
-            agent,
-            quote,
-            call,
-            Line::Item(item),
-            Line::LeftOut(left_out),
-        ] = lines.as_slice()
-        else {
-            panic!("{}", lines.len());
-        };
-        for (line, label, number, text) in [
-            (user, Label::User, Some(3), "fix it"),
-            (agent, Label::Agent, None, "one\ntwo"),
-            (quote, Label::Quote, None, "three\nfour"),
-            (call, Label::Call, None, "Bash command: make"),
-        ] {
-            assert!(
-                matches!(line, Line::Block(of, at, words) if (*of, *at, words.as_ref()) == (label, number, text)),
-                "{text}"
-            );
-        }
-        assert_eq!((item.kind, item.line), (ItemKind::Decision, 4));
-        assert_eq!(left_out, &[(ItemKind::Ask, 2), (ItemKind::File, 1)]);
-        // The quoted lines in a section of their own.
-        let old = format!("{DETAILS}\nagent: one ⟦5-8⟧\n> two ⟦9⟧");
-        let old = read(&old).expect("a summary");
-        assert!(matches!(&old[0], Line::Block(Label::Agent, Some(5), words) if words == "one"));
-        assert!(read("## Goal\n- build it").is_none());
-        assert!(read("it was so").is_none());
     }
 }
