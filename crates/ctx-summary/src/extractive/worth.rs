@@ -67,6 +67,7 @@ static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// A pattern whose words may have Chinese beside them: it is no letter of theirs.
 pub(super) fn pattern(text: &str) -> Regex {
     Regex::new(&text.replace(r"\b", r"(?-u:\b)")).expect("a constant pattern")
 }
