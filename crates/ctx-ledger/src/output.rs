@@ -7,7 +7,7 @@ use std::ops::Range;
 use crate::kind::Kind;
 use crate::outcome::{is_outcome, names_something, without_place};
 use crate::prose::is_prose;
-use crate::segment::segments;
+use crate::segment::{numbered, segments};
 use crate::sentence::ends;
 
 /// A comment of more bytes is several pieces, and so is a longer sentence.
@@ -103,15 +103,6 @@ impl<'t> Cutter<'t> {
         for piece in segments(line) {
             self.found.push((kind, line[piece].into()));
         }
-    }
-}
-
-/// The number that a listing shows before a line, and the line: `12→fn a()`.
-fn numbered(line: &str) -> (&str, &str) {
-    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    match line[digits..].strip_prefix('→') {
-        Some(code) if digits > 0 => (&line[..digits], code.trim()),
-        _ => ("", line),
     }
 }
 

@@ -14,7 +14,7 @@ pub(crate) fn segments(text: &str) -> Vec<Range<usize>> {
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let mut range = trim(text, start..start + line.len());
-        range.start = without_line_number(text, range.clone());
+        range.start = range.end - numbered(&text[range.clone()]).1.len();
         cut(text, range, &mut found);
         start += line.len();
     }
@@ -27,14 +27,13 @@ fn trim(text: &str, range: Range<usize>) -> Range<usize> {
     start..start.max(range.start + inside.trim_end().len())
 }
 
-/// Tools that show files number the lines (`  12→code`): the number is the
-/// listing's, and costs more than it says.
-fn without_line_number(text: &str, range: Range<usize>) -> usize {
-    let line = &text[range.clone()];
+/// Tools that show files number the lines (`12→code`): the number, which is the listing's and
+/// mostly costs more than it says, and the line.
+pub(crate) fn numbered(line: &str) -> (&str, &str) {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     match line[digits..].strip_prefix('→') {
-        Some(rest) if digits > 0 => range.end - rest.trim_start().len(),
-        _ => range.start,
+        Some(code) if digits > 0 => (&line[..digits], code.trim_start()),
+        _ => ("", line),
     }
 }
 

@@ -24,7 +24,7 @@ impl Reader {
     }
 
     /// What somebody says in an earlier summary.
-    pub(super) fn block(&mut self, label: Label, line: u64, text: &str) {
+    fn block(&mut self, label: Label, line: u64, text: &str) {
         let first = self.reading.quotes.len();
         match label {
             Label::User | Label::Agent => {
