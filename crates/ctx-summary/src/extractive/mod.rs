@@ -9,6 +9,7 @@ mod greedy;
 mod heads;
 mod lines;
 mod page;
+mod patterns;
 mod pick;
 mod prose;
 mod sections;

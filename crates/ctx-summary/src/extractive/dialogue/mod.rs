@@ -7,6 +7,7 @@ mod choose;
 mod fixtures;
 mod needs;
 mod page;
+mod patterns;
 mod prefix;
 mod talk;
 mod words;

@@ -1,13 +1,10 @@
 //! What a statement of a dialogue is worth to somebody who goes on with it: what people say of
 //! themselves, with names and dates, and hardly what they say to be kind.
 
-use std::sync::LazyLock;
-
 use ctx_ledger::{Kind, Origin};
-use regex::Regex;
 
 use super::super::vocabulary::is_wide;
-use super::super::worth::pattern;
+use super::patterns::{ASKS, COURTESIES, KINDNESS, NUMBERS, ONESELF, THE_OTHER, TIMES, WANTS};
 use super::talk::{Statement, Talk};
 use super::words::Words;
 
@@ -41,44 +38,6 @@ const GIVEN: f64 = 1.6;
 /// What a model wrote of what was before, and what is quoted.
 const EARLIER: f64 = 0.6;
 const QUOTED: f64 = 0.3;
-
-/// Nothing but polite words.
-static COURTESIES: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:(?:(?:hello|hi|hey|bye|goodbye|thanks|thank you|good (?:morning|afternoon|evening|night))(?:,? (?-i:[A-Z])\w+)?|thanks? (?:you )?(?:a lot|again|(?:so|very) much)|of course|certainly|absolutely|definitely|sure(?: thing)?|okay|ok|yes|yeah|yep|no|right|exactly|totally|true|great|perfect|cool|awesome|amazing|wow|oh|ah|aww?|(?:ha)+|hm+|mm+|lol|nice(?: one)?|really|good (?:luck|idea|point)|(?:you['’]re )?welcome|no (?:problem|worries|way)|got it|understood|i (?:see|know|understand|agree|(?:guess|think|hope) so)|excellent|alright|wonderful|congrat(?:s|ulations)|take care|talk (?:to you )?soon|see you(?: soon| later)?|catch you later|long time no see|sorry|same here|for sure|well|have a (?:great|nice|good) (?:day|one|time))(?: (?:there|again|everyone|all))?[,.!?…~ ]*)+$|^(?:(?:你好|您好|谢谢(?:你|您)?|多谢|好的?|行|嗯|哦|哇|哈+|不客气|不用客气|再见|拜拜|没问题|收到|是的?|对|真的|太好了|不会吧|可以)[，。！？!?,. 你您了啊呀吗呢的]*)+$",
-    )
-});
-/// How words begin that are only kind.
-static KINDNESS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^(?:(?:oh|wow|aww?|(?:ha)+|yeah|yes|well|hm+|mm+|gosh|thanks|ok(?:ay)?)[ ,!.]+)*(?:that['’]?s|that is|that (?:sounds|must|would)|sounds|so (?:happy|glad|proud|sorry|sweet|cool)|what a|how (?:nice|lovely|cool|sweet|wonderful|exciting|awful)|i['’]?m (?:so |really |very )?(?:glad|happy|proud|sorry|rooting)|i (?:bet|can (?:only )?imagine|hope|see|love (?:that|it|how))|glad|good for|good to|great to|nice to|lovely to|hope you|let me know|can['’]t wait|keep |you(?:['’]re|['’]ve got| are| got| should| make| always)|congrat|good luck|best of|no wonder|it['’]?ll be|thank you|thanks for|say hi|take care|no problem|enjoy|way to go)\b|^(?:哇|哈|嗯|哎|唉|啊|太|真|那真|听起来|听着|恭喜|加油|你真|希望你|祝)",
-    )
-});
-static ONESELF: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)\b(?:i|i['’](?:m|ve|d|ll)|my|mine|we|we['’](?:re|ve|d|ll)|our|ours|me|us|myself)\b|我|咱",
-    )
-});
-static THE_OTHER: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?i)\b(?:you|your|yours|you['’](?:re|ve|d|ll))\b|[你您]"));
-static TIMES: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)\b(?:yesterday|today|tonight|tomorrow|ago|since|last|next|this (?:week|month|year|summer|weekend)|weekends?|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september|october|november|december|summer|winter|spring|autumn|years?|months?|weeks?|days?|birthday|christmas)\b|[昨今明前后]天|[上下]周|[上下]个|[去今明后]年|周[一二三四五六日末]|星期|[月号年]",
-    )
-});
-static NUMBERS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)[0-9]+(?:[.:,-][0-9]+)*|[二两三四五六七八九十百千万]+[个年月号点周天次遍岁块本人页]|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand)\b|《|“|[(（][^()（）]{1,12}[)）]",
-    )
-});
-static WANTS: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)\b(?:want|need|would like|i['’]d like|prefer|must|never|don['’]t|only|without|decided|agreed|chose|take|instead|rather)\b|[想别选订改]|最好|不要|不能|还是|希望|必须|只要|决定|就去",
-    )
-});
-/// The end of a question.
-static ASKS: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r#"(?:[?？]["”』」)）!！]*|[吗呢][。.!！]?)$"#));
 
 /// Whether a statement asks something.
 pub(super) fn is_question(text: &str) -> bool {

@@ -1,0 +1,57 @@
+//! Words that make a statement worth more or less.
+//!
+//! The rules of the ledger decide what is an item, so they know many look-alikes. Words here
+//! only make a statement somewhat likelier to be told: where one of them is a look-alike,
+//! little is lost, and they are tried on every statement.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// Words of a rule.
+pub(super) static RULE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:must|never|do not|don['’]t|always|only|should|need|without|keep|no)\b|不要|不能|不得|必须|务必|禁止|只能|只要|只需",
+    )
+});
+/// Words of what was settled.
+pub(super) static SETTLED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:decided?|decision|agreed|change(?:d)? (?:our|my) minds?|instead of|rather than|let['’]s (?:go with|use|keep|not|do)|we (?:use|go with|chose|will use)|switch(?:ed)? to)\b|决定|改用|改为|选择|就用|采用",
+    )
+});
+/// Words of findings, causes, decisions and results.
+pub(super) static FINDING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:because|since|so that|root cause|turns? out|found|bugs?|fix(?:ed|es)?|decided|chose|instead|rather|skip(?:ped)?|fail(?:s|ed|ing|ure)?|pass(?:es|ed|ing)?|wrong|mistaken|already|not|only|never|must|without|means|therefore|issue|problem|actually|still|committed|created|added|removed|changed|updated|implemented)\b|因为|所以|原因|决定|改为|已经|发现|修复|失败|通过|推荐|建议",
+    )
+});
+/// What the model says before it does something: what it does shows by itself.
+pub(super) static PROMISE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:(?:now|ok(?:ay)?|great|good|perfect|next|first|then|alright)[,.!]? +)*(?:let me|let['’]s|let us|i['’]ll|i will|now i|i['’]m going to|i need to|we need to)\b|^(?:现在)?(?:让我|我来|我将|接下来我)",
+    )
+});
+/// What the model asks and offers: what the user answers says more.
+pub(super) static OFFER: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)[?？]\W*$|\b(?:please (?:provide|confirm|let me know|share)|let me know|(?:i['’]m|i am) (?:here|happy|glad) to|feel free|could you please|would you like|i can (?:assist|help)|i['’]d be happy|to (?:proceed|assist you|continue),? )\b|请(?:问|提供|告诉)|还有什么|希望",
+    )
+});
+/// Words that are only polite.
+pub(super) static COURTESY: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^(?:(?:hello|hi|hey|thanks?(?: you)?(?: (?:so|very) much)?|thank you for [a-z' ]+|of course|certainly|absolutely|i (?:understand|see)|great|perfect|good (?:morning|afternoon|evening)|you['’]re welcome|no problem|got it|understood|excellent|alright|wonderful|have a (?:great|nice|good) day)(?: (?:again|there))?[,.! ]*)+$|^(?:(?:你好|您好|谢谢|多谢|好的|不客气|再见|嗯|哦)[，。！!,. 您你了啊呀]*)+$",
+    )
+});
+/// Names, paths, numbers and what stands in marks.
+pub(super) static NAMED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"`[^`]+`|[A-Za-z_][A-Za-z0-9_-]*[._/][A-Za-z0-9_./-]+|[a-z]+[A-Z][A-Za-z0-9]+|[A-Za-z]+_[A-Za-z0-9_]+|\b[0-9][0-9A-Za-z.:-]*",
+    )
+});
+
+/// A pattern with the word boundaries of ASCII: a word ends where Chinese begins.
+pub(super) fn pattern(text: &str) -> Regex {
+    Regex::new(&text.replace(r"\b", r"(?-u:\b)")).expect("a constant pattern")
+}
