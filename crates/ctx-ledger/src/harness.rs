@@ -66,11 +66,22 @@ pub(crate) fn writer(text: &str) -> Writer {
 }
 
 /// The text without what the program wrote around it: of a command its name and what the
-/// user gave it.
+/// user gave it, of a task for SWE-agent all before the prompt of the shell.
 pub(crate) fn unwrapped(text: &str) -> Cow<'_, str> {
     match command(text.trim()) {
         Some(command) => command.into(),
-        None => text.into(),
+        None => before_prompt(text).into(),
+    }
+}
+
+/// `(Open file: n/a)`, `(Current directory: /a)` and `bash-$` at the end are the shell's.
+fn before_prompt(text: &str) -> &str {
+    let bare = text.trim_end();
+    match bare.rsplit_once("\n(Open file: ") {
+        Some((before, prompt)) if bare.ends_with("\nbash-$") && prompt.lines().count() == 3 => {
+            before
+        }
+        _ => text,
     }
 }
 
@@ -168,6 +179,18 @@ mod tests {
         let text = "<command-message>fix</command-message>\n<command-name>/fix</command-name>\n<command-args>the login</command-args>";
         assert_eq!(unwrapped(text), "/fix the login");
         assert_eq!(unwrapped("fix <it>"), "fix <it>");
+    }
+
+    #[test]
+    fn the_first_prompt_is_no_part_of_the_task() {
+        let task = "Do it.\n(Open file: n/a)\n(Current directory: /a)\nbash-$";
+        assert_eq!(unwrapped(task), "Do it.");
+        for text in [
+            "Do it.\n(Open file: n/a)\nand that\nand more\nbash-$",
+            "Do it.\nbash-$",
+        ] {
+            assert_eq!(unwrapped(text), text);
+        }
     }
 
     #[test]
