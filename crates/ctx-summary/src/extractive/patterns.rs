@@ -11,7 +11,7 @@ use regex::Regex;
 /// Words of a rule.
 pub(super) static RULE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?i)\b(?:must|never|do not|don['’]t|always|only|should|need|without|keep|no)\b|不要|不能|不得|必须|务必|禁止|只能|只要|只需",
+        r"(?i)\b(?:must|never|do not|don['’]t|always|only|should|shall|need|without|keep|no)\b|不要|不能|不得|必须|务必|禁止|只能|只要|只需",
     )
 });
 /// Words of what was settled.
@@ -29,7 +29,7 @@ pub(super) static FINDING: LazyLock<Regex> = LazyLock::new(|| {
 /// What the model says before it does something: what it does shows by itself.
 pub(super) static PROMISE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:(?:now|ok(?:ay)?|great|good|perfect|next|first|then|alright)[,.!]? +)*(?:let me|let['’]s|let us|i['’]ll|i will|now i|i['’]m going to|i need to|we need to)\b|^(?:现在)?(?:让我|我来|我将|接下来我)",
+        r"(?i)^(?:(?:now|ok(?:ay)?|great|good|perfect|next|first|then|alright)[,.!]? +)*(?:let me|let['’]s|let us|i['’]ll|i will|now i|i['’]m going to)\b|^(?:现在)?(?:让我|我来|我将|接下来我)",
     )
 });
 /// What the model asks and offers: what the user answers says more.
@@ -41,7 +41,7 @@ pub(super) static OFFER: LazyLock<Regex> = LazyLock::new(|| {
 /// Words that are only polite.
 pub(super) static COURTESY: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:(?:hello|hi|hey|thanks?(?: you)?(?: (?:so|very) much)?|thank you for [a-z' ]+|of course|certainly|absolutely|i (?:understand|see)|great|perfect|good (?:morning|afternoon|evening)|you['’]re welcome|no problem|got it|understood|excellent|alright|wonderful|have a (?:great|nice|good) day)(?: (?:again|there))?[,.! ]*)+$|^(?:(?:你好|您好|谢谢|多谢|好的|不客气|再见|嗯|哦)[，。！!,. 您你了啊呀]*)+$",
+        r"(?i)^(?:(?:hello|hi|hey|thanks?(?: you)?(?: (?:so|very) much)?|thank you for [a-z' ]+|of course|certainly|absolutely|i (?:understand|see)|great|perfect|good (?:morning|afternoon|evening)|you['’]re welcome|no (?:problem|worries)|got it|understood|excellent|alright|wonderful|have a (?:great|nice|good) day)(?: (?:again|there))?[,.! ]*)+$|^(?:(?:你好|您好|谢谢|多谢|好的|不客气|再见|嗯|哦)[，。！!,. 您你了啊呀]*)+$",
     )
 });
 /// Names, paths, numbers and what stands in marks.
