@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use super::phrases::Phrases;
 use super::words::{Seen, hash, is_chinese, pair};
 use super::{numbers, sums};
 
@@ -31,7 +32,7 @@ pub(super) fn gather(text: &str, seen: &mut Seen) {
         seen.insert(hash(token));
         for piece in pieces(token) {
             seen.insert(hash(bare(piece)));
-            for short in short_hashes(piece) {
+            for short in short_hashes(piece).chain(last_names(piece)) {
                 seen.insert(hash(short));
             }
             numbers::gather(piece, seen);
@@ -49,7 +50,7 @@ pub(super) fn gather(text: &str, seen: &mut Seen) {
 }
 
 /// The identifiers of a line that are nowhere in the source, with their places.
-pub(super) fn invented(line: &str, seen: &Seen) -> Vec<Range<usize>> {
+pub(super) fn invented(line: &str, seen: &Seen, phrases: &Phrases) -> Vec<Range<usize>> {
     let tokens = tokens(line).into_iter();
     tokens
         .filter(|range| {
@@ -60,7 +61,11 @@ pub(super) fn invented(line: &str, seen: &Seen) -> Vec<Range<usize>> {
                 let before = &line[..range.start];
                 let is_derived =
                     || kind == Kind::Number && (is_rounded(before) || sums::ends(before, token));
-                !(kind == Kind::Path && is_call || is_known(token, kind, seen) || is_derived())
+                let is_joined = || kind == Kind::Id && phrases.has_near(joined(token));
+                !(kind == Kind::Path && is_call
+                    || is_known(token, kind, seen)
+                    || is_derived()
+                    || is_joined())
             })
         })
         .collect()
@@ -249,18 +254,54 @@ fn short_hashes(piece: &str) -> impl Iterator<Item = &str> {
         .map(|length| &piece[..length])
 }
 
+/// A dotted name, and its last names alone: of `a.b.C`, `b.C` and `C`, too.
+fn last_names(piece: &str) -> impl Iterator<Item = &str> {
+    let names = piece.match_indices('.').map(|(at, _)| &piece[at + 1..]);
+    let names = names.filter(|name| name.starts_with(|c: char| c.is_alphabetic() || c == '_'));
+    std::iter::once(piece).chain(names)
+}
+
+/// What a line joins that the record may tell apart: `DEN`, `11:00` and `LAS` of
+/// `DEN/11:00-LAS`.
+fn joined(token: &str) -> impl Iterator<Item = &str> {
+    let bytes = token.as_bytes();
+    let is_digit = |at: Option<usize>| {
+        at.and_then(|at| bytes.get(at))
+            .is_some_and(u8::is_ascii_digit)
+    };
+    // A time is one part.
+    let is_time = move |at: usize| is_digit(at.checked_sub(1)) && is_digit(Some(at + 1));
+    let ends = bytes
+        .iter()
+        .enumerate()
+        .filter(move |(at, byte)| match byte {
+            b'-' | b'/' => true,
+            b':' => !is_time(*at),
+            _ => false,
+        });
+    let mut start = 0;
+    let ends = ends.map(|(at, _)| at).chain([token.len()]);
+    let parts = ends.map(move |end| {
+        let part = &token[start..end];
+        start = end + 1;
+        part
+    });
+    parts.filter(|part| !part.is_empty())
+}
+
 fn has_digit(text: &str) -> bool {
     text.bytes().any(|b| b.is_ascii_digit())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Seen, gather, invented};
+    use super::{Phrases, Seen, gather, invented};
 
     fn of<'l>(source: &str, line: &'l str) -> Vec<&'l str> {
-        let mut seen = Seen::default();
+        let (mut seen, mut phrases) = (Seen::default(), Phrases::default());
         gather(source, &mut seen);
-        let found = invented(line, &seen).into_iter();
+        phrases.gather(source);
+        let found = invented(line, &seen, &phrases).into_iter();
         found.map(|range| &line[range]).collect()
     }
 
@@ -281,6 +322,43 @@ mod tests {
             "a 10-minute break, strconv.Itoa, text.to_lower(x), reset/compact/switch",
         ] {
             assert!(of(SOURCE, line).is_empty(), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_last_names_of_a_dotted_name_are_known() {
+        let source = "parsed by time.RFC3339 and pkg::v2.Reader.open, see conf/app.local.json";
+        for line in ["RFC3339", "Reader.open", "v2.Reader.open", "local.json"] {
+            assert!(of(source, line).is_empty(), "{line}");
+        }
+        for line in ["RFC3340", "Writer.open", "v3.Reader.open", "app.json"] {
+            assert_eq!(of(source, line), [line]);
+        }
+    }
+
+    const FLIGHTS: &str = r#"[{"flight": "HAT021", "origin": "DEN", "destination": "LAS", "departs": "11:00:00",
+        "arrives": "12:30:00", "status": "on time", "seats": {"first": 3, "economy": 12}, "prices": {"first": 410,
+        "economy": 98}}, {"flight": "HAT099", "origin": "ATL", "destination": "SEA", "departs": "14:45:00"}]"#;
+
+    #[test]
+    fn what_a_line_joins_is_known_by_its_parts_near_one_another() {
+        for line in [
+            "DEN 11:00-LAS 12:30",
+            "HAT021/11:00:00-DEN",
+            "HAT021:DEN-LAS",
+            "DEN-LAS-12:30",
+            "ATL 14:45-SEA",
+        ] {
+            assert!(of(FLIGHTS, line).is_empty(), "{line}");
+        }
+        for (line, found) in [
+            ("DEN 11:30-LAS", "11:30-LAS"),
+            ("DEN 14:45-LAS", "14:45-LAS"),
+            ("HAT021-SEA", "HAT021-SEA"),
+            ("HAT021/HAT999", "HAT021/HAT999"),
+            ("BOS-11:00", "BOS-11:00"),
+        ] {
+            assert_eq!(of(FLIGHTS, line), [found], "{line}");
         }
     }
 

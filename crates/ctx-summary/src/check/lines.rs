@@ -21,7 +21,7 @@ pub(super) fn mended(line: &str, area: Area, source: &Source, mends: &mut Mends)
         }
     }
     let names = names::invented(&line, &spans, source.phrases());
-    let identifiers = identifiers::invented(&line, source.identifiers());
+    let identifiers = identifiers::invented(&line, source.identifiers(), source.phrases());
     for range in names.into_iter().chain(identifiers) {
         // A quote is known as a whole, or unknown as a whole.
         if !is_quoted(range.start, &quoted) {

@@ -21,6 +21,7 @@ mod missing;
 mod names;
 mod numbers;
 mod phrases;
+mod places;
 mod quotes;
 mod shape;
 mod source;

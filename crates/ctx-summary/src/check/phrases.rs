@@ -3,12 +3,13 @@
 //! Only words count, so that line ends, escapes, quotation marks, markdown and comment signs
 //! between them make no difference; each Chinese character is one.
 
+use super::places::Places;
 use super::words::{Seen, hash, is_chinese, pair};
 
 /// Every word of a record, and which follow each other.
 #[derive(Debug, Default)]
 pub(super) struct Phrases {
-    words: Seen,
+    words: Places,
     /// Two in a row.
     pairs: Seen,
     /// Three in a row.
@@ -32,6 +33,7 @@ impl Phrases {
                 (before, last) = (last, Some(word));
             }
         }
+        self.words.end_text();
     }
 
     /// Whether a text is a word of the record.
@@ -44,6 +46,12 @@ impl Phrases {
         let words: Vec<u64> = words_of(text).collect();
         let known = words.iter().filter(|word| self.words.has(**word)).count();
         known * 100 / words.len().max(1)
+    }
+
+    /// Whether texts stand in the record near one another, the words of each in a row.
+    pub(super) fn has_near<'t>(&self, texts: impl Iterator<Item = &'t str>) -> bool {
+        let rows: Vec<Vec<u64>> = texts.map(|text| words_of(text).collect()).collect();
+        self.words.are_near(&rows)
     }
 
     /// Whether the words of a text stand in the record in this order, without others between.

@@ -12,7 +12,7 @@ pub(super) struct Seen {
 }
 
 /// About 40 MB.
-const MOST: usize = 2_000_000;
+pub(super) const MOST: usize = 2_000_000;
 
 impl Seen {
     pub(super) fn insert(&mut self, hash: u64) {
