@@ -61,6 +61,9 @@ pub struct Budget {
     pub tail: Share,
     /// Tokens beyond that share which nothing else takes.
     pub spare: u64,
+    /// Whether the oldest of the latest messages may get shorter than the others, where they
+    /// would not stay else.
+    pub cuts_oldest: bool,
 }
 
 /// What was decided about one record.

@@ -22,7 +22,7 @@ mod transcript;
 pub use check::missing_headings;
 pub use earlier::{RECORD_HEADING, Recognizer};
 pub use extractive::{extractive, is_talk, must_keep, needed_tokens};
-pub use lacking::{Answered, lacking};
+pub use lacking::{Answered, ListLimit, lacking};
 pub use language::{Language, Languages};
 pub use model::{Job, ModelSummary, USUAL_PERCENT, summarize};
 pub use rule::RuleSummary;

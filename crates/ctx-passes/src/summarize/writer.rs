@@ -3,7 +3,7 @@
 use ctx_ledger::Ledger;
 use ctx_llm::LlmError;
 use ctx_policy::Method;
-use ctx_summary::{Answered, Language, Recognizer, extractive, lacking, must_keep};
+use ctx_summary::{Answered, Language, ListLimit, Recognizer, extractive, lacking, must_keep};
 use ctx_tokens::TokenCounter;
 
 use super::Summary;
@@ -45,6 +45,9 @@ const MUST_KEEP: u64 = 1_200;
 /// Of what a model wrote, a list of what it lacks has at most so much, within limits.
 const LIST_SHARE: u64 = 8;
 const LIST: (u64, u64) = (120, 400);
+/// A list of more lines is not short, unless tokens are left for it: a line has at least so many.
+const LIST_LINES: usize = 12;
+const LINE_TOKENS: u64 = 8;
 
 /// A summary that stands in an output already, for another one of the same session in which
 /// more stays. The model is not asked again.
@@ -52,6 +55,8 @@ pub(super) struct Given {
     pub(super) summary: Summary,
     /// What the model was sent.
     pub(super) input: Option<ModelInput>,
+    /// Tokens that a list of what it lacks may have beyond the usual ones.
+    pub(super) list: u64,
 }
 
 impl Writer {
@@ -191,7 +196,7 @@ impl Writer {
             ..old.summary(String::new())
         };
         let room = room.unwrap_or_else(|| longest(question.target * model.most_percent, largest));
-        Ok(self.completed(summary, old, Some(input), room))
+        Ok(self.completed(summary, old, Some(input), (room, 0)))
     }
 
     /// The same answer in another output, where it fits; `room` as above.
@@ -210,16 +215,17 @@ impl Writer {
             ..old.summary(String::new())
         };
         let fits = old.counter.count(answer) <= room;
-        fits.then(|| self.completed(summary, old, given.input.as_ref(), room))
+        fits.then(|| self.completed(summary, old, given.input.as_ref(), (room, given.list)))
     }
 
-    /// A model's answer, and behind it a short list of the values that it lacks.
+    /// A model's answer, and behind it a short list of the values that it lacks; the list may have
+    /// `more` than its usual tokens.
     fn completed(
         &self,
         mut summary: Summary,
         old: &OldZone,
         input: Option<&ModelInput>,
-        room: u64,
+        (room, more): (u64, u64),
     ) -> Summary {
         let text = summary.answer.clone().unwrap_or_default();
         summary.text.clone_from(&text);
@@ -227,7 +233,6 @@ impl Writer {
             return summary;
         };
         let tokens = old.counter.count(&text);
-        let limit = (tokens / LIST_SHARE).clamp(LIST.0, LIST.1);
         let source_of = |line| input.and_then(|input| input.transcript.source_of(line));
         let answered = Answered {
             text: &text,
@@ -236,7 +241,13 @@ impl Writer {
         };
         // Two for the blank line between.
         let room = room.saturating_sub(tokens + 2);
-        let list = lacking(ledger, &answered, limit.min(room), old.counter);
+        let usual = (tokens / LIST_SHARE).clamp(LIST.0, LIST.1);
+        let more_lines = usize::try_from(more / LINE_TOKENS).unwrap_or(usize::MAX);
+        let limit = ListLimit {
+            lines: LIST_LINES.saturating_add(more_lines),
+            tokens: room.min(usual + more),
+        };
+        let list = lacking(ledger, &answered, limit, old.counter);
         if !list.is_empty() {
             summary.text = format!("{}\n\n{list}", text.trim_end());
         }

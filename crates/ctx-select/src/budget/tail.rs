@@ -1,6 +1,7 @@
 //! The tail that stays: what has to, and what there is room for.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use super::entries::{Entries, Packed};
 use super::{Budget, Decision, Kind, LEAST_SUMMARY, TooSmall, Verdict};
@@ -117,20 +118,57 @@ impl<'e> Choice<'e> {
         let share = self.budget.tail.of(self.room) + self.budget.spare;
         let share = share.min(self.room - LEAST_SUMMARY);
         let mut begin = self.begin(0).unwrap_or(self.entries.len());
+        let mut cut = None;
         for older in self.begins.iter().skip(1) {
             let older = *older as usize;
             let more: u64 = (older..begin).filter(|at| !self.must[*at]).map(cost).sum();
             let mut entries = self.entries.list()[older..begin].iter();
-            if used + more > share || entries.any(|entry| entry.kind == Kind::Summary) {
+            if entries.any(|entry| entry.kind == Kind::Summary) {
+                break;
+            }
+            if used + more > share {
+                let left = share.saturating_sub(used);
+                cut = self.cut(older..begin, left, shorten(older));
                 break;
             }
             used += more;
             begin = older;
         }
+        let shorten = |at: usize| match &cut {
+            Some((range, verdict)) if range.contains(&at) && !self.must[at] => *verdict,
+            _ => shorten(at),
+        };
         Ok(Decision {
-            verdicts: self.verdicts(begin, shorten),
+            verdicts: self.verdicts(
+                cut.as_ref().map_or(begin, |(range, _)| range.start),
+                shorten,
+            ),
             latest_request_is_old: self.too_long.is_some(),
         })
+    }
+
+    /// How the records of a range are shortened so that they take no more than `left`, where
+    /// that may be, and so much shorter than `usual` is short enough.
+    fn cut(
+        &self,
+        range: Range<usize>,
+        left: u64,
+        usual: Verdict,
+    ) -> Option<(Range<usize>, Verdict)> {
+        let Verdict::Shorten { tokens, arguments } = usual else {
+            return None;
+        };
+        let fits = |verdict: &Verdict| {
+            let records = range.clone().filter(|at| !self.must[*at]);
+            records.map(|at| self.cost(at, *verdict)).sum::<u64>() <= left
+        };
+        let limits = |arguments| {
+            let limits = (RESULT_TOKENS.0..=tokens).rev();
+            limits.map(move |tokens| Verdict::Shorten { tokens, arguments })
+        };
+        let mut verdicts = limits(arguments).chain(limits(true));
+        let verdict = self.budget.cuts_oldest.then(|| verdicts.find(fits))??;
+        Some((range, verdict))
     }
 
     /// Where not all that has to stay does, the latest user message goes into the

@@ -28,6 +28,7 @@ fn budget(tokens: u64) -> Budget {
         frame: 3,
         tail: Share::of_percent(35),
         spare: 0,
+        cuts_oldest: false,
     }
 }
 
@@ -105,6 +106,27 @@ fn what_nothing_else_takes_is_for_more_of_the_latest_messages() {
     asked.spare = 1_000_000;
     let all = decide(&session(), &asked).expect("fits");
     assert_eq!(letters(&all), "ks......ssssssssssssss");
+}
+
+#[test]
+fn the_oldest_exchange_is_cut_to_what_is_left() {
+    let mut asked = budget(3_500);
+    // Two exchanges take 1,028 of it, and the one before them would take 427.
+    asked.tail = Share::of_percent(1);
+    asked.spare = 1_300;
+    asked.cuts_oldest = true;
+    let cut = decide(&session(), &asked).expect("fits");
+    assert_eq!(letters(&cut), "ks..............ssssss");
+    let tokens = |at: usize| match cut.verdicts[at] {
+        Verdict::Shorten { tokens, .. } => tokens,
+        Verdict::Keep | Verdict::Old => 0,
+    };
+    assert_eq!((tokens(16), tokens(17)), (272, 272));
+    assert_eq!((tokens(1), tokens(18)), (413, 826));
+    // With less than a text that says something it does not stay.
+    asked.spare = 1_080;
+    let whole = decide(&session(), &asked).expect("fits");
+    assert_eq!(letters(&whole), "ks................ssss");
 }
 
 #[test]

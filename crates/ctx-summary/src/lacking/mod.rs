@@ -12,8 +12,6 @@ use statement::{has_value, is_no_listing, is_statement, names_known_files};
 
 /// A value that is less likely to be needed is not worth a line.
 const LEAST_CHANCE: f64 = 0.02;
-/// A list of more is not short.
-const LINES: usize = 12;
 /// With fewer tokens a list says nothing.
 const LEAST: u64 = 30;
 /// Who spoke weighs: what the user wrote himself comes first, however likely it is to be
@@ -34,24 +32,32 @@ pub struct Answered<'a> {
     pub source_of: &'a dyn Fn(u64) -> Option<&'a str>,
 }
 
+/// How long a list may be.
+#[derive(Clone, Copy)]
+pub struct ListLimit {
+    /// Below its heading.
+    pub lines: usize,
+    /// The heading included.
+    pub tokens: u64,
+}
+
 /// The statements of the session with values that neither the summary nor the messages that
-/// stay name, those first that are most likely to be needed: at most `limit` tokens, the
-/// heading included; empty where nothing is worth it.
+/// stay name, those first that are most likely to be needed; empty where nothing is worth it.
 pub fn lacking(
     ledger: &Ledger,
     answered: &Answered<'_>,
-    limit: u64,
+    limit: ListLimit,
     counter: &dyn TokenCounter,
 ) -> String {
     let mut list = heading(answered.language).to_owned();
-    let mut left = limit.saturating_sub(counter.count(&list) + 1);
+    let mut left = limit.tokens.saturating_sub(counter.count(&list) + 1);
     if left < LEAST {
         return String::new();
     }
     let index = ledger.index();
     let mut chooser = Chooser::new(index, answered);
     let mut lines: Vec<(usize, String)> = Vec::new();
-    while lines.len() < LINES {
+    while lines.len() < limit.lines {
         let Some((number, line)) = chooser.next(answered, left, counter) else {
             break;
         };
@@ -212,10 +218,10 @@ mod tests {
     use ctx_transcript::dialect::{Chat, Dialect};
     use ctx_transcript::{Object, Zone};
 
-    use super::{Answered, lacking};
+    use super::{Answered, ListLimit, lacking};
     use crate::Language;
 
-    fn list(records: &[&str], text: &str, limit: u64) -> String {
+    fn list(records: &[&str], text: &str, tokens: u64) -> String {
         let mut ledger = Ledger::new();
         for (line, record) in (1..).zip(records) {
             let object = Object::parse(record).expect("an object");
@@ -227,6 +233,7 @@ mod tests {
             language: Language::English,
             source_of: &|line| (line == 3).then_some("read: reports/march.txt"),
         };
+        let limit = ListLimit { lines: 12, tokens };
         lacking(&ledger, &answered, limit, Encoding::Chars4.counter())
     }
 

@@ -219,6 +219,7 @@ impl<'p> BudgetPass<'p> {
             frame: PRIMING,
             tail: TAIL,
             spare: 0,
+            cuts_oldest: false,
         };
         // To know the share a summary is written; where all fits it decides nothing.
         if !budget.holds(&self.entries) {
@@ -259,28 +260,42 @@ impl<'p> BudgetPass<'p> {
             if decision == made.decision || given.is_some() && !stands {
                 break;
             }
-            // What stays told all that it told before.
-            let ledger = made.output.take_ledger();
-            match self.made(decision, ledger, given.as_ref()) {
-                Ok(more) => {
-                    made = Made {
-                        notes: if given.is_some() {
-                            made.notes
-                        } else {
-                            more.notes
-                        },
-                        ..more
-                    }
-                }
-                // What records take is an estimate: it may have been too low.
-                Err(PassError {
-                    kind: ErrorKind::TooSmall(_),
-                    ..
-                }) => break,
-                Err(error) => return Err(error),
+            if !self.again(&mut made, decision, given.as_ref())? {
+                return Ok(made);
             }
         }
+        let unused = made.output.unused();
+        if let Some(mut given) = given.filter(|_| unused > SPARE.of(budget.tokens)) {
+            given.list += unused;
+            let decision = made.decision.clone();
+            self.again(&mut made, decision, Some(&given))?;
+        }
         Ok(made)
+    }
+
+    /// Makes the output again, with more in it; returns whether there was room for that.
+    fn again(
+        &mut self,
+        made: &mut Made<'p>,
+        decision: Decision,
+        given: Option<&Given>,
+    ) -> Result<bool, PassError> {
+        // What stays told all that it told before.
+        let ledger = made.output.take_ledger();
+        let mut more = match self.made(decision, ledger, given) {
+            Ok(more) => more,
+            // What records take is an estimate: it may have been too low.
+            Err(PassError {
+                kind: ErrorKind::TooSmall(_),
+                ..
+            }) => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        if given.is_some() {
+            std::mem::swap(&mut more.notes, &mut made.notes);
+        }
+        *made = more;
+        Ok(true)
     }
 
     /// Gives the latest messages all that a summary of so many tokens leaves, which will not
@@ -290,6 +305,7 @@ impl<'p> BudgetPass<'p> {
         let room = budget.tokens.saturating_sub(others);
         budget.tail = LEAST_TAIL;
         budget.spare = room.saturating_sub(summary + LEAST_TAIL.of(room));
+        budget.cuts_oldest = true;
     }
 
     /// The output by that decision.
@@ -433,7 +449,7 @@ mod tests {
 
     use super::super::Writer;
     use super::super::fixtures::{
-        ASK, CALL, DONE, RESULT, SYSTEM, THANKS, each, lines, plan, tagged,
+        ASK, CALL, DONE, RESULT, SYSTEM, THANKS, answering_model, each, lines, plan, tagged,
     };
     use super::{BudgetPass, BudgetRequest};
     use crate::{ErrorKind, Notes, PassError};
@@ -531,6 +547,65 @@ mod tests {
         let (new, _) = pass(2_000, Some(&Chat), &session).expect("the rest fits");
         let used = tokens(&new);
         assert!(used <= 2_000 && used > 1_850, "{used}: {}", new.len());
+    }
+
+    /// What stays of a session with a summary that a model wrote, and its tokens.
+    fn by_model(budget: u64, answer: &str, session: &[&str]) -> (Vec<String>, u64) {
+        let (model, _server) = answering_model(&[answer]);
+        let plan = plan();
+        let writer = Writer {
+            model: Some(model),
+            completes: true,
+            ..Writer::offline(Method::Extractive, None)
+        };
+        let request = BudgetRequest {
+            tokens: budget,
+            ..BudgetRequest::default()
+        };
+        let mut pass = BudgetPass::new(&plan, &writer, &request, Some(&Chat));
+        each(session, |record| pass.push(record).expect("in memory"));
+        let (mut new, _) = pass.finish(&mut Notes::new()).expect("the rest fits");
+        let new = lines(&mut new);
+        let used = tokens(&new);
+        (new, used)
+    }
+
+    #[test]
+    fn what_a_models_summary_leaves_is_for_a_part_of_the_exchange_before() {
+        let rows: Vec<String> = (0..400).map(|n| format!("{n} is a row, ")).collect();
+        let long = RESULT.replace("W8123 is shipped", &rows.concat());
+        let session: Vec<&str> = [ASK]
+            .into_iter()
+            .chain([CALL, long.as_str(), DONE].into_iter().cycle().take(30))
+            .collect();
+        for budget in [1_000, 1_700, 2_500, 3_300] {
+            let (new, used) = by_model(budget, "## Goal\nShip the order.", &session);
+            assert!(
+                used <= budget && used > budget * 97 / 100,
+                "{budget}: {used}"
+            );
+            let is_summary = |line: &String| line.contains("Ship the order.");
+            assert!(new.iter().any(is_summary), "{new:?}");
+        }
+    }
+
+    #[test]
+    fn what_no_message_takes_is_for_more_values_that_a_model_left_out() {
+        let said = |n: u32| {
+            let filler = "so it goes. ".repeat(135);
+            let parcel = format!("The parcel {n}7{n} is at port 9{n}4{n}. ");
+            let barrel = format!("The barrel {n}8{n} is at port 9{n}5{n}. ");
+            let crates = format!("The crate {n}9{n} is at port 9{n}6{n}. ");
+            format!(r#"{{"role":"user","content":"{filler}{parcel}{barrel}{crates}"}}"#)
+        };
+        let session: Vec<String> = (10..24).map(said).collect();
+        let session: Vec<&str> = session.iter().map(String::as_str).collect();
+        let (new, used) = by_model(1_700, "## Goal\nShip the parcels.", &session);
+        let (_, list) = new[0]
+            .split_once("## Values not named above")
+            .expect("a list");
+        assert!(list.matches("port").count() > 12, "{list}");
+        assert!(used <= 1_700 && used > 1_649, "{used}");
     }
 
     #[test]

@@ -179,7 +179,13 @@ impl SummedUp<'_> {
         Some(Given {
             summary: self.draft.as_ref()?.summary.clone(),
             input: self.material.old.input.take(),
+            list: 0,
         })
+    }
+
+    /// What nothing takes of the budget when all that was shortened has its tokens back.
+    pub(super) fn unused(&self) -> u64 {
+        self.free.saturating_sub(self.cuts.lost())
     }
 
     /// Gives what is left back to what was shortened; `spool` has the records as they were.
@@ -276,6 +282,7 @@ impl Room<'_> {
             let given = Given {
                 summary,
                 input: None,
+                list: self.given.map_or(0, |given| given.list),
             };
             let shorter = self.writer.again(&given, old, room);
             let shorter = shorter.unwrap_or_else(|| self.writer.by_code(old, Some(room)));

@@ -52,6 +52,12 @@ impl Cuts {
         });
     }
 
+    /// Tokens that they have lost.
+    pub(super) fn lost(&self) -> u64 {
+        let lost = |cut: &Cut| cut.tokens.0.saturating_sub(cut.tokens.1);
+        self.0.iter().map(lost).sum()
+    }
+
     /// Gives back no more than `free` tokens, and returns how many.
     pub(super) fn refill(
         self,
