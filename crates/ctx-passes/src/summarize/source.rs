@@ -31,9 +31,7 @@ impl ModelSource {
             Self::Replayed(tape) => tape.replay(question),
         }
     }
-}
 
-impl ModelSource {
     /// The window that the server tells, or told when it was recorded.
     pub(super) fn window(&self) -> Result<Option<u64>, LlmError> {
         match self {
