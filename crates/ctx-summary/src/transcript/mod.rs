@@ -120,19 +120,12 @@ impl Transcript {
     /// One more message, in order; `line` is that of its record.
     pub fn push(&mut self, line: u64, message: &Message<'_>) {
         for (label, text) in std::mem::take(&mut self.kept) {
-            self.pieces.push(Vec::new());
-            self.add(&label, &text);
-            if self.pieces.last().is_some_and(Vec::is_empty) {
-                self.pieces.pop();
-            }
+            self.piece(|it| it.add(&label, &text));
         }
-        self.pieces.push(Vec::new());
-        for part in &message.parts {
-            self.add_part(line, message, part);
-        }
-        if self.pieces.last().is_some_and(Vec::is_empty) {
-            self.pieces.pop();
-        }
+        self.piece(|it| {
+            let parts = message.parts.iter();
+            parts.for_each(|part| it.add_part(line, message, part));
+        });
         if self.held > HELD && self.most > SHORT {
             self.most = SHORT;
             let tools = self.pieces.iter_mut().flatten();
@@ -179,6 +172,15 @@ impl Transcript {
     /// All of it, with the texts of tools cut as far as that is moderate.
     pub(crate) fn shortest(&self) -> Record {
         bulk::shortest(&self.pieces)
+    }
+
+    /// A piece of what `add` says, if it says anything.
+    fn piece(&mut self, add: impl FnOnce(&mut Self)) {
+        self.pieces.push(Vec::new());
+        add(self);
+        if self.pieces.last().is_some_and(Vec::is_empty) {
+            self.pieces.pop();
+        }
     }
 
     fn add_part(&mut self, line: u64, message: &Message<'_>, part: &Part<'_>) {
@@ -228,10 +230,8 @@ impl Transcript {
             let source = made.digest.clone();
             self.sources.entry(line).or_insert(source);
         }
-        let place = (
-            self.pieces.len() - 1,
-            self.pieces[self.pieces.len() - 1].len(),
-        );
+        let last = self.pieces.len() - 1;
+        let place = (last, self.pieces[last].len());
         if text.len() >= REPEATED {
             let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(&text);
             if let Some((piece, part)) = self.results.insert(hash, place) {
