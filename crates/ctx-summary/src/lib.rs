@@ -15,8 +15,10 @@ mod extractive;
 mod lacking;
 mod language;
 mod model;
+mod pattern;
 mod rule;
 mod template;
+mod tool_names;
 mod transcript;
 
 pub use check::missing_headings;

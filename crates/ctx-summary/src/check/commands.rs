@@ -13,7 +13,8 @@ use regex::Regex;
 
 use super::Area;
 use super::source::{Source, UNVERIFIED};
-use super::words::{lower, pattern, pieces, words};
+use super::words::{lower, pieces, words};
+use crate::pattern::pattern;
 
 /// What is done with a command that nothing supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,8 @@ use super::Area;
 use super::escapes::unescaped;
 use super::source::{Source, UNVERIFIED};
 use super::spans::Spans;
-use super::words::{is_chinese, pattern, pieces, words};
+use super::words::{is_chinese, pieces, words};
+use crate::pattern::pattern;
 
 /// What is known of a quote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

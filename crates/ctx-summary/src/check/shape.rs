@@ -8,7 +8,8 @@ use regex::Regex;
 use super::Area;
 use super::commands::without_bullet;
 use super::missing::plain as plain_heading;
-use super::words::{has_chinese, lower, pattern};
+use super::words::{has_chinese, lower};
+use crate::pattern::pattern;
 use ctx_ledger::text::one_line;
 
 /// Words of headings over what users want.

@@ -67,11 +67,6 @@ pub(super) fn has_chinese(text: &str) -> bool {
     text.chars().any(is_chinese)
 }
 
-/// A pattern of this crate, which is known to be one.
-pub(super) fn pattern(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a constant pattern")
-}
-
 /// A text as patterns read it: in lower case, with one kind of apostrophe.
 pub(super) fn lower(text: &str) -> String {
     text.to_lowercase().replace('’', "'")

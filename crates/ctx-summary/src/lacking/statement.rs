@@ -3,6 +3,8 @@
 
 use ctx_ledger::{Origin, Segment};
 
+use crate::tool_names::is_shell;
+
 /// Marks of code, of diffs and of listings with line numbers.
 const CODE: [&str; 30] = [
     "()",
@@ -101,10 +103,8 @@ const SOURCES: [&str; 24] = [
     "rs", "go", "py", "pyi", "js", "jsx", "ts", "tsx", "mjs", "java", "kt", "c", "h", "cc", "cpp",
     "cs", "rb", "php", "swift", "scala", "sh", "css", "html", "lock",
 ];
-/// Tools that look for lines in files, and those that run commands, whose output is full of
-/// members of nothing.
+/// Tools that look for lines in files.
 const FINDERS: [&str; 3] = ["grep", "glob", "search"];
-const SHELLS: [&str; 5] = ["bash", "shell", "exec", "terminal", "command"];
 
 /// Whether it is no line of code, of a search or of the output of a command that is only a
 /// member of something: that can be looked up, and says nothing alone.
@@ -124,10 +124,11 @@ pub(super) fn is_no_listing<'a>(
     };
     let (tool, work) = source.split_once(": ").unwrap_or((source, ""));
     let tool = tool.to_lowercase();
-    let is = |names: &[&str]| names.iter().any(|name| tool.contains(name));
+    let finds = FINDERS.iter().any(|name| tool.contains(name));
     let end = work.rsplit('.').next().unwrap_or_default();
     let is_code = work.contains('.') && SOURCES.contains(&end);
-    let is_listing = is(&FINDERS) || is_code || is(&SHELLS) && is_pair(text);
+    // What commands print is full of members of nothing.
+    let is_listing = finds || is_code || is_shell(&tool) && is_pair(text);
     !is_listing
 }
 

@@ -8,6 +8,7 @@ use ctx_tokens::TokenCounter;
 
 use super::cut::cut;
 use super::{Record, Spoken, whole, written};
+use crate::tool_names::is_shell;
 
 /// A text with fewer characters is never cut: it is an outcome.
 const SHORT: usize = 600;
@@ -55,10 +56,7 @@ const COMMANDS: [&str; 14] = [
 /// Whether a call shows what lies somewhere; `digest`: the tool, and what it works on.
 pub(super) fn shows(name: &str, digest: &str) -> bool {
     let name = name.to_lowercase();
-    let is_shell = ["bash", "shell", "exec", "terminal", "command"]
-        .iter()
-        .any(|shell| name.contains(shell));
-    if !is_shell {
+    if !is_shell(&name) {
         return SHOWING.iter().any(|word| name.contains(word));
     }
     let command = digest

@@ -6,14 +6,16 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::pack::shorten;
+use crate::pattern::pattern;
 
 /// Of a hundred characters, those of the beginning, and those of the end.
 const HEAD: usize = 35;
 const TAIL: usize = 30;
 /// Lines that tell how something went.
 static OUTCOME: LazyLock<Regex> = LazyLock::new(|| {
-    let words = "(?i)\\b(?:errors?|exception|fail(?:ed|ure|s)?|panicked|fatal|assert\\w*|traceback|warning|passed|denied|not found|错误|失败)\\b";
-    Regex::new(words).expect("a constant pattern")
+    pattern(
+        "(?i)\\b(?:errors?|exception|fail(?:ed|ure|s)?|panicked|fatal|assert\\w*|traceback|warning|passed|denied|not found|错误|失败)\\b",
+    )
 });
 
 /// At most about `limit` characters of a text; `is_told`: whether somebody spoke of a line.

@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
+use crate::pattern::pattern;
+
 /// Colours and moves of a terminal's cursor.
 static CONTROL: LazyLock<Regex> =
     LazyLock::new(|| pattern("\u{1b}(?:\\[[0-9;?]*[A-Za-z]|[()][A-Z0-9])"));
@@ -22,10 +24,6 @@ static DATA: LazyLock<Regex> = LazyLock::new(|| pattern(r"[A-Za-z0-9+/=_-]{1000,
 const BEGINNING: usize = 40;
 /// A line that comes more often is told once.
 const SAME: usize = 3;
-
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("a constant pattern")
-}
 
 /// The text without it.
 pub(super) fn without_noise(text: &str) -> Cow<'_, str> {
