@@ -63,7 +63,8 @@ static COMMANDS: LazyLock<[(Force, Regex); 3]> = LazyLock::new(|| {
                 "please|make sure|ensure|always|never|do not|don't|add|fix|implement|create|update|write|\
         use|test|check|verify|change|rename|move|replace|refactor|continue|stop|commit|follow|\
         must|answer",
-                "请|务必|确保|不要|禁止|必须|添加|增加|修复|实现|创建|更新|编写|使用|检查|修改|继续|停止|提交",
+                // 请求 is the request, not a command.
+                "请[^求]|务必|确保|不要|禁止|必须|添加|增加|修复|实现|创建|更新|编写|使用|检查|修改|继续|停止|提交",
             ),
         ),
     ]

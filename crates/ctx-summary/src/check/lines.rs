@@ -9,8 +9,15 @@ use super::source::{Source, UNVERIFIED};
 use super::spans::Spans;
 use super::{Area, Mends, identifiers, names, says_something};
 
-/// The line as it may stay; `None` when nothing is left of it.
-pub(super) fn mended(line: &str, area: Area, source: &Source, mends: &mut Mends) -> Option<String> {
+/// The line as it may stay; `None` when nothing is left of it. It may name other sections by
+/// their `headings`.
+pub(super) fn mended(
+    line: &str,
+    area: Area,
+    source: &Source,
+    headings: &[String],
+    mends: &mut Mends,
+) -> Option<String> {
     let line = without_commands(line, area, source, mends)?;
     let spans = Spans::of(&line);
     let quoted = quotes::check(&line, &spans, area, source);
@@ -20,7 +27,7 @@ pub(super) fn mended(line: &str, area: Area, source: &Source, mends: &mut Mends)
             places.insert(range.start + line[range].trim_end().len());
         }
     }
-    let names = names::invented(&line, &spans, source.phrases());
+    let names = names::invented(&line, &spans, source.phrases(), headings);
     let identifiers = identifiers::invented(&line, source.identifiers(), source.phrases());
     for range in names.into_iter().chain(identifiers) {
         // A quote is known as a whole, or unknown as a whole.

@@ -246,7 +246,9 @@ impl Check<'_> {
                 }
                 continue;
             }
-            let Some(line) = lines::mended(line, area, self.source, &mut self.done.mends) else {
+            let mends = &mut self.done.mends;
+            let headings = self.rules.headings;
+            let Some(line) = lines::mended(line, area, self.source, headings, mends) else {
                 continue;
             };
             in_code ^= line.trim_start().starts_with("```");

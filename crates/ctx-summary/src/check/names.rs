@@ -6,8 +6,15 @@ use std::ops::Range;
 use super::phrases::Phrases;
 use super::spans::Spans;
 
-/// The names of a line that are no words of the record, with their places.
-pub(super) fn invented(line: &str, spans: &Spans, phrases: &Phrases) -> Vec<Range<usize>> {
+/// The names of a line that are no words of the record nor of the summary's headings, with
+/// their places.
+pub(super) fn invented(
+    line: &str,
+    spans: &Spans,
+    phrases: &Phrases,
+    headings: &[String],
+) -> Vec<Range<usize>> {
+    let is_heading = |word: &str| headings.iter().any(|heading| heading.contains(word));
     // In another language than the record's any word may have a capital.
     let has_proper = phrases.share(line) >= SAME_LANGUAGE;
     words(line)
@@ -16,7 +23,12 @@ pub(super) fn invented(line: &str, spans: &Spans, phrases: &Phrases) -> Vec<Rang
             let is_call = line[range.end..].starts_with('(');
             let in_code = spans.code_around(range.start).is_some();
             let is_proper = || has_proper && !in_code && is_proper(word, &line[..range.start]);
-            let known = || phrases.has_word(word) || phrases.has_word(word.trim_end_matches('s'));
+            let known = || {
+                phrases.has_word(word)
+                    || phrases.has_word(word.trim_end_matches('s'))
+                    || phrases.has_beginning(word)
+                    || is_heading(word)
+            };
             (is_name(word, is_call, in_code) || is_proper()) && !known()
         })
         .collect()
@@ -115,8 +127,9 @@ mod tests {
 
     fn of(line: &str) -> Vec<&str> {
         let mut phrases = Phrases::default();
-        phrases.gather("func parseLine(x) { return max_size } // ParseError, the Sub by and of: parse max shadow");
-        let names = invented(line, &Spans::of(line), &phrases);
+        phrases.gather("func parseLine(x) { return max_size } // ParseError, ErrorKindOf, the Sub by and of: parse max shadow");
+        let headings = ["Goal".to_owned(), "Next Step".to_owned()];
+        let names = invented(line, &Spans::of(line), &phrases, &headings);
         names.into_iter().map(|range| &line[range]).collect()
     }
 
@@ -150,6 +163,8 @@ mod tests {
             "a plain word (with more), `plain`",
             "the Sub and max, Shadow by return of func on Monday. Then by return: Keller",
             "weil der Parser in einer Schleife hängt",
+            "the parser of max and shadow, see Goal",
+            "each `ErrorKind` by `errorKind`",
         ] {
             assert!(of(line).is_empty(), "{line}");
         }

@@ -14,6 +14,8 @@ pub(super) struct Phrases {
     pairs: Seen,
     /// Three in a row.
     threes: Seen,
+    /// How names with humps begin: `NodeType` of `NodeTypeSession`.
+    beginnings: Seen,
 }
 
 impl Phrases {
@@ -21,8 +23,12 @@ impl Phrases {
     pub(super) fn gather(&mut self, text: &str) {
         let (mut before, mut last) = (None, None);
         for line in text.lines() {
-            for word in words_of(without_line_number(line)) {
+            for text in texts_of(without_line_number(line)) {
+                let word = hash(text);
                 self.words.insert(word);
+                for beginning in beginnings(text) {
+                    self.beginnings.insert(hash(beginning));
+                }
                 if let Some(last) = last {
                     let two = pair(last, word);
                     self.pairs.insert(two);
@@ -34,6 +40,11 @@ impl Phrases {
             }
         }
         self.words.end_text();
+    }
+
+    /// Whether names of the record begin with all humps of this one.
+    pub(super) fn has_beginning(&self, name: &str) -> bool {
+        self.beginnings.has(hash(name))
     }
 
     /// Whether a text is a word of the record.
@@ -68,8 +79,22 @@ impl Phrases {
     }
 }
 
+/// The humps of a name, from the second on, without what follows them: of `parseLineEnd`
+/// `parseLine`.
+fn beginnings(name: &str) -> impl Iterator<Item = &str> {
+    let bytes = name.as_bytes();
+    let begins =
+        |at: &usize| bytes[*at].is_ascii_uppercase() && bytes[*at - 1].is_ascii_lowercase();
+    let ends = (1..bytes.len()).filter(begins).skip(1);
+    ends.map(|end| &name[..end])
+}
+
 /// Whole words, in lower case; none is left out.
 fn words_of(text: &str) -> impl Iterator<Item = u64> {
+    texts_of(text).map(hash)
+}
+
+fn texts_of(text: &str) -> impl Iterator<Item = &str> {
     let is_word = |c: char| (c.is_alphanumeric() || c == '_') && !is_chinese(c);
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -82,7 +107,7 @@ fn words_of(text: &str) -> impl Iterator<Item = u64> {
         };
         let (word, behind) = rest.split_at(end);
         rest = behind;
-        Some(hash(word))
+        Some(word)
     })
 }
 

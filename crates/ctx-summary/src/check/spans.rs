@@ -15,10 +15,13 @@ pub(super) struct Spans {
 
 impl Spans {
     pub(super) fn of(line: &str) -> Self {
-        Self {
-            code: code(line),
-            quotes: quotes(line),
-        }
+        let code = code(line);
+        let mut quotes = quotes(line);
+        // A mark in code belongs to the code: `": "` is no quote, nor the beginning of one.
+        let is_whole =
+            |quote: &Range<usize>| around(&code, quote.start) == around(&code, quote.end - 1);
+        quotes.retain(is_whole);
+        Self { code, quotes }
     }
 
     /// The code in which a place is.
@@ -150,6 +153,10 @@ mod tests {
             ),
             (r#"a 5" disk and "one more""#, vec![r#""one more""#]),
             (r#"an open "quote, and „so“"#, vec!["„so“"]),
+            (
+                r#"any `": "` in it, `say "a b"`, "run `x`""#,
+                vec![r#""a b""#, r#""run `x`""#],
+            ),
         ] {
             assert_eq!(quotes(line), found, "{line}");
         }

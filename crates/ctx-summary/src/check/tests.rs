@@ -180,6 +180,7 @@ fn commands_that_people_or_the_model_gave_stay() {
         "- Running late: nothing",
         "- Ignored tests stay ignored",
         "- Runtime errors are fixed",
+        "- 用户：请求依次是登录、端口",
     ] {
         let mended = used(&format!("{GOOD}\n{line}"));
         assert_eq!(mended.text, format!("{GOOD}\n{line}"));
