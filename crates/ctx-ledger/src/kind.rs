@@ -23,6 +23,8 @@ pub enum Kind {
     Name,
     /// How something ended: tests that passed, an error, a commit.
     Outcome,
+    /// A comment or a sentence in a result that says why something is so, or must be.
+    Reason,
     /// Any other line of an argument or of a result.
     Line,
 }

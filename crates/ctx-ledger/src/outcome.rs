@@ -36,6 +36,16 @@ pub(crate) fn is_outcome(line: &str) -> bool {
     OUTCOME.is_match(line.as_bytes())
 }
 
+/// Whether words say why something is so, or what must or cannot be.
+pub(crate) fn gives_reason(text: &str) -> bool {
+    static REASON: LazyLock<Regex> = LazyLock::new(|| {
+        bytes_regex(
+            r"(?i)\b(?:because|since|so that|otherwise|in order to|to (?:avoid|prevent|ensure|make sure)|ensures?|prevents?|avoids?|due to|even if|instead of|rather than|must|never|cannot|can't|do(?:es)? not|don't|doesn't|would|always|only (?:if|when|for))\b|因为|以便|避免|否则|必须|防止",
+        )
+    });
+    REASON.is_match(text.as_bytes())
+}
+
 /// Whether a line of what was written names something: a function, a type, a test, a
 /// heading.
 pub(crate) fn names_something(line: &str) -> bool {
@@ -61,7 +71,7 @@ pub(crate) fn without_place(line: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_outcome, names_something, without_place};
+    use super::{gives_reason, is_outcome, names_something, without_place};
 
     #[test]
     fn places_stand_before_the_code() {
@@ -73,6 +83,20 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(without_place(line), code);
+        }
+    }
+
+    #[test]
+    fn reasons_have_words_that_give_them() {
+        for text in [
+            "// Return at once: more output would corrupt the JSON.",
+            "# kept, because the child has a copy of its own",
+            "// 保留它，因为子进程也要用",
+        ] {
+            assert!(gives_reason(text), "{text}");
+        }
+        for text in ["// Saves the index in a file.", "# the mustard", ""] {
+            assert!(!gives_reason(text), "{text}");
         }
     }
 

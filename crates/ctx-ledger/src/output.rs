@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::kind::Kind;
-use crate::outcome::{is_outcome, names_something, without_place};
+use crate::outcome::{gives_reason, is_outcome, names_something, without_place};
 use crate::prose::is_prose;
 use crate::segment::{numbered, segments};
 use crate::sentence::ends;
@@ -74,7 +74,7 @@ impl<'t> Cutter<'t> {
     fn end_comment(&mut self) {
         let comment = std::mem::take(&mut self.comment);
         if !comment.is_empty() {
-            self.found.push((Kind::Line, comment));
+            self.found.push((kind_of(&comment), comment));
         }
     }
 
@@ -95,7 +95,7 @@ impl<'t> Cutter<'t> {
         if sentence.len() > LONGEST {
             self.cut(sentence, Kind::Line);
         } else if sentence.contains(char::is_alphanumeric) {
-            self.found.push((Kind::Line, sentence.into()));
+            self.found.push((kind_of(sentence), sentence.into()));
         }
     }
 
@@ -103,6 +103,16 @@ impl<'t> Cutter<'t> {
         for piece in segments(line) {
             self.found.push((kind, line[piece].into()));
         }
+    }
+}
+
+/// What a comment or a sentence is.
+fn kind_of(text: &str) -> Kind {
+    let is_text = is_prose(text) || text.contains(|c| c >= '\u{2e80}');
+    if is_text && gives_reason(text) {
+        Kind::Reason
+    } else {
+        Kind::Line
     }
 }
 
@@ -192,7 +202,7 @@ mod tests {
             found(text),
             [
                 of(
-                    Kind::Line,
+                    Kind::Reason,
                     "The delay lets the agent settle before the difference is computed, since it may write more."
                 ),
                 of(Kind::Line, "Then it is read by another one."),

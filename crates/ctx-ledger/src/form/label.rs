@@ -36,7 +36,7 @@ impl Label {
             (Origin::User, _) => Self::User,
             (Origin::Said, _) => Self::Agent,
             (Origin::Earlier, _) => Self::Earlier,
-            (Origin::Call, Kind::Name | Kind::Line) => Self::Part,
+            (Origin::Call, Kind::Name | Kind::Line | Kind::Reason) => Self::Part,
             (Origin::Call, _) => Self::Call,
         }
     }

@@ -261,6 +261,14 @@ mod tests {
     }
 
     #[test]
+    fn a_comment_that_gives_a_reason_is_quoted_without_any_name_in_it() {
+        let text = "// It must end here, so that nothing more is written.\n// It ends here and there is no more.";
+        let of = |text: &str| quotes(&Reading::of(&answers(text), Zone::Old)).len();
+        assert_eq!(of(text), 1);
+        assert_eq!(of("// It ends here and there is no more."), 0);
+    }
+
+    #[test]
     fn each_mark_belongs_to_its_quote() {
         let message = answers("user_1, user_2 and user_1\nuser_2 alone");
         let reading = Reading::of(&message, Zone::Old);

@@ -92,7 +92,11 @@ impl Reader {
     ) -> Option<usize> {
         let prose = !matches!(origin, Origin::Call | Origin::Result);
         let found = self.scan.read(text, prose, self.leaves);
-        let tells = kind.is_said() || matches!(kind, Kind::Outcome | Kind::Change | Kind::Command);
+        let tells = kind.is_said()
+            || matches!(
+                kind,
+                Kind::Outcome | Kind::Change | Kind::Command | Kind::Reason
+            );
         if found.is_empty() && !(tells && self.leaves) {
             return None;
         }

@@ -11,7 +11,6 @@ const PASSED: f64 = 0.3;
 const DEFINITION: f64 = 2.0;
 /// What a call names says less than where it stands.
 const NAME: f64 = 0.9;
-const PROSE: f64 = 1.2;
 const WRITTEN: f64 = 0.8;
 const CODE: f64 = 0.5;
 /// A change says by itself what was changed.
@@ -49,7 +48,7 @@ fn reads(segment: &Segment, text: &str) -> f64 {
         (Kind::Outcome, _) => OUTCOME,
         (Kind::Name, Origin::Result) => DEFINITION,
         (Kind::Name, _) => NAME,
-        (Kind::Line | Kind::Quoted, _) if is_prose(text) => PROSE,
+        (Kind::Line | Kind::Quoted, _) if is_prose(text) => 1.0,
         (Kind::Line, Origin::Call) if !is_member() => WRITTEN,
         (Kind::Line | Kind::Quoted, _) if is_code(text) && !is_member() => CODE,
         _ => 1.0,

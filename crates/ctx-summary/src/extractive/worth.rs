@@ -37,10 +37,11 @@ pub(super) fn worths(index: &Index) -> Vec<f64> {
                 Kind::Change => 0.9,
                 Kind::Name => 0.5,
                 Kind::Command => 0.3,
-                Kind::Line if is_prose(text) => 0.3,
+                Kind::Line | Kind::Reason if is_prose(text) => 0.3,
                 _ => 0.0,
             },
             Origin::Result if segment.kind == Kind::Outcome => 0.12,
+            Origin::Result if segment.kind == Kind::Reason => 0.08,
             Origin::Result => 0.0,
         }
     };
