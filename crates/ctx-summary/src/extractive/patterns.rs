@@ -51,7 +51,40 @@ pub(super) static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// A line of a program, perhaps with its number in a listing.
+pub(super) static CODE_LINE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^(?:[0-9]+[ \t]*[→:|]?)?[ \t]*(?:(?:from \S+ )?import |return\b|(?:if|elif|for|while|with|except|try|else|case|switch|match)\b.*[:{]$|else\b|@\w)",
+    )
+});
+
 /// A pattern with the word boundaries of ASCII: a word ends where Chinese begins.
 pub(super) fn pattern(text: &str) -> Regex {
     Regex::new(&text.replace(r"\b", r"(?-u:\b)")).expect("a constant pattern")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CODE_LINE;
+
+    #[test]
+    fn lines_of_programs_are_no_words() {
+        for line in [
+            "from __future__ import annotations",
+            "6  from __future__ import annotations",
+            "30→    except (KeyError, ValueError) as error:",
+            "for error, count in errors.most_common():",
+            "return store",
+        ] {
+            assert!(CODE_LINE.is_match(line), "{line}");
+        }
+        for line in [
+            "For each error there is a count:",
+            "if it fails, look at the log",
+            "24  def import_feed(store):",
+            "5  NB-00422;C1;Northern Light",
+        ] {
+            assert!(!CODE_LINE.is_match(line), "{line}");
+        }
+    }
 }

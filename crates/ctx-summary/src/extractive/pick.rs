@@ -5,6 +5,7 @@ use ctx_tokens::TokenCounter;
 
 use super::candidate::Candidate;
 use super::greedy::{Greedy, Judge};
+use super::worth::has_files;
 use super::{heads, prose};
 use ctx_ledger::Index;
 
@@ -17,6 +18,8 @@ const LEAST_CHANCE: f64 = 0.0005;
 /// A summary of fewer tokens has no room for what its values stand under, nor for lines
 /// that tell nothing without it.
 const LITTLE: u64 = 400;
+/// One of fewer has no room for lone lines of a program that can be read again.
+const SHORT: u64 = 1_300;
 
 /// Judges segments by the identifiers that they tell anew.
 pub(super) struct Picker<'i> {
@@ -37,7 +40,8 @@ impl<'i> Picker<'i> {
         limit: u64,
         counter: &dyn TokenCounter,
     ) -> Greedy<Self> {
-        let picker = Self::new(index, written, limit >= LITTLE);
+        let has_code = limit >= SHORT || limit >= LITTLE && !has_files(index.segments());
+        let picker = Self::new(index, written, limit >= LITTLE, has_code);
         let tells: Vec<bool> = (0..chosen.len())
             .map(|number| !chosen[number] && picker.worth(number) > 0.0)
             .collect();
@@ -45,11 +49,11 @@ impl<'i> Picker<'i> {
         Greedy::new(picker, tokens, chosen.to_vec(), &tells)
     }
 
-    fn new(index: &'i Index, written: &str, has_heads: bool) -> Self {
+    fn new(index: &'i Index, written: &str, has_heads: bool, has_code: bool) -> Self {
         let mut told = index.told().to_vec();
         index.tell_in(written, &mut told);
         let mut reads = prose::all(index);
-        if !has_heads {
+        if !has_code {
             reads
                 .iter_mut()
                 .filter(|reads| **reads < 1.0)

@@ -1,5 +1,6 @@
 //! How well a line of a call, of a result or of what was pasted reads by itself.
 
+use super::patterns::CODE_LINE;
 use ctx_ledger::prose::is_prose;
 use ctx_ledger::{Index, Kind, Origin, Segment};
 
@@ -48,7 +49,7 @@ fn reads(segment: &Segment, text: &str) -> f64 {
         (Kind::Outcome, _) => OUTCOME,
         (Kind::Name, Origin::Result) => DEFINITION,
         (Kind::Name, _) => NAME,
-        (Kind::Line | Kind::Quoted, _) if is_prose(text) => 1.0,
+        (Kind::Line | Kind::Quoted, _) if is_prose(text) && !CODE_LINE.is_match(text) => 1.0,
         (Kind::Line, Origin::Call) if !is_member() => WRITTEN,
         (Kind::Line | Kind::Quoted, _) if is_code(text) && !is_member() => CODE,
         _ => 1.0,
@@ -57,6 +58,7 @@ fn reads(segment: &Segment, text: &str) -> f64 {
 
 /// Whether a line looks like one of a program.
 fn is_code(text: &str) -> bool {
-    text.ends_with(['{', '}', ';', '(', ','])
+    CODE_LINE.is_match(text)
+        || text.ends_with(['{', '}', ';', '(', ','])
         || [" := ", " = ", "()"].iter().any(|sign| text.contains(sign))
 }

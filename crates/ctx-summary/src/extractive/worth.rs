@@ -4,7 +4,7 @@
 use ctx_ledger::prose::is_prose;
 use ctx_ledger::{Index, Kind, Origin, Segment};
 
-use super::patterns::{COURTESY, FINDING, NAMED, OFFER, PROMISE, RULE, SETTLED};
+use super::patterns::{CODE_LINE, COURTESY, FINDING, NAMED, OFFER, PROMISE, RULE, SETTLED};
 
 /// What an earlier summary tells is told again as long as nothing later says more.
 const EARLIER: f64 = 0.35;
@@ -37,7 +37,7 @@ pub(super) fn worths(index: &Index) -> Vec<f64> {
                 Kind::Change => 0.9,
                 Kind::Name => 0.5,
                 Kind::Command => 0.3,
-                Kind::Line | Kind::Reason if is_prose(text) => 0.3,
+                Kind::Line | Kind::Reason if is_prose(text) && !CODE_LINE.is_match(text) => 0.3,
                 _ => 0.0,
             },
             Origin::Result if segment.kind == Kind::Outcome => 0.12,
