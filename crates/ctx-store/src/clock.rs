@@ -4,6 +4,9 @@
 //! a single run. What tells them apart is that each collection leaves the time behind: after
 //! a quiet month of nightly runs the last one was yesterday. After a real pause the first
 //! run is doubted, and a later one that agrees with it is not.
+//!
+//! What is seen between two collections must not hide a jump: under a clock that was slow,
+//! and is right again, a snapshot is as late as the collection that comes after it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -31,6 +34,9 @@ const LONGEST_PAUSE: TimeDelta = TimeDelta::days(8);
 pub(crate) struct Visits {
     /// When garbage was collected last.
     pub(crate) believed: Option<DateTime<Utc>>,
+    /// When the grace of what it removed began: later, where it knew its clock to be slow.
+    #[serde(default)]
+    grace: Option<DateTime<Utc>>,
     /// A time that came too soon after all others.
     #[serde(default)]
     doubted: Option<DateTime<Utc>>,
@@ -39,66 +45,107 @@ pub(crate) struct Visits {
     pause: i64,
 }
 
+/// A time in which the store saw nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Gap {
+    pub(crate) from: DateTime<Utc>,
+    pub(crate) to: DateTime<Utc>,
+}
+
+impl Gap {
+    fn length(&self) -> TimeDelta {
+        self.to - self.from
+    }
+
+    /// Those between `from` and `to`, in order; there is at least one.
+    fn all(times: &[DateTime<Utc>], from: DateTime<Utc>, to: DateTime<Utc>) -> Vec<Self> {
+        let between = times.iter().filter(|time| (from..=to).contains(time));
+        let mut seen: Vec<_> = between.copied().chain([from, to]).collect();
+        seen.sort_unstable();
+        let gaps = seen.windows(2);
+        gaps.map(|pair| Self {
+            from: pair[0],
+            to: pair[1],
+        })
+        .collect()
+    }
+
+    fn longest(times: &[DateTime<Utc>], from: DateTime<Utc>, to: DateTime<Utc>) -> TimeDelta {
+        let gaps = Self::all(times, from, to).into_iter();
+        gaps.map(|gap| gap.length()).max().unwrap_or_default()
+    }
+}
+
 /// What is to be thought of the clock.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Judgement {
-    /// The last time before it, when it has jumped since then.
-    pub(crate) jumped_from: Option<DateTime<Utc>>,
+    /// Where it has jumped, if it has; of several jumps, the last.
+    pub(crate) jumped: Option<Gap>,
     /// What is to be remembered.
     pub(crate) visits: Visits,
 }
 
 impl Visits {
-    /// Judges the clock by all `times` that are known. Later ones say nothing: then this
-    /// clock is slow, or theirs was fast.
+    /// Judges the clock by all `times` that are known; `grace` is when one would begin.
+    /// Later ones say nothing: then this clock is slow, or theirs was fast.
+    ///
+    /// Since the last collection, or since the grace of what it removed began, the clock must
+    /// have gone on step by step: a snapshot that was taken after a jump is no witness for it.
+    /// Where there was no collection, no grace can get lost, and the latest time is enough.
     pub(crate) fn judge(
         self,
         times: impl IntoIterator<Item = DateTime<Utc>>,
         now: DateTime<Utc>,
+        grace: DateTime<Utc>,
     ) -> Judgement {
-        let times = times.into_iter().chain(self.believed);
-        let Some(last) = times.filter(|time| *time <= now).max() else {
-            return self.believe(now);
+        let times: Vec<_> = times.into_iter().filter(|time| *time <= now).collect();
+        let last = [self.grace, self.believed].into_iter().flatten();
+        let last = last.filter(|last| *last <= now).max();
+        let Some(from) = last.or_else(|| times.iter().copied().max()) else {
+            return self.believe(now, grace);
         };
         let limit = DAY.max(TimeDelta::seconds(self.pause) + TimeDelta::hours(2));
-        if now - last <= limit {
-            return self.believe(now);
-        }
+        let mut gaps = Gap::all(&times, from, now).into_iter();
+        let Some(jump) = gaps.rfind(|gap| gap.length() > limit) else {
+            return self.believe(now, grace);
+        };
         let doubted = self
             .doubted
-            .filter(|doubted| (last..=now).contains(doubted));
+            .filter(|doubted| (from..=now).contains(doubted));
         let Some(doubted) = doubted else {
-            return self.doubt(last, now);
+            return self.doubt(jump, now);
         };
-        let (pause, since) = (doubted - last, now - doubted);
-        if since < HOUR {
-            return self.doubt(last, doubted);
+        if now - doubted < HOUR {
+            return self.doubt(jump, doubted);
         }
-        if since > limit.max(pause + TimeDelta::hours(2)) {
-            return self.doubt(last, now);
+        // Not the time since the doubt: what was seen meanwhile makes that no pause.
+        let pause = Gap::longest(&times, from, doubted);
+        if Gap::longest(&times, doubted, now) > limit.max(pause + TimeDelta::hours(2)) {
+            return self.doubt(jump, now);
         }
         let mut learned = self;
         if pause <= LONGEST_PAUSE {
             learned.pause = self.pause.max(pause.num_seconds());
         }
-        learned.believe(now)
+        learned.believe(now, grace)
     }
 
     /// The same, with the clock taken to be right.
-    pub(crate) fn believe(self, now: DateTime<Utc>) -> Judgement {
+    pub(crate) fn believe(self, now: DateTime<Utc>, grace: DateTime<Utc>) -> Judgement {
         Judgement {
-            jumped_from: None,
+            jumped: None,
             visits: Self {
                 believed: Some(now),
+                grace: Some(grace),
                 doubted: None,
                 ..self
             },
         }
     }
 
-    fn doubt(self, last: DateTime<Utc>, doubted: DateTime<Utc>) -> Judgement {
+    fn doubt(self, jump: Gap, doubted: DateTime<Utc>) -> Judgement {
         Judgement {
-            jumped_from: Some(last),
+            jumped: Some(jump),
             visits: Self {
                 doubted: Some(doubted),
                 ..self
@@ -157,6 +204,12 @@ impl Store {
         let now = self.now();
         Ok(now.max(latest.unwrap_or(now)))
     }
+
+    /// The same as far as it can be told without a lock, for which there must be a store.
+    pub(crate) fn grace_would_begin(&self) -> DateTime<Utc> {
+        let now = self.now();
+        now.max(self.latest_time_unlocked().unwrap_or(now))
+    }
 }
 
 #[cfg(test)]
@@ -169,15 +222,40 @@ mod tests {
         DateTime::UNIX_EPOCH + TimeDelta::days(20_000) + TimeDelta::hours(hours)
     }
 
+    /// Whether a run at this hour is stopped; what is to be remembered of it.
+    fn run(visits: &mut Visits, seen: &[i64], run: i64) -> bool {
+        let seen: Vec<_> = seen.iter().copied().map(at).collect();
+        let latest = seen.iter().copied().max();
+        let grace = latest.map_or(at(run), |latest| latest.max(at(run)));
+        let judged = visits.judge(seen, at(run), grace);
+        *visits = judged.visits;
+        judged.jumped.is_some()
+    }
+
     /// Whether the runs at these hours are stopped, one after the other.
     fn stopped(seen: &[i64], runs: &[i64]) -> Vec<bool> {
         let mut visits = Visits::default();
-        let stopped = runs.iter().map(|run| {
-            let judged = visits.judge(seen.iter().copied().map(at), at(*run));
-            visits = judged.visits;
-            judged.jumped_from.is_some()
-        });
-        stopped.collect()
+        let runs = runs.iter().map(|hour| run(&mut visits, seen, *hour));
+        runs.collect()
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    enum Event {
+        Seen(i64),
+        Run(i64),
+    }
+    use Event::{Run, Seen};
+
+    /// Whether the runs among these are stopped, each of which knows what was seen before it.
+    fn stopped_among(events: impl IntoIterator<Item = Event>) -> Vec<bool> {
+        let (mut visits, mut seen, mut stopped) = (Visits::default(), Vec::new(), Vec::new());
+        for event in events {
+            match event {
+                Seen(hour) => seen.push(hour),
+                Run(hour) => stopped.push(run(&mut visits, &seen, hour)),
+            }
+        }
+        stopped
     }
 
     #[test]
@@ -211,5 +289,98 @@ mod tests {
         ] {
             assert_eq!(stopped(&seen, &runs), expected, "{seen:?} {runs:?}");
         }
+    }
+
+    /// What is seen from one run to the next counts only with all that was seen between them.
+    #[test]
+    fn what_was_seen_after_a_jump_does_not_hide_it() {
+        let day = |days: i64| days * 24;
+        let daily = |from: i64, to: i64| (from..=to).map(move |day| Seen(day * 24));
+        for (events, expected) in [
+            // The clock was a week slow at the first run, and is right at the second.
+            (
+                vec![
+                    Seen(day(-7)),
+                    Seen(day(-7)),
+                    Run(day(-7)),
+                    Seen(0),
+                    Run(0),
+                    Run(1),
+                ],
+                vec![false, true, false],
+            ),
+            // It was known to be slow: the grace began with what was seen before.
+            (vec![Seen(0), Run(day(-7)), Seen(1), Run(1)], vec![false; 2]),
+            // The jump is some days old, and more was seen each day.
+            (
+                [Seen(0), Run(0)]
+                    .into_iter()
+                    .chain(daily(1, 9))
+                    .chain(daily(40, 49))
+                    .chain([Run(day(49)), Run(day(49) + 1)])
+                    .collect(),
+                vec![false, true, false],
+            ),
+            // A month of snapshots each day, from one run to the next.
+            (
+                [Run(0)]
+                    .into_iter()
+                    .chain(daily(0, 30))
+                    .chain([Run(day(30))])
+                    .collect(),
+                vec![false; 2],
+            ),
+            // As long as no run was believed, the latest time is enough.
+            (vec![Seen(0), Seen(day(40)), Run(day(40))], vec![false]),
+            // The last run was under a clock that was fast.
+            (
+                vec![Seen(0), Seen(day(40)), Run(day(40)), Run(2)],
+                vec![false; 2],
+            ),
+        ] {
+            assert_eq!(stopped_among(events.clone()), expected, "{events:?}");
+        }
+    }
+
+    /// A snapshot before each run, or after it, is no reason to doubt once more.
+    #[test]
+    fn pauses_are_learned_whatever_is_seen_at_their_ends() {
+        let every = |hours: i64, before: &[i64], after: &[i64]| {
+            let events = (1..=6).flat_map(|run| {
+                let run = run * hours;
+                let seen = |by: &i64| Seen(run + by);
+                let before = before.iter().map(seen);
+                let after = after.iter().map(seen);
+                before.chain([Run(run)]).chain(after).collect::<Vec<_>>()
+            });
+            stopped_among(events)
+        };
+        for (before, after) in [
+            (&[][..], &[][..]),
+            (&[-2], &[]),
+            (&[0], &[0]),
+            (&[], &[2]),
+            (&[-2, -1], &[1, 2]),
+        ] {
+            let weekly = [false, true, false, false, false, false];
+            assert_eq!(every(168, before, after), weekly, "{before:?} {after:?}");
+            let monthly = [false, true, false, true, false, true];
+            assert_eq!(every(720, before, after), monthly, "{before:?} {after:?}");
+        }
+        // After the doubt each day, but no run for longer than the pause was.
+        let days = (10..=40).map(|day| Seen(day * 24));
+        let events = [Run(0), Run(240)].into_iter().chain(days).chain([Run(960)]);
+        assert_eq!(stopped_among(events), [false, true, false]);
+        // A second jump after the doubt, longer than the first.
+        let events = [
+            Run(0),
+            Seen(72),
+            Run(72),
+            Seen(75),
+            Seen(480),
+            Run(480),
+            Run(481),
+        ];
+        assert_eq!(stopped_among(events), [false, true, true, false]);
     }
 }

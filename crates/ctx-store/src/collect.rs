@@ -147,18 +147,20 @@ impl<'a> Collector<'a> {
         self.events.iter().any(changes)
     }
 
-    /// Collects. When the clock is more than a day beyond all that the store has seen,
-    /// nothing is removed; that is an error where something would have been.
+    /// Collects. When the clock went on by more than a day at once since the last
+    /// collection, by all that the store has seen, nothing is removed; that is an error where
+    /// something would have been.
     pub fn collect(&mut self, plan: &CollectPlan<'_>) -> Result<(), StoreError> {
         let (now, visits) = (self.store.now(), self.store.visits());
-        let mut judged = visits.judge(self.store.times()?, now);
+        let grace = self.store.grace_would_begin();
+        let mut judged = visits.judge(self.store.times()?, now, grace);
         if plan.trust_clock {
-            judged = visits.believe(now);
+            judged = visits.believe(now, grace);
         }
         if !self.dry_run {
             self.store.remember_visit(judged.visits);
         }
-        let Some(seen) = judged.jumped_from else {
+        let Some(jump) = judged.jumped else {
             return self.collect_now(plan);
         };
         let mut preview = Self::new(self.store, true);
@@ -169,7 +171,11 @@ impl<'a> Collector<'a> {
             return Ok(());
         }
         self.events.clear();
-        Err(StoreError::ClockJumped { now, seen })
+        Err(StoreError::ClockJumped {
+            now,
+            seen: jump.from,
+            to: jump.to,
+        })
     }
 
     /// The trash is emptied first, because that makes room on a full disk. What fails does

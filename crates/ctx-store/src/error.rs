@@ -140,17 +140,15 @@ pub enum StoreError {
         /// The file that it was taken of.
         taken_of: String,
     },
-    /// The clock is far beyond all that the store has seen; nothing was removed.
-    #[error(
-        "the clock says {}, {} days after the last time that the store has seen; nothing was removed",
-        now.format("%Y-%m-%d %H:%M UTC"),
-        (*now - *seen).num_days()
-    )]
+    /// The clock went far on at once, by all that the store has seen; nothing was removed.
+    #[error("the clock says {}; nothing was removed", clock_jumped(*now, *seen, *to))]
     ClockJumped {
         /// What it says.
         now: DateTime<Utc>,
-        /// The last time that the store has seen.
+        /// The last time that the store has seen before the jump.
         seen: DateTime<Utc>,
+        /// The first one after it; `now`, if there is none.
+        to: DateTime<Utc>,
     },
     /// Another process uses the store, the session or its file.
     #[error("{0}")]
@@ -279,6 +277,17 @@ impl StoreError {
             other => other,
         }
     }
+}
+
+fn clock_jumped(now: DateTime<Utc>, seen: DateTime<Utc>, to: DateTime<Utc>) -> String {
+    let days = (to - seen).num_days();
+    let told = |time: DateTime<Utc>| time.format("%Y-%m-%d %H:%M UTC");
+    if to == now {
+        let now = told(now);
+        return format!("{now}, {days} days after the last time that the store has seen");
+    }
+    let (now, seen, to) = (told(now), told(seen), told(to));
+    format!("{now}, but of the {days} days from {seen} to {to} the store has seen nothing")
 }
 
 /// Names the file when a call of the system fails.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalog::snapshot_files;
 use crate::error::{Naming, StoreError};
-use crate::files::{careful, lock_now, sync_dir, wait_for_lock};
+use crate::files::{careful, lock_now, open_plain, sync_dir, wait_for_lock};
 use crate::{SessionId, Stamp, Store};
 
 /// The store's lock: sequence numbers, commit renames, gc, audit records.
@@ -104,6 +104,12 @@ impl Store {
             file,
             after_a_kill: before.is_some(),
         })
+    }
+
+    /// The latest time that a snapshot was ever taken at, as far as it can be read now.
+    pub(crate) fn latest_time_unlocked(&self) -> Option<DateTime<Utc>> {
+        let mut file = open_plain(&self.root().join("lock")).ok()?;
+        read_json::<Counter>(&mut file).map(|counter| counter.latest)
     }
 }
 

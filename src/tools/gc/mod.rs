@@ -31,7 +31,7 @@ pub const TOOL: Tool = Tool {
             ),
             (
                 4,
-                "the clock is more than a day beyond all that the store has seen: nothing was removed",
+                "the clock jumped by more than a day, by all that the store has seen: nothing was removed",
             ),
             (
                 5,
@@ -149,7 +149,7 @@ struct Args {
     /// Keep what is in the trash, and unnamed offloaded files, for N days
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Trash")]
     grace_days: u32,
-    /// Go on although the clock is more than a day beyond all that was seen
+    /// Go on although the clock jumped by more than a day, by all that was seen
     ///
     /// Such a clock may be wrong, so nothing is removed and the exit status is 4, unless
     /// there is nothing to remove. A later run, an hour or more on, believes it.

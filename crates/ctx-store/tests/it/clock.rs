@@ -85,10 +85,11 @@ fn a_jump_of_the_clock_removes_and_purges_nothing() {
     bench.wait_days(400);
     for dry_run in [true, false, false] {
         let stopped = run(&bench, &days(7), false, dry_run);
-        let Err(StoreError::ClockJumped { now, seen }) = stopped else {
+        let Err(StoreError::ClockJumped { now, seen, to }) = stopped else {
             panic!("it stops: {stopped:?}");
         };
-        assert_eq!((now, seen), (bench.store.now(), newest.stamp.time));
+        let is_now = bench.store.now();
+        assert_eq!((now, seen, to), (is_now, newest.stamp.time, is_now));
     }
     assert_eq!(bench.store.catalog(None).expect("lists").entries.len(), 2);
     assert_eq!(bench.store.expired(None).expect("lists").len(), 1);
@@ -100,6 +101,26 @@ fn a_jump_of_the_clock_removes_and_purges_nothing() {
     let gone = run(&bench, &days(7), true, false).expect("collects");
     let expected = [format!("purged {first}"), format!("removed {second}")];
     assert_eq!(gone, expected);
+}
+
+/// D9: nor does one that something was written after, and what is said of it is true.
+#[test]
+fn a_jump_that_something_was_written_after_is_told() {
+    let bench = Bench::new();
+    bench.take(b"1\n");
+    bench.take(b"2\n");
+    collect(&bench, &last(1)).expect("collects");
+    bench.wait_days(7);
+    bench.take(b"3\n");
+    bench.wait_days(1);
+    let stopped = collect(&bench, &last(1)).expect_err("it would purge");
+    let told = stopped.to_string();
+    assert_eq!(
+        told,
+        "the clock says 2026-11-29 23:43 UTC, but of the 7 days from 2026-11-21 23:43 UTC to 2026-11-28 23:43 UTC the store has seen nothing; nothing was removed"
+    );
+    bench.wait_days(1);
+    assert_eq!(collect(&bench, &last(1)).expect("collects").len(), 2);
 }
 
 /// D9: a store that nobody touched for a month is collected: each run sees the one before.

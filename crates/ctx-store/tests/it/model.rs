@@ -403,3 +403,25 @@ proptest! {
         model.empty_the_trash_back();
     }
 }
+
+/// D9: a collection under a clock that is 7 days slow, and a snapshot when it is right again:
+/// that one is as late as the next collection, and must not vouch for it.
+#[test]
+fn a_snapshot_after_a_jump_does_not_hide_it() {
+    let mut model = Model::new();
+    for step in [
+        Step::ClockBack(7),
+        Step::Snapshot,
+        Step::Compact,
+        Step::Rollback(0),
+        Step::Snapshot,
+        Step::Collect(1),
+        Step::ClockRight,
+        Step::Snapshot,
+        Step::Collect(1),
+    ] {
+        model.take(&step);
+        model.check();
+    }
+    model.empty_the_trash_back();
+}
