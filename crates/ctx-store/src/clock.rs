@@ -40,6 +40,9 @@ pub(crate) struct Visits {
     /// A time that came too soon after all others.
     #[serde(default)]
     doubted: Option<DateTime<Utc>>,
+    /// The doubted time that was believed last: no grace counts what was before it.
+    #[serde(default)]
+    resumed: Option<DateTime<Utc>>,
     /// The longest pause that turned out to be true, in seconds.
     #[serde(default)]
     pause: i64,
@@ -124,14 +127,27 @@ impl Visits {
             return self.doubt(jump, now);
         }
         let mut learned = self;
+        learned.resumed = Some(doubted);
         if pause <= LONGEST_PAUSE {
             learned.pause = self.pause.max(pause.num_seconds());
         }
         learned.believe(now, grace)
     }
 
-    /// The same, with the clock taken to be right.
-    pub(crate) fn believe(self, now: DateTime<Utc>, grace: DateTime<Utc>) -> Judgement {
+    /// The same, with the clock taken to be right, as somebody says who knows.
+    pub(crate) fn trust(self, now: DateTime<Utc>, grace: DateTime<Utc>) -> Judgement {
+        let resumed = None;
+        Self { resumed, ..self }.believe(now, grace)
+    }
+
+    /// Whether the grace of what was removed by `deadline` is over: of the days before a
+    /// doubted time that was then believed nobody knows whether they have passed.
+    pub(crate) fn graces_end_at(&self, deadline: DateTime<Utc>, now: DateTime<Utc>) -> bool {
+        let resumed = self.resumed.filter(|resumed| *resumed <= now);
+        resumed.is_none_or(|resumed| resumed <= deadline)
+    }
+
+    fn believe(self, now: DateTime<Utc>, grace: DateTime<Utc>) -> Judgement {
         Judgement {
             jumped: None,
             visits: Self {

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
+use crate::clock::Visits;
 use crate::offload::Snapshots;
 use crate::retention::{Candidate, Policy, Reason, decide};
 use crate::{
@@ -155,16 +156,16 @@ impl<'a> Collector<'a> {
         let grace = self.store.grace_would_begin();
         let mut judged = visits.judge(self.store.times()?, now, grace);
         if plan.trust_clock {
-            judged = visits.believe(now, grace);
+            judged = visits.trust(now, grace);
         }
         if !self.dry_run {
             self.store.remember_visit(judged.visits);
         }
         let Some(jump) = judged.jumped else {
-            return self.collect_now(plan);
+            return self.collect_now(plan, &judged.visits);
         };
         let mut preview = Self::new(self.store, true);
-        preview.collect_now(plan)?;
+        preview.collect_now(plan, &judged.visits)?;
         self.events = preview.events;
         let stays = |event: &Event| !matches!(event, Event::Done(action, _) if action.removes());
         if self.events.iter().all(stays) {
@@ -180,9 +181,13 @@ impl<'a> Collector<'a> {
 
     /// The trash is emptied first, because that makes room on a full disk. What fails does
     /// not hinder the rest; it is an error where nothing was removed.
-    fn collect_now(&mut self, plan: &CollectPlan<'_>) -> Result<(), StoreError> {
+    fn collect_now(&mut self, plan: &CollectPlan<'_>, visits: &Visits) -> Result<(), StoreError> {
         plan.policy.check()?;
-        let purged = self.purge(Some(plan.deadline));
+        let purged = if visits.graces_end_at(plan.deadline, self.store.now()) {
+            self.purge(Some(plan.deadline))
+        } else {
+            Ok(())
+        };
         let open = self.sweep(plan.session);
         let snapshots = self.discard_snapshots(plan, &open);
         let offloaded = self.discard_offloaded(plan);

@@ -425,3 +425,23 @@ fn a_snapshot_after_a_jump_does_not_hide_it() {
     }
     model.empty_the_trash_back();
 }
+
+/// D9: two runs agree upon the time a day after the jump; the grace is a week.
+#[test]
+fn a_jump_that_is_believed_shortens_no_grace() {
+    let mut model = Model::new();
+    for step in [
+        Step::ClockBack(6),
+        Step::Snapshot,
+        Step::Snapshot,
+        Step::Collect(1),
+        Step::ClockRight,
+        Step::Collect(1),
+        Step::Wait(1),
+        Step::Collect(1),
+    ] {
+        model.take(&step);
+        model.check();
+    }
+    model.empty_the_trash_back();
+}
