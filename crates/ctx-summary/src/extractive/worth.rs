@@ -69,10 +69,12 @@ pub(super) fn has_tools(segments: &[Segment]) -> bool {
     segments.iter().any(is_tools)
 }
 
-/// Whether files are changed, or commands run: what they hold can be read again.
+/// Whether files are changed, or commands run: what they hold can be read again. An agent without
+/// a call of a tool writes its commands in its words.
 pub(super) fn has_files(segments: &[Segment]) -> bool {
     let is_change = |segment: &Segment| matches!(segment.kind, Kind::Change | Kind::Command);
-    segments.iter().any(is_change)
+    let is_call = |segment: &Segment| segment.origin == Origin::Call;
+    segments.iter().any(is_change) || !segments.iter().any(is_call)
 }
 
 /// Where the segments stand.
