@@ -14,6 +14,12 @@ pub(super) static RULE: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)\b(?:must|never|do not|don['’]t|always|only|should|shall|need|without|keep|no)\b|不要|不能|不得|必须|务必|禁止|只能|只要|只需",
     )
 });
+/// Words that say why something is wanted, or what is wrong.
+pub(super) static WHY: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:because|since|so that|reason|problem(?:atic)?|expect(?:ed)?|instead|otherwise|due to|shall)\b|因为|所以|原因|问题|期望|应该",
+    )
+});
 /// Words of what was settled.
 pub(super) static SETTLED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(

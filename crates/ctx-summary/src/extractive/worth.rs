@@ -4,7 +4,7 @@
 use ctx_ledger::prose::is_prose;
 use ctx_ledger::{Index, Kind, Origin, Segment};
 
-use super::patterns::{CODE_LINE, COURTESY, FINDING, NAMED, OFFER, PROMISE, RULE, SETTLED};
+use super::patterns::{CODE_LINE, COURTESY, FINDING, NAMED, OFFER, PROMISE, RULE, SETTLED, WHY};
 
 /// What an earlier summary tells is told again as long as nothing later says more.
 const EARLIER: f64 = 0.35;
@@ -135,6 +135,9 @@ impl Places {
         if RULE.is_match(text) {
             worth *= 1.3;
         }
+        if WHY.is_match(text) {
+            worth *= 1.4;
+        }
         if SETTLED.is_match(text) {
             worth *= 1.5;
         }
@@ -209,6 +212,21 @@ mod tests {
         );
         assert!(promise < cause / 2.0, "{told:?}");
         assert!(worth("Please mend the login.") > cause, "{told:?}");
+    }
+
+    #[test]
+    fn a_reason_is_worth_more_than_other_words() {
+        let told = of(&[
+            "We start today.",
+            "Yes.",
+            "It fails because of a row.",
+            "Right.",
+            "It is a table of rows.",
+            "Well.",
+            "It goes on.",
+            "So.",
+        ]);
+        assert!(told[2].1 > told[4].1, "{told:?}");
     }
 
     #[test]
