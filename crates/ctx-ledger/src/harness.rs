@@ -75,7 +75,7 @@ pub(crate) fn unwrapped(text: &str) -> Cow<'_, str> {
 }
 
 /// `(Open file: n/a)`, `(Current directory: /a)` and `bash-$` at the end are the shell's.
-fn before_prompt(text: &str) -> &str {
+pub(crate) fn before_prompt(text: &str) -> &str {
     let bare = text.trim_end();
     match bare.rsplit_once("\n(Open file: ") {
         Some((before, prompt)) if bare.ends_with("\nbash-$") && prompt.lines().count() == 3 => {
@@ -112,9 +112,10 @@ pub(crate) fn answered(text: &str) -> Option<&str> {
     Some(answers)
 }
 
-/// What a command printed, as SWE-agent hands it to the model: it ends with the prompt.
-fn is_observation(text: &str) -> bool {
-    text.ends_with("bash-$")
+/// Whether a user's message is what a command printed, as SWE-agent hands it to the model: it
+/// ends with the prompt.
+pub fn is_observation(text: &str) -> bool {
+    text.trim_end().ends_with("bash-$")
         && text.contains("\n(Current directory: ")
         && !text.contains("\n(Open file: n/a)")
 }

@@ -159,12 +159,23 @@ impl Index {
     /// which lines are no outcomes.
     pub(crate) fn answer(&mut self, call: usize, segments: &[usize], is_file: bool) {
         for number in segments.iter().filter(|number| **number > call) {
+            let says_itself = self.has_what_was_asked(*number, call);
             let segment = &mut self.segments[*number];
-            segment.head = segment.head.or(Some(call));
+            if !says_itself {
+                segment.head = segment.head.or(Some(call));
+            }
             if is_file && segment.kind == Kind::Outcome {
                 segment.kind = Kind::Line;
             }
         }
+    }
+
+    /// Whether a record has in it all that was asked for: it says by itself what it is.
+    fn has_what_was_asked(&self, number: usize, call: usize) -> bool {
+        let text = |number: usize| &self.arena[self.segments[number].text.clone()];
+        let pairs = text(call).split("; ").filter_map(|it| it.split_once(": "));
+        let mut values = pairs.map(|(_, value)| value);
+        self.segments[number].kind == Kind::Record && values.all(|it| text(number).contains(it))
     }
 
     /// What a message that stays tells need not be quoted.
@@ -388,6 +399,18 @@ mod tests {
                 .identifiers()
                 .is_sorted_by(|a, b| a.chance >= b.chance)
         );
+    }
+
+    #[test]
+    fn a_record_that_has_what_was_asked_for_needs_no_call_above_it() {
+        let mut index = Index::default();
+        let call = Reading::of(&calls("get", r#"{"order":"W8123"}"#), Zone::Old);
+        let call = index.absorb(1, &call, false)[0];
+        let text = r#"[{"order":"W8123","item":"item_17"},{"order":"W9999","item":"item_18"}]"#;
+        let found = index.absorb(2, &answers_of(text), false);
+        index.answer(call, &found, false);
+        let heads = index.segments().iter().map(|segment| segment.head);
+        assert_eq!(heads.collect::<Vec<_>>(), [None, None, Some(call)]);
     }
 
     fn answers_of(text: &str) -> Reading {

@@ -25,6 +25,8 @@ pub enum Kind {
     Outcome,
     /// A comment or a sentence in a result that says why something is so, or must be.
     Reason,
+    /// Members of an object of a result that says what it is called.
+    Record,
     /// Any other line of an argument or of a result.
     Line,
 }

@@ -28,12 +28,19 @@ pub(crate) fn is_outcome(line: &str) -> bool {
             r"^\S+:[0-9]+:[0-9]+:? \S",
             r"^(?:error|warning|fatal|panic|note)(?:\[[A-Z0-9]+\])?: ",
             r"^(?:Error|ERROR|Fatal|Exception|Traceback|AssertionError|[A-Z][A-Za-z]+(?:Error|Exception))\b",
+            // SWE-agent: what a file has, what was found, an edit that was refused.
+            r"^\[File: .* \([0-9]+ lines total\)\]$|^Found [0-9]+ match|\bNOT been applied\b|^- [EFW][0-9]{3} ",
             r"^(?i:exit code|exit status|command failed|permission denied)\b",
             r"\b(?:[Ff]ailed to|[Cc]annot|[Cc]ould not|not found|No such file|undefined:|has been updated|successfully)\b",
         ];
         bytes_regex(&forms.join("|"))
     });
     OUTCOME.is_match(line.as_bytes())
+}
+
+/// Whether a line is one of a traceback of Python's, that says where a call was made.
+pub fn is_frame(line: &str) -> bool {
+    line.starts_with("File \"") && line.contains("\", line ")
 }
 
 /// Whether words say why something is so, or what must or cannot be.
@@ -108,6 +115,8 @@ mod tests {
             "test result: ok. 12 passed; 0 failed",
             "[main 1a2b3c4d] fix the login",
             " 3 files changed, 21 insertions(+), 10 deletions(-)",
+            "[File: /a/b.py (372 lines total)]",
+            "Your changes have NOT been applied. Please fix your edit command and try again.",
             "src/a.go:5:2: \"os\" imported and not used",
             "error[E0382]: borrow of moved value",
             "ValueError: bad",

@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::kind::Kind;
-use crate::outcome::{gives_reason, is_outcome, names_something, without_place};
+use crate::outcome::{gives_reason, is_frame, is_outcome, names_something, without_place};
 use crate::prose::is_prose;
+use crate::record::{Piece, records};
 use crate::segment::{numbered, segments};
 use crate::sentence::ends;
 
@@ -17,12 +18,32 @@ const SHORT: usize = 120;
 
 /// The pieces of a text, in order, each with what it is.
 pub(crate) fn pieces(text: &str) -> Vec<(Kind, Cow<'_, str>)> {
+    if let Some(found) = records(text) {
+        return found.into_iter().flat_map(of_record).collect();
+    }
     let mut cutter = Cutter::default();
     for line in text.lines() {
-        cutter.line(line);
+        if let Some(found) = records(line) {
+            cutter.end_comment();
+            cutter.found.extend(found.into_iter().flat_map(of_record));
+        } else {
+            cutter.line(line);
+        }
     }
     cutter.end_comment();
     cutter.found
+}
+
+fn of_record<'t>(piece: Piece) -> Vec<(Kind, Cow<'t, str>)> {
+    match piece {
+        Piece::Members(line, true) => vec![(Kind::Record, line.into())],
+        Piece::Members(line, false) => vec![(Kind::Line, line.into())],
+        Piece::Text(text) => {
+            let pieces = pieces(&text).into_iter();
+            let owned = pieces.map(|(kind, piece)| (kind, piece.into_owned().into()));
+            owned.collect()
+        }
+    }
 }
 
 #[derive(Default)]
@@ -30,6 +51,8 @@ struct Cutter<'t> {
     found: Vec<(Kind, Cow<'t, str>)>,
     /// Lines of a comment.
     comment: Cow<'t, str>,
+    /// The piece that has the last place in a traceback: where it went wrong.
+    frame: Option<usize>,
 }
 
 impl<'t> Cutter<'t> {
@@ -45,7 +68,13 @@ impl<'t> Cutter<'t> {
             return;
         }
         self.end_comment();
-        if is_outcome(code) {
+        if is_frame(code) {
+            self.frame = Some(self.found.len());
+            self.cut(code, Kind::Line);
+        } else if is_outcome(code) {
+            if let Some(frame) = self.frame.take() {
+                self.found[frame].0 = Kind::Outcome;
+            }
             self.cut(code, Kind::Outcome);
         } else if code.len() > SHORT && is_prose(code) {
             for sentence in ends(code) {
@@ -210,6 +239,34 @@ mod tests {
         );
         let rows = "{\"id\":1,\"name\":\"one\"}, ".repeat(10);
         assert!(found(&rows).len() > 1);
+    }
+
+    #[test]
+    fn of_a_traceback_the_last_place_is_an_outcome() {
+        let text = "Traceback (most recent call last):\n  File \"/a/b.py\", line 7, in run\n    go()\n  File \"/a/c.py\", line 9, in go\n    x()\nKeyError: 'k'";
+        let outcomes = found(text).into_iter();
+        let outcomes = outcomes.filter(|(kind, _)| *kind == Kind::Outcome);
+        assert_eq!(
+            outcomes.map(|(_, text)| text).collect::<Vec<_>>(),
+            [
+                "Traceback (most recent call last):",
+                "File \"/a/c.py\", line 9, in go",
+                "KeyError: 'k'"
+            ]
+        );
+    }
+
+    #[test]
+    fn json_is_told_by_its_members() {
+        assert_eq!(
+            found("2 rows\n{\"order\": \"W8123\", \"note\": \"one\\nthree\"}"),
+            [
+                of(Kind::Line, "2 rows"),
+                of(Kind::Record, "order W8123"),
+                of(Kind::Line, "W8123 note: one"),
+                of(Kind::Line, "three"),
+            ]
+        );
     }
 
     #[test]

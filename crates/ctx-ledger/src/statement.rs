@@ -25,9 +25,13 @@ pub(crate) struct Statement<'t> {
 pub(crate) fn statements(text: &str) -> Vec<Statement<'_>> {
     let mut cutter = Cutter::default();
     let mut blocks = Blocks::default();
+    let command = command(text);
     for line in text.lines() {
         let bare = line.trim();
-        if blocks.has(line, text) {
+        if command.is_some_and(|command| std::ptr::eq(command, line)) {
+            cutter.end_paragraph();
+            cutter.push(Kind::Command, bare.into(), None);
+        } else if blocks.has(line, text) {
             cutter.end_paragraph();
             if bare.chars().any(char::is_alphanumeric) && !is_fence(bare) {
                 cutter.quoted(line.trim_end());
@@ -49,6 +53,19 @@ pub(crate) fn statements(text: &str) -> Vec<Statement<'_>> {
     }
     cutter.end_paragraph();
     cutter.found
+}
+
+/// Agents without calls of tools end what they say with the command that is to be run, in a
+/// fence (SWE-agent 0.x, mini-swe-agent 1): its first line.
+fn command(text: &str) -> Option<&str> {
+    let bare = text.trim_end();
+    let before = bare.strip_suffix("\n```")?;
+    let (said, block) = before.rsplit_once("```")?;
+    let (language, block) = block.split_once('\n')?;
+    let is_shell = matches!(language.trim(), "" | "bash" | "sh" | "shell");
+    let is_only = said.ends_with('\n') && !said.contains("```");
+    let first = block.lines().next()?;
+    (is_shell && is_only && first.len() <= LONGEST && !first.trim().is_empty()).then_some(first)
 }
 
 fn is_fence(line: &str) -> bool {
@@ -276,6 +293,29 @@ mod tests {
                 of(Kind::Item, "| a | b |", Some(0)),
             ]
         );
+    }
+
+    #[test]
+    fn a_command_in_a_last_fence_is_one() {
+        assert_eq!(
+            found("Let us edit it.\n\n```\nedit 2:3\nlet a = 1;\nend_of_edit\n```\n"),
+            [
+                of(Kind::Sentence, "Let us edit it.", None),
+                of(Kind::Command, "edit 2:3", None),
+                of(Kind::Quoted, "let a = 1;", None),
+                of(Kind::Quoted, "end_of_edit", None),
+            ]
+        );
+        for text in [
+            "Like this:\n```rust\nlet a = 1;\n```",
+            "One:\n```\na\n```\ntwo:\n```\nb\n```",
+            "One:\n```\na\n```\nDone.",
+        ] {
+            assert!(
+                found(text).iter().all(|(kind, ..)| *kind != Kind::Command),
+                "{text}"
+            );
+        }
     }
 
     #[test]

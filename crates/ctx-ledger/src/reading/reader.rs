@@ -7,7 +7,7 @@ use super::{Event, Reading, Source};
 use crate::action::Outcome;
 use crate::facts::Origin;
 use crate::form;
-use crate::harness::{Writer, answered, demonstration, unwrapped, writer};
+use crate::harness::{Writer, answered, before_prompt, demonstration, unwrapped, writer};
 use crate::identifier;
 use crate::item::Item;
 use crate::own::{Run, own_words_and_runs};
@@ -121,7 +121,7 @@ impl Reader {
                 }
             }
             Writer::Program => self.lines(text, Origin::Pasted, None),
-            Writer::Tool => self.lines(text, Origin::Result, None),
+            Writer::Tool => self.lines(before_prompt(text), Origin::Result, None),
             Writer::Summary => self.said(text, Origin::Earlier, None),
         }
     }
