@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::str::FromStr;
 
+use ctx_ledger::is_observation;
 use ctx_store::{Entry, Form, OffloadName, SessionId, Store, StoreError};
 use ctx_transcript::{
     Conversation, Handle, Message, Options, Records, ShortHash, ToolResult, dialect, map_strings,
@@ -223,7 +224,8 @@ fn in_session(
     Ok(())
 }
 
-/// What handles stand for: the whole text of a result, a string in the arguments of a call.
+/// What handles stand for: the whole text of a result, or of a message that has what a command
+/// printed, a string in the arguments of a call.
 fn in_message(message: &Message<'_>, hash: &str, found: &mut BTreeMap<String, String>) {
     let mut look_at = |text: &str| {
         let name = OffloadName::of(text.as_bytes(), Form::TEXT);
@@ -233,6 +235,11 @@ fn in_message(message: &Message<'_>, hash: &str, found: &mut BTreeMap<String, St
     };
     let texts = message.results().filter_map(ToolResult::text);
     texts.for_each(|text| look_at(&text));
+    let printed = message
+        .texts()
+        .into_iter()
+        .filter(|text| is_observation(text));
+    printed.for_each(&mut look_at);
     for call in message.calls() {
         map_strings(&call.arguments, |text| {
             if text.len() >= SHORTEST {
@@ -327,6 +334,22 @@ mod tests {
         let hash = &sha256("two")[..8];
         let not_kept = format!("nothing with sha256 {hash}… was kept");
         assert_eq!(show(&store, Some("demo"), hash), Err(not_kept));
+    }
+
+    #[test]
+    fn what_a_command_printed_is_found_where_a_users_message_has_it() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let store = store(&dir);
+        let printed = "row 17\n(Open file: a)\n(Current directory: /a)\nbash-$";
+        for said in [printed, "row 18"] {
+            let line = serde_json::json!({"role": "user", "content": said});
+            snapshot(&store, "demo", &format!("{line}\n"));
+        }
+        assert_eq!(
+            show(&store, None, &sha256(printed)[..8]).as_deref(),
+            Ok(printed)
+        );
+        assert!(show(&store, None, &sha256("row 18")[..8]).is_err());
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Shortens records that stay: of a long tool result its beginning and end are kept, with
 //! a handle of the whole; where that is not enough, long arguments of calls are cut, too.
 
+use ctx_ledger::is_observation;
 use ctx_select::count::MessageCounter;
 use ctx_select::prune::{Policy, parted};
-use ctx_transcript::{Dialect, Edits, Handle, Record, Saved};
+use ctx_transcript::{Dialect, Edits, Handle, Message, Part, Record, Role, Saved, Slot};
 
 /// Tokens of the mark of the cut.
 const MARK: u64 = 4;
@@ -52,6 +53,11 @@ impl Shortener<'_> {
             };
             if let Some(short) = self.short(&text, limits.tokens, call) {
                 edits.put(slot, &short);
+            }
+        }
+        if let Some((slot, text)) = observation(record, &message) {
+            if let Some(short) = self.short(text, limits.tokens, "") {
+                edits.put(&slot, &short);
             }
         }
         if limits.arguments {
@@ -109,6 +115,19 @@ impl Shortener<'_> {
         let (short, now) = best?;
         (now < whole && short.len() < text.len()).then_some(short)
     }
+}
+
+/// What a command printed, where a user's message has it and no result does, and where it stands.
+pub(super) fn observation<'m>(
+    record: &Record<'_>,
+    message: &'m Message<'_>,
+) -> Option<(Slot, &'m str)> {
+    let [Part::Text(text)] = message.parts.as_slice() else {
+        return None;
+    };
+    let object = record.whole_object()?;
+    let raw = object.get("content").filter(|raw| raw.starts_with('"'))?;
+    (message.role == Role::User && is_observation(text)).then(|| (Slot::text(object, raw), &**text))
 }
 
 /// How often a length is corrected.
@@ -213,6 +232,34 @@ mod tests {
         assert_eq!(cut_before("决定决定", 4), 3);
         assert_eq!(cut_before("one two_three", 9), 4);
         assert_eq!(cut_before("one", 9), 3);
+    }
+
+    #[test]
+    fn what_a_command_printed_is_shortened_in_a_users_message_too() {
+        let said = |end: &str| {
+            let text = format!(
+                "{}\\n(Open file: a)\\n(Current directory: /a)\\n{end}",
+                "row 17\\n".repeat(300)
+            );
+            format!(r#"{{"role":"user","content":"{text}","x":1}}"#)
+        };
+        let shorten = |line: &str| {
+            let limits = Limits {
+                tokens: 60,
+                arguments: false,
+            };
+            let record = Origin::ALONE.record(line.as_bytes());
+            shortener(&counter()).shorten(&record, limits, &[])
+        };
+        let short = shorten(&said("bash-$")).expect("it is long");
+        let short = String::from_utf8(short).expect("UTF-8");
+        assert!(
+            short.contains("bash-$\\n⟦ctx: all") && short.ends_with(r#","x":1}"#),
+            "{short}"
+        );
+        assert!(short.len() < 400);
+        // What a user says is never cut.
+        assert_eq!(shorten(&said("and so on")), None);
     }
 
     #[test]

@@ -15,13 +15,15 @@ use ctx_ledger::{Index, Item, ItemKind, Ledger};
 
 /// The share of the story of a short summary and of a long one, in percent, and their tokens.
 /// What files hold can be read again; elsewhere the values of a short one are needed first.
-const SHARES: (u64, u64) = (22, 60);
+const SHARES: (u64, u64) = (40, 60);
 const SHARES_WITH_FILES: (u64, u64) = (65, 60);
 const LENGTHS: (u64, u64) = (600, 1_400);
 /// The same where nobody calls a tool: what matters are the words.
 const SHARE_WITHOUT_TOOLS: u64 = 95;
-/// A summary of so many tokens says what it left out, in a line of at most so many tokens.
+/// A summary of so many tokens says what it left out, in a line of at most one token of so many,
+/// and at most so many tokens.
 const TELLS_LEFT_OUT: u64 = 400;
+const PER_CLOSING_TOKEN: u64 = 25;
 const CLOSING: u64 = 36;
 
 /// A head, the story of the session, and as many of its values as there is room for, up to
@@ -32,13 +34,17 @@ pub(super) fn written(
     limit: u64,
     counter: &dyn TokenCounter,
 ) -> String {
-    let closing = if limit < TELLS_LEFT_OUT { 0 } else { CLOSING };
+    let closing = if limit < TELLS_LEFT_OUT {
+        0
+    } else {
+        CLOSING.min(limit / PER_CLOSING_TOKEN)
+    };
     let mut draft = Draft::new(ledger, head, limit - closing, counter);
     draft.tell(story_share(ledger, limit));
     draft.fill();
     draft.tell(100);
     if closing > 0 {
-        draft.close();
+        draft.close(closing);
     }
     draft.text
 }
@@ -124,11 +130,11 @@ impl<'l> Draft<'l> {
     }
 
     /// Says how much has no room.
-    fn close(&mut self) {
+    fn close(&mut self, room: u64) {
         let mut counts = missing(self.ledger.items(), &self.text);
         self.ledger.add_left_out(&mut counts);
         let closing = left_out(&counts);
-        if !closing.is_empty() && self.counter.count(&closing) < CLOSING {
+        if !closing.is_empty() && self.counter.count(&closing) < room {
             self.text.push('\n');
             self.text.push_str(&closing);
         }

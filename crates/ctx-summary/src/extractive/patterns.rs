@@ -35,7 +35,7 @@ pub(super) static FINDING: LazyLock<Regex> = LazyLock::new(|| {
 /// What the model says before it does something: what it does shows by itself.
 pub(super) static PROMISE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:(?:now|ok(?:ay)?|great|good|perfect|next|first|then|alright)[,.!]? +)*(?:let me|let['’]s|let us|i['’]ll|i will|now i|i['’]m going to)\b|^(?:现在)?(?:让我|我来|我将|接下来我)",
+        r"(?i)^(?:(?:now|ok(?:ay)?|great|good|perfect|next|first|then|alright)[,.!]? +)*(?:let me|let['’]s|let us|i['’]ll|i will|now i|i['’]m going to)\b|^(?:now|next|then)[,.]? (?:add|remove|modify|update|fix|create|write|run|check|implement|refactor|rename|replace|delete|move|test|verify|commit|push|build|look|read|find|search)\b|^(?:现在)?(?:让我|我来|我将|接下来我)",
     )
 });
 /// What the model asks and offers: what the user answers says more.
@@ -47,7 +47,7 @@ pub(super) static OFFER: LazyLock<Regex> = LazyLock::new(|| {
 /// Words that are only polite.
 pub(super) static COURTESY: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:(?:hello|hi|hey|thanks?(?: you)?(?: (?:so|very) much)?|thank you for [a-z' ]+|of course|certainly|absolutely|i (?:understand|see)|great|perfect|good (?:morning|afternoon|evening)|you['’]re welcome|no (?:problem|worries)|got it|understood|excellent|alright|wonderful|have a (?:great|nice|good) day)(?: (?:again|there))?[,.! ]*)+$|^(?:(?:你好|您好|谢谢|多谢|好的|不客气|再见|嗯|哦)[，。！!,. 您你了啊呀]*)+$",
+        r"(?i)^(?:(?:hello|hi|hey|thanks?(?: you)?(?: (?:so|very) much)?|thank you for [a-z' ]+|of course|certainly|absolutely|i (?:understand|see)|great|perfect|good (?:morning|afternoon|evening)|you['’]re welcome|no (?:problem|worries)|sure|ok(?:ay)?|(?:can|could|would) you (?:please )?(?:help|assist)(?: me)?(?: with (?:that|this|it|these|those))?(?: please)?\?|got it|understood|excellent|alright|wonderful|have a (?:great|nice|good) day)(?: (?:again|there))?[,.! ]*)+$|^(?:(?:你好|您好|谢谢|多谢|好的|不客气|再见|嗯|哦)[，。！!,. 您你了啊呀]*)+$",
     )
 });
 /// Names, paths, numbers and what stands in marks.
@@ -60,9 +60,12 @@ pub(super) static NAMED: LazyLock<Regex> = LazyLock::new(|| {
 /// A line of a program, perhaps with its number in a listing.
 pub(super) static CODE_LINE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"^(?:[0-9]+[ \t]*[→:|]?)?[ \t]*(?:(?:from \S+ )?import |return\b|(?:if|elif|for|while|with|except|try|else|case|switch|match)\b.*[:{]$|else\b|@\w)",
+        r"^(?:[0-9]+[ \t]*[→:|]?)?[ \t]*(?:(?:from \S+ )?import |(?:return|raise|assert|yield|await)\b|(?:if|elif|for|while|with|except|try|else|case|switch|match)\b.*[:{]$|else\b|@\w)",
     )
 });
+
+/// A line of a listing with its number before it, `12:    let x = f(y)`, that is no comment.
+pub(super) static LISTED: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[0-9]+:[ \t]+[^#/*\s-]"));
 
 /// A pattern with the word boundaries of ASCII: a word ends where Chinese begins.
 pub(super) fn pattern(text: &str) -> Regex {

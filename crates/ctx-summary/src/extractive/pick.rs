@@ -7,7 +7,7 @@ use super::candidate::Candidate;
 use super::greedy::{Greedy, Judge};
 use super::worth::has_files;
 use super::{heads, prose};
-use ctx_ledger::Index;
+use ctx_ledger::{Index, Kind};
 
 /// How much of an identifier's worth is told: nothing, or the identifier alone, with one of
 /// the words beside it, or with enough of them.
@@ -15,8 +15,8 @@ const TOLD: [f64; 4] = [0.0, 0.35, 0.5, 1.0];
 /// Identifiers less likely than this are not worth a line.
 const LEAST_CHANCE: f64 = 0.0005;
 
-/// A summary of fewer tokens has no room for what its values stand under, nor for lines
-/// that tell nothing without it.
+/// A summary of fewer tokens has no room for what most of its values stand under, nor for
+/// lines that tell nothing without it.
 const LITTLE: u64 = 400;
 /// One of fewer has no room for lone lines of a program that can be read again.
 const SHORT: u64 = 1_300;
@@ -91,7 +91,15 @@ impl<'i> Picker<'i> {
 
 impl Judge for Picker<'_> {
     fn chain(&self, number: usize, chosen: &[bool]) -> Vec<usize> {
-        let most = if self.has_heads { usize::MAX } else { 1 };
+        let segment = &self.index.segments()[number];
+        // An item of a list, or a figure, says nothing without what it stands under.
+        let needs_head =
+            segment.kind == Kind::Item || !self.index.text(segment).contains(char::is_alphabetic);
+        let most = if self.has_heads || needs_head {
+            usize::MAX
+        } else {
+            1
+        };
         let chain = heads::chain(self.index.segments(), number).take(most);
         chain.take_while(|number| !chosen[*number]).collect()
     }

@@ -1,6 +1,7 @@
 //! How well a line of a call, of a result or of what was pasted reads by itself.
 
-use super::patterns::CODE_LINE;
+use super::patterns::{CODE_LINE, LISTED};
+use ctx_ledger::is_frame;
 use ctx_ledger::prose::is_prose;
 use ctx_ledger::{Index, Kind, Origin, Segment};
 
@@ -15,7 +16,7 @@ const NAME: f64 = 0.9;
 const WRITTEN: f64 = 0.8;
 const CODE: f64 = 0.5;
 /// A change says by itself what was changed.
-const ECHO: f64 = 0.5;
+const ECHO: f64 = 0.3;
 
 /// How well each segment reads: 1 for a line that is understood with what it stands under.
 pub(super) fn all(index: &Index) -> Vec<f64> {
@@ -38,17 +39,21 @@ pub(super) fn all(index: &Index) -> Vec<f64> {
 
 fn reads(segment: &Segment, text: &str) -> f64 {
     match segment.origin {
+        Origin::Said if segment.kind == Kind::Quoted => {}
         Origin::User | Origin::Said | Origin::Earlier => return 1.0,
         Origin::Pasted => return PASTED,
         Origin::Call | Origin::Result => {}
     }
     // A member of an object says what it is.
     let is_member = || text.contains("\": ");
+    let is_listed = LISTED.is_match(text);
     match (segment.kind, segment.origin) {
         (Kind::Outcome, _) if text.starts_with("ok ") => PASSED,
+        (Kind::Line, _) if is_frame(text) => PASSED,
         (Kind::Outcome, _) => OUTCOME,
         (Kind::Name, Origin::Result) => DEFINITION,
         (Kind::Name, _) => NAME,
+        (Kind::Line | Kind::Quoted, _) if is_listed => CODE,
         (Kind::Line | Kind::Quoted, _) if is_prose(text) && !CODE_LINE.is_match(text) => 1.0,
         (Kind::Line, Origin::Call) if !is_member() => WRITTEN,
         (Kind::Line | Kind::Quoted, _) if is_code(text) && !is_member() => CODE,
@@ -61,4 +66,5 @@ fn is_code(text: &str) -> bool {
     CODE_LINE.is_match(text)
         || text.ends_with(['{', '}', ';', '(', ','])
         || [" := ", " = ", "()"].iter().any(|sign| text.contains(sign))
+        || text.ends_with(')') && text.contains('(') && !text.contains(' ')
 }

@@ -151,6 +151,7 @@ impl Places {
         let mut worth = match segment.kind {
             Kind::Heading => return 0.0,
             Kind::Quoted => 0.35,
+            Kind::Command => return 0.3,
             Kind::Lead => 0.2,
             _ if COURTESY.is_match(text) => return POLITE,
             _ if PROMISE.is_match(text) => 0.3,

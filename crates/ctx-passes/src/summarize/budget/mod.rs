@@ -17,6 +17,7 @@ use ctx_transcript::{
     ZoneReader,
 };
 
+use super::shorten::observation;
 use super::writer::{Given, Writer};
 use super::{NewSession, Plan};
 use crate::error::rewritable;
@@ -151,16 +152,17 @@ impl<'p> BudgetPass<'p> {
             exchange: self.exchanges.push(number, &outline),
             pinned,
             begins_message: outline.begins_message(),
-            ..self.message(&outline, &message)
+            ..self.message(record, &outline, &message)
         })
     }
 
-    fn message(&self, outline: &Outline<'_>, message: &Message<'_>) -> Entry {
+    fn message(&self, record: &Record<'_>, outline: &Outline<'_>, message: &Message<'_>) -> Entry {
+        let observation = observation(record, message);
         let kind = if outline.is_summary {
             Kind::Summary
         } else if outline.role.is_system() {
             Kind::System
-        } else if outline.begins_turn {
+        } else if outline.begins_turn && observation.is_none() {
             Kind::User
         } else {
             Kind::Other
@@ -176,6 +178,7 @@ impl<'p> BudgetPass<'p> {
             }
             tokens
         });
+        results.extend(observation.map(|(_, text)| counter.text(text)));
         Entry {
             tokens: tokens.total(),
             results,
