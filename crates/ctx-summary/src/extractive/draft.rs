@@ -20,11 +20,11 @@ const SHARES_WITH_FILES: (u64, u64) = (65, 60);
 const LENGTHS: (u64, u64) = (600, 1_400);
 /// The same where nobody calls a tool: what matters are the words.
 const SHARE_WITHOUT_TOOLS: u64 = 95;
-/// A summary of so many tokens says what it left out, in a line of at most one token of so many,
-/// and at most so many tokens.
+/// A summary of so many tokens says what it left out, in a line of at most so many tokens.
 const TELLS_LEFT_OUT: u64 = 400;
-const PER_CLOSING_TOKEN: u64 = 25;
 const CLOSING: u64 = 36;
+/// In one of fewer tokens, what that line leaves of its room tells something.
+const LITTLE: u64 = 1_000;
 
 /// A head, the story of the session, and as many of its values as there is room for, up to
 /// `limit` tokens in all.
@@ -34,17 +34,19 @@ pub(super) fn written(
     limit: u64,
     counter: &dyn TokenCounter,
 ) -> String {
-    let closing = if limit < TELLS_LEFT_OUT {
-        0
-    } else {
-        CLOSING.min(limit / PER_CLOSING_TOKEN)
-    };
+    let closing = if limit < TELLS_LEFT_OUT { 0 } else { CLOSING };
     let mut draft = Draft::new(ledger, head, limit - closing, counter);
     draft.tell(story_share(ledger, limit));
     draft.fill();
     draft.tell(100);
     if closing > 0 {
-        draft.close(closing);
+        if limit < LITTLE {
+            // To tell more makes it no longer.
+            draft.limit = limit - counter.count(&draft.closing()).min(CLOSING) - 1;
+            draft.fill();
+            draft.tell(100);
+        }
+        draft.close();
     }
     draft.text
 }
@@ -130,14 +132,18 @@ impl<'l> Draft<'l> {
     }
 
     /// Says how much has no room.
-    fn close(&mut self, room: u64) {
-        let mut counts = missing(self.ledger.items(), &self.text);
-        self.ledger.add_left_out(&mut counts);
-        let closing = left_out(&counts);
-        if !closing.is_empty() && self.counter.count(&closing) < room {
+    fn close(&mut self) {
+        let closing = self.closing();
+        if !closing.is_empty() && self.counter.count(&closing) < CLOSING {
             self.text.push('\n');
             self.text.push_str(&closing);
         }
+    }
+
+    fn closing(&self) -> String {
+        let mut counts = missing(self.ledger.items(), &self.text);
+        self.ledger.add_left_out(&mut counts);
+        left_out(&counts)
     }
 }
 
