@@ -3,11 +3,13 @@
 
 use std::collections::HashSet;
 
+use ctx_ledger::Origin;
 use ctx_tokens::TokenCounter;
 
 use super::super::candidate::Candidate;
 use super::super::greedy::{Greedy, Judge, PER_LINE};
 use super::needs::needs;
+use super::patterns::CHOICE;
 use super::talk::Talk;
 use super::words::Words;
 use super::worth::{LEAST, is_question, worths};
@@ -22,6 +24,10 @@ const LONGEST: u64 = 120;
 const NEEDED: f64 = 0.6;
 /// No chain of needs is longer.
 const MOST_NEEDED: usize = 4;
+/// What was offered, when one of it was chosen.
+const OFFERED: f64 = 0.5;
+/// So many words say what was chosen.
+const LEAST_SHARED: usize = 2;
 /// The label of a message, in tokens.
 const PER_MESSAGE: u64 = 2;
 
@@ -39,13 +45,25 @@ pub(super) struct Chooser<'t> {
     best: Vec<Option<usize>>,
     /// For each message how many statements of it are told.
     open: Vec<usize>,
+    /// For each message, and for one behind the last, what is chosen of it next.
+    choices: Vec<Option<usize>>,
 }
 
 impl<'t> Chooser<'t> {
     pub(super) fn greedy(talk: &'t Talk<'t>, counter: &dyn TokenCounter) -> Greedy<Self> {
         let statements = &talk.statements;
         let words = Words::of(statements.iter().map(|one| (one.text, one.is_open)));
-        let worths = worths(talk, &words);
+        let mut worths = worths(talk, &words);
+        let choices = choices(talk, &words);
+        for (said, _) in talk
+            .said
+            .iter()
+            .zip(&choices)
+            .filter(|(_, it)| it.is_some())
+        {
+            let offers = said.statements.clone();
+            offers.for_each(|at| worths[at] *= OFFERED);
+        }
         let candidates: Vec<bool> = worths.iter().map(|worth| *worth > LEAST).collect();
         let count = |text: &str| counter.count(text) + PER_LINE;
         let tokens: Vec<u64> = statements.iter().map(|one| count(one.text)).collect();
@@ -63,6 +81,7 @@ impl<'t> Chooser<'t> {
             names: names.collect(),
             lengths: lengths.collect(),
             open: vec![0; talk.said.len()],
+            choices,
             needs: needs(talk, &words),
             talk,
             words,
@@ -78,10 +97,28 @@ impl<'t> Chooser<'t> {
             if !is_question(question.text) {
                 continue;
             }
-            let answer = self.best.get(question.said + 1).copied().flatten();
+            let choice = self.choices[question.said + 1];
+            let answer = choice.or_else(|| self.best.get(question.said + 1).copied().flatten());
             chain.extend(answer.filter(|answer| !told[*answer] && !chain.contains(answer)));
         }
     }
+}
+
+/// For each message, and for one behind the last, what the other one chooses of it.
+fn choices(talk: &Talk<'_>, words: &Words) -> Vec<Option<usize>> {
+    let of = |said: usize| {
+        let offer: Vec<usize> = talk.said.get(said)?.statements.clone().collect();
+        let next = talk
+            .said
+            .get(said + 1)
+            .filter(|next| next.origin == Origin::User)?;
+        let chooses = |at: &usize| {
+            let text = talk.statements[*at].text;
+            CHOICE.is_match(text) && !is_question(text) && words.shared(*at, &offer) >= LEAST_SHARED
+        };
+        next.statements.clone().find(chooses)
+    };
+    (0..=talk.said.len()).map(of).collect()
 }
 
 impl Judge for Chooser<'_> {
@@ -207,6 +244,33 @@ mod tests {
         let mut chooser = Chooser::greedy(&talk, Encoding::Chars4.counter());
         chooser.more(30);
         assert_eq!(chooser.chosen(), [true, true, false, false]);
+    }
+
+    #[test]
+    fn what_is_chosen_is_told_before_what_was_offered() {
+        let talk = [
+            "附近有什么安静一点的餐馆？",
+            "有红灯笼饭庄、老码头面馆和西街小厨，都不错。",
+            "那我去老码头面馆吧，它家电话是多少？",
+            "电话是84273030。",
+            "好的。",
+            "不客气。",
+        ];
+        let ledger = ledger(&talk);
+        let talk = Talk::of(ledger.index());
+        let mut chooser = Chooser::greedy(&talk, Encoding::default().counter());
+        chooser.more(50);
+        let all = talk.statements.iter().zip(chooser.chosen());
+        let told: Vec<&str> = all
+            .filter(|(_, told)| **told)
+            .map(|(one, _)| one.text)
+            .collect();
+        assert!(told.contains(&"那我去老码头面馆吧，"), "{told:?}");
+        assert!(told.contains(&"电话是84273030。"), "{told:?}");
+        assert!(
+            !told.iter().any(|text| text.contains("西街小厨")),
+            "{told:?}"
+        );
     }
 
     #[test]

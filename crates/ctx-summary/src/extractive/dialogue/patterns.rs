@@ -40,6 +40,12 @@ pub(super) static WANTS: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)\b(?:want|need|would like|i['’]d like|prefer|must|never|don['’]t|only|without|decided|agreed|chose|take|instead|rather)\b|[想别选订改]|最好|不要|不能|还是|希望|必须|只要|决定|就去",
     )
 });
+/// What one chooses of what was offered.
+pub(super) static CHOICE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:let['’]s (?:go with|take|book)|i['’]ll (?:take|go with|have|book|try)|(?:book|take|choose|prefer) (?:the|that|this))\b|^(?:那|行|好的?)?[，]?我?(?:就|先|选|还是|那我)|[吧行][，。！]?$|感觉还是|比较(?:适?合|好)",
+    )
+});
 /// The end of a question.
 pub(super) static ASKS: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"(?:[?？]["”』」)）!！]*|[吗呢][。.!！]?)$"#));

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::patterns::{ASKS, CHOICE};
 use super::prefix::{NameTag, Prefix, is_date, stamp};
 use ctx_ledger::form::Label;
 use ctx_ledger::{Index, Kind, Origin, Segment};
@@ -36,7 +37,7 @@ pub(super) struct Statement<'i> {
     pub(super) is_open: bool,
 }
 
-/// A dialogue. Its statements have the numbers of the segments.
+/// A dialogue.
 pub(super) struct Talk<'i> {
     pub(super) said: Vec<Utterance<'i>>,
     pub(super) statements: Vec<Statement<'i>>,
@@ -53,6 +54,8 @@ impl<'i> Talk<'i> {
             names,
         };
         let mut before: Option<(u64, Origin, u32)> = None;
+        // Of each segment the number of its first statement.
+        let mut numbers = Vec::with_capacity(index.segments().len());
         for segment in index.segments() {
             let text = index.text(segment);
             let prefix = Prefix::of(text, &talk.names);
@@ -62,7 +65,14 @@ impl<'i> Talk<'i> {
                 talk.begin(segment, &prefix);
             }
             before = Some(place);
-            talk.push(segment, if begins { prefix.rest } else { text });
+            let head = segment.head.map(|head| numbers[head]);
+            numbers.push(talk.statements.len());
+            let text = if begins { prefix.rest } else { text };
+            let (choice, question) = parted(segment, text);
+            talk.push(segment, choice, head);
+            if let Some(question) = question {
+                talk.push(segment, question, head);
+            }
         }
         for said in &mut talk.said {
             if let [one] = &mut talk.statements[said.statements.clone()] {
@@ -113,7 +123,7 @@ impl<'i> Talk<'i> {
         });
     }
 
-    fn push(&mut self, segment: &Segment, text: &'i str) {
+    fn push(&mut self, segment: &Segment, text: &'i str, head: Option<usize>) {
         let said = self.said.len() - 1;
         self.said[said].statements.end += 1;
         // With a name before it nothing is a quotation, whatever it looks like.
@@ -126,7 +136,7 @@ impl<'i> Talk<'i> {
             said,
             text,
             kind,
-            head: segment.head,
+            head,
             is_open: !segment.is_kept && text.contains(char::is_alphanumeric),
         });
     }
@@ -135,6 +145,21 @@ impl<'i> Talk<'i> {
     pub(super) fn label(&self, statement: &Statement<'_>) -> Label {
         let origin = self.said[statement.said].origin;
         Label::of(origin, statement.kind)
+    }
+}
+
+/// What somebody chooses and what he asks then, in one sentence: `那我去一号店吧，地址在哪？`.
+fn parted<'i>(segment: &Segment, text: &'i str) -> (&'i str, Option<&'i str>) {
+    let comma = text.rfind('，').filter(|_| {
+        segment.origin == Origin::User && segment.kind == Kind::Sentence && ASKS.is_match(text)
+    });
+    let Some((choice, question)) = comma.map(|at| text.split_at(at + '，'.len_utf8())) else {
+        return (text, None);
+    };
+    if CHOICE.is_match(choice) {
+        (choice, Some(question))
+    } else {
+        (text, None)
     }
 }
 
@@ -246,6 +271,18 @@ mod tests {
         assert!(said(&ledger).iter().all(|(name, ..)| name.is_none()));
         let talk = Talk::of(ledger.index());
         assert_eq!(talk.said[1].origin, Origin::Said);
+    }
+
+    #[test]
+    fn a_choice_and_the_question_behind_it_are_two_statements() {
+        let ledger = ledger(&[
+            "那我去老码头面馆吧，它家电话是多少？",
+            "谢谢你，它家电话是多少？",
+        ]);
+        let talk = Talk::of(ledger.index());
+        let texts: Vec<&str> = talk.statements.iter().map(|one| one.text).collect();
+        assert_eq!(texts[..2], ["那我去老码头面馆吧，", "它家电话是多少？"]);
+        assert_eq!(texts.len(), 3);
     }
 
     #[test]

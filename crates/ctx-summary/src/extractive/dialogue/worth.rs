@@ -4,7 +4,9 @@
 use ctx_ledger::{Kind, Origin};
 
 use super::super::vocabulary::is_wide;
-use super::patterns::{ASKS, COURTESIES, KINDNESS, NUMBERS, ONESELF, THE_OTHER, TIMES, WANTS};
+use super::patterns::{
+    ASKS, CHOICE, COURTESIES, KINDNESS, NUMBERS, ONESELF, THE_OTHER, TIMES, WANTS,
+};
 use super::talk::{Statement, Talk};
 use super::words::Words;
 
@@ -112,7 +114,11 @@ fn of_help(talk: &Talk<'_>, statement: &Statement<'_>) -> f64 {
         None if !is_ask => 1.0,
         None => {
             let first = if statement.said == 0 { FIRST } else { 1.0 };
-            let wanted = if WANTS.is_match(text) { WANTED } else { 1.0 };
+            let wanted = if WANTS.is_match(text) || CHOICE.is_match(text) {
+                WANTED
+            } else {
+                1.0
+            };
             HELPED * first * wanted
         }
     }
