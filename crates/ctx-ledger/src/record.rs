@@ -124,7 +124,9 @@ impl Writer {
     /// Lines of short members; the first one has the object's own name among them.
     fn members(&mut self, members: &[(&str, String)], label: &Label, inner: &Label) {
         let is_told = |(key, value): &&(&str, String)| {
-            !value.is_empty() && !(label.keys.ends_with(value.as_str()) && key.ends_with("id"))
+            // `cards card_17: id card_17` says it twice.
+            let again = key.ends_with("id") && label.keys.ends_with(value.as_str());
+            !value.is_empty() && !again
         };
         let mut line = label.before();
         let mut start = line.len();

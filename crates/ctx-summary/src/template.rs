@@ -57,6 +57,10 @@ const INSIDE: [(&str, &str); 3] = [
 ];
 /// The default one in Chinese.
 const CHINESE: &str = include_str!("../../../prompts/default.zh.md");
+/// What takes its place where a summary has so few tokens that headings would cost too many.
+const SMALL: &str = include_str!("../../../prompts/small.md");
+const SMALL_CHINESE: &str = include_str!("../../../prompts/small.zh.md");
+const SMALL_TARGET: u64 = 250;
 /// What it says of its headings, and what it says of them to users of other languages.
 const HEADINGS_STAY: &str = "the headings stay as they are";
 const HEADINGS_CHANGE: &str = "translate the headings into that language, too";
@@ -83,6 +87,16 @@ impl Template {
     pub fn by_name(name: &str) -> Option<Self> {
         let (_, text) = INSIDE.iter().find(|(known, _)| *known == name)?;
         text.parse().ok()
+    }
+
+    /// The one that is taken where none is named and a summary may have few tokens, for a user
+    /// of this language; `None` where they are enough for the sections of the default one.
+    pub fn small_in(language: Language, target: u64) -> Option<Self> {
+        let text = match language {
+            Language::Chinese => SMALL_CHINESE,
+            Language::English | Language::Other => SMALL,
+        };
+        (target < SMALL_TARGET).then(|| text.parse().ok())?
     }
 
     /// The one that is taken where none is named, for a user of this language: its headings

@@ -88,7 +88,7 @@ impl Model {
             counter,
             ..
         } = *question;
-        let template = self.template_for(input);
+        let template = self.template_for(input, target);
         let instructions = [self.instructions.as_str(), flaw].join("\n");
         let earlier = input.earlier.join("\n\n");
         let prompt = template.prompt(&self.instructions, target);
@@ -122,9 +122,13 @@ impl Model {
         })
     }
 
-    /// The prompt, in the user's language if it is there in it.
-    fn template_for(&self, input: &ModelInput) -> Cow<'_, Template> {
+    /// The prompt for so many tokens, in the user's language if it is there in it.
+    fn template_for(&self, input: &ModelInput, target: u64) -> Cow<'_, Template> {
         let language = input.transcript.language();
+        let small = Template::small_in(language, target);
+        if let Some(small) = small.filter(|_| self.is_default && self.headings.is_none()) {
+            return Cow::Owned(small);
+        }
         match Template::default_in(language).filter(|_| self.is_default) {
             Some(template) if self.headings.is_some() => Cow::Owned(template.with_all_sections()),
             Some(template) => Cow::Owned(template),
@@ -288,11 +292,15 @@ mod tests {
         let plan = plan();
         let chinese = r#"{"role":"user","content":"请今天把订单 W8123 发出去"}"#;
         let input = old(&plan, MODEL, &[chinese]).input.expect("for the model");
-        assert_eq!(*model.template_for(&input), model.template);
+        assert_eq!(*model.template_for(&input, 500), model.template);
         model.template = Template::by_name(Template::DEFAULT).expect("inside");
         model.is_default = true;
-        let template = model.template_for(&input);
+        let template = model.template_for(&input, 500);
         assert_eq!(template.headings()[..2], ["目标", "约束与偏好"]);
+        // With few tokens there is no room for headings.
+        let small = model.template_for(&input, 100);
+        assert_eq!(small.headings(), [""; 0]);
+        assert!(small.prompt("", 100).contains("不要标题"));
         let wanted = ["Decisions", "Mine"].map(str::to_owned);
         assert_eq!(
             translated(&wanted, &model.template, &template),

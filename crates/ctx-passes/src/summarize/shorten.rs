@@ -55,10 +55,10 @@ impl Shortener<'_> {
                 edits.put(slot, &short);
             }
         }
-        if let Some((slot, text)) = observation(record, &message) {
-            if let Some(short) = self.short(text, limits.tokens, "") {
-                edits.put(&slot, &short);
-            }
+        if let Some((slot, text)) = observation(record, &message)
+            && let Some(short) = self.short(text, limits.tokens, "")
+        {
+            edits.put(&slot, &short);
         }
         if limits.arguments {
             let policy = Policy {
