@@ -42,6 +42,8 @@ const USUAL: (u64, u64) = (500, 4_000);
 const LEAST_LEFT: u64 = 50;
 /// Tokens of the items that a model is told to keep.
 const MUST_KEEP: u64 = 1_200;
+/// In a budget with less room the latest messages tell more than a list.
+const LITTLE_ROOM: u64 = 330;
 /// Of what a model wrote, a list of what it lacks has at most so much, within limits.
 const LIST_SHARE: u64 = 8;
 const LIST: (u64, u64) = (120, 400);
@@ -195,8 +197,9 @@ impl Writer {
             answer: Some(mended.text),
             ..old.summary(String::new())
         };
+        let has_list = room.is_none_or(|room| room >= LITTLE_ROOM);
         let room = room.unwrap_or_else(|| longest(question.target * model.most_percent, largest));
-        Ok(self.completed(summary, old, Some(input), (room, 0)))
+        Ok(self.completed(summary, old, Some(input), (room, has_list, 0)))
     }
 
     /// The same answer in another output, where it fits; `room` as above.
@@ -215,17 +218,18 @@ impl Writer {
             ..old.summary(String::new())
         };
         let fits = old.counter.count(answer) <= room;
-        fits.then(|| self.completed(summary, old, given.input.as_ref(), (room, given.list)))
+        let list = (room, room >= LITTLE_ROOM, given.list);
+        fits.then(|| self.completed(summary, old, given.input.as_ref(), list))
     }
 
-    /// A model's answer, and behind it a short list of the values that it lacks; the list may have
-    /// `more` than its usual tokens.
+    /// A model's answer, and behind it a short list of the values that it lacks, in so much room;
+    /// `has_list` says whether the list has its usual tokens, and it may have `more`.
     fn completed(
         &self,
         mut summary: Summary,
         old: &OldZone,
         input: Option<&ModelInput>,
-        (room, more): (u64, u64),
+        (room, has_list, more): (u64, bool, u64),
     ) -> Summary {
         let text = summary.answer.clone().unwrap_or_default();
         summary.text.clone_from(&text);
@@ -241,7 +245,11 @@ impl Writer {
         };
         // Two for the blank line between.
         let room = room.saturating_sub(tokens + 2);
-        let usual = (tokens / LIST_SHARE).clamp(LIST.0, LIST.1);
+        let usual = if has_list {
+            (tokens / LIST_SHARE).clamp(LIST.0, LIST.1)
+        } else {
+            0
+        };
         let more_lines = usize::try_from(more / LINE_TOKENS).unwrap_or(usize::MAX);
         let limit = ListLimit {
             lines: LIST_LINES.saturating_add(more_lines),

@@ -17,7 +17,7 @@ const SAID_BEFORE: f64 = 1.5;
 const FIRST_WORDS: u32 = 3;
 
 /// Polite words say nothing.
-const POLITE: f64 = 0.05;
+const POLITE: f64 = 0.0;
 
 /// The worth of each segment, 0 for what is only worth the names in it.
 pub(super) fn worths(index: &Index) -> Vec<f64> {
