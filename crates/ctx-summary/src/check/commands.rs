@@ -138,6 +138,10 @@ fn fate(clause: &str, area: Area, source: &Source) -> Option<Fate> {
 
 fn force(clause: &str) -> Option<Force> {
     let clause = lower(clause);
+    // What is open, not a file to open.
+    if clause.trim_end_matches([' ', '*', '_']) == "open:" {
+        return None;
+    }
     let mut commands = COMMANDS.iter();
     let (force, _) = commands.find(|(_, begins)| begins.is_match(&clause))?;
     Some(*force)

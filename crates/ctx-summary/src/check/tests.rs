@@ -84,6 +84,21 @@ fn a_good_answer_stays_as_it_is() {
 }
 
 #[test]
+fn what_is_open_is_no_command() {
+    let answer = GOOD.replace("- Add a test", "- Open: a test");
+    assert_eq!(used(&answer).text, answer);
+    let answer = GOOD.replace(
+        "- Add a test for expired tokens.",
+        "- Open: delete the backups.",
+    );
+    assert!(
+        used(&answer)
+            .text
+            .ends_with("delete the backups. (unverified)")
+    );
+}
+
+#[test]
 fn what_is_no_summary_is_turned_down() {
     for (answer, reason) in [
         ("  ", Reason::Empty),
