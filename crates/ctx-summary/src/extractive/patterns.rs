@@ -47,7 +47,7 @@ pub(super) static OFFER: LazyLock<Regex> = LazyLock::new(|| {
 /// Words that are only polite.
 pub(super) static COURTESY: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?i)^(?:(?:hello|hi|hey|thanks?(?: you)?(?: (?:so|very) much)?|thank you for [a-z' ]+|of course|certainly|absolutely|i (?:understand|see)|great|perfect|good (?:morning|afternoon|evening)|you['’]re welcome|no (?:problem|worries)|sure|ok(?:ay)?|(?:can|could|would) you (?:please )?(?:help|assist)(?: me)?(?: with (?:that|this|it|these|those))?(?: please)?\?|i can (?:help|assist)(?: you)? with (?:that|this)|got it|understood|excellent|alright|wonderful|have a (?:great|nice|good) day)(?: (?:again|there))?[,.! ]*)+$|^(?:(?:你好|您好|谢谢|多谢|好的|不客气|再见|嗯|哦)[，。！!,. 您你了啊呀]*)+$",
+        r"(?i)^(?:(?:hello|hi|hey|thanks?(?: you)?(?: (?:so|very) much)?|thank you for [a-z' ]+|of course|certainly|absolutely|i (?:understand|see)|great|perfect|good (?:morning|afternoon|evening)|you['’]re welcome|no (?:problem|worries)|sure|ok(?:ay)?|(?:can|could|would) you (?:please )?(?:help|assist)(?: me)?(?: with (?:that|this|it|these|those))?(?: please)?\?|i can (?:help|assist)(?: you)? with (?:that|this)|(?:now )?i (?:now )?have (?:a |the )?(?:clear|good|full|complete|better|whole)(?: and [a-z]+)? (?:picture|understanding|view|idea)(?: of [^.]*)?|you['’]re (?:absolutely |completely )?right|got it|understood|excellent|alright|wonderful|have a (?:great|nice|good) day)(?: (?:again|there))?[,.! ]*)+$|^(?:(?:你好|您好|谢谢|多谢|好的|不客气|再见|嗯|哦)[，。！!,. 您你了啊呀]*)+$",
     )
 });
 /// Names, paths, numbers and what stands in marks.

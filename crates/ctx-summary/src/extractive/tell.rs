@@ -16,7 +16,7 @@ const ALONE: f64 = 0.1;
 const ALONE_ASKED: f64 = 0.6;
 /// When so much of the story, in percent, are the user's words, others come before them: a
 /// long request holds much that was done since.
-const ASKED_SHARE: u64 = 30;
+const ASKED_SHARE: u64 = 35;
 const CROWDED: f64 = 0.5;
 
 /// Judges what is told by the words that it says anew.
