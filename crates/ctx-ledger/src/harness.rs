@@ -65,13 +65,34 @@ pub(crate) fn writer(text: &str) -> Writer {
     }
 }
 
+/// Beginnings of lines that the program adds to a plan of the user's, and to a summary.
+const ADDED: &[&str] = &[
+    "If you need specific details from before ",
+    "Please continue the conversation from where we left it off without asking the user",
+    "Continue the conversation from where it left off without asking the user",
+];
+
 /// The text without what the program wrote around it: of a command its name and what the
 /// user gave it, of a task for SWE-agent all before the prompt of the shell.
 pub(crate) fn unwrapped(text: &str) -> Cow<'_, str> {
     match command(text.trim()) {
         Some(command) => command.into(),
-        None => before_prompt(text).into(),
+        None => without_added(before_prompt(text)),
     }
+}
+
+/// The text without the lines that the program added.
+pub(crate) fn without_added(text: &str) -> Cow<'_, str> {
+    let is_added = |line: &str| {
+        ADDED
+            .iter()
+            .any(|begin| line.trim_start().starts_with(begin))
+    };
+    if !text.lines().any(is_added) {
+        return text.into();
+    }
+    let own = text.split_inclusive('\n').filter(|line| !is_added(line));
+    own.collect::<String>().into()
 }
 
 /// `(Open file: n/a)`, `(Current directory: /a)` and `bash-$` at the end are the shell's.
@@ -192,6 +213,17 @@ mod tests {
         ] {
             assert_eq!(unwrapped(text), text);
         }
+    }
+
+    #[test]
+    fn what_the_program_adds_to_a_plan_is_not_the_users() {
+        let plan = "Implement this:\n1. the flag\n";
+        let added = "If you need specific details from before exiting plan mode (like exact code snippets), read the full transcript at: /a/b.jsonl";
+        assert_eq!(
+            unwrapped(&format!("{plan}\n\n{added}")),
+            format!("{plan}\n\n")
+        );
+        assert_eq!(unwrapped(plan), plan);
     }
 
     #[test]

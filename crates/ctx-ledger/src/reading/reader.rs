@@ -7,7 +7,9 @@ use super::{Event, Reading, Source};
 use crate::action::Outcome;
 use crate::facts::Origin;
 use crate::form;
-use crate::harness::{Writer, answered, before_prompt, demonstration, unwrapped, writer};
+use crate::harness::{
+    Writer, answered, before_prompt, demonstration, unwrapped, without_added, writer,
+};
 use crate::identifier;
 use crate::item::Item;
 use crate::own::{Run, own_words_and_runs};
@@ -122,7 +124,7 @@ impl Reader {
             }
             Writer::Program => self.lines(text, Origin::Pasted, None),
             Writer::Tool => self.lines(before_prompt(text), Origin::Result, None),
-            Writer::Summary => self.said(text, Origin::Earlier, None),
+            Writer::Summary => self.said(&without_added(text), Origin::Earlier, None),
         }
     }
 
