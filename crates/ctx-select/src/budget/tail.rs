@@ -17,7 +17,7 @@ const LEAST_RESULT: u32 = 36;
 /// What has to stay may take this share of the room, else it goes into the summary.
 const MUST_SHARE: Share = Share::of_percent(75);
 /// A user message that takes more than this share of the room cannot stay whole.
-const REQUEST_SHARE: Share = Share::of_percent(50);
+const REQUEST_SHARE: Share = Share::of_percent(45);
 /// Arguments that are shortened take about so many tokens in each call.
 pub(super) const SHORT_ARGUMENTS: u64 = 70;
 
