@@ -4,6 +4,7 @@ use ctx_select::prune::{Access, FileUse};
 use ctx_transcript::{Call, ToolResult};
 
 use crate::arguments::Leaf;
+use crate::item::State;
 use crate::runtime;
 use crate::text::{first_chars, one_line};
 
@@ -78,11 +79,11 @@ fn is_shell(tool: &str) -> bool {
         .any(|word| tool.contains(word))
 }
 
-/// A task of a list, and whether it is done.
+/// A task of a list, and how it stands.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Task {
     pub(crate) text: String,
-    pub(crate) done: bool,
+    pub(crate) state: State,
 }
 
 /// The list that a call writes down, by the shape of its arguments: the names of
@@ -94,22 +95,24 @@ pub(crate) fn tasks(call: &Call<'_>, leaves: &[Leaf]) -> Option<Vec<Task>> {
     }
     let mut tasks: Vec<Task> = Vec::new();
     let mut text: Option<String> = None;
-    let mut status: Option<bool> = None;
+    let mut status: Option<State> = None;
     for leaf in leaves {
         match leaf.key.as_str() {
             "content" | "step" | "task" | "title" => text = Some(one_line(&leaf.value)),
             "status" => {
-                status = Some(matches!(
-                    leaf.value.as_str(),
-                    "completed" | "done" | "cancelled"
-                ));
+                status = Some(match leaf.value.as_str() {
+                    "completed" | "done" => State::Done,
+                    "cancelled" => State::Superseded,
+                    "in_progress" => State::InProgress,
+                    _ => State::Current,
+                });
             }
             _ => {}
         }
-        if let (Some(_), Some(done)) = (&text, status) {
+        if let (Some(_), Some(state)) = (&text, status) {
             let text = text.take().unwrap_or_default();
             status = None;
-            tasks.push(Task { text, done });
+            tasks.push(Task { text, state });
         }
     }
     (!tasks.is_empty()).then_some(tasks)
@@ -120,6 +123,7 @@ mod tests {
     use super::{Action, ERROR_CHARS, Outcome, Target, Task, tasks};
     use crate::arguments::Leaf;
     use crate::fixtures::{call, leaves, result};
+    use crate::item::State;
 
     fn target(tool: &str, arguments: &str) -> Target {
         let leaves = leaves(arguments);
@@ -168,7 +172,7 @@ mod tests {
         let action = Action::of(&call(Some("c"), "TodoWrite", list), list, leaves.as_deref());
         assert_eq!(action.id.as_deref(), Some("c"));
         let tasks = action.tasks.expect("a list");
-        assert!(tasks.len() == 1 && tasks[0].done && tasks[0].text == "one");
+        assert!(tasks.len() == 1 && tasks[0].state == State::Done && tasks[0].text == "one");
     }
 
     #[test]
@@ -196,20 +200,20 @@ mod tests {
         assert!(outcome.error.is_some_and(|error| !error.is_empty()));
     }
 
-    fn of(tool: &str, arguments: &str) -> Option<Vec<(String, bool)>> {
+    fn of(tool: &str, arguments: &str) -> Option<Vec<(String, State)>> {
         let leaves: Vec<Leaf> = leaves(arguments).expect("JSON");
         let found = tasks(&call(None, tool, arguments), &leaves)?;
         Some(
             found
                 .into_iter()
-                .map(|Task { text, done }| (text, done))
+                .map(|Task { text, state }| (text, state))
                 .collect(),
         )
     }
 
-    fn expected(list: &[(&str, bool)]) -> Vec<(String, bool)> {
+    fn expected(list: &[(&str, State)]) -> Vec<(String, State)> {
         list.iter()
-            .map(|(text, done)| ((*text).to_owned(), *done))
+            .map(|(text, state)| ((*text).to_owned(), *state))
             .collect()
     }
 
@@ -220,9 +224,9 @@ mod tests {
             {"content":"测试它","status":"in_progress"},
             {"content":"drop it","status":"cancelled"}]}"#;
         let found = Some(expected(&[
-            ("build it now", true),
-            ("测试它", false),
-            ("drop it", true),
+            ("build it now", State::Done),
+            ("测试它", State::InProgress),
+            ("drop it", State::Superseded),
         ]));
         assert_eq!(of("TodoWrite", list), found);
         assert_eq!(of("update_plan", list), found);
@@ -234,7 +238,7 @@ mod tests {
         let list = r#"{"plan":[{"status":"done","step":"one"},{"status":"pending","step":"two"}]}"#;
         assert_eq!(
             of("update_plan", list),
-            Some(expected(&[("one", true), ("two", false)]))
+            Some(expected(&[("one", State::Done), ("two", State::Current)]))
         );
     }
 
@@ -246,6 +250,9 @@ mod tests {
         assert_eq!(of("TodoWrite", r#"{"status":"done"}"#), None);
         // Of two names the last one before the status is the task's.
         let list = r#"{"title":"a list","tasks":[{"task":"one","status":"open"}]}"#;
-        assert_eq!(of("tasks", list), Some(expected(&[("one", false)])));
+        assert_eq!(
+            of("tasks", list),
+            Some(expected(&[("one", State::Current)]))
+        );
     }
 }

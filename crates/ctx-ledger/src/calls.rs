@@ -21,6 +21,19 @@ struct Waiting {
     action: Action,
     /// The segment that tells it.
     segment: Option<usize>,
+    /// Whether it wrote down a list of tasks.
+    is_list: bool,
+}
+
+/// What is known of a call when it is answered.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    /// The segment that tells it.
+    pub(crate) segment: Option<usize>,
+    /// Whether it is about a file.
+    pub(crate) is_file: bool,
+    /// Whether its result says no more than that it has come: the list of tasks is told.
+    pub(crate) is_list: bool,
 }
 
 impl Calls {
@@ -32,7 +45,9 @@ impl Calls {
         line: u64,
         items: &mut Items,
     ) {
-        if let Some(tasks) = action.tasks.take() {
+        let tasks = action.tasks.take();
+        let is_list = tasks.is_some();
+        if let Some(tasks) = tasks {
             items.tasks(tasks, line);
         }
         if let Target::File { path, is_changed } = &action.target {
@@ -42,7 +57,12 @@ impl Calls {
         }
         if action.id.is_none() || self.waiting.len() < MOST_WAITING {
             let id = action.id.clone();
-            self.waiting.insert(id, Waiting { action, segment });
+            let waiting = Waiting {
+                action,
+                segment,
+                is_list,
+            };
+            self.waiting.insert(id, waiting);
         }
     }
 
@@ -53,15 +73,18 @@ impl Calls {
         }
     }
 
-    /// A call is answered. Returns the segment that tells the call, and whether it is about
-    /// a file.
+    /// A call is answered; `None` where no such call is known.
     pub(crate) fn end(
         &mut self,
         outcome: Outcome,
         line: u64,
         items: &mut Items,
-    ) -> Option<(usize, bool)> {
-        let Waiting { action, segment } = self.waiting.remove(&outcome.id)?;
+    ) -> Option<Answered> {
+        let Waiting {
+            action,
+            segment,
+            is_list,
+        } = self.waiting.remove(&outcome.id)?;
         if action.target == Target::Command {
             let mut item = Item::new(ItemKind::Command, action.digest.clone(), line);
             item.changed = outcome.error.is_none();
@@ -72,12 +95,16 @@ impl Calls {
             Target::File { path, .. } => path,
             Target::Command | Target::Other => &action.digest,
         };
+        let is_list = is_list && outcome.error.is_none();
         match outcome.error {
             Some(error) => items.failed(subject, &action.digest, &error, line),
             None => items.succeeded(subject),
         }
-        let is_file = matches!(action.target, Target::File { .. });
-        segment.map(|segment| (segment, is_file))
+        Some(Answered {
+            segment,
+            is_file: matches!(action.target, Target::File { .. }),
+            is_list,
+        })
     }
 }
 

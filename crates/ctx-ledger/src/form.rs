@@ -45,6 +45,12 @@ pub fn cited(text: &str) -> (&str, Option<u64>) {
 }
 
 const MENDED: &str = " (mended)";
+/// How a task of a list stands, in the words of the agents' own lists.
+const TASKS: [(State, &str); 3] = [
+    (State::Current, " (pending)"),
+    (State::InProgress, " (in_progress)"),
+    (State::Done, " (completed)"),
+];
 const FAILED: &str = " (failed)";
 const CHANGED: &str = "changed: ";
 const READ: &str = "read: ";
@@ -55,6 +61,10 @@ pub fn line_of(item: &Item, cite: bool) -> String {
         ItemKind::File if item.changed => (CHANGED, ""),
         ItemKind::File => (READ, ""),
         ItemKind::Error if item.state == State::Done => ("", MENDED),
+        ItemKind::Open if item.changed => {
+            let of_state = TASKS.iter().find(|(state, _)| *state == item.state);
+            ("", of_state.map_or("", |(_, word)| word))
+        }
         ItemKind::Command if !item.changed => ("", FAILED),
         _ => ("", ""),
     };
@@ -90,7 +100,15 @@ pub fn item_of(kind: ItemKind, line: &str) -> Option<Item> {
                 item.changed = false;
             }
         }
-        ItemKind::Ask | ItemKind::Constraint | ItemKind::Decision | ItemKind::Open => {}
+        ItemKind::Open => {
+            for (state, word) in TASKS {
+                if let Some(task) = text.strip_suffix(word) {
+                    text = task;
+                    item.state = state;
+                }
+            }
+        }
+        ItemKind::Ask | ItemKind::Constraint | ItemKind::Decision => {}
     }
     text.clone_into(&mut item.text);
     Some(item)
@@ -132,15 +150,15 @@ mod tests {
                 (State::Current, true),
                 (State::Current, false),
                 (State::Done, false),
+                (State::InProgress, false),
             ] {
                 let item = Item {
                     kind,
                     text: "Bash: make all".to_owned(),
                     line: 17,
-                    state: if kind == ItemKind::Error {
-                        state
-                    } else {
-                        State::Current
+                    state: match (kind, state) {
+                        (ItemKind::Error, State::Done) | (ItemKind::Open, _) => state,
+                        _ => State::Current,
                     },
                     changed: match kind {
                         ItemKind::File | ItemKind::Command => changed,

@@ -41,6 +41,21 @@ const PROGRAM: &[&str] = &[
     "Stop hook feedback:",
 ];
 
+/// Beginnings of what the program writes that says nothing of the work.
+const EMPTY: &[&str] = &[
+    "<command-",
+    "<local-command-caveat>",
+    "<local-command-stdout></",
+    "Caveat: The messages below",
+    "[Request interrupted by user",
+];
+
+/// Whether what the program wrote says nothing of the work.
+pub(crate) fn is_empty(text: &str) -> bool {
+    let text = text.trim_start();
+    EMPTY.iter().any(|begin| text.starts_with(begin))
+}
+
 /// Beginnings of a summary that an agent wrote of what was before.
 const SUMMARY: &[&str] = &[
     "This session is being continued from a previous conversation",
@@ -49,10 +64,13 @@ const SUMMARY: &[&str] = &[
 ];
 
 /// Who wrote this text.
-pub(crate) fn writer(text: &str) -> Writer {
-    let text = text.trim();
+pub(crate) fn writer(whole: &str) -> Writer {
+    let own = without_reminders(whole);
+    let text = own.trim();
     let begins = |forms: &[&str]| forms.iter().any(|form| text.starts_with(form));
-    if begins(SUMMARY) {
+    if text.is_empty() && own.len() < whole.len() {
+        Writer::Program
+    } else if begins(SUMMARY) {
         Writer::Summary
     } else if command(text).is_some() {
         Writer::User
@@ -65,19 +83,55 @@ pub(crate) fn writer(text: &str) -> Writer {
     }
 }
 
+/// The text without the reminders that the program put into it for the model: into a
+/// result, before or behind what the user said.
+pub fn without_reminders(text: &str) -> Cow<'_, str> {
+    const BEGIN: &str = "<system-reminder>";
+    const END: &str = "</system-reminder>";
+    let mut own = Cow::from("");
+    let mut rest = text;
+    while let Some((before, reminder)) = rest.split_once(BEGIN) {
+        let Some((_, after)) = reminder.split_once(END) else {
+            break;
+        };
+        own += before;
+        rest = after;
+    }
+    own + rest
+}
+
 /// Beginnings of lines that the program adds to a plan of the user's, and to a summary.
 const ADDED: &[&str] = &[
     "If you need specific details from before ",
     "Please continue the conversation from where we left it off without asking the user",
     "Continue the conversation from where it left off without asking the user",
+    "This session is being continued from a previous conversation",
 ];
+
+/// The summary that an agent's program hands over, without the draft that the model made
+/// before it: the draft says the same once more (Claude Code 2).
+pub(crate) fn without_draft(text: &str) -> Cow<'_, str> {
+    let parts = || {
+        let (before, rest) = text.split_once("\nAnalysis:\n")?;
+        let (_, summary) = rest.split_once("\nSummary:\n")?;
+        Some(format!("{before}\n{summary}"))
+    };
+    match parts() {
+        Some(text) => without_added(&text).into_owned().into(),
+        None => without_added(text),
+    }
+}
 
 /// The text without what the program wrote around it: of a command its name and what the
 /// user gave it, of a task for SWE-agent all before the prompt of the shell.
 pub(crate) fn unwrapped(text: &str) -> Cow<'_, str> {
-    match command(text.trim()) {
-        Some(command) => command.into(),
-        None => without_added(before_prompt(text)),
+    let own = without_reminders(text);
+    if let Some(command) = command(own.trim()) {
+        return command.into();
+    }
+    match own {
+        Cow::Borrowed(own) => without_added(before_prompt(own)),
+        Cow::Owned(own) => without_added(before_prompt(&own)).into_owned().into(),
     }
 }
 
@@ -154,7 +208,7 @@ pub(crate) fn demonstration(text: &str) -> Option<std::ops::Range<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Writer, demonstration, unwrapped, writer};
+    use super::{Writer, demonstration, is_empty, unwrapped, without_draft, writer};
 
     #[test]
     fn the_writer_is_known_by_how_the_text_begins_or_ends() {
@@ -204,6 +258,37 @@ mod tests {
     }
 
     #[test]
+    fn commands_without_words_say_nothing() {
+        for (text, expected) in [
+            ("<command-name>/clear</command-name>", true),
+            ("\n<local-command-stdout></local-command-stdout>", true),
+            ("<local-command-stdout>3 left</local-command-stdout>", false),
+            ("<task-notification>done</task-notification>", false),
+        ] {
+            assert_eq!((writer(text), is_empty(text)), (Writer::Program, expected));
+        }
+    }
+
+    #[test]
+    fn reminders_are_nobodys_words_wherever_they_stand() {
+        let reminder = "<system-reminder>\nbe nice\n</system-reminder>";
+        for (text, own) in [
+            (format!("{reminder}fix it"), "fix it"),
+            (format!("fix {reminder}it{reminder}"), "fix it"),
+            ("fix it".to_owned(), "fix it"),
+            // Cut off: nobody knows where it ends.
+            (
+                "fix it <system-reminder>be".to_owned(),
+                "fix it <system-reminder>be",
+            ),
+        ] {
+            assert_eq!(unwrapped(&text), own);
+            assert_eq!(writer(&text), Writer::User);
+        }
+        assert_eq!(writer(reminder), Writer::Program);
+    }
+
+    #[test]
     fn the_first_prompt_is_no_part_of_the_task() {
         let task = "Do it.\n(Open file: n/a)\n(Current directory: /a)\nbash-$";
         assert_eq!(unwrapped(task), "Do it.");
@@ -224,6 +309,21 @@ mod tests {
             format!("{plan}\n\n")
         );
         assert_eq!(unwrapped(plan), plan);
+    }
+
+    #[test]
+    fn of_a_summary_the_draft_is_not_read() {
+        let draft = "Analysis:\nIt began with\n";
+        let text = |draft: &str| {
+            format!(
+                "This session is being continued from a previous conversation.\n{draft}Summary:\n1. the flag\nAnalysis:\nnone"
+            )
+        };
+        assert_eq!(without_draft(&text(draft)), "1. the flag\nAnalysis:\nnone");
+        assert_eq!(
+            without_draft(&text("")),
+            "Summary:\n1. the flag\nAnalysis:\nnone"
+        );
     }
 
     #[test]

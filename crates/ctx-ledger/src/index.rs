@@ -60,7 +60,8 @@ pub struct Segment {
     pub kind: Kind,
     /// The number of the segment that it stands under: a heading, the call of a result.
     pub head: Option<usize>,
-    /// Whether it stands in a message that stays.
+    /// Whether it need not be told: it stands in a message that stays, or says nothing that
+    /// the items do not say.
     pub is_kept: bool,
     /// Whether an earlier summary has it: then it was chosen before.
     pub is_earlier: bool,
@@ -176,6 +177,13 @@ impl Index {
         let pairs = text(call).split("; ").filter_map(|it| it.split_once(": "));
         let mut values = pairs.map(|(_, value)| value);
         self.segments[number].kind == Kind::Record && values.all(|it| text(number).contains(it))
+    }
+
+    /// These segments need not be told.
+    pub(crate) fn hide(&mut self, segments: &[usize]) {
+        for number in segments {
+            self.segments[*number].is_kept = true;
+        }
     }
 
     /// What a message that stays tells need not be quoted.

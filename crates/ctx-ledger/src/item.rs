@@ -50,6 +50,8 @@ impl ItemKind {
 pub enum State {
     /// It holds.
     Current,
+    /// A task that is being done.
+    InProgress,
     /// Done, or mended: an open item that was finished, an error whose call went
     /// well later.
     Done,
@@ -89,8 +91,13 @@ impl Item {
     pub fn holds(&self) -> bool {
         match self.kind {
             ItemKind::Error => self.state != State::Superseded,
-            _ => self.state == State::Current,
+            _ => matches!(self.state, State::Current | State::InProgress),
         }
+    }
+
+    /// Whether it is a task of the last list that is done.
+    pub fn is_done_task(&self) -> bool {
+        self.kind == ItemKind::Open && self.changed && self.state == State::Done
     }
 }
 

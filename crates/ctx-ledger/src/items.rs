@@ -93,15 +93,13 @@ impl Items {
         for item in &mut self.list {
             let gone =
                 item.kind == ItemKind::Open && item.changed && !names.contains(&item.text.as_str());
-            if gone && item.state == State::Current {
+            if gone {
                 item.state = State::Superseded;
             }
         }
         for task in tasks {
             let mut item = Item::new(ItemKind::Open, task.text, line);
-            if task.done {
-                item.state = State::Done;
-            }
+            item.state = task.state;
             // Of a list: the next list says how it stands.
             item.changed = true;
             self.add(item);
@@ -184,10 +182,10 @@ mod tests {
         items.say(item(ItemKind::Decision, text, 1), takes_back);
     }
 
-    fn task(text: &str, done: bool) -> Task {
+    fn task(text: &str, is_done: bool) -> Task {
         Task {
             text: text.to_owned(),
-            done,
+            state: if is_done { State::Done } else { State::Current },
         }
     }
 
@@ -284,7 +282,7 @@ mod tests {
                 State::Current,
                 State::Superseded,
                 State::Done,
-                State::Done,
+                State::Superseded,
                 State::Current
             ]
         );

@@ -72,9 +72,13 @@ impl Ledger {
                 self.calls.begin(action, segment, line, &mut self.items);
             }
             Event::Result(outcome, quotes) => {
-                let call = self.calls.end(outcome, line, &mut self.items);
-                if let Some((segment, is_file)) = call {
-                    self.index.answer(segment, &numbers[quotes], is_file);
+                let Some(call) = self.calls.end(outcome, line, &mut self.items) else {
+                    return;
+                };
+                if call.is_list {
+                    self.index.hide(&numbers[quotes]);
+                } else if let Some(segment) = call.segment {
+                    self.index.answer(segment, &numbers[quotes], call.is_file);
                 }
             }
             Event::LeftOut(counts) => self.left_out.extend(counts),
@@ -185,6 +189,29 @@ mod tests {
             .into_iter()
             .find(|id| id.text == "user_0017");
         assert_eq!(user.map(|user| user.line), Some(1));
+    }
+
+    #[test]
+    fn a_list_of_tasks_is_items_and_nothing_of_it_is_quoted() {
+        let list = r#"{"todos":[{"content":"fix user_0017","status":"completed"},{"content":"test src/login.rs","status":"in_progress"}]}"#;
+        let ledger = ledger(&[
+            calls("TodoWrite", list),
+            answers("Todos have been modified, go on with src/login.rs."),
+            calls("Read", r#"{"path":"src/login.rs"}"#),
+        ]);
+        assert_eq!(
+            found(&ledger, ItemKind::Open),
+            [
+                ("fix user_0017", 1, State::Done),
+                ("test src/login.rs", 1, State::InProgress)
+            ]
+        );
+        let told = ledger.index().segments().iter();
+        let told: Vec<u64> = told
+            .filter(|it| !it.is_kept)
+            .map(|told| told.line)
+            .collect();
+        assert_eq!(told, [3]);
     }
 
     #[test]

@@ -45,7 +45,7 @@ mod term;
 pub mod text;
 
 pub use facts::Origin;
-pub use harness::is_observation;
+pub use harness::{is_observation, without_reminders};
 pub use index::{Index, Segment};
 pub use item::{Identifier, Item, ItemKind, State};
 pub use kind::Kind;

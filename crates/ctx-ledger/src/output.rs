@@ -58,6 +58,10 @@ struct Cutter<'t> {
 impl<'t> Cutter<'t> {
     fn line(&mut self, line: &'t str) {
         let (number, code) = numbered(line.trim());
+        if is_tag(code) {
+            self.end_comment();
+            return;
+        }
         if is_comment(code) {
             self.add_comment(code);
             return;
@@ -143,6 +147,13 @@ fn kind_of(text: &str) -> Kind {
     } else {
         Kind::Line
     }
+}
+
+/// Whether a line is a bare tag, `</task_list>`: it says nothing by itself.
+fn is_tag(line: &str) -> bool {
+    let name = line.strip_prefix('<').and_then(|it| it.strip_suffix('>'));
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    name.is_some_and(|name| name.strip_prefix('/').unwrap_or(name).bytes().all(is_name))
 }
 
 /// Whether a line is a comment that people read.
@@ -266,6 +277,14 @@ mod tests {
                 of(Kind::Line, "W8123 note: one"),
                 of(Kind::Line, "three"),
             ]
+        );
+    }
+
+    #[test]
+    fn a_bare_tag_is_nothing_and_one_with_words_is() {
+        assert_eq!(
+            found("<task_list>\n<b>one_two</b>\n</task_list>"),
+            [of(Kind::Line, "<b>one_two</b>")]
         );
     }
 

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-/// No segment is wider, in columns; a Chinese character takes two.
+/// No segment is wider, in columns, but for a longer name; a Chinese character takes two.
 const WIDEST: usize = 120;
 /// Less tells nothing.
 const SHORTEST: usize = 4;
@@ -74,13 +74,17 @@ fn end_of_first(line: &str) -> usize {
     let mut chars = line.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         width += if c.is_ascii() { 1 } else { 2 };
+        let kind = cut_kind(c, chars.peek().map(|(_, c)| *c));
         if width > WIDEST {
-            return best.map_or(at.max(1), |(_, end)| end);
+            // A path is whole.
+            let inside_name = matches!(best, None | Some((Cut::Anywhere, _)));
+            if !inside_name || width > WIDEST * 3 {
+                return best.map_or(at.max(1), |(_, end)| end);
+            }
         }
         if width < WIDEST / 3 {
             continue;
         }
-        let kind = cut_kind(c, chars.peek().map(|(_, c)| *c));
         if best.is_none_or(|(known, _)| kind >= known) {
             best = Some((kind, at + c.len_utf8()));
         }
@@ -135,6 +139,14 @@ mod tests {
             assert!(piece.starts_with(['"', '{', '}']), "{piece}");
         }
         assert_eq!(texts(&"决".repeat(150)).len(), 3);
+    }
+
+    #[test]
+    fn a_path_is_whole_but_for_a_very_long_one() {
+        let path = format!("/{}a.rs", "work/".repeat(WIDEST / 5));
+        assert_eq!(texts(&format!("{path} and words")), [&*path, "and words"]);
+        let long = "/work".repeat(WIDEST);
+        assert_eq!(texts(&long)[0].len(), WIDEST * 3);
     }
 
     proptest! {

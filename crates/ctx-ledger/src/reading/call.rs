@@ -20,6 +20,12 @@ use crate::text::first_chars;
 
 /// Arguments up to this length, in bytes, stand in one line with their call.
 const SHORT_ARGUMENT: usize = 120;
+/// Paths and addresses are whole up to this length, in bytes.
+const LONGEST_NAME: usize = 400;
+/// Several arguments stand in one line up to this length, in bytes.
+const LINE: usize = 260;
+/// A longer argument, in bytes, is cut.
+const LONGEST_LINE: usize = LONGEST_NAME + 80;
 /// Longer values, in bytes, are no single thing.
 const LONGEST_VALUE: usize = 40;
 
@@ -40,7 +46,12 @@ impl Reader {
         let leaves = parsed.as_ref().map(|parsed| parsed.leaves.as_slice());
         let action = self.leaves.then(|| Action::of(call, &clean, leaves));
         let kind = action.as_ref().map_or(Kind::Call, kind_of);
-        let quote = if let Some(leaves) = leaves {
+        let is_list = action.as_ref().is_some_and(|it| it.tasks.is_some());
+        let quote = if let Some(leaves) = leaves.filter(|_| is_list) {
+            // Its tasks are items, and how they stand.
+            self.values(leaves);
+            None
+        } else if let Some(leaves) = leaves {
             self.arguments(&call.name, leaves, kind)
         } else {
             let text = format!("{} {clean}", call.name);
@@ -58,13 +69,10 @@ impl Reader {
         let mut long = Vec::new();
         // Of what is written in the place of something else, that is not new.
         let mut old = HashSet::new();
+        self.values(leaves);
         for leaf in leaves {
             let value = leaf.value.as_str();
-            if is_value(value) {
-                let mentions = &mut self.reading.mentions;
-                mentions.seen(value, Shape::Argument, None, Origin::Call);
-            }
-            let is_long = value.len() > SHORT_ARGUMENT || value.contains('\n');
+            let is_long = is_long(value);
             if is_long && kind == Kind::Command && long.is_empty() {
                 // What is run is what the call is.
                 let first = value.lines().map(str::trim).find(|line| !is_prelude(line));
@@ -91,6 +99,16 @@ impl Reader {
         call
     }
 
+    /// What arguments are things by themselves.
+    fn values(&mut self, leaves: &[Leaf]) {
+        for value in leaves.iter().map(|leaf| leaf.value.as_str()) {
+            if is_value(value) {
+                let mentions = &mut self.reading.mentions;
+                mentions.seen(value, Shape::Argument, None, Origin::Call);
+            }
+        }
+    }
+
     /// A line of a long argument; where it may name something, its shape says whether it does.
     pub(super) fn parts(&mut self, line: &str, may_name: bool, call: Option<usize>) {
         let kind = if may_name && names_something(line) {
@@ -104,9 +122,9 @@ impl Reader {
     /// A call in a line, or in several; the first one stands for it.
     pub(super) fn call_lines(&mut self, text: &str, kind: Kind) -> Option<usize> {
         let mut first = None;
-        for segment in segments(text) {
+        for line in argument_lines(text) {
             let kind = if first.is_none() { kind } else { Kind::Line };
-            let quote = self.quote(&text[segment], Origin::Call, kind, first);
+            let quote = self.quote(line, Origin::Call, kind, first);
             first = first.or(quote);
         }
         first
@@ -139,6 +157,36 @@ impl Reader {
             _ => self.clean(arguments),
         }
     }
+}
+
+/// Whether an argument is a text of its own, not a part of the call's line.
+fn is_long(value: &str) -> bool {
+    let most = if value.contains(char::is_whitespace) {
+        SHORT_ARGUMENT
+    } else {
+        LONGEST_NAME
+    };
+    value.len() > most || value.contains('\n')
+}
+
+/// A call in lines of whole arguments, as many as there is room for in each.
+fn argument_lines(text: &str) -> Vec<&str> {
+    let mut lines = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let ends = rest.match_indices("; ").map(|(at, _)| at);
+        let mut ends = ends.chain([rest.len()]);
+        let first = ends.next().unwrap_or_default();
+        let end = ends.take_while(|end| *end <= LINE).last();
+        let (line, after) = rest.split_at(end.unwrap_or(first));
+        rest = after.trim_start_matches("; ");
+        if line.len() > LONGEST_LINE || line.contains('\n') {
+            lines.extend(segments(line).into_iter().map(|segment| &line[segment]));
+        } else {
+            lines.push(line);
+        }
+    }
+    lines
 }
 
 /// What a call is.
@@ -178,7 +226,7 @@ fn is_value(text: &str) -> bool {
 mod tests {
     use ctx_transcript::Zone;
 
-    use super::{LONGEST_VALUE, SHORT_ARGUMENT, is_value};
+    use super::{LINE, LONGEST_NAME, LONGEST_VALUE, SHORT_ARGUMENT, argument_lines, is_value};
     use crate::fixtures::calls;
     use crate::identifier::SHORTEST;
     use crate::reading::Reading;
@@ -194,6 +242,42 @@ mod tests {
             assert!(!is_value(text), "{text}");
         }
         assert!(!is_value(&"x".repeat(LONGEST_VALUE + 1)));
+    }
+
+    #[test]
+    fn a_long_path_is_whole_and_in_the_line_of_its_call() {
+        for length in [SHORT_ARGUMENT + 1, LONGEST_NAME, LONGEST_NAME + 1] {
+            let path = format!("/{}", "work/".repeat(length))[..length].to_owned();
+            let arguments = format!(r#"{{"file_path":"{path}","offset":120}}"#);
+            let reading = Reading::of(&calls("Read", &arguments), Zone::Old);
+            let first = reading.mentions.text(&reading.quotes[0].text);
+            let told = match length {
+                _ if length > LONGEST_NAME => "/work/",
+                LONGEST_NAME => &*format!("Read file_path: {path}"),
+                _ => &*format!("Read file_path: {path}; offset: 120"),
+            };
+            assert!(first.starts_with(told), "{first}");
+        }
+    }
+
+    #[test]
+    fn the_lines_of_a_call_end_with_arguments() {
+        let long = "x".repeat(LINE);
+        for (text, expected) in [
+            ("Read a: 1; b: 2", vec!["Read a: 1; b: 2"]),
+            ("", vec![]),
+            ("Bash ls\nnext line", vec!["Bash ls", "next line"]),
+            (
+                &format!("Read a: {long}; b: 2; c: 3"),
+                vec![&*format!("Read a: {long}"), "b: 2; c: 3"],
+            ),
+            (
+                &format!("Read a: 1; b: {long}"),
+                vec!["Read a: 1", &*format!("b: {long}")],
+            ),
+        ] {
+            assert_eq!(argument_lines(text), expected, "{text}");
+        }
     }
 
     #[test]

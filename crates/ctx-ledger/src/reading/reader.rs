@@ -8,7 +8,8 @@ use crate::action::Outcome;
 use crate::facts::Origin;
 use crate::form;
 use crate::harness::{
-    Writer, answered, before_prompt, demonstration, unwrapped, without_added, writer,
+    Writer, answered, before_prompt, demonstration, is_empty, unwrapped, without_draft,
+    without_reminders, writer,
 };
 use crate::identifier;
 use crate::item::Item;
@@ -76,7 +77,9 @@ impl Reader {
                 let clean = self.clean(text);
                 match role {
                     Role::User => self.of_user(&clean),
-                    Role::Tool | Role::Function => self.lines(&clean, Origin::Result, None),
+                    Role::Tool | Role::Function => {
+                        self.lines(&without_reminders(&clean), Origin::Result, None);
+                    }
                     Role::Assistant => {
                         self.items(&clean, role);
                         self.said(&clean, Origin::Said, None);
@@ -91,7 +94,7 @@ impl Reader {
                     let clean = self.clean(text);
                     match answered(&clean) {
                         Some(said) => self.of_user(said),
-                        None => self.lines(&clean, Origin::Result, None),
+                        None => self.lines(&without_reminders(&clean), Origin::Result, None),
                     }
                 }
                 if self.leaves {
@@ -122,9 +125,10 @@ impl Reader {
                     first.begins_turn = true;
                 }
             }
+            Writer::Program if is_empty(text) => {}
             Writer::Program => self.lines(text, Origin::Pasted, None),
             Writer::Tool => self.lines(before_prompt(text), Origin::Result, None),
-            Writer::Summary => self.said(&without_added(text), Origin::Earlier, None),
+            Writer::Summary => self.said(&without_draft(text), Origin::Earlier, None),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Shortens records that stay: of a long tool result its beginning and end are kept, with
 //! a handle of the whole; where that is not enough, long arguments of calls are cut, too.
 
-use ctx_ledger::is_observation;
+use ctx_ledger::{is_observation, without_reminders};
 use ctx_select::count::MessageCounter;
 use ctx_select::prune::{Policy, parted};
 use ctx_transcript::{Dialect, Edits, Handle, Message, Part, Record, Role, Saved, Slot};
@@ -84,6 +84,9 @@ impl Shortener<'_> {
             return None;
         }
         let (body, earlier) = parted(text);
+        // They are not the tool's, and what it printed has more room.
+        let body = without_reminders(body);
+        let body = body.trim_end();
         let handle = earlier.unwrap_or_else(|| Handle::of(text, call, self.saved));
         let notes = self.counter.text(&handle.to_string()) + MARK;
         let room = tokens.saturating_sub(notes).max(LEAST_TEXT);
@@ -137,6 +140,9 @@ const CLOSE: u64 = 8;
 
 /// So many bytes of a text: its beginning and its end.
 fn ends(body: &str, bytes: usize) -> String {
+    if bytes >= body.len() {
+        return body.trim_end().to_owned();
+    }
     let head = cut_before(body, bytes * HEAD / 100);
     let tail = body.len() - (bytes - bytes * HEAD / 100).min(body.len() - head);
     let tail = cut_before(body, tail).max(head);

@@ -34,7 +34,8 @@ const LEAST: u64 = 30;
 
 /// The sections of all items, at most `limit` tokens of them.
 pub(super) fn all_sections(items: &[&Item], limit: u64, counter: &dyn TokenCounter) -> String {
-    sections(items, limit * 100 / ALL_SHARES, limit, counter)
+    let holding: Vec<&Item> = items.iter().copied().filter(|item| item.holds()).collect();
+    sections(&holding, limit * 100 / ALL_SHARES, limit, counter)
 }
 
 /// The sections of some items; empty, or ending with a line end.
@@ -65,10 +66,12 @@ pub(super) fn sections(
     text
 }
 
-/// The items of a kind that still hold, with their places, the first to be kept first.
+/// The items of a kind that still hold, with their places, the first to be kept first;
+/// behind open tasks those of their list that are done.
 fn ranked<'i>(items: &[&'i Item], kind: ItemKind) -> Vec<(usize, &'i Item)> {
     let items = items.iter().copied().enumerate().rev();
-    let of_kind = items.filter(|(_, item)| item.kind == kind && item.holds());
+    let is_told = |item: &Item| item.holds() || item.is_done_task();
+    let of_kind = items.filter(|(_, item)| item.kind == kind && is_told(item));
     let mut ranked: Vec<(usize, &'i Item)> = of_kind.collect();
     match kind {
         // What the session is about, then the latest.
@@ -80,7 +83,13 @@ fn ranked<'i>(items: &[&'i Item], kind: ItemKind) -> Vec<(usize, &'i Item)> {
         ItemKind::Error => ranked.sort_by_key(|(_, item)| item.state == State::Done),
         ItemKind::File => ranked.sort_by_key(|(_, item)| !item.changed),
         ItemKind::Command => ranked.sort_by_key(|(_, item)| item.changed),
-        ItemKind::Constraint | ItemKind::Decision | ItemKind::Open => {}
+        ItemKind::Open => {
+            ranked.sort_by_key(|(_, item)| item.is_done_task());
+            if ranked.first().is_some_and(|(_, item)| item.is_done_task()) {
+                ranked.clear();
+            }
+        }
+        ItemKind::Constraint | ItemKind::Decision => {}
     }
     ranked
 }
@@ -164,6 +173,21 @@ mod tests {
         let items: Vec<&Item> = items.iter().collect();
         let ranked = ranked(&items, kind);
         ranked.iter().map(|(_, item)| item.line).collect()
+    }
+
+    #[test]
+    fn tasks_that_are_done_stand_behind_open_ones_only() {
+        let task = |text: &str, line: u64, state: State| Item {
+            state,
+            changed: true,
+            ..item(ItemKind::Open, text, line)
+        };
+        let done = task("one", 1, State::Done);
+        let begun = task("two", 2, State::InProgress);
+        let open = task("three", 3, State::Current);
+        let of = |items: &[Item]| order(items, ItemKind::Open);
+        assert_eq!(of(&[done.clone(), begun, open]), [3, 2, 1]);
+        assert_eq!(of(&[done]), [0_u64; 0]);
     }
 
     #[test]
