@@ -80,6 +80,7 @@ complete -c ctx-compact -l overflow -d 'Due because the model refused the sessio
 complete -c ctx-compact -l if-due -d 'Compact only what is due by a trigger; all else is left alone, exit 0'
 complete -c ctx-compact -l force -d 'Compact whatever the triggers and earlier attempts say'
 complete -c ctx-compact -s n -l dry-run -d 'Show the zones, what would leave and how small it would get; do nothing'
+complete -c ctx-compact -l strict-target -d 'Write nothing that is above the target: exit 1'
 complete -c ctx-compact -l no-calibrate -d 'Go by our own count, not by the usage that an agent has recorded'
 complete -c ctx-compact -l llm-key-in-clear -d 'Send the key over http:// to another machine, in clear text'
 complete -c ctx-compact -l batch -d 'Take each line as one conversation: {"messages":[…]}'

@@ -94,12 +94,12 @@ fn a_session_within_it_is_left_alone() {
 fn out_of_reach_changes_nothing_until_there_is_more_room() {
     let before = work();
     let done = compact(&before, 20)
-        .args(["s.jsonl"])
+        .args(["--strict-target", "s.jsonl"])
         .code(1)
         .stderr_has("the target of 20 tokens is out of reach: ")
         .run();
     assert_eq!(live(&done), before);
-    let (report, _) = report(again(&done, 20).code(1));
+    let (report, _) = report(again(&done, 20).args(["--strict-target"]).code(1));
     assert_eq!(report["outcome"], "unreachable");
     assert_eq!(report["success"], false);
     assert_eq!(report["attempts"][0]["what"], "budget");
@@ -138,7 +138,13 @@ fn only_floors_of_flags_hold() {
     let step = lines.iter().find(|line| line.contains("Step 2:"));
     assert!(live(&done).contains(step.expect("there")));
     let keep = ["--keep-messages", "30"];
-    let (refused, done) = report(preset(700).args(keep).code(1));
+    let (missed, done) = report(preset(700).args(keep));
+    assert_eq!(missed["outcome"], "over-target");
+    assert_eq!(missed["success"], true);
+    assert!(missed["preservedCount"].as_u64().expect("a number") >= 30);
+    assert!(tokens(live(&done), "chat") < tokens(before.clone(), "chat"));
+    let strict = ["--strict-target"];
+    let (refused, done) = report(preset(700).args(keep).args(strict).code(1));
     assert_eq!(refused["outcome"], "unreachable");
     assert_eq!(live(&done), before);
 }
@@ -156,8 +162,11 @@ fn as_a_filter() {
     assert!(parts(&after).1.is_some());
     assert!(tokens(after, "chat") <= 2_000);
     for (budget, code) in [(1_000_000, 0), (20, 1)] {
-        filter(budget).code(code).stdout(before.clone()).run();
+        let strict = filter(budget).args(["--strict-target"]);
+        strict.code(code).stdout(before.clone()).run();
     }
+    let least = filter(20).stdout_any().run();
+    assert!(tokens(least.stdout, "chat") < 200);
     let document = format!("[{}]", before.lines().collect::<Vec<_>>().join(","));
     let done = filter(2_000).stdin(document).stdout_any().run();
     assert!(tokens(done.stdout, "chat") <= 2_000);

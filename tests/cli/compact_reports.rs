@@ -4,6 +4,7 @@
 use ctx_testkit::{Case, Finished};
 
 use crate::compact::{CTX_COMPACT, messages};
+use crate::summarize_budget::tokens;
 
 pub(crate) fn run(session: &str, args: &[&str]) -> Finished {
     Case::new(CTX_COMPACT)
@@ -62,24 +63,33 @@ fn an_old_part_without_a_user_message_has_a_summary() {
 #[test]
 fn what_cannot_become_smaller_is_said_and_left() {
     let huge = "x y ".repeat(4_000);
-    for session in [
-        format!(
-            "{}{{\"role\":\"user\",\"content\":\"{huge}\"}}\n",
-            messages(0, 10)
-        ),
-        format!(
-            "{{\"role\":\"system\",\"content\":\"{huge}\"}}\n{}",
-            messages(0, 10)
-        ),
-    ] {
-        let done = Case::new(CTX_COMPACT)
-            .file("s.jsonl", &session)
-            .args(["--target-tokens", "1000", "s.jsonl"])
-            .code(1)
-            .stderr_has("the target of 1000 tokens is out of reach")
-            .run();
-        assert_eq!(after(&done), session);
-    }
+    let last = format!(
+        "{}{{\"role\":\"user\",\"content\":\"{huge}\"}}\n",
+        messages(0, 10)
+    );
+    let done = Case::new(CTX_COMPACT)
+        .file("s.jsonl", &last)
+        .args(["-q", "--target-tokens", "1000", "s.jsonl"])
+        .run();
+    assert!(tokens(after(&done), "chat") <= 1_000);
+    let system = format!(
+        "{{\"role\":\"system\",\"content\":\"{huge}\"}}\n{}",
+        messages(0, 10)
+    );
+    let run = |args: &[&str], code| {
+        Case::new(CTX_COMPACT)
+            .file("s.jsonl", &system)
+            .args(["--target-tokens", "1000"])
+            .args(args.iter().copied().chain(["s.jsonl"]))
+            .code(code)
+    };
+    let refused =
+        run(&["--strict-target"], 1).stderr_has("the target of 1000 tokens is out of reach");
+    assert_eq!(after(&refused.run()), system);
+    let written = run(&[], 0)
+        .stdout_any()
+        .stderr_has("above the target of 1000");
+    assert!(after(&written.run()).len() < system.len());
 }
 
 /// openclaw#7527: a call that was cut off, and a result made up for it, were parted.

@@ -172,12 +172,7 @@ fn summaries() -> Vec<Row> {
             json!("rule"),
             forced,
         ),
-        row(
-            "summary.fallback",
-            unreachable,
-            json!(["last_turns"]),
-            forced,
-        ),
+        row("summary.fallback", unreachable, json!(["smaller"]), forced),
         row("summary.fallback", asking(), json!(["fail"]), unanswered),
         row("summary.fallback", asking(), json!(["rule"]), unanswered),
         row("summary.tokens", none(), json!(60), forced),
@@ -440,11 +435,12 @@ fn overflown(policy: &Value) -> String {
     compacted(policy, &["--if-due", "--overflow"])
 }
 
-/// The second of two runs on a session that gets no smaller.
+/// The second of two runs on a session that cannot be made small enough.
 fn twice(policy: &Value) -> String {
     let home = Home::new(policy, &session());
-    home.compact(&["--if-due"], None);
-    let ended = home.compact(&["--if-due"], None);
+    let args = ["--if-due", "--strict-target"];
+    home.compact(&args, None);
+    let ended = home.compact(&args, None);
     home.seen(&ended)
 }
 

@@ -357,7 +357,6 @@ fn fallback(summary: &Summary) -> String {
             Fallback::Rule => "the rule summary",
             Fallback::Extractive => "the extractive summary",
             Fallback::Prune => "prune",
-            Fallback::LastTurns => "the last turns only",
             Fallback::Fail => "the history stays as it is, and the run fails",
         })
         .collect();

@@ -82,9 +82,6 @@ pub enum Fallback {
     /// Pruning of what is kept.
     #[cfg_attr(feature = "clap", value(skip))]
     Prune,
-    /// The last turns only, without a summary of the others.
-    #[cfg_attr(feature = "clap", value(skip))]
-    LastTurns,
     /// Fail, and write nothing
     Fail,
 }

@@ -35,7 +35,7 @@ pub(super) const PAGE: Page = Page {
             "A copy that the API takes again",
         ),
         (
-            "ctx-check --due -q s.jsonl && ctx-split --only old s.jsonl",
+            "if ctx-check --due -q s.jsonl; then ctx-split --only old s.jsonl; fi",
             "Go on only when a compaction is due",
         ),
         (

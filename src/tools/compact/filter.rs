@@ -44,6 +44,9 @@ pub(super) fn run(args: &Args, plan: &Plan, store: &LazyStore<'_>, io: &mut Io) 
     let mut reader = content.file().map_err(failed)?;
     io::copy(&mut reader, &mut output).map_err(output::failure)?;
     output.finish()?;
+    if let Some(warning) = text::warning(&report) {
+        io.warn(format_args!("{STDIN_NAME}: {warning}"));
+    }
     io.note(format_args!("{STDIN_NAME}: {}", text::line(&report)));
     Ok(status)
 }

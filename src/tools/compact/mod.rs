@@ -36,10 +36,12 @@ use ctx_passes::compact::{Asked, Report};
 ///
 /// With --budget the session is compacted when it has more tokens than that, and
 /// summary and latest messages share them out; what does not fit is not written.
-/// Where without it the result is not smaller, or above --target-tokens, shorter summaries
-/// and then only the last turn are tried; where that does not help either,
-/// nothing is written. A session that could not be made smaller in as many runs
-/// as --max-attempts allows is left alone until it has grown.
+/// Where without it the result is not smaller, or above the target, shorter summaries
+/// are tried, and then the target is such a budget: of what the policy keeps as much stays as
+/// there is room for, while what the --keep flags say holds. What is smaller is written,
+/// though it is above the target, with a warning; not so with --strict-target. A session
+/// that could not be made smaller in as many runs as --max-attempts allows is left alone
+/// until it has grown.
 ///
 /// An agent's own file (of Claude Code, Codex, pi, `OpenClaw` or the Gemini CLI) is not written
 /// anew: the agent's own compaction record is put behind its lines, so that the agent goes on
@@ -161,6 +163,9 @@ impl Args {
 
 /// Says how one session ended: to programs on stdout, to people on stderr.
 fn tell(report: &Report, json: bool, io: &mut Io) -> Result<(), Failure> {
+    if let Some(warning) = text::warning(report) {
+        io.warn(format_args!("{}: {warning}", report.file));
+    }
     if json {
         return io.write(json_line(report).as_bytes());
     }

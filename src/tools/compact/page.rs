@@ -6,11 +6,11 @@ pub(super) const PAGE: Page = Page {
     exit_status: &[
         (
             0,
-            "compacted; pruned, as a filter; or nothing to do: nothing is old, nothing is due, switched off",
+            "compacted, with a warning where it is above the target still; pruned, as a filter; or nothing to do: nothing is old, nothing is due, switched off; with --if-due also where it gets no smaller",
         ),
         (
             1,
-            "no gain, or the target is out of reach; the file is as it was",
+            "no gain, or, with --strict-target, the target is out of reach; with --if-due only in the last of --max-attempts runs; the file is as it was",
         ),
         (
             2,

@@ -1,10 +1,10 @@
 //! What is told of a compaction, to people.
 
 use ctx_cli::ExitStatus;
-use ctx_passes::compact::{Forecast, Leaving, Outcome, Report};
+use ctx_passes::compact::{Attention, Forecast, Leaving, Outcome, Report};
 
 pub(super) fn status(report: &Report) -> ExitStatus {
-    if !report.outcome.is_good() {
+    if report.attention != Attention::None {
         ExitStatus::No
     } else if report.unreadable.is_empty() {
         ExitStatus::Done
@@ -22,8 +22,13 @@ pub(super) fn line(report: &Report) -> String {
         ..
     } = report;
     let would = if report.dry_run { "would be " } else { "" };
+    let from_now = if report.attention == Attention::LastTime {
+        "; left alone from now on, until it has grown"
+    } else {
+        ""
+    };
     match report.outcome {
-        Outcome::Compacted | Outcome::Pruned => {
+        Outcome::Compacted | Outcome::OverTarget | Outcome::Pruned => {
             let percent = 100 * freed / (*before).max(1);
             let done = if report.outcome == Outcome::Pruned {
                 "pruned"
@@ -37,11 +42,11 @@ pub(super) fn line(report: &Report) -> String {
         Outcome::Flushed => format!("{would}flushed: memory is saved, {before} tokens stay"),
         Outcome::Disabled => "disabled".to_owned(),
         Outcome::NoGain => format!(
-            "no gain: {before} tokens would be {}; unchanged",
+            "no gain: {before} tokens would be {}; unchanged{from_now}",
             report.best()
         ),
         Outcome::Unreachable => format!(
-            "the target of {} tokens is out of reach: {before} tokens would be {}; unchanged; raise it, or keep and pin less",
+            "the target of {} tokens is out of reach: {before} tokens would be {}; unchanged; raise it, keep and pin less, or leave --strict-target out{from_now}",
             report.target_tokens.unwrap_or_default(),
             report.best()
         ),
@@ -49,6 +54,17 @@ pub(super) fn line(report: &Report) -> String {
             "not tried again at {before} tokens: it was no smaller before, and has not grown since; --force tries"
         ),
     }
+}
+
+/// What is to be said beside that: the session is smaller, but not small enough.
+pub(super) fn warning(report: &Report) -> Option<String> {
+    (report.outcome == Outcome::OverTarget).then(|| {
+        format!(
+            "{} tokens are above the target of {}: what has to stay takes more; keep and pin less, or raise it",
+            report.current_tokens,
+            report.target_tokens.unwrap_or_default()
+        )
+    })
 }
 
 /// What would be done, below that line.

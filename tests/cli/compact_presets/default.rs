@@ -110,10 +110,7 @@ fn pruning_waits_for_4000_tokens() {
 fn the_target_is_half_of_the_window_and_the_ladder_leads_there() {
     for (kept, tried) in [
         (40_000, &["policy"][..]),
-        (
-            70_000,
-            &["policy", "smaller-summary", "pruned", "last-turns"],
-        ),
+        (70_000, &["policy", "smaller-summary", "pruned", "budget"]),
     ] {
         // The last turn is small; the one before is too large to be kept with it.
         let session = Talk::new()
@@ -122,7 +119,7 @@ fn the_target_is_half_of_the_window_and_the_ladder_leads_there() {
             .reply(kept)
             .user(10)
             .reply(10);
-        let ran = run(call("default", session.as_str()).args(["--keep-messages", "3"]));
+        let ran = run(call("default", session.as_str()).env("CTX_KEEP_MESSAGES", "3"));
         ran.is("compacted");
         assert_eq!(ran.tried(), tried, "{kept}");
         assert!(ran.number("currentTokens") <= 64_000);

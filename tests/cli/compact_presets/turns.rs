@@ -48,13 +48,13 @@ fn the_target_is_half_of_the_window() {
     let probe = run(call("turns", session(8_000).as_str()));
     let tokens = probe.number("currentTokens");
     assert_eq!(probe.tried(), ["policy"]);
-    let (pruned, last_turns) = (["policy", "pruned"], ["policy", "pruned", "last-turns"]);
+    let (pruned, shared) = (["policy", "pruned"], ["policy", "pruned", "budget"]);
     for (left, expected, kept) in [
         (31_999, &pruned[..1], 12),
         (32_000, &pruned[..1], 12),
         (32_001, &pruned[..], 12),
-        // Of the last turn, request and answer.
-        (34_000, &last_turns[..], 2),
+        // As many of the six turns as there is room for.
+        (34_000, &shared[..], 10),
     ] {
         let ran = run(call("turns", session(8_000 + left - tokens).as_str()));
         ran.is("compacted");
@@ -90,15 +90,12 @@ fn reasoning_goes_before_turns_do() {
 }
 
 #[test]
-fn a_turn_above_the_target_is_out_of_reach() {
+fn a_request_above_the_target_is_told_by_the_summary() {
     let session = Talk::wide().turns(7, 1_000).user(40_000).reply(50);
-    let ran = run(call("turns", session.as_str()).code(1));
-    ran.is("unreachable");
-    assert_eq!(
-        ran.tried(),
-        ["policy", "pruned", "last-turns", "last-turns-alone"]
-    );
-    assert_eq!(ran.live, session.as_str());
+    let ran = run(call("turns", session.as_str()).stderr_has("too long for the budget"));
+    ran.is("compacted");
+    assert_eq!(ran.tried(), ["policy", "pruned", "budget"]);
+    assert!(ran.number("currentTokens") <= 32_000);
 }
 
 #[test]

@@ -61,6 +61,12 @@ pub struct Asked {
     /// Of what is kept, the --keep flags and pins hold, not the policy's numbers.
     #[arg(long, value_name = "N", value_parser = parse_count, conflicts_with = "target_tokens", help_heading = "What is kept")]
     budget: Option<u64>,
+    /// Write nothing that is above the target: exit 1
+    ///
+    /// Else what is smaller is written though it is above --target-tokens, the policy's target
+    /// or --budget, with a warning, exit 0.
+    #[arg(long, help_heading = "What is kept")]
+    strict_target: bool,
     /// When the last call was, if the records do not tell
     #[arg(long, value_name = "TIME", help_heading = "What is kept")]
     last_call: Option<Time>,
@@ -118,6 +124,8 @@ impl Asked {
             counter: given.counter,
             target: self.budget.or(policy.target.max_tokens(triggers.window())),
             budget: self.budgeted(&policy)?,
+            strict_target: self.strict_target,
+            floor: self.over.keep,
             summary_tokens: self.over.summary_tokens,
             model_window: given.model_window,
             pins: self.pin.clone(),

@@ -18,7 +18,7 @@ use super::content::Content;
 use super::job::{Compacted, Job};
 use super::linked::{Circumstances, Linked, Written, refuse_document};
 use super::offloading::{Offloading, Stores};
-use super::outcome::{Outcome, Report};
+use super::outcome::{Attention, Outcome, Report};
 use super::plan::Plan;
 use super::pruning::Rules;
 use super::strikes;
@@ -156,6 +156,9 @@ impl SessionFile<'_> {
             }
             Step::Compact if !plan.force && strikes::given_up(self.stores, plan, job.size()) => {
                 job.report.end(Outcome::GivenUp);
+                if plan.only_if_due {
+                    job.report.attention = Attention::None;
+                }
             }
             Step::Compact => {
                 offloading = Offloading::of(plan, content, self.stores)?;
@@ -163,8 +166,13 @@ impl SessionFile<'_> {
                 job.offloaded(offloading.as_ref())?;
                 let Some(new) = job.build(Some(session.as_str()), notes)? else {
                     if job.report.outcome != Outcome::NothingToDo {
-                        let added = strikes::add(replacement, job.size(), plan.target);
-                        added.map_err(unchanged)?;
+                        let added = strikes::add(replacement, job.size(), plan);
+                        if added.map_err(unchanged)? {
+                            job.report.attention = Attention::LastTime;
+                        } else if plan.only_if_due {
+                            // A job that runs every night says it once, the last time.
+                            job.report.attention = Attention::None;
+                        }
                     }
                     return Ok(job.report);
                 };

@@ -1,11 +1,12 @@
 //! The ladder of a compaction, from what the policy asks for down to the last resort. The
 //! next rung is tried when a result is not small enough.
 
+mod share;
+
 use ctx_ledger::rules::MemoryKind;
 use ctx_memory::{Extractor, Item};
 use ctx_policy::When;
-use ctx_select::budget::{LEAST_SUMMARY, TooSmall};
-use ctx_select::count::{MessageCounter, PER_MESSAGE, PRIMING};
+use ctx_select::count::PRIMING;
 use ctx_select::split::Keep;
 use ctx_select::trigger::Size;
 use ctx_transcript::{Object, Record, Zone};
@@ -17,11 +18,8 @@ use super::plan::{Before, Plan, Rung};
 use super::pruning::prune;
 use super::survey::{Survey, Zones};
 use crate::prune::decision::changed;
-use crate::split::ZoneCounts;
-use crate::summarize::{
-    self, BudgetPass, BudgetRequest, Draft, Edit, Material, Needs, Summary, Writer, ZonePass,
-};
-use crate::{ErrorKind, Notes, PassError};
+use crate::summarize::{self, Draft, Edit, Material, Needs, Summary, Writer, ZonePass};
+use crate::{Notes, PassError};
 
 /// A new content for the session, checked.
 pub(super) struct Candidate {
@@ -59,22 +57,18 @@ struct Read<'l> {
     material: Material<'l>,
 }
 
-/// What a rung came to.
-enum Built {
-    /// What stays of the session that was read, with a summary if there is one.
-    Draft {
-        draft: Option<Draft>,
-        size: Size,
-        /// Already written if what stays was pruned.
-        content: Option<Content>,
-    },
-    /// A session with other zones than those that were read.
-    Shared(Candidate),
+/// What a rung came to: what stays of the session that was read, with a summary if there is one.
+struct Built {
+    draft: Option<Draft>,
+    size: Size,
+    /// Already written if what stays was pruned.
+    content: Option<Content>,
 }
 
 impl Ladder<'_, '_> {
     /// Tries one rung after the other until a result is smaller than the session
-    /// and not above the target.
+    /// and not above the target; where none is, as much of what the policy keeps is kept as
+    /// the target leaves room for.
     pub(super) fn climb(
         &self,
         attempts: &mut Vec<Attempt>,
@@ -84,59 +78,78 @@ impl Ladder<'_, '_> {
         // Less than the policy keeps is kept only if nothing else helps.
         let in_need = self.due || !plan.fits(before);
         let first = attempts.len();
-        let (mut smaller, mut failed_check) = (false, false);
+        let mut failed_check = false;
+        // The smallest that is above the target.
+        let mut smallest: Option<(Rung, u64)> = None;
         let summary = plan.summary();
         let mut read: Option<Read<'_>> = None;
         for rung in plan.rungs() {
-            if rung.keeps_less() && !in_need {
-                break;
-            }
             if rung == Rung::LessKept && !failed_check {
                 continue;
             }
-            let keep = plan.keep(rung, self.before);
-            let is_last = rung == Rung::LastTurnsAlone && plan.sums_up();
-            let known = read.take().filter(|read| read.keep == keep);
-            let zones = self.survey.zones(keep)?;
-            // If nothing is old there is nothing to sum up, so no model is asked.
-            let built = if zones.counts.old == 0 && known.is_none() && !is_last {
-                None
-            } else {
-                let writer = plan.writer(rung, self.before, notes)?;
-                let same = match known.filter(|read| read.needs.cover(writer.needs())) {
-                    Some(same) => same,
-                    None => self.read(keep, zones, writer.needs(), &summary, notes)?,
-                };
-                if is_last {
-                    self.last_turns(read.insert(same), notes)?
-                } else {
-                    self.build(rung, read.insert(same), &writer, notes)?
-                }
-            };
-            let Some(built) = built else {
+            let Some((ready, built)) = self.rung(rung, read.take(), &summary, notes)? else {
                 if !in_need {
                     break;
                 }
                 continue;
             };
-            let (what, tokens) = (rung.as_str(), built.size().tokens);
+            let (what, tokens) = (rung.as_str(), built.size.tokens);
             attempts.push(Attempt { what, tokens });
             if built.failed_check() {
                 failed_check = true;
-            } else if tokens < before {
-                if let (true, Some(ready)) = (plan.fits(tokens), read.take()) {
-                    return self.write(ready, built).map(Ok);
-                }
-                smaller = true;
+            } else if tokens < before && plan.fits(tokens) {
+                return self.write(ready, built).map(Ok);
+            } else if tokens < smallest.map_or(before, |(_, least)| least) {
+                smallest = Some((rung, tokens));
+            }
+            read = Some(ready);
+        }
+        let shared = match in_need {
+            true if plan.sums_up() => self.share(attempts, notes)?,
+            true => self.keep_fewer(attempts, &summary, notes)?,
+            false => None,
+        };
+        if let Some(shared) = shared {
+            let tokens = shared.size.tokens;
+            if plan.fits(tokens) || smallest.is_none_or(|(_, least)| tokens <= least) {
+                return Ok(self.judged(shared));
             }
         }
-        Ok(Err(if attempts.len() == first && !in_need {
-            Outcome::NothingToDo
-        } else if plan.fits(before) && !smaller {
-            Outcome::NoGain
-        } else {
-            Outcome::Unreachable
-        }))
+        Ok(match smallest {
+            Some((rung, _)) if !plan.strict_target => {
+                match self.rung(rung, None, &summary, notes)? {
+                    Some((ready, built)) => Ok(self.write(ready, built)?),
+                    None => Err(Outcome::Unreachable),
+                }
+            }
+            None if attempts.len() == first && !in_need => Err(Outcome::NothingToDo),
+            None if plan.fits(before) || !plan.strict_target => Err(Outcome::NoGain),
+            Some(_) | None => Err(Outcome::Unreachable),
+        })
+    }
+
+    /// What a rung comes to; `None` where nothing is old, so that there is nothing to sum up.
+    fn rung<'l>(
+        &self,
+        rung: Rung,
+        known: Option<Read<'l>>,
+        summary: &'l summarize::Plan,
+        notes: &mut Notes,
+    ) -> Result<Option<(Read<'l>, Built)>, PassError> {
+        let keep = self.plan.keep(rung, self.before);
+        let known = known.filter(|read| read.keep == keep);
+        let zones = self.survey.zones(keep)?;
+        // No model is asked.
+        if zones.counts.old == 0 && known.is_none() {
+            return Ok(None);
+        }
+        let writer = self.plan.writer(rung, self.before, notes)?;
+        let mut read = match known.filter(|read| read.needs.cover(writer.needs())) {
+            Some(same) => same,
+            None => self.read(keep, zones, writer.needs(), summary, notes)?,
+        };
+        let built = self.build(rung, &mut read, &writer, notes)?;
+        Ok(built.map(|built| (read, built)))
     }
 
     /// Reads the session, whose zones are decided.
@@ -214,45 +227,6 @@ impl Ladder<'_, '_> {
         }
     }
 
-    /// The last turns, with as long a summary as the target leaves room for. If it leaves
-    /// none, their tool results are shortened to make room. An earlier summary is all that
-    /// is left of the turns before: it is shortened only for the target, and never dropped.
-    fn last_turns(
-        &self,
-        read: &mut Read<'_>,
-        notes: &mut Notes,
-    ) -> Result<Option<Built>, PassError> {
-        let (plan, before) = (self.plan, self.before.size.tokens);
-        let rung = Rung::LastTurnsAlone;
-        let most = plan.target.unwrap_or(before).min(before.saturating_sub(1));
-        let fits = |size: &Size| size.tokens <= most;
-        let alone = self.sized(rung, read, None, notes)?;
-        let room = most.saturating_sub(alone.size().tokens + PER_MESSAGE);
-        let code = plan.by_code(Some(room.max(LEAST_SUMMARY)));
-        let draft = read.material.draft(&code, notes)?;
-        let draft = draft.filter(|draft| !draft.summary.is_only_earlier());
-        let only_earlier = draft.is_none();
-        if draft.is_some() {
-            let with_summary = self.sized(rung, read, draft, notes)?;
-            if fits(with_summary.size()) {
-                return Ok(Some(with_summary));
-            }
-        }
-        if fits(alone.size()) && !(only_earlier && plan.fits(before)) {
-            // The target is taken for a budget.
-            let request = BudgetRequest {
-                tokens: most,
-                keep: Keep::default(),
-                pins: plan.pins.clone(),
-            };
-            let shared = self.within(&request, &plan.by_code(Some(most)), notes)?;
-            if let Some(shared) = shared.ok().filter(|shared| fits(&shared.size)) {
-                return Ok(Some(Built::Shared(shared)));
-            }
-        }
-        Ok((!only_earlier).then_some(alone))
-    }
-
     /// The size of what stays with a summary, on a rung that may prune what stays.
     fn sized(
         &self,
@@ -279,7 +253,7 @@ impl Ladder<'_, '_> {
                 None => unpruned,
             });
         }
-        Ok(Built::Draft {
+        Ok(Built {
             draft,
             size,
             content,
@@ -305,22 +279,15 @@ impl Ladder<'_, '_> {
 
     /// What a rung came to, in a file.
     fn write(&self, mut read: Read<'_>, built: Built) -> Result<Candidate, PassError> {
-        match built {
-            Built::Shared(candidate) => Ok(candidate),
-            Built::Draft {
-                draft,
-                size,
-                content,
-            } => Ok(Candidate {
-                content: match content {
-                    Some(content) => content,
-                    None => self.content_of(&mut read, draft.as_ref())?,
-                },
-                size,
-                zones: read.zones,
-                summary: draft.map(|draft| draft.summary),
-            }),
-        }
+        Ok(Candidate {
+            content: match built.content {
+                Some(content) => content,
+                None => self.content_of(&mut read, built.draft.as_ref())?,
+            },
+            size: built.size,
+            zones: read.zones,
+            summary: built.draft.map(|draft| draft.summary),
+        })
     }
 
     /// What is in the old records that belongs into the memory.
@@ -345,91 +312,6 @@ impl Ladder<'_, '_> {
         })?;
         Ok(items)
     }
-
-    /// One number for the whole context, instead of the ladder. What stays and how long the
-    /// summary may be are decided together, so there is nothing else to try.
-    pub(super) fn budget(
-        &self,
-        request: &BudgetRequest,
-        attempts: &mut Vec<Attempt>,
-        notes: &mut Notes,
-    ) -> Result<Ended<Candidate>, PassError> {
-        let writer = self.plan.writer_within(notes)?;
-        let shared = self.within(request, &writer, notes)?;
-        let tokens = match &shared {
-            Ok(candidate) => candidate.size.tokens,
-            Err(error) => error.needed,
-        };
-        let what = "budget";
-        attempts.push(Attempt { what, tokens });
-        let shared = shared.map_err(|_| Outcome::Unreachable);
-        Ok(shared.and_then(|candidate| self.judged(candidate)))
-    }
-
-    fn judged(&self, candidate: Candidate) -> Ended<Candidate> {
-        let after = candidate.size.tokens;
-        let summary = candidate.summary.as_ref();
-        if !self.plan.fits(after) {
-            Err(Outcome::Unreachable)
-        } else if after < self.before.size.tokens {
-            Ok(candidate)
-        } else if summary.is_none_or(Summary::is_only_earlier) {
-            Err(Outcome::NothingToDo)
-        } else {
-            Err(Outcome::NoGain)
-        }
-    }
-
-    /// The session within a budget; the inner error if what has to stay exceeds it.
-    fn within(
-        &self,
-        request: &BudgetRequest,
-        writer: &Writer,
-        notes: &mut Notes,
-    ) -> Result<Result<Candidate, TooSmall>, PassError> {
-        let plan = self.plan.summary();
-        let mut pass = BudgetPass::new(&plan, writer, request, Some(self.content.dialect));
-        let all = Zones {
-            of: vec![Zone::Keep; self.survey.records()],
-            counts: ZoneCounts::default(),
-        };
-        self.each(&all, |zone, record, edited| match (zone, edited) {
-            (None, _) => Ok(()),
-            (Some(_), None) => pass.push(record),
-            (Some(_), Some(edited)) => pass.push(&record.origin().record(&edited.bytes)),
-        })?;
-        let (mut session, zones) = match pass.finish(notes) {
-            Err(PassError {
-                kind: ErrorKind::TooSmall(error),
-                ..
-            }) => return Ok(Err(error)),
-            finished => finished?,
-        };
-        let file = temporary(|output| session.write(output))?;
-        let content = self.content.with(file);
-        Ok(Ok(Candidate {
-            size: measure(&content, &self.plan.counter)?,
-            content,
-            zones: self.spread(&zones),
-            summary: session.draft.map(|draft| draft.summary),
-        }))
-    }
-
-    /// The zones of all records, given those of the records that pruning did not drop.
-    fn spread(&self, zones: &[Zone]) -> Zones {
-        let mut zones = zones.iter();
-        let mut counts = ZoneCounts::default();
-        let of = (0..self.survey.records()).map(|record| {
-            if self.survey.is_dropped(record) {
-                return Zone::Keep;
-            }
-            let zone = zones.next().copied().unwrap_or(Zone::Keep);
-            counts.add(zone);
-            zone
-        });
-        let of = of.collect();
-        Zones { of, counts }
-    }
 }
 
 impl Candidate {
@@ -440,30 +322,11 @@ impl Candidate {
 }
 
 impl Built {
-    fn size(&self) -> &Size {
-        match self {
-            Self::Draft { size, .. } => size,
-            Self::Shared(candidate) => &candidate.size,
-        }
-    }
-
     /// Whether a model's summary was not good enough.
     fn failed_check(&self) -> bool {
-        matches!(self, Self::Draft { draft: Some(draft), .. } if draft.summary.failed_check)
+        let draft = self.draft.as_ref();
+        draft.is_some_and(|draft| draft.summary.failed_check)
     }
-}
-
-/// Counts a session.
-fn measure(content: &Content, counter: &MessageCounter) -> Result<Size, PassError> {
-    let mut size = Size::default();
-    content.each(|record| {
-        let dialect = Some(content.dialect);
-        if let Some((outline, message)) = record.outline(dialect).zip(record.message(dialect)) {
-            size.add(&outline, &message, counter);
-        }
-        Ok(())
-    })?;
-    Ok(size)
 }
 
 #[cfg(test)]
@@ -474,7 +337,8 @@ mod tests {
     use super::super::job::tests::{content, plan, session, text, turn};
     use super::super::plan::{Before, Plan};
     use super::super::survey::Survey;
-    use super::{Attempt, Candidate, Ended, Ladder, measure};
+    use super::share::measure;
+    use super::{Attempt, Candidate, Ended, Ladder};
     use crate::summarize::BudgetRequest;
     use crate::{Notes, compact::Outcome};
 
@@ -540,15 +404,15 @@ mod tests {
 
     #[test]
     fn less_is_kept_only_in_need() {
-        let mut plan = plan(9);
-        plan.policy.summary.fallback = vec![Fallback::LastTurns];
+        let plan = plan(9);
         let session = session(3, 100);
         let (ended, tried) = climb(&plan, &session, false);
         assert_eq!(ended.err(), Some(Outcome::NothingToDo));
         assert!(tried.is_empty());
         let (ended, tried) = climb(&plan, &session, true);
-        assert_eq!(tried, ["last-turns"]);
-        assert!(text(&ended.expect("it is smaller").content).ends_with(&turn(3, 100)));
+        assert_eq!(tried, ["budget"]);
+        let written = text(&ended.expect("it is smaller").content);
+        assert!(written.contains("Fixed the file number 3") && !written.contains(&turn(1, 100)));
     }
 
     #[test]
@@ -561,19 +425,29 @@ mod tests {
     }
 
     #[test]
-    fn a_target_below_the_last_turn_is_out_of_reach() {
+    fn below_a_target_out_of_reach_the_least_is_written() {
         let mut plan = plan(2);
         plan.target = Some(20);
-        plan.policy.summary.fallback = vec![Fallback::Smaller, Fallback::LastTurns];
+        plan.policy.summary.fallback = vec![Fallback::Smaller];
         let (ended, tried) = climb(&plan, &session(4, 100), false);
+        let size = ended.expect("it is smaller").size;
+        assert_eq!(tried, ["policy", "smaller-summary", "budget"]);
+        assert!((20..150).contains(&size.tokens), "{}", size.tokens);
+        plan.strict_target = true;
+        let (ended, _) = climb(&plan, &session(4, 100), false);
         assert_eq!(ended.err(), Some(Outcome::Unreachable));
-        let all = [
-            "policy",
-            "smaller-summary",
-            "last-turns",
-            "last-turns-alone",
-        ];
-        assert_eq!(tried, all);
+    }
+
+    #[test]
+    fn without_a_summary_fewer_turns_are_kept_where_the_target_needs_it() {
+        let mut plan = plan(4);
+        plan.policy.summary.method = Method::None;
+        plan.target = Some(400);
+        let (ended, tried) = climb(&plan, &session(6, 100), false);
+        let candidate = ended.expect("it is smaller");
+        assert_eq!(tried, ["policy", "fewer-kept"]);
+        assert!(candidate.summary.is_none() && candidate.size.tokens <= 400);
+        assert!(text(&candidate.content).ends_with(&turn(6, 100)));
     }
 
     #[test]
@@ -604,7 +478,8 @@ mod tests {
         let (ended, tried) = budget(400);
         assert_eq!(tried, ["budget"]);
         assert!(ended.expect("there is room").size.tokens <= 400);
-        assert_eq!(budget(9).0.err(), Some(Outcome::Unreachable));
+        let (ended, _) = budget(9);
+        assert!(ended.expect("it is smaller").size.tokens > 9);
         // All of it fits: there is nothing to sum up.
         assert_eq!(budget(100_000).0.err(), Some(Outcome::NothingToDo));
     }

@@ -14,6 +14,8 @@ use super::forecast::Forecast;
 pub enum Outcome {
     /// It is smaller now.
     Compacted,
+    /// It is smaller now, and still above the target: what has to stay takes more.
+    OverTarget,
     /// Nothing was summed up; what is sent to the model is smaller.
     Pruned,
     /// Nothing in it is old.
@@ -27,17 +29,34 @@ pub enum Outcome {
     Disabled,
     /// The result would not be smaller.
     NoGain,
-    /// Even the last turn with the shortest summary is above the target.
+    /// What has to stay is above the target, so that nothing was written.
     Unreachable,
     /// It could not be made smaller before, and has not grown since.
     GivenUp,
 }
 
 impl Outcome {
-    /// Whether the session is as small as it should be.
+    /// Whether the session was compacted.
+    pub fn is_compacted(self) -> bool {
+        matches!(self, Self::Compacted | Self::OverTarget)
+    }
+
+    /// Whether nothing is left that a person should look at.
     pub fn is_good(self) -> bool {
         !matches!(self, Self::NoGain | Self::Unreachable | Self::GivenUp)
     }
+}
+
+/// Whether a person should look at a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Attention {
+    /// No.
+    #[default]
+    None,
+    /// It could not be made smaller.
+    Needed,
+    /// The same, and it is left alone from now on, until it has grown.
+    LastTime,
 }
 
 /// One thing that was tried.
@@ -127,6 +146,9 @@ pub struct Report {
     /// Bytes that were appended while it ran, and carried over.
     #[serde(skip_serializing_if = "is_zero")]
     pub late_bytes: u64,
+    /// Whether somebody should look at it.
+    #[serde(skip)]
+    pub attention: Attention,
     /// The old file, where another process still has it open.
     #[serde(skip)]
     pub retained: Option<PathBuf>,
@@ -151,6 +173,11 @@ impl Report {
     pub fn end(&mut self, outcome: Outcome) {
         self.outcome = outcome;
         self.success = outcome.is_good();
+        self.attention = if self.success {
+            Attention::None
+        } else {
+            Attention::Needed
+        };
     }
 
     /// It ended with a session of this size.

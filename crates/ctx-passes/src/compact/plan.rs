@@ -42,6 +42,11 @@ pub struct Plan {
     pub target: Option<u64>,
     /// The most tokens that the whole context may have, divided between summary and tail.
     pub budget: Option<BudgetRequest>,
+    /// Whether what is above the target is not written at all.
+    pub strict_target: bool,
+    /// What flags say is kept: that holds, while the policy's own numbers yield where the
+    /// target needs it.
+    pub floor: Keep,
     /// The length of the summary in tokens, if a flag sets it.
     pub summary_tokens: Option<u64>,
     /// The window of the named model.
@@ -119,10 +124,6 @@ pub(super) enum Rung {
     Smaller,
     /// That, with the tool results that are kept pruned.
     Pruned,
-    /// That, with only the last turns kept.
-    LastTurns,
-    /// The last turns, with what summary there is room for.
-    LastTurnsAlone,
 }
 
 impl Rung {
@@ -132,19 +133,12 @@ impl Rung {
             Self::LessKept => "less-kept",
             Self::Smaller => "smaller-summary",
             Self::Pruned => "pruned",
-            Self::LastTurns => "last-turns",
-            Self::LastTurnsAlone => "last-turns-alone",
         }
     }
 
     /// Whether tool results that are kept are pruned.
     pub(super) fn prunes(self) -> bool {
-        matches!(self, Self::Pruned) || self.keeps_less()
-    }
-
-    /// Whether less is kept than the policy says.
-    pub(super) fn keeps_less(self) -> bool {
-        matches!(self, Self::LastTurns | Self::LastTurnsAlone)
+        self == Self::Pruned
     }
 }
 
@@ -194,12 +188,11 @@ impl Plan {
     /// What is tried, in order.
     pub(super) fn rungs(&self) -> Vec<Rung> {
         let fallbacks = self.policy.summary.fallback.iter();
-        let more = fallbacks.flat_map(|fallback| match fallback {
-            Fallback::Smaller => vec![Rung::Smaller],
-            Fallback::LastTurns => vec![Rung::LastTurns, Rung::LastTurnsAlone],
+        let more = fallbacks.filter_map(|fallback| match fallback {
+            Fallback::Smaller => Some(Rung::Smaller),
+            Fallback::Prune => Some(Rung::Pruned),
             // Up to the writer: these say who else may write the summary.
-            Fallback::Rule | Fallback::Extractive | Fallback::Fail => Vec::new(),
-            Fallback::Prune => vec![Rung::Pruned],
+            Fallback::Rule | Fallback::Extractive | Fallback::Fail => None,
         });
         let less = self.policy.summary.safeguard.then_some(Rung::LessKept);
         std::iter::once(Rung::Policy)
@@ -211,13 +204,6 @@ impl Plan {
     /// What is kept on a rung.
     pub(super) fn keep(&self, rung: Rung, before: &Before) -> Keep {
         let keep = &self.policy.keep;
-        if rung.keeps_less() {
-            return Keep {
-                messages: None,
-                turns: Some(keep.turns.unwrap_or(1).min(1)),
-                tokens: None,
-            };
-        }
         let part = |n: u64| match rung {
             Rung::LessKept => n.div_ceil(2),
             _ => n,
@@ -227,6 +213,27 @@ impl Plan {
             turns: keep.turns.map(part),
             tokens: self.recent(before).map(part),
         }
+    }
+
+    /// What is kept where the policy's numbers keep too much, the most first: as much of them as
+    /// there may be room for. What flags say is not made smaller.
+    pub(super) fn floors(&self, before: &Before) -> Vec<Keep> {
+        if self.floor.is_some() {
+            return vec![self.floor];
+        }
+        let all = self.keep(Rung::Policy, before);
+        let of = |eighths: u64| {
+            let part = |n: u64| n * eighths / 8;
+            Keep {
+                messages: all.messages.map(part),
+                turns: all.turns.map(part),
+                tokens: all.tokens.map(part),
+            }
+        };
+        let mut floors: Vec<Keep> = (1..=8).rev().map(of).collect();
+        floors.push(Keep::default());
+        floors.dedup();
+        floors
     }
 
     /// How many tokens the latest messages may have: as the policy says, and no
@@ -397,20 +404,9 @@ mod tests {
         let mut plan = plan(2);
         assert_eq!(plan.rungs(), [Rung::Policy]);
         plan.policy.summary.safeguard = true;
-        plan.policy.summary.fallback = vec![
-            Fallback::Extractive,
-            Fallback::LastTurns,
-            Fallback::Prune,
-            Fallback::Smaller,
-        ];
-        let rungs = [
-            Rung::Policy,
-            Rung::LessKept,
-            Rung::LastTurns,
-            Rung::LastTurnsAlone,
-            Rung::Pruned,
-            Rung::Smaller,
-        ];
+        plan.policy.summary.fallback =
+            vec![Fallback::Extractive, Fallback::Prune, Fallback::Smaller];
+        let rungs = [Rung::Policy, Rung::LessKept, Rung::Pruned, Rung::Smaller];
         assert_eq!(plan.rungs(), rungs);
     }
 
@@ -426,12 +422,18 @@ mod tests {
         assert_eq!(keep(Rung::Policy), (Some(9), Some(5), Some(1_000)));
         assert_eq!(keep(Rung::Pruned), keep(Rung::Policy));
         assert_eq!(keep(Rung::LessKept), (Some(5), Some(3), Some(500)));
-        assert_eq!(keep(Rung::LastTurns), (None, Some(1), None));
     }
 
     #[test]
-    fn a_policy_that_keeps_no_turn_keeps_none_on_the_last_rung() {
-        assert_eq!(plan(0).keep(Rung::LastTurns, &before(0)).turns, Some(0));
+    fn what_the_policy_keeps_yields_step_by_step_and_what_a_flag_keeps_does_not() {
+        let mut plan = plan(2);
+        let turns = |plan: &super::Plan| -> Vec<Option<u64>> {
+            let floors = plan.floors(&before(10_000)).into_iter();
+            floors.map(|floor| floor.turns).collect()
+        };
+        assert_eq!(turns(&plan), [Some(2), Some(1), Some(0), None]);
+        plan.floor.turns = Some(7);
+        assert_eq!(turns(&plan), [Some(7)]);
     }
 
     #[test]

@@ -74,7 +74,7 @@ fn prune_sent(
         return Ok(None);
     }
     let outcome = match report.outcome {
-        Outcome::Compacted => Outcome::Compacted,
+        outcome if outcome.is_compacted() => outcome,
         _ => Outcome::Pruned,
     };
     report.end_at(outcome, &pruned.size);

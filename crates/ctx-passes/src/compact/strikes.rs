@@ -60,15 +60,19 @@ pub(super) fn given_up(stores: Stores<'_>, plan: &Plan, now: &Size) -> bool {
     strikes.count >= most && !strikes.is_another(now.tokens, plan.target)
 }
 
-/// One more attempt was in vain.
+/// One more attempt was in vain. Says whether it was the last one that the policy allows.
 pub(super) fn add(
     replacement: Replacement<'_>,
     now: &Size,
-    target: Option<u64>,
-) -> Result<(), StoreError> {
+    plan: &Plan,
+) -> Result<bool, StoreError> {
+    let mut count = 0;
     replacement.remember(KEY, |old| {
-        json!(Strikes::of(old.cloned()).and_one(now.tokens, target))
-    })
+        let strikes = Strikes::of(old.cloned()).and_one(now.tokens, plan.target);
+        count = strikes.count;
+        json!(strikes)
+    })?;
+    Ok(count >= plan.policy.target.max_attempts)
 }
 
 #[cfg(test)]

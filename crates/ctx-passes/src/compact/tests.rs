@@ -147,6 +147,10 @@ fn a_session_that_gets_no_smaller_is_given_up_until_it_is_forced_or_has_grown() 
         policy.target.max_attempts = 2;
     };
     let outcome = |plan: &Plan| place.compact(plan).expect("it ends").outcome;
+    let plan = |policy| Plan {
+        strict_target: true,
+        ..plan(policy)
+    };
     let twice = plan(strict);
     assert_eq!(outcome(&twice), Outcome::Unreachable);
     assert_eq!(outcome(&twice), Outcome::Unreachable);
@@ -158,6 +162,19 @@ fn a_session_that_gets_no_smaller_is_given_up_until_it_is_forced_or_has_grown() 
     assert_eq!(outcome(&forced), Outcome::Unreachable);
     fs::write(place.dir.path().join("s.jsonl"), session(4)).expect("written");
     assert_eq!(outcome(&twice), Outcome::Unreachable);
+}
+
+#[test]
+fn what_stays_above_its_target_is_not_made_shorter_for_ever() {
+    let place = Place::of(&session(8));
+    let plan = plan(|policy| policy.target.tokens = Some(1));
+    let outcome = || place.compact(&plan).expect("it ends").outcome;
+    assert_eq!(outcome(), Outcome::OverTarget);
+    let once = place.content();
+    assert_eq!(outcome(), Outcome::NoGain);
+    assert_eq!(outcome(), Outcome::NoGain);
+    assert_eq!(outcome(), Outcome::GivenUp);
+    assert_eq!(place.content(), once);
 }
 
 #[test]

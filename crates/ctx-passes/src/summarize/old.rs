@@ -12,7 +12,7 @@ use super::{Plan, Summary};
 use crate::ledger::LedgerReader;
 
 /// What has to be gathered of an old zone before its summary can be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// Its ledger; else what is counted for a rule summary.
     pub ledger: bool,

@@ -19,6 +19,8 @@ pub(crate) fn plan(policy: Policy) -> Plan {
         counter: MessageCounter::new(Encoding::Chars4),
         target: None,
         budget: None,
+        strict_target: false,
+        floor: ctx_select::split::Keep::default(),
         summary_tokens: None,
         model_window: None,
         pins: Vec::new(),

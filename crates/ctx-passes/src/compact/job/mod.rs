@@ -272,7 +272,7 @@ impl<'j> Job<'j> {
     /// Which results the summary was made without. Their files stay, and so do their
     /// references, in the snapshot.
     fn tell_unreadable(&mut self, notes: &mut Notes) {
-        if self.report.outcome != Outcome::Compacted {
+        if !self.report.outcome.is_compacted() {
             return;
         }
         let unreadable = self.originals().map(Originals::unreadable);
@@ -290,7 +290,12 @@ impl<'j> Job<'j> {
     fn tell(&mut self, candidate: &Candidate, saved: bool) -> Result<(), PassError> {
         let Candidate { zones, summary, .. } = candidate;
         let report = &mut self.report;
-        report.end_at(Outcome::Compacted, &candidate.size);
+        let outcome = if self.plan.fits(candidate.size.tokens) {
+            Outcome::Compacted
+        } else {
+            Outcome::OverTarget
+        };
+        report.end_at(outcome, &candidate.size);
         report.preserved_count = Some(zones.counts.keep);
         report.first_kept_index = zones.counts.first_keep;
         if self.plan.dry_run && candidate.leaves() {

@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use chrono::DateTime;
 use ctx_policy::{Fallback, Mode, Policy};
 use ctx_select::count::MessageCounter;
+use ctx_select::split::Keep;
 use ctx_select::trigger::Step;
 use ctx_tokens::Encoding;
 
@@ -26,6 +27,8 @@ pub(in crate::compact) fn plan(turns: u64) -> Plan {
         counter: MessageCounter::new(Encoding::Chars4),
         target: None,
         budget: None,
+        strict_target: false,
+        floor: Keep::default(),
         summary_tokens: None,
         model_window: None,
         pins: Vec::new(),
@@ -186,6 +189,12 @@ fn a_budget_is_due_above_it_and_held() {
     (plan.budget, plan.target) = (budget(5), Some(5));
     let (report, built) = compact(&plan, &session);
     assert_eq!(
+        (report.outcome, built.is_some()),
+        (Outcome::OverTarget, true)
+    );
+    plan.strict_target = true;
+    let (report, built) = compact(&plan, &session);
+    assert_eq!(
         (report.outcome, built.is_none()),
         (Outcome::Unreachable, true)
     );
@@ -241,15 +250,37 @@ fn a_flush_takes_what_a_compaction_would_take_away() {
 }
 
 #[test]
-fn fallbacks_lead_to_a_target_that_the_policy_alone_misses() {
+fn the_ladder_ends_at_the_target_whatever_the_policy_keeps() {
     let mut plan = plan(4);
     let session = session(6, 200);
     plan.target = Some(700);
-    let (report, _) = compact(&plan, &session);
-    assert_eq!(report.outcome, Outcome::Unreachable);
-    plan.policy.summary.fallback = vec![Fallback::Smaller, Fallback::LastTurns];
+    plan.policy.summary.fallback = vec![Fallback::Smaller];
     let (report, built) = compact(&plan, &session);
+    assert_eq!(report.outcome, Outcome::Compacted);
     assert!(built.is_some() && report.current_tokens <= 700);
+    // The room is used.
+    assert!(report.current_tokens > 420, "{}", report.current_tokens);
     let tried: Vec<&str> = report.attempts.iter().map(|attempt| attempt.what).collect();
-    assert_eq!(tried, ["policy", "smaller-summary", "last-turns"]);
+    assert_eq!(tried, ["policy", "smaller-summary", "budget"]);
+}
+
+#[test]
+fn what_a_flag_keeps_stays_though_the_target_is_missed() {
+    let mut plan = plan(4);
+    let session = session(6, 200);
+    plan.target = Some(200);
+    plan.floor.turns = Some(4);
+    let (report, built) = compact(&plan, &session);
+    assert_eq!(report.outcome, Outcome::OverTarget);
+    assert!(report.success && report.current_tokens > 200);
+    let written = text(&built.expect("it is smaller").content);
+    for number in 3..=6 {
+        assert!(written.contains(&format!("\"Please fix src/file_{number}.rs\"")));
+    }
+    plan.strict_target = true;
+    let (report, built) = compact(&plan, &session);
+    assert_eq!(
+        (report.outcome, built.is_none()),
+        (Outcome::Unreachable, true)
+    );
 }
