@@ -31,7 +31,7 @@ complete -c ctx-compact -l cache-ttl -d 'Prune only when the last call is older:
 complete -c ctx-compact -l method -d 'How to sum up what is old [default: the policy\'s]' -r -f -a "extractive\t'Quotes what is most likely to be needed, offline'
 rule\t'Counts and quotes, offline'
 llm\t'Asks a language model'"
-complete -c ctx-compact -l summary-tokens -d 'Length of the summary in tokens [default: the policy\'s]' -r
+complete -c ctx-compact -l summary-tokens -d 'Length of the summary in tokens [default: the policy\'s, else 2000]' -r
 complete -c ctx-compact -l header -d 'Begin the message with this line; it marks an earlier summary, too' -r
 complete -c ctx-compact -l role -d 'Role of the message; user where the dialect allows no other' -r -f -a "user\t'A message of the user'
 assistant\t'A message of the model'

@@ -81,6 +81,12 @@ fn triggers() -> Vec<Row> {
             if_due,
         ),
         row("trigger.flush_share", far(), json!(0.000_001), if_due),
+        row(
+            "trigger.at_limit",
+            json!({"trigger": {"turns": 8}}),
+            json!(true),
+            if_due,
+        ),
         row("trigger.on_overflow", none(), json!(false), overflown),
     ]
 }

@@ -219,9 +219,13 @@ fn trigger(trigger: &Triggers) -> String {
         rules.push(format!("the window has {} tokens", number(n)));
     }
     if let Some(share) = trigger.flush_share {
+        let from = if trigger.at_limit { "from" } else { "above" };
         rules.push(format!(
-            "above {share} of a limit: into the memory, the history untouched"
+            "{from} {share} of a limit: into the memory, the history untouched"
         ));
+    }
+    if trigger.at_limit {
+        rules.push("a limit counts once it is reached".to_owned());
     }
     rules.join("; ")
 }

@@ -204,6 +204,13 @@ impl ErrorKind {
     }
 }
 
+impl ErrorKind {
+    /// Whether a model did not give what was asked of it.
+    pub(crate) fn is_of_the_model(&self) -> bool {
+        matches!(self, Self::NoAnswer(_) | Self::FailedCheck(_))
+    }
+}
+
 impl PassError {
     /// About the record in this line.
     #[must_use]

@@ -32,8 +32,8 @@ impl Summary {
     /// The length to ask for, where `old` tokens are summed up.
     pub fn length(&self, old: u64) -> Option<u64> {
         let share = self.max_share.map(|share| share.of(old).max(1));
-        let tokens = self.target_tokens.or(self.tokens);
-        [tokens, share].into_iter().flatten().min()
+        let all = [self.target_tokens, self.tokens, share];
+        all.into_iter().flatten().min()
     }
 
     /// The most that a model may write when asked for `length` tokens; `None` where
@@ -174,7 +174,10 @@ mod tests {
         assert_eq!(summary("default").length(50_000), Some(10_000));
         assert_eq!(summary("default").length(49_999), Some(9_999));
         assert_eq!(summary("default").length(0), Some(1));
-        assert_eq!(summary("turns").length(9), None);
+        let mut turns = summary("turns");
+        assert_eq!(turns.length(9), Some(2_000));
+        turns.tokens = Some(300);
+        assert_eq!(turns.length(9), Some(300));
     }
 
     #[test]

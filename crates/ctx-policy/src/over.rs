@@ -45,7 +45,7 @@ pub struct Overrides {
     /// How to sum up what is old [default: the policy's]
     #[arg(long, value_enum, value_name = "NAME", help_heading = "The summary")]
     pub method: Option<Method>,
-    /// Length of the summary in tokens [default: the policy's]
+    /// Length of the summary in tokens [default: the policy's, else 2000]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "The summary")]
     pub summary_tokens: Option<u64>,
     /// Begin the message with this line; it marks an earlier summary, too

@@ -46,6 +46,13 @@ impl Share {
     }
 }
 
+impl Share {
+    /// Whether a value is at least that share of `whole`.
+    pub fn is_reached(self, value: u64, whole: u64) -> bool {
+        u128::from(value) * u128::from(ONE) >= u128::from(whole) * u128::from(self.0)
+    }
+}
+
 impl FromStr for Share {
     type Err = NotAShare;
 

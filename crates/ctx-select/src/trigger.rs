@@ -3,7 +3,7 @@
 //!
 //! Every limit is the last value that is still allowed: a trigger fires when the
 //! value is strictly above it. "80 messages" fires at the 81st, "0.8 of a window
-//! of 128,000" at 102,401 tokens.
+//! of 128,000" at 102,401 tokens. With [`Triggers::at_limit`] it fires one earlier.
 
 use serde::{Deserialize, Serialize};
 
@@ -81,6 +81,9 @@ pub struct Triggers {
     /// Above this share of a limit a flush is due, to save what is needed
     #[cfg_attr(feature = "clap", arg(long, value_name = "SHARE"))]
     pub flush_share: Option<Share>,
+    /// Whether a limit that is reached counts as exceeded
+    #[cfg_attr(feature = "clap", arg(skip))]
+    pub at_limit: bool,
     /// Whether an overflow that the model reported is a trigger
     #[cfg_attr(feature = "clap", arg(skip))]
     pub on_overflow: bool,
@@ -201,6 +204,7 @@ impl Triggers {
             window: self.window.or(below.window),
             min_messages: self.min_messages.or(below.min_messages),
             flush_share: self.flush_share.or(below.flush_share),
+            at_limit: self.at_limit || below.at_limit,
             on_overflow: self.on_overflow || below.on_overflow,
         }
     }
@@ -276,12 +280,17 @@ impl Triggers {
     }
 
     fn step(&self, value: u64, limit: u64) -> Step {
-        if value > limit {
+        // The limit of an overflow is none.
+        let at_limit = self.at_limit && limit > 0;
+        if value > limit || at_limit && value == limit {
             return Step::Compact;
         }
-        match self.flush_share {
-            Some(share) if value > share.of(limit) => Step::Flush,
-            _ => Step::None,
+        let is_near =
+            |share: Share| value > share.of(limit) || at_limit && share.is_reached(value, limit);
+        if self.flush_share.is_some_and(is_near) {
+            Step::Flush
+        } else {
+            Step::None
         }
     }
 }

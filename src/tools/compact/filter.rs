@@ -34,10 +34,13 @@ pub(super) fn run(args: &Args, plan: &Plan, store: &LazyStore<'_>, io: &mut Io) 
     let compacted = passes::telling(STDIN_NAME, io, |notes| {
         compact_stream(plan, content, STDIN_NAME, notes)
     });
-    let (report, content) = compacted.map_err(failed)?;
+    let (mut report, content) = compacted.map_err(failed)?;
+    if let Some(error) = report.no_summary.take() {
+        return Err(failed(error));
+    }
     let status = text::status(&report);
     if plan.dry_run {
-        tell(&report, args.json, io)?;
+        tell(&mut report, args.json, io)?;
         return Ok(status);
     }
     let mut output = target.open(io)?;

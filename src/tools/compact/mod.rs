@@ -15,12 +15,13 @@ use ctx_store::SessionId;
 use crate::counting::CountingArgs;
 use crate::idle::IdleArgs;
 use crate::llm::LlmArgs;
+use crate::passes;
 use crate::policy::{PolicyArgs, unknown};
 use crate::session::ReadArgs;
 use crate::store::{StoreArgs, session_id};
 use crate::target::OutputArgs;
 use crate::triggers::TriggerArgs;
-use ctx_passes::compact::{Asked, Report};
+use ctx_passes::compact::{Asked, Outcome, Report};
 
 /// Compact session files in place: split, extract, summarize, check, replace
 ///
@@ -115,11 +116,11 @@ fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
     for path in &args.files {
         let store = args.store.open(&TOOL, matches);
         match store.and_then(|store| file::run(&args, &plan, path, &store, io)) {
-            Ok(report) => {
+            Ok(mut report) => {
                 if report.snapshot.is_some() {
                     io.committed(format_args!("{} is compacted", report.file));
                 }
-                tell(&report, args.json, io).and_then(|()| io.flush())?;
+                tell(&mut report, args.json, io).and_then(|()| io.flush())?;
                 statuses.push(text::status(&report));
             }
             Err(failure) if args.files.len() > 1 => {
@@ -162,7 +163,10 @@ impl Args {
 }
 
 /// Says how one session ended: to programs on stdout, to people on stderr.
-fn tell(report: &Report, json: bool, io: &mut Io) -> Result<(), Failure> {
+fn tell(report: &mut Report, json: bool, io: &mut Io) -> Result<(), Failure> {
+    if let Some(error) = report.no_summary.take() {
+        io.report(&passes::failure(error, &report.file));
+    }
     if let Some(warning) = text::warning(report) {
         io.warn(format_args!("{}: {warning}", report.file));
     }
@@ -170,6 +174,9 @@ fn tell(report: &Report, json: bool, io: &mut Io) -> Result<(), Failure> {
         return io.write(json_line(report).as_bytes());
     }
     let line = text::line(report);
+    if report.outcome == Outcome::SummaryFailed && report.snapshot.is_none() {
+        return Ok(()); // Said already.
+    }
     if text::status(report) == ExitStatus::No {
         io.warn(format_args!("{}: {line}", report.file));
     } else if io.verbosity() != Verbosity::Quiet {

@@ -18,7 +18,7 @@ pub(super) const PAGE: Page = Page {
         ),
         (
             3,
-            "some of several files failed; or compacted, but the summary was made without results whose files cannot be read: the references are in the snapshot",
+            "some of several files failed; or no model gave a summary, and large results were put into files; or compacted, but the summary was made without results whose files cannot be read: the references are in the snapshot",
         ),
         (
             4,

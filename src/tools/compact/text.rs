@@ -4,7 +4,12 @@ use ctx_cli::ExitStatus;
 use ctx_passes::compact::{Attention, Forecast, Leaving, Outcome, Report};
 
 pub(super) fn status(report: &Report) -> ExitStatus {
-    if report.attention != Attention::None {
+    if report.outcome == Outcome::SummaryFailed {
+        match report.snapshot {
+            Some(_) => ExitStatus::Partial,
+            None => ExitStatus::Failed,
+        }
+    } else if report.attention != Attention::None {
         ExitStatus::No
     } else if report.unreadable.is_empty() {
         ExitStatus::Done
@@ -50,6 +55,10 @@ pub(super) fn line(report: &Report) -> String {
             report.target_tokens.unwrap_or_default(),
             report.best()
         ),
+        Outcome::SummaryFailed if freed > &0 => format!(
+            "no summary: large results are in files: {before} → {after} tokens, {freed} freed"
+        ),
+        Outcome::SummaryFailed => format!("no summary: {before} tokens, unchanged"),
         Outcome::GivenUp => format!(
             "not tried again at {before} tokens: it was no smaller before, and has not grown since; --force tries"
         ),

@@ -11,7 +11,7 @@ mod talk;
 mod turns;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ctx_testkit::{Act, Case, Finished, Server};
 use serde_json::Value;
@@ -140,19 +140,29 @@ impl Ran {
 
     /// Whether there is a file of the store that `part` names.
     fn store_has(&self, part: &str) -> bool {
+        self.in_store(part).is_some()
+    }
+
+    /// What a file of the store says.
+    fn stored(&self, part: &str) -> String {
+        let path = self.in_store(part).expect("it is there");
+        fs::read_to_string(path).expect("text")
+    }
+
+    fn in_store(&self, part: &str) -> Option<PathBuf> {
         let mut folders = vec![self.done.dir().join(".local")];
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).expect("a folder") {
                 let path = entry.expect("an entry").path();
                 if path.to_string_lossy().contains(part) {
-                    return true;
+                    return Some(path);
                 }
                 if path.is_dir() {
                     folders.push(path);
                 }
             }
         }
-        false
+        None
     }
 }
 

@@ -6,14 +6,12 @@ use super::talk::Talk;
 use super::{asking, call, due, run, said};
 
 #[test]
-fn flushed_above_nine_tenths_and_compacted_above_the_whole() {
+fn flushed_from_nine_tenths_and_compacted_from_the_whole() {
     for (tokens, outcome) in [
         (71_999, "not-due"),
-        (72_000, "not-due"),
-        (72_001, "flushed"),
+        (72_000, "flushed"),
         (79_999, "flushed"),
-        (80_000, "flushed"),
-        (80_001, "compacted"),
+        (80_000, "compacted"),
     ] {
         let session = Talk::of(40, tokens);
         let (found, fired, report) = due("pomelobot", &session, &[]);
@@ -32,6 +30,19 @@ fn a_flush_saves_to_the_memory_and_leaves_the_history() {
     assert_eq!(ran.live, session);
     assert!(ran.store_has("extracted/decisions.md"));
     assert!(!ran.store_has("demo-"), "no snapshot is needed");
+}
+
+/// What stays is saved, too, and above the limit what is worth it is saved before it is summed up.
+#[test]
+fn a_flush_saves_the_recent_part_and_comes_before_a_compaction() {
+    let late = "{\"role\":\"user\",\"content\":\"We decided to use SQLite.\"}\n";
+    for (tokens, outcome) in [(76_000, "flushed"), (101_123, "compacted")] {
+        let session = format!("{}{late}", Talk::of(40, tokens).as_str());
+        let ran = run(call("pomelobot", &session).args(["--if-due"]));
+        ran.is(outcome);
+        let decisions = ran.stored("extracted/decisions.md");
+        assert!(decisions.contains("SQLite"), "{decisions}");
+    }
 }
 
 #[test]

@@ -166,15 +166,38 @@ fn retries_used_up_leave_the_history_as_it_was() {
         let case = call("synapse", session.as_str())
             .env("SYNAPSE_COMPACT_RETRY_COUNT", count)
             .code(2)
-            .stdout("")
             .stderr_has("connection failed");
-        let done = asking(&server, case).run();
+        let ran = run(asking(&server, case));
+        ran.is("summary-failed");
+        assert_eq!(ran.report["success"], false);
+        let done = ran.done;
         assert_eq!(server.requests().len(), tries);
         assert_eq!(done.read("s.jsonl"), session.as_str().as_bytes());
     }
     // No try is too late.
     let server = Server::new([Act::Cut, Act::Cut, Act::Cut, said(WELL)]);
     run(asking(&server, call("synapse", session.as_str()))).is("compacted");
+}
+
+/// What was put into files stays there, and can be had back.
+#[test]
+fn without_an_answer_offloaded_results_stay_offloaded() {
+    let session = Talk::new().result("ls", 9_000).talk(60, 130_000);
+    let server = Server::new((0..4).map(|_| Act::Cut));
+    let case = call("synapse", session.as_str())
+        .args(["--if-due"])
+        .code(3)
+        .stderr_has("connection failed");
+    let ran = run(asking(&server, case));
+    ran.is("summary-failed");
+    assert_eq!(ran.report["success"], false);
+    assert!(ran.number("currentTokens") < 122_000 && ran.live.contains(REFERENCE));
+    Case::new(env!("CARGO_BIN_EXE_ctx-rollback"))
+        .within(ran.done.dir())
+        .args(["-q", "--undo", "-s", "demo", "s.jsonl"])
+        .run();
+    let back = fs::read_to_string(ran.done.dir().join("s.jsonl")).expect("reads");
+    assert_eq!(back, session.as_str());
 }
 
 #[test]

@@ -161,11 +161,19 @@ impl SessionFile<'_> {
                 }
             }
             Step::Compact => {
+                // Above the limit the flush was missed.
+                if plan.triggers.flush_share.is_some() && !job.report.due.is_empty() {
+                    job.report.edits = self.remember(&job.flushed(session.as_str())?)?;
+                }
                 offloading = Offloading::of(plan, content, self.stores)?;
                 let ledger = job.take_ledger();
                 job.offloaded(offloading.as_ref())?;
                 let Some(new) = job.build(Some(session.as_str()), notes)? else {
-                    if job.report.outcome != Outcome::NothingToDo {
+                    let is_in_vain = !matches!(
+                        job.report.outcome,
+                        Outcome::NothingToDo | Outcome::SummaryFailed
+                    );
+                    if is_in_vain {
                         let added = strikes::add(replacement, job.size(), plan);
                         if added.map_err(unchanged)? {
                             job.report.attention = Attention::LastTime;

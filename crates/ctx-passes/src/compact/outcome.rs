@@ -7,6 +7,7 @@ use ctx_store::{StoreError, Survived};
 use serde::Serialize;
 
 use super::forecast::Forecast;
+use crate::PassError;
 
 /// What became of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -31,6 +32,9 @@ pub enum Outcome {
     NoGain,
     /// What has to stay is above the target, so that nothing was written.
     Unreachable,
+    /// No model gave a summary that can be used, and the policy takes no other. What was put into
+    /// files before stays there, so that the session may be smaller all the same.
+    SummaryFailed,
     /// It could not be made smaller before, and has not grown since.
     GivenUp,
 }
@@ -43,7 +47,10 @@ impl Outcome {
 
     /// Whether nothing is left that a person should look at.
     pub fn is_good(self) -> bool {
-        !matches!(self, Self::NoGain | Self::Unreachable | Self::GivenUp)
+        !matches!(
+            self,
+            Self::NoGain | Self::Unreachable | Self::SummaryFailed | Self::GivenUp
+        )
     }
 }
 
@@ -146,6 +153,9 @@ pub struct Report {
     /// Bytes that were appended while it ran, and carried over.
     #[serde(skip_serializing_if = "is_zero")]
     pub late_bytes: u64,
+    /// Why there is no summary.
+    #[serde(skip)]
+    pub no_summary: Option<PassError>,
     /// Whether somebody should look at it.
     #[serde(skip)]
     pub attention: Attention,

@@ -19,6 +19,7 @@ tool_bytes = 1
 turns = 1
 min_messages = 1
 flush_share = 0.1
+at_limit = true
 on_overflow = true
 [keep]
 messages = 1

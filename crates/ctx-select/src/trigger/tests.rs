@@ -194,6 +194,32 @@ fn two_thresholds_flush_first_and_compact_then() {
 }
 
 #[test]
+fn a_limit_that_is_reached_may_count_as_exceeded() {
+    let triggers = Triggers {
+        tokens: Some(105),
+        flush_share: Some(Share::of_percent(90)),
+        at_limit: true,
+        on_overflow: true,
+        ..nothing()
+    };
+    // 0.9 of 105 is 94.5.
+    for (tokens, step) in [
+        (94, Step::None),
+        (95, Step::Flush),
+        (104, Step::Flush),
+        (105, Step::Compact),
+    ] {
+        assert_eq!(triggers.check(&of_tokens(tokens)).step, step, "{tokens}");
+    }
+    let triggers = Triggers {
+        tokens: Some(100),
+        ..triggers
+    };
+    assert_eq!(triggers.check(&of_tokens(89)).step, Step::None);
+    assert_eq!(triggers.check(&of_tokens(90)).step, Step::Flush);
+}
+
+#[test]
 fn any_trigger_is_enough_and_each_is_listed() {
     let triggers = Triggers {
         messages: Some(80),

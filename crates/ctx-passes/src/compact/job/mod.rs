@@ -5,14 +5,16 @@ pub(super) mod tests;
 
 use ctx_ledger::Ledger;
 use ctx_memory::Item;
+use ctx_select::split::Keep;
 use ctx_select::trigger::{Size, Step};
+use ctx_transcript::Zone;
 
 use super::content::Content;
 use super::forecast::Forecast;
 use super::ladder::{Candidate, Ended, Ladder};
 use super::offloading::{Offloading, Originals};
 use super::outcome::{Attempt, Outcome, Report};
-use super::plan::{Before, Plan, Rung};
+use super::plan::{Before, Plan};
 use super::pruning::{self, Rules};
 use super::survey::Survey;
 use crate::summarize::Summary;
@@ -141,11 +143,19 @@ impl<'j> Job<'j> {
         Ok(())
     }
 
-    /// What is in the part that a compaction would take away that belongs into the memory.
+    /// What is in all of the session that belongs into the memory: decisions stand in its recent
+    /// part, too.
     pub(super) fn flushed(&mut self, session: &str) -> Result<Vec<Item>, PassError> {
-        self.survey.pruned = None;
-        let keep = self.plan.keep(Rung::Policy, &self.before);
-        self.ladder().items(&self.survey.zones(keep)?, session)
+        let mut zones = self.survey.zones(Keep::default())?;
+        for zone in &mut zones.of {
+            if *zone == Zone::Keep {
+                *zone = Zone::Old;
+            }
+        }
+        let pruned = self.survey.pruned.take();
+        let items = self.ladder().items(&zones, session);
+        self.survey.pruned = pruned;
+        items
     }
 
     /// Makes the new content and describes it in the report. `session` is its id in the
@@ -184,8 +194,12 @@ impl<'j> Job<'j> {
         }
         let ladder = self.ladder();
         let candidate = match &plan.budget {
-            Some(request) => ladder.budget(request, attempts, notes)?,
-            None => ladder.climb(attempts, notes)?,
+            Some(request) => ladder.budget(request, attempts, notes),
+            None => ladder.climb(attempts, notes),
+        };
+        let candidate = match candidate {
+            Err(error) if error.kind.is_of_the_model() => return self.without_summary(error),
+            candidate => candidate?,
         };
         let candidate = match candidate {
             Ok(candidate) => candidate,
@@ -264,6 +278,22 @@ impl<'j> Job<'j> {
         self.report.end_at(Outcome::Compacted, size);
         Ok(Ok(Compacted {
             content,
+            summary: None,
+            items: Vec::new(),
+        }))
+    }
+
+    /// No model gave a summary: what was put into files stays there.
+    fn without_summary(&mut self, error: PassError) -> Result<Ended<Compacted>, PassError> {
+        self.report.no_summary = Some(error);
+        let left = self.offloading.and_then(|it| it.left.as_ref());
+        let size = self.survey.size;
+        let Some((content, _)) = left.filter(|_| size.tokens < self.before.size.tokens) else {
+            return Ok(Err(Outcome::SummaryFailed));
+        };
+        self.report.end_at(Outcome::SummaryFailed, &size);
+        Ok(Ok(Compacted {
+            content: content.with(content.file()?),
             summary: None,
             items: Vec::new(),
         }))
