@@ -25,7 +25,8 @@ pub struct PolicyArgs {
 impl PolicyArgs {
     /// The policy, before flags override it; the preset `default` where none is named.
     pub fn policy(&self, io: &mut Io) -> Result<Policy, Failure> {
-        let config = self.config().map(|path| read(path, io)).transpose()?;
+        let config = self.config().map(|path| read(path, self.preset(), io));
+        let config = config.transpose()?;
         let said = config.as_ref().and_then(|config| config.preset.as_deref());
         let name = self.preset().or(said).unwrap_or(DEFAULT);
         let mut policy = preset(name).ok_or_else(|| unknown(name))?;
@@ -53,11 +54,11 @@ impl PolicyArgs {
     }
 }
 
-fn read(path: &Path, io: &mut Io) -> Result<Config, Failure> {
+fn read(path: &Path, preset: Option<&str>, io: &mut Io) -> Result<Config, Failure> {
     let name = path.display().to_string();
     let text = fs::read_to_string(path)
         .map_err(|error| Failure::new(format_args!("cannot read: {error}")).at(&name, None))?;
-    let config = ctx_policy::read_config(&text, Some(&name))
+    let config = ctx_policy::read_config(&text, Some(&name), preset)
         .map_err(|error| Failure::new(error).at(&name, None))?;
     for warning in &config.warnings {
         io.warn(format_args!("{name}: {warning}"));

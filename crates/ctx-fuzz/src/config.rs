@@ -5,7 +5,7 @@ use ctx_policy::{Layer, environment, preset, read_config};
 pub(crate) fn run(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     for name in [None, Some("a.toml"), Some("a.json5")] {
-        match read_config(&text, name) {
+        match read_config(&text, name, None) {
             Ok(config) => apply(&config.layer),
             Err(error) => assert!(!error.to_string().is_empty(), "refused without a reason"),
         }
@@ -17,7 +17,7 @@ fn apply(layer: &Layer) {
     let policy = preset("default").expect("a preset").layer(layer);
     let _ = policy.check();
     let shown = policy.to_json().to_string();
-    let again = read_config(&shown, Some("shown.json")).expect("what is shown is read");
+    let again = read_config(&shown, Some("shown.json"), None).expect("what is shown is read");
     let again = preset("default").expect("a preset").layer(&again.layer);
     assert_eq!(again.to_json(), policy.to_json(), "a policy says itself");
 }

@@ -25,6 +25,9 @@ pub enum ConfigError {
         /// What is there.
         found: String,
     },
+    /// Several systems have such tables, and no key that only one of them has.
+    #[error("this may be of several systems; name one with --preset: {0}")]
+    Ambiguous(String),
     /// Settings of a compaction are looked for, and there are none.
     #[error(
         "no settings of a compaction; expected a table of ctx-tools such as [trigger], \
@@ -72,9 +75,6 @@ pub enum Warning {
     /// A key of the other system that nothing here answers to.
     #[error("{0} is not used here")]
     NotUsed(String),
-    /// What the other system's key says is not heeded, and why.
-    #[error("{0} has no effect: {1}")]
-    NotHeeded(String, String),
     /// Settings of a second system in the same file.
     #[error("{0} is not read: the file has other settings too")]
     Shadowed(String),

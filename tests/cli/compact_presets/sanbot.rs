@@ -3,7 +3,7 @@
 use ctx_testkit::{Act, Server};
 
 use super::talk::Talk;
-use super::{asking, call, due, is_due_above, run, said, with_sections};
+use super::{asking, call, call_in, due, is_due_above, run, said, with_sections};
 
 const SECTIONS: [&str; 4] = ["任务目标", "已完成", "关键决策", "待处理"];
 
@@ -166,4 +166,31 @@ fn no_model_is_asked_when_the_policy_or_nobody_names_one() {
     assert_eq!(ran.report["due"], serde_json::json!(["messages"]));
     assert_eq!(ran.number("preservedCount"), 4);
     assert!(server.requests().is_empty());
+}
+
+/// More than 50 KiB of tool output in the last messages alone: cleaned actively.
+#[test]
+fn tool_output_of_what_is_kept_is_cleaned_where_it_is_too_much() {
+    let words = "a line of a log and more ".repeat(400);
+    for (older, outcome) in [(0, "compacted"), (40, "compacted")] {
+        let mut session = Talk::new();
+        if older > 0 {
+            session = session.talk(older, 9_000);
+        }
+        for _ in 0..6 {
+            session = session.user(10).call("ls", &words, 2_500).reply(20);
+        }
+        let ran = run(call("sanbot", session.as_str()).args(["--if-due"]));
+        ran.is(outcome);
+        let results = ran
+            .live
+            .lines()
+            .filter(|line| line.contains("\"tool_call_id\""));
+        let bytes: usize = results.map(str::len).sum();
+        assert!(bytes < 51_200 + 1_000, "{bytes}");
+        // The last of them are whole, or cut.
+        assert!(ran.live.matches("a line of a log").count() > 100);
+        let again = call_in(ran.done.dir(), "sanbot").args(["--if-due"]);
+        run(again).is("not-due");
+    }
 }

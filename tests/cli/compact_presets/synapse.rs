@@ -280,9 +280,16 @@ fn files_that_the_new_history_does_not_name_are_deleted() {
         .reply(20);
     let ran = run(call("synapse", session.as_str()));
     ran.is("compacted");
-    assert_eq!(ran.number("deletedFiles"), 1);
     assert!(ran.live.contains(REFERENCE));
     let dir = ran.done.dir();
+    let deleted = ran.report["deletedFiles"].as_array().expect("names");
+    let name = deleted[0].as_str().expect("a name");
+    assert!(deleted.len() == 1 && name.contains(".txt"), "{name}");
+    assert!(
+        !dir.join(".local/state/ctx/offloaded/demo")
+            .join(name)
+            .exists()
+    );
     let kept = fs::read_to_string(offloaded(dir)).expect("the other one");
     assert!(kept.contains("new new"));
     Case::new(env!("CARGO_BIN_EXE_ctx-rollback"))
@@ -294,5 +301,5 @@ fn files_that_the_new_history_does_not_name_are_deleted() {
 
     // Nothing was offloaded: as usual.
     let ran = run(call("synapse", Talk::of(20, 9_000).as_str()));
-    assert_eq!(ran.number("deletedFiles"), 0);
+    assert_eq!(ran.report["deletedFiles"], serde_json::json!([]));
 }

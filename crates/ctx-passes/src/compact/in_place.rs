@@ -10,7 +10,7 @@ use ctx_memory::{Item, MemoryFolder};
 use ctx_select::trigger::Step;
 use ctx_store::{
     Addition, Look, NewContent, RemovalReport, ReplaceOutcome, Replacement, SnapshotKind, Standing,
-    StoreError, Survived, hash,
+    StoreError, StoreItem, Survived, hash,
 };
 use ctx_transcript::Dialect;
 
@@ -292,7 +292,11 @@ impl SessionFile<'_> {
                 failed: vec![error],
                 ..RemovalReport::default()
             });
-            report.deleted_files = Some(deleted.items.len());
+            let names = deleted.items.into_iter().filter_map(|item| match item {
+                StoreItem::Offloaded(file) => Some(file.name.to_string()),
+                StoreItem::Snapshot(_) => None,
+            });
+            report.deleted_files = Some(names.collect());
             report.not_deleted = deleted.failed;
         }
         Ok(())

@@ -98,7 +98,12 @@ impl Ladder<'_, '_> {
             if built.failed_check() {
                 failed_check = true;
             } else if tokens < before && plan.fits(tokens) {
-                return self.write(ready, built).map(Ok);
+                let candidate = self.write(ready, built)?;
+                if self.is_clean(&candidate)? {
+                    return Ok(Ok(candidate));
+                }
+                smallest = Some((rung, tokens));
+                continue;
             } else if tokens < smallest.map_or(before, |(_, least)| least) {
                 smallest = Some((rung, tokens));
             }
@@ -140,7 +145,7 @@ impl Ladder<'_, '_> {
         let known = known.filter(|read| read.keep == keep);
         let zones = self.survey.zones(keep)?;
         // No model is asked.
-        if zones.counts.old == 0 && known.is_none() {
+        if zones.counts.old == 0 && known.is_none() && !rung.prunes() {
             return Ok(None);
         }
         let writer = self.plan.writer(rung, self.before, notes)?;
@@ -223,8 +228,23 @@ impl Ladder<'_, '_> {
             Some(draft) if !draft.summary.is_only_earlier() => {
                 self.sized(rung, read, Some(draft), notes).map(Some)
             }
+            // What is kept may be too long by itself.
+            _ if rung.prunes() && read.zones.counts.old == 0 => {
+                self.sized(rung, read, None, notes).map(Some)
+            }
             _ => Ok(None),
         }
+    }
+
+    /// Whether it has no more of tool results than the trigger allows that fired for them.
+    fn is_clean(&self, candidate: &Candidate) -> Result<bool, PassError> {
+        let limit = self.plan.triggers.tool_bytes;
+        let fired = limit.filter(|limit| self.before.size.tool_bytes > *limit);
+        let Some(limit) = fired.filter(|_| self.due) else {
+            return Ok(true);
+        };
+        let size = share::measure(&candidate.content, &self.plan.counter)?;
+        Ok(size.tool_bytes <= limit)
     }
 
     /// The size of what stays with a summary, on a rung that may prune what stays.

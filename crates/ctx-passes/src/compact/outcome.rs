@@ -132,10 +132,10 @@ pub struct Report {
     /// The snapshot of what was replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<String>,
-    /// How many files of offloaded results went into the trash because nothing names them
+    /// The files of offloaded results that went into the trash because nothing names them
     /// any more.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub deleted_files: Option<usize>,
+    pub deleted_files: Option<Vec<String>>,
     /// Files of offloaded results that could not be read, so that the summary was made
     /// without them.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -354,15 +354,19 @@ impl Plan {
         })
     }
 
-    /// Whether a context is above its target, or above a limit of tokens.
+    /// Whether a context is above its target, or above a limit of its size.
     fn is_over_its_limit(&self, size: &Size) -> bool {
-        let of_tokens = [Trigger::Tokens, Trigger::Share, Trigger::Reserve];
+        let of_size = [
+            Trigger::Tokens,
+            Trigger::Share,
+            Trigger::Reserve,
+            Trigger::ToolBytes,
+        ];
         let readings = self.triggers.check(size).readings;
         let mut readings = readings.iter();
         !self.fits(size.tokens)
-            || readings.any(|reading| {
-                of_tokens.contains(&reading.trigger) && reading.value > reading.limit
-            })
+            || readings
+                .any(|reading| of_size.contains(&reading.trigger) && reading.value > reading.limit)
     }
 
     /// Whether old results are cleared, if so much is left after trimming.

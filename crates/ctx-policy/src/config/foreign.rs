@@ -53,8 +53,17 @@ impl Foreign {
     /// What shows that a file is of this system.
     pub(super) fn sign(&self, root: &Value) -> Option<&str> {
         let mut signs = self.when.iter();
-        let sign = signs.find(|path| at(root, path).is_some())?;
+        let sign = signs.find(|path| root.pointer(&pointer(path)).is_some())?;
         Some(sign)
+    }
+
+    /// One of its tables that a file has.
+    pub(super) fn table_in<'s>(&'s self, root: &Value) -> Option<&'s str> {
+        let is_there = |table: &&String| {
+            let mut paths = self.roots.iter().map(|root| join(root, table));
+            paths.any(|path| at(root, &path).is_some())
+        };
+        Some(self.tables.keys().find(is_there)?)
     }
 
     /// How deep its tables lie.
@@ -107,10 +116,11 @@ impl Foreign {
                     bounds: &bounds,
                 };
                 let warning = match entries.get(key) {
-                    Some(entry) => entry
-                        .say(value, &place, &mut layer)
-                        .map_err(|wanted| ConfigError::wrong(&path, wanted, value))?
-                        .map(|because| Warning::NotHeeded(path, because)),
+                    Some(entry) => {
+                        let said = entry.say(value, &place, &mut layer);
+                        said.map_err(|wanted| ConfigError::wrong(&path, wanted, value))?;
+                        None
+                    }
                     None if self.tables.contains_key(&join(table, key)) => None,
                     None if self.not_used.contains(key) => Some(Warning::NotUsed(path)),
                     None => Some(Warning::Unknown(path)),
@@ -130,14 +140,8 @@ struct Place<'a> {
 }
 
 impl Entry {
-    /// Says the same in our settings, and why it is not heeded if it is not; the error is
-    /// what is wanted.
-    fn say(
-        &self,
-        value: &Value,
-        place: &Place<'_>,
-        layer: &mut Layer,
-    ) -> Result<Option<String>, String> {
+    /// Says the same in our settings; the error is what is wanted.
+    fn say(&self, value: &Value, place: &Place<'_>, layer: &mut Layer) -> Result<(), String> {
         let (setting, value) = match self {
             Self::Setting(to) => (to, value.clone()),
             Self::Words { to, words } => {
@@ -160,17 +164,15 @@ impl Entry {
                 let share = part.ok_or_else(wanted)? as f64 / whole as f64;
                 (to, ((share * 1e6).floor() / 1e6).into())
             }
-            Self::Only { only, because } => {
-                return Ok((value != only).then(|| because.clone()));
-            }
+            Self::Only { only, .. } if value == only => return Ok(()),
+            Self::Only { only, because } => return Err(format!("{only}: {because}")),
         };
         let bounds = place.bounds.get(setting);
         let fits = match bounds {
             Some(bounds) if !bounds.admit(&value) => Err(String::new()),
             _ => layer.set(setting, &value),
         };
-        fits.map_err(|wanted| bounds.map_or(wanted, Bounds::to_string))?;
-        Ok(None)
+        fits.map_err(|wanted| bounds.map_or(wanted, Bounds::to_string))
     }
 }
 
@@ -192,8 +194,12 @@ fn one_of(words: &[(Value, Value)]) -> String {
 
 /// What stands at a path of keys, if anything does.
 fn at<'v>(root: &'v Value, path: &str) -> Option<&'v Value> {
-    let value = root.pointer(&format!("/{}", path.replace('.', "/")))?;
+    let value = root.pointer(&pointer(path))?;
     (!value.is_null()).then_some(value)
+}
+
+fn pointer(path: &str) -> String {
+    format!("/{}", path.replace('.', "/"))
 }
 
 fn join(root: &str, key: &str) -> String {

@@ -31,8 +31,14 @@ pub struct Config {
 /// Reads a configuration file of any shape.
 ///
 /// What its text begins with decides between TOML and JSON5 (which JSON and JSON
-/// with comments are, too); `name`, the file's, is asked where that says nothing.
-pub fn read_config(text: &str, name: Option<&str>) -> Result<Config, ConfigError> {
+/// with comments are, too); `name`, the file's, is asked where that says nothing. Of which
+/// system a file is say the keys that only one has, and where there are none, `preset`, if
+/// somebody named one.
+pub fn read_config(
+    text: &str,
+    name: Option<&str>,
+    preset: Option<&str>,
+) -> Result<Config, ConfigError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if !is_json(text, name) {
         return read_own(parse_toml(text)?);
@@ -43,6 +49,9 @@ pub fn read_config(text: &str, name: Option<&str>) -> Result<Config, ConfigError
     let signs = known.iter();
     let signs = signs.filter_map(|(name, foreign)| Some((foreign.sign(&root)?, name, foreign)));
     let mut signs: Vec<_> = signs.collect();
+    if signs.is_empty() && !is_own {
+        signs.extend(by_tables(&known, &root, preset)?);
+    }
     // Of several, the one goes first whose tables are nearest to the top.
     signs.sort_by_key(|(_, _, foreign)| foreign.depth());
     let (mut config, others) = match signs.split_first() {
@@ -62,6 +71,33 @@ pub fn read_config(text: &str, name: Option<&str>) -> Result<Config, ConfigError
     let others = others.iter().map(|(sign, ..)| (*sign).to_owned());
     config.warnings.extend(others.map(Warning::Shadowed));
     Ok(config)
+}
+
+/// A system, with the key that shows it.
+type Signed<'s> = (&'s str, &'s &'static str, &'s Foreign);
+
+/// The one system that has such tables, or the one of several that is named.
+fn by_tables<'s>(
+    known: &'s [(&'static str, Foreign)],
+    root: &Value,
+    preset: Option<&str>,
+) -> Result<Option<Signed<'s>>, ConfigError> {
+    let systems = known.iter();
+    let systems = systems.filter_map(|(name, system)| Some((system.table_in(root)?, name, system)));
+    let all: Vec<Signed<'_>> = systems.collect();
+    let named = all.iter().find(|(_, name, _)| Some(**name) == preset);
+    match (named, all.as_slice()) {
+        (Some(named), _) => Ok(Some(*named)),
+        (None, []) => Ok(None),
+        (None, [one]) => Ok(Some(*one)),
+        (None, [(table, ..), ..]) if root.get(*table).is_some_and(|found| !found.is_object()) => {
+            Err(ConfigError::wrong(table, "a table", &root[*table]))
+        }
+        (None, all) => {
+            let systems: Vec<&str> = all.iter().map(|(_, name, _)| **name).collect();
+            Err(ConfigError::Ambiguous(systems.join(", ")))
+        }
+    }
 }
 
 /// The systems whose configuration files are read, by the names of their presets.

@@ -13,11 +13,11 @@ use crate::presets::preset;
 use crate::words::{Clear, Method, When};
 
 fn read(text: &str) -> Config {
-    read_config(text, None).expect(text)
+    read_config(text, None, None).expect(text)
 }
 
 fn error(text: &str) -> String {
-    read_config(text, None).expect_err(text).to_string()
+    read_config(text, None, None).expect_err(text).to_string()
 }
 
 /// The preset of the file with the file over it.
@@ -34,7 +34,7 @@ const SANBOT: &str = r#"{
   "agent": {"name": "b"},
   "compaction": {
     "enabled": false, "maxMessages": 40, "maxTokenRatio": 0.7,
-    "maxToolOutputBytes": 1024, "keepRecentMessages": 10, "keepSystemPrompt": false,
+    "maxToolOutputBytes": 1024, "keepRecentMessages": 10, "keepSystemPrompt": true,
     "useLLMSummary": false, "summaryMaxTokens": 300, "snapshotRetentionDays": 3
   }
 }"#;
@@ -43,9 +43,10 @@ const SANBOT: &str = r#"{
 fn sanbot_json_is_read_as_it_is() {
     let config = read(SANBOT);
     assert_eq!(config.preset.as_deref(), Some("sanbot"));
+    assert!(config.warnings.is_empty());
     assert_eq!(
-        warnings(&config),
-        ["compaction.keepSystemPrompt has no effect: system messages always stay"]
+        error(r#"{"compaction": {"maxMessages": 9, "keepSystemPrompt": false}}"#),
+        "compaction.keepSystemPrompt: expected true: system messages always stay, found false"
     );
     let policy = policy(&config);
     assert!(!policy.enabled);
@@ -64,7 +65,7 @@ fn what_a_file_leaves_out_is_the_presets() {
     let mut expected = preset("sanbot").expect("a preset");
     expected.trigger.messages = Some(40);
     assert_eq!(policy(&config), expected);
-    let none = read(r#"{"compaction": {}}"#);
+    let none = read_config(r#"{"compaction": {}}"#, None, Some("sanbot")).expect("it is named");
     assert_eq!(none.layer, Layer::default());
     assert_eq!(none.preset.as_deref(), Some("sanbot"));
     let nulls = read(r#"{"compaction": {"maxMessages": null}}"#);
@@ -123,7 +124,7 @@ fn xopcbot_json5_is_read_as_it_is() {
 fn a_threshold_is_from_a_half_to_nearly_all() {
     let file = |n: &str| format!("{{agents:{{defaults:{{compaction:{{triggerThreshold:{n}}}}}}}}}");
     for good in ["0.5", "0.95", "0.8"] {
-        assert!(read_config(&file(good), None).is_ok(), "{good}");
+        assert!(read_config(&file(good), None, None).is_ok(), "{good}");
     }
     for bad in ["0.49", "0.96", "1", "0", "80"] {
         assert_eq!(
@@ -204,7 +205,10 @@ fn our_own_is_toml_or_json() {
     let json =
         "{preset: 'turns', mode: 'prune_only', trigger: {messages: 9}, keep: {turns: false}}";
     assert_eq!(read(json), config);
-    assert_eq!(read_config(&format!("\u{feff}{text}"), None), Ok(config));
+    assert_eq!(
+        read_config(&format!("\u{feff}{text}"), None, None),
+        Ok(config)
+    );
 }
 
 #[test]
@@ -213,31 +217,31 @@ fn an_empty_file_says_nothing() {
         assert_eq!(read(text).layer, Layer::default());
     }
     assert_eq!(
-        read_config("", Some("c.json")),
+        read_config("", Some("c.json"), None),
         Err(ConfigError::Syntax {
             format: "JSON5",
             line: None,
             why: "EOF parsing value".to_owned()
         })
     );
-    assert_eq!(read_config("{}", None), Err(ConfigError::NoSettings));
+    assert_eq!(read_config("{}", None, None), Err(ConfigError::NoSettings));
     assert_eq!(
-        read_config("{agents: {defaults: {}}}", None),
+        read_config("{agents: {defaults: {}}}", None, None),
         Err(ConfigError::NoSettings)
     );
 }
 
 #[test]
 fn the_content_decides_and_the_name_is_a_hint() {
-    let as_toml = read_config(SANBOT, Some("c.toml")).expect("JSON all the same");
+    let as_toml = read_config(SANBOT, Some("c.toml"), None).expect("JSON all the same");
     assert_eq!(as_toml.preset.as_deref(), Some("sanbot"));
-    let json = read_config("[]", Some("dir.d/c.JSON")).expect_err("no object");
+    let json = read_config("[]", Some("dir.d/c.JSON"), None).expect_err("no object");
     assert_eq!(
         json.to_string(),
         "the file: expected an object, found a list"
     );
     assert_eq!(
-        read_config("[keep]", Some("c.d/json")).map(|c| c.preset),
+        read_config("[keep]", Some("c.d/json"), None).map(|c| c.preset),
         Ok(None)
     );
 }
@@ -249,7 +253,7 @@ fn unknown_keys_are_warnings() {
         warnings(&own),
         ["unknown key tigger", "unknown key keep.message"]
     );
-    let sanbot = read(r#"{"compaction": {"maxMessage": 1}}"#);
+    let sanbot = read(r#"{"compaction": {"maxMessages": 2, "maxMessage": 1}}"#);
     assert_eq!(warnings(&sanbot), ["unknown key compaction.maxMessage"]);
     let pomelobot = read(r#"{"agent": {"compaction": {"x": 1}, "y": 2}}"#);
     assert_eq!(warnings(&pomelobot), ["unknown key agent.compaction.x"]);
@@ -265,7 +269,7 @@ fn unknown_keys_are_warnings() {
 
 #[test]
 fn a_second_shape_is_told() {
-    let both = read(r#"{"compaction": {}, "agent": {"compaction": {}}}"#);
+    let both = read(r#"{"compaction": {"maxMessages": 9}, "agent": {"compaction": {}}}"#);
     assert_eq!(both.preset.as_deref(), Some("sanbot"));
     assert_eq!(
         both.warnings,
@@ -355,9 +359,9 @@ fn a_pattern_that_cannot_be_used_is_an_error() {
 #[test]
 fn system_messages_stay_whatever_sanbot_says() {
     for (value, is_heeded) in [("true", true), ("false", false), ("\"no\"", false)] {
-        let config = read(&format!("{{compaction: {{keepSystemPrompt: {value}}}}}"));
-        assert_eq!(config.warnings.is_empty(), is_heeded, "{value}");
-        assert_eq!(config.layer, Layer::default());
+        let text = format!("{{compaction: {{keepSystemPrompt: {value}}}}}");
+        let read = read_config(&text, None, None);
+        assert_eq!(read.is_ok(), is_heeded, "{value}");
     }
 }
 
@@ -396,7 +400,7 @@ proptest::proptest! {
     ) {
         for text in [&text, &tokens.concat(), &format!("{{{}}}", tokens.concat())] {
             for name in [None, Some("c.json")] {
-                if let Err(error) = read_config(text, name) {
+                if let Err(error) = read_config(text, name, None) {
                     proptest::prop_assert!(!error.to_string().is_empty());
                 }
             }
@@ -413,5 +417,36 @@ fn what_other_systems_say_is_said_of_settings() {
         for key in system.settings() {
             assert!(settings().iter().any(|known| known == key), "{name}: {key}");
         }
+    }
+}
+
+#[test]
+fn a_bare_block_is_of_the_system_whose_keys_it_has() {
+    for (text, preset) in [
+        (
+            r#"{"compaction": {"enabled": true, "reserveTokens": 16384}}"#,
+            "openclaw",
+        ),
+        (
+            r#"{"compaction": {"enabled": true, "keepRecentTokens": 9}}"#,
+            "openclaw",
+        ),
+        (
+            r#"{"compaction": {"enabled": true, "maxMessages": 40}}"#,
+            "sanbot",
+        ),
+        (r#"{"compaction": {"useLLMSummary": false}}"#, "sanbot"),
+    ] {
+        assert_eq!(read(text).preset.as_deref(), Some(preset), "{text}");
+    }
+    let shared = r#"{"compaction": {"enabled": false, "keepRecentMessages": 7}}"#;
+    assert_eq!(
+        error(shared),
+        "this may be of several systems; name one with --preset: openclaw, sanbot"
+    );
+    for preset in ["openclaw", "sanbot"] {
+        let config = read_config(shared, None, Some(preset)).expect("it is named");
+        assert_eq!(config.preset.as_deref(), Some(preset));
+        assert_eq!(policy(&config).keep.messages, Some(7));
     }
 }

@@ -104,7 +104,7 @@ fn two() -> String {
 }
 
 fn layer(text: &str) -> Layer {
-    let config = read_config(text, None).expect(text);
+    let config = read_config(text, None, None).expect(text);
     assert_eq!(config.warnings, [], "{text}");
     config.layer
 }
@@ -170,7 +170,7 @@ fn a_setting_can_be_switched_off_again() {
 fn what_is_shown_is_read_as_the_same_policy() {
     for text in [ONE, &two()] {
         let policy = over(&[&layer(text)]);
-        let again = read_config(&policy.to_json().to_string(), None).expect("valid");
+        let again = read_config(&policy.to_json().to_string(), None, None).expect("valid");
         assert_eq!(over(&[&again.layer]), policy);
     }
 }
