@@ -459,6 +459,25 @@ mod tests {
     }
 
     #[test]
+    fn what_overflows_below_its_target_becomes_plainly_smaller() {
+        let mut plan = plan(9);
+        plan.target = Some(100_000);
+        let session = session(6, 100);
+        let before = {
+            let content = content(&session);
+            let survey = Survey::of(&plan, &content, None, false).expect("from a file");
+            survey.size.tokens
+        };
+        let (ended, tried) = climb(&plan, &session, true);
+        assert_eq!(tried, ["budget"]);
+        let after = ended.expect("it is smaller").size.tokens;
+        assert!(
+            after <= before / 2 && after > before / 4,
+            "{after} of {before}"
+        );
+    }
+
+    #[test]
     fn without_a_summary_fewer_turns_are_kept_where_the_target_needs_it() {
         let mut plan = plan(4);
         plan.policy.summary.method = Method::None;

@@ -29,10 +29,10 @@ impl Ladder<'_, '_> {
         notes: &mut Notes,
     ) -> Result<Option<Candidate>, PassError> {
         let (plan, before) = (self.plan, self.before.size.tokens);
-        let tokens = plan
-            .target
-            .unwrap_or(before / 2)
-            .min(before.saturating_sub(1));
+        // What is due though it is below its target, by an overflow that the model reported, has
+        // to become plainly smaller.
+        let target = plan.target.filter(|target| *target < before);
+        let tokens = target.unwrap_or(before / 2);
         let floors = plan.floors(self.before);
         let within = |keep: Keep, tokens: u64, notes: &mut Notes| {
             let pins = plan.pins.clone();
