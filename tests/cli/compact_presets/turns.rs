@@ -145,3 +145,22 @@ fn a_summary_that_fails_or_is_too_long_leads_to_the_fallbacks() {
     assert!(ran.number("currentTokens") <= 32_000);
     assert!(!ran.live.contains("word word"));
 }
+
+/// What is written above the target is what the model has said: it is not asked again.
+#[test]
+fn above_the_target_a_model_is_asked_once() {
+    let session = Talk::wide().system(3_000).turns(8, 500);
+    let server = Server::new([said("## Goal\nAll.")]);
+    let case = call("turns", session.as_str())
+        .args(["--keep-turns", "1", "--target-tokens", "1000"])
+        .args(["--llm-window", "200000"])
+        .stderr_has("above the target of 1000");
+    let ran = run(asking(&server, case));
+    ran.is("over-target");
+    assert!(
+        ran.summary().1.contains("## Goal\nAll."),
+        "{:?}",
+        ran.summary()
+    );
+    assert_eq!(server.requests().len(), 1);
+}

@@ -162,7 +162,7 @@ impl SessionFile<'_> {
             }
             Step::Compact => {
                 // Above the limit the flush was missed.
-                if plan.triggers.flush_share.is_some() && !job.report.due.is_empty() {
+                if plan.triggers.flush_share.is_some() && plan.is_due(job.size()) {
                     job.report.edits = self.remember(&job.flushed(session.as_str())?)?;
                 }
                 offloading = Offloading::of(plan, content, self.stores)?;
@@ -242,7 +242,8 @@ impl SessionFile<'_> {
         });
         let written = written.transpose()?;
         if policy.summary.extract && report.preserved_count.is_some() {
-            report.edits = self.remember(&new.items).map_err(unchanged)?;
+            let edits = self.remember(&new.items).map_err(unchanged)?;
+            report.edits.extend(edits);
         }
         let (operation, kind) = ("compact", SnapshotKind::PreCompact);
         let survived = report.survived.clone();

@@ -79,15 +79,15 @@ impl Ladder<'_, '_> {
         let in_need = self.due || !plan.fits(before);
         let first = attempts.len();
         let mut failed_check = false;
-        // The smallest that is above the target.
-        let mut smallest: Option<(Rung, u64)> = None;
+        // Of those that are not small enough.
+        let mut smallest: Option<Candidate> = None;
         let summary = plan.summary();
         let mut read: Option<Read<'_>> = None;
         for rung in plan.rungs() {
             if rung == Rung::LessKept && !failed_check {
                 continue;
             }
-            let Some((ready, built)) = self.rung(rung, read.take(), &summary, notes)? else {
+            let Some((mut ready, built)) = self.rung(rung, read.take(), &summary, notes)? else {
                 if !in_need {
                     break;
                 }
@@ -97,15 +97,14 @@ impl Ladder<'_, '_> {
             attempts.push(Attempt { what, tokens });
             if built.failed_check() {
                 failed_check = true;
-            } else if tokens < before && plan.fits(tokens) {
-                let candidate = self.write(ready, built)?;
-                if self.is_clean(&candidate)? {
+            } else if tokens < smallest.as_ref().map_or(before, Candidate::tokens)
+                || tokens < before && plan.fits(tokens)
+            {
+                let candidate = self.write(&mut ready, built)?;
+                if plan.fits(tokens) && self.is_clean(&candidate)? {
                     return Ok(Ok(candidate));
                 }
-                smallest = Some((rung, tokens));
-                continue;
-            } else if tokens < smallest.map_or(before, |(_, least)| least) {
-                smallest = Some((rung, tokens));
+                smallest = Some(candidate);
             }
             read = Some(ready);
         }
@@ -114,19 +113,10 @@ impl Ladder<'_, '_> {
             true => self.keep_fewer(attempts, &summary, notes)?,
             false => None,
         };
-        if let Some(shared) = shared {
-            let tokens = shared.size.tokens;
-            if plan.fits(tokens) || smallest.is_none_or(|(_, least)| tokens <= least) {
-                return Ok(self.judged(shared));
-            }
-        }
-        Ok(match smallest {
-            Some((rung, _)) if !plan.strict_target => {
-                match self.rung(rung, None, &summary, notes)? {
-                    Some((ready, built)) => Ok(self.write(ready, built)?),
-                    None => Err(Outcome::Unreachable),
-                }
-            }
+        let least = smallest.as_ref().map_or(u64::MAX, Candidate::tokens);
+        let is_better = |shared: &Candidate| plan.fits(shared.tokens()) || shared.tokens() <= least;
+        Ok(match shared.filter(is_better).or(smallest) {
+            Some(best) if plan.fits(best.tokens()) || !plan.strict_target => Ok(best),
             None if attempts.len() == first && !in_need => Err(Outcome::NothingToDo),
             None if plan.fits(before) || !plan.strict_target => Err(Outcome::NoGain),
             Some(_) | None => Err(Outcome::Unreachable),
@@ -298,14 +288,14 @@ impl Ladder<'_, '_> {
     }
 
     /// What a rung came to, in a file.
-    fn write(&self, mut read: Read<'_>, built: Built) -> Result<Candidate, PassError> {
+    fn write(&self, read: &mut Read<'_>, built: Built) -> Result<Candidate, PassError> {
         Ok(Candidate {
             content: match built.content {
                 Some(content) => content,
-                None => self.content_of(&mut read, built.draft.as_ref())?,
+                None => self.content_of(read, built.draft.as_ref())?,
             },
             size: built.size,
-            zones: read.zones,
+            zones: read.zones.clone(),
             summary: built.draft.map(|draft| draft.summary),
         })
     }
@@ -335,6 +325,10 @@ impl Ladder<'_, '_> {
 }
 
 impl Candidate {
+    fn tokens(&self) -> u64 {
+        self.size.tokens
+    }
+
     /// Whether anything leaves: a budget may only shorten.
     pub(super) fn leaves(&self) -> bool {
         self.summary.is_some() || self.zones.counts.old > 0

@@ -38,6 +38,7 @@ pub(super) struct Survey<'p> {
 }
 
 /// The zones of the records of a session, and how many there are of each.
+#[derive(Clone)]
 pub(super) struct Zones {
     pub(super) of: Vec<Zone>,
     pub(super) counts: ZoneCounts,

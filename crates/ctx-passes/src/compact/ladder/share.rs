@@ -59,8 +59,8 @@ impl Ladder<'_, '_> {
             match within(least, more, notes)? {
                 Ok(candidate) => found = Some(candidate),
                 Err(TooSmall { needed, .. }) => {
-                    let least = needed.max(more);
-                    more = least + least.saturating_sub(system) / 3 + LEAST_SUMMARY;
+                    let needed = needed.max(more);
+                    more = needed + needed.saturating_sub(system) / 3 + LEAST_SUMMARY;
                 }
             }
         }
@@ -100,7 +100,7 @@ impl Ladder<'_, '_> {
         let built = self.sized(Rung::Policy, &mut read, None, notes)?;
         let (what, tokens) = ("fewer-kept", built.size.tokens);
         attempts.push(Attempt { what, tokens });
-        self.write(read, built).map(Some)
+        self.write(&mut read, built).map(Some)
     }
 
     /// Whether a session is smaller, by more than a shorter form of its earlier summary where
@@ -139,7 +139,7 @@ impl Ladder<'_, '_> {
         Ok(shared.and_then(|candidate| self.judged(candidate)))
     }
 
-    pub(super) fn judged(&self, candidate: Candidate) -> Ended<Candidate> {
+    fn judged(&self, candidate: Candidate) -> Ended<Candidate> {
         let after = candidate.size.tokens;
         let summary = candidate.summary.as_ref();
         if !self.plan.fits(after) && self.plan.strict_target {
