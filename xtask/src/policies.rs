@@ -160,7 +160,7 @@ fn rows(policy: &Policy) -> Vec<(&'static str, String)> {
         rows.push(("offload", rule));
     }
     rows.push(("summary", summary(&policy.summary)));
-    rows.push(("fallback", fallback(&policy.summary)));
+    rows.push(("fallback", fallback(policy)));
     if policy.mode != Mode::SummaryOnly {
         rows.push(("pruning", pruning(&policy.prune)));
     }
@@ -321,12 +321,11 @@ fn summary(summary: &Summary) -> String {
         rules.push(format!("at most {} tokens", number(n)));
     }
     if let Some(n) = summary.target_tokens {
-        let most = summary.max_output(n).unwrap_or(n);
-        rules.push(format!(
-            "asked for {} tokens, {} may come",
-            number(n),
-            number(most)
-        ));
+        let most = match summary.max_output(n) {
+            Some(most) => number(most),
+            None => "a fifth more".to_owned(),
+        };
+        rules.push(format!("asked for {} tokens, {most} may come", number(n)));
     }
     if let Some(share) = summary.max_share {
         rules.push(format!("at most {share} of what it sums up"));
@@ -348,7 +347,8 @@ fn summary(summary: &Summary) -> String {
     rules.join("; ")
 }
 
-fn fallback(summary: &Summary) -> String {
+fn fallback(policy: &Policy) -> String {
+    let summary = &policy.summary;
     let mut rules = Vec::new();
     if summary.method == Method::Llm {
         rules.push(format!("no server named: `{}`", summary.offline));
@@ -368,6 +368,11 @@ fn fallback(summary: &Summary) -> String {
         "the summary failed or is too large: {}",
         steps.join(", then ")
     ));
+    if policy.target.max_tokens(policy.trigger.window()).is_some() {
+        rules.push(
+            "above the target still: as much of what is kept as it leaves room for".to_owned(),
+        );
+    }
     rules.join("; ")
 }
 

@@ -84,7 +84,7 @@ pub(crate) fn writer(whole: &str) -> Writer {
 }
 
 /// The text without the reminders that the program put into it for the model: into a
-/// result, before or behind what the user said.
+/// result, before or behind what the user said. The line end behind one goes with it.
 pub fn without_reminders(text: &str) -> Cow<'_, str> {
     const BEGIN: &str = "<system-reminder>";
     const END: &str = "</system-reminder>";
@@ -95,7 +95,7 @@ pub fn without_reminders(text: &str) -> Cow<'_, str> {
             break;
         };
         own += before;
-        rest = after;
+        rest = after.strip_prefix('\n').unwrap_or(after);
     }
     own + rest
 }

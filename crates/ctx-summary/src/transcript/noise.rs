@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
+use ctx_ledger::without_reminders;
 use regex::{Captures, Regex};
 
 use crate::pattern::pattern;
@@ -10,11 +11,10 @@ use crate::pattern::pattern;
 /// Colours and moves of a terminal's cursor.
 static CONTROL: LazyLock<Regex> =
     LazyLock::new(|| pattern("\u{1b}(?:\\[[0-9;?]*[A-Za-z]|[()][A-Z0-9])"));
-/// What an agent's program (Claude Code 2) puts into messages for the model alone.
+/// What an agent's program (Claude Code 2) puts into messages of the user beside reminders.
 static PROGRAM: LazyLock<Regex> = LazyLock::new(|| {
     pattern(concat!(
-        r"(?s)<system-reminder>.*?</system-reminder>\n?",
-        r"|<local-command-caveat>.*?</local-command-caveat>\n?",
+        r"(?s)<local-command-caveat>.*?</local-command-caveat>\n?",
         r"|<local-command-stdout>\s*</local-command-stdout>\n?",
     ))
 });
@@ -31,7 +31,11 @@ pub(super) fn without_noise(text: &str) -> Cow<'_, str> {
     if text.contains('\u{1b}') {
         clean = replaced(clean, &CONTROL, |_| String::new());
     }
-    if text.contains("<system-reminder>") || text.contains("<local-command-") {
+    clean = match clean {
+        Cow::Borrowed(text) => without_reminders(text),
+        Cow::Owned(text) => without_reminders(&text).into_owned().into(),
+    };
+    if text.contains("<local-command-") {
         clean = replaced(clean, &PROGRAM, |_| String::new());
     }
     if clean.lines().any(|line| line.len() >= 1_000) {
