@@ -46,21 +46,7 @@ impl Document {
     /// JSON value, or not a list of objects of which the first is a message.
     pub(crate) fn parse(input: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(input).ok()?;
-        let trimmed = text.trim_ascii();
-        let (list, members_beside) = if trimmed.starts_with('{') {
-            let object = Object::parse(trimmed)
-                .ok()
-                .filter(|object| object.rest().is_empty())?;
-            if object.get("role").is_some() {
-                return None;
-            }
-            (object.get("messages")?, object.members().len() - 1)
-        } else {
-            (trimmed, 0)
-        };
-        let elements = json::elements(list)?;
-        let objects: Option<Vec<_>> = elements.iter().map(|raw| Object::parse(raw).ok()).collect();
-        objects?.first().filter(|first| is_message(first))?;
+        let (_, elements, members_beside) = list_of(text)?;
         Some(Self::of(text, &elements, members_beside))
     }
 
@@ -92,6 +78,26 @@ impl Document {
     }
 }
 
+/// The list of messages of a document, its elements, and how many members stand beside it.
+pub(crate) fn list_of(text: &str) -> Option<(&str, Vec<&str>, usize)> {
+    let trimmed = text.trim_ascii();
+    let (list, members_beside) = if trimmed.starts_with('{') {
+        let object = Object::parse(trimmed)
+            .ok()
+            .filter(|object| object.rest().is_empty())?;
+        if object.get("role").is_some() {
+            return None;
+        }
+        (object.get("messages")?, object.members().len() - 1)
+    } else {
+        (trimmed, 0)
+    };
+    let elements = json::elements(list)?;
+    let objects: Option<Vec<_>> = elements.iter().map(|raw| Object::parse(raw).ok()).collect();
+    objects?.first().filter(|first| is_message(first))?;
+    Some((list, elements, members_beside))
+}
+
 /// Whether it has a role, or is a record that only one dialect has.
 fn is_message(object: &Object<'_>) -> bool {
     let mut all = dialect::ALL.into_iter();
@@ -100,7 +106,7 @@ fn is_message(object: &Object<'_>) -> bool {
 
 /// A JSON string holds no raw line break, so each one is layout; the blanks
 /// after it are its indentation.
-fn on_one_line(element: &str, out: &mut Vec<u8>) {
+pub(crate) fn on_one_line(element: &str, out: &mut Vec<u8>) {
     let mut lines = element.split(['\n', '\r']);
     out.extend_from_slice(lines.next().unwrap_or_default().as_bytes());
     for line in lines {
