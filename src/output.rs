@@ -152,7 +152,8 @@ fn tell(name: &str, growth: Growth, replaced: &ReplaceOutcome, io: &mut Io) {
     }
 }
 
-fn no_temporary(error: &io::Error) -> Failure {
+/// A temporary file failed.
+pub fn no_temporary(error: &io::Error) -> Failure {
     Failure::new(format_args!("cannot write a temporary file: {error}"))
         .hint("TMPDIR names the folder for it")
 }

@@ -130,7 +130,6 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
             "ctx-convert writes what its agent would send as another session"
         }
         ErrorKind::NoId => "write another file with -o",
-        ErrorKind::Document => "as a filter it becomes lines: ctx-compact < FILE > session.jsonl",
         ErrorKind::Read(_)
         | ErrorKind::Output(_)
         | ErrorKind::OtherRecord

@@ -324,13 +324,27 @@ fn as_a_filter_it_needs_no_store() {
         .run();
 }
 
+/// 15 A7: a document stays one in place, and is brought back byte for byte.
 #[test]
 fn a_document_becomes_lines_only_as_a_filter() {
     let document = format!("[{}]", messages(0, 30).trim_end().replace('\n', ",\n"));
     let done = compact(&document)
-        .args(["s.jsonl"])
-        .code(2)
-        .stderr_has("s.jsonl: one JSON document, not lines: an agent could not read it any more; as a filter")
+        .args(["--keep-messages", "20", "s.jsonl"])
+        .stdout_has("s.jsonl: compacted: ")
+        .run();
+    let after = String::from_utf8(done.read("s.jsonl")).expect("UTF-8");
+    assert!(
+        after.starts_with("[{\"role\":\"user\",\"name\":\"ctx_summary\""),
+        "{after}"
+    );
+    assert!(after.ends_with("}]") && after.contains("},\n{"), "{after}");
+    Case::new(env!("CARGO_BIN_EXE_ctx-check"))
+        .within(done.dir())
+        .args(["-q", "s.jsonl"])
+        .run();
+    Case::new(CTX_ROLLBACK)
+        .within(done.dir())
+        .args(["--undo", "s.jsonl"])
         .run();
     assert_eq!(done.read("s.jsonl"), document.as_bytes());
     Case::new(CTX_COMPACT)

@@ -4,6 +4,7 @@ mod bench;
 mod calibrate;
 mod check;
 mod compact;
+mod compact_batch;
 mod compact_budget;
 mod compact_fire;
 mod compact_live;

@@ -142,9 +142,6 @@ pub enum ErrorKind {
     /// The questions that a score is to answer cannot be used.
     #[error(transparent)]
     Exam(#[from] ExamError),
-    /// One JSON document, where a session file is to be compacted in place.
-    #[error("one JSON document, not lines: an agent could not read it any more")]
-    Document,
     /// Something of a session has no place in another dialect, and such sessions are refused.
     #[error("not all of it can be carried")]
     NotCarried,

@@ -12,18 +12,17 @@ use crate::cache::last_change;
 use crate::passes;
 use crate::store::{failure, session_of, warn_edits, warn_retained};
 
-/// Compacts it, or tells what would be done.
-pub(super) fn run(
+/// Hands the file to what compacts it.
+pub(super) fn session_file<T>(
     args: &Args,
     plan: &Plan,
     path: &Path,
     store: &Store,
-    io: &mut Io,
-) -> Result<Report, Failure> {
-    let name = path.display().to_string();
+    compact: impl FnOnce(SessionFile<'_>) -> T,
+) -> Result<T, Failure> {
     let session = session_of(args.session.as_ref(), path)?;
     let min_idle = |dialect: &dyn Dialect| args.idle.of(Some(dialect));
-    let file = SessionFile {
+    Ok(compact(SessionFile {
         plan,
         stores: Stores {
             store,
@@ -34,8 +33,21 @@ pub(super) fn run(
         invalid: args.read.invalid,
         last_change: last_change(path),
         min_idle: &min_idle,
-    };
-    let report = passes::telling(&name, io, |notes| file.run(notes));
+    }))
+}
+
+/// Compacts it, or tells what would be done.
+pub(super) fn run(
+    args: &Args,
+    plan: &Plan,
+    path: &Path,
+    store: &Store,
+    io: &mut Io,
+) -> Result<Report, Failure> {
+    let name = path.display().to_string();
+    let report = session_file(args, plan, path, store, |file| {
+        passes::telling(&name, io, |notes| file.run(notes))
+    })?;
     let mut report = report.map_err(|error| passes::failure(error, &name))?;
     if let Some(retained) = &report.retained {
         warn_retained(retained, io);

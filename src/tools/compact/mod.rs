@@ -1,12 +1,13 @@
 //! `ctx-compact`: the whole flow on a session, with one commit point.
 
+mod batch;
 mod file;
 mod filter;
 mod page;
 mod plan;
 mod text;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Io, Tool, Verbosity, is_stdin, json_line, printable};
@@ -49,6 +50,16 @@ use ctx_passes::compact::{Asked, Outcome, Report};
 /// from the summary and from what is kept. Compact between runs, then resume: an agent that
 /// runs does not see it. Limits are those of the tokens that the API has counted, where the
 /// file tells them.
+///
+/// A JSON document (an array of messages, or an object with a list `messages`) stays one: what
+/// stands around and between the messages that are kept stays as it is. As a filter it becomes
+/// lines.
+///
+/// With --batch each line is a conversation, {"messages":[…]}, and is compacted by itself, as a
+/// filter line by line; what else the line holds stays as it is. A line that cannot be compacted
+/// stays as it is, is named on stderr, and makes the exit status 3. Nothing is put into the
+/// memory files. In place all lines are one change. --json prints an object for each
+/// conversation (in place, with -n, or with -o).
 ///
 /// What a policy prunes only in what is sent to the model is pruned as a filter, at
 /// the very end and whatever is due; a session file keeps it.
@@ -110,19 +121,23 @@ fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
     let plan = args.plan(matches, io)?;
     if args.is_filter() {
         let store = args.store.lazy(&TOOL, matches);
+        if args.read.batch {
+            return batch::filter(&args, &plan, &store, io);
+        }
         return filter::run(&args, &plan, &store, io);
     }
     let mut statuses = Vec::new();
     for path in &args.files {
         let store = args.store.open(&TOOL, matches);
-        match store.and_then(|store| file::run(&args, &plan, path, &store, io)) {
-            Ok(mut report) => {
-                if report.snapshot.is_some() {
-                    io.committed(format_args!("{} is compacted", report.file));
-                }
-                tell(&mut report, args.json, io).and_then(|()| io.flush())?;
-                statuses.push(text::status(&report));
+        let done = store.and_then(|store| {
+            if args.read.batch {
+                return batch::in_place(&args, &plan, path, &store, io).map(Done::Batch);
             }
+            let report = file::run(&args, &plan, path, &store, io)?;
+            Ok(Done::Session(Box::new(report)))
+        });
+        match done {
+            Ok(done) => statuses.push(done.tell(&args, path, io)?),
             Err(failure) if args.files.len() > 1 => {
                 io.report(&failure);
                 statuses.push(failure.exit_status());
@@ -143,10 +158,6 @@ impl Args {
     }
 
     fn refuse_what_does_not_fit(&self) -> Result<(), Failure> {
-        if self.read.batch {
-            return Err(Failure::new("--batch is not for compactions")
-                .hint("ctx-split --batch | ctx-summarize --batch handles lines of conversations"));
-        }
         if self.files.len() > 1 && self.session.is_some() {
             return Err(Failure::new("one session id for several files")
                 .hint("leave -s out: each file has an id of its own"));
@@ -159,6 +170,35 @@ impl Args {
                 .hint("as a filter: ctx-compact -o NEW < FILE"));
         }
         Ok(())
+    }
+}
+
+/// What became of a file.
+enum Done {
+    Session(Box<Report>),
+    Batch(batch::Tally),
+}
+
+impl Done {
+    fn tell(self, args: &Args, path: &Path, io: &mut Io) -> ctx_cli::Outcome {
+        let status = match self {
+            Self::Session(mut report) => {
+                if report.snapshot.is_some() {
+                    io.committed(format_args!("{} is compacted", report.file));
+                }
+                tell(&mut report, args.json, io)?;
+                text::status(&report)
+            }
+            Self::Batch(tally) => {
+                if !args.json {
+                    let dry_run = args.asked.dry_run;
+                    tally.print(&path.display().to_string(), dry_run, io)?;
+                }
+                tally.status()
+            }
+        };
+        io.flush()?;
+        Ok(status)
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) const PAGE: Page = Page {
         ),
         (
             3,
-            "some of several files failed; or no model gave a summary, and large results were put into files; or compacted, but the summary was made without results whose files cannot be read: the references are in the snapshot",
+            "some of several files, or of the conversations of a --batch, failed; or no model gave a summary, and large results were put into files; or compacted, but the summary was made without results whose files cannot be read: the references are in the snapshot",
         ),
         (
             4,
@@ -88,6 +88,10 @@ pub(super) const PAGE: Page = Page {
         (
             "ctx-compact --keep-turns 6 < session.jsonl > smaller.jsonl",
             "As a filter",
+        ),
+        (
+            "parallel --pipe --block 10M ctx-compact --batch --budget 8000 < corpus.jsonl > smaller.jsonl",
+            "A corpus of conversations, one a line, on all cores",
         ),
         (
             "ctx-compact --method llm --llm-url http://127.0.0.1:8080 --instructions 'keep the API names' s.jsonl",

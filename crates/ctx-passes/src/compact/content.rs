@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Cursor, Read, Seek, Write};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use ctx_transcript::{Dialect, FromStart, Options, Record, dialect, dialect_of_lines};
+use ctx_transcript::{Dialect, Frame, FromStart, Options, Record, dialect, dialect_of_lines};
 
 use crate::error::rewritable;
 use crate::prune::Time;
@@ -19,7 +19,7 @@ pub struct Content {
     /// Whether nobody named the dialect.
     is_detected: bool,
     invalid: Invalid,
-    /// Whether it is one JSON document, which a compaction makes lines of.
+    /// Whether it is one JSON document, whose messages are its records.
     pub is_document: bool,
     /// When its file was last modified, if that is known.
     pub last_change: Option<Time>,
@@ -135,6 +135,33 @@ impl Content {
         handle: impl FnMut(&Record<'_>) -> Result<(), PassError>,
     ) -> Result<(), PassError> {
         self.session()?.each(handle)
+    }
+
+    /// Of a document: the same document with these records for its messages.
+    pub(super) fn framed(&self, records: &Self) -> Result<Option<Self>, PassError> {
+        if !self.is_document {
+            return Ok(None);
+        }
+        let frame = Frame::of_document(self.bytes()?);
+        let lines = records.bytes()?;
+        let document = frame.map(|frame| frame.with(&lines)).unwrap_or_default();
+        // What is written has to be read as what was meant.
+        let again = Frame::of_document(document.clone()).map(|again| again.lines());
+        if again.is_none_or(|again| again != lines) {
+            return Err(ErrorKind::OtherContext.into());
+        }
+        let file = temporary(|output| {
+            let written = output.write_all(&document);
+            written.map_err(PassError::temporary)
+        })?;
+        Ok(Some(self.with(file)))
+    }
+
+    pub(super) fn bytes(&self) -> Result<Vec<u8>, PassError> {
+        let mut bytes = Vec::new();
+        let read = self.file()?.read_to_end(&mut bytes);
+        read.map_err(ErrorKind::Read)?;
+        Ok(bytes)
     }
 
     /// Opened from its beginning.

@@ -200,22 +200,19 @@ impl SessionFile<'_> {
                 }
                 let files = offloading.as_ref();
                 let files = files.map_or(&[][..], |offloading| &offloading.paths);
-                self.replace(report, &new, linked, files, replacement)?;
+                self.replace(report, &new, content, linked, files, replacement)?;
             }
         }
         Ok(job.report)
     }
 
-    fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         self.stores.path.display().to_string()
     }
 
     fn content(&self, file: File) -> Result<Content, PassError> {
         let mut content = Content::open(file, self.dialect, self.invalid)?;
         refuse_document(&content)?;
-        if content.is_document {
-            return Err(ErrorKind::Document.into());
-        }
         content.last_change = self.last_change;
         Ok(content)
     }
@@ -230,6 +227,7 @@ impl SessionFile<'_> {
         &self,
         report: &mut Report,
         new: &Compacted,
+        content: &Content,
         linked: Option<&Linked<'_>>,
         offloaded: &[String],
         replacement: Replacement<'_>,
@@ -255,10 +253,18 @@ impl SessionFile<'_> {
                 survived,
             })?
         } else {
-            let content = match &written {
+            let lines = match &written {
                 Some(Written::Anew(content)) => content,
                 _ => &new.content,
             };
+            let source = linked.map_or(content, |linked| linked.log);
+            let document = source.framed(lines)?;
+            // Behind a document nothing may follow.
+            let replacement = match &document {
+                Some(_) => replacement.unless_it_grows(),
+                None => replacement,
+            };
+            let content = document.as_ref().unwrap_or(lines);
             let sha256 = hash(&mut content.file()?).map_err(PassError::temporary)?;
             replacement.commit(&mut NewContent {
                 reader: &mut content.file()?,

@@ -34,7 +34,7 @@ use crate::{ErrorKind, Notes, PassError, Session};
 
 /// A session whose lines belong to each other, and what is sent of it as a plain session.
 pub(super) struct Linked<'c> {
-    log: &'c Content,
+    pub(super) log: &'c Content,
     /// The context, one message a record.
     pub(super) lowered: Content,
     /// What the usage tells that is recorded in the log, where that was asked for.

@@ -6,6 +6,8 @@
 
 #[cfg(feature = "clap")]
 mod asked;
+mod batch;
+mod batch_file;
 mod content;
 mod entries;
 mod forecast;
@@ -25,6 +27,8 @@ mod tests;
 
 #[cfg(feature = "clap")]
 pub use asked::{Asked, Given, NoSummary};
+pub use batch::{BatchLine, BatchPass, TakeLine, compact_batch};
+pub use batch_file::BatchEnd;
 pub use content::Content;
 pub use forecast::{Forecast, Leaving, ZoneCount};
 pub use in_place::SessionFile;

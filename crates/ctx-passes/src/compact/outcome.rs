@@ -82,6 +82,9 @@ pub struct Attempt {
 pub struct Report {
     /// As the user named it.
     pub file: String,
+    /// The line in it, of a conversation in a batch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
     /// Its id in the store.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,

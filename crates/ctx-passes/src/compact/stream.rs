@@ -6,7 +6,7 @@ use ctx_select::trigger::{Size, Step};
 use super::content::Content;
 use super::job::Job;
 use super::linked::{Circumstances, Linked};
-use super::outcome::{Outcome, Report};
+use super::outcome::{Attention, Outcome, Report};
 use super::plan::Plan;
 use super::pruning::{Rules, prune};
 use crate::{Notes, PassError};
@@ -24,13 +24,23 @@ pub fn compact_stream(
         let (mut report, new) = summed_up(plan, &content, name, notes)?;
         let content = new.unwrap_or(content);
         let pruned = prune_sent(plan, &content, &mut report, notes)?;
+        settle(plan, &mut report);
         return Ok((report, pruned.unwrap_or(content)));
     };
     let plan = &linked.plan(plan, notes);
-    let (report, new) = summed_up(plan, &linked.lowered, name, notes)?;
+    let (mut report, new) = summed_up(plan, &linked.lowered, name, notes)?;
+    settle(plan, &mut report);
     let new = new.map(|new| linked.with(linked.written(&new, &Circumstances::of(plan, &report))?));
     let new = new.transpose()?;
     Ok((report, new.unwrap_or(content)))
+}
+
+/// Of what goes through nothing is remembered: a job that asks what is due would be told of it
+/// every time.
+fn settle(plan: &Plan, report: &mut Report) {
+    if plan.only_if_due && report.outcome != Outcome::SummaryFailed {
+        report.attention = Attention::None;
+    }
 }
 
 fn summed_up(

@@ -177,11 +177,31 @@ fn what_stays_above_its_target_is_not_made_shorter_for_ever() {
     assert_eq!(place.content(), once);
 }
 
+/// 15 A7: a document stays one, with all that stands beside its messages.
 #[test]
-fn a_document_is_not_replaced_by_lines() {
-    let place = Place::of("{\n\"messages\":[\n{\"role\":\"user\",\"content\":\"a\"}]}");
-    let error = place.compact(&plan(|_| ())).expect_err("a document");
-    assert!(matches!(error.kind, ErrorKind::Document), "{error}");
+fn a_document_is_compacted_as_what_it_is() {
+    let lines = session(8);
+    let list = lines.trim_end().replace('\n', ",\n    ");
+    let document = format!("{{\n  \"id\": 1.0,\n  \"messages\": [\n    {list}\n  ]\n}}\n");
+    let place = Place::of(&document);
+    let report = place.compact(&plan(|_| ())).expect("it ends");
+    assert_eq!(report.outcome, Outcome::Compacted);
+    let after = place.content();
+    assert!(
+        after.starts_with("{\n  \"id\": 1.0,\n  \"messages\": [\n    {\"role\":"),
+        "{after}"
+    );
+    assert!(
+        after.ends_with("\n  ]\n}\n") && after.contains(",\n    {"),
+        "{after}"
+    );
+    let twin = Place::of(&lines);
+    twin.compact(&plan(|_| ())).expect("it ends");
+    let list = twin.content().trim_end().replace('\n', ",\n    ");
+    assert_eq!(
+        after,
+        format!("{{\n  \"id\": 1.0,\n  \"messages\": [\n    {list}\n  ]\n}}\n")
+    );
 }
 
 #[test]

@@ -1,0 +1,187 @@
+//! `ctx-compact --batch`: lines of conversations, as a filter and in place.
+
+use ctx_testkit::Case;
+use serde_json::Value;
+
+use crate::compact::{CTX_COMPACT, messages};
+
+const CTX_ROLLBACK: &str = env!("CARGO_BIN_EXE_ctx-rollback");
+
+/// A conversation of so many messages.
+fn conversation(count: usize) -> String {
+    let list = messages(0, count).trim_end().replace('\n', " ,  ");
+    format!("{{\"id\": {count}, \"messages\": [ {list} ] , \"n\":1E2}}\n")
+}
+
+fn batch(counts: &[usize]) -> String {
+    counts.iter().copied().map(conversation).collect()
+}
+
+/// The messages of each line, one a line.
+fn lists(batch: &str) -> Vec<String> {
+    let list = |line: &str| {
+        let inner = line.split_once("\"messages\": [ ").expect("a list").1;
+        let inner = inner.rsplit_once(" ] ,").expect("its end").0;
+        inner.replace(" ,  ", "\n") + "\n"
+    };
+    batch.lines().map(list).collect()
+}
+
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).expect("UTF-8")
+}
+
+/// 15 A7: each line becomes what its messages would become alone; all else keeps its bytes.
+#[test]
+fn each_conversation_is_compacted_as_if_alone() {
+    for flags in [&["--keep-messages", "6"][..], &["--budget", "600"]] {
+        let input = batch(&[30, 2, 41]);
+        let done = Case::new(CTX_COMPACT)
+            .args(["--batch"])
+            .args(flags.to_vec())
+            .stdin(input.as_str())
+            .stdout_any()
+            .run();
+        let output = text(done.stdout);
+        assert_eq!(output.lines().nth(1), input.lines().nth(1));
+        for (before, after) in lists(&input).into_iter().zip(lists(&output)) {
+            Case::new(CTX_COMPACT)
+                .args(flags.to_vec())
+                .stdin(before)
+                .stdout(after)
+                .run();
+        }
+        for (line, count) in output.lines().zip([30, 2, 41]) {
+            assert!(line.starts_with(&format!("{{\"id\": {count}, \"messages\": [ {{")));
+            assert!(line.ends_with(" ] , \"n\":1E2}"), "{line}");
+        }
+    }
+}
+
+/// 15 A7: a fleet cuts a batch into parts; their outputs are the output of the whole.
+#[test]
+fn the_parts_of_a_batch_give_the_same_lines() {
+    let compact = |input: String| {
+        let case = Case::new(CTX_COMPACT).args(["--batch", "--budget", "500"]);
+        text(case.stdin(input).stdout_any().run().stdout)
+    };
+    let whole = compact(batch(&[20, 30, 40, 4]));
+    let parts = [batch(&[20]), batch(&[30, 40]), batch(&[4])].map(compact);
+    assert_eq!(whole, parts.concat());
+}
+
+/// 15 A7: what cannot be compacted is named with its line, goes through, and is no reason to
+/// leave the others as they are.
+#[test]
+fn a_failing_record_stops_nothing() {
+    let strange = "{\"messages\":[{\"kind\":\"human\",\"text\":\"x\"}]}\nno JSON\n{\"n\":1}\n\n";
+    let input = conversation(30) + strange + &conversation(31);
+    let done = Case::new(CTX_COMPACT)
+        .args(["--batch", "--keep-messages", "6"])
+        .stdin(input)
+        .stdout_any()
+        .code(3)
+        .stderr(concat!(
+            "ctx-compact: <stdin>:2: the format is not known, so nothing can be compacted; --dialect names it\n",
+            "ctx-compact: warning: <stdin>:3: 1 bad line kept in place; the first: not JSON: expected ident at line 1 column 2\n",
+            "ctx-compact: warning: <stdin>: lines that hold no conversation (\"messages\"): 1\n",
+        ))
+        .run();
+    let output = text(done.stdout);
+    assert!(
+        output.contains(&format!("\n{strange}{{\"id\": 31,")),
+        "{output}"
+    );
+    assert_eq!(output.matches("ctx_summary").count(), 2);
+}
+
+/// 15 A7: in place all lines are one change, which one step takes back.
+#[test]
+fn a_file_is_compacted_in_place_and_brought_back() {
+    let input = batch(&[30, 2, 41]);
+    let done = Case::new(CTX_COMPACT)
+        .file("b.jsonl", &input)
+        .args(["--batch", "--keep-messages", "6", "b.jsonl"])
+        .stdout_has("b.jsonl: 2 of 3 conversations compacted: ")
+        .run();
+    let after = text(done.read("b.jsonl"));
+    Case::new(CTX_COMPACT)
+        .args(["--batch", "--keep-messages", "6"])
+        .stdin(input.as_str())
+        .stdout(after.as_str())
+        .run();
+    Case::new(CTX_ROLLBACK)
+        .within(done.dir())
+        .args(["--undo", "b.jsonl"])
+        .run();
+    assert_eq!(text(done.read("b.jsonl")), input);
+}
+
+#[test]
+fn a_preview_changes_nothing_and_json_has_an_object_a_conversation() {
+    let input = batch(&[30, 2]);
+    let done = Case::new(CTX_COMPACT)
+        .file("b.jsonl", &input)
+        .args(["--batch", "-n", "--json", "--keep-messages", "6", "b.jsonl"])
+        .stdout_any()
+        .run();
+    assert_eq!(text(done.read("b.jsonl")), input);
+    let said = text(done.stdout.clone());
+    let objects: Vec<Value> = said
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let seen: Vec<_> = objects
+        .iter()
+        .map(|it| (it["line"].as_u64(), it["outcome"].as_str()))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            (Some(1), Some("compacted")),
+            (Some(2), Some("nothing-to-do"))
+        ]
+    );
+    Case::new(CTX_COMPACT)
+        .within(done.dir())
+        .args(["--batch", "-n", "--keep-messages", "6"])
+        .stdin(input)
+        .stdout_has("<stdin>: 1 of 2 conversations would be compacted: ")
+        .run();
+}
+
+/// 15 A6: of what is not due, or gets no smaller, a job is not told every night.
+#[test]
+fn a_job_over_a_batch_ends_well_where_nothing_is_due() {
+    let input = batch(&[3, 2]);
+    for flags in [
+        &["--if-due", "--trigger-tokens", "100000"][..],
+        &[
+            "--if-due",
+            "--trigger-messages",
+            "1",
+            "--keep-messages",
+            "3",
+        ],
+    ] {
+        Case::new(CTX_COMPACT)
+            .args(["--batch"])
+            .args(flags.to_vec())
+            .stdin(input.as_str())
+            .stdout(input.as_str())
+            .run();
+    }
+}
+
+#[test]
+fn with_o_the_output_appears_whole() {
+    let done = Case::new(CTX_COMPACT)
+        .args(["--batch", "--keep-messages", "6", "-o", "new.jsonl"])
+        .stdin(batch(&[30, 2]))
+        .run();
+    let new = text(done.read("new.jsonl"));
+    assert_eq!(
+        (new.lines().count(), new.matches("ctx_summary").count()),
+        (2, 1)
+    );
+}
