@@ -86,9 +86,11 @@ fn what_cannot_become_smaller_is_said_and_left() {
     let refused =
         run(&["--strict-target"], 1).stderr_has("the target of 1000 tokens is out of reach");
     assert_eq!(after(&refused.run()), system);
-    let written = run(&[], 0)
-        .stdout_any()
-        .stderr_has("above the target of 1000");
+    let would = run(&["-n"], 0).stdout_any();
+    let would = would.stderr_has("tokens would be above the target of 1000");
+    assert_eq!(after(&would.run()), system);
+    let written = run(&[], 0).stdout_any();
+    let written = written.stderr_has("tokens are above the target of 1000");
     assert!(after(&written.run()).len() < system.len());
 }
 

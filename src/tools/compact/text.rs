@@ -67,9 +67,10 @@ pub(super) fn line(report: &Report) -> String {
 
 /// What is to be said beside that: the session is smaller, but not small enough.
 pub(super) fn warning(report: &Report) -> Option<String> {
+    let are = if report.dry_run { "would be" } else { "are" };
     (report.outcome == Outcome::OverTarget).then(|| {
         format!(
-            "{} tokens are above the target of {}: what has to stay takes more; keep and pin less, or raise it",
+            "{} tokens {are} above the target of {}: what has to stay takes more; keep and pin less, or raise it",
             report.current_tokens,
             report.target_tokens.unwrap_or_default()
         )

@@ -36,17 +36,20 @@ impl Strikes {
     /// Whether a session of so many tokens, or a target that is nearer, is another
     /// matter than the one that was tried.
     fn is_another(self, tokens: u64, target: Option<u64>) -> bool {
-        let is_nearer = self
-            .target
-            .is_some_and(|then| target.is_none_or(|now| now > then));
-        tokens > self.tokens || is_nearer
+        tokens > self.tokens || self.is_nearer(target)
     }
 
-    /// With one more in vain; one that has grown begins anew.
+    fn is_nearer(self, target: Option<u64>) -> bool {
+        self.target
+            .is_some_and(|then| target.is_none_or(|now| now > then))
+    }
+
+    /// With one more without a result. A session that has grown is tried again, but a person is
+    /// not told again: only a compaction, or a target that is nearer, begins anew.
     fn and_one(self, tokens: u64, target: Option<u64>) -> Self {
-        let is_another = self.is_another(tokens, target);
+        let is_nearer = self.is_nearer(target);
         Self {
-            count: if is_another { 1 } else { self.count + 1 },
+            count: if is_nearer { 1 } else { self.count + 1 },
             tokens,
             target,
         }
@@ -60,7 +63,8 @@ pub(super) fn given_up(stores: Stores<'_>, plan: &Plan, now: &Size) -> bool {
     strikes.count >= most && !strikes.is_another(now.tokens, plan.target)
 }
 
-/// One more attempt was in vain. Says whether it was the last one that the policy allows.
+/// One more attempt had no result. Says whether it was the last one that the policy allows: a
+/// person is told then, and only then.
 pub(super) fn add(
     replacement: Replacement<'_>,
     now: &Size,
@@ -72,7 +76,7 @@ pub(super) fn add(
         count = strikes.count;
         json!(strikes)
     })?;
-    Ok(count >= plan.policy.target.max_attempts)
+    Ok(count == plan.policy.target.max_attempts)
 }
 
 #[cfg(test)]
@@ -82,13 +86,14 @@ mod tests {
     use super::Strikes;
 
     #[test]
-    fn attempts_in_a_row_are_counted_until_the_session_is_another() {
+    fn attempts_in_a_row_are_counted_until_the_target_is_nearer() {
         let once = Strikes::of(None).and_one(100, Some(50));
         assert_eq!((once.count, once.tokens, once.target), (1, 100, Some(50)));
         let twice = once.and_one(90, Some(50));
         assert_eq!(twice.count, 2);
-        // It has grown; the target is easier to reach, or there is none any more.
-        assert_eq!(twice.and_one(101, Some(50)).count, 1);
+        // It has grown.
+        assert_eq!(twice.and_one(101, Some(50)).count, 3);
+        // The target is easier to reach, or there is none any more.
         assert_eq!(twice.and_one(90, Some(51)).count, 1);
         assert_eq!(twice.and_one(90, None).count, 1);
         assert_eq!(twice.and_one(90, Some(49)).count, 3);
