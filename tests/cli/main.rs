@@ -32,6 +32,7 @@ mod limits;
 mod live;
 mod logs;
 mod ls;
+mod nights;
 mod offload;
 mod output;
 mod pipeline;
