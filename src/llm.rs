@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use ctx_cli::Failure;
-use ctx_llm::{Api, ChosenKey, Client, Endpoint, Key, Proxy, Retries, Settings, Tape};
+use ctx_llm::{Api, ChosenKey, Client, Endpoint, Key, Proxy, Settings, Tape, Tries};
 use ctx_policy::{Fallback, Method, Summary};
 use ctx_redact::redact;
 use ctx_select::parse_count;
@@ -52,10 +52,9 @@ pub struct LlmArgs {
     /// Seconds until one answer must be there
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     llm_timeout: u64,
-    /// Ask again up to N times when no usable answer comes [default: 3, or the
-    /// policy's]
-    #[arg(long, value_name = "N", value_parser = parse_count)]
-    llm_retries: Option<u64>,
+    /// Ask up to N times in all, until a usable answer comes [default: 3, or the policy's]
+    #[arg(long, value_name = "N", value_parser = parse_tries)]
+    llm_tries: Option<u64>,
     /// Wait before asking again, n times as long before the n-th time [default: 1,
     /// or the policy's]
     ///
@@ -98,7 +97,7 @@ impl LlmArgs {
     pub fn under(&self, summary: &Summary) -> Self {
         let mut llm = self.clone();
         llm.template = llm.template.or_else(|| Some(summary.template.clone()));
-        llm.llm_retries = llm.llm_retries.or(Some(summary.retries));
+        llm.llm_tries = llm.llm_tries.or(Some(summary.tries));
         llm.llm_backoff = llm.llm_backoff.or(Some(summary.backoff_seconds));
         llm.llm_model = llm.llm_model.or_else(|| summary.model.clone());
         llm.instructions = llm.instructions.or_else(|| summary.instructions.clone());
@@ -189,18 +188,20 @@ impl LlmArgs {
             key_in_clear: self.llm_key_in_clear,
             connect_timeout: CONNECT_TIMEOUT,
             answer_timeout: Duration::from_secs(self.llm_timeout),
-            retries: self.retries(),
+            tries: self.tries(),
             proxy: (!is_loopback).then(Proxy::try_from_env).flatten(),
             endpoint,
         })
     }
 
     /// How often and how patiently it is asked.
-    fn retries(&self) -> Retries {
+    fn tries(&self) -> Tries {
         let usual = ctx_policy::Policy::default().summary;
-        let retries = self.llm_retries.unwrap_or(usual.retries);
         let backoff = self.llm_backoff.unwrap_or(usual.backoff_seconds);
-        Retries::new(retries, Duration::from_secs(backoff))
+        Tries {
+            most: self.llm_tries.unwrap_or(usual.tries),
+            step: Duration::from_secs(backoff),
+        }
     }
 
     /// Whether the prompt is our own default one.
@@ -226,6 +227,13 @@ impl LlmArgs {
         })?;
         let template = text.parse::<Template>();
         template.map_err(|error| Failure::new(error).at(name, None))
+    }
+}
+
+fn parse_tries(text: &str) -> Result<u64, String> {
+    match parse_count(text) {
+        Ok(0) => Err("at least 1".to_owned()),
+        other => other.map_err(|error| error.to_string()),
     }
 }
 
@@ -268,7 +276,7 @@ mod tests {
         policy.summary.backoff_seconds = 7;
         for (flags, seconds) in [(&["t"][..], 7), (&["t", "--llm-backoff", "9"], 9)] {
             let llm = Line::parse_from(flags).llm.under(&policy.summary);
-            assert_eq!(llm.retries().step.as_secs(), seconds);
+            assert_eq!(llm.tries().step.as_secs(), seconds);
         }
     }
 }

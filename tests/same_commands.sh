@@ -114,7 +114,7 @@ summarize() {
     for flags in '' '--method rule' '--summary-tokens 200' '--summary-tokens 20' '--method rule --summary-tokens 150' \
         '--header "[Earlier]"' '--role assistant' '--role system --method rule' '--encoding cl100k_base --strict' \
         '--method llm' '--method llm --on-failure rule --template synapse' '--method llm --on-failure fail' \
-        '--method llm --llm-url http://127.0.0.1:9 --llm-retries 0 --on-failure rule' \
+        '--method llm --llm-url http://127.0.0.1:9 --llm-tries 1 --on-failure rule' \
         '--method llm --replay no-such-directory --llm-model small'; do
         run "ctx-split --keep-turns 2 s.jsonl | ctx-summarize $flags"
     done
@@ -241,7 +241,7 @@ compact_by_flags() {
         '--if-due --trigger-tool-bytes 100 -v' '--if-due --reserve 126k' '--if-due --overflow' \
         '--if-due --trigger-messages 5 --min-messages 1000' '--target-tokens 1000 --json' \
         '--target-tokens 10 --max-attempts 1 --json' '--keep-tokens 500 --pin role:user' \
-        '--method llm' '--method llm --llm-url http://127.0.0.1:9 --llm-retries 0 --json' \
+        '--method llm' '--method llm --llm-url http://127.0.0.1:9 --llm-tries 1 --json' \
         '--header "[Earlier]" --role assistant' '--cache-ttl 5m --mode prune_only' '--extract --json' \
         '--extract=false --score=false --json' '--safeguard --method llm' '--invalid drop' '--dialect anthropic' \
         '--encoding cl100k_base --json' '--model gpt-4o' '-q' '-s demo'; do

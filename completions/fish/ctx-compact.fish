@@ -49,7 +49,7 @@ anthropic\t'Anthropic messages'"
 complete -c ctx-compact -l llm-model -d 'Model to ask for' -r
 complete -c ctx-compact -l llm-window -d 'Window of the model in tokens [default: as listed, else the server\'s, else 32000]' -r
 complete -c ctx-compact -l llm-timeout -d 'Seconds until one answer must be there' -r
-complete -c ctx-compact -l llm-retries -d 'Ask again up to N times when no usable answer comes [default: 3, or the policy\'s]' -r
+complete -c ctx-compact -l llm-tries -d 'Ask up to N times in all, until a usable answer comes [default: 3, or the policy\'s]' -r
 complete -c ctx-compact -l llm-backoff -d 'Wait before asking again, n times as long before the n-th time [default: 1, or the policy\'s]' -r
 complete -c ctx-compact -l template -d 'Prompt: default, synapse (eight sections), sanbot (four), or a file' -r
 complete -c ctx-compact -l instructions -d 'What the summary shall stress' -r

@@ -55,7 +55,7 @@ fn pruning() -> Value {
 
 /// Asks a model.
 fn asking() -> Value {
-    json!({"summary": {"method": "llm", "retries": 0, "complete": false}})
+    json!({"summary": {"method": "llm", "tries": 1, "complete": false}})
 }
 
 /// Sums up where results were offloaded.
@@ -168,7 +168,7 @@ fn prunes() -> Vec<Row> {
 fn summaries() -> Vec<Row> {
     let none = || json!({});
     let unheard = || merged(&asking(), &json!({"summary": {"sections": ["Weather"]}}));
-    let checked = || json!({"summary": {"method": "llm", "retries": 0, "safeguard": true}});
+    let checked = || json!({"summary": {"method": "llm", "tries": 1, "safeguard": true}});
     let unreachable = json!({"target": {"tokens": 300}});
     vec![
         row("summary.method", none(), json!("rule"), forced),
@@ -186,7 +186,7 @@ fn summaries() -> Vec<Row> {
         row("summary.max_output_factor", asking(), json!(3.0), answered),
         row("summary.max_share", none(), json!(0.01), forced),
         row("summary.model", asking(), json!("small"), answered),
-        row("summary.retries", asking(), json!(2), unanswered),
+        row("summary.tries", asking(), json!(2), unanswered),
         row("summary.safeguard", unheard(), json!(true), answered),
         row("summary.complete", asking(), json!(true), answered),
         row("summary.role", none(), json!("assistant"), forced),

@@ -50,7 +50,7 @@ fn a_vendors_key_goes_to_no_other_host() {
         let server = Server::new([answer()]);
         // On this machine nobody expects a key.
         case(&server.url)
-            .args(["--llm-api", api, "--llm-retries", "0"])
+            .args(["--llm-api", api, "--llm-tries", "1"])
             .stderr_has("")
             .run();
         assert_no_key(&server);
@@ -89,7 +89,7 @@ fn a_vendor_gets_its_own_key() {
     ] {
         let proxy = Server::new([Act::Tunnel(Box::new(answer()))]);
         case(url)
-            .args(["--llm-api", api, "--llm-retries", "0", "--llm-key-in-clear"])
+            .args(["--llm-api", api, "--llm-tries", "1", "--llm-key-in-clear"])
             .env("ALL_PROXY", &proxy.url)
             .stderr_has("")
             .run();

@@ -315,7 +315,7 @@ fn summary(summary: &Summary) -> String {
         method => format!("`{method}`"),
     }];
     if summary.method == Method::Llm {
-        rules.push(format!("asked again up to {} times", summary.retries));
+        rules.push(format!("asked up to {} times", summary.tries));
     }
     if let Some(n) = summary.tokens {
         rules.push(format!("at most {} tokens", number(n)));

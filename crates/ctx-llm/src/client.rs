@@ -12,7 +12,9 @@ use ctx_redact::redact;
 use super::resolve::Resolve;
 use super::retry::retry_after;
 use super::window::{self, Told};
-use super::{Api, Clock, Completion, Endpoint, Key, KeyInClear, LlmError, Question, Retries, wire};
+use super::{
+    Api, Clock, Completion, Endpoint, Key, KeyInClear, LlmError, Question, Tries, Usage, wire,
+};
 
 /// Everything a client needs; the caller has read flags and environment.
 #[derive(Clone, Debug)]
@@ -30,7 +32,7 @@ pub struct Settings {
     /// Until one whole answer is there; each try has it anew.
     pub answer_timeout: Duration,
     /// How often to try.
-    pub retries: Retries,
+    pub tries: Tries,
     /// A proxy between us and the server.
     pub proxy: Option<Proxy>,
 }
@@ -79,14 +81,20 @@ impl Client {
         &self.settings.endpoint
     }
 
-    /// Asks, again if that may help, and returns text or the reason why there is none.
-    pub fn ask(&self, question: &Question<'_>, clock: Clock<'_>) -> Result<Completion, LlmError> {
+    /// Asks, again if that may help, and returns text or the reason why there is none. What that
+    /// took is added to `usage`.
+    pub fn ask(
+        &self,
+        question: &Question<'_>,
+        clock: Clock<'_>,
+        usage: &mut Usage,
+    ) -> Result<Completion, LlmError> {
         let Settings {
             endpoint, model, ..
         } = &self.settings;
         let body = wire::request(endpoint, model.as_deref(), question).to_string();
-        let retries = &self.settings.retries;
-        retries.run(clock, || self.ask_once(&body, clock))
+        let tries = &self.settings.tries;
+        tries.run(clock, || self.ask_once(&body, clock, usage))
     }
 
     /// The window that the server says its model has. One quick request, two to a llama.cpp
@@ -117,7 +125,13 @@ impl Client {
         body?.ok()
     }
 
-    fn ask_once(&self, body: &str, clock: Clock<'_>) -> Result<Completion, LlmError> {
+    fn ask_once(
+        &self,
+        body: &str,
+        clock: Clock<'_>,
+        usage: &mut Usage,
+    ) -> Result<Completion, LlmError> {
+        usage.calls += 1;
         let request = self
             .agent
             .post(self.settings.endpoint.url())
@@ -131,6 +145,7 @@ impl Client {
             return Err(self.refused(status, &mut response, clock));
         }
         let bytes = self.read(&mut response, LARGEST_ANSWER)?;
+        *usage += Usage::of_answer(self.settings.endpoint.api(), &bytes);
         wire::answer(self.settings.endpoint.api(), &bytes)
             .map(|completion| Completion {
                 text: self.clean(&completion.text),

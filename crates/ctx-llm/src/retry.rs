@@ -8,9 +8,9 @@ use super::LlmError;
 
 /// How often, and how patiently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Retries {
-    /// All tries, the first included; at least one is made.
-    pub tries: u32,
+pub struct Tries {
+    /// How often in all, the first time included; at least one try is made.
+    pub most: u64,
     /// Waited `step` before the second try, `2 × step` before the third, …
     pub step: Duration,
 }
@@ -27,27 +27,19 @@ pub struct Clock<'a> {
     pub sleep: &'a dyn Fn(Duration),
 }
 
-impl Retries {
-    /// One try, and up to `retries` more.
-    pub fn new(retries: u64, step: Duration) -> Self {
-        Self {
-            tries: u32::try_from(retries).unwrap_or(u32::MAX).saturating_add(1),
-            step,
-        }
-    }
-
+impl Tries {
     /// Asks until there is an answer, an error that waiting does not mend, or no try left.
     pub(super) fn run<T>(
         &self,
         clock: Clock<'_>,
         mut ask: impl FnMut() -> Result<T, LlmError>,
     ) -> Result<T, LlmError> {
-        let mut tried = 1;
+        let mut tried: u32 = 1;
         loop {
             match ask() {
-                Err(error) if error.is_passing() && tried < self.tries => {
+                Err(error) if error.is_passing() && u64::from(tried) < self.most => {
                     (clock.sleep)(self.wait(tried, &error));
-                    tried += 1;
+                    tried = tried.saturating_add(1);
                 }
                 outcome => return outcome,
             }
@@ -77,7 +69,7 @@ pub(super) fn retry_after(value: &str, now: DateTime<Utc>) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Clock, Retries, retry_after};
+    use super::{Clock, Tries, retry_after};
     use crate::LlmError;
     use chrono::{DateTime, TimeZone, Utc};
     use std::cell::RefCell;
@@ -97,10 +89,15 @@ mod tests {
 
     /// What is waited while `errors` come, one a try.
     fn waits(errors: &[LlmError]) -> (Result<(), LlmError>, Vec<u64>) {
-        waits_of(Retries::new(3, Duration::from_secs(1)), errors)
+        waits_of(tries(4, 1), errors)
     }
 
-    fn waits_of(retries: Retries, errors: &[LlmError]) -> (Result<(), LlmError>, Vec<u64>) {
+    fn tries(most: u64, step: u64) -> Tries {
+        let step = Duration::from_secs(step);
+        Tries { most, step }
+    }
+
+    fn waits_of(tries: Tries, errors: &[LlmError]) -> (Result<(), LlmError>, Vec<u64>) {
         let slept = RefCell::new(Vec::new());
         let sleep = |time: Duration| slept.borrow_mut().push(time.as_secs());
         let clock = Clock {
@@ -108,7 +105,7 @@ mod tests {
             sleep: &sleep,
         };
         let mut errors = errors.iter();
-        let outcome = retries.run(clock, || errors.next().map_or(Ok(()), |e| Err(e.clone())));
+        let outcome = tries.run(clock, || errors.next().map_or(Ok(()), |e| Err(e.clone())));
         (outcome, slept.into_inner())
     }
 
@@ -121,19 +118,19 @@ mod tests {
     }
 
     #[test]
-    fn it_is_asked_once_and_again_as_often_as_is_said() {
+    fn it_is_asked_as_often_as_is_said_in_all() {
         let error = LlmError::Connection("cut".to_owned());
-        for (retries, step, slept) in [
+        for (most, step, slept) in [
             (0, 9, vec![]),
-            (1, 0, vec![0]),
-            (2, 5, vec![5, 10]),
-            (4, 20, vec![20, 40, 60, 60]),
+            (1, 9, vec![]),
+            (2, 0, vec![0]),
+            (3, 5, vec![5, 10]),
+            (5, 20, vec![20, 40, 60, 60]),
         ] {
-            let of = Retries::new(retries, Duration::from_secs(step));
             let enough = vec![error.clone(); 9];
-            assert_eq!(waits_of(of, &enough), (Err(error.clone()), slept));
+            let (outcome, waited) = waits_of(tries(most, step), &enough);
+            assert_eq!((outcome, waited), (Err(error.clone()), slept), "{most}");
         }
-        assert_eq!(Retries::new(u64::MAX, Duration::ZERO).tries, u32::MAX);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeZone, Utc};
 use ctx_llm::{
-    Api, Client, Clock, Completion, Endpoint, Key, LlmError, Question, Retries, Settings,
+    Api, Client, Clock, Completion, Endpoint, Key, LlmError, Question, Settings, Tries, Usage,
 };
 use ctx_testkit::{Act, Server};
 
@@ -34,7 +34,10 @@ fn settings(url: &str, api: Api) -> Settings {
         key_in_clear: false,
         connect_timeout: Duration::from_secs(5),
         answer_timeout: LONG,
-        retries: Retries::new(3, Duration::from_secs(1)),
+        tries: Tries {
+            most: 4,
+            step: Duration::from_secs(1),
+        },
         proxy: None,
     }
 }
@@ -45,6 +48,12 @@ fn noon() -> DateTime<Utc> {
 
 /// Asks once, with the retries of a client; also what was slept, in seconds.
 fn ask_with(settings: Settings) -> (Result<Completion, LlmError>, Vec<u64>) {
+    let (outcome, slept, _) = asked_with(settings);
+    (outcome, slept)
+}
+
+/// The same, and what it took.
+fn asked_with(settings: Settings) -> (Result<Completion, LlmError>, Vec<u64>, Usage) {
     let slept = RefCell::new(Vec::new());
     let sleep = |time: Duration| slept.borrow_mut().push(time.as_secs());
     let question = Question {
@@ -56,13 +65,15 @@ fn ask_with(settings: Settings) -> (Result<Completion, LlmError>, Vec<u64>) {
         now: &noon,
         sleep: &sleep,
     };
-    let outcome = Client::new(settings).unwrap().ask(&question, clock);
+    let mut usage = Usage::default();
+    let client = Client::new(settings).unwrap();
+    let outcome = client.ask(&question, clock, &mut usage);
     // Whatever happens, the key stays inside.
     assert!(!format!("{outcome:?}").contains(KEY));
     if let Err(error) = &outcome {
         assert!(!error.to_string().contains(KEY), "{error}");
     }
-    (outcome, slept.into_inner())
+    (outcome, slept.into_inner(), usage)
 }
 
 fn ask(acts: Vec<Act>) -> (Result<Completion, LlmError>, Vec<u64>) {
@@ -191,9 +202,11 @@ fn a_failing_server_is_asked_four_times() {
             &format!(r#"{{"error":{{"message":"crashed on key {KEY}"}}}}"#),
         )
     };
-    let (outcome, slept) = ask(vec![fail(), fail(), fail(), ok("done")]);
+    let server = Server::new(vec![fail(), fail(), fail(), ok("done")]);
+    let (outcome, slept, usage) = asked_with(settings(&server.url, Api::OpenAi));
     assert_eq!(text(outcome), "done");
     assert_eq!(slept, [1, 2, 3]);
+    assert_eq!((usage.calls, usage.tokens_in), (4, None));
     let error = error(vec![fail(), fail(), fail(), fail(), ok("too late")]);
     assert_eq!(
         error.to_string(),
@@ -220,7 +233,7 @@ fn a_server_that_hangs_is_left_in_time() {
 fn a_body_that_never_ends_in_time_is_a_timeout() {
     let server = Server::new([Act::Dribble]);
     let mut settings = settings(&server.url, Api::OpenAi);
-    settings.retries.tries = 1;
+    settings.tries.most = 1;
     settings.answer_timeout = SHORT;
     let (outcome, _) = ask_with(settings);
     assert_eq!(outcome, Err(LlmError::Timeout(SHORT)));
@@ -418,5 +431,30 @@ fn a_server_that_does_not_tell_its_window_is_asked_once() {
     ] {
         let (found, asked) = window(vec![act]);
         assert_eq!((found, asked.len()), (None, 1));
+    }
+}
+
+/// 15 A8: an answer that cannot be used was paid for, too.
+#[test]
+fn every_try_counts_and_every_answer_that_tells_its_tokens() {
+    let told = |content: &str, usage: &str| {
+        let choice = format!(r#"{{"message":{{"content":"{content}"}}}}"#);
+        Act::ok(&format!(r#"{{"choices":[{choice}],"usage":{usage}}}"#))
+    };
+    let usage = r#"{"prompt_tokens":900,"completion_tokens":40}"#;
+    for (acts, expected) in [
+        (
+            vec![Act::Cut, told("done", usage)],
+            (2, Some(900), Some(40)),
+        ),
+        (
+            vec![told("I'M SORRY, BUT no", usage)],
+            (1, Some(900), Some(40)),
+        ),
+        (vec![ok("done")], (1, None, None)),
+    ] {
+        let server = Server::new(acts);
+        let (_, _, usage) = asked_with(settings(&server.url, Api::OpenAi));
+        assert_eq!((usage.calls, usage.tokens_in, usage.tokens_out), expected);
     }
 }

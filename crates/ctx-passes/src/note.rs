@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use ctx_llm::Usage;
+
 /// How much a note matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
@@ -25,9 +27,12 @@ pub struct Note {
     pub text: String,
 }
 
-/// The notes of a pass, in the order in which they came up.
+/// The notes of a pass, in the order in which they came up, and what models were asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Notes(Vec<Note>);
+pub struct Notes {
+    notes: Vec<Note>,
+    usage: Usage,
+}
 
 impl Notes {
     /// None yet.
@@ -47,7 +52,7 @@ impl Notes {
 
     /// One more.
     pub fn add(&mut self, level: Level, lines: &[u64], text: impl fmt::Display) {
-        self.0.push(Note {
+        self.notes.push(Note {
             level,
             lines: lines.to_vec(),
             text: text.to_string(),
@@ -56,7 +61,8 @@ impl Notes {
 
     /// The notes of a part of the session, which stands in this line.
     pub fn extend_within(&mut self, line: u64, inner: Self) {
-        self.0.extend(inner.0.into_iter().map(|mut note| {
+        self.usage += inner.usage;
+        self.notes.extend(inner.notes.into_iter().map(|mut note| {
             note.lines.insert(0, line);
             note
         }));
@@ -64,18 +70,53 @@ impl Notes {
 
     /// The notes of what came next.
     pub fn append(&mut self, mut next: Self) {
-        self.0.append(&mut next.0);
+        self.usage += next.usage;
+        self.notes.append(&mut next.notes);
     }
 
     /// Takes them out.
     pub fn take(&mut self) -> Vec<Note> {
-        std::mem::take(&mut self.0)
+        std::mem::take(&mut self.notes)
+    }
+
+    /// A model was asked.
+    pub(crate) fn asked(&mut self, usage: Usage) {
+        self.usage += usage;
+    }
+
+    /// What asking models took until now.
+    pub fn usage(&self) -> Usage {
+        self.usage
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use ctx_llm::Usage;
+
     use super::{Level, Notes};
+
+    #[test]
+    fn what_models_took_adds_up_whoever_noted_it() {
+        let took = |calls| {
+            let mut notes = Notes::new();
+            notes.asked(Usage {
+                calls,
+                tokens_in: Some(10 * calls),
+                tokens_out: None,
+            });
+            notes
+        };
+        let mut notes = took(1);
+        notes.append(took(2));
+        notes.extend_within(3, took(4));
+        let Usage {
+            calls,
+            tokens_in,
+            tokens_out,
+        } = notes.usage();
+        assert_eq!((calls, tokens_in, tokens_out), (7, Some(70), None));
+    }
 
     #[test]
     fn notes_keep_their_order_and_the_way_to_their_line() {

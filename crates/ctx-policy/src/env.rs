@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(policy.summary.target_tokens, Some(4_000));
         assert_eq!(policy.keep.messages, Some(7));
         assert_eq!(policy.summary.model.as_deref(), Some("small"));
-        assert_eq!(policy.summary.retries, 5);
+        assert_eq!(policy.summary.tries, 5);
         for other in ["default", "turns", ""] {
             assert_eq!(of(other, &variables), Ok(Layer::default()), "{other}");
         }

@@ -95,7 +95,7 @@ pub struct Summary {
     pub max_output_factor: Option<f64>,
     pub max_share: Option<Share>,
     pub model: Option<String>,
-    pub retries: u64,
+    pub tries: u64,
     pub backoff_seconds: u64,
     pub safeguard: bool,
     pub complete: bool,

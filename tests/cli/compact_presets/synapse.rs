@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ctx_testkit::{Act, Case, Server};
+use serde_json::json;
 
 use super::talk::Talk;
 use super::{asking, call, call_in, is_due_above, report, run, said};
@@ -158,10 +159,11 @@ fn its_environment_works() {
     }
 }
 
+/// 15 A8: so many calls in all, the first one among them.
 #[test]
-fn retries_used_up_leave_the_history_as_it_was() {
+fn tries_used_up_leave_the_history_as_it_was() {
     let session = Talk::of(30, 9_000);
-    for (count, tries) in [("0", 1), ("1", 2), ("3", 4)] {
+    for (count, tries) in [("0", 1), ("1", 1), ("2", 2)] {
         let server = Server::new((0..tries).map(|_| Act::Cut));
         let case = call("synapse", session.as_str())
             .env("SYNAPSE_COMPACT_RETRY_COUNT", count)
@@ -174,8 +176,18 @@ fn retries_used_up_leave_the_history_as_it_was() {
         assert_eq!(server.requests().len(), tries);
         assert_eq!(done.read("s.jsonl"), session.as_str().as_bytes());
     }
-    // No try is too late.
+    // As the policy says: three. The server would answer the fourth.
     let server = Server::new([Act::Cut, Act::Cut, Act::Cut, said(WELL)]);
+    let case = call("synapse", session.as_str()).code(2);
+    let ran = run(asking(&server, case.stderr_has("connection failed")));
+    ran.is("summary-failed");
+    assert_eq!(
+        (&ran.report["success"], server.requests().len()),
+        (&json!(false), 3)
+    );
+    assert_eq!(ran.done.read("s.jsonl"), session.as_str().as_bytes());
+    // No try is too late.
+    let server = Server::new([Act::Cut, Act::Cut, said(WELL)]);
     run(asking(&server, call("synapse", session.as_str()))).is("compacted");
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ctx_llm::{Client, Endpoint, Retries, Settings, Tape};
+use ctx_llm::{Client, Endpoint, Settings, Tape, Tries};
 use ctx_policy::Method;
 use ctx_select::count::MessageCounter;
 use ctx_summary::{Recognizer, USUAL_PERCENT};
@@ -132,7 +132,10 @@ pub(super) fn acting_model(acts: impl IntoIterator<Item = Act>) -> (Model, Serve
         key_in_clear: false,
         connect_timeout: Duration::from_secs(5),
         answer_timeout: Duration::from_secs(5),
-        retries: Retries::new(0, Duration::ZERO),
+        tries: Tries {
+            most: 1,
+            step: Duration::ZERO,
+        },
         proxy: None,
     })
     .expect("there is no key");

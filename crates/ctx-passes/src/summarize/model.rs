@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use chrono::{DateTime, Utc};
-use ctx_llm::LlmError;
+use ctx_llm::{LlmError, Usage};
 use ctx_summary::check::{Mended, Reason, Rules, check};
 use ctx_summary::{Job, ModelSummary, Template, missing_headings, summarize};
 use ctx_tokens::TokenCounter;
@@ -105,7 +105,12 @@ impl Model {
             window: self.window.tokens(&self.source, needed, notes)?,
             counter,
         };
-        let summary = summarize(&job, &mut |asked| self.source.ask(asked, self.now))?;
+        let mut usage = Usage::default();
+        let answered = summarize(&job, &mut |asked| {
+            self.source.ask(asked, self.now, &mut usage)
+        });
+        notes.asked(usage);
+        let summary = answered?;
         let rules = Rules {
             headings: &template.headings(),
             prompt: &prompt,

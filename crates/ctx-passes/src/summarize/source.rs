@@ -3,7 +3,7 @@
 use std::fmt;
 
 use chrono::{DateTime, Utc};
-use ctx_llm::{Client, Clock, Completion, LlmError, Tape};
+use ctx_llm::{Client, Clock, Completion, LlmError, Tape, Usage};
 
 /// Where a model's answers come from.
 pub enum ModelSource {
@@ -16,18 +16,22 @@ pub enum ModelSource {
 }
 
 impl ModelSource {
+    /// Asks; what a server took is added to `usage`.
     pub(super) fn ask(
         &self,
         question: &ctx_llm::Question<'_>,
         now: fn() -> DateTime<Utc>,
+        usage: &mut Usage,
     ) -> Result<Completion, LlmError> {
         let clock = Clock {
             now: &now,
             sleep: &std::thread::sleep,
         };
         match self {
-            Self::Server(client) => client.ask(question, clock),
-            Self::Recorded(client, tape) => tape.record(question, || client.ask(question, clock)),
+            Self::Server(client) => client.ask(question, clock, usage),
+            Self::Recorded(client, tape) => {
+                tape.record(question, || client.ask(question, clock, usage))
+            }
             Self::Replayed(tape) => tape.replay(question),
         }
     }

@@ -64,7 +64,7 @@ target_tokens = 1
 max_output_factor = 1.1
 max_share = 0.1
 model = "one"
-retries = 1
+tries = 1
 backoff_seconds = 1
 safeguard = true
 complete = true
@@ -212,5 +212,5 @@ fn five_layers_each_win_over_those_before() {
     assert_eq!(policy.trigger.share, "0.6".parse().ok(), "environment");
     assert_eq!(policy.target.share, "0.4".parse().ok(), "file");
     assert_eq!(policy.trigger.window, Some(64_000), "preset");
-    assert_eq!(policy.summary.retries, 3, "built in");
+    assert_eq!(policy.summary.tries, 3, "built in");
 }
