@@ -87,7 +87,7 @@ class Row:
         return short(mean(found)) if found else "-"
 
     def cells(self):
-        later = (short(mean(self.later[name])) if name in self.later else "-" for name in ("A_ctx", "A_ctxfar"))
+        later = (short(mean(self.later[name])) if name in self.later else "-" for name in ("a_ctx", "a_ctxfar"))
         parts = [[], ["coding"], ["service"], *([kind] for kind in KINDS)]
         return [self.name, f"{self.tokens:,}", *(self.share(*part) for part in parts), " / ".join(later)]
 

@@ -64,7 +64,7 @@ def main():
                 after = method(before, budget)
                 used.setdefault((name, share), []).append(tokens(after) / budget)
                 result = scored(before, after, "--future", path, "--window-tokens", str(budget))["future"]
-                for measure in ("A_ctx", "A_ctxfar"):
+                for measure in ("a_ctx", "a_ctxfar"):
                     if result[measure]["needed"]:
                         found.setdefault((name, share, measure), []).append(
                             result[measure]["share"]
@@ -80,8 +80,8 @@ def main():
             " / ".join(
                 f"{mean(values):.2f}"
                 for values in (
-                    found.get((name, share, "A_ctx"), [0]),
-                    found.get((name, share, "A_ctxfar"), [0]),
+                    found.get((name, share, "a_ctx"), [0]),
+                    found.get((name, share, "a_ctxfar"), [0]),
                     used[name, share],
                 )
             )

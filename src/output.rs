@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Seek, Write};
 
 use ctx_cli::{Failure, Io};
 use ctx_store::atomic::AtomicFile;
-use ctx_store::{Growth, NewContent, ReplaceOutcome, SnapshotKind, Succession, Survived, hash};
+use ctx_store::{Figures, Growth, NewContent, ReplaceOutcome, SnapshotKind, Succession, hash};
 use ctx_transcript::counted;
 
 use crate::store::{self, warn_retained};
@@ -119,7 +119,7 @@ impl SessionOutput<'_> {
             sha256: &sha256,
             operation: "output",
             kind: SnapshotKind::PreCompact,
-            survived: Survived::new(),
+            figures: Figures::default(),
         });
         tell(&name, growth, &replaced.map_err(store::failure)?, io);
         Ok(())

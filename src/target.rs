@@ -44,6 +44,28 @@ pub struct InPlaceArgs {
     in_place: bool,
 }
 
+/// The flag of filters that can tell programs what they did.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct ReportArgs {
+    /// Print what was done as a JSON object
+    ///
+    /// Only with -o or -n, since else stdout has the records. docs/json.md has all keys.
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
+impl ReportArgs {
+    /// Refuses a report where the records go; `dry_run` writes none.
+    pub fn refuse_among_records(self, output: &OutputArgs, dry_run: bool) -> Result<(), Failure> {
+        let to_stdout = output.output.as_deref().is_none_or(is_stdin);
+        if self.json && !dry_run && to_stdout {
+            return Err(Failure::new("--json needs stdout, and so do the records")
+                .hint("write them to a file with -o, or nowhere with -n"));
+        }
+        Ok(())
+    }
+}
+
 /// Where an output goes.
 pub enum Target<'s> {
     /// Stdout.

@@ -75,7 +75,7 @@ complete -c ctx-compact -l store -d 'Keep snapshots, memory and the audit log in
 complete -c ctx-compact -l color -d 'When to colour what is shown on a terminal' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c ctx-compact -l json -d 'Print a JSON object a session: outcome, tokens, attempts, summary'
+complete -c ctx-compact -l json -d 'Print a JSON object a session: how it ended, its figures'
 complete -c ctx-compact -l overflow -d 'Due because the model refused the session: its window was full'
 complete -c ctx-compact -l if-due -d 'Compact only what is due by a trigger; all else is left alone, exit 0'
 complete -c ctx-compact -l force -d 'Compact whatever the triggers and earlier attempts say'

@@ -47,6 +47,7 @@ complete -c ctx-summarize -l llm-key-in-clear -d 'Send the key over http:// to a
 complete -c ctx-summarize -l partial -d 'Take a stream that ended early for whole'
 complete -c ctx-summarize -l strict -d 'Fail when the input breaks a rule of its dialect'
 complete -c ctx-summarize -l batch -d 'Take each line as one conversation: {"messages":[…]}'
+complete -c ctx-summarize -l json -d 'Print what was done as a JSON object'
 complete -c ctx-summarize -s q -l quiet -d 'Say nothing but errors'
 complete -c ctx-summarize -s v -l verbose -d 'Say more on stderr (can be repeated)'
 complete -c ctx-summarize -s h -l help -d 'Print help (see more with \'--help\')'

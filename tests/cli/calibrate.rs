@@ -134,7 +134,7 @@ fn limits_and_triggers_go_by_the_most_that_it_may_be() {
     case("ctx-check")
         .args(["--due", "--json", "--trigger-tokens", "20k", "s.jsonl"])
         .stdout(concat!(
-            r#"{"name":"s.jsonl","due":true,"step":"compact","held_back":null,"messages":4,"turns":2,"tokens":437,"calibrated":20832,"window":200000,"tool_bytes":0,"#,
+            r#"{"name":"s.jsonl","due":true,"step":"compact","held_back":null,"messages":4,"turns":2,"tokens":437,"calibrated_tokens":20832,"window":200000,"tool_bytes":0,"#,
             r#""triggers":[{"trigger":"tokens","value":20832,"limit":20000,"reached":1.0416,"fired":true,"step":"compact"}]}"#,
             "\n",
         ))

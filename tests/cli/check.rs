@@ -215,7 +215,7 @@ fn json_has_an_object_for_each_file() {
         .stdout(concat!(
             r#"{"name":"none.jsonl","error":"none.jsonl: cannot read: No such file or directory (os error 2); check the path"}"#,
             "\n",
-            r#"{"name":"b.jsonl","dialect":"chat","legal":false,"within_limits":false,"messages":4,"turns":2,"tokens":25,"tool_bytes":5,"records":5,"bad":1,"tail":null,"offences":1,"open":0,"findings":[{"line":3,"rule":"unanswered-call","id":"b","message":"tool call b has no result right after it"},{"line":null,"rule":"max-messages","id":null,"message":"4 messages, 3 allowed"}],"remarks":[]}"#,
+            r#"{"name":"b.jsonl","dialect":"chat","legal":false,"within_limits":false,"messages":4,"turns":2,"tokens":25,"tool_bytes":5,"records":5,"bad_lines":1,"tail":null,"offences":1,"open":0,"findings":[{"line":3,"rule":"unanswered-call","id":"b","message":"tool call b has no result right after it"},{"line":null,"rule":"max-messages","id":null,"message":"4 messages, 3 allowed"}],"remarks":[]}"#,
             "\n",
         ))
         .stderr(concat!(

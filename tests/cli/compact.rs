@@ -295,8 +295,8 @@ fn a_preview_tells_zones_lines_and_what_leaves() {
     );
     let counts = |recoverable: u64| {
         serde_json::json!({
-            "userMessages": 8, "modelMessages": 7, "toolResults": 1, "otherLines": 2,
-            "carriedOver": 1, "recoverable": recoverable,
+            "user_messages": 8, "model_messages": 7, "tool_results": 1, "other_lines": 2,
+            "carried_over": 1, "recoverable": recoverable,
         })
     };
     assert_eq!(leaving, counts(19));

@@ -110,6 +110,16 @@ fn a_file_is_compacted_in_place_and_brought_back() {
         .stdin(input.as_str())
         .stdout(after.as_str())
         .run();
+    let log = text(done.read(".local/state/ctx/context/events.jsonl"));
+    let last: Value = serde_json::from_str(log.lines().last().expect("a record")).expect("JSON");
+    assert_eq!(
+        (&last["op"], &last["outcome"]),
+        (&"compact".into(), &"compacted".into())
+    );
+    assert_eq!(
+        (&last["messages_before"], &last["messages_after"]),
+        (&73.into(), &16.into())
+    );
     Case::new(CTX_ROLLBACK)
         .within(done.dir())
         .args(["--undo", "b.jsonl"])

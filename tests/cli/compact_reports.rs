@@ -204,7 +204,7 @@ fn a_smaller_window_is_a_smaller_target() {
             .stdout_any()
             .run();
         let report: serde_json::Value = serde_json::from_slice(&done.stdout).expect("JSON");
-        let tokens = report["currentTokens"].as_u64().expect("a number");
+        let tokens = report["tokens_after"].as_u64().expect("a number");
         assert!(tokens <= most || report["outcome"] == "not-due", "{report}");
     }
 }

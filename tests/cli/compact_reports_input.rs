@@ -114,7 +114,7 @@ fn chinese_and_emoji_are_counted_as_they_are() {
         );
     }
     let plain = report(&session, &["-n"]);
-    let tokens = plain["previousTokens"].as_u64().expect("a number");
+    let tokens = plain["tokens_before"].as_u64().expect("a number");
     // Neither a fourth of the characters nor twice as many.
     let characters = session.chars().count() as u64;
     assert!(
@@ -130,7 +130,7 @@ fn chinese_and_emoji_are_counted_as_they_are() {
     }
     let target = tokens / 5;
     let report = report(&session, &["--target-tokens", &target.to_string()]);
-    let now = report["currentTokens"].as_u64();
+    let now = report["tokens_after"].as_u64();
     assert!(now <= Some(target), "{report}");
 }
 
@@ -138,7 +138,7 @@ fn chinese_and_emoji_are_counted_as_they_are() {
 #[test]
 fn what_records_say_of_their_tokens_is_not_taken_for_true() {
     let plain = messages(0, 40);
-    let tokens = report(&plain, &["-n"])["previousTokens"].clone();
+    let tokens = report(&plain, &["-n"])["tokens_before"].clone();
     for usage in [
         "{\"input_tokens\":1,\"output_tokens\":1}",
         "{\"input_tokens\":9e15}",
@@ -146,7 +146,7 @@ fn what_records_say_of_their_tokens_is_not_taken_for_true() {
         let said = format!("\"usage\":{usage},\"role\":");
         let session = plain.replace("\"role\":", &said);
         let report = report(&session, &["-n", "--if-due", "--window", "100k"]);
-        assert_eq!(report["previousTokens"], tokens);
+        assert_eq!(report["tokens_before"], tokens);
         assert_eq!(report["outcome"], "not-due");
     }
 }

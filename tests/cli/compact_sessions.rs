@@ -89,10 +89,7 @@ fn check_once(dir: &Path, input: &[u8], preset: &str, mode: &str, args: &[&str])
     let outcome = report["outcome"].as_str().expect("a word").to_owned();
     let number = |key: &str| report[key].as_u64().expect("a number");
     if outcome == "compacted" {
-        assert!(
-            number("currentTokens") < number("previousTokens"),
-            "{report}"
-        );
+        assert!(number("tokens_after") < number("tokens_before"), "{report}");
         let (before, after) = (offences(input), offences(&output));
         assert!(is_within(&after, &before), "{preset} {mode}: {after:?}");
         if mode == "summary_only" {
@@ -199,7 +196,7 @@ fn replay(dir: &Path, records: &[&[u8]], preset: &str, window: u64) -> usize {
                 "one summary, which holds those before it"
             );
         }
-        let tokens = report["currentTokens"].as_u64().expect("a number");
+        let tokens = report["tokens_after"].as_u64().expect("a number");
         if report["success"] == true {
             assert!(tokens <= window / 2, "{report}");
         }

@@ -119,7 +119,7 @@ fn items_are_listed_by_standing() {
 #[test]
 fn json_has_every_class() {
     score().args(["--json"]).args(files()).stdout(concat!(
-            r#"{"before":"before.jsonl","after":"after.jsonl","fidelity":0.7225,"items_kept":0.7225,"classes":{"#,
+            r#"{"before":"before.jsonl","after":"after.jsonl","items_kept":0.7225,"classes":{"#,
             r#""asks":{"weight":3.0,"total":1,"retained":1,"recoverable":0,"saved":0,"lost":0,"retired":0,"score":1.0},"#,
             r#""constraints":{"weight":3.0,"total":1,"retained":1,"recoverable":0,"saved":0,"lost":0,"retired":0,"score":1.0},"#,
             r#""decisions":{"weight":2.0,"total":0,"retained":0,"recoverable":0,"saved":0,"lost":0,"retired":0,"score":null},"#,
@@ -177,9 +177,9 @@ fn what_was_needed_later_is_scored_too() {
         .args(files())
         .args(["--future", "full.jsonl"])
         .stdout_has(concat!(
-            r#""future":{"A_must":{"needed":2,"kept":1,"share":0.5},"#,
-            r#""A_ctx":{"needed":2,"kept":1,"share":0.5},"#,
-            r#""A_ctxfar":{"needed":0,"kept":0,"share":null}}"#,
+            r#""future":{"a_must":{"needed":2,"kept":1,"share":0.5},"#,
+            r#""a_ctx":{"needed":2,"kept":1,"share":0.5},"#,
+            r#""a_ctxfar":{"needed":0,"kept":0,"share":null}}"#,
         ))
         .run();
 }
@@ -359,9 +359,8 @@ fn a_compaction_counts_what_survives_unless_told_not_to() {
         report["survived"]["constraints"],
         serde_json::json!({"retained": 1, "recoverable": 0, "lost": 0})
     );
-    let fidelity = report["fidelity"].as_f64().expect("a number");
-    assert!((0.1..=1.0).contains(&fidelity), "{fidelity}");
-    assert_eq!(report["itemsKept"], report["fidelity"]);
+    let kept = report["items_kept"].as_f64().expect("a number");
+    assert!((0.1..=1.0).contains(&kept), "{kept}");
     // The same counts, no words.
     let log = log(&scored);
     let done: Vec<serde_json::Value> = log
@@ -378,6 +377,6 @@ fn a_compaction_counts_what_survives_unless_told_not_to() {
     Case::new(CTX_SCORE)
         .within(scored.dir())
         .args(["--json", "before.jsonl", "s.jsonl"])
-        .stdout_has(&format!("\"fidelity\":{}", report["fidelity"]))
+        .stdout_has(&format!("\"items_kept\":{}", report["items_kept"]))
         .run();
 }

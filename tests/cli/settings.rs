@@ -196,6 +196,7 @@ fn summaries() -> Vec<Row> {
         row("summary.instructions", asking(), json!("paths"), answered),
         row("summary.cumulative", none(), json!(false), forced),
         row("summary.extract", none(), json!(true), forced),
+        row("summary.in_report", none(), json!(true), forced),
     ]
 }
 
@@ -385,7 +386,9 @@ impl Home {
     fn seen(&self, ended: &Ended) -> String {
         let mut seen = format!("exit {:?}\n", ended.code);
         if let Ok(Value::Object(mut report)) = serde_json::from_str(&ended.stdout) {
-            report.remove("snapshot");
+            for of_this_run in ["snapshot", "duration_ms", "model_ms"] {
+                report.remove(of_this_run);
+            }
             let _ = writeln!(seen, "{}", Value::Object(report));
         }
         seen.push_str(&fs::read_to_string(self.path().join("s.jsonl")).expect("reads"));

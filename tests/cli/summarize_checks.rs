@@ -256,7 +256,7 @@ fn compaction_is_repeatable_and_tells_what_was_mended() {
     let recorded = compact()
         .env("CTX_LLM_URL", &server.url)
         .args(["--record", "answers"])
-        .stdout_has("\"summaryMends\":1")
+        .stdout_has("\"summary_mends\":1")
         .stderr_has("commands without support removed: 1")
         .run();
     let replayed = compact()
@@ -264,7 +264,7 @@ fn compaction_is_repeatable_and_tells_what_was_mended() {
             "--replay",
             &recorded.dir().join("answers").display().to_string(),
         ])
-        .stdout_has("\"summaryMends\":1")
+        .stdout_has("\"summary_mends\":1")
         .stderr_has("commands without support removed: 1")
         .run();
     assert_eq!(recorded.read("s.jsonl"), replayed.read("s.jsonl"));

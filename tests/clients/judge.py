@@ -26,7 +26,8 @@ class Skipped(Exception):
 
 
 def tool(name, *args, codes=(0,), home=None):
-    env = {**os.environ, **({"HOME": home} if home else {})}
+    # Whether the agent reads the summary is held against its text.
+    env = {**os.environ, "CTX_SUMMARY_IN_REPORT": "true", **({"HOME": home} if home else {})}
     done = subprocess.run([os.path.join(BIN, name), *args], env=env, capture_output=True, text=True)
     if done.returncode not in codes:
         raise Failed(f"{name} {' '.join(args)}: exit {done.returncode}: {done.stderr.strip()}")
@@ -141,7 +142,7 @@ def compacted(trial, is_made_up, *flags):
     """What ctx-compact says that it has done."""
     report = trial.compact(*flags)
     if report["outcome"] != "compacted":
-        raise (Failed if is_made_up else Skipped)(f"{report['outcome']} ({report['previousTokens']} tokens)")
+        raise (Failed if is_made_up else Skipped)(f"{report['outcome']} ({report['tokens_before']} tokens)")
     return report
 
 

@@ -93,8 +93,12 @@ impl Client {
             endpoint, model, ..
         } = &self.settings;
         let body = wire::request(endpoint, model.as_deref(), question).to_string();
+        let begun = (clock.now)();
         let tries = &self.settings.tries;
-        tries.run(clock, || self.ask_once(&body, clock, usage))
+        let outcome = tries.run(clock, || self.ask_once(&body, clock, usage));
+        // A clock that was set back says nothing.
+        usage.time += ((clock.now)() - begun).to_std().unwrap_or_default();
+        outcome
     }
 
     /// The window that the server says its model has. One quick request, two to a llama.cpp

@@ -21,7 +21,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// Time as the caller has it; tests have their own.
 #[derive(Clone, Copy)]
 pub struct Clock<'a> {
-    /// For `Retry-After` as a date.
+    /// For `Retry-After` as a date, and for how long it took.
     pub now: &'a dyn Fn() -> DateTime<Utc>,
     /// Waits.
     pub sleep: &'a dyn Fn(Duration),

@@ -1,6 +1,7 @@
 //! What a model was asked, and what that took.
 
 use std::ops::AddAssign;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -15,6 +16,8 @@ pub struct Usage {
     pub tokens_in: Option<u64>,
     /// Tokens that it wrote.
     pub tokens_out: Option<u64>,
+    /// How long it took, pauses between tries included.
+    pub time: Duration,
 }
 
 impl Usage {
@@ -39,9 +42,9 @@ impl Usage {
             ),
         };
         Self {
-            calls: 0,
             tokens_in: read,
             tokens_out: written,
+            ..Self::default()
         }
     }
 }
@@ -53,6 +56,7 @@ impl AddAssign for Usage {
             (one, other) => one.or(other),
         };
         self.calls += other.calls;
+        self.time += other.time;
         self.tokens_in = sum(self.tokens_in, other.tokens_in);
         self.tokens_out = sum(self.tokens_out, other.tokens_out);
     }
@@ -60,6 +64,8 @@ impl AddAssign for Usage {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::Usage;
     use crate::Api;
 
@@ -98,12 +104,15 @@ mod tests {
             calls: 1,
             tokens_in: Some(0),
             tokens_out: Some(3),
+            time: Duration::from_millis(5),
         };
         all += Usage {
             calls: 1,
             tokens_in: None,
             tokens_out: Some(4),
+            time: Duration::from_millis(7),
         };
+        assert_eq!(all.time.as_millis(), 12);
         assert_eq!(
             (all.calls, all.tokens_in, all.tokens_out),
             (4, Some(0), Some(7))

@@ -103,7 +103,7 @@ mod tests {
             notes.asked(Usage {
                 calls,
                 tokens_in: Some(10 * calls),
-                tokens_out: None,
+                ..Usage::default()
             });
             notes
         };
@@ -114,6 +114,7 @@ mod tests {
             calls,
             tokens_in,
             tokens_out,
+            ..
         } = notes.usage();
         assert_eq!((calls, tokens_in, tokens_out), (7, Some(70), None));
     }

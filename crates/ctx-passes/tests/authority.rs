@@ -176,7 +176,7 @@ fn lines(records: &[Value]) -> String {
 fn compacted(plan: &Plan, session: &str) -> String {
     let content = Content::of_stream(&mut session.as_bytes(), None, Invalid::Keep);
     let content = content.expect("a session");
-    let compacted = compact_stream(plan, content, "s.jsonl", &mut Notes::new());
+    let compacted = compact_stream(plan, content, &mut Notes::new());
     let (report, content) = compacted.expect("no failure");
     assert_eq!(report.outcome, Outcome::Compacted);
     let mut text = String::new();

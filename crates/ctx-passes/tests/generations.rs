@@ -22,8 +22,7 @@ fn plan(keep: u64, role: SummaryRole) -> Plan {
 fn compacted(plan: &Plan, session: &str) -> (String, bool) {
     let mut input = session.as_bytes();
     let content = Content::of_stream(&mut input, None, Invalid::Keep).expect("a session");
-    let (report, content) =
-        compact_stream(plan, content, "s.jsonl", &mut Notes::new()).expect("no failure");
+    let (report, content) = compact_stream(plan, content, &mut Notes::new()).expect("no failure");
     let mut text = String::new();
     let mut file = content.file().expect("a handle");
     file.read_to_string(&mut text).expect("UTF-8");

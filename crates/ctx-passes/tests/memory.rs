@@ -28,7 +28,7 @@ fn peak(plan: &Plan, pad: usize, lines: impl Iterator<Item = String>) -> usize {
     let content = Content::open(file, None, Invalid::Keep).expect("a session");
     MEMORY.reset_peak_usage();
     let before = MEMORY.current_usage();
-    let done = compact_stream(plan, content, "tiny", &mut Notes::new());
+    let done = compact_stream(plan, content, &mut Notes::new());
     let (report, _) = done.expect("compacted");
     assert_eq!(report.outcome, Outcome::Compacted);
     MEMORY.peak_usage() - before

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::bounds::Bounds;
+use crate::presets::names;
 use crate::value::Reader;
 use crate::words::{Clear, Fallback, Method, Mode, When};
 
@@ -106,6 +107,7 @@ pub struct Summary {
     pub instructions: Option<String>,
     pub cumulative: bool,
     pub extract: bool,
+    pub in_report: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -114,6 +116,11 @@ pub struct Retention {
 }
 
 impl Policy {
+    /// The preset that it is, or builds on, where its name is that of one.
+    pub fn preset(&self) -> Option<&'static str> {
+        names().find(|name| *name == self.name)
+    }
+
     /// Reads all settings; the error says what the one that does not fit should be.
     pub(crate) fn read(tree: &Value) -> Result<Self, String> {
         Self::deserialize(Reader(tree)).map_err(|unfit| unfit.wanted)

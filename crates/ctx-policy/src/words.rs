@@ -60,9 +60,21 @@ pub enum Method {
     None,
 }
 
+impl Method {
+    /// As policies and reports have it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Extractive => "extractive",
+            Self::Rule => "rule",
+            Self::Llm => "llm",
+            Self::None => "none",
+        }
+    }
+}
+
 impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
+        f.write_str(self.as_str())
     }
 }
 

@@ -26,7 +26,7 @@ pub struct Size {
     pub tokens: u64,
     /// The most that the whole context may come to, where recorded usage tells it: budgets go
     /// by that.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "calibrated_tokens", skip_serializing_if = "Option::is_none")]
     pub calibrated: Option<u64>,
     /// The tokens of the window, where the session itself tells it.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -33,7 +33,7 @@ pub struct Content {
     /// Of what came behind that, or of all where there is none: four bytes a token.
     pub estimated: u64,
     /// Lines that are no record.
-    pub bad: u64,
+    pub bad_lines: u64,
 }
 
 impl Content {

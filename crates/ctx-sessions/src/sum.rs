@@ -81,7 +81,7 @@ impl Sum {
     pub(crate) fn add(&mut self, facts: Facts, stand: Stand, object: Option<&Object<'_>>) {
         if !is_read(&facts, stand) {
             let is_bad = facts.class != Readable::No;
-            self.content.bad += u64::from(is_bad);
+            self.content.bad_lines += u64::from(is_bad);
             return;
         }
         // What a helper says has nothing to do with what this session is.

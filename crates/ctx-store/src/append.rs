@@ -13,7 +13,7 @@ use crate::live::Live;
 use crate::replace::{not_saved, save};
 use crate::tail::Tail;
 use crate::{
-    Facts, ReplaceOutcome, Replacement, Snapshot, SnapshotKind, Store, Successor, Survived, hex,
+    Facts, Figures, ReplaceOutcome, Replacement, Snapshot, SnapshotKind, Store, Successor, hex,
 };
 
 /// What is to stand behind the lines of a session file.
@@ -24,8 +24,8 @@ pub struct Addition<'a> {
     pub operation: &'static str,
     /// The kind of the snapshot that is taken of what was there.
     pub kind: SnapshotKind,
-    /// How much of what the model was sent before it is still sent, for the audit log.
-    pub survived: Survived,
+    /// What the audit log tells of the change.
+    pub figures: Figures,
 }
 
 impl Replacement<'_> {
@@ -97,7 +97,7 @@ fn add(
         Tail::open(live)?.append(bytes)?;
         #[cfg(test)]
         crate::moments::moment();
-        facts.survived = addition.survived;
+        facts.figures = addition.figures;
         store.done(&operation, &facts)
     };
     let done = written();

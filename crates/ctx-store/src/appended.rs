@@ -92,7 +92,7 @@ mod tests {
 
     use crate::restore::Wanted;
     use crate::testing::{Bench, id};
-    use crate::{Addition, SnapshotKind, Survived};
+    use crate::{Addition, Figures, SnapshotKind};
 
     #[test]
     fn what_was_appended_since_is_counted() {
@@ -122,7 +122,7 @@ mod tests {
             lines: b"ours\n",
             operation: "compact",
             kind: SnapshotKind::PreCompact,
-            survived: Survived::new(),
+            figures: Figures::default(),
         });
         added.expect("appended");
         // Ours are no loss.

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use crate::moments::{Act, Write, around_exchanges, let_writes, without_leases};
 use crate::restore::Wanted;
 use crate::testing::{Agent, Bench, id};
-use crate::{Addition, Meta, ReplaceOutcome, SnapshotKind, Store, StoreError, Survived};
+use crate::{Addition, Figures, Meta, ReplaceOutcome, SnapshotKind, Store, StoreError};
 
 const OLD: &str = "{\"type\":\"user\",\"n\":1}\n";
 /// Two lines that begin as those of an agent do.
@@ -26,7 +26,7 @@ fn append_lines(store: &Store, path: &Path, lines: &str) -> Result<ReplaceOutcom
         lines: lines.as_bytes(),
         operation: "compact",
         kind: SnapshotKind::PreCompact,
-        survived: Survived::new(),
+        figures: Figures::default(),
     })
 }
 
@@ -186,7 +186,7 @@ fn a_file_that_changed_meanwhile_is_left_alone() {
                     lines: LINES.as_bytes(),
                     operation: "compact",
                     kind: SnapshotKind::PreCompact,
-                    survived: Survived::new(),
+                    figures: Figures::default(),
                 })
             } else {
                 let path = path.clone();
@@ -218,7 +218,7 @@ fn a_file_that_somebody_opens_to_write_is_left_alone() {
             lines: LINES.as_bytes(),
             operation: "compact",
             kind: SnapshotKind::PreCompact,
-            survived: Survived::new(),
+            figures: Figures::default(),
         })
         .expect_err("open for writing");
     assert!(matches!(error, StoreError::Busy(_)), "{error}");

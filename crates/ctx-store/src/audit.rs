@@ -1,7 +1,7 @@
 //! The audit log: what was done to the store, by which tool, when. Each operation has two
 //! records, before and after; each record is one write, and has the hash of the one before.
+//! What was tried and came to nothing, so that nothing was going to be changed, has one.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use crate::error::{Naming, StoreError};
 use crate::files::{careful, ends_line, if_there, open_plain};
 use crate::lock::StoreLock;
 use crate::stamp::TIME;
-use crate::{BrokenLink, SessionId, Store, chain};
+use crate::{BrokenLink, Figures, SessionId, Store, chain};
 
 /// What may be told of an operation: ids, hashes and sizes, never values, never text.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -42,9 +42,9 @@ pub struct Facts {
     /// How many things were written or removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
-    /// What of the session survived, by class.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub survived: Survived,
+    /// What was measured of the change.
+    #[serde(flatten)]
+    pub figures: Figures,
 }
 
 impl Facts {
@@ -55,20 +55,6 @@ impl Facts {
             ..Self::default()
         }
     }
-}
-
-/// How many items of each class (asks, constraints, …) survived a compaction.
-pub type Survived = BTreeMap<&'static str, Standing>;
-
-/// What became of the items of one class.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Standing {
-    /// They stand in the new session.
-    pub retained: u64,
-    /// The new session refers to them.
-    pub recoverable: u64,
-    /// Only the snapshot of the old session has them.
-    pub lost: u64,
 }
 
 /// An operation whose intent is in the log.
@@ -109,6 +95,13 @@ impl Store {
         chain::check(&log).naming("read", &path)
     }
 
+    /// Writes that something was tried that comes to nothing: nothing changes.
+    pub fn failed(&self, op: &'static str, facts: &Facts) -> Result<(), StoreError> {
+        let mut locked = self.lock()?;
+        let operation = locked.operation(op);
+        locked.append(&operation, "failed", facts)
+    }
+
     /// Writes that the operation is done; a failure is told as "done, but…".
     pub fn done(&self, operation: &Operation, facts: &Facts) -> Result<(), StoreError> {
         let locked = self.lock().map_err(|error| error.after(operation.op));
@@ -122,13 +115,17 @@ impl StoreLock<'_> {
         op: &'static str,
         facts: &Facts,
     ) -> Result<Operation, StoreError> {
+        let operation = self.operation(op);
+        self.append(&operation, "intent", facts)?;
+        Ok(operation)
+    }
+
+    fn operation(&self, op: &'static str) -> Operation {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let time = self.store.now().format(TIME);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let id = format!("{time}-{}.{count}", std::process::id());
-        let operation = Operation { id, op };
-        self.append(&operation, "intent", facts)?;
-        Ok(operation)
+        Operation { id, op }
     }
 
     pub(crate) fn done(&mut self, operation: &Operation, facts: &Facts) -> Result<(), StoreError> {

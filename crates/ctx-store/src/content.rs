@@ -6,7 +6,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use crate::error::{Naming, StoreError};
-use crate::{SnapshotKind, Survived, hex};
+use crate::{Figures, SnapshotKind, hex};
 
 /// What is to stand in a session file.
 pub struct NewContent<'a> {
@@ -18,8 +18,8 @@ pub struct NewContent<'a> {
     pub operation: &'static str,
     /// The kind of the snapshot that is taken of what is replaced.
     pub kind: SnapshotKind,
-    /// How much of the old content survives in it, for the audit log.
-    pub survived: Survived,
+    /// What the audit log tells of the change.
+    pub figures: Figures,
 }
 
 impl NewContent<'_> {
@@ -57,7 +57,7 @@ mod tests {
     use sha2::{Digest, Sha256};
 
     use super::NewContent;
-    use crate::{SnapshotKind, StoreError, Survived, hex};
+    use crate::{Figures, SnapshotKind, StoreError, hex};
 
     fn copy(bytes: &[u8], sha256: &str) -> Result<Vec<u8>, StoreError> {
         let mut reader = bytes;
@@ -66,7 +66,7 @@ mod tests {
             sha256,
             operation: "test",
             kind: SnapshotKind::Snapshot,
-            survived: Survived::new(),
+            figures: Figures::default(),
         };
         let mut file = Vec::new();
         let length = new.copy_to(&mut file, Path::new("s.jsonl"))?;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::moments::{Act, around_exchanges};
 use crate::restore::Wanted;
 use crate::testing::{Bench, id};
-use crate::{Entry, NewContent, ReplaceOutcome, SnapshotKind, Store, StoreError, Survived, hash};
+use crate::{Entry, Figures, NewContent, ReplaceOutcome, SnapshotKind, Store, StoreError, hash};
 
 /// Has new content for a file put there by `run`.
 fn with_new<T>(bytes: &str, run: impl FnOnce(&mut NewContent<'_>) -> T) -> T {
@@ -18,7 +18,7 @@ fn with_new<T>(bytes: &str, run: impl FnOnce(&mut NewContent<'_>) -> T) -> T {
         sha256: &sha256,
         operation: "compact",
         kind: SnapshotKind::PreCompact,
-        survived: Survived::new(),
+        figures: Figures::default(),
     })
 }
 

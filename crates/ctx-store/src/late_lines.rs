@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::moments::{Act, around_exchanges, without_leases};
 use crate::testing::{Agent, Bench, id};
-use crate::{NewContent, ReplaceOutcome, SharedFolder, SnapshotKind, StoreError, Survived, hash};
+use crate::{Figures, NewContent, ReplaceOutcome, SharedFolder, SnapshotKind, StoreError, hash};
 
 const OLD: &str = "old\n";
 const NEW: &str = "new\n";
@@ -67,7 +67,7 @@ fn replace_while(
         sha256: &sha256,
         operation: "compact",
         kind: SnapshotKind::PreCompact,
-        survived: Survived::new(),
+        figures: Figures::default(),
     };
     bench.store.replace(path, &id("demo"), &mut new)
 }

@@ -29,6 +29,7 @@ mod error;
 mod exchange;
 #[cfg(test)]
 mod failed_runs;
+mod figures;
 mod files;
 mod hash;
 mod idle;
@@ -76,13 +77,14 @@ mod writers;
 
 pub use append::Addition;
 pub use appended::Appended;
-pub use audit::{Facts, Operation, Standing, Survived};
+pub use audit::{Facts, Operation};
 pub use catalog::{Catalog, Entry, Flaw};
 pub use chain::BrokenLink;
 pub use content::NewContent;
 pub use destination::Destination;
 pub use draft::{Draft, Snapshot};
 pub use error::{Severity, StoreError};
+pub use figures::{Compaction, Figures, Standing, Summing, Survived};
 pub use files::open_plain;
 pub use hash::{HashingReader, hash, hash_bytes};
 pub use lock::SessionLock;

@@ -10,7 +10,7 @@ use crate::live::Live;
 use crate::tail::Tail;
 use crate::unfinished::Found;
 use crate::{
-    Facts, NewContent, Replacement, SessionId, SessionLock, SnapshotKind, Store, Survived, hash,
+    Facts, Figures, NewContent, Replacement, SessionId, SessionLock, SnapshotKind, Store, hash,
 };
 
 /// What the audit log calls it.
@@ -68,7 +68,7 @@ fn replace_without(replacement: Replacement<'_>, part: Range<u64>) -> Result<(),
         sha256: &sha256,
         operation: OPERATION,
         kind: SnapshotKind::PreCompact,
-        survived: Survived::new(),
+        figures: Figures::default(),
     };
     replacement.commit(&mut new).map(drop)
 }

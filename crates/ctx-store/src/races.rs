@@ -9,7 +9,7 @@ use std::sync::mpsc;
 
 use crate::moments::{Act, around_exchanges};
 use crate::testing::{Agent, Bench, id};
-use crate::{NewContent, ReplaceOutcome, SharedFolder, SnapshotKind, StoreError, Survived, hash};
+use crate::{Figures, NewContent, ReplaceOutcome, SharedFolder, SnapshotKind, StoreError, hash};
 
 const OLD: &str = "old\n";
 const NEW: &str = "new\n";
@@ -50,7 +50,7 @@ fn replace(bench: &Bench, path: &Path) -> Result<ReplaceOutcome, StoreError> {
         sha256: &sha256,
         operation: "rollback",
         kind: SnapshotKind::PreRollback,
-        survived: Survived::new(),
+        figures: Figures::default(),
     };
     bench.store.replace(path, &id("demo"), &mut new)
 }

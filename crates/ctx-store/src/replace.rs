@@ -139,6 +139,7 @@ impl Store {
     ) -> Result<ReplaceOutcome, StoreError> {
         let facts = Facts {
             sha256: Some(new.sha256.to_owned()),
+            figures: std::mem::take(&mut new.figures),
             ..Facts::of(session)
         };
         let operation = self.begin(new.operation, &facts)?;
@@ -272,7 +273,7 @@ fn exchange(
     let operation = store.begin(new.operation, &facts)?;
     let (late_bytes, retained) = swap.commit()?;
     facts.late_bytes = Some(late_bytes);
-    facts.survived = std::mem::take(&mut new.survived);
+    facts.figures = std::mem::take(&mut new.figures);
     store.done(&operation, &facts)?;
     if retained.is_none() {
         store.forget_retained(&before.id.session, std::slice::from_ref(&before.id));

@@ -9,8 +9,8 @@ use crate::files::is_there;
 use crate::session::real_path;
 use crate::undo::Beginnings;
 use crate::{
-    Catalog, Entry, Look, Meta, NewContent, ReplaceOutcome, SessionId, SnapshotKind, Store,
-    Successor, Survived, refuse_replacement,
+    Catalog, Entry, Figures, Look, Meta, NewContent, ReplaceOutcome, SessionId, SnapshotKind,
+    Store, Successor, refuse_replacement,
 };
 
 /// Which snapshot is to be restored.
@@ -184,7 +184,10 @@ impl Restore<'_> {
             sha256: &self.meta.sha256,
             operation: "rollback",
             kind: SnapshotKind::PreRollback,
-            survived: Survived::new(),
+            figures: Figures {
+                restored: Some(self.meta.id.clone()),
+                ..Figures::default()
+            },
         };
         self.store
             .replace_when_idle(path, &self.session, min_idle, &mut new)

@@ -1,9 +1,18 @@
 //! The cumulative summary of a session: the summaries of its compactions, the newest last.
 
+use std::path::PathBuf;
+
 use chrono::SecondsFormat;
 
 use crate::error::StoreError;
-use crate::{Facts, SessionId, SharedFolder, Store};
+use crate::{Facts, Figures, SessionId, SharedFolder, Store};
+
+impl Store {
+    /// Where the summaries of a session are.
+    pub fn summary_path(&self, session: &SessionId) -> PathBuf {
+        self.snapshots().join(summary_name(session))
+    }
+}
 
 fn summary_name(session: &SessionId) -> String {
     format!("{session}.md")
@@ -11,12 +20,14 @@ fn summary_name(session: &SessionId) -> String {
 
 impl Store {
     /// Appends the summary of `messages` messages. The newest one is not repeated, so that a
-    /// pipeline may be run again. `true` when something was written.
+    /// pipeline may be run again. `figures` are for the audit log. `true` when something was
+    /// written.
     pub fn append_summary(
         &self,
         session: &SessionId,
         messages: u64,
         text: &str,
+        figures: Figures,
     ) -> Result<bool, StoreError> {
         self.prepare()?;
         let folder = SharedFolder::lock(&self.snapshots())?.staging_in(self.tmp());
@@ -32,13 +43,14 @@ impl Store {
         };
         let time = self.now().to_rfc3339_opts(SecondsFormat::Micros, true);
         let entry = format!("{heading}\n# {time}: {messages}{said}");
-        let facts = Facts {
+        let mut facts = Facts {
             bytes: Some(entry.len() as u64),
             count: Some(messages),
             ..Facts::of(session)
         };
         let operation = self.begin("summary", &facts)?;
         file.append(entry.as_bytes())?;
+        facts.figures = figures;
         self.done(&operation, &facts)?;
         Ok(true)
     }
@@ -58,7 +70,7 @@ mod tests {
 
     use chrono::{TimeZone, Utc};
 
-    use crate::{Actor, SessionId, Store};
+    use crate::{Actor, Figures, SessionId, Store, Summing};
 
     fn store(root: &Path) -> Store {
         let actor = Actor {
@@ -78,13 +90,17 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let store = store(&dir.path().join("s"));
         let session: SessionId = "demo".parse().expect("an id");
-        assert!(
-            store
-                .append_summary(&session, 7, "alpha\n")
-                .expect("written")
-        );
-        assert!(!store.append_summary(&session, 7, "alpha").expect("there"));
-        assert!(store.append_summary(&session, 9, "two").expect("written"));
+        let append = |messages, text| {
+            let figures = Figures {
+                summing: Some(Summing::default()),
+                ..Figures::default()
+            };
+            let appended = store.append_summary(&session, messages, text, figures);
+            appended.expect("written")
+        };
+        assert!(append(7, "alpha\n"));
+        assert!(!append(7, "alpha"));
+        assert!(append(9, "two"));
         let path = store.snapshots().join(format!("{session}.md"));
         assert_eq!(
             fs::read_to_string(&path).expect("reads"),
@@ -95,6 +111,7 @@ mod tests {
         assert_eq!(mode & 0o777, 0o600);
         let audit = fs::read_to_string(store.audit_log()).expect("reads");
         assert_eq!(audit.matches("\"op\":\"summary\"").count(), 4, "{audit}");
+        assert_eq!(audit.matches("\"method\":\"none\"").count(), 2, "{audit}");
         assert!(!audit.contains("alpha"), "{audit}");
     }
 
@@ -106,7 +123,9 @@ mod tests {
         let session: SessionId = "demo".parse().expect("an id");
         let text = "files: a\u{1b}[31m\u{9b}1mb\r\tc\nnext";
         for is_new in [true, false] {
-            let appended = store.append_summary(&session, 1, text).expect("written");
+            let appended = store
+                .append_summary(&session, 1, text, Figures::default())
+                .expect("written");
             assert_eq!(appended, is_new);
         }
         let path = store.snapshots().join(format!("{session}.md"));
@@ -119,10 +138,14 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let store = store(&dir.path().join("s"));
         let session: SessionId = "demo".parse().expect("an id");
-        store.append_summary(&session, 1, "one").expect("written");
+        let append = |text| {
+            let appended = store.append_summary(&session, 1, text, Figures::default());
+            appended.expect("written");
+        };
+        append("one");
         let path = store.snapshots().join(format!("{session}.md"));
         fs::write(&path, b"my notes \xff").expect("writes");
-        store.append_summary(&session, 1, "one").expect("written");
+        append("one");
         let bytes = fs::read(&path).expect("reads");
         assert!(bytes.starts_with(b"my notes \xff\n# 2026"), "{bytes:?}");
     }

@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 use std::path::Path;
 
-use ctx_cli::{ExitStatus, Failure, Io, STDIN_NAME, Verbosity, inputs, json_line, printable};
+use ctx_cli::{
+    ExitStatus, Failure, Io, STDIN_NAME, Verbosity, inputs, json_line, json_name, printable,
+};
 use ctx_passes::compact::{BatchLine, BatchPass, Plan, Report, SessionFile, compact_batch};
 use ctx_passes::{Notes, PassError};
 use ctx_store::{Growth, Store};
@@ -33,7 +35,7 @@ pub(super) struct Tally {
 /// A conversation that could not be compacted.
 #[derive(Serialize)]
 struct Failed<'a> {
-    file: &'a str,
+    name: Option<&'a str>,
     line: Option<u64>,
     error: String,
 }
@@ -70,7 +72,7 @@ pub(super) fn filter(
     let mut tally = Tally::default();
     let mut notes = Notes::new();
     let done = batch.read(|batch| {
-        let pass = BatchPass::new(plan, args.read.dialect(), STDIN_NAME);
+        let pass = BatchPass::new(plan, args.read.dialect(), None);
         let mut take = |line: BatchLine, said: Notes| -> Result<(), PassError> {
             let told = tally.take(args, STDIN_NAME, line, said, &mut waiting, io);
             told.map_err(PassError::caller)
@@ -173,7 +175,7 @@ impl Tally {
                 if tells {
                     let error = failure.to_string();
                     let failed = Failed {
-                        file: name,
+                        name: json_name(name),
                         line,
                         error,
                     };
@@ -187,8 +189,8 @@ impl Tally {
     fn add(&mut self, report: &Report, name: &str, io: &mut Io) {
         self.conversations += 1;
         self.smaller += u64::from(report.freed_tokens > 0);
-        self.tokens_before += report.previous_tokens;
-        self.tokens_after += report.current_tokens;
+        self.tokens_before += report.tokens_before;
+        self.tokens_after += report.tokens_after;
         self.end(text::status(report));
         let line = report.line.unwrap_or_default();
         let name = printable(name);

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use ctx_cli::{Io, Outcome, STDIN_NAME, inputs};
+use ctx_cli::{Io, Outcome, STDIN_NAME, inputs, json_line};
 use ctx_passes::PassError;
 use ctx_passes::compact::{Content, Plan, compact_stream};
 
@@ -31,16 +31,14 @@ pub(super) fn run(args: &Args, plan: &Plan, store: &LazyStore<'_>, io: &mut Io) 
     let content = Content::of_stream(&mut input.reader, read.dialect(), read.invalid);
     let mut content = content.map_err(failed)?;
     content.last_change = last_change(Path::new("-"));
-    let compacted = passes::telling(STDIN_NAME, io, |notes| {
-        compact_stream(plan, content, STDIN_NAME, notes)
-    });
+    let compacted = passes::telling(STDIN_NAME, io, |notes| compact_stream(plan, content, notes));
     let (mut report, content) = compacted.map_err(failed)?;
     if let Some(error) = report.no_summary.take() {
         return Err(failed(error));
     }
     let status = text::status(&report);
     if plan.dry_run {
-        tell(&mut report, args.json, io)?;
+        tell(&mut report, STDIN_NAME, args.json, io)?;
         return Ok(status);
     }
     let mut output = target.open(io)?;
@@ -51,5 +49,8 @@ pub(super) fn run(args: &Args, plan: &Plan, store: &LazyStore<'_>, io: &mut Io) 
         io.warn(format_args!("{STDIN_NAME}: {warning}"));
     }
     io.note(format_args!("{STDIN_NAME}: {}", text::line(&report)));
+    if args.json {
+        io.write(json_line(&report).as_bytes())?;
+    }
     Ok(status)
 }

@@ -20,7 +20,7 @@ use crate::passes;
 use crate::policy::{PolicyArgs, unknown};
 use crate::session::ReadArgs;
 use crate::store::{StoreArgs, session_id};
-use crate::target::OutputArgs;
+use crate::target::{OutputArgs, ReportArgs};
 use crate::triggers::TriggerArgs;
 use ctx_passes::compact::{Asked, Outcome, Report};
 
@@ -69,7 +69,9 @@ struct Args {
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Print a JSON object a session: outcome, tokens, attempts, summary
+    /// Print a JSON object a session: how it ended, its figures
+    ///
+    /// As a filter with -o or -n, since else stdout has the session. docs/json.md has all keys.
     #[arg(long)]
     json: bool,
 
@@ -165,6 +167,10 @@ impl Args {
         if self.files.len() > 1 && self.files.iter().any(|file| is_stdin(file)) {
             return Err(Failure::new("stdin (-) among files").hint("name it alone"));
         }
+        if self.is_filter() {
+            let report = ReportArgs { json: self.json };
+            report.refuse_among_records(&self.output, self.asked.dry_run)?;
+        }
         if !self.is_filter() && self.output.output.is_some() {
             return Err(Failure::new("-o with a file that is compacted in place")
                 .hint("as a filter: ctx-compact -o NEW < FILE"));
@@ -181,18 +187,19 @@ enum Done {
 
 impl Done {
     fn tell(self, args: &Args, path: &Path, io: &mut Io) -> ctx_cli::Outcome {
+        let name = path.display().to_string();
         let status = match self {
             Self::Session(mut report) => {
                 if report.snapshot.is_some() {
-                    io.committed(format_args!("{} is compacted", report.file));
+                    io.committed(format_args!("{name} is compacted"));
                 }
-                tell(&mut report, args.json, io)?;
+                tell(&mut report, &name, args.json, io)?;
                 text::status(&report)
             }
             Self::Batch(tally) => {
                 if !args.json {
                     let dry_run = args.asked.dry_run;
-                    tally.print(&path.display().to_string(), dry_run, io)?;
+                    tally.print(&name, dry_run, io)?;
                 }
                 tally.status()
             }
@@ -203,12 +210,12 @@ impl Done {
 }
 
 /// Says how one session ended: to programs on stdout, to people on stderr.
-fn tell(report: &mut Report, json: bool, io: &mut Io) -> Result<(), Failure> {
+fn tell(report: &mut Report, name: &str, json: bool, io: &mut Io) -> Result<(), Failure> {
     if let Some(error) = report.no_summary.take() {
-        io.report(&passes::failure(error, &report.file));
+        io.report(&passes::failure(error, name));
     }
     if let Some(warning) = text::warning(report) {
-        io.warn(format_args!("{}: {warning}", report.file));
+        io.warn(format_args!("{name}: {warning}"));
     }
     if json {
         return io.write(json_line(report).as_bytes());
@@ -218,10 +225,10 @@ fn tell(report: &mut Report, json: bool, io: &mut Io) -> Result<(), Failure> {
         return Ok(()); // Said already.
     }
     if text::status(report) == ExitStatus::No {
-        io.warn(format_args!("{}: {line}", report.file));
+        io.warn(format_args!("{name}: {line}"));
     } else if io.verbosity() != Verbosity::Quiet {
         let table = report.plan.as_ref().map(text::table);
-        let name = printable(&report.file);
+        let name = printable(name);
         let text = format!("{name}: {line}\n{}", table.unwrap_or_default());
         io.write(text.as_bytes())?;
     }

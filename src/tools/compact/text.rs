@@ -21,8 +21,8 @@ pub(super) fn status(report: &Report) -> ExitStatus {
 /// How it ended, on one line.
 pub(super) fn line(report: &Report) -> String {
     let Report {
-        previous_tokens: before,
-        current_tokens: after,
+        tokens_before: before,
+        tokens_after: after,
         freed_tokens: freed,
         ..
     } = report;
@@ -71,7 +71,7 @@ pub(super) fn warning(report: &Report) -> Option<String> {
     (report.outcome == Outcome::OverTarget).then(|| {
         format!(
             "{} tokens {are} above the target of {}: what has to stay takes more; keep and pin less, or raise it",
-            report.current_tokens,
+            report.tokens_after,
             report.target_tokens.unwrap_or_default()
         )
     })

@@ -66,9 +66,9 @@ use crate::target::OutputArgs;
 /// messages of BEFORE, as many as fit into --window-tokens, do not hold.
 ///
 /// --json prints an object with the keys before, after (names, null for stdin),
-/// `items_kept` (and fidelity, its older name), classes (by class: weight, total, retained, recoverable, saved (of the
+/// `items_kept`, classes (by class: weight, total, retained, recoverable, saved (of the
 /// recoverable, those in a snapshot only), lost, retired (not scored), score),
-/// future (`A_must`, `A_ctx`, `A_ctxfar`: needed, kept, share; null without --future) and
+/// future (`a_must`, `a_ctx`, `a_ctxfar`: needed, kept, share; null without --future) and
 /// evidence (questions, answerable, kept, share, categories with the same, marks (of
 /// each question: id, category, answerable, kept); null without --evidence).
 #[derive(Debug, Parser)]

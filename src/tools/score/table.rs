@@ -33,7 +33,10 @@ pub(super) fn of(score: &Score, needed: Option<Needed>, marks: Option<&[Mark<'_>
 
 fn of_needed(needed: Needed) -> String {
     let mut rows = vec![heading("needed kept share measure")];
-    for Measure { name, needed, kept } in measures(needed) {
+    for Measure {
+        name, needed, kept, ..
+    } in measures(needed)
+    {
         rows.push(vec![
             needed.to_string(),
             kept.to_string(),

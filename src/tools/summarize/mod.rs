@@ -4,13 +4,15 @@ mod page;
 
 use std::path::{Path, PathBuf};
 
+use chrono::Utc;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, Verbosity, inputs};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, Verbosity, inputs, json_line, json_name};
+use ctx_llm::Usage;
 use ctx_passes::summarize::{
-    Batch, BudgetPass, BudgetRequest, NewSession, Plan, TellSizes, Writer, ZonePass, check_end,
-    recognizer,
+    Batch, BudgetPass, BudgetRequest, Making, NewSession, Plan, TellSizes, Writer, ZonePass,
+    check_end, recognizer, summing,
 };
-use ctx_passes::{Invalid, Pin};
+use ctx_passes::{Invalid, Notes, Pin};
 use ctx_policy::Method;
 use ctx_select::count::MessageCounter;
 use ctx_select::parse_count;
@@ -23,7 +25,7 @@ use crate::llm::LlmArgs;
 use crate::passes;
 use crate::session::{ReadArgs, Session};
 use crate::store::{LazyStore, StoreArgs, failure, session_id};
-use crate::target::{OutputArgs, Source};
+use crate::target::{OutputArgs, ReportArgs, Source};
 
 /// Replace the old zone of a session by one message that sums it up
 ///
@@ -121,6 +123,8 @@ struct Args {
     read: ReadArgs,
     #[command(flatten)]
     output: OutputArgs,
+    #[command(flatten)]
+    report: ReportArgs,
 
     /// Append the summary to this session's in the store
     #[arg(short, long, value_name = "ID", value_parser = session_id, conflicts_with = "batch", help_heading = "Store")]
@@ -178,16 +182,32 @@ impl Args {
         })
     }
 
+    fn refuse_what_does_not_fit(&self) -> Result<(), Failure> {
+        if self.report.json && self.read.batch {
+            return Err(
+                Failure::new("--json tells of one session, and a batch has many")
+                    .hint("-v says what is done with each"),
+            );
+        }
+        self.report.refuse_among_records(&self.output, false)
+    }
+
     /// Appends the summary to the session's in the store, before it leaves: who
     /// sees the output can rely on it.
-    fn remember(&self, new: &NewSession, store: &LazyStore<'_>, io: &mut Io) -> Outcome {
+    fn remember(
+        &self,
+        new: &NewSession,
+        making: &Making,
+        store: &LazyStore<'_>,
+        io: &mut Io,
+    ) -> Outcome {
         let (Some(session), Some(draft)) = (&self.session, &new.draft) else {
             return Ok(ExitStatus::Done);
         };
         let summary = &draft.summary;
         match store
             .get()?
-            .append_summary(session, summary.messages, &summary.text)
+            .append_summary(session, summary.messages, &summary.text, making.figures())
             .map_err(failure)
         {
             Err(failure) if failure.exit_status() == ExitStatus::Uncertain => {
@@ -223,6 +243,8 @@ impl Args {
 }
 
 fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
+    let begun = Utc::now();
+    args.refuse_what_does_not_fit()?;
     let writer = args.writer(io)?;
     let paths = inputs(&args.file)?;
     let store = args.store.lazy(&TOOL, matches);
@@ -233,29 +255,67 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     let saved = args.store.promise(matches, source.is_saved());
     let plan = args.plan(io, saved);
     let mut session = args.open(&source, &paths[0])?;
-    let new = if args.read.batch {
-        batch(args, &plan, &writer, &mut session, io).map(Ok)?
-    } else if let Some(request) = args.budget() {
-        let mut pass = BudgetPass::new(&plan, &writer, &request, session.dialect());
+    let (mut new, usage) = summed_up(args, &plan, &writer, &mut session, io)?;
+    let summary = new.draft.as_ref().map(|draft| &draft.summary);
+    // A clock that was set back says nothing.
+    let took = (Utc::now() - begun).num_milliseconds();
+    let making = Making {
+        summing: summing(args.method, summary, usage),
+        duration_ms: u64::try_from(took).unwrap_or_default(),
+    };
+    let status = args.remember(&new, &making, &store, io)?;
+    let mut output = target.open(io)?;
+    let written = new.write(&mut output);
+    written.map_err(|error| passes::failure(error, &session.name))?;
+    output.finish()?;
+    if args.report.json {
+        let file = match named {
+            Some(session) => Some(store.get()?.summary_path(session)),
+            None => None,
+        };
+        let summary = new.draft.as_ref().map(|draft| &draft.summary);
+        let told = making.told(summary, &plan.counter).of(
+            json_name(&session.name),
+            args.output.output.as_deref(),
+            named.map(SessionId::as_str).zip(file.as_deref()),
+        );
+        io.write(json_line(&told).as_bytes())?;
+    }
+    Ok(status)
+}
+
+/// The session with its summary, and what models took.
+fn summed_up(
+    args: &Args,
+    plan: &Plan,
+    writer: &Writer,
+    session: &mut Session,
+    io: &mut Io,
+) -> Result<(NewSession, Usage), Failure> {
+    if args.read.batch {
+        return Ok((batch(args, plan, writer, session, io)?, Usage::default()));
+    }
+    let with_usage = |new, notes: &Notes| (new, notes.usage());
+    let (new, usage) = if let Some(request) = args.budget() {
+        let mut pass = BudgetPass::new(plan, writer, &request, session.dialect());
         session.pass(|record| pass.push(record))?;
         if pass.zones().zoned() {
-            args.check_end(pass.zones(), &session)?;
+            args.check_end(pass.zones(), session)?;
         }
-        let shared = passes::telling(&session.name, io, |notes| pass.finish(notes));
-        shared.map(|(session, _)| session)
+        passes::telling(&session.name, io, |notes| {
+            let shared = pass.finish(notes);
+            with_usage(shared.map(|(session, _)| session), notes)
+        })
     } else {
-        let mut pass = ZonePass::new(&plan, writer.needs(), session.dialect());
+        let mut pass = ZonePass::new(plan, writer.needs(), session.dialect());
         session.pass(|record| pass.push(record))?;
-        args.check_end(pass.zones(), &session)?;
-        passes::telling(&session.name, io, |notes| pass.finish(&writer, notes))
+        args.check_end(pass.zones(), session)?;
+        passes::telling(&session.name, io, |notes| {
+            with_usage(pass.finish(writer, notes), notes)
+        })
     };
-    let failed = |error| passes::failure(error, &session.name);
-    let mut new = new.map_err(failed)?;
-    let status = args.remember(&new, &store, io)?;
-    let mut output = target.open(io)?;
-    new.write(&mut output).map_err(failed)?;
-    output.finish()?;
-    Ok(status)
+    let new = new.map_err(|error| passes::failure(error, &session.name))?;
+    Ok((new, usage))
 }
 
 /// Each line is a conversation of its own, and says what it has to say at once.

@@ -87,8 +87,8 @@ fn xopcbot_keeps_the_last_5_messages() {
         let ran = run(call("xopcbot", session.as_str()));
         ran.is(outcome);
         if outcome == "compacted" {
-            assert_eq!(ran.number("preservedCount"), 5);
-            assert_eq!(ran.number("firstKeptIndex"), 2);
+            assert_eq!(ran.number("kept_records"), 5);
+            assert_eq!(ran.number("first_kept_index"), 2);
             let (role, text) = ran.summary();
             assert_eq!(role, "system");
             assert!(
@@ -110,7 +110,7 @@ fn openclaw_keeps_the_last_20000_tokens() {
         let ran = run(call("openclaw", session.as_str()));
         ran.is(outcome);
         if outcome == "compacted" {
-            assert_eq!(ran.number("preservedCount"), 20);
+            assert_eq!(ran.number("kept_records"), 20);
         }
     }
 }
@@ -164,7 +164,7 @@ fn results_over_10000_characters_are_trimmed_in_what_is_sent() {
                 chars - 6_000
             );
             assert!(text.contains(&cut), "{text}");
-            let freed = report["freedTokens"].as_u64().expect("a number");
+            let freed = report["freed_tokens"].as_u64().expect("a number");
             assert!(freed > 0, "{report}");
         }
         // The stored session is not pruned, whatever is asked for.
@@ -198,7 +198,7 @@ fn a_compaction_and_pruning_of_what_is_sent_go_together() {
         session.as_str(),
         &["--preset", "xopcbot", "--mode", "summary_only"],
     );
-    let tokens = |report: &Value| report["currentTokens"].as_u64().expect("a number");
+    let tokens = |report: &Value| report["tokens_after"].as_u64().expect("a number");
     assert!(tokens(&report) < tokens(&whole));
     // And alone.
     let (text, report) = sent(
@@ -329,7 +329,7 @@ fn old_results_are_cleared_only_where_trimming_is_not_enough() {
         );
         assert_eq!(text.contains("truncated"), !is_cleared, "{window}");
         let limit = window.parse::<u64>().expect("a number") * 8 / 10;
-        let trimmed = report["currentTokens"].as_u64().expect("a number");
+        let trimmed = report["tokens_after"].as_u64().expect("a number");
         assert!(is_cleared || trimmed <= limit, "{report}");
     }
 }
@@ -357,7 +357,7 @@ fn a_safeguarded_summary_is_checked_asked_for_again_and_then_less_is_kept() {
         }
         let ran = run(asking(&server, case));
         ran.is("compacted");
-        assert_eq!(ran.number("preservedCount"), kept);
+        assert_eq!(ran.number("kept_records"), kept);
         assert_eq!(
             ran.tried(),
             if is_refused {
@@ -381,6 +381,6 @@ fn a_safeguarded_summary_is_checked_asked_for_again_and_then_less_is_kept() {
         .file("claw.json5", config)
         .args(["--config", "claw.json5"]);
     let ran = run(asking(&server, case));
-    assert_eq!(ran.number("preservedCount"), 4);
+    assert_eq!(ran.number("kept_records"), 4);
     assert_eq!(server.requests().len(), 2);
 }

@@ -28,7 +28,7 @@ fn is_due_above_flush(trigger: &str, limit: u64, args: &[&str]) {
         (limit + 1, "compacted"),
     ] {
         let (found, fired, report) = due("default", &Talk::of(50, tokens), args);
-        assert_eq!(report["previousTokens"], tokens, "the fixture");
+        assert_eq!(report["tokens_before"], tokens, "the fixture");
         assert_eq!(found, outcome, "{tokens}");
         let expected: &[&str] = if outcome == "compacted" {
             &[trigger]
@@ -61,7 +61,7 @@ fn the_last_20000_tokens_stay() {
         let ran = run(call("default", session.as_str()));
         ran.is(outcome);
         if outcome == "compacted" {
-            assert_eq!(ran.number("preservedCount"), 20);
+            assert_eq!(ran.number("kept_records"), 20);
             assert_eq!(ran.summary().0, "user");
         }
     }
@@ -73,7 +73,7 @@ fn the_last_turn_stays_whole() {
     let session = (0..30).fold(session, |talk, _| talk.reply(1_000));
     let ran = run(call("default", session.as_str()));
     ran.is("compacted");
-    assert_eq!(ran.number("preservedCount"), 31);
+    assert_eq!(ran.number("kept_records"), 31);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn pruning_waits_for_4000_tokens() {
             .fold(case, |case, least| case.env("CTX_PRUNE_MIN_GAIN", least));
         run(case.code(code))
     };
-    let freed = |words: u64| pruned(words, Some("0"), 0).number("freedTokens");
+    let freed = |words: u64| pruned(words, Some("0"), 0).number("freed_tokens");
     let about = 7_000 + 4_000 - freed(7_000);
     let mut seen = Vec::new();
     for words in about - 12..about + 13 {
@@ -122,6 +122,6 @@ fn the_target_is_half_of_the_window_and_the_ladder_leads_there() {
         let ran = run(call("default", session.as_str()).env("CTX_KEEP_MESSAGES", "3"));
         ran.is("compacted");
         assert_eq!(ran.tried(), tried, "{kept}");
-        assert!(ran.number("currentTokens") <= 64_000);
+        assert!(ran.number("tokens_after") <= 64_000);
     }
 }

@@ -19,7 +19,7 @@ fn where_nothing_is_old_nothing_is_done_and_that_is_well() {
                 };
                 ran.is(expected);
                 assert_eq!(ran.report["success"], true, "{preset}");
-                assert_eq!(ran.number("freedTokens"), 0, "{preset}");
+                assert_eq!(ran.number("freed_tokens"), 0, "{preset}");
                 assert_eq!(ran.live, session, "{preset}");
             }
         }
@@ -82,7 +82,7 @@ fn an_overflow_that_the_model_reported_is_due_in_every_preset() {
         let case = call(preset, session.as_str());
         let ran = run(case.args(["--if-due", "--overflow"]));
         assert_eq!(
-            ran.report["due"],
+            ran.report["triggers"],
             serde_json::json!(["overflow"]),
             "{preset}"
         );
@@ -100,7 +100,7 @@ fn no_preset_needs_a_server() {
             ran.live
                 .starts_with(session.as_str().lines().next().expect("a line"))
         );
-        let kept = ran.number("firstKeptIndex");
+        let kept = ran.number("first_kept_index");
         let kept: Vec<&str> = session
             .as_str()
             .lines()

@@ -4,6 +4,7 @@
 mod claw;
 mod default;
 mod edges;
+mod figures;
 mod pomelobot;
 mod sanbot;
 mod synapse;
@@ -63,7 +64,7 @@ fn due(preset: &str, session: &Talk, args: &[&str]) -> (String, Vec<String>, Val
         .run();
     let report = report(&done);
     let text = |value: &Value| value.as_str().expect("a word").to_owned();
-    let fired = report["due"].as_array().expect("a list");
+    let fired = report["triggers"].as_array().expect("a list");
     let fired = fired.iter().map(text).collect();
     (text(&report["outcome"]), fired, report)
 }
@@ -79,7 +80,7 @@ fn is_due_above(
 ) {
     for (tokens, fires) in [(limit - 1, false), (limit, false), (limit + 1, true)] {
         let (outcome, fired, report) = due(preset, &talk(tokens), args);
-        assert_eq!(report["previousTokens"], tokens, "{preset}: the fixture");
+        assert_eq!(report["tokens_before"], tokens, "{preset}: the fixture");
         let expected: &[&str] = if fires { &[trigger] } else { &[] };
         assert_eq!(fired, expected, "{preset} at {tokens}");
         assert_eq!(

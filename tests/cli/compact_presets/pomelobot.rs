@@ -15,7 +15,7 @@ fn flushed_from_nine_tenths_and_compacted_from_the_whole() {
     ] {
         let session = Talk::of(40, tokens);
         let (found, fired, report) = due("pomelobot", &session, &[]);
-        assert_eq!(report["previousTokens"], tokens, "the fixture");
+        assert_eq!(report["tokens_before"], tokens, "the fixture");
         assert_eq!(found, outcome, "{tokens}");
         assert_eq!(fired.is_empty(), outcome != "compacted", "{fired:?}");
     }
@@ -56,7 +56,7 @@ fn the_budget_is_a_share_of_the_window_and_what_the_reserve_leaves() {
         let session = Talk::of(10, 9_000);
         let window = window.to_string();
         let (_, _, report) = due("pomelobot", &session, &["--window", &window]);
-        assert_eq!(report["targetTokens"], budget, "{window}");
+        assert_eq!(report["target_tokens"], budget, "{window}");
     }
 }
 
@@ -68,12 +68,12 @@ fn the_recent_part_has_sixty_percent_of_what_is_available() {
     ran.is("compacted");
     let each = (90_003 - 1_003) / 800;
     let room = (64_000 - 1_000 - 500) * 6 / 10;
-    let kept = ran.number("preservedCount") * each;
+    let kept = ran.number("kept_records") * each;
     assert!(
         kept <= room + each && kept > room - 2 * each,
         "{kept} of {room}"
     );
-    assert!(ran.number("currentTokens") <= 64_000);
+    assert!(ran.number("tokens_after") <= 64_000);
     let (role, text) = ran.summary();
     assert_eq!(role, "user");
     assert!(text.starts_with("[对话历史摘要]"), "{text}");

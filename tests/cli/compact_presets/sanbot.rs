@@ -15,7 +15,7 @@ fn due_above_80_messages() {
         let ran = run(call("sanbot", session.as_str()).args(["--if-due"]));
         ran.is(if fires { "compacted" } else { "not-due" });
         let fired: &[&str] = if fires { &["messages"] } else { &[] };
-        assert_eq!(ran.report["due"], serde_json::json!(fired));
+        assert_eq!(ran.report["triggers"], serde_json::json!(fired));
         assert_eq!(ran.live == session.as_str(), !fires, "{messages}");
     }
 }
@@ -66,7 +66,7 @@ fn the_last_20_messages_stay() {
         let ran = run(call("sanbot", session.as_str()));
         ran.is(outcome);
         if outcome == "compacted" {
-            assert_eq!(ran.number("preservedCount"), 20);
+            assert_eq!(ran.number("kept_records"), 20);
             let (role, text) = ran.summary();
             assert_eq!(role, "user");
             assert!(text.starts_with("## 会话摘要"), "{text}");
@@ -121,11 +121,11 @@ fn without_a_good_answer_it_is_the_rule_summary() {
     let long = format!("## 已完成\n{}", "a ".repeat(40_000));
     // What the server does, how often it is asked, what is said.
     let rows: [Row; 5] = [
-        (|| Act::Cut, 4, "connection failed"),
-        (|| said("  "), 4, "the answer is empty"),
+        (|| Act::Cut, 3, "connection failed"),
+        (|| said("  "), 3, "the answer is empty"),
         (
             || Act::answer("500 Internal Server Error", "", ""),
-            4,
+            3,
             "status 500",
         ),
         (|| Act::answer("401 Unauthorized", "", ""), 1, "status 401"),
@@ -163,8 +163,8 @@ fn no_model_is_asked_when_the_policy_or_nobody_names_one() {
         .args(["--config", "policy.json", "--if-due"]);
     let ran = run(asking(&server, case));
     ran.is("compacted");
-    assert_eq!(ran.report["due"], serde_json::json!(["messages"]));
-    assert_eq!(ran.number("preservedCount"), 4);
+    assert_eq!(ran.report["triggers"], serde_json::json!(["messages"]));
+    assert_eq!(ran.number("kept_records"), 4);
     assert!(server.requests().is_empty());
 }
 

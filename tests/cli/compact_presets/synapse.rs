@@ -33,12 +33,12 @@ fn the_last_5_messages_stay_and_with_no_more_nothing_is_done() {
             ran.is(outcome);
             assert_eq!(ran.report["success"], true);
             if outcome == "compacted" {
-                assert_eq!(ran.number("preservedCount"), 5);
+                assert_eq!(ran.number("kept_records"), 5);
                 let (role, text) = ran.summary();
                 assert_eq!(role, "user");
                 assert!(text.starts_with("[Compressed History]\n\n"), "{text}");
             } else {
-                assert_eq!(ran.number("freedTokens"), 0);
+                assert_eq!(ran.number("freed_tokens"), 0);
             }
         }
     }
@@ -116,7 +116,7 @@ fn what_brings_the_context_under_the_threshold_is_enough() {
                 .run(),
         );
         assert_eq!(report["attempts"][0]["tokens"], left, "the fixture");
-        assert_eq!(report["currentTokens"] == left, is_enough, "{report}");
+        assert_eq!(report["tokens_after"] == left, is_enough, "{report}");
     }
 }
 
@@ -132,7 +132,7 @@ fn its_environment_works() {
         ran.is("compacted");
         assert_eq!(ran.tried().len(), attempts, "{threshold}");
         if attempts == 2 {
-            assert_eq!(ran.number("preservedCount"), 7);
+            assert_eq!(ran.number("kept_records"), 7);
         }
     }
     let server = Server::new([said(WELL)]);
@@ -203,7 +203,7 @@ fn without_an_answer_offloaded_results_stay_offloaded() {
     let ran = run(asking(&server, case));
     ran.is("summary-failed");
     assert_eq!(ran.report["success"], false);
-    assert!(ran.number("currentTokens") < 122_000 && ran.live.contains(REFERENCE));
+    assert!(ran.number("tokens_after") < 122_000 && ran.live.contains(REFERENCE));
     Case::new(env!("CARGO_BIN_EXE_ctx-rollback"))
         .within(ran.done.dir())
         .args(["-q", "--undo", "-s", "demo", "s.jsonl"])
@@ -294,7 +294,7 @@ fn files_that_the_new_history_does_not_name_are_deleted() {
     ran.is("compacted");
     assert!(ran.live.contains(REFERENCE));
     let dir = ran.done.dir();
-    let deleted = ran.report["deletedFiles"].as_array().expect("names");
+    let deleted = ran.report["deleted_files"].as_array().expect("names");
     let name = deleted[0].as_str().expect("a name");
     assert!(deleted.len() == 1 && name.contains(".txt"), "{name}");
     assert!(
@@ -313,5 +313,5 @@ fn files_that_the_new_history_does_not_name_are_deleted() {
 
     // Nothing was offloaded: as usual.
     let ran = run(call("synapse", Talk::of(20, 9_000).as_str()));
-    assert_eq!(ran.report["deletedFiles"], serde_json::json!([]));
+    assert_eq!(ran.report["deleted_files"], serde_json::json!([]));
 }

@@ -20,13 +20,9 @@ fn the_last_6_turns_stay_and_with_no_older_ones_nothing_is_done() {
         let session = Talk::wide().system(10).turns(turns, 1_000);
         let ran = run(call("turns", session.as_str()));
         ran.is(outcome);
-        assert_eq!(
-            ran.number("previousTokens"),
-            session.tokens(),
-            "the fixture"
-        );
+        assert_eq!(ran.number("tokens_before"), session.tokens(), "the fixture");
         if outcome == "compacted" {
-            assert_eq!(ran.number("preservedCount"), 12);
+            assert_eq!(ran.number("kept_records"), 12);
             let (role, text) = ran.summary();
             assert_eq!(role, "assistant");
             assert!(text.starts_with("[COMPACTED_CONTEXT]"), "{text}");
@@ -46,7 +42,7 @@ fn the_target_is_half_of_the_window() {
             .turns(5, 4_000)
     };
     let probe = run(call("turns", session(8_000).as_str()));
-    let tokens = probe.number("currentTokens");
+    let tokens = probe.number("tokens_after");
     assert_eq!(probe.tried(), ["policy"]);
     let (pruned, shared) = (["policy", "pruned"], ["policy", "pruned", "budget"]);
     for (left, expected, kept) in [
@@ -60,7 +56,7 @@ fn the_target_is_half_of_the_window() {
         ran.is("compacted");
         assert_eq!(ran.report["attempts"][0]["tokens"], left, "the fixture");
         assert_eq!(ran.tried(), expected, "{left}");
-        assert_eq!(ran.number("preservedCount"), kept);
+        assert_eq!(ran.number("kept_records"), kept);
     }
 }
 
@@ -76,7 +72,7 @@ fn reasoning_goes_before_turns_do() {
     ran.is("compacted");
     assert_eq!(ran.tried(), ["policy", "pruned"]);
     assert!(!ran.live.contains("reasoning_content"));
-    assert_eq!(ran.number("preservedCount"), 12);
+    assert_eq!(ran.number("kept_records"), 12);
     // Where it fits, it stays.
     let session = Talk::wide()
         .turns(4, 4_000)
@@ -95,7 +91,7 @@ fn a_request_above_the_target_is_told_by_the_summary() {
     let ran = run(call("turns", session.as_str()).stderr_has("too long for the budget"));
     ran.is("compacted");
     assert_eq!(ran.tried(), ["policy", "pruned", "budget"]);
-    assert!(ran.number("currentTokens") <= 32_000);
+    assert!(ran.number("tokens_after") <= 32_000);
 }
 
 #[test]
@@ -104,7 +100,7 @@ fn an_overflow_is_due_whatever_the_count() {
     run(call("turns", session.as_str()).args(["--if-due"])).is("not-due");
     let ran = run(call("turns", session.as_str()).args(["--if-due", "--overflow"]));
     ran.is("compacted");
-    assert_eq!(ran.report["due"], serde_json::json!(["overflow"]));
+    assert_eq!(ran.report["triggers"], serde_json::json!(["overflow"]));
 }
 
 #[test]
@@ -120,13 +116,13 @@ fn its_environment_works() {
         }
     }
     let case = call("turns", session(30_000).as_str()).env("COMPACT_TARGET", "0.125");
-    assert_eq!(run(case.args(["-n"])).number("targetTokens"), 8_000);
+    assert_eq!(run(case.args(["-n"])).number("target_tokens"), 8_000);
     let case = call("turns", session(30_000).as_str()).env("KEEP_LAST_TURNS", "3");
-    assert_eq!(run(case).number("preservedCount"), 6);
+    assert_eq!(run(case).number("kept_records"), 6);
     // Another encoding counts exactly.
     let case =
         call("turns", Talk::of(40, 30_000).as_str()).args(["--encoding", "o200k_base", "-n"]);
-    assert_eq!(run(case).number("previousTokens"), 30_000);
+    assert_eq!(run(case).number("tokens_before"), 30_000);
 }
 
 #[test]
@@ -142,7 +138,7 @@ fn a_summary_that_fails_or_is_too_long_leads_to_the_fallbacks() {
         run(asking(&server, call("turns", session.as_str())).args(["--llm-window", "200000"]));
     ran.is("compacted");
     assert_eq!(ran.tried(), ["policy", "pruned"]);
-    assert!(ran.number("currentTokens") <= 32_000);
+    assert!(ran.number("tokens_after") <= 32_000);
     assert!(!ran.live.contains("word word"));
 }
 

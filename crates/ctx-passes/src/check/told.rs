@@ -16,7 +16,7 @@ pub struct Told<'a> {
     #[serde(flatten)]
     size: &'a Size,
     records: u64,
-    bad: u64,
+    bad_lines: u64,
     tail: Option<u64>,
     offences: usize,
     open: usize,
@@ -86,7 +86,7 @@ impl Report {
             within_limits: self.exceeded() == 0,
             size: &self.size,
             records: self.records,
-            bad: self.bad.count(),
+            bad_lines: self.bad.count(),
             tail: self.tail,
             offences: self.offences(),
             open: self.open,

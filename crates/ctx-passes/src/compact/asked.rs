@@ -30,10 +30,10 @@ pub struct Asked {
     /// Score what survives, or do not [default: sessions of up to 64 MiB]
     ///
     /// The counts (retained, recoverable and lost by class, as ctx-score has them; lost
-    /// is what only the snapshot has) go into the audit log, and as the keys itemsKept
-    /// (and fidelity, its older name) and survived into --json. The items are those of the
-    /// ledger that the summary is made from: what a reader of it knows they do not say;
-    /// ctx-score --evidence does. A second thread does most of it meanwhile.
+    /// is what only the snapshot has) go into the audit log, and as the keys `items_kept`
+    /// and survived into --json. The items are those of the ledger that the summary is made
+    /// from: what a reader of it knows they do not say; ctx-score --evidence does. A second
+    /// thread does most of it meanwhile.
     #[arg(
         long,
         value_name = "BOOL",

@@ -38,7 +38,7 @@ pub struct BatchPass<'p> {
     plan: &'p Plan,
     /// The dialect of all, where somebody named it; else each is looked at.
     dialect: Option<&'static dyn Dialect>,
-    name: String,
+    name: Option<String>,
     no_conversation: u64,
 }
 
@@ -52,12 +52,12 @@ pub struct BatchLine {
 }
 
 impl<'p> BatchPass<'p> {
-    /// `name` is what the user calls the batch.
-    pub fn new(plan: &'p Plan, dialect: Option<&'static dyn Dialect>, name: &str) -> Self {
+    /// `name` is what the user calls the file; none of stdin.
+    pub fn new(plan: &'p Plan, dialect: Option<&'static dyn Dialect>, name: Option<&str>) -> Self {
         Self {
             plan,
             dialect,
-            name: name.to_owned(),
+            name: name.map(str::to_owned),
             no_conversation: 0,
         }
     }
@@ -89,6 +89,7 @@ impl<'p> BatchPass<'p> {
         if let Some(error) = report.no_summary.take() {
             return as_it_came(Some(Err(error.at(record.line))));
         }
+        report.name.clone_from(&self.name);
         report.line = Some(record.line);
         let Some(list) = list else {
             return as_it_came(Some(Ok(report)));
@@ -118,7 +119,7 @@ impl<'p> BatchPass<'p> {
         let content = Content::open(file, self.dialect, Invalid::Fail)?;
         // The messages of an agent's own log hang on one another: it is no conversation.
         rewritable(Some(content.dialect), "compacted in a batch", None)?;
-        let (report, content) = compact_stream(self.plan, content, &self.name, notes)?;
+        let (report, content) = compact_stream(self.plan, content, notes)?;
         let new = content.bytes()?;
         Ok((report, (new != lines).then(|| frame.with(&new))))
     }

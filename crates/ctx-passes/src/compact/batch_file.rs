@@ -4,12 +4,13 @@ use std::fs::File;
 use std::io::{Seek, Write};
 use std::path::PathBuf;
 
-use ctx_store::{Look, NewContent, ReplaceOutcome, SnapshotKind, Survived, hash};
+use ctx_store::{Look, NewContent, ReplaceOutcome, SnapshotKind, hash};
 use ctx_transcript::Options;
 
 use super::batch::{BatchLine, BatchPass, TakeLine, compact_batch};
 use super::content::temporary;
 use super::in_place::SessionFile;
+use super::outcome::{Outcome, Report};
 use crate::error::unchanged;
 use crate::{Notes, PassError, Session};
 
@@ -38,8 +39,17 @@ impl SessionFile<'_> {
         }
         let claimed = store.begin_replacement(path, self.stores.session);
         let replacement = claimed.map_err(unchanged)?;
+        let mut all = Report {
+            outcome: Outcome::Compacted,
+            success: true,
+            known_preset: self.plan.policy.preset(),
+            ..Report::default()
+        };
         let mut new = temporary(|output| {
             let mut take_and_write = |line: BatchLine, said: Notes| {
+                if let Some(Ok(report)) = &line.ended {
+                    all.add(report);
+                }
                 let written = output.write_all(&line.bytes);
                 written.map_err(PassError::temporary)?;
                 take(line, said)
@@ -54,7 +64,7 @@ impl SessionFile<'_> {
             sha256: &sha256,
             operation: "compact",
             kind: SnapshotKind::PreCompact,
-            survived: Survived::new(),
+            figures: all.figures(),
         })?;
         Ok(match replaced {
             ReplaceOutcome::New {
@@ -79,7 +89,7 @@ impl SessionFile<'_> {
             ..Options::default()
         };
         let mut batch = Session::open(Box::new(file), &options, self.invalid)?;
-        let pass = BatchPass::new(self.plan, self.dialect, &self.name());
+        let pass = BatchPass::new(self.plan, self.dialect, Some(&self.name()));
         compact_batch(pass, &mut batch, take, notes)
     }
 }

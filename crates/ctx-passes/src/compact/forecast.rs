@@ -9,7 +9,6 @@ use crate::PassError;
 
 /// What a compaction would do to the records of a session.
 #[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Forecast {
     /// System, old, keep.
     pub zones: Vec<ZoneCount>,
@@ -35,7 +34,6 @@ pub struct ZoneCount {
 /// What would no longer be in the session. A record of several kinds counts as each of
 /// them.
 #[derive(Debug, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Leaving {
     /// What the user said.
     pub user_messages: u64,

@@ -9,8 +9,8 @@ use ctx_ledger::score::{Score, rounded};
 use ctx_memory::{Item, MemoryFolder};
 use ctx_select::trigger::Step;
 use ctx_store::{
-    Addition, Look, NewContent, RemovalReport, ReplaceOutcome, Replacement, SnapshotKind, Standing,
-    StoreError, StoreItem, Survived, hash,
+    Addition, Facts, Figures, Look, NewContent, RemovalReport, ReplaceOutcome, Replacement,
+    SnapshotKind, Standing, StoreError, StoreItem, Survived, hash,
 };
 use ctx_transcript::Dialect;
 
@@ -26,6 +26,8 @@ use crate::error::unchanged;
 use crate::prune::Time;
 use crate::{ErrorKind, Invalid, Notes, PassError, score};
 
+/// What the audit log calls it.
+const OPERATION: &str = "compact";
 /// A longer session is not scored unasked, and a longer result not at all: its text is
 /// searched in memory.
 const MOST_SCORED_BYTES: u64 = 64 << 20;
@@ -86,7 +88,7 @@ impl SessionFile<'_> {
     fn preview_of(&self, content: &Content, notes: &mut Notes) -> Result<Report, PassError> {
         let first = Rules::first(self.plan, content);
         let offloading;
-        let mut job = Job::of(self.plan, content, &first, &self.name(), false)?;
+        let mut job = Job::of(self.plan, content, &first, Some(&self.name()), false)?;
         if !self.plan.policy.enabled {
             job.report.end(Outcome::Disabled);
             return Ok(job.report);
@@ -137,7 +139,8 @@ impl SessionFile<'_> {
         replacement: Replacement<'_>,
         notes: &mut Notes,
     ) -> Result<Report, PassError> {
-        let (plan, session) = (self.plan, self.stores.session);
+        let plan = self.plan;
+        let Stores { store, session, .. } = self.stores;
         let scored = match plan.score {
             Some(scored) => scored,
             None => content.length()? <= MOST_SCORED_BYTES,
@@ -146,7 +149,7 @@ impl SessionFile<'_> {
         let offloading;
         // Where it may not be due, its ledger is only read once it is.
         let reads = scored && !plan.only_if_due;
-        let mut job = Job::of(plan, content, &first, &self.name(), reads)?;
+        let mut job = Job::of(plan, content, &first, Some(&self.name()), reads)?;
         job.report.session = Some(session.to_string());
         match job.step() {
             Step::None => job.report.end(Outcome::NotDue),
@@ -169,11 +172,16 @@ impl SessionFile<'_> {
                 let ledger = job.take_ledger();
                 job.offloaded(offloading.as_ref())?;
                 let Some(new) = job.build(Some(session.as_str()), notes)? else {
-                    let is_in_vain = !matches!(
-                        job.report.outcome,
-                        Outcome::NothingToDo | Outcome::SummaryFailed
-                    );
-                    if is_in_vain {
+                    let outcome = job.report.outcome;
+                    if outcome.is_in_vain() {
+                        let facts = Facts {
+                            session: Some(session.to_string()),
+                            figures: job.report.figures(),
+                            ..Facts::default()
+                        };
+                        store.failed(OPERATION, &facts).map_err(unchanged)?;
+                    }
+                    if outcome.is_in_vain() && outcome != Outcome::SummaryFailed {
                         let added = strikes::add(replacement, job.size(), plan);
                         if added.map_err(unchanged)? {
                             job.report.attention = Attention::LastTime;
@@ -194,7 +202,6 @@ impl SessionFile<'_> {
                     // A score that cannot be had hinders nothing.
                     if let Ok(score) = score(content, ledger, &new.content) {
                         report.items_kept = Some(rounded(score.items_kept()));
-                        report.fidelity = report.items_kept;
                         report.survived = survived(&score);
                     }
                 }
@@ -239,18 +246,18 @@ impl SessionFile<'_> {
             linked.written(&new.content, &circumstances)
         });
         let written = written.transpose()?;
-        if policy.summary.extract && report.preserved_count.is_some() {
+        if policy.summary.extract && report.kept_records.is_some() {
             let edits = self.remember(&new.items).map_err(unchanged)?;
             report.edits.extend(edits);
         }
-        let (operation, kind) = ("compact", SnapshotKind::PreCompact);
-        let survived = report.survived.clone();
+        let (operation, kind) = (OPERATION, SnapshotKind::PreCompact);
+        let figures = report.figures();
         let replaced = if let Some(Written::Behind(lines)) = &written {
             replacement.append(Addition {
                 lines,
                 operation,
                 kind,
-                survived,
+                figures,
             })?
         } else {
             let lines = match &written {
@@ -271,7 +278,7 @@ impl SessionFile<'_> {
                 sha256: &sha256,
                 operation,
                 kind,
-                survived,
+                figures,
             })?
         };
         if let ReplaceOutcome::New {
@@ -285,7 +292,10 @@ impl SessionFile<'_> {
             report.retained = retained;
         }
         if let (true, Some(summary)) = (policy.summary.cumulative, &new.summary) {
-            let appended = store.append_summary(session, summary.messages, &summary.text);
+            // Its figures are in the record of the compaction.
+            let (messages, text) = (summary.messages, &summary.text);
+            let appended = store.append_summary(session, messages, text, Figures::default());
+            report.summary_file = Some(store.summary_path(session).display().to_string());
             if let Err(error) = appended {
                 report.summary_error = Some(error);
                 return Ok(());

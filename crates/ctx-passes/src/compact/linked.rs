@@ -76,7 +76,7 @@ impl Circumstances {
     /// Of a compaction by that plan, with that report.
     pub(super) fn of(plan: &Plan, report: &Report) -> Self {
         Self {
-            tokens: (report.previous_tokens, report.current_tokens),
+            tokens: (report.tokens_before, report.tokens_after),
             is_automatic: plan.only_if_due,
             now: (plan.now)(),
             temp: plan.temp.clone(),

@@ -33,6 +33,7 @@ pub use content::Content;
 pub use forecast::{Forecast, Leaving, ZoneCount};
 pub use in_place::SessionFile;
 pub use offloading::Stores;
+pub(crate) use outcome::milliseconds;
 pub use outcome::{Attempt, Attention, Outcome, Report};
 pub use plan::{MakeWriter, Plan};
 pub use stream::compact_stream;

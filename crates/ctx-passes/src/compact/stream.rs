@@ -16,19 +16,18 @@ use crate::{Notes, PassError};
 pub fn compact_stream(
     plan: &Plan,
     content: Content,
-    name: &str,
     notes: &mut Notes,
 ) -> Result<(Report, Content), PassError> {
     let linked = Linked::of(&content, plan)?;
     let Some(linked) = linked else {
-        let (mut report, new) = summed_up(plan, &content, name, notes)?;
+        let (mut report, new) = summed_up(plan, &content, notes)?;
         let content = new.unwrap_or(content);
         let pruned = prune_sent(plan, &content, &mut report, notes)?;
         settle(plan, &mut report);
         return Ok((report, pruned.unwrap_or(content)));
     };
     let plan = &linked.plan(plan, notes);
-    let (mut report, new) = summed_up(plan, &linked.lowered, name, notes)?;
+    let (mut report, new) = summed_up(plan, &linked.lowered, notes)?;
     settle(plan, &mut report);
     let new = new.map(|new| linked.with(linked.written(&new, &Circumstances::of(plan, &report))?));
     let new = new.transpose()?;
@@ -46,11 +45,10 @@ fn settle(plan: &Plan, report: &mut Report) {
 fn summed_up(
     plan: &Plan,
     content: &Content,
-    name: &str,
     notes: &mut Notes,
 ) -> Result<(Report, Option<Content>), PassError> {
     let first = Rules::first(plan, content);
-    let mut job = Job::of(plan, content, &first, name, false)?;
+    let mut job = Job::of(plan, content, &first, None, false)?;
     if !plan.policy.enabled {
         job.report.end(Outcome::Disabled);
     } else if job.step() != Step::Compact {
@@ -73,14 +71,14 @@ fn prune_sent(
         return Ok(None);
     }
     let size = Size {
-        tokens: report.current_tokens,
-        messages: report.current_messages,
+        tokens: report.tokens_after,
+        messages: report.messages_after,
         ..Size::default()
     };
     let Some(pruned) = prune(plan, When::Sent, content, &size, notes)? else {
         return Ok(None);
     };
-    if pruned.size.tokens >= report.current_tokens || !plan.fits(pruned.size.tokens) {
+    if pruned.size.tokens >= report.tokens_after || !plan.fits(pruned.size.tokens) {
         return Ok(None);
     }
     let outcome = match report.outcome {
@@ -108,13 +106,13 @@ mod tests {
         let sent = |plan: &Plan, words| {
             let content = content(&session(3, words));
             let first = Rules::first(plan, &content);
-            let job = Job::of(plan, &content, &first, "s.jsonl", false).expect("a survey");
+            let job = Job::of(plan, &content, &first, None, false).expect("a survey");
             let mut report = job.report;
             let pruned = prune_sent(plan, &content, &mut report, &mut Notes::new());
             (pruned.expect("no failure").is_some(), report)
         };
         let (pruned, report) = sent(&plan, 200);
-        assert!(pruned && report.current_tokens < report.previous_tokens);
+        assert!(pruned && report.tokens_after < report.tokens_before);
         assert_eq!(report.outcome, Outcome::Pruned);
         assert!(!sent(&plan, 20).0);
         plan.target = Some(10);

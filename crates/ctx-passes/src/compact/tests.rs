@@ -107,7 +107,7 @@ fn a_file_is_replaced_and_its_bytes_are_a_snapshot() {
     let saved = fs::read_to_string(place.store.data_path(&entry.id)).expect("a file");
     assert_eq!(saved, old);
     // Scored, since it is small, and told for the audit log, too.
-    assert!(report.fidelity.is_some() && !report.survived.is_empty());
+    assert!(report.items_kept.is_some() && !report.survived.is_empty());
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn a_stream_is_compacted_or_comes_as_it_was() {
         let input = session(8);
         let content = Content::of_stream(&mut input.as_bytes(), None, Invalid::default());
         let content = content.expect("a session");
-        let done = compact_stream(plan, content, "stream", &mut Notes::new());
+        let done = compact_stream(plan, content, &mut Notes::new());
         let (report, content) = done.expect("it ends");
         let bytes = std::io::read_to_string(content.file().expect("a file"));
         (report.outcome, bytes.expect("text"))

@@ -23,7 +23,7 @@ pub struct Told<'a> {
     tokens: u64,
     bytes: u64,
     records: u64,
-    bad: u64,
+    bad_lines: u64,
     encoding: &'static str,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     model: Option<OfModel<'a>>,
@@ -105,7 +105,7 @@ impl<'a> Telling<'a> {
             tokens: tally.tokens.total(),
             bytes: counts.bytes,
             records: counts.records,
-            bad: counts.bad.count(),
+            bad_lines: counts.bad.count(),
             encoding: self.encoding.name(),
             model: self.model,
             kinds: tally.tokens.rows().into_iter().collect(),

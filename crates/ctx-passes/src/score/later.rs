@@ -53,8 +53,10 @@ impl Later {
 /// How much of what was needed later was still there, by one measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measure {
-    /// Its name in reports.
+    /// Its name for people.
     pub name: &'static str,
+    /// Its key for programs.
+    pub key: &'static str,
     /// What was needed.
     pub needed: u64,
     /// What of that is kept.
@@ -63,11 +65,16 @@ pub struct Measure {
 
 /// The measures of what was needed later.
 pub fn measures(needed: Needed) -> [Measure; 3] {
-    let of = |name, needed, kept| Measure { name, needed, kept };
+    let of = |name, key, needed, kept| Measure {
+        name,
+        key,
+        needed,
+        kept,
+    };
     [
-        of("A_must", needed.total, needed.kept),
-        of("A_ctx", needed.total, needed.in_context),
-        of("A_ctxfar", needed.far, needed.far_in_context),
+        of("A_must", "a_must", needed.total, needed.kept),
+        of("A_ctx", "a_ctx", needed.total, needed.in_context),
+        of("A_ctxfar", "a_ctxfar", needed.far, needed.far_in_context),
     ]
 }
 

@@ -11,8 +11,6 @@ use super::later::{Measure, measures};
 pub struct Told<'a> {
     before: Option<&'a str>,
     after: Option<&'a str>,
-    /// The older name of the next one.
-    fidelity: f64,
     items_kept: f64,
     classes: InOrder<'a, Figures>,
     future: Option<InOrder<'a, ToldMeasure>>,
@@ -86,7 +84,6 @@ impl<'a> Told<'a> {
         Self {
             before,
             after,
-            fidelity: rounded(score.items_kept()),
             items_kept: rounded(score.items_kept()),
             classes: InOrder(classes.collect()),
             future: future.map(|shares| InOrder(shares.into())),
@@ -125,14 +122,17 @@ impl From<Recall<'_>> for ToldRecall {
 }
 
 impl ToldMeasure {
-    fn of(Measure { name, needed, kept }: Measure) -> (&'static str, Self) {
+    fn of(measure: Measure) -> (&'static str, Self) {
+        let Measure {
+            key, needed, kept, ..
+        } = measure;
         let share = (needed > 0).then(|| rounded(kept as f64 / needed as f64));
         let told = Self {
             needed,
             kept,
             share,
         };
-        (name, told)
+        (key, told)
     }
 }
 
@@ -173,7 +173,7 @@ mod tests {
         };
         let told = Told::of(None, Some("b"), &Score::default(), Some(needed), None);
         let json = serde_json::to_string(&told).expect("JSON");
-        let future = r#""future":{"A_must":{"needed":3,"kept":2,"share":0.6667},"A_ctx":{"needed":3,"kept":1,"share":0.3333},"A_ctxfar":{"needed":0,"kept":0,"share":null}},"evidence":null}"#;
+        let future = r#""future":{"a_must":{"needed":3,"kept":2,"share":0.6667},"a_ctx":{"needed":3,"kept":1,"share":0.3333},"a_ctxfar":{"needed":0,"kept":0,"share":null}},"evidence":null}"#;
         assert!(json.starts_with(r#"{"before":null,"after":"b","#), "{json}");
         assert!(json.ends_with(future), "{json}");
     }

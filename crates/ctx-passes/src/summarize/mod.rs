@@ -10,12 +10,14 @@ mod old;
 mod shorten;
 mod source;
 mod text;
+mod told;
 mod window;
 mod writer;
 mod zones;
 
 use std::path::PathBuf;
 
+use ctx_policy::Method;
 use ctx_select::count::MessageCounter;
 use ctx_summary::Recognizer;
 use ctx_transcript::{Role, Saved};
@@ -26,6 +28,8 @@ pub use budget::{BudgetPass, BudgetRequest};
 pub use model::Model;
 pub use old::Needs;
 pub use source::ModelSource;
+pub(crate) use told::took;
+pub use told::{Making, Told, summing};
 pub use window::Window;
 pub use writer::Writer;
 pub use zones::{Edit, ZonePass, check_end};
@@ -78,6 +82,8 @@ pub struct Summary {
     pub text: String,
     /// What a model wrote failed its check twice; the text is written by code.
     pub failed_check: bool,
+    /// Who wrote the text.
+    pub method: Method,
     /// How much of a model's answer had to be mended.
     pub mends: usize,
     /// What the model wrote of it, before anything was added.

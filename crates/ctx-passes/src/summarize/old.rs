@@ -1,6 +1,7 @@
 //! What is gathered from an old zone while its records pass.
 
 use ctx_ledger::Ledger;
+use ctx_policy::Method;
 use ctx_redact::redact;
 use ctx_select::count::PER_MESSAGE;
 use ctx_summary::check::Source;
@@ -212,6 +213,7 @@ impl OldZone {
             earlier: self.earlier_messages,
             text,
             failed_check: false,
+            method: Method::None,
             mends: 0,
             answer: None,
             redacted: 0,

@@ -137,6 +137,7 @@ impl Writer {
             (old.rule.finish(limit, old.counter), old.rule.redacted())
         };
         Summary {
+            method: self.offline,
             redacted,
             ..old.summary(text)
         }
@@ -193,6 +194,7 @@ impl Writer {
         }
         tell_mends(&mended, notes);
         let summary = Summary {
+            method: Method::Llm,
             mends: mended.mends.total(),
             answer: Some(mended.text),
             ..old.summary(String::new())
@@ -213,6 +215,7 @@ impl Writer {
         };
         let room = without_line(old, Some(room)).unwrap_or_default();
         let summary = Summary {
+            method: Method::Llm,
             mends: before.mends,
             answer: before.answer.clone(),
             ..old.summary(String::new())

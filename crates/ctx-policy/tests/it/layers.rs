@@ -74,7 +74,9 @@ template = "one"
 sections = ["one"]
 instructions = "one"
 cumulative = true
+in_report = true
 extract = true
+in_report = true
 [retention]
 keep_days = 1
 "#;

@@ -240,6 +240,7 @@ fn claw() -> Vec<(&'static str, Value)> {
 fn xopcbot() {
     let mut rows = claw();
     rows.extend([
+        ("summary.in_report", json!(true)),
         ("name", json!("xopcbot")),
         ("trigger.reserve", json!(8_000)),
         ("keep.messages", json!(5)),
@@ -251,6 +252,7 @@ fn xopcbot() {
 fn openclaw() {
     let mut rows = claw();
     rows.extend([
+        ("summary.in_report", json!(true)),
         ("name", json!("openclaw")),
         ("trigger.reserve", json!(16_384)),
         ("keep.tokens", json!(20_000)),

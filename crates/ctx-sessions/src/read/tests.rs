@@ -231,7 +231,7 @@ fn what_is_no_session_has_no_content_and_bad_lines_are_counted() {
         "\0\0".to_owned(),
         "{}{}".to_owned(),
     ];
-    assert_eq!(content(&lines).bad, 3);
+    assert_eq!(content(&lines).bad_lines, 3);
 }
 
 #[test]

@@ -16,8 +16,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use chrono::DateTime;
 use ctx_store::{
-    Actor, NewContent, ReplaceOutcome, SessionId, Snapshot, SnapshotKind, Store, StoreError,
-    StoreItem, Survived,
+    Actor, Figures, NewContent, ReplaceOutcome, SessionId, Snapshot, SnapshotKind, Store,
+    StoreError, StoreItem,
 };
 use tempfile::TempDir;
 
@@ -89,7 +89,7 @@ impl Bench {
             sha256,
             operation: "rollback",
             kind: SnapshotKind::PreRollback,
-            survived: Survived::new(),
+            figures: Figures::default(),
         };
         self.store.replace(path, &session(), &mut new)
     }

@@ -16,7 +16,7 @@ use chrono::TimeDelta;
 use ctx_store::collect::{Action, CollectPlan, Collector, Event};
 use ctx_store::restore::Wanted;
 use ctx_store::retention::Policy;
-use ctx_store::{NewContent, ReplaceOutcome, SnapshotKind, StoreError, StoreItem, Survived};
+use ctx_store::{Figures, NewContent, ReplaceOutcome, SnapshotKind, StoreError, StoreItem};
 use proptest::prelude::*;
 
 use crate::{Bench, session};
@@ -342,7 +342,7 @@ fn replace(
         sha256,
         operation: "compact",
         kind: SnapshotKind::PreCompact,
-        survived: Survived::new(),
+        figures: Figures::default(),
     };
     store.replace(path, &session(), &mut new)
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{Bench, show};
 use ctx_store::{
-    Look, NewContent, ReplaceOutcome, Severity, SnapshotKind, StoreError, Survived,
+    Figures, Look, NewContent, ReplaceOutcome, Severity, SnapshotKind, StoreError,
     refuse_replacement,
 };
 
@@ -403,7 +403,7 @@ fn a_file_that_grew_since_the_look_is_left_alone() {
                 sha256: &sha256,
                 operation: "output",
                 kind: SnapshotKind::PreCompact,
-                survived: Survived::new(),
+                figures: Figures::default(),
             })
         };
         let error = succeed(Some(&live)).expect_err("it grew");

@@ -4,6 +4,7 @@
 pub(super) mod tests;
 
 use ctx_ledger::Ledger;
+use ctx_llm::Usage;
 use ctx_memory::Item;
 use ctx_select::split::Keep;
 use ctx_select::trigger::{Size, Step};
@@ -13,11 +14,11 @@ use super::content::Content;
 use super::forecast::Forecast;
 use super::ladder::{Candidate, Ended, Ladder};
 use super::offloading::{Offloading, Originals};
-use super::outcome::{Attempt, Outcome, Report};
+use super::outcome::{Attempt, Outcome, Report, ratio};
 use super::plan::{Before, Plan};
 use super::pruning::{self, Rules};
 use super::survey::Survey;
-use crate::summarize::Summary;
+use crate::summarize::{Summary, summing};
 use crate::{Notes, PassError};
 
 /// The compaction of one session.
@@ -29,6 +30,8 @@ pub(super) struct Job<'j> {
     before: Before,
     /// The large results that were put into files first.
     offloading: Option<&'j Offloading<'j>>,
+    /// Whether anything but a person says that it is to be smaller.
+    is_due: bool,
     /// How it ends.
     pub(super) report: Report,
 }
@@ -58,9 +61,10 @@ impl<'j> Job<'j> {
         plan: &'j Plan,
         content: &'j Content,
         first: &'j Rules,
-        name: &str,
+        name: Option<&str>,
         scored: bool,
     ) -> Result<Self, PassError> {
+        let begun = (plan.now)();
         let survey = Survey::of(plan, content, first.questions(plan), scored)?;
         let size = Size {
             overflow: plan.overflow,
@@ -69,16 +73,19 @@ impl<'j> Job<'j> {
             ..survey.size
         };
         let report = Report {
-            file: name.to_owned(),
+            name: name.map(str::to_owned),
             preset: plan.policy.name.clone(),
+            known_preset: plan.policy.preset(),
+            begun,
             success: true,
             dry_run: plan.dry_run,
-            previous_tokens: size.tokens,
+            tokens_before: size.tokens,
             calibrated_tokens: plan.calibrated,
-            current_tokens: size.tokens,
+            tokens_after: size.tokens,
+            ratio: ratio(size.tokens, size.tokens),
             target_tokens: plan.target,
-            previous_messages: size.messages,
-            current_messages: size.messages,
+            messages_before: size.messages,
+            messages_after: size.messages,
             ..Report::default()
         };
         let before = Before {
@@ -92,6 +99,7 @@ impl<'j> Job<'j> {
             survey,
             before,
             offloading: None,
+            is_due: false,
             report,
         })
     }
@@ -106,27 +114,33 @@ impl<'j> Job<'j> {
         self.survey.ledger.take()
     }
 
-    /// What the triggers say is due.
+    /// What is to be done, and why.
     pub(super) fn step(&mut self) -> Step {
         let due = self.plan.triggers.check(&self.before.size);
-        self.report.due = due
-            .fired()
-            .map(|reading| reading.trigger.as_str().to_owned())
-            .collect();
-        if let Some(request) = &self.plan.budget {
-            if self.before.size.tokens > request.tokens {
-                self.report.due.push("budget".to_owned());
-                return Step::Compact;
-            }
-            if !self.plan.only_if_due && !self.plan.force {
-                return Step::None;
-            }
+        let fired = due.fired().map(|reading| reading.trigger.as_str());
+        self.report.triggers = fired.collect();
+        let over_budget = self.budget_is_exceeded();
+        if over_budget {
+            self.report.triggers.push("budget");
         }
-        if self.plan.only_if_due {
-            due.step
-        } else {
-            Step::Compact
+        self.is_due = !self.report.triggers.is_empty();
+        let asked = self.plan.budget.is_none() || self.plan.force;
+        let step = match due.step {
+            _ if over_budget => Step::Compact,
+            step if self.plan.only_if_due => step,
+            _ if asked => Step::Compact,
+            _ => Step::None,
+        };
+        if step == Step::Compact && !self.is_due {
+            self.report.triggers.push("manual");
         }
+        self.report.measure(Usage::default(), (self.plan.now)());
+        step
+    }
+
+    fn budget_is_exceeded(&self) -> bool {
+        let budget = self.plan.budget.as_ref();
+        budget.is_some_and(|request| self.before.size.tokens > request.tokens)
     }
 
     /// Large results were put into files: what is left is compacted further.
@@ -172,6 +186,7 @@ impl<'j> Job<'j> {
             self.report.end(*outcome);
         }
         self.tell_unreadable(notes);
+        self.report.measure(notes.usage(), (self.plan.now)());
         Ok(ended.ok())
     }
 
@@ -228,7 +243,7 @@ impl<'j> Job<'j> {
             content: self.content,
             survey: &self.survey,
             before: &self.before,
-            due: !self.report.due.is_empty(),
+            due: self.is_due,
             originals: self.originals(),
         }
     }
@@ -326,7 +341,7 @@ impl<'j> Job<'j> {
             Outcome::OverTarget
         };
         report.end_at(outcome, &candidate.size);
-        report.preserved_count = Some(zones.counts.keep);
+        report.kept_records = Some(zones.counts.keep);
         report.first_kept_index = zones.counts.first_keep;
         if self.plan.dry_run && candidate.leaves() {
             let earlier = summary.as_ref().map_or(0, |summary| summary.earlier);
@@ -334,7 +349,13 @@ impl<'j> Job<'j> {
             report.plan = Some(forecast);
         }
         if let Some(summary) = summary {
-            report.summary = Some(summary.text.clone());
+            let policy = &self.plan.policy.summary;
+            // A preview asks no model.
+            let asked = Some(policy.method).filter(|_| !self.plan.dry_run);
+            let asked = asked.unwrap_or(summary.method);
+            report.summing = summing(asked, Some(summary), Usage::default());
+            report.summary = policy.in_report.then(|| summary.text.clone());
+            report.summary_tokens = Some(self.plan.counter.text(&summary.text));
             report.summary_mends = (summary.mends > 0).then_some(summary.mends);
         }
         Ok(())

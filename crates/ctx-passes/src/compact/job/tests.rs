@@ -84,16 +84,16 @@ pub(in crate::compact) fn session(turns: u64, words: usize) -> String {
 fn compact(plan: &Plan, session: &str) -> (Report, Option<Compacted>) {
     let content = content(session);
     let first = Rules::first(plan, &content);
-    let mut job = Job::of(plan, &content, &first, "s.jsonl", false).expect("a survey");
+    let mut job = Job::of(plan, &content, &first, Some("s.jsonl"), false).expect("a survey");
     let built = job.build(Some("s"), &mut Notes::new()).expect("no failure");
     (job.report, built)
 }
 
-fn step(plan: &Plan, session: &str) -> (Step, Vec<String>) {
+fn step(plan: &Plan, session: &str) -> (Step, Vec<&'static str>) {
     let content = content(session);
     let first = Rules::first(plan, &content);
-    let mut job = Job::of(plan, &content, &first, "s.jsonl", false).expect("a survey");
-    (job.step(), job.report.due)
+    let mut job = Job::of(plan, &content, &first, Some("s.jsonl"), false).expect("a survey");
+    (job.step(), job.report.triggers)
 }
 
 #[test]
@@ -108,10 +108,10 @@ fn the_old_turns_become_a_summary_and_the_others_stay() {
     assert_eq!(report.outcome, Outcome::Compacted);
     assert_eq!(
         report.freed_tokens,
-        report.previous_tokens - report.current_tokens
+        report.tokens_before - report.tokens_after
     );
     assert_eq!(
-        (report.preserved_count, report.first_kept_index),
+        (report.kept_records, report.first_kept_index),
         (Some(8), Some(17))
     );
     assert_eq!(built.summary.expect("a summary").messages, 16);
@@ -178,13 +178,10 @@ fn a_budget_is_due_above_it_and_held() {
         })
     };
     (plan.budget, plan.target) = (budget(500), Some(500));
-    assert_eq!(
-        step(&plan, &session),
-        (Step::Compact, vec!["budget".to_owned()])
-    );
+    assert_eq!(step(&plan, &session), (Step::Compact, vec!["budget"]));
     let (report, _) = compact(&plan, &session);
     assert_eq!(report.outcome, Outcome::Compacted);
-    assert!(report.current_tokens <= 500, "{}", report.current_tokens);
+    assert!(report.tokens_after <= 500, "{}", report.tokens_after);
     assert_eq!(report.attempts[0].what, "budget");
     (plan.budget, plan.target) = (budget(5), Some(5));
     let (report, built) = compact(&plan, &session);
@@ -209,14 +206,11 @@ fn triggers_decide_only_where_they_are_asked() {
     let session = session(3, 20);
     let mut plan = plan(1);
     plan.triggers.messages = Some(12);
-    assert_eq!(step(&plan, &session), (Step::Compact, Vec::new()));
+    assert_eq!(step(&plan, &session), (Step::Compact, vec!["manual"]));
     plan.only_if_due = true;
     assert_eq!(step(&plan, &session), (Step::None, Vec::new()));
     plan.triggers.messages = Some(11);
-    assert_eq!(
-        step(&plan, &session),
-        (Step::Compact, vec!["messages".to_owned()])
-    );
+    assert_eq!(step(&plan, &session), (Step::Compact, vec!["messages"]));
 }
 
 #[test]
@@ -237,7 +231,7 @@ fn a_flush_takes_all_of_the_session() {
     let flushed = |turns| {
         let plan = plan(turns);
         let first = Rules::first(&plan, &content);
-        let mut job = Job::of(&plan, &content, &first, "s.jsonl", false).expect("a survey");
+        let mut job = Job::of(&plan, &content, &first, Some("s.jsonl"), false).expect("a survey");
         let items = job.flushed("s").expect("no failure");
         items
             .iter()
@@ -258,9 +252,9 @@ fn the_ladder_ends_at_the_target_whatever_the_policy_keeps() {
     plan.policy.summary.fallback = vec![Fallback::Smaller];
     let (report, built) = compact(&plan, &session);
     assert_eq!(report.outcome, Outcome::Compacted);
-    assert!(built.is_some() && report.current_tokens <= 700);
+    assert!(built.is_some() && report.tokens_after <= 700);
     // The room is used.
-    assert!(report.current_tokens > 420, "{}", report.current_tokens);
+    assert!(report.tokens_after > 420, "{}", report.tokens_after);
     let tried: Vec<&str> = report.attempts.iter().map(|attempt| attempt.what).collect();
     assert_eq!(tried, ["policy", "smaller-summary", "budget"]);
 }
@@ -273,7 +267,7 @@ fn what_a_flag_keeps_stays_though_the_target_is_missed() {
     plan.floor.turns = Some(4);
     let (report, built) = compact(&plan, &session);
     assert_eq!(report.outcome, Outcome::OverTarget);
-    assert!(report.success && report.current_tokens > 200);
+    assert!(report.success && report.tokens_after > 200);
     let written = text(&built.expect("it is smaller").content);
     for number in 3..=6 {
         assert!(written.contains(&format!("\"Please fix src/file_{number}.rs\"")));
