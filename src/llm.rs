@@ -233,7 +233,7 @@ impl LlmArgs {
 fn parse_tries(text: &str) -> Result<u64, String> {
     match parse_count(text) {
         Ok(0) => Err("at least 1".to_owned()),
-        other => other.map_err(|error| error.to_string()),
+        other => other,
     }
 }
 

@@ -386,9 +386,9 @@ mod tests {
     fn of_a_batch_the_figures_are_those_of_all_together() {
         let one = |tokens_before, tokens_after, triggers, tokens_in| {
             let mut report = Report {
+                triggers,
                 tokens_before,
                 tokens_after,
-                triggers,
                 ..Report::default()
             };
             report.summing.model_calls = 1;
