@@ -72,6 +72,7 @@ mod trash;
 mod undo;
 mod unfinished;
 mod verdict;
+mod when;
 mod withdraw;
 mod writers;
 
@@ -101,6 +102,7 @@ pub use stamp::{SnapshotId, Stamp};
 pub use store::{Actor, Clock, Store, is_store};
 pub use succession::{Growth, Succession};
 pub use verdict::{Verdict, Verdicts};
+pub use when::{When, WhenError};
 
 /// Bytes as lower-case hex digits.
 fn hex(bytes: &[u8]) -> String {
