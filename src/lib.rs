@@ -14,6 +14,7 @@ pub mod session;
 pub mod store;
 pub mod target;
 pub mod tools;
+pub mod trash;
 pub mod triggers;
 
 use ctx_cli::Tool;

@@ -146,6 +146,40 @@ fn the_difference_is_shown_without_what_is_shared() {
         .run();
 }
 
+/// 15 C3: what is in the trash is listed, with the time that is left.
+#[test]
+fn the_trash_is_listed() {
+    let (done, first, _) = two();
+    let none = snapshot().within(done.dir()).args(["--list", "--trash"]);
+    none.run();
+    Case::new(env!("CARGO_BIN_EXE_ctx-gc"))
+        .within(done.dir())
+        .args(["--keep-last", "1"])
+        .stdout_any()
+        .run();
+    let path = done.dir().canonicalize().expect("a path").join("s.jsonl");
+    let width = first.len();
+    let list = snapshot()
+        .within(done.dir())
+        .args(["--list", "--trash"])
+        .stdout_any()
+        .run();
+    let list = String::from_utf8_lossy(&list.stdout).into_owned();
+    let (head, row) = list.split_once('\n').expect("a heading");
+    assert_eq!(
+        head,
+        format!("{:width$}  REMOVED  GRACE  SIZE  KIND      PATH", "ID")
+    );
+    let cells: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!((cells[0], cells[2]), (first.as_str(), "6d"), "{row}");
+    assert_eq!(cells[3..], ["30", "snapshot", path.to_str().expect("text")]);
+    snapshot()
+        .within(done.dir())
+        .args(["--list", "--trash", "--json"])
+        .stdout_has("\"grace_ends\":\"")
+        .run();
+}
+
 #[test]
 fn verify_says_which_are_damaged() {
     let (done, first, second) = two();

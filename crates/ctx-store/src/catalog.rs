@@ -55,7 +55,7 @@ impl Flaw {
 }
 
 /// How many bytes of a meta.json are read. None is longer: it names 100 bad lines at most.
-const LONGEST_META: u64 = 1 << 20;
+pub(crate) const LONGEST_META: u64 = 1 << 20;
 
 impl Store {
     /// Lists the snapshots of one session, or of all.

@@ -69,6 +69,7 @@ mod temp;
 #[cfg(test)]
 mod testing;
 mod trash;
+mod trash_list;
 mod undo;
 mod unfinished;
 mod verdict;
@@ -101,6 +102,7 @@ pub use shared::{SharedFile, SharedFolder, StagedFile};
 pub use stamp::{SnapshotId, Stamp};
 pub use store::{Actor, Clock, Store, is_store};
 pub use succession::{Growth, Succession};
+pub use trash_list::{GRACE_DAYS, Trashed};
 pub use verdict::{Verdict, Verdicts};
 pub use when::{When, WhenError};
 

@@ -25,9 +25,9 @@ const OFFLOADED: &str = "offloaded";
 #[derive(Debug, Default)]
 pub(crate) struct TrashedFiles {
     /// The bytes of a snapshot, or an offloaded file.
-    data: Vec<PathBuf>,
+    pub(crate) data: Vec<PathBuf>,
     /// The commit record of a snapshot.
-    meta: Vec<PathBuf>,
+    pub(crate) meta: Vec<PathBuf>,
 }
 
 impl TrashedFiles {
@@ -36,7 +36,7 @@ impl TrashedFiles {
         self.meta.append(&mut others.meta);
     }
 
-    fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.meta.iter().chain(&self.data)
     }
 

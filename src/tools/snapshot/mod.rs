@@ -18,6 +18,7 @@ use ctx_store::{Draft, SessionId, Snapshot, SnapshotKind, Store, Tokens};
 use crate::counting::CountingArgs;
 use crate::passes;
 use crate::store::{StoreArgs, failure, session_id, session_of};
+use crate::trash;
 use verify::Verification;
 
 /// The tool.
@@ -64,6 +65,10 @@ pub const TOOL: Tool = Tool {
             (
                 "ctx-snapshot --list -s demo",
                 "List the snapshots of a session",
+            ),
+            (
+                "ctx-snapshot --list --trash",
+                "List what ctx-gc removed; ctx-gc --undelete brings it back",
             ),
             (
                 "ctx-snapshot --show latest -s demo",
@@ -125,6 +130,9 @@ struct Args {
     /// Show which lines two snapshots do not share
     #[arg(long, num_args = 2, value_names = ["A", "B"], help_heading = "Looking at snapshots")]
     diff: Option<Vec<String>>,
+    /// List what ctx-gc has moved to the trash instead, and how long it stays there
+    #[arg(long, requires = "list", help_heading = "Looking at snapshots")]
+    trash: bool,
     /// Print --list as JSON, one snapshot a line
     #[arg(long, requires = "list", help_heading = "Looking at snapshots")]
     json: bool,
@@ -147,6 +155,10 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
     let store = args.store.open(&TOOL, matches)?;
     let session = args.session.as_ref();
+    if args.list && args.trash {
+        let trashed = store.trash_list(session).map_err(failure)?;
+        return trash::list(&store, &trashed, args.json, io);
+    }
     if args.list {
         return list::list(&store, session, args.json, io);
     }

@@ -1,0 +1,53 @@
+//! What is in the trash, as a table for people or a JSON object a line.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use ctx_cli::{
+    Align, ExitStatus, Io, Listing, Outcome, json_line, printable, short_bytes, short_time,
+};
+use ctx_store::{GRACE_DAYS, Store, Trashed};
+
+/// Prints the list; what was removed last comes first.
+pub fn list(store: &Store, trashed: &[Trashed], json: bool, io: &mut Io) -> Outcome {
+    let text = if json {
+        let lines = trashed.iter().map(|it| json_line(&it.told(GRACE_DAYS)));
+        lines.collect()
+    } else {
+        table(trashed, store.now(), io.columns())
+    };
+    io.write(text.as_bytes())?;
+    Ok(ExitStatus::Done)
+}
+
+fn table(trashed: &[Trashed], now: DateTime<Utc>, columns: Option<usize>) -> String {
+    if trashed.is_empty() {
+        return String::new();
+    }
+    let mut listing = Listing::new(&[
+        ("ID", Align::Left),
+        ("REMOVED", Align::Right),
+        ("GRACE", Align::Right),
+        ("SIZE", Align::Right),
+        ("KIND", Align::Left),
+        ("PATH", Align::Left),
+    ]);
+    for it in trashed {
+        let left = it.grace_ends(GRACE_DAYS) - now;
+        let source = it.meta.as_ref().and_then(|meta| meta.source.as_deref());
+        listing.push(vec![
+            it.item.to_string(),
+            short_time(since(it.removed, now)),
+            left.to_std().map_or_else(|_| "over".to_owned(), short_time),
+            short_bytes(it.bytes),
+            it.kind().to_owned(),
+            source.map_or_else(|| "-".to_owned(), printable),
+        ]);
+    }
+    listing.text(columns)
+}
+
+/// How long ago something was; nothing where it lies in the future.
+pub fn since(time: DateTime<Utc>, now: DateTime<Utc>) -> Duration {
+    (now - time).to_std().unwrap_or_default()
+}
