@@ -10,8 +10,10 @@ use clap::{ArgMatches, Args};
 use ctx_cli::{ExitStatus, Failure, Io, Tool, is_stdin};
 use ctx_memory::MergeError;
 use ctx_select::duration::FixedSpan;
-use ctx_store::{Actor, SessionId, Severity, Store, StoreError};
+use ctx_store::{Actor, SessionId, Severity, Store, StoreError, When};
 use ctx_transcript::Saved;
+
+use crate::hints;
 
 /// The flag of every tool that uses the store.
 #[derive(Args, Clone, Debug, Default)]
@@ -104,6 +106,14 @@ pub fn session_id(text: &str) -> Result<SessionId, String> {
     text.parse().map_err(|error: StoreError| error.to_string())
 }
 
+/// A date or a time as typed behind a flag.
+pub fn time_of(flag: &str, text: &str, store: &Store) -> Result<When, Failure> {
+    let when = When::parse(text, store.now());
+    when.map_err(|error| {
+        Failure::new(format_args!("--{flag}: {text:?} is no time")).hint(error.to_string())
+    })
+}
+
 /// The session that is named, else the one that the file tells, or that it is by its name and path.
 pub fn session_of(named: Option<&SessionId>, path: &Path) -> Result<SessionId, Failure> {
     match named {
@@ -143,11 +153,22 @@ pub fn failure(error: StoreError) -> Failure {
         } if source.kind() == io::ErrorKind::NotFound => failure.hint("check the path"),
         StoreError::Insecure { .. } => failure.hint("only its owner may write there: chmod 700"),
         StoreError::NotAStore(_) => failure.hint("name an empty or a new directory with --store"),
-        StoreError::OtherFile { .. } => failure.hint("to restore it here nevertheless: --to FILE"),
+        StoreError::OtherFile { path, id, .. } => {
+            failure.hint(hints::to_another_file(&id, &path))
+        }
         StoreError::InStore { .. } => {
             failure.hint("name another path; what is in a store only the tools change")
         }
-        StoreError::NoSnapshot(_) => failure.hint("ctx-snapshot --list shows what there is"),
+        StoreError::NoSnapshot(missing) => failure.hint(hints::of_snapshot(&missing)),
+        StoreError::NoSession {
+            session,
+            near,
+            in_trash,
+        } => failure.hint(hints::of_session(&session, &near, in_trash)),
+        StoreError::NoSnapshotOf(_) => failure
+            .hint("name its session with -s ID; ctx-snapshot --list shows what there is"),
+        StoreError::SeveralSessions { .. } => failure.hint("name one of them with -s ID"),
+        StoreError::Ambiguous { .. } => failure.hint("name one of them, by its number"),
         StoreError::Busy(_) | StoreError::Changed(_) => failure.hint("try again"),
         StoreError::NotIdle { min_idle, .. } => failure.hint(format!(
             "end the agent and try again with --min-idle 0s, or wait until the file has not changed for {}",

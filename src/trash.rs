@@ -44,6 +44,9 @@ fn table(trashed: &[Trashed], now: DateTime<Utc>, columns: Option<usize>) -> Str
             source.map_or_else(|| "-".to_owned(), printable),
         ]);
     }
+    if columns.is_none() {
+        return listing.without_heading().text(None);
+    }
     listing.text(columns)
 }
 

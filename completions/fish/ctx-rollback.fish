@@ -1,5 +1,6 @@
 complete -c ctx-rollback -s s -l session -d 'Name the session [default: the id in an agent\'s own file, else made of the file\'s name and path]' -r
 complete -c ctx-rollback -l snapshot -d 'Restore this snapshot' -r
+complete -c ctx-rollback -l before -d 'Restore the newest snapshot that was taken before a day or a time' -r
 complete -c ctx-rollback -l to -d 'Restore onto another path than the snapshot was taken of; - is stdout' -r -F
 complete -c ctx-rollback -l min-idle -d 'Leave a session alone that changed less than DURATION ago [default: 10m for an agent\'s own file, else 0s]' -r
 complete -c ctx-rollback -l store -d 'Keep snapshots, memory and the audit log in DIR [default: `$XDG_STATE_HOME/ctx`, else ~/.local/state/ctx]' -r -F

@@ -1,6 +1,8 @@
 complete -c ctx-snapshot -s s -l session -d 'Name the session [default: the id in an agent\'s own file, else made of the file\'s name and path]' -r
 complete -c ctx-snapshot -l show -d 'Write the bytes of a snapshot' -r
 complete -c ctx-snapshot -l diff -d 'Show which lines two snapshots do not share' -r
+complete -c ctx-snapshot -l since -d 'List only what is not older than a day or a time: 2026-11-15, "1 week ago"' -r
+complete -c ctx-snapshot -l before -d 'List only what is older than a day or a time' -r
 complete -c ctx-snapshot -l hold -d 'Keep a snapshot, whatever ctx-gc is told' -r
 complete -c ctx-snapshot -l release -d 'Let ctx-gc decide about it again' -r
 complete -c ctx-snapshot -l encoding -d 'Count tokens with this encoding [default: the model\'s, else `o200k_base`]' -r -f -a "o200k_base\t''
@@ -14,7 +16,7 @@ complete -c ctx-snapshot -l store -d 'Keep snapshots, memory and the audit log i
 complete -c ctx-snapshot -l color -d 'When to colour what is shown on a terminal' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c ctx-snapshot -l list -d 'List the snapshots, of one session with -s'
+complete -c ctx-snapshot -l list -d 'List the snapshots, the newest first, of all sessions, of one (-s) or of FILE'
 complete -c ctx-snapshot -l verify -d 'Check that every snapshot is there and whole, of one session with -s'
 complete -c ctx-snapshot -l read-data -d 'Check all bytes against their hashes, those of offloaded results, too'
 complete -c ctx-snapshot -l repair -d 'Mend what can be mended without losing anything, then check'

@@ -9,7 +9,7 @@ use ctx_store::{Meta, ReplaceOutcome, SessionId};
 use ctx_transcript::counted;
 
 use crate::idle::IdleArgs;
-use crate::store::{StoreArgs, copy_out, failure, session_id, warn_retained};
+use crate::store::{StoreArgs, copy_out, failure, session_id, time_of, warn_retained};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -45,6 +45,10 @@ pub const TOOL: Tool = Tool {
                 "Restore the newest snapshot",
             ),
             (
+                "ctx-rollback --snapshot \"1 hour ago\" session.jsonl",
+                "Restore what was there an hour ago",
+            ),
+            (
                 "ctx-rollback --undo session.jsonl",
                 "Take the last rollback back",
             ),
@@ -65,11 +69,17 @@ pub const TOOL: Tool = Tool {
 /// The snapshot is checked against its hash before, and the file after. What is
 /// replaced becomes a snapshot first, so that --undo has it back, again and again. Lines that
 /// were appended since go with it, which is said.
-/// Where ID is asked for: an id, its unique beginning, the beginning of its
-/// timestamp or its sha256, its number, or "latest": the newest that was not
-/// taken for an undo.
+/// Without -s the snapshots are those of the session that an agent has written into FILE, and
+/// those that were taken of its path, whatever name they were saved under; of a file that was
+/// moved, those of the session whose bytes it begins with.
+///
+/// Where ID is asked for: an id or its unique beginning; its number (digits alone are nothing
+/// else); 6 digits or more of its sha256 (sha256:… where none is a letter); a day, as 2026-11-15
+/// or yesterday, on which one was taken; a time, as "2026-11-15 10:30" or "1 week ago", for the
+/// newest that was there then; or "latest": the newest that was not taken for an undo. Times are
+/// UTC.
 #[derive(Debug, Parser)]
-#[command(group = ArgGroup::new("which").required(true).args(["snapshot", "undo"]))]
+#[command(group = ArgGroup::new("which").required(true).args(["snapshot", "before", "undo"]))]
 #[command(group = ArgGroup::new("where").required(true).args(["file", "to"]))]
 struct Args {
     /// The session file that is restored
@@ -80,6 +90,12 @@ struct Args {
     /// Restore this snapshot
     #[arg(long, value_name = "ID")]
     snapshot: Option<String>,
+    /// Restore the newest snapshot that was taken before a day or a time
+    ///
+    /// As 2026-11-15, "2026-11-15 10:30", yesterday or "3 days ago"; before a day is before
+    /// it begins. Times are UTC. As with "latest", none that was taken for an undo.
+    #[arg(long, value_name = "TIME")]
+    before: Option<String>,
     /// Restore what the last rollback or compaction replaced
     ///
     /// Runs that failed or were killed before they replaced it do not count. When that
@@ -104,9 +120,10 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     // None is stdout.
     let to = args.to.as_ref().filter(|to| to.as_os_str() != "-");
     let target = args.file.as_ref().or(to);
-    let wanted = match &args.snapshot {
-        Some(wanted) => Wanted::Named(wanted),
-        None => Wanted::Undo(target.map(PathBuf::as_path)),
+    let wanted = match (&args.snapshot, &args.before) {
+        (Some(wanted), _) => Wanted::Named(wanted),
+        (None, Some(time)) => Wanted::Before(time_of("before", time, &store)?.start),
+        (None, None) => Wanted::Undo(target.map(PathBuf::as_path)),
     };
     let found = match (&args.session, &args.file) {
         (Some(session), _) => store.find_restore(session, wanted),

@@ -46,7 +46,9 @@ fn listed(dir: &Path) -> Vec<String> {
         .stdout_any()
         .run();
     let text = String::from_utf8_lossy(&done.stdout).into_owned();
-    text.lines()
+    // The oldest first.
+    let lines = text.lines().rev();
+    lines
         .map(|line| line[..line.find(' ').expect("columns")].to_owned())
         .collect()
 }

@@ -20,6 +20,7 @@ mod dialogues;
 mod examples;
 mod extract;
 mod faults;
+mod find;
 mod formats;
 mod full_stdout;
 mod gc;

@@ -389,7 +389,7 @@ fn files_of_others_stay_in_the_store() {
     }
     good(
         dir,
-        "touch -d 2020-01-01 $(find .local -name '*mine*'); ctx-gc -q && ctx-gc -q --purge && ctx-gc -q --keep-last 1 && ctx-gc -q --forget -s other && ctx-snapshot --verify",
+        "touch -d 2020-01-01 $(find .local -name '*mine*'); ctx-gc -q && ctx-gc -q --purge && ctx-gc -q --keep-last 1 && (ctx-gc -q --forget -s other || test $? = 2) && ctx-snapshot --verify",
     );
     for name in foreign {
         assert_eq!(

@@ -106,7 +106,9 @@ fn another_path_must_be_asked_for() {
     rollback(done.dir())
         .args(["-s", "demo", "--snapshot", "1", "t.jsonl"])
         .code(2)
-        .stderr_has("; to restore it here nevertheless: --to FILE\n")
+        .stderr_has(
+            "; to restore it here nevertheless: ctx-rollback -s demo --snapshot 1 --to t.jsonl\n",
+        )
         .run();
     assert_eq!(done.read("t.jsonl"), NEW.as_bytes());
     for name in ["t.jsonl", "fresh.jsonl"] {
@@ -194,7 +196,7 @@ fn nothing_to_do_and_nothing_to_undo() {
     rollback(done.dir())
         .args(["-s", "demo", "--snapshot", "7", "s.jsonl"])
         .code(2)
-        .stderr("ctx-rollback: no snapshot \"7\"; ctx-snapshot --list shows what there is\n")
+        .stderr_has("ctx-rollback: no snapshot \"7\"; ctx-snapshot --list shows what there is, or take the nearest, demo-")
         .run();
     assert_eq!(names(done.dir()), [".local", "s.jsonl"]);
 }
@@ -309,7 +311,7 @@ fn a_copy_of_a_session_does_not_get_the_bytes_of_the_other() {
     rollback(done.dir())
         .args(["--snapshot", "2", "a/s.jsonl"])
         .code(2)
-        .stderr_has("/b/s.jsonl; to restore it here nevertheless: --to FILE\n")
+        .stderr_has("/b/s.jsonl; to restore it here nevertheless: ctx-rollback -s p-1 --snapshot 2 --to a/s.jsonl\n")
         .run();
 }
 

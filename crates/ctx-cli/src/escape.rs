@@ -17,6 +17,15 @@ pub fn printable(text: &str) -> String {
     shown
 }
 
+/// A word of a command as the shell takes it.
+pub fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/+=:@%,".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
 /// Unicode's own line ends, and its marks for the direction of writing.
 fn is_direction_or_line_end(c: char) -> bool {
     matches!(
@@ -62,6 +71,18 @@ pub fn xml(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_word_of_the_shell_is_one_word() {
+        for (text, word) in [
+            ("a/b-1.jsonl", "a/b-1.jsonl"),
+            ("", "''"),
+            ("my chat", "'my chat'"),
+            ("it's $HOME", "'it'\\''s $HOME'"),
+        ] {
+            assert_eq!(super::shell_word(text), word);
+        }
+    }
+
     use super::{github_message, github_property, printable, xml};
 
     #[test]

@@ -18,7 +18,7 @@ mod status;
 mod table;
 mod tool;
 
-pub use escape::{github_message, github_property, printable, xml};
+pub use escape::{github_message, github_property, printable, shell_word, xml};
 pub use failure::Failure;
 pub use input::{Input, STDIN_NAME, input_name, inputs, is_stdin, metadata};
 pub use io::{Colour, CommonArgs, Io, Paint, Verbosity};

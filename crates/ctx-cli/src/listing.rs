@@ -32,6 +32,13 @@ impl Listing {
         }
     }
 
+    /// The same without the heading, as for a pipe whose reader takes the first word of each line.
+    #[must_use]
+    pub fn without_heading(mut self) -> Self {
+        self.rows.remove(0);
+        self
+    }
+
     /// One more row, of as many cells as there are columns.
     pub fn push(&mut self, row: Vec<String>) {
         debug_assert_eq!(row.len(), self.columns.len());
@@ -148,6 +155,10 @@ mod tests {
             "NAME     N …\n日志     7 …\nab    1.2k\n"
         );
         assert_eq!(listing.text(Some(4)), "NAM…\n日…\nab …\n");
+        assert_eq!(
+            listing.without_heading().text(None),
+            "日志     7  a title\nab    1.2k\n"
+        );
     }
 
     #[test]

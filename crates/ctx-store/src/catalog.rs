@@ -1,15 +1,17 @@
 //! The snapshots of a store: listed, found by what people type, checked.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use chrono::{DateTime, Utc};
+
 use crate::error::{Naming, StoreError};
 use crate::files::{is_link, is_there, names, open_plain};
 use crate::hash::hash;
-use crate::query::Query;
 use crate::store::meta_name;
-use crate::{Meta, SessionId, SnapshotId, SnapshotKind, Store};
+use crate::{Meta, SessionId, SnapshotId, Store};
 
 /// The snapshots of a store, in the order in which they were taken.
 #[derive(Debug, Default)]
@@ -19,10 +21,12 @@ pub struct Catalog {
     /// Snapshots without a meta.json: the run was killed before its commit, or somebody
     /// removed the file.
     pub uncommitted: Vec<SnapshotId>,
+    /// When it was made: "1 week ago" is counted from it.
+    pub(crate) now: DateTime<Utc>,
 }
 
 /// A committed snapshot.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Entry {
     /// Its id.
     pub id: SnapshotId,
@@ -60,7 +64,10 @@ pub(crate) const LONGEST_META: u64 = 1 << 20;
 impl Store {
     /// Lists the snapshots of one session, or of all.
     pub fn catalog(&self, session: Option<&SessionId>) -> Result<Catalog, StoreError> {
-        let mut catalog = Catalog::default();
+        let mut catalog = Catalog {
+            now: self.now(),
+            ..Catalog::default()
+        };
         for SnapshotFile { id, is_meta, .. } in snapshot_files(&self.snapshots())? {
             if session.is_some_and(|session| *session != id.session) {
                 continue;
@@ -79,6 +86,14 @@ impl Store {
         catalog.entries.sort_by(|one, other| one.id.cmp(&other.id));
         catalog.uncommitted.sort();
         Ok(catalog)
+    }
+
+    /// The sessions of which the store has snapshots, bytes of one, or offloaded files.
+    pub fn sessions(&self) -> Result<BTreeSet<SessionId>, StoreError> {
+        let files = snapshot_files(&self.snapshots())?.into_iter();
+        let mut sessions: BTreeSet<SessionId> = files.map(|file| file.id.session).collect();
+        sessions.extend(self.offload_sessions()?);
+        Ok(sessions)
     }
 
     /// Reads a commit record, and checks that the bytes are there.
@@ -184,57 +199,6 @@ pub(crate) fn snapshot_files(dir: &Path) -> Result<Vec<SnapshotFile>, StoreError
     Ok(names(dir)?.into_iter().filter_map(file).collect())
 }
 
-impl Catalog {
-    /// The snapshot that `wanted` names: `latest`, a sequence number, or a unique
-    /// beginning of an id, of a timestamp, or (6 digits and more) of a sha256. What has
-    /// digits only is a number, a whole day (`20261121`), or 12 digits of a sha256 and more.
-    pub fn find(&self, wanted: &str) -> Result<&Entry, StoreError> {
-        if wanted == "latest" {
-            return self.latest();
-        }
-        let query = Query::new(wanted);
-        let numbered = |entry: &&Entry| query.is_number_of(&entry.id);
-        let mut found: Vec<&Entry> = self.entries.iter().filter(numbered).collect();
-        if found.is_empty() {
-            let begins = |entry: &&Entry| entry.begins_with(query);
-            found = self.entries.iter().filter(begins).collect();
-        }
-        let exact = |entry: &&Entry| entry.id.to_string() == wanted;
-        if let Some(entry) = found.iter().copied().find(exact) {
-            return Ok(entry);
-        }
-        match found[..] {
-            [] => Err(StoreError::NoSnapshot(wanted.to_owned())),
-            [entry] => Ok(entry),
-            _ => Err(StoreError::ambiguous(
-                wanted,
-                found.iter().map(|entry| &entry.id),
-            )),
-        }
-    }
-
-    /// The newest one that was not taken by `ctx-rollback` before it replaced the file, or
-    /// of what was written to a file after it had been replaced, and that was not adopted.
-    fn latest(&self) -> Result<&Entry, StoreError> {
-        let is_wanted = |entry: &&Entry| {
-            let kind = entry.meta.as_ref().map(|meta| meta.kind);
-            !matches!(
-                kind,
-                Ok(SnapshotKind::PreRollback | SnapshotKind::Late | SnapshotKind::Adopted)
-            )
-        };
-        let newest = self.newest(is_wanted);
-        newest.ok_or_else(|| StoreError::NoSnapshot("latest".to_owned()))
-    }
-
-    fn newest(&self, wanted: impl Fn(&&Entry) -> bool) -> Option<&Entry> {
-        self.entries
-            .iter()
-            .filter(wanted)
-            .max_by_key(|entry| entry.id.stamp.sequence)
-    }
-}
-
 impl Entry {
     /// The commit record; an error when the snapshot cannot be trusted.
     pub(crate) fn trusted_meta(&self) -> Result<Meta, StoreError> {
@@ -252,10 +216,5 @@ impl Entry {
             id: self.id.to_string(),
             why,
         }
-    }
-
-    fn begins_with(&self, query: Query<'_>) -> bool {
-        let hash = self.meta.as_ref().map(|meta| meta.sha256.as_str());
-        query.begins(&self.id) || hash.is_ok_and(|hash| query.begins_hash(hash, 6))
     }
 }

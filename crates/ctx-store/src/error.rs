@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+use crate::Missing;
 use crate::retention::PolicyError;
 
 /// A failure of the store or of the replacement of a session file.
@@ -54,8 +55,29 @@ pub enum StoreError {
     )]
     BadSession(String),
     /// No snapshot has this name.
-    #[error("no snapshot {0:?}")]
-    NoSnapshot(String),
+    #[error("{0}")]
+    NoSnapshot(Box<Missing>),
+    /// The store knows nothing of a session.
+    #[error("no session {session:?} in the store")]
+    NoSession {
+        /// The session that was asked for.
+        session: String,
+        /// Sessions with names that are near.
+        near: Vec<String>,
+        /// Whether there is something of it in the trash.
+        in_trash: bool,
+    },
+    /// No snapshot was taken of a file, and none has its content.
+    #[error("no snapshot was taken of {}, and none is a beginning of what is in it", .0.display())]
+    NoSnapshotOf(PathBuf),
+    /// Of a file that was moved only the content tells the session, and several fit.
+    #[error("what is in {} begins as several sessions do: {}", path.display(), sessions.join(", "))]
+    SeveralSessions {
+        /// The file.
+        path: PathBuf,
+        /// The sessions.
+        sessions: Vec<String>,
+    },
     /// Nothing in the trash has this name.
     #[error("no snapshot {0:?} in the trash")]
     NotInTrash(String),
@@ -131,7 +153,7 @@ pub enum StoreError {
         root: PathBuf,
     },
     /// A snapshot of another file.
-    #[error("{id} was taken of {taken_of}")]
+    #[error("{id} was taken of {taken_of}{}", if *is_gone { ", which is gone" } else { "" })]
     OtherFile {
         /// The file that it was to be restored to.
         path: PathBuf,
@@ -139,6 +161,8 @@ pub enum StoreError {
         id: String,
         /// The file that it was taken of.
         taken_of: String,
+        /// Whether that one is gone, so that this one may be it, under another name.
+        is_gone: bool,
     },
     /// The clock went far on at once, by all that the store has seen; nothing was removed.
     #[error("the clock says {}; nothing was removed", clock_jumped(*now, *seen, *to))]

@@ -31,6 +31,7 @@ mod exchange;
 mod failed_runs;
 mod figures;
 mod files;
+mod find;
 mod hash;
 mod idle;
 #[cfg(test)]
@@ -41,9 +42,11 @@ mod lock;
 mod look;
 mod mend;
 mod meta;
+mod missing;
 #[cfg(test)]
 mod moments;
 mod notes;
+mod of_file;
 mod offload;
 mod purge;
 mod query;
@@ -92,6 +95,8 @@ pub use hash::{HashingReader, hash, hash_bytes};
 pub use lock::SessionLock;
 pub use look::{Look, refuse_replacement};
 pub use meta::{BadLine, Meta, SnapshotKind, Successor, Tally, Tokens};
+pub use missing::{Missing, Reason};
+pub use of_file::OfFile;
 pub use offload::{Content, Form, OffloadFolder, OffloadName, OffloadWriter, OffloadedFile, Taken};
 pub use removal::{RemovalReport, StoreItem};
 pub use repair::Repaired;

@@ -14,8 +14,7 @@ impl Store {
         held: bool,
     ) -> Result<SnapshotId, StoreError> {
         let mut locked = self.lock()?;
-        let catalog = self.catalog(session)?;
-        let entry = catalog.find(wanted)?;
+        let entry = self.find_snapshot(session, wanted)?;
         let mut meta = entry.trusted_meta()?;
         if meta.held != held {
             meta.held = held;

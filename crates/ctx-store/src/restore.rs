@@ -4,13 +4,15 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
+
 use crate::error::{Naming, StoreError};
 use crate::files::is_there;
 use crate::session::real_path;
 use crate::undo::Beginnings;
 use crate::{
-    Catalog, Entry, Figures, Look, Meta, NewContent, ReplaceOutcome, SessionId, SnapshotKind,
-    Store, Successor, refuse_replacement,
+    Catalog, Figures, Look, Meta, NewContent, ReplaceOutcome, SessionId, SnapshotKind, Store,
+    Successor, refuse_replacement,
 };
 
 /// Which snapshot is to be restored.
@@ -18,8 +20,17 @@ use crate::{
 pub enum Wanted<'a> {
     /// The one with this name: see [`crate::Catalog::find`].
     Named(&'a str),
+    /// The newest one that was taken before that time.
+    Before(DateTime<Utc>),
     /// What the last replacement of this file replaced.
     Undo(Option<&'a Path>),
+}
+
+impl Wanted<'_> {
+    /// Whether one snapshot is named, be it of this file or of another one.
+    fn is_name(&self) -> bool {
+        matches!(self, Self::Named(name) if *name != "latest")
+    }
 }
 
 /// A snapshot whose bytes were checked against their hash.
@@ -43,16 +54,20 @@ impl Store {
         session: &SessionId,
         wanted: Wanted<'_>,
     ) -> Result<Restore<'_>, StoreError> {
+        self.require_session(session)?;
         let mut catalog = self.catalog(Some(session))?;
         if let Wanted::Undo(Some(path)) = wanted {
             catalog.prefer(path)?;
         }
-        self.find_in(&catalog, session, wanted)
+        let found = self.find_in(&catalog, wanted);
+        let found = found.map_err(|error| self.explained(error))?;
+        Ok(Restore {
+            session: session.clone(),
+            ..found
+        })
     }
 
-    /// Finds a snapshot of a session that only its file names: by the id that the file tells;
-    /// else by that of its path, which older versions of the tools used for all files; and where
-    /// no file is there any more, by the path that the snapshots were taken of.
+    /// Finds a snapshot of a session that only its file names: see [`Store::catalog_of_file`].
     ///
     /// Copies of one session in several places have one id: unless it is named, no snapshot of
     /// another copy is taken while there is one of this file.
@@ -61,94 +76,60 @@ impl Store {
         path: &Path,
         wanted: Wanted<'_>,
     ) -> Result<Restore<'_>, StoreError> {
-        let session = SessionId::of_file(path)?;
-        let mut sessions = vec![session.clone(), SessionId::of_path(path)?];
-        let is_file = is_there(path)?;
-        if !is_file {
-            sessions.extend(self.newest_of_path(path)?);
-        }
-        sessions.dedup();
-        let mut first = None;
-        for of in sessions {
-            let mut catalog = self.catalog(Some(&of))?;
-            if let Wanted::Named("latest") | Wanted::Undo(_) = wanted {
-                catalog.prefer(path)?;
+        let mut of_file = match self.catalog_of_file(path) {
+            Err(StoreError::NoSnapshotOf(_)) if matches!(wanted, Wanted::Undo(_)) => {
+                return Err(StoreError::NothingToUndo);
             }
-            match self.find_in(&catalog, &of, wanted) {
-                Err(error @ (StoreError::NoSnapshot(_) | StoreError::NothingToUndo)) => {
-                    first.get_or_insert(error);
-                }
-                // What is replaced belongs to the session that the file has now.
-                Ok(found) if is_file => return Ok(Restore { session, ..found }),
-                found => return found,
-            }
+            other => other?,
+        };
+        if !wanted.is_name() {
+            of_file.catalog.prefer(path)?;
         }
-        Err(first.unwrap_or(StoreError::NothingToUndo))
+        let found = self.find_in(&of_file.catalog, wanted);
+        let found = found.map_err(|error| self.explained(error))?;
+        // What is replaced belongs to the session that the file tells, else to the one that it
+        // was saved under.
+        let session = SessionId::told_by(path).unwrap_or_else(|| found.session.clone());
+        Ok(Restore { session, ..found })
     }
 
-    fn find_in(
-        &self,
-        catalog: &Catalog,
-        session: &SessionId,
-        wanted: Wanted<'_>,
-    ) -> Result<Restore<'_>, StoreError> {
+    fn find_in(&self, catalog: &Catalog, wanted: Wanted<'_>) -> Result<Restore<'_>, StoreError> {
         let mut file = Beginnings::default();
-        let (content, meta) = match wanted {
-            Wanted::Named(wanted) => self.open_verified(catalog.find(wanted)?)?,
+        let entry = match wanted {
+            Wanted::Named(wanted) => catalog.find(wanted)?,
+            Wanted::Before(time) => catalog.find_before(time)?,
             Wanted::Undo(path) => {
                 let entry;
                 (entry, file) = self.last_replaced(catalog, path)?;
-                self.open_verified(entry).map_err(StoreError::in_undo)?
+                entry
             }
         };
-        let metas = catalog
-            .entries
-            .iter()
-            .filter_map(|entry| entry.meta.as_ref().ok());
+        let opened = self.open_verified(entry);
+        let (content, meta) = match wanted {
+            Wanted::Undo(_) => opened.map_err(StoreError::in_undo)?,
+            _ => opened?,
+        };
+        let metas = catalog.entries.iter();
+        let metas = metas.filter_map(|entry| entry.meta.as_ref().ok());
         let made = metas.filter_map(|meta| Some((meta.id.clone(), meta.replaced_by.clone()?)));
         Ok(Restore {
             store: self,
-            session: session.clone(),
+            session: entry.id.session.clone(),
             content,
             meta,
             made: made.collect(),
             file,
         })
     }
-
-    /// The session of the newest snapshot that was taken of a file. It takes a look at all
-    /// snapshots of the store.
-    fn newest_of_path(&self, path: &Path) -> Result<Option<SessionId>, StoreError> {
-        let real = real_path(path).naming("read", path)?;
-        let is_of = |entry: &&Entry| entry.meta.as_ref().is_ok_and(|meta| meta.is_of(&real));
-        let catalog = self.catalog(None)?;
-        let found = catalog.entries.iter().filter(is_of);
-        let newest = found.max_by_key(|entry| entry.id.stamp.sequence);
-        Ok(newest.map(|entry| entry.id.session.clone()))
-    }
-}
-
-impl Catalog {
-    /// Leaves out the snapshots of other files, where there is one of this file.
-    fn prefer(&mut self, path: &Path) -> Result<(), StoreError> {
-        let real = real_path(path).naming("read", path)?;
-        // Of a damaged one, and of stdin, it is not known.
-        let of_file = |entry: &Entry| {
-            let meta = entry.meta.as_ref().ok()?;
-            meta.source.as_ref().map(|_| meta.is_of(&real))
-        };
-        if self
-            .entries
-            .iter()
-            .any(|entry| of_file(entry) == Some(true))
-        {
-            self.entries.retain(|entry| of_file(entry) != Some(false));
-        }
-        Ok(())
-    }
 }
 
 impl Restore<'_> {
+    /// The same, for a file of another session.
+    #[cfg(test)]
+    pub(crate) fn of_session(self, session: SessionId) -> Self {
+        Self { session, ..self }
+    }
+
     /// Refuses a file that the snapshot was not taken of: a mistyped name must not overwrite
     /// another session's file.
     pub fn refuse_other_file(&self, path: &Path) -> Result<(), StoreError> {
@@ -158,6 +139,7 @@ impl Restore<'_> {
                 path: path.to_owned(),
                 id: self.meta.id.clone(),
                 taken_of: source.clone(),
+                is_gone: !is_there(Path::new(source))?,
             }),
             _ => Ok(()),
         }

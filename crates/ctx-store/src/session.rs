@@ -30,12 +30,13 @@ impl SessionId {
     /// the file, where that is allowed as an id, else that of its path. A file that is not there,
     /// or cannot be read, has that of its path.
     pub fn of_file(path: &Path) -> Result<Self, StoreError> {
+        Self::told_by(path).map_or_else(|| Self::of_path(path), Ok)
+    }
+
+    /// The id that an agent has written into its file, where that is allowed as an id.
+    pub(crate) fn told_by(path: &Path) -> Option<Self> {
         let head = open_plain(path).and_then(Head::read);
-        let told = head.ok().and_then(|head| head.session);
-        match told.and_then(|id| id.parse().ok()) {
-            Some(id) => Ok(id),
-            None => Self::of_path(path),
-        }
+        head.ok()?.session?.parse().ok()
     }
 
     /// The id of a session whose file tells none: the file's stem, `-`, and 8 hex

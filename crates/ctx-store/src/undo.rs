@@ -72,7 +72,7 @@ impl Store {
 
 impl Meta {
     /// How long its bytes are, and what was to take their place.
-    fn lengths(&self) -> impl Iterator<Item = u64> {
+    pub(crate) fn lengths(&self) -> impl Iterator<Item = u64> {
         let new = self.replaced_by.as_ref().map(|new| new.bytes);
         new.into_iter().chain([self.bytes])
     }
@@ -123,6 +123,14 @@ impl Beginnings {
 
     pub(crate) fn begin_with(&self, new: &Successor) -> bool {
         self.hashes.get(&new.bytes) == Some(&new.sha256)
+    }
+
+    /// How much of the file is a snapshot, or what took its place; the longer one.
+    pub(crate) fn fit(&self, meta: &Meta) -> Option<u64> {
+        let own = (self.hashes.get(&meta.bytes) == Some(&meta.sha256)).then_some(meta.bytes);
+        let new = meta.replaced_by.as_ref();
+        let new = new.filter(|new| self.begin_with(new)).map(|new| new.bytes);
+        own.max(new)
     }
 
     fn is(&self, meta: &Meta) -> bool {

@@ -46,6 +46,11 @@ impl When {
         iso(&text).map_or_else(|| in_words(&text, now), Ok)
     }
 
+    /// Whether a moment lies in it.
+    pub fn contains(&self, time: DateTime<Utc>) -> bool {
+        (self.start..=self.end).contains(&time)
+    }
+
     fn day(date: NaiveDate) -> Option<Self> {
         let when = Self::lasting(date.and_hms_opt(0, 0, 0)?.and_utc(), TimeDelta::days(1))?;
         Some(Self {

@@ -168,6 +168,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
     let store = args.store.open(&TOOL, matches)?;
     let session = args.session.as_ref();
+    if let Some(session) = session {
+        store.require_session_or_trash(session).map_err(failure)?;
+    }
     if let Some(wanted) = &args.undelete {
         return undelete(&store, session, wanted, args.dry_run, io);
     }

@@ -20,8 +20,8 @@ pub(super) fn diff(
     io: &mut Io,
 ) -> Outcome {
     let found = || -> Result<Diff, StoreError> {
-        let catalog = store.catalog(session)?;
-        store.diff(catalog.find(a)?, catalog.find(b)?)
+        let find = |wanted| store.find_snapshot(session, wanted);
+        store.diff(&find(a)?, &find(b)?)
     };
     let mut diff = found().map_err(failure)?;
     let hunks = std::mem::take(&mut diff.hunks);

@@ -2,6 +2,7 @@
 
 mod diff;
 mod list;
+mod scope;
 mod verify;
 
 use std::io;
@@ -17,8 +18,8 @@ use ctx_store::{Draft, SessionId, Snapshot, SnapshotKind, Store, Tokens};
 
 use crate::counting::CountingArgs;
 use crate::passes;
-use crate::store::{StoreArgs, failure, session_id, session_of};
-use crate::trash;
+use crate::store::{StoreArgs, failure, session_id, session_of, time_of};
+use scope::Scope;
 use verify::Verification;
 
 /// The tool.
@@ -90,20 +91,26 @@ pub const TOOL: Tool = Tool {
 ///
 /// Without FILE, stdin is saved and then passed on: when it cannot be saved,
 /// nothing is written. With FILE, the id of the snapshot is printed.
-/// Where ID is asked for: an id, its unique beginning, the beginning of its
-/// timestamp or its sha256, its number, or "latest". Digits alone are a number, or
-/// a whole day: 20261121.
+/// Where ID is asked for: an id or its unique beginning; its number (digits alone are nothing
+/// else); 6 digits or more of its sha256 (sha256:… where none is a letter); a day, as 2026-11-15
+/// or yesterday, on which one was taken; a time, as "2026-11-15 10:30" or "1 week ago", for the
+/// newest that was there then; or "latest". Times are UTC.
 #[derive(Debug, Parser)]
 #[command(group = clap::ArgGroup::new("mode").args(["list", "show", "verify", "diff", "hold", "release"]))]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct Args {
-    /// Session files; - or none is stdin
-    #[arg(value_name = "FILE", conflicts_with = "mode")]
+    /// Session files; - or none is stdin. With --list the file whose snapshots are listed
+    #[arg(value_name = "FILE", conflicts_with_all = ["show", "verify", "diff", "hold", "release"])]
     files: Vec<PathBuf>,
     /// Name the session [default: the id in an agent's own file, else made of the file's name and path]
     #[arg(short, long, value_name = "ID", value_parser = session_id)]
     session: Option<SessionId>,
-    /// List the snapshots, of one session with -s
+    /// List the snapshots, the newest first, of all sessions, of one (-s) or of FILE
+    ///
+    /// A line has the id, the age, the size, the messages, the tokens where they were counted,
+    /// the kind, whether it is held, and the path that it was taken of. FILE finds what was
+    /// taken of its path, under whatever name, and what its agent's own session has; after a
+    /// move, the session whose bytes it begins with.
     #[arg(long, help_heading = "Looking at snapshots")]
     list: bool,
     /// Write the bytes of a snapshot
@@ -133,6 +140,22 @@ struct Args {
     /// List what ctx-gc has moved to the trash instead, and how long it stays there
     #[arg(long, requires = "list", help_heading = "Looking at snapshots")]
     trash: bool,
+    /// List only what is not older than a day or a time: 2026-11-15, "1 week ago"
+    #[arg(
+        long,
+        value_name = "TIME",
+        requires = "list",
+        help_heading = "Looking at snapshots"
+    )]
+    since: Option<String>,
+    /// List only what is older than a day or a time
+    #[arg(
+        long,
+        value_name = "TIME",
+        requires = "list",
+        help_heading = "Looking at snapshots"
+    )]
+    before: Option<String>,
     /// Print --list as JSON, one snapshot a line
     #[arg(long, requires = "list", help_heading = "Looking at snapshots")]
     json: bool,
@@ -155,12 +178,10 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
     let store = args.store.open(&TOOL, matches)?;
     let session = args.session.as_ref();
-    if args.list && args.trash {
-        let trashed = store.trash_list(session).map_err(failure)?;
-        return trash::list(&store, &trashed, args.json, io);
-    }
     if args.list {
-        return list::list(&store, session, args.json, io);
+        let scope = args.scope(&store)?;
+        let list = if args.trash { list::trash } else { list::list };
+        return list(&store, &scope, args.json, io);
     }
     if let Some(id) = &args.show {
         return list::show(&store, session, id, io);
@@ -189,6 +210,27 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         counter: counting.map(|counting| counting.counter),
     };
     taker.take_all(&args.files, io)
+}
+
+impl Args {
+    /// Which snapshots are listed.
+    fn scope(&self, store: &Store) -> Result<Scope<'_>, Failure> {
+        let file = match self.files.as_slice() {
+            [] => None,
+            [file] => Some(file.as_path()),
+            _ => return Err(Failure::new("one FILE at a time is listed")),
+        };
+        let time = |flag, text: &Option<String>| {
+            let when = text.as_ref().map(|text| time_of(flag, text, store));
+            when.transpose()
+        };
+        Ok(Scope {
+            session: self.session.as_ref(),
+            file,
+            since: time("since", &self.since)?,
+            before: time("before", &self.before)?,
+        })
+    }
 }
 
 /// Takes snapshots.

@@ -21,6 +21,9 @@ pub(super) struct Verification<'a> {
 impl Verification<'_> {
     /// Tells of each thing.
     pub(super) fn run(&self, io: &mut Io) -> Outcome {
+        if let Some(session) = self.session {
+            self.store.require_session(session).map_err(failure)?;
+        }
         let mut all = Verdicts::default();
         all.damaged += usize::from(self.repair && self.repair(io)?);
         all += self.snapshots(io)?;

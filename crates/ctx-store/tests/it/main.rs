@@ -2,6 +2,7 @@
 
 mod audit;
 mod clock;
+mod find;
 mod live;
 mod model;
 mod repair;

@@ -121,7 +121,7 @@ fn a_number_that_names_no_snapshot_names_nothing() {
         "2026",
         "202611",
         "2026112",
-        "20261122",
+        "20261121",
         "12345678901",
     ] {
         let found = catalog.find(wanted).map(|entry| entry.id.clone());
@@ -130,7 +130,7 @@ fn a_number_that_names_no_snapshot_names_nothing() {
         let held = bench.store.hold(None, wanted, true);
         assert!(held.is_err(), "{wanted}");
     }
-    for wanted in ["1", "20261121", "20261121T23", "latest"] {
+    for wanted in ["1", "2026-11-21", "20261121T23", "latest"] {
         assert_eq!(catalog.find(wanted).expect(wanted).id, taken.id, "{wanted}");
     }
     bench.store.discard(&[taken.id], &[]).expect("discards");

@@ -1,0 +1,256 @@
+//! Snapshots that can be found: by number, time, path, name and content.
+
+use std::fs;
+use std::path::Path;
+
+use ctx_testkit::{Case, Finished};
+
+use crate::gc::CTX_GC;
+use crate::rollback::{NEW, OLD, saved};
+use crate::snapshot::CTX_SNAPSHOT;
+
+const CTX_ROLLBACK: &str = env!("CARGO_BIN_EXE_ctx-rollback");
+
+fn snapshot(dir: &Path) -> Case {
+    Case::new(CTX_SNAPSHOT).within(dir)
+}
+
+fn rollback(dir: &Path) -> Case {
+    Case::new(CTX_ROLLBACK).within(dir)
+}
+
+fn save(dir: &Path, session: &str, file: &str, text: &str) -> String {
+    fs::write(dir.join(file), text).expect("writes");
+    id(&snapshot(dir).args(["-s", session, file]).stdout_any().run())
+}
+
+fn id(finished: &Finished) -> String {
+    let text = String::from_utf8_lossy(&finished.stdout);
+    text.trim_end().to_owned()
+}
+
+/// The first words of the lines of a list.
+fn ids(dir: &Path, args: &[&str]) -> Vec<String> {
+    let done = snapshot(dir).args(args.iter().copied()).stdout_any().run();
+    let text = String::from_utf8_lossy(&done.stdout).into_owned();
+    let words = text.lines().filter_map(|line| line.split(' ').next());
+    words.map(str::to_owned).collect()
+}
+
+/// 15 C1: a number is never the beginning of a date: it names one of this file's snapshots, or
+/// the error says where it is.
+#[test]
+fn a_number_of_another_session_is_never_restored() {
+    let done = saved();
+    let dir = done.dir();
+    let two = save(dir, "other", "o.jsonl", NEW);
+    let three = save(dir, "demo", "s.jsonl", NEW);
+    for args in [&["-s", "demo"][..], &[]] {
+        rollback(dir)
+            .args(args.iter().copied().chain(["--snapshot", "2", "s.jsonl"]))
+            .code(2)
+            .stderr_has(&format!(
+                "ctx-rollback: 2 is {two}, of another session; name that one with -s other, or take one of the nearest, demo-"
+            ))
+            .run();
+    }
+    assert_eq!(done.read("s.jsonl"), NEW.as_bytes());
+    let day = three["demo-".len()..]["20261121".len()..].len();
+    let day = &three["demo-".len()..three.len() - day];
+    let (year, month, date) = (&day[..4], &day[4..6], &day[6..]);
+    rollback(dir)
+        .args(["--snapshot", day, "s.jsonl"])
+        .code(2)
+        .stderr(&format!(
+            "ctx-rollback: {day} is no snapshot number; for a day write {year}-{month}-{date}\n"
+        ))
+        .run();
+    rollback(dir).args(["--snapshot", "1", "s.jsonl"]).run();
+    assert_eq!(done.read("s.jsonl"), OLD.as_bytes());
+}
+
+/// 15 C1: days and times name snapshots; what fits several is refused with a list.
+#[test]
+fn days_and_times_name_snapshots() {
+    let done = saved();
+    let dir = done.dir();
+    rollback(dir).args(["--snapshot", "today", "s.jsonl"]).run();
+    assert_eq!(done.read("s.jsonl"), OLD.as_bytes());
+    rollback(dir)
+        .args(["--snapshot", "today", "s.jsonl"])
+        .code(2)
+        .stderr_has("ctx-rollback: \"today\" is ambiguous: demo-")
+        .run();
+    fs::write(dir.join("s.jsonl"), NEW).expect("writes");
+    rollback(dir).args(["--snapshot", "now", "s.jsonl"]).run();
+    assert_eq!(done.read("s.jsonl"), OLD.as_bytes());
+    rollback(dir)
+        .args(["--snapshot", "1 week ago", "s.jsonl"])
+        .code(2)
+        .stderr_has("ctx-rollback: no snapshot is as old as 1 week ago; the oldest is demo-")
+        .run();
+    fs::write(dir.join("s.jsonl"), NEW).expect("writes");
+    rollback(dir).args(["--before", "now", "s.jsonl"]).run();
+    assert_eq!(done.read("s.jsonl"), OLD.as_bytes());
+    rollback(dir)
+        .args(["--before", "today", "s.jsonl"])
+        .code(2)
+        .stderr_has("ctx-rollback: no snapshot is as old as ")
+        .run();
+    rollback(dir)
+        .args(["--before", "3d", "s.jsonl"])
+        .code(2)
+        .stderr("ctx-rollback: --before: \"3d\" is no time; of the past write \"3 days ago\"\n")
+        .run();
+}
+
+/// 15 C1: a list is narrowed by times.
+#[test]
+fn a_list_has_the_times_that_are_asked_for() {
+    let done = saved();
+    let one = ids(done.dir(), &["--list", "--since", "yesterday"]);
+    assert_eq!(one.len(), 1);
+    assert!(ids(done.dir(), &["--list", "--before", "today"]).is_empty());
+    assert_eq!(ids(done.dir(), &["--list", "--before", "now"]), one);
+    assert!(ids(done.dir(), &["--list", "--since", "now"]).is_empty());
+}
+
+/// 15 C2: what was saved under a name is found by its path.
+#[test]
+fn a_path_finds_what_was_saved_under_a_name() {
+    let done = saved();
+    let dir = done.dir();
+    save(dir, "second", "s.jsonl", NEW);
+    save(dir, "demo", "other.jsonl", NEW);
+    let all = ids(dir, &["--list"]);
+    assert_eq!(ids(dir, &["--list", "s.jsonl"]), all[1..]);
+    assert_eq!(ids(dir, &["--list", "-s", "second", "s.jsonl"]), all[1..2]);
+    rollback(dir).args(["--snapshot", "1", "s.jsonl"]).run();
+    assert_eq!(done.read("s.jsonl"), OLD.as_bytes());
+    rollback(dir).args(["--undo", "s.jsonl"]).run();
+    assert_eq!(done.read("s.jsonl"), NEW.as_bytes());
+}
+
+/// 15 C2: a file that was moved is known by its content, and the command that restores it is told.
+#[test]
+fn a_moved_file_is_known_by_its_content() {
+    let done = saved();
+    let dir = done.dir();
+    let real = dir.canonicalize().expect("a path").join("s.jsonl");
+    fs::remove_file(dir.join("s.jsonl")).expect("removed");
+    fs::write(dir.join("moved.jsonl"), [OLD, NEW].concat()).expect("writes");
+    let told = format!(
+        "ctx-snapshot: warning: moved.jsonl: no snapshot was taken of this path; by its content it is the session that was saved from {}\n",
+        real.display()
+    );
+    snapshot(dir)
+        .args(["--list", "moved.jsonl"])
+        .stdout_has("demo-")
+        .stderr(&told)
+        .run();
+    rollback(dir)
+        .args(["--snapshot", "latest", "moved.jsonl"])
+        .code(2)
+        .stderr_has(&format!(
+            "-0001 was taken of {}, which is gone; to restore it here nevertheless: ctx-rollback -s demo --snapshot 1 --to moved.jsonl\n",
+            real.display()
+        ))
+        .run();
+    rollback(dir)
+        .args(["-s", "demo", "--snapshot", "1", "--to", "moved.jsonl"])
+        .stderr_has("moved.jsonl: 1 line, ")
+        .run();
+    assert_eq!(done.read("moved.jsonl"), OLD.as_bytes());
+    fs::write(dir.join("new.jsonl"), NEW).expect("writes");
+    snapshot(dir)
+        .args(["--list", "new.jsonl"])
+        .code(2)
+        .stderr("ctx-snapshot: no snapshot was taken of new.jsonl, and none is a beginning of what is in it; name its session with -s ID; ctx-snapshot --list shows what there is\n")
+        .run();
+}
+
+/// 15 C2: a name with a typing error is an error wherever a session has to be there.
+#[test]
+fn a_session_with_a_typing_error_is_an_error() {
+    let done = saved();
+    let dir = done.dir();
+    for (tool, args) in [
+        (CTX_SNAPSHOT, &["--list"][..]),
+        (CTX_SNAPSHOT, &["--list", "--trash"]),
+        (CTX_SNAPSHOT, &["--show", "latest"]),
+        (CTX_SNAPSHOT, &["--diff", "1", "latest"]),
+        (CTX_SNAPSHOT, &["--verify"]),
+        (CTX_SNAPSHOT, &["--hold", "1"]),
+        (CTX_ROLLBACK, &["--snapshot", "latest", "s.jsonl"]),
+        (CTX_ROLLBACK, &["--undo", "s.jsonl"]),
+        (CTX_GC, &["-n"]),
+        (CTX_GC, &["--forget"]),
+    ] {
+        let name = Path::new(tool).file_name().expect("a name").display();
+        Case::new(tool)
+            .within(dir)
+            .args(["-s", "dmeo"])
+            .args(args.iter().copied())
+            .code(2)
+            .stderr(&format!(
+                "{name}: no session \"dmeo\" in the store; did you mean -s demo?\n"
+            ))
+            .run();
+    }
+    assert_eq!(done.read("s.jsonl"), NEW.as_bytes());
+    Case::new(CTX_GC)
+        .within(dir)
+        .args(["--no-floor", "-s", "demo", "--keep-within", "1s", "-n"])
+        .stdout_any()
+        .run();
+}
+
+/// 15 C3: what is in the trash is said to be there, with the command that brings it back.
+#[test]
+fn what_is_in_the_trash_is_said_to_be_there() {
+    let done = saved();
+    let dir = done.dir();
+    save(dir, "demo", "s.jsonl", NEW);
+    let gone = Case::new(CTX_GC)
+        .within(dir)
+        .args(["--keep-last", "1"])
+        .stdout_any()
+        .run();
+    let gone = id(&gone);
+    let gone = gone
+        .trim_start_matches("removed ")
+        .split(':')
+        .next()
+        .expect("an id");
+    for wanted in ["1", gone] {
+        snapshot(dir)
+            .args(["--show", wanted])
+            .code(2)
+            .stderr(&format!(
+                "ctx-snapshot: {gone} is in the trash; ctx-gc --undelete 1 brings it back\n"
+            ))
+            .run();
+    }
+}
+
+/// 15 C3: the newest comes first, over all sessions, and the first word is the id.
+#[test]
+fn the_newest_comes_first_over_all_sessions() {
+    let done = saved();
+    let dir = done.dir();
+    let two = save(dir, "a", "a.jsonl", NEW);
+    let three = save(dir, "demo", "s.jsonl", NEW);
+    snapshot(dir).args(["--hold", &two]).stdout_any().run();
+    let list = snapshot(dir).args(["--list"]).stdout_any().run();
+    let list = String::from_utf8_lossy(&list.stdout).into_owned();
+    let lines: Vec<&str> = list.lines().collect();
+    assert!(lines[0].starts_with(&three), "{list}");
+    assert!(
+        lines[1].starts_with(&two) && lines[1].contains("  snapshot  held  /"),
+        "{list}"
+    );
+    assert!(lines[2].contains("-0001 "), "{list}");
+    // Columns stand below each other.
+    let at = |line: &str| line.find("snapshot  ");
+    assert!(lines.iter().all(|line| at(line) == at(lines[0])), "{list}");
+}
