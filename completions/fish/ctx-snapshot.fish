@@ -17,11 +17,12 @@ complete -c ctx-snapshot -l color -d 'When to colour what is shown on a terminal
 always\t'Always'
 never\t'Never'"
 complete -c ctx-snapshot -l list -d 'List the snapshots, the newest first, of all sessions, of one (-s) or of FILE'
+complete -c ctx-snapshot -l log -d 'Tell the history of a session, of -s or of FILE, the newest first'
 complete -c ctx-snapshot -l verify -d 'Check that every snapshot is there and whole, of one session with -s'
 complete -c ctx-snapshot -l read-data -d 'Check all bytes against their hashes, those of offloaded results, too'
 complete -c ctx-snapshot -l repair -d 'Mend what can be mended without losing anything, then check'
 complete -c ctx-snapshot -l trash -d 'List what ctx-gc has moved to the trash instead, and how long it stays there'
-complete -c ctx-snapshot -l json -d 'Print --list as JSON, one snapshot a line'
+complete -c ctx-snapshot -l json -d 'Print --list and --log as JSON, one object a line'
 complete -c ctx-snapshot -l count -d 'Count the tokens too, for --list and meta.json'
 complete -c ctx-snapshot -s q -l quiet -d 'Say nothing but errors'
 complete -c ctx-snapshot -s v -l verbose -d 'Say more on stderr (can be repeated)'

@@ -177,6 +177,7 @@ fn a_session_with_a_typing_error_is_an_error() {
     for (tool, args) in [
         (CTX_SNAPSHOT, &["--list"][..]),
         (CTX_SNAPSHOT, &["--list", "--trash"]),
+        (CTX_SNAPSHOT, &["--log"]),
         (CTX_SNAPSHOT, &["--show", "latest"]),
         (CTX_SNAPSHOT, &["--diff", "1", "latest"]),
         (CTX_SNAPSHOT, &["--verify"]),
@@ -231,6 +232,71 @@ fn what_is_in_the_trash_is_said_to_be_there() {
             ))
             .run();
     }
+}
+
+/// 15 C3: a session's history: saved, rolled back, undone, removed, brought back, by what.
+#[test]
+fn the_log_tells_a_sessions_history() {
+    let done = saved();
+    let dir = done.dir();
+    rollback(dir).args(["--snapshot", "1", "s.jsonl"]).run();
+    rollback(dir).args(["--undo", "s.jsonl"]).run();
+    for args in [&["--keep-last", "1"][..], &["--undelete", "1"]] {
+        Case::new(CTX_GC)
+            .within(dir)
+            .args(args.iter().copied())
+            .stdout_any()
+            .run();
+    }
+    let told = |args: &[&str]| {
+        let done = snapshot(dir).args(args.iter().copied()).stdout_any().run();
+        let text = String::from_utf8_lossy(&done.stdout).into_owned();
+        let lines = text
+            .lines()
+            .map(|line| line["2026-11-24T06:04:14Z  ".len()..].to_owned());
+        lines.collect::<Vec<String>>()
+    };
+    let history = [
+        "0001  ctx-gc        brought back from the trash",
+        "   -  ctx-gc        removed into the trash: 0001, 0002",
+        // What was put back is not in the store any more, so its number is not known by its hash.
+        "0003  ctx-rollback  undone",
+        "0002  ctx-rollback  rolled back to 0001",
+        "0001  ctx-snapshot  saved 1 message, 1 line, 32 bytes",
+    ];
+    assert_eq!(told(&["--log", "s.jsonl"]), history);
+    assert_eq!(told(&["--log", "-s", "demo"]), history);
+    assert!(told(&["--log", "-s", "demo", "--before", "today"]).is_empty());
+    let json = snapshot(dir)
+        .args(["--log", "--json", "s.jsonl"])
+        .stdout_any()
+        .run();
+    let lines = String::from_utf8_lossy(&json.stdout).into_owned();
+    let first: serde_json::Value =
+        serde_json::from_str(lines.lines().next().expect("a line")).expect("JSON");
+    assert_eq!(
+        (&first["op"], &first["tool"]),
+        (&"undelete".into(), &"ctx-gc".into())
+    );
+    snapshot(dir)
+        .args(["--log"])
+        .code(2)
+        .stderr("ctx-snapshot: whose history is not said; name a FILE, or a session with -s\n")
+        .run();
+}
+
+/// 15 C3: a compaction is told with its tokens, where the audit log has them.
+#[test]
+fn the_log_tells_what_a_compaction_freed() {
+    let done = saved();
+    let dir = done.dir();
+    let record = "{\"time\":\"2026-11-21T23:43:07.123456Z\",\"operation\":\"1\",\"op\":\"compact\",\"phase\":\"done\",\"tool\":\"ctx-compact\",\"session\":\"demo\",\"snapshots\":[\"demo-20261121T234307.123456Z-0009\"],\"tokens_before\":30282,\"tokens_after\":9004,\"messages_before\":206,\"messages_after\":1,\"outcome\":\"over-target\"}\n";
+    let log = dir.join(".local/state/ctx/context/events.jsonl");
+    fs::write(log, record).expect("writes");
+    snapshot(dir)
+        .args(["--log", "-s", "demo"])
+        .stdout("2026-11-21T23:43:07Z  0009  ctx-compact  compacted 30282 → 9004 tokens, 206 → 1 message (over-target)\n")
+        .run();
 }
 
 /// 15 C3: the newest comes first, over all sessions, and the first word is the id.

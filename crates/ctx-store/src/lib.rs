@@ -33,6 +33,7 @@ mod figures;
 mod files;
 mod find;
 mod hash;
+mod history;
 mod idle;
 #[cfg(test)]
 mod late_lines;
@@ -92,6 +93,7 @@ pub use error::{Severity, StoreError};
 pub use figures::{Compaction, Figures, Standing, Summing, Survived};
 pub use files::open_plain;
 pub use hash::{HashingReader, hash, hash_bytes};
+pub use history::Event;
 pub use lock::SessionLock;
 pub use look::{Look, refuse_replacement};
 pub use meta::{BadLine, Meta, SnapshotKind, Successor, Tally, Tokens};

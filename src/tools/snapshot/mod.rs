@@ -2,6 +2,7 @@
 
 mod diff;
 mod list;
+mod log;
 mod scope;
 mod verify;
 
@@ -68,6 +69,10 @@ pub const TOOL: Tool = Tool {
                 "List the snapshots of a session",
             ),
             (
+                "ctx-snapshot --log session.jsonl",
+                "Tell what was done to a session, when and by which tool",
+            ),
+            (
                 "ctx-snapshot --list --trash",
                 "List what ctx-gc removed; ctx-gc --undelete brings it back",
             ),
@@ -96,10 +101,11 @@ pub const TOOL: Tool = Tool {
 /// or yesterday, on which one was taken; a time, as "2026-11-15 10:30" or "1 week ago", for the
 /// newest that was there then; or "latest". Times are UTC.
 #[derive(Debug, Parser)]
-#[command(group = clap::ArgGroup::new("mode").args(["list", "show", "verify", "diff", "hold", "release"]))]
+#[command(group = clap::ArgGroup::new("listing").args(["list", "log"]))]
+#[command(group = clap::ArgGroup::new("mode").args(["list", "log", "show", "verify", "diff", "hold", "release"]))]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct Args {
-    /// Session files; - or none is stdin. With --list the file whose snapshots are listed
+    /// Session files; - or none is stdin. With --list and --log the file that is asked for
     #[arg(value_name = "FILE", conflicts_with_all = ["show", "verify", "diff", "hold", "release"])]
     files: Vec<PathBuf>,
     /// Name the session [default: the id in an agent's own file, else made of the file's name and path]
@@ -113,6 +119,14 @@ struct Args {
     /// move, the session whose bytes it begins with.
     #[arg(long, help_heading = "Looking at snapshots")]
     list: bool,
+    /// Tell the history of a session, of -s or of FILE, the newest first
+    ///
+    /// A line for each thing that was done has the time, the number of the snapshot that was
+    /// taken, the tool, and what it did: saved, compacted 30282 → 9004 tokens, rolled back to
+    /// 0001, undone, written by -o, removed by ctx-gc, brought back. What was there before a
+    /// compaction or a rollback is its snapshot. It is read in the audit log.
+    #[arg(long, help_heading = "Looking at snapshots")]
+    log: bool,
     /// Write the bytes of a snapshot
     #[arg(long, value_name = "ID", help_heading = "Looking at snapshots")]
     show: Option<String>,
@@ -156,8 +170,11 @@ struct Args {
         help_heading = "Looking at snapshots"
     )]
     before: Option<String>,
-    /// Print --list as JSON, one snapshot a line
-    #[arg(long, requires = "list", help_heading = "Looking at snapshots")]
+    /// Print --list and --log as JSON, one object a line
+    ///
+    /// Of --list the meta.json of each snapshot, with --trash also `removed` and `grace_ends`; of
+    /// --log the records of the audit log.
+    #[arg(long, requires = "listing", help_heading = "Looking at snapshots")]
     json: bool,
     /// Keep a snapshot, whatever ctx-gc is told
     #[arg(long, value_name = "ID", help_heading = "Keeping snapshots")]
@@ -182,6 +199,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         let scope = args.scope(&store)?;
         let list = if args.trash { list::trash } else { list::list };
         return list(&store, &scope, args.json, io);
+    }
+    if args.log {
+        return log::log(&store, &args.scope(&store)?, args.json, io);
     }
     if let Some(id) = &args.show {
         return list::show(&store, session, id, io);

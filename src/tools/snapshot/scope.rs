@@ -18,21 +18,26 @@ pub(super) struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    /// The snapshots.
+    /// The snapshots of that time.
     pub(super) fn catalog(&self, store: &Store, io: &mut Io) -> Result<Catalog, Failure> {
+        if let (None, Some(session)) = (self.file, self.session) {
+            store.require_session(session).map_err(failure)?;
+        }
+        let mut catalog = self.all(store, io)?;
+        catalog
+            .entries
+            .retain(|entry| self.has(entry.id.stamp.time));
+        Ok(catalog)
+    }
+
+    /// The snapshots of any time; none of a session that the store does not know.
+    pub(super) fn all(&self, store: &Store, io: &mut Io) -> Result<Catalog, Failure> {
         let mut catalog = match (self.file, self.session) {
             (Some(file), _) => of_file(store, file, io)?,
-            (None, Some(session)) => {
-                store.require_session(session).map_err(failure)?;
-                store.catalog(Some(session)).map_err(failure)?
-            }
-            (None, None) => store.catalog(None).map_err(failure)?,
+            (None, session) => store.catalog(session).map_err(failure)?,
         };
-        let session = self.session;
-        catalog.entries.retain(|entry| {
-            let is_of = session.is_none_or(|session| *session == entry.id.session);
-            is_of && self.has(entry.id.stamp.time)
-        });
+        let is_of = |id: &SessionId| self.session.is_none_or(|session| session == id);
+        catalog.entries.retain(|entry| is_of(&entry.id.session));
         Ok(catalog)
     }
 
