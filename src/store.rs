@@ -1,7 +1,6 @@
 //! Where the store lies, and its failures as the user sees them.
 
 use std::cell::OnceCell;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -222,7 +221,7 @@ pub fn warn_edits(edits: &[PathBuf], io: &mut Io) {
 
 /// Writes the bytes of a snapshot to stdout, in pieces larger than a pipe holds:
 /// a session may have a hundred megabytes.
-pub fn copy_out(file: &mut File, io: &mut Io) -> Result<(), Failure> {
+pub fn copy_out(file: &mut impl Read, io: &mut Io) -> Result<(), Failure> {
     let mut buffer = vec![0; 256 * 1024];
     loop {
         match file.read(&mut buffer) {

@@ -9,6 +9,7 @@ complete -c ctx-gc -l keep-yearly -d 'Keep the newest of each of the last N year
 complete -c ctx-gc -l keep-within -d 'Keep those not older than SPAN, seen from the newest: 1y6mo, 14d, 36h' -r
 complete -c ctx-gc -l undelete -d 'Bring a snapshot, or an offloaded file by its hash, back from the trash' -r
 complete -c ctx-gc -l grace-days -d 'Keep what is in the trash, and unnamed offloaded files, for N days' -r
+complete -c ctx-gc -l pack-after-days -d 'Pack the bytes of snapshots that are older than N days [default: the policy\'s, else 1]' -r
 complete -c ctx-gc -l preset -d 'Go by this policy; ctx-compact --show-preset NAME prints it' -r
 complete -c ctx-gc -l config -d 'Read a policy from FILE: TOML, or the JSON of a system it comes from' -r -F
 complete -c ctx-gc -l store -d 'Keep snapshots, memory and the audit log in DIR [default: `$XDG_STATE_HOME/ctx`, else ~/.local/state/ctx]' -r -F
@@ -21,6 +22,7 @@ complete -c ctx-gc -l no-floor -d 'Let even the newest snapshot of a session go'
 complete -c ctx-gc -l purge -d 'Empty the trash now'
 complete -c ctx-gc -l trust-clock -d 'Go on although the clock jumped by more than a day, by all that was seen'
 complete -c ctx-gc -l forget -d 'Delete snapshots, trash and offloaded files of a session for good'
+complete -c ctx-gc -l no-pack -d 'Leave all bytes as they are'
 complete -c ctx-gc -s q -l quiet -d 'Say nothing but errors'
 complete -c ctx-gc -s v -l verbose -d 'Say more on stderr (can be repeated)'
 complete -c ctx-gc -s h -l help -d 'Print help (see more with \'--help\')'

@@ -363,7 +363,7 @@ fn more_sessions_than_files_may_be_open_are_collected() {
             .commit(&session, SnapshotKind::Snapshot)
             .expect("commits");
     }
-    let limited = format!("ulimit -n 120 && exec {CTX_GC} -q --keep-last 1");
+    let limited = format!("ulimit -n 120 && exec {CTX_GC} --keep-last 1");
     let done = Case::new("/bin/sh")
         .within(dir.path())
         .args(["-c".to_owned(), limited])

@@ -10,7 +10,7 @@ use ctx_testkit::{Case, Finished};
 
 use crate::snapshot::CTX_SNAPSHOT;
 
-const CTX_ROLLBACK: &str = env!("CARGO_BIN_EXE_ctx-rollback");
+pub(crate) const CTX_ROLLBACK: &str = env!("CARGO_BIN_EXE_ctx-rollback");
 
 pub(crate) const OLD: &str = "{\"role\":\"user\",\"content\":\"old\"}\n";
 pub(crate) const NEW: &str = "{\"role\":\"user\",\"content\":\"new\"}\n";

@@ -339,7 +339,7 @@ fn a_tampered_meta_is_not_followed() {
     let meta = format!(".local/state/ctx/memory/session-summaries/{first}.meta.json");
     let path = done.dir().join(&meta);
     for text in [
-        "{\"format\":2,\"id\":\"\\u001b]0;owned\\u0007\"}\n",
+        "{\"format\":3,\"id\":\"\\u001b]0;owned\\u0007\"}\n",
         "{\"format\":1,\"id\":\"../../../etc/passwd\",\"bytes\":9223372036854775808}\n",
         "[[[[",
         "",

@@ -113,6 +113,7 @@ pub struct Summary {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Retention {
     pub keep_days: Option<u64>,
+    pub pack_after_days: Option<u64>,
 }
 
 impl Policy {

@@ -1,15 +1,14 @@
 //! The snapshots of a store: listed, found by what people type, checked.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 
-use crate::error::{Naming, StoreError};
+use crate::bytes::PACKED;
+use crate::error::StoreError;
 use crate::files::{is_link, is_there, names, open_plain};
-use crate::hash::hash;
 use crate::store::meta_name;
 use crate::{Meta, SessionId, SnapshotId, Store};
 
@@ -47,7 +46,7 @@ pub enum Flaw {
 
 impl Flaw {
     /// Of a failed call, and what it means for a snapshot.
-    fn of(error: &io::Error, text: String) -> Self {
+    pub(crate) fn of(error: &io::Error, text: String) -> Self {
         let is_gone = error.kind() == io::ErrorKind::NotFound;
         // What is no regular file is told without the number of an error.
         if is_gone || is_link(error) || error.raw_os_error().is_none() {
@@ -85,6 +84,8 @@ impl Store {
         }
         catalog.entries.sort_by(|one, other| one.id.cmp(&other.id));
         catalog.uncommitted.sort();
+        // The bytes of a snapshot may lie there twice, plain and packed.
+        catalog.uncommitted.dedup();
         Ok(catalog)
     }
 
@@ -99,19 +100,7 @@ impl Store {
     /// Reads a commit record, and checks that the bytes are there.
     pub(crate) fn read_meta(&self, id: &SnapshotId) -> Result<Meta, Flaw> {
         let meta = self.read_sealed(id)?;
-        let data = fs::symlink_metadata(self.data_path(id))
-            .map_err(|error| Flaw::of(&error, format!("its bytes are missing: {error}")))?;
-        if !data.is_file() {
-            let why = "its bytes are not in a regular file";
-            return Err(Flaw::Damaged(why.to_owned()));
-        }
-        if data.len() == meta.bytes {
-            Ok(meta)
-        } else {
-            let size = data.len();
-            let why = format!("it has {size} bytes instead of {}", meta.bytes);
-            Err(Flaw::Damaged(why))
-        }
+        self.check_size(id, &meta).map(|()| meta)
     }
 
     /// Reads a commit record; its bytes may be missing.
@@ -141,20 +130,6 @@ impl Store {
         }
     }
 
-    /// Opens the bytes of a snapshot after checking them against their hash.
-    pub fn open_verified(&self, entry: &Entry) -> Result<(File, Meta), StoreError> {
-        let meta = entry.trusted_meta()?;
-        let path = self.data_path(&entry.id);
-        let mut file = open_plain(&path).naming("read", &path)?;
-        let found = hash(&mut file).naming("read", &path)?;
-        if found != meta.sha256 {
-            let why = format!("its sha256 is {found} instead of {}", meta.sha256);
-            return Err(entry.damaged(why));
-        }
-        io::Seek::rewind(&mut file).naming("read", &path)?;
-        Ok((file, meta))
-    }
-
     /// Whether an undamaged snapshot, of one session or of any, has the bytes with this
     /// sha256.
     pub fn has_snapshot_of(
@@ -175,7 +150,7 @@ impl Store {
     }
 }
 
-/// One of the two files of a snapshot.
+/// One of the files of a snapshot.
 pub(crate) struct SnapshotFile {
     pub(crate) id: SnapshotId,
     /// Whether it is the commit record.
@@ -188,7 +163,10 @@ pub(crate) fn snapshot_files(dir: &Path) -> Result<Vec<SnapshotFile>, StoreError
     let file = |name: String| {
         let (stem, is_meta) = match name.strip_suffix(".meta.json") {
             Some(stem) => (stem, true),
-            None => (name.strip_suffix(".jsonl")?, false),
+            None => {
+                let plain = name.strip_suffix(PACKED).unwrap_or(&name);
+                (plain.strip_suffix(".jsonl")?, false)
+            }
         };
         Some(SnapshotFile {
             id: SnapshotId::parse(stem)?,
@@ -211,7 +189,7 @@ impl Entry {
         })
     }
 
-    fn damaged(&self, why: String) -> StoreError {
+    pub(crate) fn damaged(&self, why: String) -> StoreError {
         StoreError::Damaged {
             id: self.id.to_string(),
             why,

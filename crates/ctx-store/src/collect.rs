@@ -13,8 +13,8 @@ use crate::clock::Visits;
 use crate::offload::Snapshots;
 use crate::retention::{Candidate, Policy, Reason, decide};
 use crate::{
-    Entry, OffloadedFile, RemovalReport, SessionId, SessionLock, Severity, SnapshotId, Store,
-    StoreError, StoreItem,
+    Entry, OffloadedFile, PackReport, RemovalReport, SessionId, SessionLock, Severity, SnapshotId,
+    Store, StoreError, StoreItem,
 };
 
 pub use told::Told;
@@ -48,6 +48,13 @@ pub enum Action {
     Purge,
     /// It goes for good, without the trash: its session is to be forgotten.
     Delete,
+    /// It stays, and its bytes are packed.
+    Pack {
+        /// How many there are.
+        bytes: u64,
+        /// How large the packed file is, when there is one.
+        packed_bytes: Option<u64>,
+    },
 }
 
 impl Action {
@@ -58,6 +65,7 @@ impl Action {
             Self::Discard(_) => "remove",
             Self::Purge => "purge",
             Self::Delete => "delete",
+            Self::Pack { .. } => "pack",
         }
     }
 
@@ -66,12 +74,12 @@ impl Action {
         match self {
             Self::Keep(reasons) => reasons.iter().map(Reason::to_string).collect(),
             Self::Discard(cause) => vec![cause.to_string()],
-            Self::Purge | Self::Delete => Vec::new(),
+            Self::Purge | Self::Delete | Self::Pack { .. } => Vec::new(),
         }
     }
 
     fn removes(&self) -> bool {
-        !matches!(self, Self::Keep(_))
+        !matches!(self, Self::Keep(_) | Self::Pack { .. })
     }
 }
 
@@ -224,6 +232,44 @@ impl<'a> Collector<'a> {
     pub fn purge(&mut self, deadline: Option<DateTime<Utc>>) -> Result<(), StoreError> {
         let would = |store: &Store| store.expired(deadline);
         self.act(&Action::Purge, would, |store| store.purge(deadline))
+    }
+
+    /// Packs the snapshots that were taken at `before` or earlier, and that stay.
+    pub fn pack(
+        &mut self,
+        session: Option<&SessionId>,
+        before: DateTime<Utc>,
+    ) -> Result<(), StoreError> {
+        let mut entries = self.store.unpacked(session, before)?;
+        if !self.dry_run {
+            let PackReport { packed, failed } = self.store.pack(&entries);
+            for (id, it) in packed {
+                let (bytes, packed_bytes) = (it.bytes, Some(it.packed_bytes));
+                self.tell_packed(id, bytes, packed_bytes);
+            }
+            self.events.extend(failed.into_iter().map(Event::Failed));
+            return Ok(());
+        }
+        let going = self.events.iter().filter_map(|event| match event {
+            Event::Done(action, StoreItem::Snapshot(id)) if action.removes() => Some(id.clone()),
+            _ => None,
+        });
+        let going: BTreeSet<SnapshotId> = going.collect();
+        entries.retain(|entry| !going.contains(&entry.id));
+        for Entry { id, meta } in entries {
+            if let Ok(meta) = meta {
+                self.tell_packed(id, meta.bytes, None);
+            }
+        }
+        Ok(())
+    }
+
+    fn tell_packed(&mut self, id: SnapshotId, bytes: u64, packed_bytes: Option<u64>) {
+        let action = Action::Pack {
+            bytes,
+            packed_bytes,
+        };
+        self.tell(&action, [StoreItem::Snapshot(id)]);
     }
 
     /// Deletes all that the store has of a session.

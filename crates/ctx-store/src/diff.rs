@@ -43,8 +43,9 @@ impl Store {
     pub fn diff(&self, old: &Entry, new: &Entry) -> Result<Diff, StoreError> {
         let hasher = RandomState::new();
         let lines = |entry: &Entry| {
-            let (file, _) = self.open_verified(entry)?;
-            Lines::of(file, &hasher).naming("read", &self.data_path(&entry.id))
+            let (bytes, _) = self.open_verified(entry)?;
+            let lines = bytes.into_file().and_then(|file| Lines::of(file, &hasher));
+            lines.naming("read", &self.data_path(&entry.id))
         };
         Ok(Diff::of(lines(old)?, lines(new)?))
     }

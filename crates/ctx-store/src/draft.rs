@@ -254,6 +254,7 @@ impl Draft<'_> {
             tally: self.tally.clone(),
             tokens: self.tokens.clone(),
             sha256: self.sha256.clone(),
+            packed: None,
             held: false,
             others: serde_json::Map::new(),
         }

@@ -11,8 +11,12 @@ use sha2::{Digest, Sha256};
 use crate::files::file_id;
 use crate::hex;
 
-/// The version of meta.json that is written and read here.
+/// The version of meta.json that is written of a snapshot whose bytes are plain.
 pub(crate) const META_FORMAT: u32 = 1;
+
+/// The version that is written of one whose bytes are packed: tools that know nothing of that
+/// leave it alone. It is the newest that is read here.
+pub(crate) const PACKED_FORMAT: u32 = 2;
 
 /// What is known of a snapshot. This file is written last: a snapshot exists when
 /// it exists and agrees with the bytes.
@@ -55,6 +59,9 @@ pub struct Meta {
     pub tokens: Option<Tokens>,
     /// The sha256 of the bytes.
     pub sha256: String,
+    /// How its bytes are packed, where they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packed: Option<Packed>,
     /// Whether retention leaves it alone.
     #[serde(default)]
     pub held: bool,
@@ -132,6 +139,15 @@ pub struct Successor {
     pub sha256: String,
 }
 
+/// The file that packed bytes are in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Packed {
+    /// Its size.
+    pub bytes: u64,
+    /// The sha256 of the file; that of what is packed in it is the snapshot's own.
+    pub sha256: String,
+}
+
 /// A number of tokens, and by which encoding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tokens {
@@ -197,6 +213,12 @@ impl Meta {
         counts.join(", ")
     }
 
+    /// Its bytes are packed in that file.
+    pub(crate) fn pack(&mut self, packed: Packed) {
+        self.format = PACKED_FORMAT;
+        self.packed = Some(packed);
+    }
+
     /// The bytes of meta.json, sealed by their own hash.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut body = serde_json::to_string(self).expect("a map with text keys");
@@ -211,7 +233,7 @@ impl Meta {
     /// Whether a newer version of the tools wrote it: then it is not damaged.
     pub(crate) fn is_newer(bytes: &[u8]) -> bool {
         let version = serde_json::from_slice::<Version>(bytes);
-        version.is_ok_and(|version| version.format > u64::from(META_FORMAT))
+        version.is_ok_and(|version| version.format > u64::from(PACKED_FORMAT))
     }
 
     /// Reads the meta.json of snapshot `id`, or says why it is not believed.
@@ -221,7 +243,7 @@ impl Meta {
         let text = std::str::from_utf8(bytes).map_err(|error| unreadable(&error))?;
         // Before the seal: a newer format may be sealed in another way.
         let version: Version = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
-        if version.format != u64::from(META_FORMAT) {
+        if !(META_FORMAT.into()..=PACKED_FORMAT.into()).contains(&version.format) {
             return Err(format!(
                 "meta.json has format {}; a newer version of the tools wrote it",
                 version.format
@@ -265,6 +287,7 @@ mod tests {
             tally: Tally::default(),
             tokens: None,
             sha256: "00".into(),
+            packed: None,
             held: false,
             others: serde_json::Map::new(),
         }
@@ -330,7 +353,8 @@ mod tests {
     fn hostile_members_are_refused() {
         let id = meta().id;
         for (text, why) in [
-            ("{\"format\":2}\n", "newer"),
+            ("{\"format\":3}\n", "newer"),
+            ("{\"format\":2}\n", "changed"),
             ("{}\n", "not readable"),
             ("[]\n", "not readable"),
             ("", "not readable"),

@@ -9,7 +9,7 @@ use crate::entries::remove_tree;
 use crate::error::{Naming, StoreError};
 use crate::files::if_there;
 use crate::removal::{Removal, RemovalReport, StoreItem};
-use crate::trash::{remove, sync_removal};
+use crate::trash::sync_removal;
 use crate::{Entry, SessionId, Store};
 
 impl Store {
@@ -71,9 +71,7 @@ impl Store {
         let mut folders = BTreeSet::new();
         removal.each(items, |(item, trashed)| {
             let deleted = match &item {
-                StoreItem::Snapshot(id) => {
-                    remove(&self.meta_path(id)).and_then(|()| remove(&self.data_path(id)))
-                }
+                StoreItem::Snapshot(id) => self.remove_snapshot(id),
                 StoreItem::Offloaded(_) => Ok(()),
             };
             folders.extend(trashed.folders());

@@ -13,7 +13,7 @@ use crate::error::{Naming, StoreError};
 use crate::files::{if_there, open_plain, parent, sync_dir};
 use crate::hash;
 use crate::removal::StoreItem;
-use crate::{Catalog, Entry, Facts, Meta, SessionId, SnapshotId, SnapshotKind, Store, temp};
+use crate::{Catalog, Entry, Facts, Flaw, Meta, SessionId, SnapshotId, SnapshotKind, Store, temp};
 
 /// What a repair did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,11 +138,19 @@ impl Store {
     /// Gives bytes a commit record, when they are those that the audit log knows, or where it
     /// knows none. Why not, otherwise; `None` when there is nothing to do any more.
     fn adopt(&self, id: &SnapshotId, saved: Option<&String>) -> Result<Adoption, StoreError> {
-        let path = self.data_path(id);
-        let Some(file) = if_there(open_plain(&path).naming("read", &path))? else {
+        let Some(bytes) = if_there(self.open_bytes(id))? else {
             return Ok(Adoption::NotNeeded);
         };
-        let draft = self.draft(&file, &path)?;
+        let packed = bytes.is_packed().then(|| self.packed(id)).transpose()?;
+        let draft = match self.draft(bytes, &self.data_path(id)) {
+            // The system gives a number to what it could not read.
+            Err(StoreError::Io { source, .. })
+                if packed.is_some() && source.raw_os_error().is_none() =>
+            {
+                return Ok(Adoption::Damaged(source.to_string()));
+            }
+            draft => draft?,
+        };
         if let Some(saved) = saved.filter(|saved| **saved != draft.sha256) {
             let why = format!("its sha256 is {} instead of {saved}", draft.sha256);
             return Ok(Adoption::Damaged(why));
@@ -150,10 +158,13 @@ impl Store {
         let mut locked = self.lock()?;
         // A run that took it at this moment has committed it by now.
         let is_bare = self.meta_path(id).symlink_metadata().is_err();
-        if !is_bare || path.symlink_metadata().is_err() {
+        if !is_bare || if_there(self.open_bytes(id))?.is_none() {
             return Ok(Adoption::NotNeeded);
         }
-        let meta = draft.describe(id, SnapshotKind::Adopted);
+        let mut meta = draft.describe(id, SnapshotKind::Adopted);
+        if let Some(packed) = packed {
+            meta.pack(packed);
+        }
         let facts = Facts {
             snapshots: vec![meta.id.clone()],
             sha256: Some(meta.sha256.clone()),
@@ -175,12 +186,7 @@ impl Store {
         let Ok(meta) = Meta::from_bytes(&bytes, &id.to_string()) else {
             return !Meta::is_newer(&bytes);
         };
-        let path = self.data_path(id);
-        match if_there(fs::symlink_metadata(&path).naming("read", &path)) {
-            Ok(Some(data)) => !data.is_file() || data.len() != meta.bytes,
-            Ok(None) => true,
-            Err(_) => false,
-        }
+        matches!(self.check_size(id, &meta), Err(Flaw::Damaged(_)))
     }
 }
 

@@ -1,6 +1,5 @@
 //! Restoring: a snapshot is found and checked, then its bytes are put into the session file.
 
-use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
@@ -11,8 +10,8 @@ use crate::files::is_there;
 use crate::session::real_path;
 use crate::undo::Beginnings;
 use crate::{
-    Catalog, Figures, Look, Meta, NewContent, ReplaceOutcome, SessionId, SnapshotKind, Store,
-    Successor, refuse_replacement,
+    Catalog, Figures, Look, Meta, NewContent, ReplaceOutcome, SessionId, SnapshotBytes,
+    SnapshotKind, Store, Successor, refuse_replacement,
 };
 
 /// Which snapshot is to be restored.
@@ -38,7 +37,7 @@ pub struct Restore<'s> {
     store: &'s Store,
     session: SessionId,
     /// The bytes, to be read from their start.
-    pub content: File,
+    pub content: SnapshotBytes,
     /// The commit record.
     pub meta: Meta,
     /// What replacements made of files of the session, by the ids of the snapshots before them.

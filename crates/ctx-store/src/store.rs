@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use crate::SnapshotId;
 use crate::atomic::persist;
+use crate::bytes::PACKED;
 use crate::entries::Entries;
 use crate::error::{Naming, StoreError};
 use crate::files::{if_there, parent, sync_dir};
@@ -188,9 +189,14 @@ impl Store {
         self.root.join("context/events.jsonl")
     }
 
-    /// The bytes of a snapshot.
+    /// The bytes of a snapshot, until they are packed.
     pub fn data_path(&self, id: &SnapshotId) -> PathBuf {
         self.snapshots().join(data_name(id))
+    }
+
+    /// The packed bytes of a snapshot.
+    pub fn packed_path(&self, id: &SnapshotId) -> PathBuf {
+        self.snapshots().join(packed_name(id))
     }
 
     /// The commit record of a snapshot.
@@ -243,6 +249,11 @@ pub fn is_store(dir: &Path) -> bool {
 /// `{id}.jsonl`.
 pub(crate) fn data_name(id: &SnapshotId) -> String {
     format!("{id}.jsonl")
+}
+
+/// `{id}.jsonl.zst`.
+pub(crate) fn packed_name(id: &SnapshotId) -> String {
+    data_name(id) + PACKED
 }
 
 /// `{id}.meta.json`.

@@ -14,7 +14,7 @@ use crate::error::{Naming, StoreError};
 use crate::files::{if_there, is_there, names, sync_dir};
 use crate::query::Query;
 use crate::removal::{Removal, RemovalReport, StoreItem};
-use crate::store::{data_name, make_dirs, meta_name};
+use crate::store::{data_name, make_dirs, meta_name, packed_name};
 use crate::{Facts, Flaw, OffloadName, OffloadedFile, SessionId, SnapshotId, Stamp, Store};
 
 /// The folder of offloaded files in a folder of the trash.
@@ -24,7 +24,7 @@ const OFFLOADED: &str = "offloaded";
 /// of each kind, in several folders.
 #[derive(Debug, Default)]
 pub(crate) struct TrashedFiles {
-    /// The bytes of a snapshot, or an offloaded file.
+    /// The bytes of a snapshot, plain or packed, or an offloaded file.
     pub(crate) data: Vec<PathBuf>,
     /// The commit record of a snapshot.
     pub(crate) meta: Vec<PathBuf>,
@@ -138,13 +138,18 @@ impl Store {
         removal.done()
     }
 
-    /// Moves both files, if they are there; the commit record first, so that
+    /// Deletes the files of a snapshot, if they are there, the commit record first.
+    pub(crate) fn remove_snapshot(&self, id: &SnapshotId) -> Result<(), StoreError> {
+        let names = names_of(id);
+        let mut paths = names.iter().map(|name| self.snapshots().join(name));
+        paths.try_for_each(|path| remove(&path))
+    }
+
+    /// Moves the files, if they are there; the commit record first, so that
     /// nothing ever claims bytes that are elsewhere.
     fn move_snapshot(&self, id: &SnapshotId, bin: &Path) -> Result<(), StoreError> {
-        for (from, name) in [
-            (self.meta_path(id), meta_name(id)),
-            (self.data_path(id), data_name(id)),
-        ] {
+        for name in names_of(id) {
+            let from = self.snapshots().join(&name);
             let moved = fs::rename(&from, bin.join(name));
             if_there(moved.naming("move to the trash", &from))?;
         }
@@ -265,6 +270,11 @@ impl Store {
             }
         }
     }
+}
+
+/// The names of the files that a snapshot has or may have, its commit record first.
+fn names_of(id: &SnapshotId) -> [String; 3] {
+    [meta_name(id), data_name(id), packed_name(id)]
 }
 
 /// The folders of the trash, the oldest first.

@@ -2,7 +2,7 @@
 //! about, so that a job that fails every night does not fill the disk.
 
 use crate::removal::{Removal, StoreItem};
-use crate::trash::{remove, sync_removal};
+use crate::trash::sync_removal;
 use crate::{
     Draft, Entry, SessionId, Snapshot, SnapshotId, SnapshotKind, Store, StoreError, SweepReport,
 };
@@ -24,10 +24,7 @@ impl Store {
         let item = StoreItem::Snapshot(id.clone());
         let items = [item.clone()];
         let mut removal = Removal::begin(self, "withdraw", Some(&id.session), &items)?;
-        removal.each([item], |item| {
-            let removed = remove(&self.meta_path(id)).and_then(|()| remove(&self.data_path(id)));
-            Some((item, removed))
-        });
+        removal.each([item], |item| Some((item, self.remove_snapshot(id))));
         sync_removal(&self.snapshots())?;
         removal.done()?;
         self.lock()?.forget_withdrawn(id)

@@ -3,13 +3,13 @@
 
 mod report;
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use clap::{ArgGroup, ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool};
 use ctx_select::duration::{CalendarSpan, calendar};
 use ctx_store::collect::{CollectPlan, Collector};
 use ctx_store::retention::{Period, Policy, Span};
-use ctx_store::{SessionId, Store};
+use ctx_store::{SessionId, Store, StoreError};
 
 use crate::policy::PolicyArgs;
 use crate::store::{StoreArgs, failure, session_id};
@@ -45,6 +45,7 @@ pub const TOOL: Tool = Tool {
                 "CTX_RETENTION_KEEP_DAYS",
                 "goes before what the policy says",
             ),
+            ("CTX_RETENTION_PACK_AFTER_DAYS", "the same; false is never"),
             ("CTX_HOME", "where the store lies; --store goes before it"),
         ],
         files: &[
@@ -69,6 +70,10 @@ pub const TOOL: Tool = Tool {
             ),
             ("ctx-gc --preset sanbot", "Keep as long as a policy says"),
             (
+                "ctx-gc --pack-after-days 0",
+                "Pack all snapshots now; zstdcat reads them",
+            ),
+            (
                 "ctx-gc --undelete 7",
                 "Bring snapshot 7 back from the trash",
             ),
@@ -85,6 +90,7 @@ pub const TOOL: Tool = Tool {
 /// A snapshot stays when any rule keeps it. Without a rule, those of the days that the
 /// policy says (`retention.keep_days`) stay, and where it says none, of the last 7. The newest of each session, held ones, ones dated in the future
 /// and unreadable ones always stay. Memory and summaries are never touched.
+/// The bytes of snapshots that are a day old are packed; zstdcat reads them.
 /// Offloaded files go when no snapshot and no live file of their session names
 /// them, and they were not used for as long as the grace is.
 #[derive(Debug, Parser)]
@@ -105,7 +111,8 @@ struct Args {
     ///
     /// Its keys are id, keep (whether it stays), reasons (why it stays), kind
     /// (snapshot or offloaded) and action: keep, remove (into the trash), purge (out
-    /// of the trash, for good) or delete (by --forget). With -n it is what would be
+    /// of the trash, for good), delete (by --forget) or pack, with its size (bytes) and
+    /// that of the packed file (packed_bytes). With -n it is what would be
     /// done. New keys may come, none goes.
     #[arg(long, conflicts_with = "undelete")]
     json: bool,
@@ -158,6 +165,20 @@ struct Args {
     /// Delete snapshots, trash and offloaded files of a session for good
     #[arg(long, requires = "session", help_heading = "Trash")]
     forget: bool,
+    /// Pack the bytes of snapshots that are older than N days [default: the policy's, else 1]
+    ///
+    /// ID.jsonl becomes ID.jsonl.zst, which zstdcat reads. All tools read either. It is checked
+    /// against the hash of the snapshot before the plain file goes.
+    #[arg(
+        long,
+        value_name = "N",
+        conflicts_with = "mode",
+        help_heading = "Packing"
+    )]
+    pack_after_days: Option<u32>,
+    /// Leave all bytes as they are
+    #[arg(long, conflicts_with_all = ["mode", "pack_after_days"], help_heading = "Packing")]
+    no_pack: bool,
     #[command(flatten)]
     policy: PolicyArgs,
     #[command(flatten)]
@@ -178,15 +199,10 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let done = match session {
         Some(session) if args.forget => collector.forget(session),
         _ if args.purge => collector.purge(None),
-        _ => collector.collect(&CollectPlan {
-            session,
-            policy: &args.rules(io)?,
-            deadline: store.now() - TimeDelta::days(i64::from(args.grace_days)),
-            trust_clock: args.trust_clock,
-        }),
+        _ => args.collect(&store, &mut collector, io)?,
     };
     if collector.has_changed() {
-        io.committed("what could be removed is removed");
+        io.committed("what could be done is done");
     }
     let Collector {
         events, unaudited, ..
@@ -222,9 +238,43 @@ fn span(text: &str) -> Result<Span, String> {
 }
 
 impl Args {
+    /// Collects, then packs what stays. Under a clock that may be wrong nothing is done at all.
+    fn collect(
+        &self,
+        store: &Store,
+        collector: &mut Collector<'_>,
+        io: &mut Io,
+    ) -> Result<Result<(), StoreError>, Failure> {
+        let retention = self.policy.policy(io)?.retention;
+        let session = self.session.as_ref();
+        let before = |days| {
+            let before =
+                TimeDelta::try_days(days).and_then(|days| store.now().checked_sub_signed(days));
+            before.unwrap_or(DateTime::<Utc>::MIN_UTC)
+        };
+        let done = collector.collect(&CollectPlan {
+            session,
+            policy: &self.rules(retention.keep_days),
+            deadline: before(self.grace_days.into()),
+            trust_clock: self.trust_clock,
+        });
+        let pack_after = self
+            .pack_after_days
+            .map(u64::from)
+            .or(retention.pack_after_days);
+        match pack_after.filter(|_| !self.no_pack) {
+            Some(days) if !matches!(done, Err(StoreError::ClockJumped { .. })) => {
+                let days = i64::try_from(days).unwrap_or(i64::MAX);
+                let packed = collector.pack(session, before(days));
+                Ok(done.and(packed))
+            }
+            _ => Ok(done),
+        }
+    }
+
     /// The default stands only where nothing else is said: who asks for the last
     /// 3 does not ask for a week.
-    fn rules(&self, io: &mut Io) -> Result<Policy, Failure> {
+    fn rules(&self, keep_days: Option<u64>) -> Policy {
         let counts = [
             (Period::Hour, self.keep_hourly),
             (Period::Day, self.keep_daily),
@@ -243,10 +293,9 @@ impl Args {
             no_floor: self.no_floor,
         };
         if policy.check().is_err() {
-            let days = self.policy.policy(io)?.retention.keep_days;
-            let days = days.map(|days| u32::try_from(days).unwrap_or(u32::MAX));
+            let days = keep_days.map(|days| u32::try_from(days).unwrap_or(u32::MAX));
             policy.days = Some(days.unwrap_or(DEFAULT_DAYS));
         }
-        Ok(policy)
+        policy
     }
 }

@@ -1,6 +1,6 @@
 //! What `ctx-gc` did, or would do: a line for people, or a JSON object.
 
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, json_line};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Verbosity, json_line};
 use ctx_store::collect::{Action, Event};
 use ctx_store::{StoreError, StoreItem};
 
@@ -102,9 +102,17 @@ impl<'a> Report<'a> {
 
     fn done(&mut self, action: &Action, item: &StoreItem) -> Result<(), Failure> {
         let text = action.say(item, self.args.dry_run);
-        if matches!(action, Action::Keep(_)) && !self.args.dry_run {
+        let is_silent = match action {
+            Action::Keep(_) => true,
+            Action::Pack { .. } => !self.args.json,
+            _ => false,
+        };
+        if is_silent && !self.args.dry_run {
             // A night on which nothing goes is silent.
             self.io.note(text);
+            return Ok(());
+        }
+        if self.io.verbosity() == Verbosity::Quiet {
             return Ok(());
         }
         let line = if self.args.json {

@@ -110,8 +110,8 @@ pub(super) fn warn_uncommitted(catalog: &Catalog, io: &mut Io) {
 /// `--show ID`
 pub(super) fn show(store: &Store, session: Option<&SessionId>, id: &str, io: &mut Io) -> Outcome {
     let entry = store.find_snapshot(session, id).map_err(failure)?;
-    let (mut file, _) = store.open_verified(&entry).map_err(failure)?;
-    copy_out(&mut file, io)?;
+    let (mut bytes, _) = store.open_verified(&entry).map_err(failure)?;
+    copy_out(&mut bytes, io)?;
     Ok(ExitStatus::Done)
 }
 

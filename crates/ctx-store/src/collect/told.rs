@@ -1,5 +1,6 @@
 //! What was done with a thing, in a line for people and as an object for programs.
 
+use ctx_transcript::counted;
 use serde::Serialize;
 
 use super::Action;
@@ -14,6 +15,11 @@ pub struct Told {
     reasons: Vec<String>,
     kind: &'static str,
     action: &'static str,
+    /// Of what is packed: its size, and that of the packed file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    packed_bytes: Option<u64>,
 }
 
 impl Action {
@@ -23,9 +29,18 @@ impl Action {
         let verb = match self {
             Self::Keep(_) => name.to_owned(),
             _ if dry_run => format!("would {name}"),
+            Self::Pack { .. } => "packed".to_owned(),
             _ => name.to_owned() + "d",
         };
-        let why = self.reasons();
+        let mut why = self.reasons();
+        if let Self::Pack {
+            bytes,
+            packed_bytes,
+        } = self
+        {
+            let size = counted(*bytes, "byte");
+            why.extend([packed_bytes.map_or(size.clone(), |packed| format!("{size} in {packed}"))]);
+        }
         let colon = if why.is_empty() { "" } else { ": " };
         format!("{verb} {item}{colon}{}", why.join(", "))
     }
@@ -33,6 +48,13 @@ impl Action {
     /// For programs.
     pub fn told(&self, item: &StoreItem) -> Told {
         let keep = !self.removes();
+        let (bytes, packed_bytes) = match self {
+            Self::Pack {
+                bytes,
+                packed_bytes,
+            } => (Some(*bytes), *packed_bytes),
+            _ => (None, None),
+        };
         Told {
             id: item.to_string(),
             keep,
@@ -42,6 +64,8 @@ impl Action {
                 StoreItem::Offloaded(_) => "offloaded",
             },
             action: self.as_str(),
+            bytes,
+            packed_bytes,
         }
     }
 }

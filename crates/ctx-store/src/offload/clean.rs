@@ -2,7 +2,7 @@
 //! live or in a snapshot. When one of them cannot be looked into, all stay.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 use rustix::fs::OFlags;
@@ -10,9 +10,10 @@ use rustix::fs::OFlags;
 use super::folder::Folder;
 use super::named::Search;
 use super::{OffloadedFile, sources};
+use crate::bytes::{PACKED, SnapshotBytes};
 use crate::catalog::snapshot_files;
 use crate::error::{Naming, StoreError};
-use crate::files::{if_there, open_plain};
+use crate::files::if_there;
 use crate::live::Live;
 use crate::removal::{RemovalReport, StoreItem};
 use crate::trash::bins;
@@ -90,10 +91,7 @@ impl Store {
     ) -> Result<Vec<OffloadedFile>, StoreError> {
         let mut search = Search::new(files);
         for path in snapshots.data.get(session).into_iter().flatten() {
-            // One that is gone was moved into the trash, which is searched as well.
-            if let Some(mut file) = if_there(open_plain(path).naming("read", path))? {
-                search.look_through(&mut file).naming("read", path)?;
-            }
+            search_snapshot(&mut search, path)?;
         }
         for path in self.live_files(session, snapshots)? {
             Live::open(&path)
@@ -144,6 +142,26 @@ impl Store {
             }
         })
     }
+}
+
+/// What cannot be unpacked may name anything. A file that is gone was moved into the trash, which
+/// is searched as well, or it was packed.
+fn search_snapshot(search: &mut Search, path: &Path) -> Result<(), StoreError> {
+    let mut packed = path.as_os_str().to_owned();
+    packed.push(PACKED);
+    for path in [path, Path::new(&packed)] {
+        let bytes = SnapshotBytes::open(path, None).naming("read", path);
+        let Some(mut bytes) = if_there(bytes)? else {
+            continue;
+        };
+        return match search.look_through(&mut bytes) {
+            Err(error) if bytes.is_packed() && error.raw_os_error().is_none() => Err(
+                StoreError::Unsearchable(format!("{}: {error}", path.display())),
+            ),
+            searched => searched.naming("read", path),
+        };
+    }
+    Ok(())
 }
 
 fn is_unused(folder: &Folder, file: &OffloadedFile, deadline: DateTime<Utc>) -> bool {

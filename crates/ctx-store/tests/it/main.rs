@@ -3,8 +3,10 @@
 mod audit;
 mod clock;
 mod find;
+mod growing;
 mod live;
 mod model;
+mod pack;
 mod repair;
 mod replace;
 mod snapshots;

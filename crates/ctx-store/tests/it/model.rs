@@ -42,6 +42,8 @@ enum Step {
     Undo,
     /// With this many of the newest kept.
     Collect(u32),
+    /// Those that were taken so many days ago.
+    Pack(i64),
     /// Any of those in the trash.
     Undelete(usize),
     /// Time passes.
@@ -62,6 +64,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => any::<usize>().prop_map(Step::Rollback),
         3 => Just(Step::Undo),
         3 => (1_u32..4).prop_map(Step::Collect),
+        3 => (0_i64..3).prop_map(Step::Pack),
         2 => any::<usize>().prop_map(Step::Undelete),
         2 => (1_i64..10).prop_map(Step::Wait),
         1 => (1_i64..500).prop_map(Step::ClockBack),
@@ -153,6 +156,13 @@ impl Model {
             }
             Step::Undo => self.undo(),
             Step::Collect(last) => self.collect(*last),
+            Step::Pack(days) => {
+                let store = &self.bench.store;
+                let before = store.now() - TimeDelta::days(*days);
+                let packed = store.pack(&store.unpacked(None, before).expect("lists"));
+                assert!(packed.failed.is_empty(), "{:?}", packed.failed);
+                assert!(store.unpacked(None, before).expect("lists").is_empty());
+            }
             Step::Undelete(which) => {
                 let items = self.bench.store.expired(None).expect("lists");
                 if let Some(item) = pick(&items, *which) {
@@ -266,7 +276,7 @@ impl Model {
                         "{name} was purged within its grace"
                     );
                 }
-                Action::Keep(_) | Action::Delete => {}
+                Action::Keep(_) | Action::Delete | Action::Pack { .. } => {}
             }
         }
     }

@@ -56,7 +56,7 @@ fn everything_is_mended_or_set_aside_and_nothing_is_lost() {
     overwrite(&data(&flipped), b"x\n");
     overwrite(&data(&cut), b"3");
     let text = fs::read_to_string(meta(&newer)).expect("reads");
-    let text = text.replace("\"format\":1", "\"format\":2");
+    let text = text.replace("\"format\":1", "\"format\":3");
     overwrite(&meta(&newer), text.as_bytes());
     fs::write(bench.path("store/tmp/.meta.ctx-tmp-1-2-3"), "half").expect("writes");
     fs::write(bench.path("store/lock"), "{\"sequence\":2}\n").expect("writes");

@@ -178,7 +178,7 @@ fn damage_is_found_and_never_restored() {
         }),
         ("newer meta", |_, meta, _, _| {
             let text = fs::read_to_string(meta).expect("reads");
-            fs::write(meta, text.replace("\"format\":1", "\"format\":2")).expect("writes");
+            fs::write(meta, text.replace("\"format\":1", "\"format\":3")).expect("writes");
         }),
     ];
     for (what, damage) in damages {
