@@ -7,7 +7,7 @@ import threading
 import time
 from dataclasses import dataclass
 
-from bench import line, sha256
+from bench import content, line, sha256
 from faults import calls_of
 from oracle import KILLED
 
@@ -119,9 +119,9 @@ class Agent:
 
     def misses(self, files):
         """The name of a file whose newest content is in none of these."""
-        there = [path.read_bytes() for path in files]
+        there = [content(path) for path in files]
         for path, newest in self.newest.items():
-            if not any(newest in content for content in there):
+            if not any(newest in found for found in there):
                 return path.name
         return None
 

@@ -15,8 +15,21 @@ PATIENCE = 60
 
 def sha256(path):
     """Of all but the times at which an agent's lines were written: ours have that of the run."""
-    timeless = re.sub(rb'"timestamp":"[^"]*"', b"", path.read_bytes())
+    timeless = re.sub(rb'"timestamp":"[^"]*"', b"", content(path))
     return hashlib.sha256(timeless).hexdigest()
+
+
+def content(path):
+    """What is in a file, or was before it was packed; of what cannot be unpacked, itself."""
+    if path.suffix != ".zst":
+        return path.read_bytes()
+    unpacked = subprocess.run(["zstdcat", str(path)], capture_output=True, check=False)
+    return unpacked.stdout if unpacked.returncode == 0 else path.read_bytes()
+
+
+def snapshots_in(*folders):
+    """The bytes of snapshots, plain and packed."""
+    return [path for folder in folders for end in ("jsonl", "jsonl.zst") for path in folder.glob(f"*.{end}")]
 
 
 @dataclass
@@ -25,6 +38,7 @@ class Facts:
 
     files: dict  # session files and outputs by name: hashes
     committed: list  # hashes of the snapshots, one each
+    packed: list  # hashes of those whose bytes are packed, and nowhere plain
     held: int  # how many of them are held
     trash: set  # names of snapshots in the trash
     memory: dict  # memory files by name: hashes
@@ -112,19 +126,23 @@ class Bench:
 
     def facts(self):
         snapshots = self.store / "memory/session-summaries"
-        committed, held = [], 0
+        committed, packed, held = [], [], 0
         for meta in sorted(snapshots.glob("*.meta.json")):
-            data = meta.with_name(meta.name.removesuffix(".meta.json") + ".jsonl")
-            committed.append(sha256(data) if data.exists() else f"no {data.name}")
+            plain = meta.with_name(meta.name.removesuffix(".meta.json") + ".jsonl")
+            zst = plain.with_name(plain.name + ".zst")
+            data = plain if plain.exists() else zst
+            committed.append(sha256(data) if data.exists() else f"no {plain.name}")
+            packed += [committed[-1]] if data == zst else []
             held += '"held":true' in re.sub(r"\s", "", meta.read_text())
         sessions = [path for path in self.work.glob("*.jsonl") if path.is_file()]
         memory = [*self.work.glob("memory/extracted/*.md"), *self.store.glob("memory/extracted/*.md")]
         # Bytes whose commit record is elsewhere, and what was replaced under somebody's hands.
-        other = [*snapshots.glob("*.jsonl"), *self.store.glob("trash/*/*.jsonl"), *self.work.glob(".*.ctx-*")]
+        other = [*snapshots_in(snapshots, *self.store.glob("trash/*")), *self.work.glob(".*.ctx-*")]
         told = "".join(path.read_text() for path in sorted(snapshots.glob("*.md")))
         return Facts(
             files={path.name: sha256(path) for path in sessions},
             committed=sorted(committed),
+            packed=sorted(packed),
             held=held,
             trash={path.name for path in self.store.glob("trash/*/*.meta.json")},
             memory={path.name: sha256(path) for path in memory},
@@ -136,10 +154,11 @@ class Bench:
     def reachable(self, at_last=False):
         """Files in which somebody finds what was in a session; at last all snapshots are
         committed, and nothing is left beside the sessions."""
-        snapshots = [*self.store.glob("memory/session-summaries/*.jsonl"), *self.store.glob("trash/*/*.jsonl")]
+        snapshots = snapshots_in(self.store / "memory/session-summaries", *self.store.glob("trash/*"))
         beside = self.work.glob(".*.ctx-*")
         if at_last:
-            snapshots = [path for path in snapshots if path.with_suffix(".meta.json").exists()]
+            record = lambda path: path.with_name(path.name.split(".jsonl")[0] + ".meta.json")
+            snapshots = [path for path in snapshots if record(path).exists()]
             beside = []
         # With what people wrote into it at the moment of a kill.
         memory = [path for root in (self.work, self.store) for path in root.glob("memory/extracted/*")]

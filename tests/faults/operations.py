@@ -4,7 +4,7 @@ import shutil
 from dataclasses import dataclass
 from typing import Callable
 
-from bench import line, log, result, talk
+from bench import content, line, log, result, talk
 
 
 @dataclass
@@ -23,11 +23,20 @@ class Operation:
     appends: bool = False  # whether a kill may leave a part of what it puts behind the old bytes
     forgets: bool = False  # whether nothing of the session may stay in the store
     puts_back: str = ""  # the file whose references lead to the old bytes
+    needs: str = ""  # a program that its oracle needs
     naive: bool = False  # a control, which the oracle has to catch
     caught_by: tuple = ()  # the faults that show what is wrong with it, if not all do
 
 
 OPERATIONS = []
+
+
+def is_possible(operation):
+    """Whether its oracle finds the program that it needs."""
+    if operation.needs and not shutil.which(operation.needs):
+        print(f"{operation.name}: skipped: {operation.needs} is not installed")
+        return False
+    return True
 
 
 def operation(**settings):
@@ -128,6 +137,46 @@ def purge(bench):
 @operation(partial=True, forgets=True)
 def forget(bench):
     gc(bench)
+    return bench.tool("gc", "--forget", "-s", "demo")
+
+
+def packed(bench):
+    """Three snapshots, all packed."""
+    for turns in range(1, 4):
+        saved(bench, turns)
+    return bench.tool("gc", "-q", "--keep-last", 3, "--pack-after-days", 0)
+
+
+@operation(partial=True, needs="zstdcat")
+def pack(bench):
+    return packed(bench)
+
+
+@operation(partial=True, needs="zstdcat")
+def pack_after_a_kill(bench):
+    """The packed files are there, and the plain ones still are."""
+    bench.must(packed(bench))
+    for zst in (bench.store / "memory/session-summaries").glob("*.zst"):
+        zst.with_suffix("").write_bytes(content(zst))
+    return packed(bench)
+
+
+@operation(needs="zstdcat")
+def rollback_packed(bench):
+    bench.must(packed(bench))
+    return bench.tool("rollback", "-s", "demo", "--snapshot", 1, "live.jsonl")
+
+
+@operation(partial=True, again=(0, 2), needs="zstdcat")
+def undelete_packed(bench):
+    bench.must(packed(bench))
+    bench.must(bench.tool("gc", "-q", "--keep-last", 1))
+    return bench.tool("gc", "--undelete", 1)
+
+
+@operation(partial=True, forgets=True, needs="zstdcat")
+def forget_packed(bench):
+    bench.must(packed(bench))
     return bench.tool("gc", "--forget", "-s", "demo")
 
 

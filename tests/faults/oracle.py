@@ -162,6 +162,7 @@ class Case:
         return (
             now.files == after.files
             and self.is_saved(now)
+            and now.packed == self.after.packed
             and (now.held, now.memory, now.trash) == (after.held, after.memory, after.trash)
             and after.offloaded <= now.offloaded
         )
@@ -219,5 +220,5 @@ class Case:
 
 SAYS_IDS = {
     "first", "snapshot", "stdin", "hold", "release", "rollback", "rollback_of_rollback", "undo",
-    "restore", "gc", "undelete", "purge", "forget",
+    "restore", "gc", "undelete", "purge", "forget", "undelete_packed", "forget_packed",
 }  # fmt: skip

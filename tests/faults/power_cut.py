@@ -26,7 +26,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).parent))
 from bench import Bench  # noqa: E402
 from faults import calls_of, can_trace, traced  # noqa: E402
-from operations import OPERATIONS  # noqa: E402
+from operations import OPERATIONS, is_possible  # noqa: E402
 from oracle import Case  # noqa: E402
 
 # Calls that bring something to the disk, or give it a name.
@@ -160,6 +160,7 @@ def main():
     args = arguments()
     chosen = [it for it in OPERATIONS if not args.only or it.name in args.only]
     chosen = [it for it in chosen if not it.caught_by or "power" in it.caught_by]
+    chosen = [it for it in chosen if is_possible(it)]
     base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="ctx-power.", dir=base) as tmp:
         why = skipped(tmp)

@@ -27,7 +27,7 @@ import tally  # noqa: E402
 from agents import meetings  # noqa: E402
 from bench import Bench  # noqa: E402
 from faults import build_library, can_trace, points  # noqa: E402
-from operations import OPERATIONS  # noqa: E402
+from operations import OPERATIONS, is_possible  # noqa: E402
 from oracle import Case  # noqa: E402
 from tally import Tally  # noqa: E402
 
@@ -115,7 +115,9 @@ def is_asked(operation, args):
         return False
     # What only a power cut shows is nothing for this.
     by = set(operation.caught_by) - {"power"}
-    return not operation.caught_by or bool(by & set(args.fault) if args.fault else by)
+    if operation.caught_by and not (by & set(args.fault) if args.fault else by):
+        return False
+    return is_possible(operation)
 
 
 def tell(operation, tallies):
