@@ -180,8 +180,9 @@ impl Store {
         bytes.rewind().naming("read", path)
     }
 
-    /// Opens bytes that have no commit record.
-    pub(crate) fn open_bytes(&self, id: &SnapshotId) -> Result<SnapshotBytes, StoreError> {
+    /// Opens the bytes of a snapshot as they are: nobody looks whether they are those of its
+    /// commit record, or whether it has one.
+    pub fn open_bytes(&self, id: &SnapshotId) -> Result<SnapshotBytes, StoreError> {
         let path = self.data_path(id);
         match SnapshotBytes::open(&path, None) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {

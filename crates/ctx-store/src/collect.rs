@@ -131,6 +131,8 @@ pub struct Collector<'a> {
     dry_run: bool,
     /// What was done so far, also when the collection then failed.
     pub events: Vec<Event>,
+    /// The snapshots that stay.
+    kept: Vec<Entry>,
     /// The disk was too full for the audit log.
     pub unaudited: bool,
 }
@@ -142,6 +144,7 @@ impl<'a> Collector<'a> {
             store,
             dry_run,
             events: Vec::new(),
+            kept: Vec::new(),
             unaudited: false,
         }
     }
@@ -234,34 +237,26 @@ impl<'a> Collector<'a> {
         self.act(&Action::Purge, would, |store| store.purge(deadline))
     }
 
-    /// Packs the snapshots that were taken at `before` or earlier, and that stay.
-    pub fn pack(
-        &mut self,
-        session: Option<&SessionId>,
-        before: DateTime<Utc>,
-    ) -> Result<(), StoreError> {
-        let mut entries = self.store.unpacked(session, before)?;
+    /// Packs the snapshots that were taken at `before` or earlier, of those that the collection
+    /// has kept.
+    pub fn pack(&mut self, before: DateTime<Utc>) {
+        let kept = std::mem::take(&mut self.kept);
+        let entries = match self.store.unpacked(kept, before) {
+            Ok(entries) => entries,
+            Err(error) => return self.events.push(Event::Failed(error)),
+        };
         if !self.dry_run {
             let PackReport { packed, failed } = self.store.pack(&entries);
             for (id, it) in packed {
-                let (bytes, packed_bytes) = (it.bytes, Some(it.packed_bytes));
-                self.tell_packed(id, bytes, packed_bytes);
+                self.tell_packed(id, it.bytes, Some(it.packed_bytes));
             }
-            self.events.extend(failed.into_iter().map(Event::Failed));
-            return Ok(());
+            return self.events.extend(failed.into_iter().map(Event::Failed));
         }
-        let going = self.events.iter().filter_map(|event| match event {
-            Event::Done(action, StoreItem::Snapshot(id)) if action.removes() => Some(id.clone()),
-            _ => None,
-        });
-        let going: BTreeSet<SnapshotId> = going.collect();
-        entries.retain(|entry| !going.contains(&entry.id));
         for Entry { id, meta } in entries {
             if let Ok(meta) = meta {
                 self.tell_packed(id, meta.bytes, None);
             }
         }
-        Ok(())
     }
 
     fn tell_packed(&mut self, id: SnapshotId, bytes: u64, packed_bytes: Option<u64>) {
@@ -309,6 +304,7 @@ impl<'a> Collector<'a> {
         plan: &CollectPlan<'_>,
         open: &[SnapshotId],
     ) -> Result<(), StoreError> {
+        let listed = self.store.now();
         let catalog = self.store.catalog(plan.session)?;
         // They stay. Nobody would learn of that from what was removed.
         let unknown = catalog.entries.iter();
@@ -320,15 +316,17 @@ impl<'a> Collector<'a> {
         let verdicts = decide(&candidates, plan.policy, self.store.now())?;
         let mut locks: BTreeMap<SessionId, Option<SessionLock>> = BTreeMap::new();
         let mut discarded = Vec::new();
-        for (Entry { id, .. }, reasons) in catalog.entries.into_iter().zip(verdicts) {
+        for (entry, reasons) in catalog.entries.into_iter().zip(verdicts) {
+            let id = entry.id.clone();
             if !reasons.is_empty() {
                 self.tell(&Action::Keep(reasons), [StoreItem::Snapshot(id)]);
+                self.kept.push(entry);
             } else if self.dry_run {
                 self.tell(&Action::Discard(Cause::NoRule), [StoreItem::Snapshot(id)]);
             } else {
                 if !locks.contains_key(&id.session) {
                     if locks.len() == SESSIONS_AT_ONCE {
-                        self.discard(&std::mem::take(&mut discarded), &[])?;
+                        self.discard(&std::mem::take(&mut discarded), &[], listed)?;
                         locks.clear();
                     }
                     let lock = match self.store.lock_session(&id.session) {
@@ -348,7 +346,7 @@ impl<'a> Collector<'a> {
             let items = catalog.uncommitted.into_iter().map(StoreItem::Snapshot);
             self.tell(&Action::Discard(Cause::NeverCommitted), items);
         } else {
-            self.discard(&discarded, &catalog.uncommitted)?;
+            self.discard(&discarded, &catalog.uncommitted, listed)?;
         }
         Ok(())
     }
@@ -357,8 +355,10 @@ impl<'a> Collector<'a> {
         &mut self,
         committed: &[SnapshotId],
         uncommitted: &[SnapshotId],
+        listed: DateTime<Utc>,
     ) -> Result<(), StoreError> {
-        let removed = self.store.discard(committed, uncommitted)?;
+        let store = self.store;
+        let removed = store.discard_listed(committed, uncommitted, listed)?;
         self.tell_removed(&Action::Discard(Cause::NoRule), removed);
         Ok(())
     }
@@ -430,7 +430,7 @@ impl<'a> Collector<'a> {
     }
 }
 
-fn candidate(entry: &Entry, open: &BTreeSet<&SnapshotId>) -> Candidate {
+pub(crate) fn candidate(entry: &Entry, open: &BTreeSet<&SnapshotId>) -> Candidate {
     let protected = match &entry.meta {
         Err(_) => Some(Reason::Unreadable),
         Ok(meta) if meta.held => Some(Reason::Held),
@@ -439,7 +439,7 @@ fn candidate(entry: &Entry, open: &BTreeSet<&SnapshotId>) -> Candidate {
     Candidate {
         session: entry.id.session.to_string(),
         sequence: entry.id.stamp.sequence,
-        taken: entry.id.stamp.time,
+        taken: entry.last_saved(),
         protected,
     }
 }

@@ -1,6 +1,6 @@
 //! A snapshot in the making: spooled, flushed to the disk, then committed.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{File, Permissions};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -8,6 +8,7 @@ use std::path::Path;
 use ctx_transcript::FromStart;
 use sha2::{Digest, Sha256};
 
+use crate::again::Twin;
 use crate::atomic::persist;
 use crate::count::tally;
 use crate::error::{Naming, StoreError};
@@ -24,7 +25,7 @@ const OTHER_BYTES: &str = "what is read back is not what was written";
 
 /// Bytes that will be a snapshot. Dropped without [`Draft::commit`], it leaves nothing.
 pub struct Draft<'a> {
-    store: &'a Store,
+    pub(crate) store: &'a Store,
     temp: TempFile,
     sums: Sums,
     tally: Tally,
@@ -167,14 +168,21 @@ impl Draft<'_> {
             .naming("change the mode of", path)?;
         // Before the lock, so that nobody waits for a slow disk.
         file.sync_all().naming("sync", path)?;
-        self.read_back()?;
+        // A replacement is what `save` is not: a snapshot of its own for the same bytes.
+        let twin = kind
+            .is_of_replacement()
+            .then(|| self.twin(session))
+            .flatten();
+        if twin.is_none() {
+            self.read_back()?;
+        }
 
         let mut locked = store.lock()?;
         let id = SnapshotId {
             session: session.clone(),
             stamp: self.free_stamp(&mut locked, kind)?,
         };
-        let meta = self.describe(&id, kind);
+        let mut meta = self.describe(&id, kind);
         let facts = Facts {
             snapshots: vec![id.to_string()],
             sha256: Some(meta.sha256.clone()),
@@ -182,8 +190,8 @@ impl Draft<'_> {
             ..Facts::of(session)
         };
         let operation = locked.begin("snapshot", &facts)?;
-        let data = store.data_path(&id);
-        let committed = persist(self.temp, &data).and_then(|()| locked.write_meta(&id, &meta));
+        let committed = self.put(&id, twin, &mut meta);
+        let committed = committed.and_then(|()| locked.write_meta(&id, &meta));
         if let Err(error) = committed {
             let is_there = store.meta_path(&id).try_exists();
             if let Ok(true) = is_there {
@@ -192,13 +200,29 @@ impl Draft<'_> {
             // Without its meta.json it is no snapshot. Where that cannot be told, the bytes
             // stay: without them a snapshot would be damaged, and ctx-gc takes them otherwise.
             if let Ok(false) = is_there {
-                let _ = fs::remove_file(&data);
+                let _ = store.remove_snapshot(&id);
             }
             return Err(error.before());
         }
         locked.change_recent(session, |recent| recent.add(&id, &meta));
         let failed = locked.done(&operation, &facts).err();
         Ok((Snapshot { id, meta }, failed))
+    }
+
+    /// Gives the bytes their name: the file, or a second one to that of a twin.
+    fn put(self, id: &SnapshotId, twin: Option<Twin>, meta: &mut Meta) -> Result<(), StoreError> {
+        let store = self.store;
+        let Some(twin) = twin else {
+            return persist(self.temp, &store.data_path(id));
+        };
+        if twin.link(store, id)? {
+            if let Some(packed) = twin.packed {
+                meta.pack(packed);
+            }
+            return Ok(());
+        }
+        self.read_back()?;
+        persist(self.temp, &store.data_path(id))
     }
 
     /// Whether the file holds what was written to it, before anybody relies on that.
@@ -254,6 +278,7 @@ impl Draft<'_> {
             tally: self.tally.clone(),
             tokens: self.tokens.clone(),
             sha256: self.sha256.clone(),
+            saved_again: None,
             packed: None,
             held: false,
             others: serde_json::Map::new(),

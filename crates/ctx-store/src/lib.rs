@@ -7,6 +7,7 @@
 //! one before it and one after it. [`retention`] decides what to keep, from a list of
 //! snapshots and the time alone.
 
+mod again;
 mod append;
 mod appended;
 #[cfg(test)]
@@ -83,6 +84,7 @@ mod when;
 mod withdraw;
 mod writers;
 
+pub use again::Saved;
 pub use append::Addition;
 pub use appended::Appended;
 pub use audit::{Facts, Operation};

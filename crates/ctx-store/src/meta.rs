@@ -59,6 +59,9 @@ pub struct Meta {
     pub tokens: Option<Tokens>,
     /// The sha256 of the bytes.
     pub sha256: String,
+    /// When somebody saved the same bytes once more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved_again: Option<DateTime<Utc>>,
     /// How its bytes are packed, where they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packed: Option<Packed>,
@@ -287,6 +290,7 @@ mod tests {
             tally: Tally::default(),
             tokens: None,
             sha256: "00".into(),
+            saved_again: None,
             packed: None,
             held: false,
             others: serde_json::Map::new(),

@@ -5,7 +5,7 @@
 //! Each step is on the disk before the next one begins: whatever stops a run, one of the two
 //! files is whole, and the next run finishes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, Permissions};
 use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
@@ -14,6 +14,7 @@ use chrono::{DateTime, Utc};
 use sha2::{Digest, Sha256};
 use zstd::stream::write::Encoder;
 
+use crate::again::Twin;
 use crate::atomic::persist;
 use crate::bytes::SnapshotBytes;
 use crate::error::{Naming, StoreError};
@@ -21,7 +22,7 @@ use crate::files::{if_there, is_there, names, open_plain};
 use crate::store::data_name;
 use crate::temp::TempFile;
 use crate::trash::{remove, sync_removal};
-use crate::{Entry, Facts, HashingReader, Meta, Packed, SessionId, SnapshotId, Store, hash, hex};
+use crate::{Entry, Facts, HashingReader, Meta, Packed, SnapshotId, Store, hash, hex};
 
 /// Sessions repeat themselves: above this level nothing gets much smaller, only slower. The
 /// figures are in `docs/benchmarks.md`.
@@ -53,17 +54,21 @@ pub struct PackReport {
 enum Made {
     New(TempFile),
     There,
+    /// Another snapshot of the same bytes has it.
+    Twin(Twin),
 }
 
+/// What was packed in this run, by the sha256 of the bytes: equal bytes are packed once.
+type Done = BTreeMap<String, (SnapshotId, Packed)>;
+
 impl Store {
-    /// The whole snapshots, of one session or of all, that were taken at `before` or earlier
-    /// and whose bytes are plain.
+    /// Those of these snapshots that are whole, were taken at `before` or earlier, and whose
+    /// bytes are plain.
     pub fn unpacked(
         &self,
-        session: Option<&SessionId>,
+        mut entries: Vec<Entry>,
         before: DateTime<Utc>,
     ) -> Result<Vec<Entry>, StoreError> {
-        let mut entries = self.catalog(session)?.entries;
         let names: BTreeSet<String> = names(&self.snapshots())?.into_iter().collect();
         entries.retain(|entry| {
             let is_old = entry.id.stamp.time <= before;
@@ -92,8 +97,9 @@ impl Store {
                 return report;
             }
         };
+        let mut done = Done::new();
         for entry in entries {
-            match self.pack_one(entry) {
+            match self.pack_one(entry, &mut done) {
                 Ok(packing) => report
                     .packed
                     .extend(packing.map(|it| (entry.id.clone(), it))),
@@ -114,23 +120,39 @@ impl Store {
     }
 
     /// `None` where another run was faster, or has removed it.
-    fn pack_one(&self, entry: &Entry) -> Result<Option<Packing>, StoreError> {
+    fn pack_one(&self, entry: &Entry, done: &mut Done) -> Result<Option<Packing>, StoreError> {
         let meta = entry.trusted_meta()?;
         let path = self.data_path(&entry.id);
         let Some(plain) = if_there(open_plain(&path).naming("read", &path))? else {
             return Ok(None);
         };
         // Before the lock, so that nobody waits for it.
-        let (made, packed) = match self.packed_before(&meta, &entry.id) {
-            Some(packed) => (Made::There, packed),
-            None => self.compress(entry, &meta, plain)?,
+        let at_hand = match (self.packed_before(&meta, &entry.id), done.get(&meta.sha256)) {
+            (Some(packed), _) => Some((Made::There, packed)),
+            (None, Some((id, packed))) => {
+                let twin = Twin::packed(self, id, packed.clone());
+                Some((Made::Twin(twin), packed.clone()))
+            }
+            (None, None) => None,
+        };
+        let mut is_done = None;
+        if let Some((made, packed)) = at_hand {
+            is_done = self.swap_for_packed(&entry.id, &meta, made, packed)?;
+        }
+        // A file system may have no second names.
+        if is_done.is_none() {
+            let (made, packed) = self.compress(entry, &meta, plain)?;
+            is_done = self.swap_for_packed(&entry.id, &meta, made, packed)?;
+        }
+        let Some(packed) = is_done else {
+            return Ok(None);
         };
         let packing = Packing {
             bytes: meta.bytes,
             packed_bytes: packed.bytes,
         };
-        let is_done = self.swap_for_packed(&entry.id, &meta, made, packed)?;
-        Ok(is_done.then_some(packing))
+        done.insert(meta.sha256, (entry.id.clone(), packed));
+        Ok(Some(packing))
     }
 
     /// What a killed run has packed, and written into meta.json.
@@ -193,38 +215,47 @@ impl Store {
         Ok((Made::New(temp), packed))
     }
 
-    /// Gives the packed file its name, and removes the plain one, where nobody has changed the
-    /// snapshot meanwhile.
+    /// Gives the packed file its name, and removes the plain one. `None` where the snapshot is
+    /// gone meanwhile, or is another one.
     fn swap_for_packed(
         &self,
         id: &SnapshotId,
         before: &Meta,
         made: Made,
         packed: Packed,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Option<Packed>, StoreError> {
         let mut locked = self.lock()?;
         // It may be held by now, or gone.
         let Some(bytes) = if_there(self.meta_bytes(id).naming("read", &self.meta_path(id)))? else {
-            return Ok(false);
+            return Ok(None);
         };
         let now = Meta::from_bytes(&bytes, &id.to_string());
         let Some(mut meta) = now.ok().filter(|now| now.sha256 == before.sha256) else {
-            return Ok(false);
+            return Ok(None);
         };
         let plain = self.data_path(id);
         if !is_there(&plain)? {
-            return Ok(false);
+            return Ok(None);
         }
-        if let Made::New(temp) = made {
-            persist(temp, &self.packed_path(id)).map_err(StoreError::before)?;
+        match made {
+            Made::There => {}
+            Made::New(temp) => {
+                persist(temp, &self.packed_path(id)).map_err(StoreError::before)?;
+            }
+            Made::Twin(twin) => {
+                remove(&self.packed_path(id))?;
+                if !twin.link(self, id)? {
+                    return Ok(None);
+                }
+            }
         }
         if meta.packed.as_ref() != Some(&packed) {
-            meta.pack(packed);
+            meta.pack(packed.clone());
             locked.write_meta(id, &meta)?;
         }
         remove(&plain)?;
         sync_removal(&self.snapshots())?;
-        Ok(true)
+        Ok(Some(packed))
     }
 }
 

@@ -70,12 +70,22 @@ impl Store {
         committed: &[SnapshotId],
         uncommitted: &[SnapshotId],
     ) -> Result<RemovalReport, StoreError> {
+        self.discard_listed(committed, uncommitted, self.now())
+    }
+
+    /// The same, and what was saved once more after the lists were made at `listed` is spared.
+    pub(crate) fn discard_listed(
+        &self,
+        committed: &[SnapshotId],
+        uncommitted: &[SnapshotId],
+        listed: DateTime<Utc>,
+    ) -> Result<RemovalReport, StoreError> {
         let ids = committed.iter().chain(uncommitted).cloned();
         let uncommitted: BTreeSet<&SnapshotId> = uncommitted.iter().collect();
         self.move_to_trash(ids.map(StoreItem::Snapshot).collect(), |item| match item {
             StoreItem::Snapshot(id) if uncommitted.contains(id) => is_there(&self.meta_path(id)),
             StoreItem::Snapshot(id) => match self.read_meta(id) {
-                Ok(meta) => Ok(meta.held),
+                Ok(meta) => Ok(meta.held || meta.saved_again > Some(listed)),
                 Err(Flaw::Damaged(_)) => Ok(false),
                 Err(Flaw::Unread(why)) => Err(StoreError::Unread {
                     id: id.to_string(),

@@ -7,9 +7,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use clap::{ArgGroup, ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool};
 use ctx_select::duration::{CalendarSpan, calendar};
-use ctx_store::collect::{CollectPlan, Collector};
+use ctx_store::collect::{CollectPlan, Collector, Event};
 use ctx_store::retention::{Period, Policy, Span};
-use ctx_store::{SessionId, Store, StoreError};
+use ctx_store::{SessionId, Severity, Store, StoreError};
 
 use crate::policy::PolicyArgs;
 use crate::store::{StoreArgs, failure, session_id};
@@ -246,30 +246,31 @@ impl Args {
         io: &mut Io,
     ) -> Result<Result<(), StoreError>, Failure> {
         let retention = self.policy.policy(io)?.retention;
-        let session = self.session.as_ref();
         let before = |days| {
             let before =
                 TimeDelta::try_days(days).and_then(|days| store.now().checked_sub_signed(days));
             before.unwrap_or(DateTime::<Utc>::MIN_UTC)
         };
         let done = collector.collect(&CollectPlan {
-            session,
+            session: self.session.as_ref(),
             policy: &self.rules(retention.keep_days),
             deadline: before(self.grace_days.into()),
             trust_clock: self.trust_clock,
         });
-        let pack_after = self
-            .pack_after_days
-            .map(u64::from)
-            .or(retention.pack_after_days);
-        match pack_after.filter(|_| !self.no_pack) {
-            Some(days) if !matches!(done, Err(StoreError::ClockJumped { .. })) => {
-                let days = i64::try_from(days).unwrap_or(i64::MAX);
-                let packed = collector.pack(session, before(days));
-                Ok(done.and(packed))
-            }
-            _ => Ok(done),
+        let pack_after = self.pack_after_days.map(u64::from);
+        let pack_after = pack_after.or(retention.pack_after_days);
+        if let Some(days) = pack_after.filter(|_| !self.no_pack) {
+            collector.pack(before(i64::try_from(days).unwrap_or(i64::MAX)));
         }
+        // What is packed is done, whatever else failed.
+        let is_failed = |error: &StoreError| error.severity() != Severity::Uncertain;
+        Ok(match done {
+            Err(error) if is_failed(&error) && collector.has_changed() => {
+                collector.events.push(Event::Failed(error));
+                Ok(())
+            }
+            done => done,
+        })
     }
 
     /// The default stands only where nothing else is said: who asks for the last

@@ -1,7 +1,6 @@
 //! What was saved: listed and written out.
 
 use std::cmp::Reverse;
-use std::fs::File;
 use std::path::Path;
 
 use chrono::{DateTime, Utc};
@@ -113,11 +112,4 @@ pub(super) fn show(store: &Store, session: Option<&SessionId>, id: &str, io: &mu
     let (mut bytes, _) = store.open_verified(&entry).map_err(failure)?;
     copy_out(&mut bytes, io)?;
     Ok(ExitStatus::Done)
-}
-
-/// Writes a file of the store to stdout.
-pub(super) fn copy(path: &Path, io: &mut Io) -> Result<(), Failure> {
-    let name = path.display().to_string();
-    let mut file = File::open(path).map_err(|error| Failure::new(error).at(name, None))?;
-    copy_out(&mut file, io)
 }

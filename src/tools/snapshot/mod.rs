@@ -15,11 +15,11 @@ use ctx_cli::{
 };
 use ctx_passes::count::tokens;
 use ctx_select::count::MessageCounter;
-use ctx_store::{Draft, SessionId, Snapshot, SnapshotKind, Store, Tokens};
+use ctx_store::{Draft, Saved, SessionId, Snapshot, Store, Tokens};
 
 use crate::counting::CountingArgs;
 use crate::passes;
-use crate::store::{StoreArgs, failure, session_id, session_of, time_of};
+use crate::store::{StoreArgs, copy_out, failure, session_id, session_of, time_of};
 use scope::Scope;
 use verify::Verification;
 
@@ -95,7 +95,8 @@ pub const TOOL: Tool = Tool {
 /// Save the exact bytes of a session, checked by their hash
 ///
 /// Without FILE, stdin is saved and then passed on: when it cannot be saved,
-/// nothing is written. With FILE, the id of the snapshot is printed.
+/// nothing is written. With FILE, the id of the snapshot is printed; where the newest
+/// snapshot has these very bytes, there is no other one, and it is that one's.
 /// Where ID is asked for: an id or its unique beginning; its number (digits alone are nothing
 /// else); 6 digits or more of its sha256 (sha256:… where none is a letter); a day, as 2026-11-15
 /// or yesterday, on which one was taken; a time, as "2026-11-15 10:30" or "1 week ago", for the
@@ -293,7 +294,8 @@ impl Taker {
         let snapshot = self.save(path, io)?;
         // What came through a pipe goes on, once it is safe.
         if is_stdin(path) {
-            return list::copy(&self.store.data_path(&snapshot.id), io);
+            let mut bytes = self.store.open_bytes(&snapshot.id).map_err(failure)?;
+            return copy_out(&mut bytes, io);
         }
         io.write(format!("{}\n", snapshot.id).as_bytes())
     }
@@ -308,12 +310,17 @@ impl Taker {
         };
         let mut draft = draft.map_err(failure)?;
         draft.tokens = self.tokens(&draft, &name)?;
-        let snapshot = draft
-            .commit(&session, SnapshotKind::Snapshot)
-            .map_err(failure)?;
-        io.committed(format_args!("snapshot {} is taken", snapshot.id));
-        tell(&snapshot, &name, io);
-        Ok(snapshot)
+        let saved = draft.save(&session).map_err(failure)?;
+        io.committed(format_args!("snapshot {} is taken", saved.snapshot().id));
+        tell(saved.snapshot(), &name, io);
+        Ok(match saved {
+            Saved::New(snapshot) => snapshot,
+            Saved::Again(snapshot) => {
+                let id = &snapshot.id;
+                io.note(format_args!("{name} is as it was when {id} was taken"));
+                snapshot
+            }
+        })
     }
 
     fn tokens(&self, draft: &Draft<'_>, name: &str) -> Result<Option<Tokens>, Failure> {

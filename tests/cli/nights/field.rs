@@ -132,11 +132,10 @@ impl Field {
                 let content = self.words.some(60_000);
                 line(&mut day, &json!({"role": "user", "content": content}));
             }
-            Kind::System | Kind::Message => {}
             Kind::Talk => self.exchanges(&mut day, 6, 150, 60),
             Kind::Results => self.exchanges(&mut day, 4, 40, 900),
             Kind::Pauses if night % 5 == 1 => self.exchanges(&mut day, 12, 80, 300),
-            Kind::Pauses => {}
+            Kind::System | Kind::Message | Kind::Pauses => {}
         }
         day
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use chrono::TimeDelta;
 
-use crate::Bench;
+use crate::{Bench, all};
 
 /// A session as an agent writes it: calls of tools, what they say, files that are read again
 /// after they were changed, and prose. Made up, and not more repetitive than real ones are.
@@ -170,7 +170,7 @@ fn a_hundred_days(mut state: impl FnMut(usize) -> Vec<u8>) -> (u64, u64) {
         let snapshot = bench.take(&state(day));
         plain += snapshot.meta.bytes;
         let old = store
-            .unpacked(None, store.now() - TimeDelta::days(1))
+            .unpacked(all(store), store.now() - TimeDelta::days(1))
             .expect("lists");
         let report = store.pack(&old);
         assert!(report.failed.is_empty(), "{:?}", report.failed);

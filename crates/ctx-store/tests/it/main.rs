@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use chrono::DateTime;
 use ctx_store::{
-    Actor, Figures, NewContent, ReplaceOutcome, SessionId, Snapshot, SnapshotKind, Store,
+    Actor, Entry, Figures, NewContent, ReplaceOutcome, SessionId, Snapshot, SnapshotKind, Store,
     StoreError, StoreItem,
 };
 use tempfile::TempDir;
@@ -122,6 +122,11 @@ fn open(root: &Path, micros: &Arc<AtomicI64>) -> Store {
         flags: vec!["session".into()],
     };
     Store::open(root, actor, Box::new(clock)).expect("opens")
+}
+
+/// All snapshots.
+fn all(store: &Store) -> Vec<Entry> {
+    store.catalog(None).expect("lists").entries
 }
 
 fn session() -> SessionId {

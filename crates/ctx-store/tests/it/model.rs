@@ -19,7 +19,7 @@ use ctx_store::retention::Policy;
 use ctx_store::{Figures, NewContent, ReplaceOutcome, SnapshotKind, StoreError, StoreItem};
 use proptest::prelude::*;
 
-use crate::{Bench, session};
+use crate::{Bench, all, session};
 
 /// Days that a removed snapshot can be had back.
 const GRACE: i64 = 7;
@@ -159,9 +159,14 @@ impl Model {
             Step::Pack(days) => {
                 let store = &self.bench.store;
                 let before = store.now() - TimeDelta::days(*days);
-                let packed = store.pack(&store.unpacked(None, before).expect("lists"));
+                let packed = store.pack(&store.unpacked(all(store), before).expect("lists"));
                 assert!(packed.failed.is_empty(), "{:?}", packed.failed);
-                assert!(store.unpacked(None, before).expect("lists").is_empty());
+                assert!(
+                    store
+                        .unpacked(all(store), before)
+                        .expect("lists")
+                        .is_empty()
+                );
             }
             Step::Undelete(which) => {
                 let items = self.bench.store.expired(None).expect("lists");

@@ -10,11 +10,11 @@ use ctx_store::diff::Hunk;
 use ctx_store::{Entry, Repaired, Snapshot, Store, StoreError};
 
 use crate::growing::Session;
-use crate::{Bench, session};
+use crate::{Bench, all, session};
 
 /// Packs all that there is.
 fn pack(store: &Store) -> Vec<String> {
-    let report = store.pack(&store.unpacked(None, store.now()).expect("lists"));
+    let report = store.pack(&store.unpacked(all(store), store.now()).expect("lists"));
     assert!(report.failed.is_empty(), "{:?}", report.failed);
     let packed = report.packed.iter().map(|(id, _)| id.to_string());
     packed.collect()
@@ -87,7 +87,10 @@ fn only_what_is_old_enough_is_packed() {
     bench.wait_days(2);
     bench.take(b"2\n");
     let before = bench.store.now() - TimeDelta::days(1);
-    let entries = bench.store.unpacked(None, before).expect("lists");
+    let entries = bench
+        .store
+        .unpacked(all(&bench.store), before)
+        .expect("lists");
     let ids: Vec<_> = entries.into_iter().map(|entry| entry.id).collect();
     assert_eq!(ids, [old.id]);
 }
@@ -273,7 +276,7 @@ fn damaged_bytes_are_not_packed() {
         let bench = Bench::new();
         let store = &bench.store;
         let snapshot = bench.take(LINES);
-        let entries = store.unpacked(None, store.now()).expect("lists");
+        let entries = store.unpacked(all(store), store.now()).expect("lists");
         let path = store.data_path(&snapshot.id);
         fs::remove_file(&path).expect("removed");
         fs::write(&path, other).expect("written");
@@ -301,7 +304,7 @@ fn a_snapshot_that_is_gone_by_then_is_no_fault() {
     let bench = Bench::new();
     let store = &bench.store;
     let snapshot = bench.take(LINES);
-    let entries = store.unpacked(None, store.now()).expect("lists");
+    let entries = store.unpacked(all(store), store.now()).expect("lists");
     store.discard(&[snapshot.id.clone()], &[]).expect("removed");
     let report = store.pack(&entries);
     assert!(
