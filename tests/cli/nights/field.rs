@@ -266,9 +266,9 @@ impl Words {
         let mut text = String::new();
         for number in 0..count {
             let word = self.next();
-            let at = |shift: u32| SYLLABLES[(word >> shift) as usize % SYLLABLES.len()];
+            let at = |byte: usize| SYLLABLES[usize::from(word.to_le_bytes()[byte] % 16)];
             let end = if number % 17 == 16 { ".\n" } else { " " };
-            let _ = write!(text, "{}{}{end}", at(8), at(16 + (word % 3) as u32));
+            let _ = write!(text, "{}{}{end}", at(1), at(2));
         }
         text
     }
