@@ -6,21 +6,21 @@ use chrono::{DateTime, Utc};
 use ctx_cli::{
     Align, ExitStatus, Io, Listing, Outcome, json_line, printable, short_bytes, short_time,
 };
-use ctx_store::{GRACE_DAYS, Store, Trashed};
+use ctx_store::{Store, Trashed};
 
-/// Prints the list; what was removed last comes first.
-pub fn list(store: &Store, trashed: &[Trashed], json: bool, io: &mut Io) -> Outcome {
+/// Prints the list, where the grace has so many days; what was removed last comes first.
+pub fn list(store: &Store, trashed: &[Trashed], grace: u32, json: bool, io: &mut Io) -> Outcome {
     let text = if json {
-        let lines = trashed.iter().map(|it| json_line(&it.told(GRACE_DAYS)));
+        let lines = trashed.iter().map(|it| json_line(&it.told(grace)));
         lines.collect()
     } else {
-        table(trashed, store.now(), io.columns())
+        table(trashed, grace, store.now(), io.columns())
     };
     io.write(text.as_bytes())?;
     Ok(ExitStatus::Done)
 }
 
-fn table(trashed: &[Trashed], now: DateTime<Utc>, columns: Option<usize>) -> String {
+fn table(trashed: &[Trashed], grace: u32, now: DateTime<Utc>, columns: Option<usize>) -> String {
     if trashed.is_empty() {
         return String::new();
     }
@@ -33,7 +33,7 @@ fn table(trashed: &[Trashed], now: DateTime<Utc>, columns: Option<usize>) -> Str
         ("PATH", Align::Left),
     ]);
     for it in trashed {
-        let left = it.grace_ends(GRACE_DAYS) - now;
+        let left = it.grace_ends(grace) - now;
         let source = it.meta.as_ref().and_then(|meta| meta.source.as_deref());
         listing.push(vec![
             it.item.to_string(),

@@ -83,6 +83,12 @@ fn a_change_that_cannot_be_told_is_no_failure_without_a_change() {
             " is removed\n",
         ),
         ("ctx-gc", "--undelete 1", "/dev/null", "-0001 is back\n"),
+        (
+            "ctx-gc",
+            "-s demo --keep-last 1",
+            "/dev/null",
+            " is removed\n",
+        ),
         ("ctx-gc", "--purge", "/dev/null", " is removed\n"),
         ("ctx-gc", "--purge", "/dev/null", ""),
         ("ctx-gc", "--forget -s demo", "/dev/null", " is removed\n"),

@@ -241,7 +241,8 @@ fn policies_that_keep_nothing_are_usage_errors() {
         ["--keep-within", ""],
         ["--keep-within", "0d"],
         ["--keep-lst", "3"],
-        ["--no-floor", "--keep-last=1"],
+        ["--no-floor", "--floor-days=1"],
+        ["--floor-days", "0"],
         ["--forget", "--purge"],
     ] {
         gc(dir.path()).args(args).code(2).stderr_has("").run();

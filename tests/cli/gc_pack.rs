@@ -17,8 +17,13 @@ use crate::snapshot::CTX_SNAPSHOT;
 const OLD: &str = "{\"role\":\"user\",\"content\":\"old\"}\n";
 const NEW: &str = "{\"role\":\"user\",\"content\":\"new\"}\n";
 
-/// Sessions with a snapshot each, of so many days ago, in the file s.jsonl of a new folder.
+/// Snapshots of the session demo, taken so many days ago of the file s.jsonl.
 fn saved(root: &Path, ages: &[i64], text: &str) -> Vec<String> {
+    saved_as("demo", root, ages, text)
+}
+
+/// The same of any session.
+pub(crate) fn saved_as(session: &str, root: &Path, ages: &[i64], text: &str) -> Vec<String> {
     let live = root.join("s.jsonl");
     let save = |days: &i64| {
         let actor = Actor {
@@ -30,7 +35,7 @@ fn saved(root: &Path, ages: &[i64], text: &str) -> Vec<String> {
         let store = Store::open(&root.join(".local/state/ctx"), actor, clock).expect("opens");
         fs::write(&live, format!("{text}{{\"days\":{days}}}\n")).expect("written");
         let draft = store.draft_of(&live).expect("reads");
-        let session = "demo".parse().expect("an id");
+        let session = session.parse().expect("an id");
         let snapshot = draft.commit(&session, SnapshotKind::Snapshot);
         snapshot.expect("commits").id.to_string()
     };

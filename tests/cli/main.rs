@@ -24,6 +24,7 @@ mod find;
 mod formats;
 mod full_stdout;
 mod gc;
+mod gc_bounds;
 mod gc_pack;
 mod generated;
 mod generations;

@@ -31,7 +31,7 @@ pub struct CollectPlan<'a> {
     /// Which snapshots stay.
     pub policy: &'a Policy,
     /// What went into the trash at this time or before is deleted; offloaded files that
-    /// were used after it stay.
+    /// were used after it, or within a day, stay.
     pub deadline: DateTime<Utc>,
     /// Go on although the clock is far beyond all that the store has seen.
     pub trust_clock: bool,
@@ -88,6 +88,8 @@ impl Action {
 pub enum Cause {
     /// No rule of retention keeps it.
     NoRule,
+    /// The same, and it is the newest snapshot of its session: with it all go.
+    NoRuleAndLast,
     /// The run that wrote it was killed before the commit.
     NeverCommitted,
     /// No transcript names it.
@@ -98,6 +100,7 @@ impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NoRule => "no rule keeps it",
+            Self::NoRuleAndLast => "no rule keeps it; it is the last one of its session",
             Self::NeverCommitted => "never committed",
             Self::Unreferenced => "nothing names it",
         })
@@ -159,6 +162,12 @@ impl<'a> Collector<'a> {
         self.events.iter().any(changes)
     }
 
+    /// Whether anything was removed so far, or in a dry run would be.
+    pub fn has_removed(&self) -> bool {
+        let removes = |event: &Event| matches!(event, Event::Done(action, _) if action.removes());
+        self.events.iter().any(removes)
+    }
+
     /// Collects. When the clock went on by more than a day at once since the last
     /// collection, by all that the store has seen, nothing is removed; that is an error where
     /// something would have been.
@@ -178,8 +187,7 @@ impl<'a> Collector<'a> {
         let mut preview = Self::new(self.store, true);
         preview.collect_now(plan, &judged.visits)?;
         self.events = preview.events;
-        let stays = |event: &Event| !matches!(event, Event::Done(action, _) if action.removes());
-        if self.events.iter().all(stays) {
+        if !self.has_removed() {
             return Ok(());
         }
         self.events.clear();
@@ -220,8 +228,7 @@ impl<'a> Collector<'a> {
 
     fn ended(&mut self, mut errors: Vec<StoreError>) -> Result<(), StoreError> {
         let is_done = |error: &StoreError| error.severity() == Severity::Uncertain;
-        let removes = |event: &Event| matches!(event, Event::Done(action, _) if action.removes());
-        let has_removed = errors.iter().any(is_done) || self.events.iter().any(removes);
+        let has_removed = errors.iter().any(is_done) || self.has_removed();
         let mut told = None;
         if !has_removed || errors.iter().all(is_done) {
             // Nothing is done, or all of it is, and only the audit log lacks it.
@@ -229,6 +236,20 @@ impl<'a> Collector<'a> {
         }
         self.events.extend(errors.into_iter().map(Event::Failed));
         told.map_or(Ok(()), Err)
+    }
+
+    /// Deletes at once what the collection has moved to the trash: for those who want no grace.
+    pub fn purge_removed(&mut self) -> Result<(), StoreError> {
+        if !self.dry_run {
+            return self.purge(Some(self.store.now()));
+        }
+        let removed = self.events.iter().filter_map(|event| match event {
+            Event::Done(Action::Discard(_), item) => Some(item.clone()),
+            _ => None,
+        });
+        let removed: Vec<StoreItem> = removed.collect();
+        self.tell(&Action::Purge, removed);
+        Ok(())
     }
 
     /// Deletes what has been in the trash since `deadline` or longer, or all of it.
@@ -314,6 +335,7 @@ impl<'a> Collector<'a> {
         let candidates = catalog.entries.iter().map(|entry| candidate(entry, &open));
         let candidates: Vec<Candidate> = candidates.collect();
         let verdicts = decide(&candidates, plan.policy, self.store.now())?;
+        let newest = newest(&catalog.entries);
         let mut locks: BTreeMap<SessionId, Option<SessionLock>> = BTreeMap::new();
         let mut discarded = Vec::new();
         for (entry, reasons) in catalog.entries.into_iter().zip(verdicts) {
@@ -322,11 +344,12 @@ impl<'a> Collector<'a> {
                 self.tell(&Action::Keep(reasons), [StoreItem::Snapshot(id)]);
                 self.kept.push(entry);
             } else if self.dry_run {
-                self.tell(&Action::Discard(Cause::NoRule), [StoreItem::Snapshot(id)]);
+                let cause = cause(&id, &newest);
+                self.tell(&Action::Discard(cause), [StoreItem::Snapshot(id)]);
             } else {
                 if !locks.contains_key(&id.session) {
                     if locks.len() == SESSIONS_AT_ONCE {
-                        self.discard(&std::mem::take(&mut discarded), &[], listed)?;
+                        self.discard(&std::mem::take(&mut discarded), &[], listed, &newest)?;
                         locks.clear();
                     }
                     let lock = match self.store.lock_session(&id.session) {
@@ -346,7 +369,7 @@ impl<'a> Collector<'a> {
             let items = catalog.uncommitted.into_iter().map(StoreItem::Snapshot);
             self.tell(&Action::Discard(Cause::NeverCommitted), items);
         } else {
-            self.discard(&discarded, &catalog.uncommitted, listed)?;
+            self.discard(&discarded, &catalog.uncommitted, listed, &newest)?;
         }
         Ok(())
     }
@@ -356,10 +379,20 @@ impl<'a> Collector<'a> {
         committed: &[SnapshotId],
         uncommitted: &[SnapshotId],
         listed: DateTime<Utc>,
+        newest: &BTreeMap<SessionId, u64>,
     ) -> Result<(), StoreError> {
         let store = self.store;
         let removed = store.discard_listed(committed, uncommitted, listed)?;
-        self.tell_removed(&Action::Discard(Cause::NoRule), removed);
+        self.unaudited |= removed.unaudited;
+        let failed = removed.failed.into_iter();
+        self.events.extend(failed.map(Event::Failed));
+        for item in removed.items {
+            let cause = match &item {
+                StoreItem::Snapshot(id) if !uncommitted.contains(id) => cause(id, newest),
+                _ => Cause::NeverCommitted,
+            };
+            self.tell(&Action::Discard(cause), [item]);
+        }
         Ok(())
     }
 
@@ -368,6 +401,9 @@ impl<'a> Collector<'a> {
         sessions.retain(|session| plan.session.is_none_or(|wanted| wanted == session));
         let mut snapshots = None;
         let mut doomed = Vec::new();
+        // What a run has just taken out is not named anywhere yet.
+        let deadline = plan.deadline.min(self.store.now() - TimeDelta::days(1));
+        let plan = &CollectPlan { deadline, ..*plan };
         for session in sessions {
             match self.unreferenced(&session, plan, &mut snapshots) {
                 Ok(files) => doomed.extend(files),
@@ -378,7 +414,7 @@ impl<'a> Collector<'a> {
             }
         }
         let items = doomed.iter().cloned().map(StoreItem::Offloaded).collect();
-        let discard = |store: &Store| store.discard_offloaded(&doomed, plan.deadline);
+        let discard = |store: &Store| store.discard_offloaded(&doomed, deadline);
         let action = Action::Discard(Cause::Unreferenced);
         self.act(&action, |_| Ok(items), discard)
     }
@@ -430,6 +466,24 @@ impl<'a> Collector<'a> {
     }
 }
 
+/// The number of the newest snapshot of each session.
+fn newest(entries: &[Entry]) -> BTreeMap<SessionId, u64> {
+    let mut newest = BTreeMap::new();
+    for Entry { id, .. } in entries {
+        let number = newest.entry(id.session.clone()).or_default();
+        *number = id.stamp.sequence.max(*number);
+    }
+    newest
+}
+
+fn cause(id: &SnapshotId, newest: &BTreeMap<SessionId, u64>) -> Cause {
+    if newest.get(&id.session) == Some(&id.stamp.sequence) {
+        Cause::NoRuleAndLast
+    } else {
+        Cause::NoRule
+    }
+}
+
 pub(crate) fn candidate(entry: &Entry, open: &BTreeSet<&SnapshotId>) -> Candidate {
     let protected = match &entry.meta {
         Err(_) => Some(Reason::Unreadable),
@@ -451,7 +505,7 @@ mod tests {
     use chrono::TimeDelta;
 
     use super::{CollectPlan, Collector, Event};
-    use crate::retention::Policy;
+    use crate::retention::{Floor, Policy};
     use crate::testing::{Bench, id};
     use crate::{SessionId, Store, StoreError};
 
@@ -460,7 +514,7 @@ mod tests {
         periods: Vec::new(),
         within: None,
         days: None,
-        no_floor: false,
+        floor: Floor::Always,
     };
 
     fn plan<'a>(store: &Store, session: Option<&'a SessionId>) -> CollectPlan<'a> {

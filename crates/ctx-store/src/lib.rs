@@ -77,6 +77,7 @@ mod temp;
 mod testing;
 mod trash;
 mod trash_list;
+mod undelete;
 mod undo;
 mod unfinished;
 mod verdict;
@@ -116,6 +117,7 @@ pub use stamp::{SnapshotId, Stamp};
 pub use store::{Actor, Clock, Store, is_store};
 pub use succession::{Growth, Succession};
 pub use trash_list::{GRACE_DAYS, Trashed};
+pub use undelete::UndeleteReport;
 pub use verdict::{Verdict, Verdicts};
 pub use when::{When, WhenError};
 

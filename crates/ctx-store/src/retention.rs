@@ -39,8 +39,36 @@ pub struct Policy {
     pub within: Option<Span>,
     /// Keeps what is not older than so many days, counted back from now.
     pub days: Option<u32>,
-    /// Whether even the newest of a session may go.
-    pub no_floor: bool,
+    /// How long the newest of a session stays although no rule keeps it.
+    pub floor: Floor,
+}
+
+/// How long the newest snapshot of a session stays whatever the rules say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Floor {
+    /// For ever.
+    #[default]
+    Always,
+    /// While it is not older than so many days.
+    Days(u32),
+    /// Not at all.
+    Never,
+}
+
+impl Floor {
+    fn keeps(self, taken: DateTime<Utc>, now: DateTime<Utc>) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Days(days) => taken >= days_before(now, days),
+            Self::Never => false,
+        }
+    }
+}
+
+/// The time so many days ago; the first one of all where there are not so many.
+pub(crate) fn days_before(now: DateTime<Utc>, days: u32) -> DateTime<Utc> {
+    let before = now.checked_sub_signed(TimeDelta::days(days.into()));
+    before.unwrap_or(DateTime::<Utc>::MIN_UTC)
 }
 
 /// Why a snapshot stays.
@@ -132,7 +160,9 @@ pub fn decide(
 /// Judges the snapshots of one session.
 fn judge(mut session: Vec<Judged<'_>>, policy: &Policy, now: DateTime<Utc>) {
     session.sort_by_key(|it| Reverse(it.candidate.sequence));
-    if let (Some(newest), false) = (session.first_mut(), policy.no_floor) {
+    if let Some(newest) = session.first_mut()
+        && policy.floor.keeps(newest.candidate.taken, now)
+    {
         newest.reasons.push(Reason::Newest);
     }
     for it in session.iter_mut().take(policy.last.unwrap_or(0) as usize) {
@@ -151,9 +181,7 @@ fn judge(mut session: Vec<Judged<'_>>, policy: &Policy, now: DateTime<Utc>) {
     // Counted back from the newest, so that a month without work deletes nothing.
     let within = past.first().zip(policy.within);
     let within = within.map(|(newest, span)| span.before(newest.candidate.taken));
-    let days = policy
-        .days
-        .map(|days| now - TimeDelta::days(i64::from(days)));
+    let days = policy.days.map(|days| days_before(now, days));
     for it in past {
         for (since, reason) in [(within, Reason::Within), (days, Reason::Days)] {
             if since.is_some_and(|since| it.candidate.taken >= since) {

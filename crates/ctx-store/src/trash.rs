@@ -12,10 +12,9 @@ use chrono::{DateTime, Utc};
 use crate::catalog::snapshot_files;
 use crate::error::{Naming, StoreError};
 use crate::files::{if_there, is_there, names, sync_dir};
-use crate::query::Query;
 use crate::removal::{Removal, RemovalReport, StoreItem};
 use crate::store::{data_name, make_dirs, meta_name, packed_name};
-use crate::{Facts, Flaw, OffloadName, OffloadedFile, SessionId, SnapshotId, Stamp, Store};
+use crate::{Flaw, OffloadName, OffloadedFile, SessionId, SnapshotId, Stamp, Store};
 
 /// The folder of offloaded files in a folder of the trash.
 const OFFLOADED: &str = "offloaded";
@@ -181,78 +180,6 @@ impl Store {
                 }
             }
         }
-    }
-
-    /// The thing in the trash that `wanted` names: a snapshot by its number or the
-    /// beginning of its id, an offloaded file by the beginning of its hash.
-    pub fn find_deleted(
-        &self,
-        session: Option<&SessionId>,
-        wanted: &str,
-    ) -> Result<StoreItem, StoreError> {
-        let mut trashed = self.trashed(None)?;
-        let query = Query::new(wanted);
-        trashed.retain(|item, files| {
-            let is_named = match item {
-                StoreItem::Snapshot(id) => {
-                    let is_whole = !files.meta.is_empty();
-                    is_whole && (query.is_number_of(id) || query.begins(id))
-                }
-                StoreItem::Offloaded(file) => query.begins_file(file),
-            };
-            is_named && session.is_none_or(|session| session == item.session())
-        });
-        let mut found: Vec<&StoreItem> = trashed.keys().collect();
-        // Snapshots come first; what is a name of one is not taken for a hash.
-        if let Some(StoreItem::Snapshot(_)) = found.first() {
-            found.retain(|item| matches!(item, StoreItem::Snapshot(_)));
-        }
-        match found[..] {
-            [] => Err(StoreError::NotInTrash(wanted.to_owned())),
-            [item] => Ok(item.clone()),
-            _ => Err(StoreError::ambiguous(wanted, found)),
-        }
-    }
-
-    /// Brings a thing back from the trash.
-    pub fn undelete(&self, item: &StoreItem) -> Result<(), StoreError> {
-        let mut locked = self.lock()?;
-        let Some(trashed) = self.trashed(None)?.remove(item) else {
-            return Err(StoreError::NotInTrash(item.to_string()));
-        };
-        let mut facts = Facts::of(item.session());
-        match item {
-            StoreItem::Snapshot(id) => facts.snapshots = vec![id.to_string()],
-            StoreItem::Offloaded(file) => facts.sha256 = Some(file.name.sha256().to_owned()),
-        }
-        let operation = locked.begin("undelete", &facts)?;
-        match item {
-            StoreItem::Snapshot(_) => self.bring_back(&trashed)?,
-            StoreItem::Offloaded(file) => self.bring_back_offloaded(file, &trashed.data)?,
-        }
-        for folder in trashed.folders() {
-            self.remove_empty_from(&folder);
-        }
-        locked.done(&operation, &facts)
-    }
-
-    /// The commit record comes last, as when it was made.
-    fn bring_back(&self, trashed: &TrashedFiles) -> Result<(), StoreError> {
-        let folder = self.snapshots();
-        let bring = |path: &PathBuf| {
-            let to = folder.join(path.file_name().unwrap_or_default());
-            fs::rename(path, &to).naming("bring back", &to)
-        };
-        for path in &trashed.data {
-            bring(path)?;
-            sync_dir(&folder)?;
-        }
-        for path in &trashed.meta {
-            bring(path)?;
-            // With its meta.json, the snapshot is there again.
-            sync_dir(&folder).map_err(|error| error.after("undelete"))?;
-        }
-        Ok(())
     }
 
     /// What is in the trash since `deadline` or longer, or all of it. Files that we

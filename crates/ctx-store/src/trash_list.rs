@@ -52,7 +52,10 @@ enum What<'a> {
 impl Trashed {
     /// When the grace ends, so that `ctx-gc` deletes it.
     pub fn grace_ends(&self, days: u32) -> DateTime<Utc> {
-        self.removed + TimeDelta::days(i64::from(days))
+        let ends = self
+            .removed
+            .checked_add_signed(TimeDelta::days(days.into()));
+        ends.unwrap_or(DateTime::<Utc>::MAX_UTC)
     }
 
     /// `snapshot`, `pre-compact`, …, `offloaded`; `uncommitted` without a commit record.

@@ -1,18 +1,21 @@
 //! `ctx-gc`: decides which snapshots stay, moves the others, and offloaded files
 //! that nothing names, into the trash, and empties that after a time of grace.
 
+mod page;
 mod report;
+mod undelete;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::{ArgGroup, ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, Verbosity};
 use ctx_select::duration::{CalendarSpan, calendar};
 use ctx_store::collect::{CollectPlan, Collector, Event};
-use ctx_store::retention::{Period, Policy, Span};
-use ctx_store::{SessionId, Severity, Store, StoreError};
+use ctx_store::retention::{Floor, Period, Policy, Span};
+use ctx_store::{GRACE_DAYS, SessionId, Severity, Store, StoreError};
 
 use crate::policy::PolicyArgs;
 use crate::store::{StoreArgs, failure, session_id};
+use crate::trash;
 use report::Report;
 
 /// How many days snapshots are kept where nobody says.
@@ -23,78 +26,19 @@ pub const TOOL: Tool = Tool {
     name: "ctx-gc",
     command: Args::command,
     run,
-    page: Page {
-        exit_status: &[
-            (
-                3,
-                "some things could not be looked at or removed; the others were",
-            ),
-            (
-                4,
-                "the clock jumped by more than a day, by all that the store has seen: nothing was removed",
-            ),
-            (
-                5,
-                "removed, but the audit log or stdout could not be written: the disk is full",
-            ),
-        ],
-        environment: &[
-            ("CTX_PRESET", "as --preset"),
-            ("CTX_CONFIG", "as --config"),
-            (
-                "CTX_RETENTION_KEEP_DAYS",
-                "goes before what the policy says",
-            ),
-            ("CTX_RETENTION_PACK_AFTER_DAYS", "the same; false is never"),
-            ("CTX_HOME", "where the store lies; --store goes before it"),
-        ],
-        files: &[
-            ("STORE/trash/", "what was removed, until its grace is over"),
-            (
-                "STORE/context/events.jsonl",
-                "the audit log: each removal, before and after",
-            ),
-        ],
-        examples: &[
-            (
-                "ctx-gc -n",
-                "Show what would be removed, and why the rest stays",
-            ),
-            (
-                "ctx-gc",
-                "Remove snapshots older than 7 days; fit for cron: silent when there are none",
-            ),
-            (
-                "ctx-gc --keep-last 5 --keep-daily 14",
-                "Keep the last 5, and the newest of each of 14 days",
-            ),
-            ("ctx-gc --preset sanbot", "Keep as long as a policy says"),
-            (
-                "ctx-gc --pack-after-days 0",
-                "Pack all snapshots now; zstdcat reads them",
-            ),
-            (
-                "ctx-gc --undelete 7",
-                "Bring snapshot 7 back from the trash",
-            ),
-            (
-                "ctx-gc --forget -s demo",
-                "Delete all snapshots and offloaded files of a session for good",
-            ),
-        ],
-    },
+    page: page::PAGE,
 };
 
 /// Remove old snapshots, with reasons, into a trash with a grace period
 ///
 /// A snapshot stays when any rule keeps it. Without a rule, those of the days that the
-/// policy says (`retention.keep_days`) stay, and where it says none, of the last 7. The newest of each session, held ones, ones dated in the future
-/// and unreadable ones always stay. Memory and summaries are never touched.
+/// policy says (`retention.keep_days`) stay, and where it says none, of the last 7. The newest of each session stays unless --no-floor
+/// or --floor-days lets it go; held ones, ones dated in the future and unreadable ones always stay. Memory and summaries are never touched.
 /// The bytes of snapshots that are a day old are packed; zstdcat reads them.
 /// Offloaded files go when no snapshot and no live file of their session names
 /// them, and they were not used for as long as the grace is.
 #[derive(Debug, Parser)]
-#[command(group = ArgGroup::new("mode").args(["undelete", "purge", "forget"]))]
+#[command(group = ArgGroup::new("mode").args(["undelete", "list_trash", "purge", "forget"]))]
 #[command(group = ArgGroup::new("rules").multiple(true).conflicts_with("mode").args([
     "keep_days", "keep_last", "keep_hourly", "keep_daily", "keep_weekly", "keep_monthly",
     "keep_yearly", "keep_within",
@@ -144,17 +88,33 @@ struct Args {
     /// be meant as months or as minutes.
     #[arg(long, value_name = "SPAN", value_parser = span, help_heading = "Rules")]
     keep_within: Option<Span>,
-    /// Let even the newest snapshot of a session go
-    #[arg(long, requires = "session", help_heading = "Rules")]
+    /// Let even the newest snapshot of a session go where no rule keeps it
+    ///
+    /// With --keep-days 7, all that is older than 7 days goes, in the whole store or with -s
+    /// of one session. Who goes as the last one of its session is told.
+    #[arg(long, conflicts_with = "mode", help_heading = "Rules")]
     no_floor: bool,
-    /// Bring a snapshot, or an offloaded file by its hash, back from the trash
-    #[arg(long, value_name = "ID", help_heading = "Trash")]
-    undelete: Option<String>,
+    /// Let the newest snapshot of a session go when it is older than N days [default: it stays]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["mode", "no_floor"], help_heading = "Rules")]
+    floor_days: Option<u32>,
+    /// Bring back from the trash: an ID, "all", or what was removed since a time
+    ///
+    /// An ID is that of a snapshot, its number, or the hash of an offloaded file. A time is in UTC,
+    /// as 2026-11-15, "2026-11-15 10:30" or "2 hours ago": what was removed then or later
+    /// comes back. Several may be named.
+    #[arg(long, value_name = "ID", num_args = 1.., help_heading = "Trash")]
+    undelete: Vec<String>,
+    /// List what is in the trash, and how long it stays there
+    #[arg(long, conflicts_with = "dry_run", help_heading = "Trash")]
+    list_trash: bool,
     /// Empty the trash now
     #[arg(long, help_heading = "Trash")]
     purge: bool,
     /// Keep what is in the trash, and unnamed offloaded files, for N days
-    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Trash")]
+    ///
+    /// With 0 the trash is empty at the end, and what is removed cannot be had back. Offloaded
+    /// files that were used within a day stay all the same.
+    #[arg(long, value_name = "N", default_value_t = GRACE_DAYS, help_heading = "Trash")]
     grace_days: u32,
     /// Go on although the clock jumped by more than a day, by all that was seen
     ///
@@ -192,8 +152,15 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     if let Some(session) = session {
         store.require_session_or_trash(session).map_err(failure)?;
     }
-    if let Some(wanted) = &args.undelete {
-        return undelete(&store, session, wanted, args.dry_run, io);
+    if !args.undelete.is_empty() {
+        return undelete::undelete(&args, &store, io);
+    }
+    if args.list_trash {
+        let trashed = store.trash_list(session).map_err(failure)?;
+        return match args.is_silent(io) {
+            true => Ok(ExitStatus::Done),
+            false => trash::list(&store, &trashed, args.grace_days, args.json, io),
+        };
     }
     let mut collector = Collector::new(&store, args.dry_run);
     let done = match session {
@@ -202,30 +169,16 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         _ => args.collect(&store, &mut collector, io)?,
     };
     if collector.has_changed() {
-        io.committed("what could be done is done");
+        io.committed(if collector.has_removed() {
+            "what could be removed is removed"
+        } else {
+            "what could be done is done"
+        });
     }
     let Collector {
         events, unaudited, ..
     } = collector;
     Report::new(&args, io).all(events, done, unaudited)
-}
-
-/// `--undelete ID`
-fn undelete(
-    store: &Store,
-    session: Option<&SessionId>,
-    wanted: &str,
-    dry_run: bool,
-    io: &mut Io,
-) -> Outcome {
-    let item = store.find_deleted(session, wanted).map_err(failure)?;
-    let would = if dry_run { "would bring back " } else { "" };
-    if !dry_run {
-        store.undelete(&item).map_err(failure)?;
-        io.committed(format_args!("{item} is back"));
-    }
-    io.write(format!("{would}{item}\n").as_bytes())?;
-    Ok(ExitStatus::Done)
 }
 
 fn span(text: &str) -> Result<Span, String> {
@@ -257,20 +210,34 @@ impl Args {
             deadline: before(self.grace_days.into()),
             trust_clock: self.trust_clock,
         });
+        if let Err(StoreError::ClockJumped { .. }) = done {
+            return Ok(done);
+        }
+        let purged = match self.grace_days {
+            0 => collector.purge_removed(),
+            _ => Ok(()),
+        };
         let pack_after = self.pack_after_days.map(u64::from);
         let pack_after = pack_after.or(retention.pack_after_days);
         if let Some(days) = pack_after.filter(|_| !self.no_pack) {
             collector.pack(before(i64::try_from(days).unwrap_or(i64::MAX)));
         }
-        // What is packed is done, whatever else failed.
-        let is_failed = |error: &StoreError| error.severity() != Severity::Uncertain;
-        Ok(match done {
-            Err(error) if is_failed(&error) && collector.has_changed() => {
+        // What is done is done, whatever else failed.
+        let mut told = Ok(());
+        for error in [done, purged].into_iter().filter_map(Result::err) {
+            let is_failed = error.severity() != Severity::Uncertain;
+            if is_failed && collector.has_changed() {
                 collector.events.push(Event::Failed(error));
-                Ok(())
+            } else {
+                told = Err(error);
             }
-            done => done,
-        })
+        }
+        Ok(told)
+    }
+
+    /// Whether nobody wants to hear on stdout what is done.
+    fn is_silent(&self, io: &Io) -> bool {
+        io.verbosity() == Verbosity::Quiet
     }
 
     /// The default stands only where nothing else is said: who asks for the last
@@ -291,7 +258,11 @@ impl Args {
             periods: periods.collect(),
             within: self.keep_within,
             days: self.keep_days,
-            no_floor: self.no_floor,
+            floor: match self.floor_days {
+                _ if self.no_floor => Floor::Never,
+                Some(days) => Floor::Days(days),
+                None => Floor::Always,
+            },
         };
         if policy.check().is_err() {
             let days = keep_days.map(|days| u32::try_from(days).unwrap_or(u32::MAX));

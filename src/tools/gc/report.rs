@@ -1,6 +1,6 @@
 //! What `ctx-gc` did, or would do: a line for people, or a JSON object.
 
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Verbosity, json_line};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, json_line};
 use ctx_store::collect::{Action, Event};
 use ctx_store::{StoreError, StoreItem};
 
@@ -112,7 +112,7 @@ impl<'a> Report<'a> {
             self.io.note(text);
             return Ok(());
         }
-        if self.io.verbosity() == Verbosity::Quiet {
+        if self.args.is_silent(self.io) {
             return Ok(());
         }
         let line = if self.args.json {

@@ -8,7 +8,7 @@ use ctx_cli::{
     Align, ExitStatus, Failure, Io, Listing, Outcome, json_line, printable, short_bytes,
     short_count, short_time,
 };
-use ctx_store::{Catalog, Flaw, Meta, SessionId, Store, real_path};
+use ctx_store::{Catalog, Flaw, GRACE_DAYS, Meta, SessionId, Store, real_path};
 
 use super::scope::Scope;
 use crate::store::{copy_out, failure};
@@ -95,7 +95,7 @@ pub(super) fn trash(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -
         let is_of = |file: &Path| source.is_some_and(|source| Path::new(source) == file);
         file.as_deref().is_none_or(is_of) && scope.has(it.removed)
     });
-    trash::list(store, &trashed, json, io)
+    trash::list(store, &trashed, GRACE_DAYS, json, io)
 }
 
 pub(super) fn warn_uncommitted(catalog: &Catalog, io: &mut Io) {

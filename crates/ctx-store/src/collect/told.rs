@@ -3,7 +3,7 @@
 use ctx_transcript::counted;
 use serde::Serialize;
 
-use super::Action;
+use super::{Action, Cause};
 use crate::StoreItem;
 
 /// The object of a thing. The keys are a contract: new ones may come, none goes.
@@ -15,6 +15,9 @@ pub struct Told {
     reasons: Vec<String>,
     kind: &'static str,
     action: &'static str,
+    /// Whether all snapshots of its session go with it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    last_of_session: bool,
     /// Of what is packed: its size, and that of the packed file.
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes: Option<u64>,
@@ -64,6 +67,7 @@ impl Action {
                 StoreItem::Offloaded(_) => "offloaded",
             },
             action: self.as_str(),
+            last_of_session: *self == Self::Discard(Cause::NoRuleAndLast),
             bytes,
             packed_bytes,
         }

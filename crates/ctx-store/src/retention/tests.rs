@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{Candidate, Period, Policy, PolicyError, Reason, Span, decide};
+use super::{Candidate, Floor, Period, Policy, PolicyError, Reason, Span, decide};
 use chrono::{DateTime, TimeDelta, Utc};
 use proptest::prelude::*;
 
@@ -56,10 +56,33 @@ fn days_count_from_now_and_the_newest_always_stays() {
     assert_eq!(kept(&list, &policy), [2]);
     assert_eq!(kept(&list[..2], &policy), [1], "old, but the newest");
     let policy = Policy {
-        no_floor: true,
+        floor: Floor::Never,
         ..policy
     };
     assert_eq!(kept(&list[..2], &policy), [0; 0]);
+}
+
+/// 15 C5: a session that nobody saves any more is kept for a while, and then goes as a whole.
+#[test]
+fn a_floor_of_days_keeps_the_newest_while_it_is_not_older() {
+    let list = taken(&["2026-10-01T00:00:00Z", "2026-11-02T12:00:00Z"]);
+    for (days, expected) in [(20, &[1_u64][..]), (19, &[]), (u32::MAX, &[1])] {
+        let policy = Policy {
+            days: Some(7),
+            floor: Floor::Days(days),
+            ..Policy::default()
+        };
+        assert_eq!(kept(&list, &policy), expected, "{days}");
+    }
+    let policy = Policy {
+        days: Some(u32::MAX),
+        ..Policy::default()
+    };
+    assert_eq!(
+        kept(&list, &policy),
+        [0, 1],
+        "more days than there ever were"
+    );
 }
 
 #[test]
@@ -142,12 +165,12 @@ fn sessions_are_judged_apart_and_the_protected_stay() {
     list[3].session = "t".into();
     let policy = Policy {
         days: Some(1),
-        no_floor: true,
+        floor: Floor::Never,
         ..Policy::default()
     };
     assert_eq!(kept(&list, &policy), [0, 1]);
     let policy = Policy {
-        no_floor: false,
+        floor: Floor::Always,
         ..policy
     };
     assert_eq!(kept(&list, &policy), [0, 1, 2, 3]);
@@ -222,7 +245,7 @@ fn any_policy() -> impl Strategy<Value = Policy> {
             periods,
             within,
             days,
-            no_floor: false,
+            floor: Floor::Always,
         })
         .prop_filter("a rule at least", |policy| policy.check().is_ok())
 }
