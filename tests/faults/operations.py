@@ -23,6 +23,7 @@ class Operation:
     appends: bool = False  # whether a kill may leave a part of what it puts behind the old bytes
     forgets: bool = False  # whether nothing of the session may stay in the store
     puts_back: str = ""  # the file whose references lead to the old bytes
+    packs: bool = False  # whether snapshots have to be packed after it
     needs: str = ""  # a program that its oracle needs
     naive: bool = False  # a control, which the oracle has to catch
     caught_by: tuple = ()  # the faults that show what is wrong with it, if not all do
@@ -134,7 +135,7 @@ def purge(bench):
     return bench.tool("gc", "--purge")
 
 
-@operation(partial=True, forgets=True)
+@operation(partial=True, forgets=True, again=(0, 2))
 def forget(bench):
     gc(bench)
     return bench.tool("gc", "--forget", "-s", "demo")
@@ -147,12 +148,12 @@ def packed(bench):
     return bench.tool("gc", "-q", "--keep-last", 3, "--pack-after-days", 0)
 
 
-@operation(partial=True, needs="zstdcat")
+@operation(partial=True, packs=True, needs="zstdcat")
 def pack(bench):
     return packed(bench)
 
 
-@operation(partial=True, needs="zstdcat")
+@operation(partial=True, packs=True, needs="zstdcat")
 def pack_after_a_kill(bench):
     """The packed files are there, and the plain ones still are."""
     bench.must(packed(bench))
@@ -174,7 +175,7 @@ def undelete_packed(bench):
     return bench.tool("gc", "--undelete", 1)
 
 
-@operation(partial=True, forgets=True, needs="zstdcat")
+@operation(partial=True, forgets=True, again=(0, 2), needs="zstdcat")
 def forget_packed(bench):
     bench.must(packed(bench))
     return bench.tool("gc", "--forget", "-s", "demo")

@@ -162,7 +162,7 @@ class Case:
         return (
             now.files == after.files
             and self.is_saved(now)
-            and now.packed == self.after.packed
+            and (not self.operation.packs or now.packed == after.packed)
             and (now.held, now.memory, now.trash) == (after.held, after.memory, after.trash)
             and after.offloaded <= now.offloaded
         )

@@ -41,7 +41,7 @@ impl Draft<'_> {
     /// the same bytes of the same file. That one is as good as new then: retention counts it from
     /// now, and it gets the number of tokens.
     pub fn save(self, session: &SessionId) -> Result<Saved, StoreError> {
-        if let Some(known) = self.known(session)?
+        if let Some(known) = self.known(session)
             && let Some(snapshot) = self.save_again(known)?
         {
             return Ok(Saved::Again(snapshot));
@@ -49,20 +49,18 @@ impl Draft<'_> {
         self.commit(session, SnapshotKind::Snapshot).map(Saved::New)
     }
 
-    fn known(&self, session: &SessionId) -> Result<Option<SnapshotId>, StoreError> {
-        let Some(entry) = self.store.newest(session) else {
-            return Ok(None);
-        };
+    fn known(&self, session: &SessionId) -> Option<SnapshotId> {
+        let entry = self.store.newest(session)?;
         let is_same = |meta: &Meta| {
             let is_asked_for = meta.kind == SnapshotKind::Snapshot;
             is_asked_for && meta.source == self.source && meta.sha256 == self.sha256
         };
         if !entry.meta.as_ref().is_ok_and(is_same) {
-            return Ok(None);
+            return None;
         }
         // A damaged one holds nothing.
         let is_whole = self.store.open_verified(&entry).is_ok();
-        Ok(is_whole.then_some(entry.id))
+        is_whole.then_some(entry.id)
     }
 
     /// `None` where somebody has removed it.

@@ -130,21 +130,20 @@ impl Store {
         let size = meta.packed.as_ref().map(|packed| packed.bytes);
         let packed = size_of(&self.packed_path(id), size);
         match (plain, packed) {
-            (_, Ok(())) => Ok(()),
+            (Ok(()), _) | (_, Ok(())) => Ok(()),
             (Err(Missing::Gone(_)), Err(Missing::Flaw(flaw))) => Err(flaw),
             (Err(missing), _) => Err(missing.into_flaw()),
-            (Ok(()), _) => Ok(()),
         }
     }
 
     /// Opens the bytes of a snapshot after checking them against their hash.
     pub fn open_verified(&self, entry: &Entry) -> Result<(SnapshotBytes, Meta), StoreError> {
         let meta = entry.trusted_meta()?;
-        let plain = self.open_checked(entry, &self.data_path(&entry.id), &meta);
+        let plain = open_checked(entry, &self.data_path(&entry.id), &meta);
         let bytes = match plain {
             Ok(bytes) => bytes,
             Err(error) => {
-                let packed = self.open_checked(entry, &self.packed_path(&entry.id), &meta);
+                let packed = open_checked(entry, &self.packed_path(&entry.id), &meta);
                 match packed {
                     Err(StoreError::Io { source, .. })
                         if source.kind() == io::ErrorKind::NotFound =>
@@ -156,28 +155,6 @@ impl Store {
             }
         };
         Ok((bytes, meta))
-    }
-
-    fn open_checked(
-        &self,
-        entry: &Entry,
-        path: &Path,
-        meta: &Meta,
-    ) -> Result<SnapshotBytes, StoreError> {
-        let mut bytes = SnapshotBytes::open(path, Some(meta.bytes)).naming("read", path)?;
-        let found = match hash(&mut bytes) {
-            // The system gives a number to what it could not read.
-            Err(error) if error.raw_os_error().is_none() => {
-                let name = path.file_name().unwrap_or_default();
-                return Err(entry.damaged(format!("{}: {error}", name.display())));
-            }
-            found => found.naming("read", path)?,
-        };
-        if found != meta.sha256 {
-            let why = format!("its sha256 is {found} instead of {}", meta.sha256);
-            return Err(entry.damaged(why));
-        }
-        bytes.rewind().naming("read", path)
     }
 
     /// Opens the bytes of a snapshot as they are: nobody looks whether they are those of its
@@ -192,6 +169,23 @@ impl Store {
             opened => opened.naming("read", &path),
         }
     }
+}
+
+fn open_checked(entry: &Entry, path: &Path, meta: &Meta) -> Result<SnapshotBytes, StoreError> {
+    let mut bytes = SnapshotBytes::open(path, Some(meta.bytes)).naming("read", path)?;
+    let found = match hash(&mut bytes) {
+        // The system gives a number to what it could not read.
+        Err(error) if error.raw_os_error().is_none() => {
+            let name = path.file_name().unwrap_or_default();
+            return Err(entry.damaged(format!("{}: {error}", name.display())));
+        }
+        found => found.naming("read", path)?,
+    };
+    if found != meta.sha256 {
+        let why = format!("its sha256 is {found} instead of {}", meta.sha256);
+        return Err(entry.damaged(why));
+    }
+    bytes.rewind().naming("read", path)
 }
 
 /// Why one of the two files is of no use.

@@ -161,12 +161,11 @@ pub(crate) struct SnapshotFile {
 /// The files in `dir` that are named as those of snapshots are.
 pub(crate) fn snapshot_files(dir: &Path) -> Result<Vec<SnapshotFile>, StoreError> {
     let file = |name: String| {
-        let (stem, is_meta) = match name.strip_suffix(".meta.json") {
-            Some(stem) => (stem, true),
-            None => {
-                let plain = name.strip_suffix(PACKED).unwrap_or(&name);
-                (plain.strip_suffix(".jsonl")?, false)
-            }
+        let (stem, is_meta) = if let Some(stem) = name.strip_suffix(".meta.json") {
+            (stem, true)
+        } else {
+            let plain = name.strip_suffix(PACKED).unwrap_or(&name);
+            (plain.strip_suffix(".jsonl")?, false)
         };
         Some(SnapshotFile {
             id: SnapshotId::parse(stem)?,

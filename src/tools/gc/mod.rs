@@ -56,7 +56,7 @@ struct Args {
     /// Its keys are id, keep (whether it stays), reasons (why it stays), kind
     /// (snapshot or offloaded) and action: keep, remove (into the trash), purge (out
     /// of the trash, for good), delete (by --forget) or pack, with its size (bytes) and
-    /// that of the packed file (packed_bytes). With -n it is what would be
+    /// that of the packed file (`packed_bytes`). With -n it is what would be
     /// done. New keys may come, none goes.
     #[arg(long, conflicts_with = "undelete")]
     json: bool,
@@ -157,7 +157,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     }
     if args.list_trash {
         let trashed = store.trash_list(session).map_err(failure)?;
-        return match args.is_silent(io) {
+        return match Args::is_silent(io) {
             true => Ok(ExitStatus::Done),
             false => trash::list(&store, &trashed, args.grace_days, args.json, io),
         };
@@ -236,7 +236,7 @@ impl Args {
     }
 
     /// Whether nobody wants to hear on stdout what is done.
-    fn is_silent(&self, io: &Io) -> bool {
+    fn is_silent(io: &Io) -> bool {
         io.verbosity() == Verbosity::Quiet
     }
 

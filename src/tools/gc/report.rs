@@ -112,7 +112,7 @@ impl<'a> Report<'a> {
             self.io.note(text);
             return Ok(());
         }
-        if self.args.is_silent(self.io) {
+        if Args::is_silent(self.io) {
             return Ok(());
         }
         let line = if self.args.json {

@@ -33,7 +33,7 @@ pub(super) fn undelete(args: &Args, store: &Store, io: &mut Io) -> Outcome {
             items => io.committed(format_args!("{} things are back", items.len())),
         }
     }
-    if !args.is_silent(io) {
+    if !Args::is_silent(io) {
         let would = if args.dry_run {
             "would bring back "
         } else {

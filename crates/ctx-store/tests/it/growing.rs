@@ -101,7 +101,7 @@ impl Session {
         let ask = 10 + self.below(60);
         let ask = self.prose(ask);
         self.record("user", &ask);
-        for _ in 0..1 + self.below(6) {
+        for _ in 0..=self.below(6) {
             let think = 10 + self.below(50);
             let think = self.prose(think);
             self.record("assistant", &think);
@@ -125,7 +125,7 @@ impl Session {
             }
             1 | 2 if !self.files.is_empty() => {
                 let at = self.below(self.files.len());
-                for _ in 0..1 + self.below(8) {
+                for _ in 0..=self.below(8) {
                     let (line, code) = (self.below(self.files[at].len()), self.code());
                     self.files[at][line] = code;
                 }
@@ -204,6 +204,7 @@ fn a_hundred_daily_saves_of_a_growing_session_take_a_fifth() {
 /// 15 C5: the same of real sessions, `CTX_TRANSCRIPTS=FILE:FILE cargo test … -- --ignored`.
 #[test]
 #[ignore = "needs real sessions: CTX_TRANSCRIPTS"]
+#[allow(clippy::print_stdout)] // A measurement tells its figures.
 fn a_hundred_daily_saves_of_real_sessions_take_a_fifth() {
     let files = std::env::var("CTX_TRANSCRIPTS").expect("files with a colon between them");
     for file in files.split(':') {

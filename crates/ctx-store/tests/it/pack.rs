@@ -305,7 +305,9 @@ fn a_snapshot_that_is_gone_by_then_is_no_fault() {
     let store = &bench.store;
     let snapshot = bench.take(LINES);
     let entries = store.unpacked(all(store), store.now()).expect("lists");
-    store.discard(&[snapshot.id.clone()], &[]).expect("removed");
+    store
+        .discard(std::slice::from_ref(&snapshot.id), &[])
+        .expect("removed");
     let report = store.pack(&entries);
     assert!(
         report.packed.is_empty() && report.failed.is_empty(),
@@ -315,6 +317,7 @@ fn a_snapshot_that_is_gone_by_then_is_no_fault() {
 }
 
 /// What `zstdcat` makes of a file; nothing where it is not installed.
+#[allow(clippy::print_stderr)] // A skipped test must say so.
 fn zstdcat(path: &Path) -> Option<Vec<u8>> {
     let Ok(done) = Command::new("zstdcat").arg(path).output() else {
         eprintln!("skipped: zstdcat is not installed");
