@@ -1,6 +1,6 @@
 complete -c ctx-snapshot -s s -l session -d 'Name the session [default: the id in an agent\'s own file, else made of the file\'s name and path]' -r
 complete -c ctx-snapshot -l show -d 'Write the bytes of a snapshot' -r
-complete -c ctx-snapshot -l diff -d 'Show which lines two snapshots do not share' -r
+complete -c ctx-snapshot -l diff -d 'Show which messages two snapshots, or a snapshot and a file, do not share' -r
 complete -c ctx-snapshot -l since -d 'List only what is not older than a day or a time: 2026-11-15, "1 week ago"' -r
 complete -c ctx-snapshot -l before -d 'List only what is older than a day or a time' -r
 complete -c ctx-snapshot -l hold -d 'Keep a snapshot, whatever ctx-gc is told' -r
@@ -21,6 +21,7 @@ complete -c ctx-snapshot -l log -d 'Tell the history of a session, of -s or of F
 complete -c ctx-snapshot -l verify -d 'Check that every snapshot is there and whole, of one session with -s'
 complete -c ctx-snapshot -l read-data -d 'Check all bytes against their hashes, those of offloaded results, too'
 complete -c ctx-snapshot -l repair -d 'Mend what can be mended without losing anything, then check'
+complete -c ctx-snapshot -l raw -d 'Show the lines instead, as JSON'
 complete -c ctx-snapshot -l trash -d 'List what ctx-gc has moved to the trash instead, and how long it stays there'
 complete -c ctx-snapshot -l json -d 'Print --list and --log as JSON, one object a line'
 complete -c ctx-snapshot -l count -d 'Count the tokens too, for --list and meta.json'

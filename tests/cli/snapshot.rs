@@ -140,21 +140,95 @@ fn tokens_are_counted_where_asked_for() {
 #[test]
 fn the_difference_is_shown_without_what_is_shared() {
     let (done, first, second) = two();
+    for (a, b, sign) in [("1", "2", '+'), ("2", "1", '-')] {
+        let (removed, added) = if sign == '+' {
+            ("0 records", 1)
+        } else {
+            ("1 record", 0)
+        };
+        snapshot()
+            .within(done.dir())
+            .args(["--diff", a, b])
+            .code(1)
+            .stdout(format!(
+                "{sign}  2  assistant  34  b\n{removed} removed, {added} added, 0 changed, 0 moved, 1 the same\n"
+            ))
+            .run();
+    }
     snapshot()
         .within(done.dir())
-        .args(["--diff", &first, &second])
+        .args(["--diff", "1", &first])
+        .run();
+    snapshot()
+        .within(done.dir())
+        .args(["--raw", "--diff", &first, &second])
         .code(1)
         .stdout(format!("@@ -1,0 +2,1 @@\n+{B}"))
         .run();
     snapshot()
         .within(done.dir())
-        .args(["--diff", "2", "1"])
+        .args(["--raw", "--diff", "2", "1"])
         .code(1)
         .stdout(format!("@@ -2,1 +1,0 @@\n-{B}"))
         .run();
     snapshot()
         .within(done.dir())
-        .args(["--diff", "1", &first])
+        .args(["--raw", "--diff", "1", &first])
+        .run();
+}
+
+/// 15 C4: a snapshot is compared with a file, and `latest` is the newest one of that file; a name
+/// that may be both is refused.
+#[test]
+fn a_snapshot_is_compared_with_a_file() {
+    let (done, _, _) = two();
+    let other = snapshot().within(done.dir()).args(["-s", "other"]);
+    other.stdin(B).stdout(B).run();
+    let path = done.dir().join("s.jsonl");
+    fs::write(&path, [A, B].concat()).expect("writes");
+    for name in ["s.jsonl", "./s.jsonl"] {
+        snapshot()
+            .within(done.dir())
+            .args(["--diff", "latest", name])
+            .run();
+    }
+    let longer = A.replace("\"a\"", "\"a and more than a few words of it\"");
+    let changed = longer.replace("words of it", "words of it, changed");
+    fs::write(&path, [&longer, B].concat()).expect("writes");
+    snapshot()
+        .within(done.dir())
+        .args(["-s", "demo", "s.jsonl"])
+        .stdout_any()
+        .run();
+    fs::write(&path, [&changed, B].concat()).expect("writes");
+    snapshot()
+        .within(done.dir())
+        .args(["--diff", "latest", "s.jsonl"])
+        .code(1)
+        .stdout_has(
+            "~  1  user  61 → 70  text: 33 → 42 characters: a and more than a few words of it\n",
+        )
+        .run();
+    // Not a message, but a byte.
+    fs::write(&path, [&longer, B.trim_end()].concat()).expect("writes");
+    snapshot()
+        .within(done.dir())
+        .args(["--diff", "latest", "s.jsonl"])
+        .code(1)
+        .stderr("ctx-snapshot: warning: no message differs, but bytes do: --raw shows the lines\n")
+        .run();
+    fs::write(done.dir().join("1"), A).expect("writes");
+    snapshot()
+        .within(done.dir())
+        .args(["--diff", "1", "2"])
+        .code(2)
+        .stderr("ctx-snapshot: \"1\" is the name of a snapshot and of a file; ./1 is the file, the whole id the snapshot\n")
+        .run();
+    snapshot()
+        .within(done.dir())
+        .args(["--diff", "2", "no/such"])
+        .code(2)
+        .stderr("ctx-snapshot: no/such: cannot read: No such file or directory (os error 2); check the path\n")
         .run();
 }
 

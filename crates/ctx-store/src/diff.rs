@@ -7,8 +7,7 @@ use std::ops::Range;
 
 use similar::{Algorithm, DiffOp};
 
-use crate::error::{Naming, StoreError};
-use crate::{Entry, Store};
+use crate::{Entry, Store, StoreError};
 
 /// Lines of the old session and the lines that the new one has in their place, counted
 /// from 0.
@@ -39,19 +38,21 @@ pub struct Lines {
 }
 
 impl Store {
-    /// Compares two snapshots, after checking the bytes of both.
-    pub fn diff(&self, old: &Entry, new: &Entry) -> Result<Diff, StoreError> {
-        let hasher = RandomState::new();
-        let lines = |entry: &Entry| {
-            let (bytes, _) = self.open_verified(entry)?;
-            let lines = bytes.into_file().and_then(|file| Lines::of(file, &hasher));
-            lines.naming("read", &self.data_path(&entry.id))
-        };
-        Ok(Diff::of(lines(old)?, lines(new)?))
+    /// The bytes of a snapshot, checked, in a file to go back and forth in.
+    pub fn open_to_compare(&self, entry: &Entry) -> Result<File, StoreError> {
+        let (bytes, _) = self.open_verified(entry)?;
+        let path = self.data_path(&entry.id);
+        bytes.into_file().naming("read", &path)
     }
 }
 
 impl Diff {
+    /// Compares two files, of which the bytes of snapshots were checked.
+    pub fn of_files(old: File, new: File) -> io::Result<Self> {
+        let hasher = RandomState::new();
+        Ok(Self::of(Lines::of(old, &hasher)?, Lines::of(new, &hasher)?))
+    }
+
     fn of(old: Lines, new: Lines) -> Self {
         let ops = similar::capture_diff_slices(Algorithm::Myers, &old.hashes, &new.hashes);
         let differs = |op: &DiffOp| !matches!(op, DiffOp::Equal { .. });
@@ -102,7 +103,8 @@ mod tests {
         bench.take("demo", old.as_bytes());
         bench.take("demo", new.as_bytes());
         let entries = bench.store.catalog(None).expect("lists").entries;
-        bench.store.diff(&entries[0], &entries[1]).expect("read")
+        let open = |at: usize| bench.store.open_verified(&entries[at]).expect("opens").0;
+        Diff::of_files(open(0), open(1)).expect("read")
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod catalog;
 mod chain;
 mod clock;
 pub mod collect;
+pub mod compare;
 mod content;
 mod count;
 mod derived;

@@ -3,6 +3,7 @@
 mod diff;
 mod list;
 mod log;
+mod raw_diff;
 mod scope;
 mod verify;
 
@@ -20,6 +21,7 @@ use ctx_store::{Draft, Saved, SessionId, Snapshot, Store, Tokens};
 use crate::counting::CountingArgs;
 use crate::passes;
 use crate::store::{StoreArgs, copy_out, failure, session_id, session_of, time_of};
+use diff::Operands;
 use scope::Scope;
 use verify::Verification;
 
@@ -75,6 +77,10 @@ pub const TOOL: Tool = Tool {
             (
                 "ctx-snapshot --list --trash",
                 "List what ctx-gc removed; ctx-gc --undelete brings it back",
+            ),
+            (
+                "ctx-snapshot --diff latest session.jsonl",
+                "Show which messages changed since the newest one",
             ),
             (
                 "ctx-snapshot --show latest -s demo",
@@ -149,9 +155,17 @@ struct Args {
     /// status is 1. Each step is told on stderr and stands in the audit log.
     #[arg(long, requires = "verify", help_heading = "Looking at snapshots")]
     repair: bool,
-    /// Show which lines two snapshots do not share
+    /// Show which messages two snapshots, or a snapshot and a file, do not share
+    ///
+    /// A line for each has a sign: - gone, + new, ~ changed, > moved; its line, or both; its role,
+    /// its size, and its first words; of a changed one what is different in it. A result, a call
+    /// and a record with an id are known by it, other messages by their beginning. The last line
+    /// counts. What has a slash, or no snapshot is named by, is a path.
     #[arg(long, num_args = 2, value_names = ["A", "B"], help_heading = "Looking at snapshots")]
     diff: Option<Vec<String>>,
+    /// Show the lines instead, as JSON
+    #[arg(long, requires = "diff", help_heading = "Looking at snapshots")]
+    raw: bool,
     /// List what ctx-gc has moved to the trash instead, and how long it stays there
     #[arg(long, requires = "list", help_heading = "Looking at snapshots")]
     trash: bool,
@@ -217,7 +231,12 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         return verification.run(io);
     }
     if let Some(ids) = &args.diff {
-        return diff::diff(&store, session, &ids[0], &ids[1], io);
+        let operands = Operands {
+            session,
+            names: ids,
+            raw: args.raw,
+        };
+        return operands.diff(&store, io);
     }
     for (id, held) in [(&args.hold, true), (&args.release, false)] {
         if let Some(id) = id {

@@ -1,0 +1,187 @@
+//! What is known of a record of a session without its text, so that two sessions of any size
+//! can be compared.
+
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Read};
+
+use ctx_transcript::{Dialect, Handle, Message, Options, Part, Record, Records, Role};
+
+/// A record: mostly a message.
+#[derive(Clone, Debug)]
+pub struct Brief {
+    /// Its line, from 1.
+    pub line: u64,
+    /// Its bytes, without the line end.
+    pub bytes: u64,
+    /// Who speaks; `None` where it is no message.
+    pub role: Option<Role>,
+    /// Its first words, in one line.
+    pub words: String,
+    pub(super) hash: u64,
+    pub(super) parts: Vec<PartBrief>,
+    /// Hashes of the ids by which it can be known again.
+    pub(super) keys: Vec<u64>,
+}
+
+/// A part of a message.
+#[derive(Clone, Debug)]
+pub(super) struct PartBrief {
+    pub(super) kind: Kind,
+    /// The hash of the id of the call, or 0.
+    pub(super) id: u64,
+    pub(super) characters: usize,
+    pub(super) hash: u64,
+    /// Whether its end is a handle, by which the original can be had back.
+    pub(super) has_handle: bool,
+}
+
+/// What a part is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Text,
+    Reasoning,
+    Call,
+    Result,
+    Other,
+}
+
+impl Kind {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Reasoning => "reasoning",
+            Self::Call => "arguments",
+            Self::Result => "result",
+            Self::Other => "other part",
+        }
+    }
+}
+
+/// How many characters of the text are kept.
+const WORDS: usize = 80;
+
+/// Reads all records of a session; `hasher` is one for both sessions.
+pub(super) fn read(input: impl Read, hasher: &RandomState) -> io::Result<Vec<Brief>> {
+    let options = Options {
+        // What is in the file is compared, be it in the context or not.
+        unseen: true,
+        ..Options::default()
+    };
+    let mut records = Records::open(input, &options)?;
+    let dialect = records.dialect();
+    let mut briefs: Vec<Brief> = Vec::new();
+    while let Some(record) = records.next()? {
+        let brief = Brief::of(&record, dialect, hasher);
+        match briefs.last_mut() {
+            // The pieces of a line that is too long for a record.
+            Some(last) if last.line == brief.line && record.message(dialect).is_none() => {
+                last.bytes += brief.bytes;
+                last.hash = hasher.hash_one((last.hash, brief.hash));
+            }
+            _ => briefs.push(brief),
+        }
+    }
+    Ok(briefs)
+}
+
+impl Brief {
+    fn of(record: &Record<'_>, dialect: Option<&dyn Dialect>, hasher: &RandomState) -> Self {
+        let end = record.line_end().len();
+        let bytes = &record.bytes[..record.bytes.len() - end];
+        let message = record.message(dialect);
+        let parts = message.as_ref().map_or_else(Vec::new, |message| {
+            let parts = message.parts.iter();
+            parts.map(|part| PartBrief::of(part, hasher)).collect()
+        });
+        Self {
+            line: record.line,
+            bytes: bytes.len() as u64,
+            role: message.as_ref().map(|message| message.role),
+            words: message.as_ref().map_or_else(|| kind(record), first_words),
+            hash: hasher.hash_one(bytes),
+            keys: keys(record, &parts, hasher),
+            parts,
+        }
+    }
+}
+
+/// What a record is that is no message: its type, where it has one.
+fn kind(record: &Record<'_>) -> String {
+    let kind = record.object().and_then(|object| object.text_of("type"));
+    let kind = kind.map(|kind| format!("({})", line(&kind)));
+    kind.unwrap_or_else(|| "(no message)".to_owned())
+}
+
+/// Its own id, else those of the calls and results in it.
+fn keys(record: &Record<'_>, parts: &[PartBrief], hasher: &RandomState) -> Vec<u64> {
+    let object = record.object();
+    let own = object.and_then(|it| it.text_of("uuid").or_else(|| it.text_of("id")));
+    if let Some(own) = own.filter(|id| !id.is_empty()) {
+        return vec![hasher.hash_one(("record", own.as_ref()))];
+    }
+    let named = parts.iter().filter(|part| part.id != 0);
+    let keys = named.map(|part| hasher.hash_one((part.kind.name(), part.id)));
+    keys.collect()
+}
+
+impl PartBrief {
+    fn of(part: &Part<'_>, hasher: &RandomState) -> Self {
+        let id = |id: Option<&str>| id.map_or(0, |id| hasher.hash_one(id));
+        let (kind, id, text) = match part {
+            Part::Text(text) | Part::Refusal(text) => (Kind::Text, 0, text.as_ref()),
+            Part::Reasoning(text) => (Kind::Reasoning, 0, text.as_ref()),
+            Part::Call(call) => (Kind::Call, id(call.id.as_deref()), call.arguments.as_ref()),
+            Part::Result(result) => {
+                let text = result.text().unwrap_or_default();
+                let mut brief = Self::new(Kind::Result, id(result.id.as_deref()), &text, hasher);
+                // Also what no text can stand for.
+                brief.hash = hasher.hash_one(format!("{:?}", result.parts));
+                return brief;
+            }
+            Part::Media(media) => (Kind::Other, 0, media.raw.as_ref()),
+            Part::Opaque(raw) => (Kind::Other, 0, raw.as_ref()),
+        };
+        Self::new(kind, id, text, hasher)
+    }
+
+    fn new(kind: Kind, id: u64, text: &str, hasher: &RandomState) -> Self {
+        Self {
+            kind,
+            id,
+            characters: text.chars().count(),
+            hash: hasher.hash_one(text),
+            has_handle: Handle::split(text).is_some(),
+        }
+    }
+}
+
+/// The first words of what is said, else what is called or answered.
+fn first_words(message: &Message<'_>) -> String {
+    let mut said = message.parts.iter().filter_map(|part| match part {
+        Part::Text(text) | Part::Refusal(text) => Some(line(text)),
+        _ => None,
+    });
+    if let Some(said) = said.find(|said| !said.is_empty()) {
+        return said;
+    }
+    let other = message.parts.iter().find_map(|part| match part {
+        Part::Call(call) => Some(format!("{} {}", call.name, call.arguments)),
+        Part::Result(result) => result.text().map(std::borrow::Cow::into_owned),
+        Part::Reasoning(text) => Some(text.to_string()),
+        Part::Media(media) => Some(format!("({})", media.kind)),
+        _ => None,
+    });
+    line(&other.unwrap_or_default())
+}
+
+/// The beginning of a text, as one line.
+fn line(text: &str) -> String {
+    let begin: String = text.chars().take(4 * WORDS).collect();
+    let words: Vec<&str> = begin.split_whitespace().collect();
+    let words = words.join(" ");
+    if words.chars().count() <= WORDS && begin.len() == text.len() {
+        return words;
+    }
+    let cut: String = words.chars().take(WORDS - 1).collect();
+    cut.trim_end().to_owned() + "…"
+}

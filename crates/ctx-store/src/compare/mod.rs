@@ -1,0 +1,346 @@
+//! Which messages two sessions do not share, and what changed within those that they do.
+
+mod brief;
+mod within;
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::RandomState;
+use std::io::{self, Read};
+
+use similar::{Algorithm, DiffOp};
+
+pub use brief::Brief;
+
+/// What became of a message.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// It is gone.
+    Removed(Brief),
+    /// It is new.
+    Added(Brief),
+    /// It is the same message, with another content.
+    Changed {
+        /// As it was.
+        old: Brief,
+        /// As it is.
+        new: Brief,
+        /// What is different, in words.
+        what: Vec<String>,
+    },
+    /// It stands elsewhere among the others, byte for byte the same.
+    Moved {
+        /// The line that it had.
+        from: u64,
+        /// As it is.
+        new: Brief,
+    },
+}
+
+/// Two sessions, compared.
+#[derive(Debug)]
+pub struct Comparison {
+    /// What is different, in the order of the new session.
+    pub changes: Vec<Change>,
+    /// How many messages, and other lines, both have in the same order.
+    pub same: usize,
+}
+
+/// Compares two sessions by their messages. Records that are no messages are compared, too.
+pub fn compare(old: impl Read, new: impl Read) -> io::Result<Comparison> {
+    let hasher = RandomState::new();
+    let old = brief::read(old, &hasher)?;
+    let new = brief::read(new, &hasher)?;
+    Ok(Pairing::of(&old, &new).comparison())
+}
+
+/// Which records of two sessions are the same ones.
+struct Pairing<'a> {
+    old: &'a [Brief],
+    new: &'a [Brief],
+    /// Of each new record its old one, and whether it stands in its place.
+    pairs: Vec<Option<(usize, Place)>>,
+    /// Of each old record whether it has a new one.
+    is_paired: Vec<bool>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Kept,
+    Moved,
+    Changed,
+}
+
+impl<'a> Pairing<'a> {
+    fn of(old: &'a [Brief], new: &'a [Brief]) -> Self {
+        let mut pairing = Self {
+            old,
+            new,
+            pairs: vec![None; new.len()],
+            is_paired: vec![false; old.len()],
+        };
+        pairing.in_order();
+        pairing.by(Place::Moved, |brief| vec![brief.hash]);
+        pairing.by(Place::Changed, |brief| brief.keys.clone());
+        pairing.by_words();
+        pairing
+    }
+
+    /// Equal ones that both have in the same order. Only those that are in both are aligned:
+    /// a compaction takes thousands out, and that many would take long.
+    fn in_order(&mut self) {
+        let common = |these: &[Brief], others: &[Brief]| -> Vec<usize> {
+            let others: HashSet<u64> = others.iter().map(|brief| brief.hash).collect();
+            let is_common = |at: &usize| others.contains(&these[*at].hash);
+            (0..these.len()).filter(is_common).collect()
+        };
+        let (old, new) = (common(self.old, self.new), common(self.new, self.old));
+        let hashes = |briefs: &[Brief], at: &[usize]| -> Vec<u64> {
+            at.iter().map(|at| briefs[*at].hash).collect()
+        };
+        let (a, b) = (hashes(self.old, &old), hashes(self.new, &new));
+        for op in similar::capture_diff_slices(Algorithm::Myers, &a, &b) {
+            if let DiffOp::Equal {
+                old_index,
+                new_index,
+                len,
+            } = op
+            {
+                for at in 0..len {
+                    self.pair(old[old_index + at], new[new_index + at], Place::Kept);
+                }
+            }
+        }
+    }
+
+    fn pair(&mut self, old: usize, new: usize, place: Place) {
+        self.pairs[new] = Some((old, place));
+        self.is_paired[old] = true;
+    }
+
+    /// Those that are left and have a key in common, the first ones first.
+    fn by(&mut self, place: Place, keys: impl Fn(&Brief) -> Vec<u64>) {
+        let mut known: HashMap<u64, VecDeque<usize>> = HashMap::new();
+        for (at, brief) in self.old.iter().enumerate() {
+            for key in keys(brief).into_iter().filter(|_| !self.is_paired[at]) {
+                known.entry(key).or_default().push_back(at);
+            }
+        }
+        for at in 0..self.new.len() {
+            if self.pairs[at].is_some() {
+                continue;
+            }
+            for key in keys(&self.new[at]) {
+                let Some(olds) = known.get_mut(&key) else {
+                    continue;
+                };
+                while olds.front().is_some_and(|old| self.is_paired[*old]) {
+                    olds.pop_front();
+                }
+                if let Some(old) = olds.pop_front() {
+                    self.pair(old, at, place);
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Those that are left between the same neighbours, of one role, that begin alike.
+    fn by_words(&mut self) {
+        let (old_gaps, new_gaps) = self.gaps();
+        let mut known: HashMap<(usize, &str, &str), VecDeque<usize>> = HashMap::new();
+        for (at, brief) in self.old.iter().enumerate() {
+            if let Some((role, begin)) = alike(brief).filter(|_| !self.is_paired[at]) {
+                let key = (old_gaps[at], role, begin);
+                known.entry(key).or_default().push_back(at);
+            }
+        }
+        let mut found = Vec::new();
+        for (at, brief) in self.new.iter().enumerate() {
+            if let Some((role, begin)) = alike(brief).filter(|_| self.pairs[at].is_none()) {
+                let olds = known.get_mut(&(new_gaps[at], role, begin));
+                found.extend(olds.and_then(VecDeque::pop_front).map(|old| (old, at)));
+            }
+        }
+        for (old, new) in found {
+            self.pair(old, new, Place::Changed);
+        }
+    }
+
+    /// Of each record, how many kept ones stand before it.
+    fn gaps(&self) -> (Vec<usize>, Vec<usize>) {
+        let mut is_kept = vec![false; self.old.len()];
+        for (old, place) in self.pairs.iter().flatten() {
+            is_kept[*old] = *place == Place::Kept;
+        }
+        let count = |kept: &mut dyn Iterator<Item = bool>| -> Vec<usize> {
+            let sums = kept.scan(0, |sum, is_kept| {
+                let before = *sum;
+                *sum += usize::from(is_kept);
+                Some(before)
+            });
+            sums.collect()
+        };
+        let is_new_kept = |pair: &Option<(usize, Place)>| matches!(pair, Some((_, Place::Kept)));
+        (
+            count(&mut is_kept.iter().copied()),
+            count(&mut self.pairs.iter().map(is_new_kept)),
+        )
+    }
+
+    /// In the order of the new session; what is gone stands before what came in its place.
+    fn comparison(&self) -> Comparison {
+        let (old_gaps, new_gaps) = self.gaps();
+        let mut changes: Vec<((usize, bool, usize), Change)> = Vec::new();
+        for (at, brief) in self.old.iter().enumerate() {
+            if !self.is_paired[at] {
+                changes.push(((old_gaps[at], false, at), Change::Removed(brief.clone())));
+            }
+        }
+        let mut same = 0;
+        for (at, brief) in self.new.iter().enumerate() {
+            let new = brief.clone();
+            let change = match self.pairs[at] {
+                Some((_, Place::Kept)) => {
+                    same += 1;
+                    continue;
+                }
+                Some((old, Place::Moved)) => Change::Moved {
+                    from: self.old[old].line,
+                    new,
+                },
+                Some((old, Place::Changed)) => Change::Changed {
+                    what: within::changes(&self.old[old], brief),
+                    old: self.old[old].clone(),
+                    new,
+                },
+                None => Change::Added(new),
+            };
+            changes.push(((new_gaps[at], true, at), change));
+        }
+        changes.sort_by_key(|(key, _)| *key);
+        let changes = changes.into_iter().map(|(_, change)| change).collect();
+        Comparison { changes, same }
+    }
+}
+
+/// How many characters two messages have to begin with alike.
+const BEGIN: usize = 24;
+
+/// The role of a message and how it begins.
+fn alike(brief: &Brief) -> Option<(&'static str, &str)> {
+    let (end, _) = brief.words.char_indices().nth(BEGIN)?;
+    Some((brief.role?.as_str(), &brief.words[..end]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Change, compare};
+
+    fn message(role: &str, text: &str) -> String {
+        format!("{{\"role\":\"{role}\",\"content\":\"{text}\"}}\n")
+    }
+
+    /// What is different, in short, and how much is the same.
+    fn diff(old: &[String], new: &[String]) -> (Vec<String>, usize) {
+        let compared = compare(old.concat().as_bytes(), new.concat().as_bytes()).expect("reads");
+        let told = compared.changes.iter().map(|change| match change {
+            Change::Removed(old) => format!("-{}", old.line),
+            Change::Added(new) => format!("+{}", new.line),
+            Change::Changed { old, new, what } => {
+                format!("~{},{}: {}", old.line, new.line, what.join("; "))
+            }
+            Change::Moved { from, new } => format!(">{from},{}", new.line),
+        });
+        (told.collect(), compared.same)
+    }
+
+    fn session() -> Vec<String> {
+        vec![
+            message("system", "You are careful."),
+            message("user", "Please look at the importer, it is slow."),
+            "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c1\",\"type\":\"function\",\"function\":{\"name\":\"read\",\"arguments\":\"{}\"}}]}\n".to_owned(),
+            format!("{{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":\"{}\"}}\n", "x".repeat(1200)),
+            message("assistant", "It reads each line twice."),
+        ]
+    }
+
+    /// 15 C4: what is equal has no changes.
+    #[test]
+    fn equal_sessions_have_no_changes() {
+        assert_eq!(diff(&session(), &session()), (vec![], 5));
+        assert_eq!(diff(&[], &[]), (vec![], 0));
+    }
+
+    /// 15 C4: removed, added and moved messages are told by their lines.
+    #[test]
+    fn messages_are_removed_added_and_moved() {
+        let old = session();
+        let mut new = old.clone();
+        new.remove(1);
+        new.push(message("user", "Thanks."));
+        assert_eq!(diff(&old, &new), (vec!["-2".into(), "+5".into()], 4));
+        let mut new = old.clone();
+        let last = new.pop().expect("one");
+        new.insert(0, last);
+        assert_eq!(diff(&old, &new), (vec![">5,1".into()], 4));
+    }
+
+    /// 15 C4: a result that was shortened is the same message, by the id of its call; so is a
+    /// text that begins alike between the same neighbours.
+    #[test]
+    fn what_changed_within_a_message_is_told() {
+        let old = session();
+        let mut new = old.clone();
+        new[3] = "{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":\"x\\n⟦ctx: read, all 1200 bytes: ctx-offload --show 01234567⟧\"}\n".to_owned();
+        new[1] = message("user", "Please look at the importer, it is slow. And soon.");
+        let (changes, same) = diff(&old, &new);
+        assert_eq!(same, 3);
+        assert_eq!(
+            changes,
+            [
+                "~2,2: text: 40 → 50 characters",
+                "~4,4: result: 1200 → 58 characters, a handle at its end",
+            ]
+        );
+        let (back, _) = diff(&new, &old);
+        assert_eq!(
+            back[1],
+            "~4,4: result: 58 → 1200 characters, back from its handle"
+        );
+        new[4] = "{\"role\":\"assistant\",\"content\":\"It reads each line twice.\",\"seen\":1}\n"
+            .to_owned();
+        let (changes, _) = diff(&old, &new);
+        assert_eq!(changes[2], "~5,5: only what stands beside the message");
+    }
+
+    /// 15 C4: an agent's own log is compared by its records; what is no message has its type.
+    #[test]
+    fn an_agents_own_file_is_compared_by_its_records() {
+        let record = |id: &str, text: &str| {
+            format!(
+                "{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":null,\"timestamp\":\"2026-01-01T00:00:01.000Z\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n"
+            )
+        };
+        let head = "{\"type\":\"session\",\"version\":3,\"id\":\"p-1\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/\"}\n".to_owned();
+        let old = [head.clone(), record("a1", "hi"), record("a2", "there")];
+        let entry = "{\"type\":\"compaction\",\"id\":\"a3\",\"parentId\":\"a2\",\"timestamp\":\"2026-01-01T00:00:02.000Z\",\"summary\":\"s\",\"firstKeptEntryId\":\"a2\",\"tokensBefore\":9}\n".to_owned();
+        let new = [head, record("a1", "hello"), record("a2", "there"), entry];
+        let (changes, same) = diff(&old, &new);
+        assert_eq!(same, 2);
+        assert_eq!(changes, ["~2,2: text: 2 → 5 characters", "+4"]);
+    }
+
+    /// 15 C4: sessions that share nothing are compared in no time.
+    #[test]
+    fn many_messages_are_compared_fast() {
+        let many = |of: &str| -> Vec<String> {
+            (0..20_000)
+                .map(|n| message("user", &format!("{of} {n}")))
+                .collect()
+        };
+        let begun = std::time::Instant::now();
+        let (changes, same) = diff(&many("a"), &many("b"));
+        assert_eq!((changes.len(), same), (40_000, 0));
+        assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+    }
+}
