@@ -409,8 +409,10 @@ fn a_path_that_leads_elsewhere_is_left_as_it_is() {
             .args(["-s", "demo", "--restore"])
             .stdin(input.clone())
             .stdout(input)
-            .stderr(&format!(
-                "ctx-offload: warning: <stdin>:2: {path} is no file of {folder}; left as it is\n"
+            .code(1)
+            .stderr_has(&format!(
+                "ctx-offload: warning: <stdin>:2: {path} is no file of {folder}; left as it is\n\
+                 ctx-offload: warning: <stdin>: nothing was restored; what it names lies in no folder of this session; "
             ))
             .run();
     }
@@ -556,7 +558,30 @@ fn a_result_in_a_snapshot_is_shown_too() {
     offload(place.dir())
         .args(["-s", "other", "--show", &handle])
         .code(2)
-        .stderr_has("was kept")
+        .stderr("ctx-offload: no session \"other\" in the store; ctx-snapshot --list shows what there is\n")
+        .run();
+}
+
+/// 15 C2: a restore that restores nothing says so, exit 1, and which name would.
+#[test]
+fn a_restore_of_nothing_names_the_session_that_would() {
+    let place = Place::new();
+    let out = place.offloaded();
+    place.write("s.jsonl", &out);
+    for args in [&["-s", "dmeo"][..], &[]] {
+        offload(place.dir())
+            .args(args.iter().copied().chain(["--restore", "s.jsonl"]))
+            .code(1)
+            .stdout(out.clone())
+            .stderr_has("ctx-offload: warning: s.jsonl: nothing was restored; its results were taken out under another name: -s demo\n")
+            .run();
+    }
+    offload(place.dir())
+        .args(["-s", "demo", "--restore"])
+        .stdin(USER)
+        .stdout(USER)
+        .code(1)
+        .stderr("ctx-offload: warning: <stdin>: nothing was restored; no result in it was taken out by ctx-offload\n")
         .run();
 }
 

@@ -53,6 +53,9 @@ struct Args {
     counting: CountingArgs,
 
     /// Put the results back; a reference whose file cannot be read stays, exit 3
+    ///
+    /// Where nothing is put back, because nothing was taken out or it was under another name, the
+    /// exit status is 1, and the name is told.
     #[arg(long, conflicts_with_all = ["min_tokens", "enough", "protect_last", "show"], help_heading = "Having it back")]
     restore: bool,
     /// Print the original of a handle, by its hash, whole, and nothing else
@@ -103,6 +106,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 
 /// Prints an original, and nothing else.
 fn show(args: &Args, store: &Store, wanted: &Wanted, io: &mut Io) -> Outcome {
+    if let Some(session) = &args.session {
+        store.require_session(session).map_err(failure)?;
+    }
     let named = args.file.as_deref();
     let transcript = named.map(Input::open).transpose()?;
     let transcript = transcript.map(|input| input.reader);
@@ -230,11 +236,53 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
         "{name}: {} restored, {left} left as they are",
         counted(put_back, "result")
     ));
-    Ok(if left == 0 {
-        ExitStatus::Done
-    } else {
-        ExitStatus::Partial
-    })
+    if left > 0 {
+        return Ok(ExitStatus::Partial);
+    }
+    if put_back > 0 {
+        return Ok(ExitStatus::Done);
+    }
+    let others = restorer.elsewhere.iter();
+    let others = others.map(|reference| reference.path.as_str());
+    let sessions = sessions_of(args, others);
+    io.warn(nothing_restored(
+        name,
+        &sessions,
+        !restorer.elsewhere.is_empty(),
+    ));
+    Ok(ExitStatus::No)
+}
+
+/// The sessions, other than the one that was asked for, whose results these paths name.
+fn sessions_of<'a>(args: &Args, paths: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let session = |path: &str| {
+        let folder = Path::new(path).parent()?;
+        let is_ours = folder.parent()?.file_name()? == "offloaded";
+        let session = folder.file_name()?.to_str()?;
+        (is_ours && session_id(session).is_ok()).then(|| session.to_owned())
+    };
+    let mut sessions: Vec<String> = paths.filter_map(session).collect();
+    sessions.sort_unstable();
+    sessions.dedup();
+    let asked = args.session.as_ref().map(SessionId::as_str);
+    sessions.retain(|session| Some(session.as_str()) != asked);
+    sessions
+}
+
+/// Why nothing was put back, and which `-s` would.
+fn nothing_restored(name: &str, sessions: &[String], are_elsewhere: bool) -> String {
+    let why = match sessions {
+        [] if are_elsewhere => {
+            "what it names lies in no folder of this session; --store names another store"
+                .to_owned()
+        }
+        [] => "no result in it was taken out by ctx-offload".to_owned(),
+        sessions => {
+            let sessions = sessions.join(", -s ");
+            format!("its results were taken out under another name: -s {sessions}")
+        }
+    };
+    format!("{name}: nothing was restored; {why}")
 }
 
 /// A session that waits to be written.

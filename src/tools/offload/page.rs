@@ -5,6 +5,10 @@ use ctx_cli::Page;
 pub(super) const PAGE: Page = Page {
     exit_status: &[
         (
+            1,
+            "--restore put nothing back; what was read is written as it is",
+        ),
+        (
             2,
             "nothing was written, but files that were made for it may be in the store; with \
              --show: nothing has that hash, or several texts have",
