@@ -28,6 +28,7 @@ pub struct SessionOutput<'a> {
     name: String,
     succession: Succession<'a>,
     temp: BufWriter<File>,
+    figures: Figures,
     io: &'a mut Io,
 }
 
@@ -55,6 +56,7 @@ impl Target<'_> {
                     name,
                     succession,
                     temp: BufWriter::new(temp),
+                    figures: Figures::default(),
                     io,
                 }))
             }
@@ -70,6 +72,13 @@ impl Target<'_> {
 }
 
 impl Output<'_> {
+    /// What the audit log tells of it, where it takes a session's place.
+    pub fn tell(&mut self, figures: Figures) {
+        if let Self::Session(session) = self {
+            session.figures = figures;
+        }
+    }
+
     /// Makes a file appear; to be called when all went well.
     pub fn finish(self) -> Result<(), Failure> {
         match self {
@@ -103,6 +112,7 @@ impl SessionOutput<'_> {
             name,
             succession,
             temp,
+            figures,
             io,
         } = self;
         let waiting = || -> io::Result<(File, String)> {
@@ -119,7 +129,7 @@ impl SessionOutput<'_> {
             sha256: &sha256,
             operation: "output",
             kind: SnapshotKind::PreCompact,
-            figures: Figures::default(),
+            figures,
         });
         tell(&name, growth, &replaced.map_err(store::failure)?, io);
         Ok(())

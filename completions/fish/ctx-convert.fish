@@ -25,7 +25,7 @@ always\t'Always'
 never\t'Never'"
 complete -c ctx-convert -l strict -d 'Write nothing when something cannot be carried'
 complete -c ctx-convert -s n -l dry-run -d 'Show what could not be carried, and write nothing'
-complete -c ctx-convert -l json -d 'Print what was done as JSON; with -o or -n'
+complete -c ctx-convert -l json -d 'Print what was done as a JSON object'
 complete -c ctx-convert -l batch -d 'Take each line as one conversation: {"messages":[…]}'
 complete -c ctx-convert -s q -l quiet -d 'Say nothing but errors'
 complete -c ctx-convert -s v -l verbose -d 'Say more on stderr (can be repeated)'

@@ -26,6 +26,7 @@ never\t'Never'"
 complete -c ctx-extract -l into-store -d 'Merge into the store\'s memory, as --into STORE/memory'
 complete -c ctx-extract -l partial -d 'Accept a tagged stream that ended early'
 complete -c ctx-extract -l batch -d 'Take each line as one conversation: {"messages":[…]}'
+complete -c ctx-extract -l json -d 'Print what was done as a JSON object'
 complete -c ctx-extract -s q -l quiet -d 'Say nothing but errors'
 complete -c ctx-extract -s v -l verbose -d 'Say more on stderr (can be repeated)'
 complete -c ctx-extract -s h -l help -d 'Print help (see more with \'--help\')'

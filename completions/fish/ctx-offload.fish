@@ -30,6 +30,7 @@ never\t'Never'"
 complete -c ctx-offload -l restore -d 'Put the results back; a reference whose file cannot be read stays, exit 3'
 complete -c ctx-offload -s n -l dry-run -d 'Show what would be done, and do nothing'
 complete -c ctx-offload -s i -l in-place -d 'Write over FILE itself: as -o with the same name'
+complete -c ctx-offload -l json -d 'Print what was done as a JSON object'
 complete -c ctx-offload -l batch -d 'Take each line as one conversation: {"messages":[…]}'
 complete -c ctx-offload -s q -l quiet -d 'Say nothing but errors'
 complete -c ctx-offload -s v -l verbose -d 'Say more on stderr (can be repeated)'

@@ -55,6 +55,7 @@ complete -c ctx-prune -s n -l dry-run -d 'Show by rule what would be freed, and 
 complete -c ctx-prune -l strict -d 'Fail when the input breaks a rule of its API already'
 complete -c ctx-prune -l new -d 'Write an agent\'s session beside FILE under a new id, and print its path'
 complete -c ctx-prune -s i -l in-place -d 'Write over FILE itself: as -o with the same name'
+complete -c ctx-prune -l json -d 'Print what was done as a JSON object'
 complete -c ctx-prune -l batch -d 'Take each line as one conversation: {"messages":[…]}'
 complete -c ctx-prune -s q -l quiet -d 'Say nothing but errors'
 complete -c ctx-prune -s v -l verbose -d 'Say more on stderr (can be repeated)'

@@ -9,6 +9,7 @@ always\t'Always'
 never\t'Never'"
 complete -c ctx-rollback -l undo -d 'Restore what the last rollback or compaction replaced'
 complete -c ctx-rollback -s n -l dry-run -d 'Show what would be done, and do nothing'
+complete -c ctx-rollback -l json -d 'Print what was done as a JSON object; docs/json.md has all keys'
 complete -c ctx-rollback -s q -l quiet -d 'Say nothing but errors'
 complete -c ctx-rollback -s v -l verbose -d 'Say more on stderr (can be repeated)'
 complete -c ctx-rollback -s h -l help -d 'Print help (see more with \'--help\')'

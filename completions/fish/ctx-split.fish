@@ -31,6 +31,7 @@ always\t'Always'
 never\t'Never'"
 complete -c ctx-split -l strip -d 'Decide nothing: remove the tags; with --only, by the zones they name'
 complete -c ctx-split -l partial -d 'With --strip --only: take a stream that ended early for whole'
+complete -c ctx-split -l json -d 'Print what was done as a JSON object'
 complete -c ctx-split -l batch -d 'Take each line as one conversation: {"messages":[…]}'
 complete -c ctx-split -s q -l quiet -d 'Say nothing but errors'
 complete -c ctx-split -s v -l verbose -d 'Say more on stderr (can be repeated)'

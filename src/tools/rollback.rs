@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool, printable};
-use ctx_store::restore::Wanted;
-use ctx_store::{Meta, ReplaceOutcome, SessionId};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool, json_line, printable};
+use ctx_store::restore::{Restore, Wanted};
+use ctx_store::{Appended, Meta, ReplaceOutcome, SessionId};
 use ctx_transcript::counted;
+use serde::Serialize;
 
 use crate::idle::IdleArgs;
 use crate::store::{StoreArgs, copy_out, failure, session_id, time_of, warn_retained};
@@ -108,6 +109,9 @@ struct Args {
     /// Show what would be done, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
+    /// Print what was done as a JSON object; docs/json.md has all keys
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     idle: IdleArgs,
     #[command(flatten)]
@@ -136,8 +140,15 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     if let Some(file) = &args.file {
         restore.refuse_other_file(file).map_err(failure)?;
     }
+    if args.json && target.is_none() && !args.dry_run {
+        return Err(Failure::new("--json needs stdout, and so does the session")
+            .hint("name a file with --to"));
+    }
+    let told = Told::of(&args, &restore, target);
     let Some(target) = target else {
-        if args.dry_run {
+        if args.dry_run && args.json {
+            io.write(json_line(&told).as_bytes())?;
+        } else if args.dry_run {
             show(&restore.meta, "-", io)?;
         } else {
             copy_out(&mut restore.content, io)?;
@@ -148,6 +159,11 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let name = target.display();
     if args.dry_run {
         restore.refuse(target, min_idle).map_err(failure)?;
+        if args.json {
+            let appended = restore.appended(target).map_err(failure)?;
+            io.write(json_line(&Told { appended, ..told }).as_bytes())?;
+            return Ok(ExitStatus::Done);
+        }
         show(&restore.meta, &name.to_string(), io)?;
         if let Some(appended) = restore.appended(target).map_err(failure)? {
             let line = format!("{appended} would go; a new snapshot would have them\n");
@@ -163,6 +179,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         io.warn(format_args!("{name}: {appended} go; they are in {id}"));
     }
     tell(&replaced, &restore.meta.id, target, io);
+    if args.json {
+        io.write(json_line(&told.ended(&replaced, appended)).as_bytes())?;
+    }
     Ok(ExitStatus::Done)
 }
 
@@ -195,6 +214,63 @@ fn tell(replaced: &ReplaceOutcome, id: &str, target: &Path, io: &mut Io) {
             if let Some(retained) = retained {
                 warn_retained(retained, io);
             }
+        }
+    }
+}
+
+/// What was done, for programs. The keys are a contract: new ones may come, none goes.
+#[derive(Serialize)]
+struct Told {
+    /// The file as it was named; null for stdout.
+    name: Option<String>,
+    session: String,
+    dry_run: bool,
+    /// Null in a dry run.
+    outcome: Option<&'static str>,
+    /// The snapshot whose bytes the file has now.
+    restored: String,
+    bytes: u64,
+    messages: u64,
+    sha256: String,
+    /// The snapshot of what was replaced.
+    snapshot: Option<String>,
+    /// What somebody has written since, and what is in that snapshot only.
+    appended: Option<Appended>,
+    late_bytes: u64,
+}
+
+impl Told {
+    fn of(args: &Args, restore: &Restore<'_>, target: Option<&PathBuf>) -> Self {
+        let meta = &restore.meta;
+        Self {
+            name: target.map(|path| path.display().to_string()),
+            session: meta.session.clone(),
+            dry_run: args.dry_run,
+            outcome: None,
+            restored: meta.id.clone(),
+            bytes: meta.bytes,
+            messages: meta.tally.messages,
+            sha256: meta.sha256.clone(),
+            snapshot: None,
+            appended: None,
+            late_bytes: 0,
+        }
+    }
+
+    fn ended(self, replaced: &ReplaceOutcome, appended: Option<Appended>) -> Self {
+        let (outcome, snapshot, late_bytes) = match replaced {
+            ReplaceOutcome::Same => ("unchanged", None, 0),
+            ReplaceOutcome::Created => ("created", None, 0),
+            ReplaceOutcome::New {
+                before, late_bytes, ..
+            } => ("restored", Some(before.id.to_string()), *late_bytes),
+        };
+        Self {
+            outcome: Some(outcome),
+            appended: appended.filter(|_| snapshot.is_some()),
+            snapshot,
+            late_bytes,
+            ..self
         }
     }
 }

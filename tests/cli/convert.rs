@@ -161,7 +161,7 @@ fn what_cannot_be_converted_is_refused() {
         ),
         (
             vec!["--to=chat", "--json"],
-            "--json needs stdout, and so does the session; write it to a file with -o, or nowhere with -n",
+            "--json needs stdout, and so do the records; write them to a file with -o, or nowhere with -n",
         ),
     ];
     for (args, why) in cases {

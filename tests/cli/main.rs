@@ -30,6 +30,7 @@ mod generated;
 mod generations;
 mod handles;
 mod hostile;
+mod json_keys;
 mod kills;
 mod limits;
 mod live;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use crate::STDIN_NAME;
+use crate::{Failure, STDIN_NAME};
 
 /// An object for programs: one line of JSON.
 pub fn json_line(value: &impl Serialize) -> String {
@@ -28,6 +28,19 @@ fn escaped(line: String) -> String {
         }
     }
     escaped
+}
+
+/// An object for an input with which nothing was done.
+pub fn json_failure(name: &str, failure: &Failure) -> String {
+    #[derive(Serialize)]
+    struct Failed<'a> {
+        name: Option<&'a str>,
+        error: String,
+    }
+    json_line(&Failed {
+        name: json_name(name),
+        error: failure.to_string(),
+    })
 }
 
 /// The name of an input for programs; stdin has none.

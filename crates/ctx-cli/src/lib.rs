@@ -22,7 +22,7 @@ pub use escape::{github_message, github_property, printable, shell_word, xml};
 pub use failure::Failure;
 pub use input::{Input, STDIN_NAME, input_name, inputs, is_stdin, metadata};
 pub use io::{Colour, CommonArgs, Io, Paint, Verbosity};
-pub use json::{json_line, json_name};
+pub use json::{json_failure, json_line, json_name};
 pub use listing::{Align, Listing, short_bytes, short_count, short_time};
 pub use parallel::{in_parallel, jobs_of, of_each, report_failures};
 pub use process::main;

@@ -5,6 +5,8 @@ use std::fmt;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::path::Path;
 
+use serde::Serialize;
+
 use ctx_transcript::counted;
 
 use crate::Successor;
@@ -14,7 +16,7 @@ use crate::restore::Restore;
 use crate::undo::Beginnings;
 
 /// What others have appended to a session file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Appended {
     /// The id of the snapshot since which it came.
     pub since: String,

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use similar::{Algorithm, DiffOp};
 
+use crate::error::Naming;
 use crate::{Entry, Store, StoreError};
 
 /// Lines of the old session and the lines that the new one has in their place, counted

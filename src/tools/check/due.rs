@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use ctx_cli::{json_line, json_name, printable};
+use ctx_cli::{json_failure, json_line, json_name, printable};
 use ctx_select::trigger::{Due, Reading, Size, Step, Trigger, Triggers};
 
-use super::{Format, Results, json};
+use super::{Format, Results};
 
 /// What is printed, and whether a compaction is due for any of the files.
 pub(super) fn shown(triggers: &Triggers, format: Format, results: &Results) -> (String, bool) {
@@ -23,7 +23,7 @@ pub(super) fn shown(triggers: &Triggers, format: Format, results: &Results) -> (
                 }
             }
             Err(failure) if format == Format::Json => {
-                out.push_str(&json::failed(name, failure));
+                out.push_str(&json_failure(name, failure));
             }
             Err(_) => {}
         }

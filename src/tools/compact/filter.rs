@@ -42,6 +42,7 @@ pub(super) fn run(args: &Args, plan: &Plan, store: &LazyStore<'_>, io: &mut Io) 
         return Ok(status);
     }
     let mut output = target.open(io)?;
+    output.tell(report.figures());
     let mut reader = content.file().map_err(failed)?;
     io::copy(&mut reader, &mut output).map_err(output::failure)?;
     output.finish()?;

@@ -10,7 +10,9 @@ mod text;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Tool, Verbosity, is_stdin, json_line, printable};
+use ctx_cli::{
+    ExitStatus, Failure, Io, Tool, Verbosity, is_stdin, json_failure, json_line, printable,
+};
 use ctx_store::SessionId;
 
 use crate::counting::CountingArgs;
@@ -140,7 +142,11 @@ fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
         });
         match done {
             Ok(done) => statuses.push(done.tell(&args, path, io)?),
-            Err(failure) if args.files.len() > 1 => {
+            Err(failure) if args.json || args.files.len() > 1 => {
+                if args.json {
+                    let name = path.display().to_string();
+                    io.write(json_failure(&name, &failure).as_bytes())?;
+                }
                 io.report(&failure);
                 statuses.push(failure.exit_status());
             }

@@ -2,12 +2,12 @@
 
 mod page;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
 use clap::builder::PossibleValuesParser;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs, is_stdin, json_line, json_name};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs, json_line, json_name};
 use ctx_convert::Converter;
 use ctx_passes::convert::Conversion;
 use ctx_store::{Growth, SessionId};
@@ -15,7 +15,7 @@ use ctx_transcript::{Dialect, dialect};
 
 use crate::session::ReadArgs;
 use crate::store::{StoreArgs, session_id};
-use crate::target::{OutputArgs, Source};
+use crate::target::{OutputArgs, ReportArgs, Source};
 use crate::{output, passes};
 
 /// The tool.
@@ -41,8 +41,7 @@ pub const TOOL: Tool = Tool {
 /// between anthropic and claude-code, and between responses and codex: only the API
 /// that it comes from takes it back.
 ///
-/// --json prints an object: name (null for stdin), from, to, output, messages, records,
-/// losses (kind, name, count, `first_line`, lost). New keys may come, none goes.
+/// docs/json.md has the keys of --json.
 #[derive(Debug, Parser)]
 struct Args {
     /// Session to read; stdin when there is none, or for -
@@ -66,9 +65,8 @@ struct Args {
     /// Show what could not be carried, and write nothing
     #[arg(short = 'n', long, help_heading = "Output")]
     dry_run: bool,
-    /// Print what was done as JSON; with -o or -n
-    #[arg(long, help_heading = "Output")]
-    json: bool,
+    #[command(flatten)]
+    report: ReportArgs,
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
@@ -82,7 +80,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let lazy = args.store.lazy(&TOOL, matches);
     let paths = inputs(&args.file)?;
     let named = args.output.output.as_deref().filter(|_| !args.dry_run);
-    args.refuse(named)?;
+    args.refuse()?;
     let (source, target) = if args.dry_run {
         let target = args.output.preview(&paths, None, &lazy)?;
         (Source::default(), target)
@@ -109,7 +107,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         conversion.write_to(&mut output).map_err(output::failure)?;
         output.finish()?;
     }
-    if args.json {
+    if args.report.json {
         io.write(told.as_bytes())?;
     }
     Ok(ExitStatus::Done)
@@ -117,15 +115,11 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
 
 impl Args {
     /// Flags that say nothing together.
-    fn refuse(&self, output: Option<&Path>) -> Result<(), Failure> {
+    fn refuse(&self) -> Result<(), Failure> {
         if self.read.batch {
             return Err(Failure::new("conversations of a batch are not converted")
                 .hint("convert them one by one"));
         }
-        if self.json && !self.dry_run && output.is_none_or(is_stdin) {
-            return Err(Failure::new("--json needs stdout, and so does the session")
-                .hint("write it to a file with -o, or nowhere with -n"));
-        }
-        Ok(())
+        self.report.refuse_among_records(&self.output, self.dry_run)
     }
 }

@@ -14,12 +14,13 @@ use ctx_passes::PassError;
 use ctx_passes::extract::{ExtractPass, HoldingWriter, Plan, Scope};
 use ctx_store::{Growth, SessionId, Store};
 use ctx_transcript::{Record, counted};
+use serde::Serialize;
 
 use crate::output::Output;
 use crate::passes;
 use crate::session::{ReadArgs, Session};
 use crate::store::{StoreArgs, failure, merge_failure, session_id, session_of, warn_edits};
-use crate::target::{OutputArgs, Source};
+use crate::target::{OutputArgs, ReportArgs, Source};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -66,6 +67,8 @@ struct Args {
     read: ReadArgs,
     #[command(flatten)]
     output: OutputArgs,
+    #[command(flatten)]
+    report: ReportArgs,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -164,6 +167,7 @@ impl Found {
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
+    args.report.refuse_among_records(&args.output, false)?;
     let paths = inputs(&args.files)?;
     if paths.len() > 1 && args.session.is_some() {
         return Err(Failure::new(
@@ -173,8 +177,9 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let store = args.open_store(matches)?;
     let Some(folder) = args.folder(store.as_ref()) else {
         let output = args.output.report(&paths)?.open(io)?;
-        print(&args, &paths, output)?.report(io);
-        return Ok(ExitStatus::Done);
+        let found = print(&args, &paths, output)?;
+        found.report(io);
+        return tell(&args, &found, None, io);
     };
     let lazy = args.store.lazy(&TOOL, matches);
     let (named, growth) = (args.session.as_ref(), Growth::Follows);
@@ -191,6 +196,37 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     warn_edits(&edits, io);
     let (items, dir) = (counted(added, "new item"), folder.path().display());
     io.note(format_args!("{items} in {dir}, {known} known"));
+    tell(&args, &found, Some((folder.path(), added, known)), io)
+}
+
+/// What was found, for programs. The keys are a contract: new ones may come, none goes.
+#[derive(Serialize)]
+struct Told {
+    files: usize,
+    output: Option<String>,
+    items: usize,
+    redacted_secrets: usize,
+    into: Option<String>,
+    new_items: Option<usize>,
+    known_items: Option<usize>,
+}
+
+/// Tells programs what was found, and of a merge where it went, and how many of it were new and
+/// how many known.
+fn tell(args: &Args, found: &Found, merged: Option<(&Path, usize, usize)>, io: &mut Io) -> Outcome {
+    if args.report.json {
+        let shown = |path: &Path| path.display().to_string();
+        let told = Told {
+            files: args.files.len().max(1),
+            output: args.output.output.as_deref().map(shown),
+            items: found.count,
+            redacted_secrets: found.redacted,
+            into: merged.map(|(folder, ..)| shown(folder)),
+            new_items: merged.map(|(_, added, _)| added),
+            known_items: merged.map(|(.., known)| known),
+        };
+        io.write(json_line(&told).as_bytes())?;
+    }
     Ok(ExitStatus::Done)
 }
 

@@ -40,7 +40,7 @@ use crate::triggers::TriggerArgs;
 /// --json prints an object per session with the keys agent, path, dialect, session, title, ask,
 /// folder, model, messages, system (how many of them are the system's), turns, `tool_bytes`,
 /// tokens, recorded (tokens by the newest usage, null where none holds), estimated, window,
-/// `recorded_window` (that the file tells), share, bytes, modified, age (seconds), due, step (none, flush or compact), bad (lines) and
+/// `recorded_window` (that the file tells), share, bytes, modified, age (seconds), due, step (none, flush or compact), `bad_lines` and
 /// packed. What is not known is null; of a packed file most are not there. New keys may come,
 /// none goes.
 #[derive(Debug, Parser)]

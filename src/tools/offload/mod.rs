@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
-    ExitStatus, Failure, Input, Io, Outcome, Tool, input_name, inputs, is_stdin, printable,
+    ExitStatus, Failure, Input, Io, Outcome, Tool, input_name, inputs, is_stdin, json_line,
+    json_name, printable,
 };
 use ctx_passes::offload::{
-    self, Asked, Change, ChangePass, Offloader, OriginalError, Reading, Reference, Restorer,
+    self, Asked, Change, ChangePass, Of, Offloader, OriginalError, Reading, Reference, Restorer,
     Transcripts, Wanted, original,
 };
 use ctx_store::{Growth, SessionId, Severity, Store};
@@ -22,7 +23,7 @@ use crate::output::{self, Output};
 use crate::passes;
 use crate::session::{ReadArgs, Session};
 use crate::store::{LazyStore, StoreArgs, failure, session_id, session_of};
-use crate::target::{InPlaceArgs, OutputArgs, Source, Target};
+use crate::target::{InPlaceArgs, OutputArgs, ReportArgs, Source, Target};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -82,6 +83,8 @@ struct Args {
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
+    report: ReportArgs,
+    #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
     store: StoreArgs,
@@ -93,8 +96,15 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let lazy = args.store.lazy(&TOOL, matches);
     let store = lazy.get()?;
     if let Some(wanted) = &args.show {
+        if args.report.json {
+            return Err(Failure::new(
+                "--show prints an original as it is, and no JSON",
+            ));
+        }
         return show(&args, store, wanted, io);
     }
+    args.report
+        .refuse_among_records(&args.output, args.dry_run)?;
     let paths = inputs(&args.file)?;
     let plan = Plan::new(&args, &paths[0])?;
     if args.restore {
@@ -145,6 +155,16 @@ impl<'a> Plan<'a> {
         Ok(Self { path, session })
     }
 
+    /// What is told of it.
+    fn of<'o>(&'o self, args: &'o Args, session: &'o Session) -> Of<'o> {
+        Of {
+            name: json_name(&session.name),
+            session: self.session.as_str(),
+            output: args.output.output.as_deref().filter(|_| !args.dry_run),
+            dry_run: args.dry_run,
+        }
+    }
+
     /// Where from and where to; in a dry run nothing is claimed.
     fn target<'s>(
         &self,
@@ -179,7 +199,12 @@ fn offload(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
         other => other.map(|()| None).map_err(failure)?,
     };
     new.map_or(Ok(()), NewSession::write)?;
-    for result in offloader.results.iter().filter(|_| args.dry_run) {
+    if args.report.json {
+        let told = offloader.told(plan.of(args, &session));
+        io.write(json_line(&told).as_bytes())?;
+    }
+    let shows = args.dry_run && !args.report.json;
+    for result in offloader.results.iter().filter(|_| shows) {
         let offload::OffloadedResult {
             line,
             tokens,
@@ -214,13 +239,18 @@ fn restore(args: &Args, plan: &Plan<'_>, store: &LazyStore<'_>, io: &mut Io) -> 
     let written = new.map_or(Ok(()), NewSession::write);
     let name = &session.name;
     let put_back = restorer.restored.len();
-    for Reference { line, path } in restorer.restored.iter().filter(|_| args.dry_run) {
+    if args.report.json && written.is_ok() {
+        let told = restorer.told(plan.of(args, &session));
+        io.write(json_line(&told).as_bytes())?;
+    }
+    let shows = args.dry_run && !args.report.json;
+    for Reference { line, path } in restorer.restored.iter().filter(|_| shows) {
         let path = printable(path);
         io.write(format!("would restore line {line}: {path}\n").as_bytes())?;
     }
     let missing = restorer.missing.len();
     for (Reference { line, path }, error) in std::mem::take(&mut restorer.missing) {
-        if args.dry_run {
+        if shows {
             let path = printable(&path);
             io.write(format!("would miss line {line}: {path}\n").as_bytes())?;
         }

@@ -6,7 +6,7 @@ mod report;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, Verbosity, inputs};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, Verbosity, inputs, json_line, json_name};
 use ctx_transcript::Dialect;
 
 use crate::cache::last_change;
@@ -15,8 +15,8 @@ use crate::idle::IdleArgs;
 use crate::passes;
 use crate::session::ReadArgs;
 use crate::store::{LazyStore, StoreArgs};
-use crate::target::{InPlaceArgs, OutputArgs};
-use ctx_passes::prune::{Asked, Beside, Given, NewSession, PrunePass};
+use crate::target::{InPlaceArgs, OutputArgs, ReportArgs};
+use ctx_passes::prune::{Asked, Beside, Decision, Given, NewSession, PrunePass};
 use ctx_passes::{ErrorKind, PassError};
 use ctx_store::Growth;
 
@@ -71,6 +71,8 @@ struct Args {
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
+    report: ReportArgs,
+    #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
     store: StoreArgs,
@@ -96,6 +98,8 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     let beside = args.new.then(|| Beside::of(path)).transpose();
     let beside = beside.map_err(fail)?;
     let output = args.in_place.of(args.output.clone(), args.file.as_ref());
+    let no_records = args.dry_run || args.new;
+    args.report.refuse_among_records(&output, no_records)?;
     let (source, target) = output.session(&paths, None, &store, Growth::Follows)?;
     let mut session = args.read.session(source.open(path)?)?;
     session.read(|session| session.refuse_document_of_log("pruned"))?;
@@ -131,30 +135,46 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     }
     let decision = passes::telling(&name, io, |notes| pass.finish(is_due, notes));
     let mut decision = decision.map_err(|error| failure(error, &name))?;
+    let told = |decision: &Decision<'_>, output: Option<&Path>| {
+        let name = json_name(&session.name);
+        json_line(&decision.told(name, output, args.dry_run))
+    };
     if args.dry_run {
+        if args.report.json {
+            io.write(told(&decision, None).as_bytes())?;
+            return Ok(ExitStatus::Done);
+        }
         report::table(&decision.sums, io)?;
         report::beside(&decision.beside, io)?;
         return Ok(ExitStatus::Done);
     }
-    if let Some(beside) = beside {
+    let written = if let Some(beside) = beside {
         let new = beside.make(&mut decision, left_out).map_err(fail)?;
-        write_beside(new, path, session.dialect(), &store, io)?;
-        return Ok(ExitStatus::Done);
+        let written = write_beside(new, path, session.dialect(), &store, io)?;
+        if !args.report.json {
+            io.write(format!("{}\n", written.display()).as_bytes())?;
+        }
+        Some(written)
+    } else {
+        let open = target.open(io)?;
+        let done = decision.write(left_out, open);
+        done.map_err(|error| failure(error, &name))?.finish()?;
+        output.output
+    };
+    if args.report.json {
+        io.write(told(&decision, written.as_deref()).as_bytes())?;
     }
-    let output = target.open(io)?;
-    let written = decision.write(left_out, output);
-    written.map_err(|error| failure(error, &name))?.finish()?;
     Ok(ExitStatus::Done)
 }
 
-/// `--new`: writes it, and prints its path.
+/// `--new`: writes it; where it lies.
 fn write_beside(
     new: NewSession,
     old: &Path,
     dialect: Option<&dyn Dialect>,
     store: &LazyStore<'_>,
     io: &mut Io,
-) -> Result<(), Failure> {
+) -> Result<PathBuf, Failure> {
     let path = new.path.clone();
     let name = path.display().to_string();
     if path.exists() {
@@ -163,7 +183,9 @@ fn write_beside(
             .at(name, None)
             .hint("go on with it, or remove it"));
     }
-    let output = OutputArgs { output: Some(path) };
+    let output = OutputArgs {
+        output: Some(path.clone()),
+    };
     let (_, target) = output.session(&[old.to_owned()], None, store, Growth::Stops)?;
     let mut written = target.open(io)?;
     if let Some(dialect) = dialect {
@@ -171,7 +193,7 @@ fn write_beside(
         done.map_err(|error| failure(error, &name))?;
     }
     written.finish()?;
-    io.write(format!("{name}\n").as_bytes())
+    Ok(path)
 }
 
 fn failure(error: PassError, name: &str) -> Failure {

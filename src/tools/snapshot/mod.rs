@@ -13,10 +13,12 @@ use std::path::{Path, PathBuf};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{
     ExitStatus, Failure, Io, Outcome, Page, STDIN_NAME, Tool, input_name, inputs, is_stdin,
+    json_line,
 };
 use ctx_passes::count::tokens;
 use ctx_select::count::MessageCounter;
 use ctx_store::{Draft, Saved, SessionId, Snapshot, Store, Tokens};
+use serde::Serialize;
 
 use crate::counting::CountingArgs;
 use crate::passes;
@@ -185,11 +187,11 @@ struct Args {
         help_heading = "Looking at snapshots"
     )]
     before: Option<String>,
-    /// Print --list and --log as JSON, one object a line
+    /// Print JSON, an object a line: of each snapshot its meta.json
     ///
-    /// Of --list the meta.json of each snapshot, with --trash also `removed` and `grace_ends`; of
-    /// --log the records of the audit log.
-    #[arg(long, requires = "listing", help_heading = "Looking at snapshots")]
+    /// Of --verify: what was checked, and what was found. Of --list --trash also `removed` and
+    /// `grace_ends`; of --log the records of the audit log. docs/json.md has all keys.
+    #[arg(long, conflicts_with_all = ["show", "diff"])]
     json: bool,
     /// Keep a snapshot, whatever ctx-gc is told
     #[arg(long, value_name = "ID", help_heading = "Keeping snapshots")]
@@ -227,6 +229,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
             session,
             read_data: args.read_data,
             repair: args.repair,
+            json: args.json,
         };
         return verification.run(io);
     }
@@ -240,7 +243,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     }
     for (id, held) in [(&args.hold, true), (&args.release, false)] {
         if let Some(id) = id {
-            return hold(&store, session, id, held, io);
+            return hold(&store, session, id, (held, args.json), io);
         }
     }
     let counting = args.count.then(|| args.counting.resolve()).transpose()?;
@@ -248,6 +251,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         store,
         session: args.session.clone(),
         counter: counting.map(|counting| counting.counter),
+        json: args.json,
     };
     taker.take_all(&args.files, io)
 }
@@ -278,6 +282,8 @@ struct Taker {
     store: Store,
     session: Option<SessionId>,
     counter: Option<MessageCounter>,
+    /// Whether programs are told what was saved.
+    json: bool,
 }
 
 impl Taker {
@@ -297,7 +303,7 @@ impl Taker {
             // Whatever is wrong with one of them, the others are saved.
             match self.save(path, io) {
                 Ok(snapshot) => {
-                    io.write(format!("{}\n", snapshot.id).as_bytes())?;
+                    self.print(&snapshot, io)?;
                     statuses.push(ExitStatus::Done);
                 }
                 Err(error) => {
@@ -310,11 +316,22 @@ impl Taker {
     }
 
     fn take(&self, path: &Path, io: &mut Io) -> Result<(), Failure> {
+        if is_stdin(path) && self.json {
+            return Err(Failure::new("--json needs stdout, and so do the records")
+                .hint("name the session as FILE"));
+        }
         let snapshot = self.save(path, io)?;
         // What came through a pipe goes on, once it is safe.
         if is_stdin(path) {
             let mut bytes = self.store.open_bytes(&snapshot.id).map_err(failure)?;
             return copy_out(&mut bytes, io);
+        }
+        self.print(&snapshot, io)
+    }
+
+    fn print(&self, snapshot: &Snapshot, io: &mut Io) -> Result<(), Failure> {
+        if self.json {
+            return io.write(json_line(&snapshot.meta).as_bytes());
         }
         io.write(format!("{}\n", snapshot.id).as_bytes())
     }
@@ -368,10 +385,29 @@ fn tell(snapshot: &Snapshot, name: &str, io: &mut Io) {
     io.note(format_args!("snapshot {}: {}", snapshot.id, meta.size()));
 }
 
-fn hold(store: &Store, session: Option<&SessionId>, id: &str, held: bool, io: &mut Io) -> Outcome {
+/// Whether it is held from now on, for programs.
+#[derive(Serialize)]
+struct Hold {
+    id: String,
+    held: bool,
+}
+
+fn hold(
+    store: &Store,
+    session: Option<&SessionId>,
+    id: &str,
+    (held, json): (bool, bool),
+    io: &mut Io,
+) -> Outcome {
     let id = store.hold(session, id, held).map_err(failure)?;
     let now = if held { "held" } else { "released" };
     io.committed(format_args!("snapshot {id} is {now}"));
-    io.write(format!("{id}\n").as_bytes())?;
+    let line = if json {
+        let id = id.to_string();
+        json_line(&Hold { id, held })
+    } else {
+        format!("{id}\n")
+    };
+    io.write(line.as_bytes())?;
     Ok(ExitStatus::Done)
 }

@@ -2,8 +2,9 @@
 
 use std::fmt::Display;
 
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, printable};
-use ctx_store::{BrokenLink, Repaired, SessionId, Store, StoreError, Verdict, Verdicts};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, json_line, printable};
+use ctx_store::{BrokenLink, Repaired, SessionId, Store, Verdict, Verdicts};
+use serde::Serialize;
 
 use super::list::warn_uncommitted;
 use crate::store::failure;
@@ -16,6 +17,21 @@ pub(super) struct Verification<'a> {
     /// Whether bytes are read and hashed.
     pub(super) read_data: bool,
     pub(super) repair: bool,
+    /// Whether programs are told.
+    pub(super) json: bool,
+}
+
+/// What a check of one thing found, for programs. The keys are a contract: new ones may come,
+/// none goes.
+#[derive(Serialize)]
+struct Told<'a> {
+    kind: &'static str,
+    /// Of a snapshot or a result; of the audit log its path.
+    id: &'a str,
+    /// The line of the audit log.
+    line: Option<u64>,
+    verdict: &'static str,
+    why: Option<&'a str>,
 }
 
 impl Verification<'_> {
@@ -40,8 +56,9 @@ impl Verification<'_> {
         let catalog = self.store.catalog(self.session).map_err(failure)?;
         let mut count = Verdicts::default();
         for entry in &catalog.entries {
-            let checked = self.store.verify(entry, self.read_data);
-            count.add(&tell(&entry.id, checked, io)?);
+            let verdict = Verdict::of(self.store.verify(entry, self.read_data));
+            self.tell("snapshot", &entry.id, &verdict, io)?;
+            count.add(&verdict);
         }
         warn_uncommitted(&catalog, io);
         warn(count, "snapshots", io);
@@ -53,8 +70,9 @@ impl Verification<'_> {
         match self.store.all_offloaded(self.session) {
             Ok(files) => {
                 for file in &files {
-                    let checked = self.store.read_offloaded(file).map(drop);
-                    count.add(&tell(file, checked, io)?);
+                    let verdict = Verdict::of(self.store.read_offloaded(file).map(drop));
+                    self.tell("offloaded", file, &verdict, io)?;
+                    count.add(&verdict);
                 }
             }
             Err(error) => {
@@ -64,6 +82,33 @@ impl Verification<'_> {
         }
         warn(count, "offloaded results", io);
         Ok(count)
+    }
+
+    fn tell(
+        &self,
+        kind: &'static str,
+        name: &impl Display,
+        verdict: &Verdict,
+        io: &mut Io,
+    ) -> Result<(), Failure> {
+        if !self.json {
+            // Out of a tampered meta.json it could drive the terminal.
+            let text = printable(&verdict.to_string());
+            return io.write(format!("{name}: {text}\n").as_bytes());
+        }
+        let (verdict, why) = match verdict {
+            Verdict::Sound => ("sound", None),
+            Verdict::Damaged(why) => ("damaged", Some(why.as_str())),
+            Verdict::Unread(why) => ("unread", Some(why.as_str())),
+        };
+        let told = Told {
+            kind,
+            id: &name.to_string(),
+            line: None,
+            verdict,
+            why,
+        };
+        io.write(json_line(&told).as_bytes())
     }
 
     /// Silent where all is well: it is one file, and no snapshot.
@@ -77,9 +122,20 @@ impl Verification<'_> {
                 return Ok(count);
             }
         };
-        let log = self.store.audit_log();
+        let log = self.store.audit_log().display().to_string();
         for BrokenLink { line, why } in &broken {
-            let text = printable(&format!("{}:{line}: FAILED: {why}", log.display()));
+            if self.json {
+                let told = Told {
+                    kind: "audit-log",
+                    id: &log,
+                    line: Some(*line),
+                    verdict: "damaged",
+                    why: Some(why),
+                };
+                io.write(json_line(&told).as_bytes())?;
+                continue;
+            }
+            let text = printable(&format!("{log}:{line}: FAILED: {why}"));
             io.write(format!("{text}\n").as_bytes())?;
         }
         if broken.is_empty() {
@@ -112,18 +168,6 @@ fn status(count: Verdicts) -> ExitStatus {
         Verdicts { sound: 0, .. } => ExitStatus::Failed,
         _ => ExitStatus::Partial,
     }
-}
-
-fn tell(
-    name: &impl Display,
-    checked: Result<(), StoreError>,
-    io: &mut Io,
-) -> Result<Verdict, Failure> {
-    let verdict = Verdict::of(checked);
-    // Out of a tampered meta.json it could drive the terminal.
-    let text = printable(&verdict.to_string());
-    io.write(format!("{name}: {text}\n").as_bytes())?;
-    Ok(verdict)
 }
 
 fn warn(count: Verdicts, what: &str, io: &mut Io) {

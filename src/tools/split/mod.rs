@@ -6,18 +6,18 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool, inputs};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Page, Tool, inputs, json_line, json_name};
 use ctx_passes::split::SplitPass;
 use ctx_passes::{Invalid, PassError, Pin};
 use ctx_select::split::Keep;
 use ctx_select::{parse_count, parse_fraction};
-use ctx_transcript::{Options, Zone, ZoneReader};
+use ctx_transcript::{Dialect, Options, Zone, ZoneReader};
 
 use crate::counting::CountingArgs;
 use crate::passes;
 use crate::session::{ReadArgs, Session};
 use crate::store::{LazyStore, StoreArgs};
-use crate::target::{OutputArgs, Source, Target};
+use crate::target::{OutputArgs, ReportArgs, Source, Target};
 use ctx_store::Growth;
 
 /// Decide which records of a session are to be summarized and which are kept
@@ -65,6 +65,8 @@ struct Args {
 
     #[command(flatten)]
     output: OutputArgs,
+    #[command(flatten)]
+    report: ReportArgs,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
@@ -121,6 +123,12 @@ pub const TOOL: Tool = Tool {
 };
 
 fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
+    if args.report.json && args.strip {
+        return Err(Failure::new(
+            "--json tells of zones, and --strip decides none",
+        ));
+    }
+    args.report.refuse_among_records(&args.output, false)?;
     let paths = inputs(&args.file)?;
     let path = &paths[0];
     let store = args.store.lazy(&TOOL, matches);
@@ -160,6 +168,11 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
         "{}: {} system, {} old, {} keep",
         session.name, counts.system, counts.old, counts.keep
     ));
+    if args.report.json {
+        let (name, output) = (json_name(&session.name), args.output.output.as_deref());
+        let told = counts.told(name, output, dialect.map(Dialect::name));
+        io.write(json_line(&told).as_bytes())?;
+    }
     Ok(ExitStatus::Done)
 }
 

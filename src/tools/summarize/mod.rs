@@ -265,6 +265,9 @@ fn run(args: &Args, matches: &ArgMatches, io: &mut Io) -> Outcome {
     };
     let status = args.remember(&new, &making, &store, io)?;
     let mut output = target.open(io)?;
+    if named.is_none() {
+        output.tell(making.figures());
+    }
     let written = new.write(&mut output);
     written.map_err(|error| passes::failure(error, &session.name))?;
     output.finish()?;

@@ -11,6 +11,7 @@ mod take;
 mod template;
 #[cfg(test)]
 mod tests;
+mod told;
 
 #[cfg(feature = "clap")]
 pub use asked::Asked;
@@ -21,3 +22,4 @@ pub use restore::{Foreign, Reference, Restorer};
 pub use stream::ChangePass;
 pub use take::{OffloadedResult, Offloader, Plan, Transcripts};
 pub use template::Template;
+pub use told::{Of, ToldOffload, ToldRestore};

@@ -9,6 +9,7 @@ mod items;
 mod last_call;
 mod log;
 mod pass;
+mod told;
 mod usage;
 
 use std::path::PathBuf;
@@ -28,6 +29,7 @@ pub use asked::{Asked, Given, NoPlan};
 pub use decision::Decision;
 pub use last_call::{LastCall, Time};
 pub use pass::PrunePass;
+pub use told::Told;
 
 /// What is pruned.
 pub struct Plan {

@@ -2,6 +2,7 @@
 
 mod batch;
 mod sink;
+mod told;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use ctx_transcript::{Class, Dialect, Record, Tag, Zone};
 use crate::{PassError, Pin, pins};
 pub use sink::ZoneCounts;
 use sink::{Item, Sink};
+pub use told::Told;
 
 /// What is kept, and what is written.
 pub struct Plan {

@@ -1,0 +1,339 @@
+//! `docs/json.md` has every key that a tool prints for programs, and no other one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use ctx_testkit::{Act, Server};
+use serde_json::{Value, json};
+
+use crate::bench::bash;
+use crate::tool_path;
+
+/// Of each section the keys, with `.` between a key and one below it, and `*` for any word.
+type Keys = BTreeMap<String, BTreeSet<String>>;
+
+/// The tables of the document.
+fn documented() -> Keys {
+    let text = fs::read_to_string(xtask::root().join("docs/json.md")).expect("the document");
+    let mut keys = Keys::new();
+    let mut section = String::new();
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix("## ") {
+            section = name.trim_matches('`').to_owned();
+        }
+        let Some((key, _)) = line.strip_prefix("| `").and_then(|row| row.split_once('`')) else {
+            continue;
+        };
+        let is_new = keys
+            .entry(section.clone())
+            .or_default()
+            .insert(key.to_owned());
+        assert!(is_new, "{section}: {key} stands there twice");
+    }
+    keys
+}
+
+/// The sessions that the commands work on; `HOME` is the folder.
+fn field() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().expect("a folder");
+    let put = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        fs::write(path, text).expect("written");
+    };
+    let session = include_str!("../../examples/session.jsonl");
+    for name in ["s.jsonl", "t.jsonl", "u.jsonl", "v.jsonl", "w.jsonl"] {
+        put(name, session);
+    }
+    let half: String = session
+        .lines()
+        .take(100)
+        .map(|line| format!("{line}\n"))
+        .collect();
+    put("half.jsonl", &half);
+    put(
+        "questions.json",
+        include_str!("../../examples/questions.json"),
+    );
+    put(
+        "bad.jsonl",
+        "{\"role\":\"user\",\"content\":\"go\"}\n{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"a\",\"type\":\"function\",\"function\":{\"name\":\"ls\",\"arguments\":\"{}\"}}]}\nbroken\n{\"role\":\"user\",\"content\":\"and?\"}\n{\"role\":\"tool\",\"tool_call_id\":\"b\",\"content\":\"x\"}\n",
+    );
+    let node = r#""sessionId":"c1","cwd":"/w/shop","timestamp":"2026-01-01T00:00:00.000Z""#;
+    let usage = r#""usage":{"input_tokens":5,"cache_read_input_tokens":900,"output_tokens":10}"#;
+    put(
+        ".claude/projects/-w-shop/c1.jsonl",
+        &format!(
+            "{{\"uuid\":\"1\",\"parentUuid\":null,{node},\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":\"Mend it\"}}}}\n\
+             {{\"uuid\":\"2\",\"parentUuid\":\"1\",{node},\"type\":\"assistant\",\"message\":{{\"id\":\"m\",\"role\":\"assistant\",\"model\":\"claude-opus-4-5\",\"content\":[{{\"type\":\"text\",\"text\":\"Done.\"}}],{usage}}}}}\n\
+             {{\"uuid\":\"9\",\"parentUuid\":\"2\",{node},\"type\":\"progress\"}}\n"
+        ),
+    );
+    dir
+}
+
+/// What is run, in this order, and the section that tells of its output.
+const RUNS: [(&str, &str); 47] = [
+    ("ctx-count", "ctx-count --json s.jsonl bad.jsonl"),
+    (
+        "ctx-count",
+        "ctx-count --json --by role --model gpt-4o s.jsonl",
+    ),
+    (
+        "ctx-count",
+        "ctx-count --json --by reach .claude/projects/-w-shop/c1.jsonl",
+    ),
+    (
+        "ctx-count --calibrate",
+        "ctx-count --calibrate --json .claude/projects/-w-shop/c1.jsonl",
+    ),
+    ("ctx-ls", "ctx-ls --json"),
+    (
+        "ctx-check",
+        "ctx-check --json --all bad.jsonl s.jsonl no-such-file",
+    ),
+    (
+        "ctx-check",
+        "ctx-check --json .claude/projects/-w-shop/c1.jsonl",
+    ),
+    (
+        "ctx-check --due",
+        "ctx-check --due --json --trigger-messages 3 --min-messages 500 s.jsonl",
+    ),
+    (
+        "ctx-check --due",
+        "ctx-check --due --json .claude/projects/-w-shop/c1.jsonl no-such-file",
+    ),
+    (
+        "ctx-check --repair",
+        "ctx-check --repair --json bad.jsonl -o mended.jsonl",
+    ),
+    (
+        "ctx-split",
+        "ctx-split --json --keep-turns 2 s.jsonl -o split.jsonl",
+    ),
+    (
+        "ctx-prune",
+        "ctx-prune -n --json --drop duplicates --trim --max-chars 200 s.jsonl",
+    ),
+    (
+        "ctx-prune",
+        "ctx-prune --json --trim --max-chars 200 s.jsonl -o pruned.jsonl",
+    ),
+    (
+        "ctx-prune",
+        "ctx-prune -n --json --drop progress .claude/projects/-w-shop/c1.jsonl",
+    ),
+    (
+        "ctx-offload",
+        "ctx-offload --json --min-tokens 100 -s off s.jsonl -o small.jsonl",
+    ),
+    (
+        "ctx-offload",
+        "ctx-offload -n --json --min-tokens 100 -s off s.jsonl",
+    ),
+    (
+        "ctx-offload --restore",
+        "ctx-offload --restore --json -s off small.jsonl -o back.jsonl",
+    ),
+    (
+        "ctx-offload --restore",
+        "sed 's/offloaded.off.[0-9a-f]*/elsewhere/' small.jsonl > other.jsonl; rm ~/.local/state/ctx/offloaded/off/*.txt; ctx-offload --restore -n --json -s off small.jsonl",
+    ),
+    (
+        "ctx-offload --restore",
+        "ctx-offload --restore -n --json -s off other.jsonl",
+    ),
+    (
+        "ctx-summarize",
+        "ctx-summarize --json -s sum split.jsonl -o summed.jsonl",
+    ),
+    (
+        "ctx-summarize",
+        "ctx-summarize --json --budget 2000 s.jsonl -o summed.jsonl",
+    ),
+    (
+        "ctx-extract",
+        "ctx-extract --json --into-store s.jsonl -o passed.jsonl",
+    ),
+    ("ctx-extract", "ctx-extract --json s.jsonl -o items.jsonl"),
+    ("ctx-extract (items)", "ctx-extract s.jsonl"),
+    (
+        "ctx-convert",
+        "ctx-convert -n --json --to anthropic s.jsonl",
+    ),
+    (
+        "ctx-convert",
+        "ctx-convert --json --to pi s.jsonl -o pi.jsonl",
+    ),
+    (
+        "ctx-score",
+        "ctx-score --json --evidence questions.json --future s.jsonl half.jsonl half.jsonl",
+    ),
+    ("ctx-score", "ctx-score --json s.jsonl summed.jsonl"),
+    ("meta.json", "ctx-snapshot --json --count s.jsonl"),
+    ("meta.json", "ctx-snapshot --json bad.jsonl"),
+    ("ctx-compact", "ctx-compact --json --keep-turns 2 t.jsonl"),
+    (
+        "ctx-compact",
+        "ctx-compact -n --json --keep-turns 2 u.jsonl no-such-file",
+    ),
+    (
+        "ctx-compact",
+        "CTX_SUMMARY_IN_REPORT=true ctx-compact --json --target-tokens 100 --keep-turns 3 u.jsonl",
+    ),
+    (
+        "ctx-compact",
+        "ctx-compact --json --if-due .claude/projects/-w-shop/c1.jsonl",
+    ),
+    (
+        "ctx-compact",
+        "ctx-compact --json --preset synapse --method llm --llm-url $URL --llm-window 200000 -s syn v.jsonl",
+    ),
+    (
+        "ctx-rollback",
+        "echo '{}' >> t.jsonl; ctx-rollback --json -n --undo t.jsonl",
+    ),
+    ("ctx-rollback", "ctx-rollback --json --undo t.jsonl"),
+    (
+        "ctx-rollback",
+        "ctx-rollback --json --snapshot latest s.jsonl",
+    ),
+    ("meta.json", "ctx-snapshot --list --json"),
+    ("ctx-snapshot --hold", "ctx-snapshot --json --hold 1"),
+    ("ctx-snapshot --hold", "ctx-snapshot --json --release 1"),
+    (
+        "ctx-snapshot --verify",
+        "ctx-snapshot --verify --read-data --json",
+    ),
+    (
+        "ctx-snapshot --verify",
+        "cp -r ~/.local ~/copy; sed -i 1d ~/copy/state/ctx/context/events.jsonl; ctx-snapshot --verify --json --store ~/copy/state/ctx",
+    ),
+    ("ctx-gc", "ctx-gc -n --json --keep-last 1"),
+    ("ctx-gc", "ctx-gc --json --keep-last 1"),
+    (
+        "meta.json",
+        "cat ~/.local/state/ctx/memory/session-summaries/*.meta.json",
+    ),
+    (
+        "context/events.jsonl",
+        "cat ~/.local/state/ctx/context/events.jsonl",
+    ),
+];
+
+/// The keys of a value, as the document would have them.
+fn collect(value: &Value, path: &str, known: &BTreeSet<String>, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Array(values) => {
+            for value in values {
+                collect(value, path, known, found);
+            }
+        }
+        Value::Object(members) => {
+            for (key, value) in members {
+                let at = |key: &str| match path {
+                    "" => key.to_owned(),
+                    _ => format!("{path}.{key}"),
+                };
+                let any = at("*");
+                let path = if known.contains(&any) { any } else { at(key) };
+                collect(value, &path, known, found);
+                found.insert(path);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn printed(known: &Keys) -> Keys {
+    let dir = field();
+    let usage = json!({"prompt_tokens": 900, "completion_tokens": 70});
+    let choice = json!({"message": {"content": "## Current Status\nAll is well."}});
+    let server = Server::new([Act::ok(
+        &json!({"choices": [choice], "usage": usage}).to_string(),
+    )]);
+    let mut found = Keys::new();
+    let none = BTreeSet::new();
+    for (section, line) in RUNS {
+        let done = bash(dir.path(), &line.replace("$URL", &server.url));
+        assert!(!done.stdout.is_empty(), "{line}: {}", done.stderr);
+        let keys = found.entry(section.to_owned()).or_default();
+        for printed in done.stdout.lines() {
+            let value: Value = serde_json::from_str(printed)
+                .unwrap_or_else(|error| panic!("{line}: {error}: {printed}"));
+            collect(&value, "", known.get(section).unwrap_or(&none), keys);
+        }
+    }
+    found
+}
+
+/// Keys that these runs do not bring about: an agent that writes meanwhile, files that cannot be
+/// read, odd answers of a model, an agent's own file that is compacted.
+const SELDOM: [(&str, &str); 9] = [
+    ("context/events.jsonl", "added_bytes"),
+    ("ctx-compact", "calibrated_tokens"),
+    ("ctx-compact", "late_bytes"),
+    ("ctx-compact", "summary_mends"),
+    ("ctx-compact", "unreadable"),
+    ("ctx-convert", "losses.name"),
+    ("ctx-prune", "beside.bytes"),
+    ("ctx-prune", "beside.count"),
+    ("ctx-prune", "beside.rule"),
+];
+
+/// 15 A8: one document has every key.
+#[test]
+fn every_key_that_is_printed_is_documented_and_the_other_way_around() {
+    let known = documented();
+    let found = printed(&known);
+    let mut wrong = Vec::new();
+    let sections: BTreeSet<&String> = known.keys().chain(found.keys()).collect();
+    let none = BTreeSet::new();
+    for section in sections {
+        let (known, found) = (
+            known.get(section).unwrap_or(&none),
+            found.get(section).unwrap_or(&none),
+        );
+        for key in found.difference(known) {
+            wrong.push(format!(
+                "{section}: {key} is printed, and docs/json.md has it not"
+            ));
+        }
+        for key in known.difference(found) {
+            if !SELDOM.contains(&(section.as_str(), key.as_str())) {
+                wrong.push(format!(
+                    "{section}: {key} is in docs/json.md, and nothing prints it"
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// 15 A8: one style.
+#[test]
+fn keys_are_snake_case() {
+    for (section, keys) in documented() {
+        for key in keys {
+            for word in key.split('.').filter(|word| *word != "*") {
+                let is_snake = word.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+                    && word
+                        .chars()
+                        .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+                assert!(is_snake, "{section}: {key}");
+            }
+        }
+    }
+}
+
+/// 15 A8: each tool that does something tells programs of it.
+#[test]
+fn every_tool_has_json() {
+    for tool in ctx_tools::TOOLS {
+        let command = (tool.command)();
+        let has = command.get_arguments().any(|arg| arg.get_id() == "json");
+        assert!(has, "{}", tool.name);
+        assert!(tool_path(tool.name).exists());
+    }
+}
