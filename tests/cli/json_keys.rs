@@ -19,7 +19,7 @@ fn documented() -> Keys {
     let mut section = String::new();
     for line in text.lines() {
         if let Some(name) = line.strip_prefix("## ") {
-            section = name.trim_matches('`').to_owned();
+            name.trim_matches('`').clone_into(&mut section);
         }
         let Some((key, _)) = line.strip_prefix("| `").and_then(|row| row.split_once('`')) else {
             continue;
@@ -45,11 +45,7 @@ fn field() -> tempfile::TempDir {
     for name in ["s.jsonl", "t.jsonl", "u.jsonl", "v.jsonl", "w.jsonl"] {
         put(name, session);
     }
-    let half: String = session
-        .lines()
-        .take(100)
-        .map(|line| format!("{line}\n"))
-        .collect();
+    let half: String = session.split_inclusive('\n').take(100).collect();
     put("half.jsonl", &half);
     put(
         "questions.json",

@@ -70,7 +70,7 @@ use crate::triggers::TriggerArgs;
 /// what nobody can have back.
 ///
 /// --json prints an object per file. Of a check: name (null for stdin), dialect,
-/// legal, `within_limits`, messages, turns, tokens, `tool_bytes`, records, bad, tail
+/// legal, `within_limits`, messages, turns, tokens, `tool_bytes`, records, `bad_lines`, tail
 /// (line of a last line that is not complete), offences and open (how many),
 /// findings (line, rule, id, message), remarks (the same, of what is no offence).
 /// With --due: name, due, step (none, flush or

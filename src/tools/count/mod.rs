@@ -40,7 +40,7 @@ use ctx_store::Growth;
 ///
 /// --json prints an object per file and one for the total, with the keys type
 /// (file or total), name (null for stdin), files (total only), conversations,
-/// messages, tokens, bytes, records, bad, encoding and kinds (tokens by kind);
+/// messages, tokens, bytes, records, `bad_lines`, encoding and kinds (tokens by kind);
 /// with --model also model, window, share (of the window, not in the total) and
 /// exact (the encoding is the model's own); with --by also by and rows (key,
 /// count, tokens or, of reach, bytes). New keys may come, none goes.

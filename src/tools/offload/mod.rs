@@ -146,13 +146,20 @@ fn show(args: &Args, store: &Store, wanted: &Wanted, io: &mut Io) -> Outcome {
 /// Which session, and where from.
 struct Plan<'a> {
     path: &'a Path,
+    /// The name of the file that is written.
+    output: Option<String>,
     session: SessionId,
 }
 
 impl<'a> Plan<'a> {
     fn new(args: &Args, path: &'a Path) -> Result<Self, Failure> {
         let session = session_of(args.session.as_ref(), path)?;
-        Ok(Self { path, session })
+        let output = args.output.output.as_deref();
+        Ok(Self {
+            path,
+            output: output.map(|path| path.display().to_string()),
+            session,
+        })
     }
 
     /// What is told of it.
@@ -160,7 +167,7 @@ impl<'a> Plan<'a> {
         Of {
             name: json_name(&session.name),
             session: self.session.as_str(),
-            output: args.output.output.as_deref().filter(|_| !args.dry_run),
+            output: self.output.as_deref().filter(|_| !args.dry_run),
             dry_run: args.dry_run,
         }
     }

@@ -1,7 +1,5 @@
 //! What was taken out of a session, or put back, for programs.
 
-use std::path::Path;
-
 use serde::Serialize;
 
 use super::{OffloadedResult, Offloader, Reference, Restorer};
@@ -14,8 +12,7 @@ pub struct Of<'a> {
     /// Its id in the store.
     pub session: &'a str,
     /// The file that is written.
-    #[serde(serialize_with = "shown")]
-    pub output: Option<&'a Path>,
+    pub output: Option<&'a str>,
     /// Whether nothing was done.
     pub dry_run: bool,
 }
@@ -100,10 +97,4 @@ impl<'a> ToldReference<'a> {
             error,
         }
     }
-}
-
-#[allow(clippy::ref_option)] // As serde calls it.
-fn shown<S: serde::Serializer>(path: &Option<&Path>, serializer: S) -> Result<S::Ok, S::Error> {
-    path.map(|path| path.display().to_string())
-        .serialize(serializer)
 }
