@@ -81,13 +81,14 @@ impl Event {
         self.op == op
     }
 
-    /// Whether it is of one of these sessions; only their snapshots stay.
-    fn retain(&mut self, sessions: &BTreeSet<SessionId>) -> bool {
+    /// The same, with the snapshots of these sessions alone, where it is of one of them.
+    fn of(mut self, sessions: &BTreeSet<SessionId>) -> Option<Self> {
         let is_of =
             |id: &String| SnapshotId::parse(id).is_some_and(|id| sessions.contains(&id.session));
         self.snapshots.retain(is_of);
         let named = self.session.as_ref().and_then(|id| id.parse().ok());
-        !self.snapshots.is_empty() || named.is_some_and(|id: SessionId| sessions.contains(&id))
+        let is_named = named.is_some_and(|id: SessionId| sessions.contains(&id));
+        (is_named || !self.snapshots.is_empty()).then_some(self)
     }
 }
 
@@ -109,11 +110,10 @@ impl Store {
                 .iter()
                 .any(|session| named(session).is_some())
                 .then(|| Event::parse(&line));
-            if let Some(mut event) = event.flatten() {
-                if event.retain(sessions) {
-                    // What was done takes the place of what was meant.
-                    events.insert(event.operation.clone(), event);
-                }
+            let event = event.flatten().and_then(|event| event.of(sessions));
+            if let Some(event) = event {
+                // What was done takes the place of what was meant.
+                events.insert(event.operation.clone(), event);
             }
             line.clear();
         }
@@ -140,10 +140,10 @@ fn told(mut events: Vec<Event>) -> Vec<Event> {
         event.is("snapshot") && event.snapshots.iter().any(|id| ids.contains(id))
     };
     events.retain(|event| {
-        let is_part =
-            event.is("withdraw") || is_among(event, &replaced) || is_among(event, &withdrawn);
         // A compaction writes its summary down as well.
-        !is_part && !(event.is("summary") && event.tool == "ctx-compact")
+        let is_of_compaction = event.is("summary") && event.tool == "ctx-compact";
+        let is_part = is_among(event, &replaced) || is_among(event, &withdrawn);
+        !(event.is("withdraw") || is_of_compaction || is_part)
     });
     events
 }

@@ -42,18 +42,18 @@ impl Store {
         let fitting = fitting_sessions(&catalog, path)?;
         let mut sessions = fitting.iter();
         let (Some(session), None) = (sessions.next(), sessions.next()) else {
-            return Err(match fitting.is_empty() {
-                true => StoreError::NoSnapshotOf(path.to_owned()),
-                false => StoreError::SeveralSessions {
-                    path: path.to_owned(),
-                    sessions: fitting.iter().map(ToString::to_string).collect(),
-                },
+            if fitting.is_empty() {
+                return Err(StoreError::NoSnapshotOf(path.to_owned()));
+            }
+            return Err(StoreError::SeveralSessions {
+                path: path.to_owned(),
+                sessions: fitting.iter().map(ToString::to_string).collect(),
             });
         };
         catalog.retain_session(session);
         let metas = catalog.entries.iter().rev();
-        let metas = metas.filter_map(|entry| entry.meta.as_ref().ok());
-        let source = metas.filter_map(|meta| meta.source.clone()).next();
+        let mut metas = metas.filter_map(|entry| entry.meta.as_ref().ok());
+        let source = metas.find_map(|meta| meta.source.clone());
         Ok(OfFile {
             by_content: Some(source.unwrap_or_else(|| "stdin".to_owned())),
             catalog,

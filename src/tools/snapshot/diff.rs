@@ -63,8 +63,8 @@ impl Operands<'_> {
     /// A snapshot of the session, else of the file that it is compared with.
     fn snapshot(&self, store: &Store, name: &str) -> Result<ctx_store::Entry, StoreError> {
         if self.session.is_none() {
-            let files = self.names.iter().filter(|other| Path::new(other).is_file());
-            let found = files.filter_map(|file| of_file(store, file)).next();
+            let mut files = self.names.iter().filter(|other| Path::new(other).is_file());
+            let found = files.find_map(|file| of_file(store, file));
             if let Some(Ok(entry)) = found.map(|catalog| catalog.find(name).cloned()) {
                 return Ok(entry);
             }

@@ -46,7 +46,7 @@ pub(super) fn log(store: &Store, scope: &Scope<'_>, json: bool, io: &mut Io) -> 
     for event in &events {
         listing.push(vec![
             event.time.to_rfc3339_opts(SecondsFormat::Secs, true),
-            known.snapshot(event),
+            snapshot(event),
             printable(&event.tool),
             printable(&known.what(event)),
         ]);
@@ -74,14 +74,6 @@ impl<'a> Known<'a> {
         let metas = metas.filter_map(|entry| entry.meta.as_ref().ok());
         Self {
             metas: metas.map(|meta| (meta.id.as_str(), meta)).collect(),
-        }
-    }
-
-    /// The number of the one snapshot that it made.
-    fn snapshot(&self, event: &Event) -> String {
-        match event.snapshots.as_slice() {
-            [id] => number(id),
-            _ => "-".to_owned(),
         }
     }
 
@@ -146,6 +138,14 @@ impl<'a> Known<'a> {
             Some(id) => format!("{how} to {}", number(id)),
             None => how.to_owned(),
         }
+    }
+}
+
+/// The number of the one snapshot that it made.
+fn snapshot(event: &Event) -> String {
+    match event.snapshots.as_slice() {
+        [id] => number(id),
+        _ => "-".to_owned(),
     }
 }
 
