@@ -42,8 +42,7 @@ impl Store {
     /// The bytes of a snapshot, checked, in a file to go back and forth in.
     pub fn open_to_compare(&self, entry: &Entry) -> Result<File, StoreError> {
         let (bytes, _) = self.open_verified(entry)?;
-        let path = self.data_path(&entry.id);
-        bytes.into_file().naming("read", &path)
+        bytes.into_file().naming("read", &self.data_path(&entry.id))
     }
 }
 
