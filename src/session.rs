@@ -100,7 +100,7 @@ impl Session {
 
     /// What a check of all records has found.
     pub fn checked(&self, pass: CheckPass<'_>) -> Report {
-        pass.finish(self.bad(), self.inner.flaws())
+        pass.finish(&self.inner)
     }
 
     /// What was bad so far.

@@ -1,3 +1,23 @@
+complete -c ctx-check -l allow -d 'Offences against RULE are none; several times, or with commas' -r -f -a "bad-line\t'a line that is not one JSON object'
+bare-items\t'items as Codex wrote them before September 2025, which it does not load'
+item-not-read\t'an item of a shape that Codex does not load'
+kept-entry-missing\t'the first entry that a compaction keeps is not above it'
+kept-lines-missing\t'lines that a compaction keeps are not in the file'
+missing-parent\t'the parent of a line is not in the file'
+no-header\t'the header is missing without which the agent loads nothing'
+no-message\t'no message of a known format, or no message at all'
+no-ordinal\t'the last line of a paginated file of Codex has no ordinal'
+no-timestamp\t'a line without a time, which Codex passes over'
+orphan-result\t'a result that answers no call where it stands'
+parent-loop\t'a line that hangs on itself by way of others'
+repeated-call-id\t'two calls of one reply with one id'
+rewind-to-nowhere\t'the Gemini CLI is to go back to a message that is not there'
+torn-tail\t'a last line that is not complete, with --strict'
+unanswered-call\t'a call without its result'
+unknown-item\t'a record whose type is none of the format'
+unknown-role\t'a message whose role is none of the format'
+unread-part\t'a part of a message that is of no kind that is read'
+user-first\t'the first message is not the user\'s'"
 complete -c ctx-check -l format -d 'How to print what was found' -r -f -a "text\t'Lines for people'
 json\t'An object per file'
 github\t'Annotations of GitHub Actions'
@@ -6,6 +26,7 @@ complete -c ctx-check -s j -l jobs -d 'Check N files at a time [default: one per
 complete -c ctx-check -l max-tokens -d 'Not within limits with more tokens than N' -r
 complete -c ctx-check -l max-messages -d 'Not within limits with more messages than N, system ones left out' -r
 complete -c ctx-check -l max-tool-bytes -d 'Not within limits with more bytes of tool results than N' -r
+complete -c ctx-check -l max-bad-lines -d 'No offence are up to N lines that are not one JSON object' -r
 complete -c ctx-check -l trigger-messages -d 'Due with more messages than N, system ones left out' -r
 complete -c ctx-check -l trigger-tokens -d 'Due with a context of more than N tokens' -r
 complete -c ctx-check -l trigger-share -d 'Due with a context of more than this share of the window [default: 0.8]' -r
@@ -40,7 +61,8 @@ complete -c ctx-check -l color -d 'When to colour what is shown on a terminal' -
 always\t'Always'
 never\t'Never'"
 complete -c ctx-check -l all -d 'Show every offence, not only the first of each file'
-complete -c ctx-check -l strict -d 'Calls that wait for their results at the end are offences, too'
+complete -c ctx-check -l strict -d 'Calls that wait at the end, and a torn last line, are offences, too'
+complete -c ctx-check -l list-rules -d 'List the rules by which something is an offence'
 complete -c ctx-check -l due -d 'Ask whether a compaction is due'
 complete -c ctx-check -l repair -d 'Write a mended copy of one session, to stdout or with -o'
 complete -c ctx-check -l json -d 'Print JSON: the same as --format json'

@@ -30,7 +30,6 @@ fn says(records: &[&str], stdout: &str, code: i32) {
 
 #[test]
 fn legal_sessions_are_ok() {
-    says(&[], "<stdin>: ok\n", 0);
     says(&[USER, AB, B, A, USER], "<stdin>: ok\n", 0);
     let mixed = "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t\"},{\"type\":\"text\",\"text\":\"and\"}]}\n";
     says(&[USER, USE, mixed], "<stdin>: ok\n", 0);
@@ -103,26 +102,172 @@ fn calls_at_the_end_may_wait_unless_strict() {
         .run();
 }
 
+/// 15 B1: bad lines are offences above a stated number, 0 by default.
 #[test]
-fn bad_lines_are_told_and_no_offence_unless_asked() {
+fn bad_lines_are_offences_unless_a_number_may_be() {
     let input = session(&[USER, "oops\n", USER, "{\"role\":\"us"]);
-    let warnings = concat!(
-        "ctx-check: warning: <stdin>:2: 1 bad line kept in place; the first: not JSON: expected value at line 1 column 1\n",
-        "ctx-check: warning: <stdin>:4: the last line is not complete and is left out\n",
-    );
+    let tail = "ctx-check: warning: <stdin>:4: the last line is not complete and is left out\n";
+    let bad = "<stdin>:2: bad-line: not JSON: expected value at line 1 column 1\n";
     check()
         .stdin(input.clone())
-        .stdout("<stdin>: ok\n")
-        .stderr(warnings)
+        .stdout(bad)
+        .stderr(tail)
+        .code(1)
         .run();
     check()
-        .args(["--invalid", "fail", "--all"])
-        .stdin(input)
-        .stdout(concat!(
-            "<stdin>:2: bad-line: not JSON: expected value at line 1 column 1\n",
-            "<stdin>:4: torn-tail: a last line that is not complete\n",
+        .args(["--max-bad-lines", "1"])
+        .stdin(input.clone())
+        .stdout("<stdin>: ok\n")
+        .stderr(&format!("ctx-check: warning: <stdin>:2: 1 bad line kept in place; the first: not JSON: expected value at line 1 column 1\n{tail}"))
+        .run();
+    check()
+        .args(["--strict", "--all"])
+        .stdin(input.clone())
+        .stdout(format!(
+            "{bad}<stdin>:4: torn-tail: a last line that is not complete\n"
         ))
         .code(1)
+        .run();
+    check()
+        .args(["--invalid", "fail"])
+        .stdin(input)
+        .stderr("ctx-check: --invalid without --repair; bad lines are offences: --max-bad-lines says how many may be, --allow bad-line that all may\n")
+        .code(2)
+        .run();
+}
+
+/// 15 B1: what has no message is no session.
+#[test]
+fn a_file_without_a_message_is_an_offence() {
+    let none = "<stdin>: no-message: there is no message in it\n";
+    says(&[], none, 1);
+    says(&["\n \n"], none, 1);
+    let hello = "<stdin>: no-message: there is no message in it (the first of 2 offences; --all shows each)\n";
+    says(&["hello world\n"], hello, 1);
+    check()
+        .stdin("{\"role\":\"us")
+        .stdout(none)
+        .stderr("ctx-check: warning: <stdin>:1: the last line is not complete and is left out\n")
+        .code(1)
+        .run();
+    check()
+        .file("x.jsonl", "\n{\"type\":\"progress\"}\n")
+        .args(["x.jsonl"])
+        .stdout("x.jsonl:2: no-message: no message of a known format\n")
+        .code(1)
+        .run();
+    // Whether a compaction is due nobody can say there.
+    check()
+        .file("x.jsonl", "\n{\"type\":\"progress\"}\n")
+        .args(["--due", "x.jsonl"])
+        .stderr(
+            "ctx-check: x.jsonl:2: no message of a known format; --dialect says how to read it\n",
+        )
+        .code(2)
+        .run();
+}
+
+/// 15 B1, B2: another format is named, whether its lines or one document.
+#[test]
+fn a_format_that_is_not_read_is_named() {
+    let event = "{\"id\":0,\"source\":\"user\",\"action\":\"message\",\"args\":{}}";
+    let named = "no-message: no message of a known format: this is an OpenHands history; OpenHands itself makes messages of it for its model: keep those\n";
+    says(&[event, "\n"], &format!("<stdin>:1: {named}"), 1);
+    let pretty = event.replace(',', ",\n");
+    says(&["[\n", &pretty, "\n]\n"], &format!("<stdin>: {named}"), 1);
+    let human = "{\"type\":\"human\",\"content\":\"a\"}\n";
+    says(
+        &[human],
+        "<stdin>:1: no-message: no message of a known format: this is a list of LangChain messages; convert_to_openai_messages of LangChain makes chat of it\n",
+        1,
+    );
+}
+
+/// 15 B1: roles, records and parts that are not read are offences, each with its line; a
+/// dialect that was named wrongly is found out.
+#[test]
+fn what_is_not_read_of_a_message_is_an_offence() {
+    let input = [
+        USER,
+        "{\"role\":\"critic\",\"content\":\"x\"}\n",
+        "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"smell\"}]}\n",
+        "{\"type\":\"dream\"}\n",
+        "{\"role\":\"critic\",\"content\":\"y\"}\n",
+    ];
+    let critic =
+        |line| format!("<stdin>:{line}: unknown-role: the role \"critic\" is not known in chat\n");
+    let part = "<stdin>:3: unread-part: a part of the type \"smell\" is not read\n";
+    let item = "<stdin>:4: unknown-item: a record of the type \"dream\" is no message of chat\n";
+    check()
+        .args(["--all"])
+        .stdin(session(&input))
+        .stdout([&critic(2), part, item, &critic(5)].concat())
+        .code(1)
+        .run();
+    let first = critic(2).replace('\n', " (the first of 4 offences; --all shows each)\n");
+    says(&input, &first, 1);
+    check()
+        .args(["--dialect", "anthropic"])
+        .file("log.jsonl", "{\"type\":\"user\",\"uuid\":\"u\",\"parentUuid\":null,\"sessionId\":\"s\",\"message\":{\"role\":\"user\",\"content\":\"a\"}}\n")
+        .args(["log.jsonl"])
+        .stdout("log.jsonl:1: no-message: no message of anthropic (the first of 2 offences; --all shows each)\n")
+        .code(1)
+        .run();
+    let pi = "{\"role\":\"toolResult\",\"toolCallId\":\"c\",\"content\":[]}\n";
+    says(
+        &[USER, pi],
+        "<stdin>:2: unknown-role: the role \"toolResult\" is not known in chat: this is a list of pi messages, taken out of its session file; use that file: its entries say what belongs together\n",
+        1,
+    );
+}
+
+/// 15 B1: `--allow` switches a rule off; what it let pass is told with -v and in JSON.
+#[test]
+fn what_is_allowed_is_no_offence() {
+    let input = session(&[A, USER, "oops\n", "oops\n"]);
+    check()
+        .args(["-v", "--allow", "bad-line,orphan-result"])
+        .stdin(input.clone())
+        .stdout("<stdin>: ok\n")
+        .stderr("ctx-check: <stdin>: 2 offences allowed: bad-line\nctx-check: <stdin>: 1 offence allowed: orphan-result\n")
+        .run();
+    check()
+        .args(["--allow", "bad-line", "--allow", "user-first", "--json"])
+        .stdin(input)
+        .stdout_has("\"offences\":1,\"allowed\":2,\"open\":0,\"findings\":[{\"line\":1,\"rule\":\"orphan-result\"")
+        .code(1)
+        .run();
+    check()
+        .args(["--allow", "no-message"])
+        .stdin("")
+        .stdout("<stdin>: ok\n")
+        .run();
+    check()
+        .args(["--allow", "bad-lin"])
+        .stdin("")
+        .stderr_has("tip: a similar value exists: 'bad-line'")
+        .code(2)
+        .run();
+}
+
+/// 15 B1: all rules are listed, and in the documentation.
+#[test]
+fn the_rules_are_listed_and_documented() {
+    let listed = check().args(["--list-rules"]).stdout_has("").run();
+    let listed = String::from_utf8(listed.stdout).expect("text");
+    let documents = concat!(
+        include_str!("../../docs/format.md"),
+        include_str!("../../docs/agents.md")
+    );
+    for rule in &ctx_transcript::offences::RULES {
+        let is_listed = listed.contains(&format!("{:<19} {}\n", rule.name, rule.what));
+        assert_eq!(is_listed, rule.may_be_offence, "{}", rule.name);
+        let is_told = documents.contains(&format!("`{}`", rule.name));
+        assert!(is_told, "{} is in no documentation", rule.name);
+    }
+    check()
+        .args(["--list-rules", "--json"])
+        .stdout_has("{\"rule\":\"bad-line\",\"what\":\"a line that is not one JSON object\"}\n")
         .run();
 }
 
@@ -173,16 +318,6 @@ fn several_files_are_checked_whatever_the_number_of_jobs() {
 }
 
 #[test]
-fn what_is_no_session_cannot_be_told() {
-    check()
-        .file("x.jsonl", "\n{\"type\":\"progress\"}\n")
-        .args(["x.jsonl"])
-        .stderr("ctx-check: x.jsonl:2: no message of a known format; --dialect or --batch says how to read it\n")
-        .code(2)
-        .run();
-}
-
-#[test]
 fn each_conversation_of_a_batch_is_checked() {
     let line = |records: &[&str]| {
         let list: Vec<&str> = records.iter().map(|record| record.trim_end()).collect();
@@ -215,13 +350,10 @@ fn json_has_an_object_for_each_file() {
         .stdout(concat!(
             r#"{"name":"none.jsonl","error":"none.jsonl: cannot read: No such file or directory (os error 2); check the path"}"#,
             "\n",
-            r#"{"name":"b.jsonl","dialect":"chat","legal":false,"within_limits":false,"messages":4,"turns":2,"tokens":25,"tool_bytes":5,"records":5,"bad_lines":1,"tail":null,"offences":1,"open":0,"findings":[{"line":3,"rule":"unanswered-call","id":"b","message":"tool call b has no result right after it"},{"line":null,"rule":"max-messages","id":null,"message":"4 messages, 3 allowed"}],"remarks":[]}"#,
+            r#"{"name":"b.jsonl","dialect":"chat","legal":false,"within_limits":false,"messages":4,"turns":2,"tokens":25,"tool_bytes":5,"records":5,"bad_lines":1,"tail":null,"offences":2,"allowed":0,"open":0,"findings":[{"line":2,"rule":"bad-line","id":null,"message":"not JSON: expected value at line 1 column 1"},{"line":null,"rule":"max-messages","id":null,"message":"4 messages, 3 allowed"}],"remarks":[]}"#,
             "\n",
         ))
-        .stderr(concat!(
-            "ctx-check: warning: b.jsonl:2: 1 bad line kept in place; the first: not JSON: expected value at line 1 column 1\n",
-            "ctx-check: none.jsonl: cannot read: No such file or directory (os error 2); check the path\n",
-        ))
+        .stderr("ctx-check: none.jsonl: cannot read: No such file or directory (os error 2); check the path\n")
         .code(3)
         .run();
 }
@@ -239,6 +371,42 @@ fn github_gets_annotations() {
         .code(1)
         .run();
     check().args(["--format", "github"]).stdin(USER).run();
+}
+
+/// 15 B1: GitHub and JUnit show what is not understood.
+#[test]
+fn what_is_not_understood_is_shown_to_ci() {
+    let critic = "{\"role\":\"critic\",\"content\":\"x\"}\n";
+    let case = |format| {
+        check()
+            .file("a.jsonl", session(&[USER, "oops\n", critic]))
+            .file("b.jsonl", "")
+            .args(["--all", "--format", format, "a.jsonl", "b.jsonl"])
+            .code(1)
+    };
+    case("github")
+        .stdout(concat!(
+            "::error file=a.jsonl,line=2,title=bad-line::not JSON: expected value at line 1 column 1\n",
+            "::error file=a.jsonl,line=3,title=unknown-role::the role \"critic\" is not known in chat\n",
+            "::error file=b.jsonl,title=no-message::there is no message in it\n",
+        ))
+        .run();
+    case("junit")
+        .stdout(concat!(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n",
+            "<testsuites tests=\"2\" failures=\"2\" errors=\"0\">\n",
+            "  <testsuite name=\"ctx-check\" tests=\"2\" failures=\"2\" errors=\"0\">\n",
+            "    <testcase classname=\"ctx-check\" name=\"a.jsonl\">\n",
+            "      <failure type=\"bad-line\" message=\"not JSON: expected value at line 1 column 1\">a.jsonl:2: bad-line: not JSON: expected value at line 1 column 1\n",
+            "a.jsonl:3: unknown-role: the role &quot;critic&quot; is not known in chat</failure>\n",
+            "    </testcase>\n",
+            "    <testcase classname=\"ctx-check\" name=\"b.jsonl\">\n",
+            "      <failure type=\"no-message\" message=\"there is no message in it\">b.jsonl: no-message: there is no message in it</failure>\n",
+            "    </testcase>\n",
+            "  </testsuite>\n",
+            "</testsuites>\n",
+        ))
+        .run();
 }
 
 #[test]
@@ -528,6 +696,8 @@ proptest! {
             .stdout_any()
             .run()
             .stdout;
-        check().args(["--strict", "-q", "--dialect", "chat"]).stdin(mended).run();
+        // It may hold no message at all, which nothing can mend.
+        let strict = ["--strict", "-q", "--dialect", "chat", "--allow", "no-message"];
+        check().args(strict).stdin(mended).run();
     }
 }

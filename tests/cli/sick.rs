@@ -36,7 +36,6 @@ fn lines_that_ran_together_are_named_and_told_apart() {
         .file("s.jsonl", sick.clone())
         .args(["--all", "s.jsonl"])
         .code(1)
-        .stderr("ctx-check: warning: s.jsonl:2: 1 bad line kept in place; the first: more than one object on the line\n")
         .stdout(concat!(
             "s.jsonl:2: bad-line: more than one object on the line: Claude Code reads the first object of the line and not the rest: a message is lost\n",
             "s.jsonl:3: missing-parent: its parent is not in the file: Claude Code goes no further up, and 2 lines before are not sent\n",

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use ctx_transcript::dialect::{Anthropic, Sniff};
-use ctx_transcript::{Dialect, Message, Object, Outline, Role, Rules};
+use ctx_transcript::{Dialect, Message, Object, Outline, Role, Rules, Unread};
 
 /// The member, as it is written behind others.
 pub(crate) const NO_REQUEST: &str = ",\"_request\":false";
@@ -32,6 +32,10 @@ impl Dialect for Lowered {
 
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
         Anthropic.message(object)
+    }
+
+    fn unread(&self, object: &Object<'_>) -> Option<Unread> {
+        Anthropic.unread(object)
     }
 
     fn rules(&self) -> Rules {

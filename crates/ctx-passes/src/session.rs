@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use ctx_transcript::{Conversation, Dialect, Flaw, Options, Record, Records, dialect};
+use ctx_transcript::{Conversation, Dialect, Flaw, Foreign, Options, Record, Records, dialect};
 
 use crate::{BadLines, ErrorKind, Fate, Notes, PassError};
 
@@ -68,6 +68,16 @@ impl Session {
     /// Its dialect; `None` when the format is not known.
     pub fn dialect(&self) -> Option<&'static dyn Dialect> {
         self.records.dialect()
+    }
+
+    /// What the input seems to be, where it is not known to be of a dialect of ours.
+    pub fn foreign(&self) -> Option<Foreign> {
+        self.records.foreign()
+    }
+
+    /// Whether the input is one JSON document and no session.
+    pub fn is_other_document(&self) -> bool {
+        self.records.is_other_document()
     }
 
     /// Whether it is one JSON document, whose messages come as records.

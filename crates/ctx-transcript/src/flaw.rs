@@ -3,6 +3,8 @@
 //! A log's lines hang on each other, and on what its agent makes of them. So only the
 //! dialect can tell; it says what it finds as [`Flaw`]s, and with what a copy is mended.
 
+use crate::offences;
+
 /// What a flaw does to the session when its agent loads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
@@ -65,6 +67,7 @@ pub enum Remedy {
 impl Flaw {
     /// One without an id and without a remedy.
     pub fn new(record: usize, rule: &'static str, effect: Effect, message: String) -> Self {
+        debug_assert!(offences::rule(rule).is_some(), "a rule that is not listed");
         Self {
             record,
             rule,

@@ -8,7 +8,7 @@ use crate::dialect::{Detector, Dialect};
 use crate::document::Document;
 use crate::lines::Lines;
 use crate::second_reading::{self, SecondReading};
-use crate::{Conversation, Flaw, MAX_LINE, Origin, Record, Spool};
+use crate::{Conversation, Flaw, Foreign, MAX_LINE, Origin, Record, Spool, foreign};
 
 /// How to read a session.
 #[derive(Clone, Default)]
@@ -35,8 +35,17 @@ pub struct Records<R> {
     /// What `lines` were, where they came as one JSON value.
     document: Option<Document>,
     dialect: Option<&'static dyn Dialect>,
+    /// What it is where it is nothing that is read.
+    unread: UnreadFile,
     /// Everything that `lines` gave, where the dialect is not linear.
     second: Option<SecondReading>,
+}
+
+/// What a file is that may be none of our formats.
+#[derive(Clone, Copy, Default)]
+struct UnreadFile {
+    foreign: Option<Foreign>,
+    is_document: bool,
 }
 
 /// How many records a message has to be among.
@@ -81,10 +90,21 @@ impl<R: Read> Records<R> {
         if dialect.is_none() && !options.raw {
             dialect = detect(&mut lines, options)?;
         }
+        let is_certain = document.is_some() || options.dialect.is_none();
+        let unread = if options.raw || dialect.is_some() && is_certain {
+            UnreadFile::default()
+        } else {
+            let ahead = lines.ahead();
+            UnreadFile {
+                foreign: Foreign::of_file(ahead),
+                is_document: document.is_none() && foreign::is_document(ahead),
+            }
+        };
         let mut records = Self {
             lines,
             document,
             dialect,
+            unread,
             second: None,
         };
         // A line of a batch is a conversation, which is linear whatever agent had it.
@@ -124,6 +144,18 @@ impl<R: Read> Records<R> {
     /// Whether the input is one document, of which the records are the messages.
     pub fn is_document(&self) -> bool {
         self.document.is_some()
+    }
+
+    /// What the input seems to be, where it is not known to be of a dialect of ours: one that was
+    /// named may be wrong.
+    pub fn foreign(&self) -> Option<Foreign> {
+        self.unread.foreign
+    }
+
+    /// Whether the input is one JSON value over several lines and no session: none of its lines
+    /// means anything.
+    pub fn is_other_document(&self) -> bool {
+        self.unread.is_document
     }
 
     /// What is wrong with a log as its agent loads it, by line.

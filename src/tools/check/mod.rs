@@ -5,6 +5,7 @@ mod due;
 mod json;
 mod page;
 mod repair;
+mod rules;
 mod text;
 
 use std::num::NonZeroUsize;
@@ -16,9 +17,10 @@ use ctx_cli::{
     ExitStatus, Failure, Io, Outcome, Tool, Verbosity, in_parallel, input_name, inputs, jobs_of,
     report_failures,
 };
-use ctx_passes::Invalid;
+use ctx_passes::ErrorKind;
 use ctx_passes::check::{CheckPass, Limits, Plan, Report};
 use ctx_policy::Policy;
+use ctx_transcript::offences::NamedRule;
 
 use crate::counting::CountingArgs;
 use crate::passes;
@@ -28,14 +30,22 @@ use crate::store::StoreArgs;
 use crate::target::OutputArgs;
 use crate::triggers::TriggerArgs;
 
-/// Check that sessions are legal and within limits, or whether a compaction is due
+/// Check that sessions are understood, legal and within limits, or whether a compaction is due
+///
+/// A session is understood when there is a message in it, each line is one JSON object, and
+/// the role, the type and all parts of each message are known. What is not understood is an
+/// offence: no other tool could tell what it does with it. --max-bad-lines says how many lines
+/// may be none.
 ///
 /// A session is legal when the API of its dialect takes it: each tool call is
 /// answered right after it, each result answers a call, no two calls of one reply
 /// have the same id, and where the API wants it the first message is the user's.
 /// Calls at the very end may still wait for their results, as those of an agent
-/// that runs do; --strict takes no such session. Bad lines and a last line that is
-/// not complete are told on stderr; with --invalid fail each is an offence.
+/// that runs do, and a last line that is not complete may still be in the writing, which is
+/// told on stderr; --strict takes no such session.
+///
+/// --allow RULE makes its offences none: how many there were is told with -v, and in JSON as
+/// allowed. --list-rules lists the rules.
 ///
 /// Of an agent's own file it is checked, too, what its agent makes of it: lines that hang on
 /// none, compactions that are off the path, a header that is missing, lines of which the
@@ -71,7 +81,7 @@ use crate::triggers::TriggerArgs;
 ///
 /// --json prints an object per file. Of a check: name (null for stdin), dialect,
 /// legal, `within_limits`, messages, turns, tokens, `tool_bytes`, records, `bad_lines`, tail
-/// (line of a last line that is not complete), offences and open (how many),
+/// (line of a last line that is not complete), offences, allowed and open (how many),
 /// findings (line, rule, id, message), remarks (the same, of what is no offence).
 /// With --due: name, due, step (none, flush or
 /// compact), `held_back`, messages, turns, tokens, `tool_bytes`, triggers (trigger,
@@ -87,14 +97,20 @@ struct Args {
     /// Show every offence, not only the first of each file
     #[arg(long)]
     all: bool,
-    /// Calls that wait for their results at the end are offences, too
+    /// Calls that wait at the end, and a torn last line, are offences, too
     #[arg(long)]
     strict: bool,
+    /// Offences against RULE are none; several times, or with commas
+    #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = rules::parser())]
+    allow: Vec<&'static NamedRule>,
+    /// List the rules by which something is an offence
+    #[arg(long, conflicts_with_all = ["files", "due", "repair", "all", "strict", "batch", "format"])]
+    list_rules: bool,
     /// Ask whether a compaction is due
-    #[arg(long, conflicts_with_all = ["all", "strict", "batch", "max_tokens", "max_messages", "max_tool_bytes"])]
+    #[arg(long, conflicts_with_all = ["all", "strict", "allow", "batch", "max_tokens", "max_messages", "max_tool_bytes", "max_bad_lines"])]
     due: bool,
     /// Write a mended copy of one session, to stdout or with -o
-    #[arg(long, conflicts_with_all = ["due", "all", "batch", "format", "max_tokens", "max_messages", "max_tool_bytes"])]
+    #[arg(long, conflicts_with_all = ["due", "all", "allow", "batch", "format", "max_tokens", "max_messages", "max_tool_bytes", "max_bad_lines"])]
     repair: bool,
     /// Print JSON: the same as --format json
     #[arg(long, conflicts_with = "format")]
@@ -155,6 +171,11 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let counting = args.counting.resolve_under(policy.as_ref())?;
     let format = if args.json { Format::Json } else { args.format };
     args.refuse_without_due(matches, format)?;
+    if args.list_rules {
+        io.write(rules::list(args.json).as_bytes())?;
+        return Ok(ExitStatus::Done);
+    }
+    args.refuse_without_repair(matches)?;
     let paths = inputs(&args.files)?;
     if args.repair {
         let store = args.store.lazy(&TOOL, matches);
@@ -169,7 +190,8 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let plan = Plan {
         limits: args.limits,
         strict: args.strict,
-        bad_lines: args.read.invalid == Invalid::Fail,
+        allow: args.allow.clone(),
+        all: args.all,
         batch: args.read.batch,
         counter: measure.then_some(counting.counter),
         calibrate: !args.no_calibrate,
@@ -179,7 +201,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     });
     for (name, result) in &results {
         if let Ok(report) = result {
-            passes::telling(name, io, |notes| report.warn(plan.bad_lines, notes));
+            passes::telling(name, io, |notes| report.warn(notes));
         }
     }
     let (shown, yes) = if args.due {
@@ -227,18 +249,29 @@ impl Args {
         };
         Err(Failure::new(what).hint("add --due"))
     }
+
+    /// Bad lines are findings here; a copy needs to know what becomes of them.
+    fn refuse_without_repair(&self, matches: &ArgMatches) -> Result<(), Failure> {
+        if self.repair || matches.value_source("invalid") != Some(ValueSource::CommandLine) {
+            return Ok(());
+        }
+        Err(Failure::new("--invalid without --repair")
+            .hint("bad lines are offences: --max-bad-lines says how many may be, --allow bad-line that all may"))
+    }
 }
 
 fn check(path: &Path, args: &Args, plan: &Plan) -> Result<Report, Failure> {
-    // Bad lines are findings here, not failures.
-    let lenient = ReadArgs {
-        invalid: Invalid::Keep,
-        ..args.read.clone()
-    };
-    let mut session = lenient.open(path)?;
+    let mut session = args.read.open(path)?;
     let mut pass = CheckPass::new(plan, session.dialect());
-    session.pass(|record| pass.push(record))?;
+    session.pass(|record| {
+        pass.push(record);
+        Ok(())
+    })?;
     let mut report = session.checked(pass);
+    if let Some(line) = report.unknown.filter(|_| args.due) {
+        let unknown = ErrorKind::NoMessage { batch: false }.at(line);
+        return Err(passes::failure(unknown, &session.name));
+    }
     report.size.overflow = args.triggers.overflow;
     Ok(report)
 }

@@ -28,6 +28,19 @@ pub struct Finding {
     pub message: String,
 }
 
+impl Finding {
+    /// An offence against `rule`.
+    pub(super) fn offence(line: Option<u64>, rule: &'static str, message: String) -> Self {
+        Self {
+            fault: Fault::Offence,
+            line,
+            rule,
+            id: None,
+            message,
+        }
+    }
+}
+
 /// What is told beside the findings: not what keeps a session from going on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {

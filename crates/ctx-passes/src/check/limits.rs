@@ -17,6 +17,9 @@ pub struct Limits {
     /// Not within limits with more bytes of tool results than N
     #[cfg_attr(feature = "clap", arg(id = "max_tool_bytes", long = "max-tool-bytes", value_name = "N", value_parser = ctx_select::parse_count, help_heading = "Limits"))]
     pub tool_bytes: Option<u64>,
+    /// No offence are up to N lines that are not one JSON object
+    #[cfg_attr(feature = "clap", arg(id = "max_bad_lines", long = "max-bad-lines", value_name = "N", value_parser = ctx_select::parse_count, default_value_t, help_heading = "Limits"))]
+    pub bad_lines: u64,
 }
 
 impl Limits {
@@ -80,12 +83,14 @@ mod tests {
             tokens: Some(100),
             messages: Some(5),
             tool_bytes: Some(7),
+            bad_lines: 0,
         };
         assert!(found(exact).is_empty());
         let less = Limits {
             tokens: Some(99),
             messages: Some(0),
             tool_bytes: Some(6),
+            bad_lines: 0,
         };
         assert_eq!(
             found(less),
@@ -118,6 +123,7 @@ mod tests {
             tokens,
             messages,
             tool_bytes,
+            bad_lines: 0,
         };
         assert!(!limits(None, Some(1), None).need_content());
         assert!(limits(Some(1), None, None).need_content());

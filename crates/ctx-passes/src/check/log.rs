@@ -4,12 +4,13 @@
 use ctx_transcript::repair::Salvage;
 use ctx_transcript::{Class, Dialect, Effect, Flaw, Object, Record};
 
-use super::{Fault, Finding, Remark, Report};
+use super::understood::Listing;
+use super::{Finding, Remark, Report};
 
 impl Report {
     /// Adds what the dialect finds wrong, by line. With `strict`, a call that waits at the end
     /// is an offence.
-    pub fn add_flaws(&mut self, flaws: &[(u64, Flaw)], strict: bool) {
+    pub(super) fn add_flaws(&mut self, flaws: &[(u64, Flaw)], strict: bool, listing: Listing<'_>) {
         for (line, flaw) in flaws {
             let is_waiting = flaw.effect == Effect::Waits;
             if is_waiting && !strict {
@@ -17,14 +18,11 @@ impl Report {
                 continue;
             }
             let finding = Finding {
-                fault: Fault::Offence,
-                line: Some(*line),
-                rule: flaw.rule,
                 id: flaw.id.clone(),
-                message: flaw.message.clone(),
+                ..Finding::offence(Some(*line), flaw.rule, flaw.message.clone())
             };
             if is_waiting || flaw.effect.is_offence() {
-                self.findings.push(finding);
+                self.add(finding, listing);
             } else {
                 let is_warning = flaw.effect == Effect::Ignored;
                 self.remarks.push(Remark {
@@ -34,34 +32,10 @@ impl Report {
             }
         }
     }
-
-    /// Adds a line that its agent does not read as it was written.
-    pub(super) fn add_damage(&mut self, record: &Record<'_>, dialect: &dyn Dialect) {
-        let (effect, what) = damage(record, dialect);
-        let finding = Finding {
-            fault: Fault::Offence,
-            line: Some(record.line),
-            rule: match record.class {
-                Class::Tail => "torn-tail",
-                _ => "bad-line",
-            },
-            id: None,
-            message: format!("{}: {what}", record.why_bad()),
-        };
-        if effect.is_offence() {
-            self.findings.push(finding);
-        } else {
-            let is_warning = false;
-            self.remarks.push(Remark {
-                finding,
-                is_warning,
-            });
-        }
-    }
 }
 
 /// What a damaged line does.
-fn damage(record: &Record<'_>, dialect: &dyn Dialect) -> (Effect, String) {
+pub(super) fn damage(record: &Record<'_>, dialect: &dyn Dialect) -> (Effect, String) {
     let text = String::from_utf8_lossy(record.bytes);
     let begins_whole = record.class != Class::NotUtf8 && Object::parse(&text).is_ok();
     let class = match record.class {

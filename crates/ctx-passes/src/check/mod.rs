@@ -6,15 +6,17 @@ mod log;
 mod repair;
 mod report;
 mod told;
+mod understood;
 
 use ctx_select::count::MessageCounter;
 use ctx_select::trigger::Size;
-use ctx_transcript::{
-    Class, Conversation, Dialect, Flaw, Message, Object, Outline, Record, Validator,
-};
+use ctx_transcript::offences::NamedRule;
+use ctx_transcript::{Class, Conversation, Dialect, Message, Object, Outline, Record, Validator};
 
+use self::understood::{Listing, Understood};
+
+use crate::Session;
 use crate::count::CalibrationPass;
-use crate::{BadLines, ErrorKind, PassError};
 pub use finding::{Fault, Finding, Remark};
 pub use limits::Limits;
 pub use repair::{RepairPass, RepairedSession};
@@ -22,15 +24,18 @@ pub use report::Report;
 pub use told::{Told, ToldDue, ToldRepair};
 
 /// What is asked of a session.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 #[allow(clippy::struct_excessive_bools)] // Each is a question of its own.
 pub struct Plan {
     /// How large it may be.
     pub limits: Limits,
-    /// Whether calls that wait for their results at the end are offences.
+    /// Whether calls that wait for their results at the end are offences, and a last line that
+    /// is not complete.
     pub strict: bool,
-    /// Whether bad lines are offences.
-    pub bad_lines: bool,
+    /// Rules whose offences are none.
+    pub allow: Vec<&'static NamedRule>,
+    /// Whether each offence is wanted, and not only the first of its rule.
+    pub all: bool,
     /// Whether each record is a conversation.
     pub batch: bool,
     /// Set if tokens and bytes of results are asked for.
@@ -47,7 +52,17 @@ pub struct CheckPass<'p> {
     conversation: Option<ConversationCheck>,
     /// Set where the size is what an agent has recorded.
     calibration: Option<CalibrationPass>,
+    understood: Understood<'p>,
     report: Report,
+}
+
+impl Plan {
+    fn listing(&self) -> Listing<'_> {
+        Listing {
+            all: self.all,
+            allow: &self.allow,
+        }
+    }
 }
 
 /// A conversation, as far as it was checked.
@@ -92,6 +107,12 @@ impl<'p> CheckPass<'p> {
             dialect,
             calibration: counter.map(|counter| CalibrationPass::new(counter, dialect)),
             conversation: dialect.filter(|_| !plan.batch).map(ConversationCheck::new),
+            understood: Understood::new(
+                dialect,
+                plan.listing(),
+                plan.limits.bad_lines,
+                plan.strict,
+            ),
             report: Report {
                 dialect: dialect.map(Dialect::name),
                 ..Report::default()
@@ -100,65 +121,60 @@ impl<'p> CheckPass<'p> {
     }
 
     /// The next record.
-    pub fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
+    pub fn push(&mut self, record: &Record<'_>) {
         if record.piece.begins() {
             self.report.records += 1;
-            self.damage(record);
+            if record.class.is_bad() || record.class == Class::Tail {
+                self.understood
+                    .damage(record, self.plan.batch, &mut self.report);
+            }
         }
-        let Some(object) = record.whole_object() else {
-            return Ok(());
-        };
-        let Some(dialect) = self.dialect else {
-            return Err(ErrorKind::NoMessage { batch: true }.at(record.line));
-        };
-        if let Some(session) = &mut self.conversation {
-            let mut tokens = None;
-            if let Some(outline) = record.outline(self.dialect) {
-                let message = || record.message(self.dialect);
-                tokens = session.push(record.line, &outline, self.plan, message);
-            }
-            if let Some(calibration) = &mut self.calibration {
-                calibration.push(record, tokens);
-            }
-        } else {
+        let object = record.whole_object();
+        if let (true, Some(object), Some(dialect)) = (self.plan.batch, object, self.dialect) {
             self.batch(record.line, object, dialect);
+            return;
         }
-        Ok(())
-    }
-
-    fn damage(&mut self, record: &Record<'_>) {
-        let rule = match record.class {
-            Class::Tail => {
-                self.report.tail = Some(record.line);
-                "torn-tail"
-            }
-            class if class.is_bad() => "bad-line",
-            _ => return,
+        let Some(session) = &mut self.conversation else {
+            self.understood.record(record, false, &mut self.report);
+            return;
         };
-        let log = self.dialect.filter(|dialect| dialect.is_log());
-        if self.plan.bad_lines {
-            self.report.findings.push(Finding {
-                fault: Fault::Offence,
-                line: Some(record.line),
-                rule,
-                id: None,
-                message: record.why_bad(),
-            });
-        } else if let Some(dialect) = log.filter(|_| !self.plan.batch) {
-            self.report.add_damage(record, dialect);
+        let outline = record.outline(self.dialect);
+        self.understood
+            .record(record, outline.is_some(), &mut self.report);
+        let mut tokens = None;
+        if let Some(outline) = outline {
+            let message = || record.message(self.dialect);
+            tokens = session.push(record.line, &outline, self.plan, message);
+        }
+        if let Some(calibration) = self.calibration.as_mut().filter(|_| object.is_some()) {
+            calibration.push(record, tokens);
         }
     }
 
     fn batch(&mut self, line: u64, object: &Object<'_>, dialect: &dyn Dialect) {
+        let report = &mut self.report;
+        let no_message = |what: &str, report: &mut Report| {
+            let finding = Finding::offence(Some(line), "no-message", what.to_owned());
+            report.add(finding, self.plan.listing());
+        };
         let Some(conversation) = Conversation::of(object) else {
-            self.report.no_conversation += 1;
+            no_message("no list of messages", report);
             return;
         };
         let mut checked = ConversationCheck::new(dialect);
-        for object in &conversation.messages {
+        let mut has_message = false;
+        for (number, object) in conversation.messages.iter().enumerate() {
+            if let Some(unread) = dialect.unread(object) {
+                self.understood
+                    .unread(line, Some(number), object, unread, report);
+            }
             if let Some(outline) = dialect.outline(object) {
+                has_message = true;
                 checked.push(line, &outline, self.plan, || dialect.message(object));
             }
+        }
+        if !has_message {
+            no_message("a conversation without a message", report);
         }
         self.close(checked, Some(line));
     }
@@ -176,12 +192,14 @@ impl<'p> CheckPass<'p> {
         }
         let (offences, open) = validator.finish_with_open();
         let report = &mut self.report;
-        let findings = offences.into_iter().map(Finding::from);
-        report.findings.extend(findings);
+        let mut offences = offences;
         if self.plan.strict {
-            report.findings.extend(open.into_iter().map(Finding::from));
+            offences.extend(open);
         } else {
             report.open += open.len();
+        }
+        for offence in offences {
+            report.add(offence.into(), self.plan.listing());
         }
         report
             .findings
@@ -194,16 +212,17 @@ impl<'p> CheckPass<'p> {
         report.size.tool_bytes += size.tool_bytes;
     }
 
-    /// What was found; `bad` are the bad lines of the session, `flaws` what is wrong with it
-    /// as a log.
-    pub fn finish(mut self, bad: &BadLines, flaws: &[(u64, Flaw)]) -> Report {
-        if let Some(session) = self.conversation.take() {
-            self.close(session, None);
+    /// What was found in `session`, of which all records were seen.
+    pub fn finish(mut self, session: &Session) -> Report {
+        if let Some(conversation) = self.conversation.take() {
+            self.close(conversation, None);
         }
-        self.report.add_flaws(flaws, self.plan.strict);
-        self.report.findings.sort();
-        self.report.bad = bad.clone();
-        self.report
+        let (plan, mut report) = (self.plan, self.report);
+        self.understood.finish(session, plan.batch, &mut report);
+        report.add_flaws(session.flaws(), plan.strict, plan.listing());
+        report.findings.sort();
+        report.bad = session.bad().clone();
+        report
     }
 }
 

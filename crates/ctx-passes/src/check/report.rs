@@ -1,10 +1,13 @@
 //! What a check found.
 
+use std::collections::BTreeMap;
+
 use ctx_select::trigger::Size;
 
+use super::understood::Listing;
 use super::{Fault, Finding, Remark};
-use crate::count::warn_no_conversation;
 use crate::{BadLines, Level, Notes};
+use ctx_transcript::counted;
 
 /// What was found in a session.
 #[derive(Clone, Debug, Default)]
@@ -25,13 +28,23 @@ pub struct Report {
     pub tail: Option<u64>,
     /// What else there is to say of a log.
     pub remarks: Vec<Remark>,
-    /// In a batch: objects that hold no list of messages.
-    pub(super) no_conversation: u64,
+    /// How many offences were allowed, by their rule.
+    pub allowed: BTreeMap<&'static str, usize>,
+    /// Of a session of no known dialect, the line of the first object.
+    pub unknown: Option<u64>,
+    /// Whether bad lines are more than may be.
+    pub(super) has_bad_lines: bool,
+    /// Offences that are not among the findings, by their rule: one was enough.
+    pub(super) unlisted: BTreeMap<&'static str, usize>,
 }
 
 impl Report {
     /// How many of the findings are offences.
     pub fn offences(&self) -> usize {
+        self.listed_offences() + self.unlisted.values().sum::<usize>()
+    }
+
+    fn listed_offences(&self) -> usize {
         self.count(Fault::Offence)
     }
 
@@ -45,21 +58,46 @@ impl Report {
         findings.filter(|finding| finding.fault == fault).count()
     }
 
+    /// Whether an offence against the rule was found, or allowed.
+    pub(super) fn has(&self, rule: &str) -> bool {
+        let is_it = |finding: &Finding| finding.rule == rule;
+        self.allowed.contains_key(rule) || self.findings.iter().any(is_it)
+    }
+
+    /// Adds an offence, of which a session may have as many as it has lines.
+    pub(super) fn add(&mut self, finding: Finding, listing: Listing<'_>) {
+        let rule = finding.rule;
+        if listing.allow.iter().any(|allowed| allowed.name == rule) {
+            *self.allowed.entry(rule).or_default() += 1;
+            return;
+        }
+        let mut listed = self.findings.iter_mut();
+        match listed.find(|it| it.rule == rule).filter(|_| !listing.all) {
+            None => self.findings.push(finding),
+            Some(first) => {
+                *self.unlisted.entry(rule).or_default() += 1;
+                if finding < *first {
+                    *first = finding;
+                }
+            }
+        }
+    }
+
     /// The findings that are shown: of the offences the first, unless `all`.
     pub fn shown(&self, all: bool) -> impl Iterator<Item = &Finding> {
-        let offences = self.offences();
+        let offences = self.listed_offences();
         let shown = move |at: usize| all || at == 0 || at >= offences;
         let findings = self.findings.iter().enumerate();
         findings.filter_map(move |(at, finding)| shown(at).then_some(finding))
     }
 
     /// Warns of oddities that do not count as offences.
-    pub fn warn(&self, bad_lines: bool, notes: &mut Notes) {
-        if !bad_lines {
+    pub fn warn(&self, notes: &mut Notes) {
+        if !self.has_bad_lines {
             self.bad.report(notes);
-            if let Some(line) = self.tail {
-                notes.warn(&[line], "the last line is not complete and is left out");
-            }
+        }
+        if let Some(line) = self.tail.filter(|_| !self.has("torn-tail")) {
+            notes.warn(&[line], "the last line is not complete and is left out");
         }
         for Remark {
             finding,
@@ -78,13 +116,19 @@ impl Report {
                 format_args!("{}: {}", finding.rule, finding.message),
             );
         }
-        warn_no_conversation(self.no_conversation, notes);
+        for (rule, count) in &self.allowed {
+            let offences = counted(*count as u64, "offence");
+            let text = format_args!("{offences} allowed: {rule}");
+            notes.add(Level::Info, &[], text);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Fault, Finding, Report};
+    use ctx_transcript::offences::rule;
+
+    use super::{Fault, Finding, Listing, Report};
     use crate::Notes;
 
     fn report(faults: &[Fault]) -> Report {
@@ -117,17 +161,51 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_for_as_an_offence_is_no_warning() {
-        let report = Report {
+    fn what_is_an_offence_is_no_warning() {
+        let mut report = Report {
             tail: Some(3),
-            no_conversation: 1,
             ..Report::default()
         };
-        let warned = |bad_lines| {
+        let warned = |report: &Report| {
             let mut notes = Notes::new();
-            report.warn(bad_lines, &mut notes);
+            report.warn(&mut notes);
             notes.take().len()
         };
-        assert_eq!((warned(false), warned(true)), (2, 1));
+        assert_eq!(warned(&report), 1);
+        let torn = Finding::offence(Some(3), "torn-tail", String::new());
+        report.add(
+            torn,
+            Listing {
+                all: false,
+                allow: &[],
+            },
+        );
+        assert_eq!(warned(&report), 0);
+    }
+
+    /// 15 B1: what is allowed is counted and told, and no offence.
+    #[test]
+    fn of_each_rule_the_first_offence_is_kept_and_all_are_counted() {
+        let allow = [rule("bad-line").expect("a rule")];
+        let listed = |all| {
+            let mut report = Report::default();
+            let listing = Listing { all, allow: &allow };
+            for (line, rule) in [
+                (1, "bad-line"),
+                (3, "unread-part"),
+                (2, "unread-part"),
+                (4, "bad-line"),
+            ] {
+                report.add(Finding::offence(Some(line), rule, String::new()), listing);
+            }
+            let lines = report.findings.iter().filter_map(|it| it.line);
+            (
+                lines.collect::<Vec<_>>(),
+                report.offences(),
+                report.allowed["bad-line"],
+            )
+        };
+        assert_eq!(listed(false), (vec![2], 2, 2));
+        assert_eq!(listed(true), (vec![3, 2], 2, 2));
     }
 }

@@ -1,6 +1,8 @@
 use ctx_select::count::MessageCounter;
 use ctx_tokens::Encoding;
 use ctx_transcript::Options;
+use ctx_transcript::dialect::by_name;
+use ctx_transcript::offences::rule;
 
 use super::{CheckPass, Limits, Plan, RepairPass, RepairedSession, Report};
 use crate::{ErrorKind, Invalid, Notes, PassError, Session};
@@ -26,8 +28,11 @@ fn lines(records: &[&str]) -> String {
 fn check(input: String, plan: &Plan) -> Result<Report, PassError> {
     let mut session = open(input, plan.batch);
     let mut pass = CheckPass::new(plan, session.dialect());
-    session.each(|record| pass.push(record))?;
-    Ok(pass.finish(session.bad(), session.flaws()))
+    session.each(|record| {
+        pass.push(record);
+        Ok(())
+    })?;
+    Ok(pass.finish(&session))
 }
 
 fn rules(report: &Report) -> Vec<(Option<u64>, &'static str)> {
@@ -37,9 +42,9 @@ fn rules(report: &Report) -> Vec<(Option<u64>, &'static str)> {
         .collect()
 }
 
-fn warnings(report: &Report, bad_lines: bool) -> Vec<(Vec<u64>, String)> {
+fn warnings(report: &Report) -> Vec<(Vec<u64>, String)> {
     let mut notes = Notes::new();
-    report.warn(bad_lines, &mut notes);
+    report.warn(&mut notes);
     let notes = notes.take().into_iter();
     notes.map(|note| (note.lines, note.text)).collect()
 }
@@ -67,20 +72,114 @@ fn open_calls_at_the_end_are_offences_only_when_strict() {
     assert_eq!((report.offences(), report.open), (1, 0));
 }
 
+/// 15 B1: bad lines are offences above a number, and a torn tail where all has to be there.
 #[test]
-fn bad_lines_and_a_torn_tail_are_offences_on_request() {
-    let input = lines(&[USER, "broken"]) + "{\"role\":\"us";
-    let mut plan = Plan::default();
+fn bad_lines_are_offences_above_a_number_and_a_torn_tail_only_when_strict() {
+    let input = lines(&[USER, "broken", "[1]"]) + "{\"role\":\"us";
+    let mut plan = Plan {
+        all: true,
+        ..Plan::default()
+    };
     let report = check(input.clone(), &plan).expect("read");
-    assert_eq!((report.records, report.tail), (3, Some(3)));
+    assert_eq!((report.records, report.tail), (4, Some(4)));
+    let bad = [(Some(2), "bad-line"), (Some(3), "bad-line")];
+    assert_eq!(rules(&report), bad);
+    let warned: Vec<_> = warnings(&report).into_iter().map(|w| w.0).collect();
+    assert_eq!(warned, [[4]]);
+    plan.limits.bad_lines = 1;
+    assert_eq!(rules(&check(input.clone(), &plan).expect("read")), bad);
+    plan.limits.bad_lines = 2;
+    let report = check(input.clone(), &plan).expect("read");
     assert!(report.findings.is_empty());
-    let warned: Vec<_> = warnings(&report, false).into_iter().map(|w| w.0).collect();
-    assert_eq!(warned, [[2], [3]]);
-    plan.bad_lines = true;
+    let warned: Vec<_> = warnings(&report).into_iter().map(|w| w.0).collect();
+    assert_eq!(warned, [[2], [4]]);
+    plan.strict = true;
     let report = check(input, &plan).expect("read");
-    let expected = [(Some(2), "bad-line"), (Some(3), "torn-tail")];
-    assert_eq!(rules(&report), expected);
-    assert!(warnings(&report, true).is_empty());
+    assert_eq!(rules(&report), [(Some(4), "torn-tail")]);
+    assert_eq!(warnings(&report).len(), 1);
+}
+
+/// What is found in a session of `dialect`, of each rule the first.
+fn found(records: &[&str], dialect: Option<&str>) -> Vec<(Option<u64>, &'static str)> {
+    let options = Options {
+        dialect: dialect.and_then(by_name),
+        ..Options::default()
+    };
+    let reader = Box::new(std::io::Cursor::new(lines(records).into_bytes()));
+    let mut session = Session::open(reader, &options, Invalid::Keep).expect("from memory");
+    let plan = Plan::default();
+    let mut pass = CheckPass::new(&plan, session.dialect());
+    let read = session.each(|record| {
+        pass.push(record);
+        Ok(())
+    });
+    read.expect("read");
+    rules(&pass.finish(&session))
+}
+
+/// 15 B1: a role, a record and a part that nobody here reads are found with their lines.
+#[test]
+fn what_claims_to_be_a_message_and_is_not_read_is_an_offence() {
+    let none: [(Option<u64>, &str); 0] = [];
+    let role = r#"{"role":"critic","content":"x"}"#;
+    let part = r#"{"role":"user","content":[{"type":"smell"}]}"#;
+    let item = r#"{"type":"dream"}"#;
+    assert_eq!(found(&[USER, CALL, RESULT], None), none);
+    let all = [
+        (Some(2), "unknown-role"),
+        (Some(3), "unread-part"),
+        (Some(4), "unknown-item"),
+    ];
+    assert_eq!(found(&[USER, role, part, item], None), all);
+    // So a wrong dialect is not taken for the right one.
+    let named = found(&[USER, CALL, RESULT], Some("anthropic"));
+    assert_eq!(
+        named[..2],
+        [(Some(2), "unread-part"), (Some(3), "unknown-role")]
+    );
+    let line = r#"{"type":"user","uuid":"u","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"a"}}"#;
+    assert_eq!(found(&[line], None), none);
+    for dialect in ["chat", "anthropic", "responses"] {
+        let found = found(&[line], Some(dialect));
+        assert_eq!(found, [(Some(1), "no-message"), (Some(1), "unknown-item")]);
+    }
+    // What an agent's own file holds beside messages is its agent's matter.
+    let beside = r#"{"type":"new-kind","uuid":"v","parentUuid":"u","sessionId":"s"}"#;
+    assert_eq!(found(&[line, beside], None), none);
+    let other = line.replace("\"role\":\"user\"", "\"role\":\"critic\"");
+    assert_eq!(found(&[line, &other], None), [(Some(2), "unknown-role")]);
+}
+
+/// 15 B1: a file without a message is no session, whatever else is in it.
+#[test]
+fn without_a_message_there_is_no_session() {
+    let no_message = |line| vec![(line, "no-message")];
+    assert_eq!(found(&[], None), no_message(None));
+    assert_eq!(found(&["", "  "], None), no_message(None));
+    assert_eq!(found(&["{\"what\":1}"], None), no_message(Some(1)));
+    let hello = found(&["hello world"], None);
+    assert_eq!(hello, [(None, "no-message"), (Some(1), "bad-line")]);
+    // Lines of one document are not bad each by itself.
+    assert_eq!(
+        found(&["[", "{", "\"what\":1}", "]"], None),
+        no_message(None)
+    );
+}
+
+/// 15 B1: what is allowed is no offence, and counted.
+#[test]
+fn what_is_allowed_is_no_offence() {
+    let plan = Plan {
+        allow: vec![
+            rule("bad-line").expect("one"),
+            rule("orphan-result").expect("one"),
+        ],
+        ..Plan::default()
+    };
+    let report = check(lines(&[USER, "broken", ORPHAN, ORPHAN]), &plan).expect("read");
+    assert!(report.findings.is_empty());
+    let allowed: Vec<_> = report.allowed.into_iter().collect();
+    assert_eq!(allowed, [("bad-line", 1), ("orphan-result", 2)]);
 }
 
 #[test]
@@ -111,18 +210,25 @@ fn each_conversation_of_a_batch_is_checked_by_itself() {
     let bad = conversation(&[USER, ORPHAN]);
     let plan = Plan {
         batch: true,
+        all: true,
         limits: Limits {
             messages: Some(2),
             ..Limits::default()
         },
         ..Plan::default()
     };
-    let report = check(lines(&[&good, "{\"other\":1}", &bad]), &plan).expect("read");
-    let expected = [(Some(3), "orphan-result"), (Some(1), "max-messages")];
+    let other = r#"{"messages":[{"role":"critic","content":"x"}]}"#;
+    let records = [&*good, "{\"other\":1}", &bad, "{\"messages\":[]}", other];
+    let report = check(lines(&records), &plan).expect("read");
+    let expected = [
+        (Some(2), "no-message"),
+        (Some(3), "orphan-result"),
+        (Some(4), "no-message"),
+        (Some(5), "unknown-role"),
+        (Some(1), "max-messages"),
+    ];
     assert_eq!(rules(&report), expected);
-    assert_eq!(report.size.messages, 5);
-    let warned = "lines that hold no conversation (\"messages\"): 1";
-    assert_eq!(warnings(&report, false), [(vec![], warned.to_owned())]);
+    assert_eq!(report.size.messages, 6);
 }
 
 #[test]
@@ -135,19 +241,18 @@ fn only_the_first_offence_is_shown_unless_all_are_wanted() {
         ..Plan::default()
     };
     let report = check(lines(&[USER, ORPHAN, ORPHAN]), &plan).expect("read");
-    assert_eq!(report.shown(true).count(), 3);
+    assert_eq!((report.offences(), report.shown(true).count()), (2, 2));
     let shown: Vec<_> = report.shown(false).map(|finding| finding.rule).collect();
     assert_eq!(shown, ["orphan-result", "max-messages"]);
 }
 
 #[test]
-fn an_unknown_format_cannot_be_judged() {
+fn the_line_of_an_unknown_format_is_told() {
     let plan = Plan::default();
-    let error = check(lines(&["{\"what\":1}"]), &plan).expect_err("unknown");
-    assert!(matches!(error.kind, ErrorKind::NoMessage { batch: true }));
-    assert_eq!(error.lines, [1]);
+    let report = check(lines(&["", "{\"what\":1}"]), &plan).expect("read");
+    assert_eq!(report.unknown, Some(2));
     let report = check(String::new(), &plan).expect("empty");
-    assert_eq!((report.dialect, report.records), (None, 0));
+    assert_eq!((report.dialect, report.unknown), (None, None));
 }
 
 #[test]

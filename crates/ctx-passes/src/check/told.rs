@@ -19,6 +19,8 @@ pub struct Told<'a> {
     bad_lines: u64,
     tail: Option<u64>,
     offences: usize,
+    /// Offences that were allowed.
+    allowed: usize,
     open: usize,
     findings: Vec<&'a Finding>,
     /// What else is odd about an agent's own file.
@@ -89,6 +91,7 @@ impl Report {
             bad_lines: self.bad.count(),
             tail: self.tail,
             offences: self.offences(),
+            allowed: self.allowed.values().sum(),
             open: self.open,
             findings: self.shown(all).collect(),
             remarks: remarks.map(|remark| &remark.finding).collect(),

@@ -13,7 +13,10 @@ use super::{
 use crate::repair::Mend;
 use crate::rules::{PairBy, Results};
 use crate::usage::{lessen, sum};
-use crate::{Edits, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, Usage};
+use crate::{
+    Edits, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, Unread, Usage,
+    unread as rest,
+};
 
 /// The dialect `anthropic`.
 pub struct Anthropic;
@@ -50,6 +53,10 @@ impl Dialect for Anthropic {
 
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
         message(object, object)
+    }
+
+    fn unread(&self, object: &Object<'_>) -> Option<Unread> {
+        unread(self.name(), object)
     }
 
     fn rules(&self) -> Rules {
@@ -122,6 +129,55 @@ pub(super) fn message<'a>(record: &Object<'a>, object: &Object<'a>) -> Option<Me
         sealed: sealed(object, &said, "signature"),
         ..Message::new(role, said)
     })
+}
+
+/// What of a message in a record of `dialect` is not read.
+pub(super) fn unread(dialect: &str, object: &Object<'_>) -> Option<Unread> {
+    let Some(role) = object.get("role") else {
+        return Some(Unread::item(dialect, object));
+    };
+    if !matches!(
+        role_of(object),
+        Some(Role::System | Role::User | Role::Assistant)
+    ) {
+        return Some(Unread::role(dialect, role));
+    }
+    // Calls as in chat, which nobody would pair.
+    if object
+        .get("tool_calls")
+        .is_some_and(|raw| !matches!(raw, "null" | "[]"))
+    {
+        return Some(Unread::within_message("a list of calls beside the content"));
+    }
+    match object.get("content") {
+        None | Some("null") => Some(Unread::within_message("a message without content")),
+        content => Unread::in_content(content, is_read),
+    }
+}
+
+/// Blocks of which nothing is read but that they are there.
+const SEALED: [&str; 7] = [
+    "redacted_thinking",
+    "image",
+    "document",
+    "search_result",
+    "container_upload",
+    "tool_reference",
+    "compaction",
+];
+
+/// Whether all of a block is read.
+fn is_read(block: &Object<'_>) -> bool {
+    let kind = kind_of(block);
+    match &*kind {
+        "text" => rest::has_text(block, "text"),
+        "thinking" => rest::has_text(block, "thinking"),
+        "tool_result" => Unread::in_content(block.get("content"), is_read).is_none(),
+        kind if is_call(kind) || kind == "mcp_tool_use" => true,
+        // What a server's tool found has a form of its own.
+        kind if kind.ends_with("_tool_result") => true,
+        kind => SEALED.contains(&kind),
+    }
 }
 
 /// The usage of the reply that `message` is, or a fragment of.

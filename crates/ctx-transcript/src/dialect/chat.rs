@@ -10,7 +10,8 @@ use super::{Dialect, SUMMARY_NAME, Sniff, blocks, items, kind_of, parts, role_of
 use crate::repair::Mend;
 use crate::rules::{PairBy, Results};
 use crate::{
-    Call, Member, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, cut, json,
+    Call, Member, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, Unread, cut, json,
+    unread, within,
 };
 
 /// The dialect `chat`.
@@ -18,6 +19,17 @@ pub struct Chat;
 
 /// Members with a model's reasoning: `DeepSeek`'s, and that of routers.
 const REASONING: [&str; 2] = ["reasoning_content", "reasoning"];
+
+/// Members of which a message has one at least.
+const SAID: [&str; 7] = [
+    "content",
+    "tool_calls",
+    "function_call",
+    "refusal",
+    "audio",
+    REASONING[0],
+    REASONING[1],
+];
 
 impl Dialect for Chat {
     fn name(&self) -> &'static str {
@@ -105,6 +117,19 @@ impl Dialect for Chat {
         })
     }
 
+    fn unread(&self, object: &Object<'_>) -> Option<Unread> {
+        let Some(role) = object.get("role") else {
+            return Some(Unread::item(self.name(), object));
+        };
+        if role_of(object).is_none_or(|role| role == Role::Other) {
+            return Some(Unread::role(self.name(), role));
+        }
+        if !SAID.iter().any(|key| object.get(key).is_some()) {
+            return Some(Unread::within_message("a message without content or calls"));
+        }
+        unread_call(object).or_else(|| Unread::in_content(object.get("content"), is_read))
+    }
+
     fn rules(&self) -> Rules {
         Rules {
             results: Results::BehindReply,
@@ -153,7 +178,12 @@ fn id_in(call: &str) -> Cow<'_, str> {
 /// Content parts that only this dialect has.
 fn is_own(part: &Object<'_>) -> bool {
     let kind = kind_of(part);
-    matches!(&*kind, "image_url" | "input_audio" | "file" | "refusal")
+    matches!(&*kind, "image_url" | "input_audio" | "refusal") || is_file(part)
+}
+
+/// A file of the API: other programs have parts of the same type.
+fn is_file(part: &Object<'_>) -> bool {
+    kind_of(part) == "file" && part.get("file").is_some_and(|raw| raw.starts_with('{'))
 }
 
 fn part<'a>(part: &Object<'a>) -> Option<Part<'a>> {
@@ -163,8 +193,39 @@ fn part<'a>(part: &Object<'a>) -> Option<Part<'a>> {
         "\"image_url\"" => Some(Part::media("image_url", part.text().trim())),
         "\"input_audio\"" => Some(Part::media("input_audio", part.text().trim())),
         "\"file\"" => Some(Part::media("file", part.text().trim())),
+        "\"video_url\"" => Some(Part::media("video_url", part.text().trim())),
+        "\"audio_url\"" => Some(Part::media("audio_url", part.text().trim())),
         _ => None,
     }
+}
+
+/// Whether all of a part is read.
+fn is_read(part: &Object<'_>) -> bool {
+    match &*kind_of(part) {
+        "text" => unread::has_text(part, "text"),
+        "refusal" => unread::has_text(part, "refusal"),
+        // The last two are of servers that speak this API for other models.
+        "image_url" | "input_audio" | "video_url" | "audio_url" => true,
+        _ => is_file(part),
+    }
+}
+
+/// The first of the calls that is none.
+fn unread_call(object: &Object<'_>) -> Option<Unread> {
+    let calls = object.get("tool_calls").filter(|raw| *raw != "null")?;
+    let Some(calls) = within::elements(calls) else {
+        return Some(Unread::within_message("a list of calls that is none"));
+    };
+    let is_call = |raw: &str| {
+        let has = |call: &Object<'_>, key| call.get(key).is_some_and(|raw| raw.starts_with('{'));
+        Object::within(raw).is_some_and(|call| has(&call, "custom") || has(&call, "function"))
+    };
+    let unread = calls.into_iter().find(|raw| !is_call(raw))?;
+    let kind = Object::within(unread).map(|call| kind_of(&call).into_owned());
+    Some(Unread::within_message(&match kind.as_deref() {
+        None | Some("") => "a call without a function".to_owned(),
+        Some(kind) => format!("a call of the type {kind:?}"),
+    }))
 }
 
 /// What to cut so that a reply is without its reasoning.

@@ -25,7 +25,7 @@ use crate::rules::{PairBy, Results};
 use crate::view::ViewBuilder;
 use crate::{
     About, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Part, ReplyId, Role, Rules,
-    SecondCopy, Usage, UsageOf, json,
+    SecondCopy, Unread, Usage, UsageOf, json,
 };
 
 /// The dialect `claude-code`.
@@ -104,6 +104,16 @@ impl Dialect for ClaudeCode {
             "user" | "assistant" => anthropic::message(object, &object.object_of("message")?),
             "attachment" | "system" => Some(Message::new(Role::User, vec![said_beside(object)?])),
             _ => None,
+        }
+    }
+
+    fn unread(&self, object: &Object<'_>) -> Option<Unread> {
+        if !matches!(&*kind_of(object), "user" | "assistant") {
+            return None;
+        }
+        match object.object_of("message") {
+            Some(message) => anthropic::unread(self.name(), &message),
+            None => Some(Unread::within_message("a line without a message")),
         }
     }
 

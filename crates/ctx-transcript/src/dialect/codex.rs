@@ -30,7 +30,7 @@ use crate::rules::{PairBy, Results};
 use crate::usage::{lessen, sum};
 use crate::view::ViewBuilder;
 use crate::{
-    About, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, Usage,
+    About, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, Unread, Usage,
     UsageOf, json,
 };
 
@@ -93,6 +93,18 @@ impl Dialect for Codex {
             }
             Entry::Agent(agent) => Some(Message::new(Role::User, agent.parts())),
             Entry::Compacted(compacted) => Some(compacted.message(object)),
+        }
+    }
+
+    // What the client does not load is a flaw of the file.
+    fn unread(&self, object: &Object<'_>) -> Option<Unread> {
+        let unread = |item: &Object<'_>| items::unread(self.name(), item);
+        match Entry::of(object)? {
+            Entry::Item(item) if object.get("payload").is_none() => unread(&item),
+            Entry::Item(item) if loaded::is_passed_over(&item) => None,
+            Entry::Item(item) => unread(&item),
+            Entry::Agent(_) => None,
+            Entry::Compacted(compacted) => compacted.items()?.iter().find_map(unread),
         }
     }
 

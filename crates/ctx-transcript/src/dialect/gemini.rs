@@ -36,7 +36,7 @@ use crate::usage::sum;
 use crate::view::ViewBuilder;
 use crate::{
     About, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Role, Rules, SecondCopy,
-    Usage, json,
+    Unread, Usage, json,
 };
 
 /// The dialect `gemini`.
@@ -86,6 +86,13 @@ impl Dialect for Gemini {
         // stand before or behind the content.
         message.reasoning.sort_by_key(|cut| cut.start);
         Some(message)
+    }
+
+    fn unread(&self, object: &Object<'_>) -> Option<Unread> {
+        let messages = Messages::of(object);
+        let said = messages.said();
+        let mut parts = said.iter().flat_map(Said::content);
+        parts.find(|raw| !part::is_read(raw)).map(Unread::part)
     }
 
     fn held<'a>(&self, object: &Object<'a>) -> Vec<Held<'a>> {

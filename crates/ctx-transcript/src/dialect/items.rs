@@ -6,7 +6,7 @@ mod parts;
 
 use std::borrow::Cow;
 
-pub(super) use parts::parts;
+pub(super) use parts::{parts, unread};
 
 use super::{blocks, kind_of, role_of};
 use crate::{Object, Outline, Role};

@@ -62,7 +62,7 @@ use crate::repair::Mend;
 use crate::view::ViewBuilder;
 use crate::{
     About, Call, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Part, Role, Rules,
-    SecondCopy, Slot, Usage, cut, json, within,
+    SecondCopy, Slot, Unread, Usage, cut, json, within,
 };
 
 /// How sure a dialect is that a record is one of its own.
@@ -115,6 +115,11 @@ pub trait Dialect: Sync {
 
     /// The whole message; `None` when the record is no message.
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>>;
+
+    /// The first thing in a record that claims to be a message and that is not read: its role,
+    /// its type, a part. What is no message by design is none, such as progress in the log of an
+    /// agent, nor what the agent itself passes over.
+    fn unread(&self, object: &Object<'_>) -> Option<Unread>;
 
     /// Whether a turn begins with a record.
     fn begins_turn(&self, object: &Object<'_>) -> bool {

@@ -29,7 +29,7 @@ use crate::usage::{lessen, sum};
 use crate::view::ViewBuilder;
 use crate::{
     About, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Part, Role, Rules,
-    SecondCopy, Usage, json,
+    SecondCopy, Unread, Usage, json,
 };
 
 /// The dialect `pi`.
@@ -118,6 +118,19 @@ impl Dialect for Pi {
             reasoning: place.unwrap_or_default(),
             ..Message::new(role(kind), parts)
         })
+    }
+
+    fn unread(&self, object: &Object<'_>) -> Option<Unread> {
+        let Some(Entry { kind, said }) = Entry::of(object) else {
+            let message = object.object_of("message");
+            let message = message.filter(|_| kind_of(object) == "message")?;
+            let role = message.get("role").unwrap_or("null");
+            return Some(Unread::role(self.name(), role));
+        };
+        match kind {
+            Kind::Compaction | Kind::Summary | Kind::Shell => None,
+            _ => Unread::in_content(said.get("content"), reply::is_read),
+        }
     }
 
     fn wrapped<'a>(&self, object: &Object<'a>) -> Wrapped<'a> {

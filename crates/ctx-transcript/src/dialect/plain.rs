@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{Anthropic, Chat, Dialect, Sniff, summary_by_line, summary_text};
 use crate::repair::Mend;
-use crate::{Message, Object, Outline, Role, Rules};
+use crate::{Message, Object, Outline, Role, Rules, Unread};
 
 /// A session that could be `chat` and could be `anthropic`: what is written for it, both
 /// accept. It goes by the name of the first, which it is read as.
@@ -36,6 +36,10 @@ impl Dialect for Plain {
 
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
         Self::reader(object).message(object)
+    }
+
+    fn unread(&self, object: &Object<'_>) -> Option<Unread> {
+        Self::reader(object).unread(object)
     }
 
     fn rules(&self) -> Rules {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::{Dialect, Sniff, items, summary_by_line, summary_text};
 use crate::rules::{PairBy, Results};
-use crate::{Message, Object, Outline, Role, Rules};
+use crate::{Message, Object, Outline, Role, Rules, Unread};
 
 /// The dialect `responses`.
 pub struct Responses;
@@ -36,6 +36,10 @@ impl Dialect for Responses {
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {
         let role = items::outline(object)?.role;
         Some(Message::new(role, items::parts(object, object)))
+    }
+
+    fn unread(&self, object: &Object<'_>) -> Option<Unread> {
+        items::unread(self.name(), object)
     }
 
     fn is_linked(&self) -> bool {

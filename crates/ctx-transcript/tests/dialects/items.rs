@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use ctx_transcript::dialect::{Dialect, Sniff};
 use ctx_transcript::repair::{MISSING_RESULT, Mend, NewResult, RecordChange};
 use ctx_transcript::rules::{PairBy, Results, Rules};
-use ctx_transcript::{Call, Edits, Message, Object, Outline, Part, Role, Slot, ToolResult};
+use ctx_transcript::{Call, Edits, Message, Object, Outline, Part, Role, Slot, ToolResult, Unread};
 
 pub(crate) struct Items;
 
@@ -47,6 +47,10 @@ impl Dialect for Items {
             _ => return None,
         }
         Some(outline)
+    }
+
+    fn unread(&self, _: &Object<'_>) -> Option<Unread> {
+        None
     }
 
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {

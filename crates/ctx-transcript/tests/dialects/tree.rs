@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use ctx_transcript::dialect::{Dialect, Sniff};
 use ctx_transcript::rules::{PairBy, Results, Rules};
 use ctx_transcript::view::{Outside, View, ViewBuilder};
-use ctx_transcript::{Call, Message, Object, Outline, Part, Role, Slot, ToolResult};
+use ctx_transcript::{Call, Message, Object, Outline, Part, Role, Slot, ToolResult, Unread};
 
 pub(crate) struct Tree;
 
@@ -51,6 +51,10 @@ impl Dialect for Tree {
             _ => return None,
         }
         Some(outline)
+    }
+
+    fn unread(&self, _: &Object<'_>) -> Option<Unread> {
+        None
     }
 
     fn message<'a>(&self, object: &Object<'a>) -> Option<Message<'a>> {

@@ -61,6 +61,12 @@ pub(super) fn is_sent(item: &Object<'_>) -> bool {
     }
 }
 
+/// Whether the client knows `item`, and never sends it: one that it does not load, and the state
+/// of the working folder that some versions write.
+pub(super) fn is_passed_over(item: &Object<'_>) -> bool {
+    !is_loaded(item) || kind_of(item) == "ghost_snapshot"
+}
+
 fn has_fitting_id(item: &Object<'_>) -> bool {
     let id = item.get("id").filter(|raw| *raw != "null");
     id.is_none_or(|raw| json::text(raw).is_some())

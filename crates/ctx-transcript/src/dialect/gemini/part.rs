@@ -57,6 +57,21 @@ fn kind_of(part: &Object<'_>) -> Kind {
     }
 }
 
+/// Whether all of a part is read. The API has others: code that it has run itself, with what
+/// came of it, and the signature of a thought.
+pub(super) fn is_read(raw: &str) -> bool {
+    const OTHERS: [&str; 4] = [
+        "executableCode",
+        "codeExecutionResult",
+        "thoughtSignature",
+        "thought",
+    ];
+    kind(raw) != Kind::Other
+        || Object::within(raw).is_some_and(|part| {
+            part.members().is_empty() || OTHERS.iter().any(|key| part.get(key).is_some())
+        })
+}
+
 /// Whether it is what stands beside the content of a reply where the content has none of it.
 pub(super) fn is_call_or_thought(raw: &str) -> bool {
     let has = |part: &Object<'_>, key| part.get(key).is_some_and(is_true);

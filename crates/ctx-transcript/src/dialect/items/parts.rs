@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::{Kind, pair_id};
-use crate::dialect::kind_of;
-use crate::{Call, Object, Part, Slot, ToolResult, json};
+use super::{Kind, is_user_or_model, pair_id};
+use crate::dialect::{kind_of, role_of};
+use crate::{Call, Object, Part, Slot, ToolResult, Unread, json, unread as rest};
 
 /// Members with what a call asks for, of which each kind has one.
 const ARGUMENTS: [&str; 5] = ["arguments", "input", "action", "actions", "operation"];
@@ -68,8 +68,6 @@ fn call<'a>(record: &Object<'a>, item: &Object<'a>) -> Call<'a> {
 
 fn result<'a>(record: &Object<'a>, item: &Object<'a>) -> ToolResult<'a> {
     let kind = kind_of(item);
-    // The results of other tools have a form of their own, which no text can replace.
-    let is_of_text = matches!(&*kind, "function_call_output" | "custom_tool_call_output");
     let raw = item.get("output").or_else(|| item.get("tools"));
     ToolResult {
         id: pair_id(item),
@@ -77,7 +75,50 @@ fn result<'a>(record: &Object<'a>, item: &Object<'a>) -> ToolResult<'a> {
         is_error: false,
         parts: content(raw),
         slot: raw
-            .filter(|_| is_of_text)
+            .filter(|_| is_of_text(&kind))
             .map(|raw| Slot::text(record, raw)),
     }
+}
+
+/// What of an item in a record of `dialect` is not read.
+pub(in crate::dialect) fn unread(dialect: &str, item: &Object<'_>) -> Option<Unread> {
+    let kind = Kind::of(item);
+    if matches!(kind, None | Some(Kind::Message)) {
+        let is_known = role_of(item).is_some_and(|it| it.is_system() || is_user_or_model(it));
+        let is_message = matches!(&*kind_of(item), "" | "message");
+        if let Some(role) = item.get("role").filter(|_| is_message && !is_known) {
+            return Some(Unread::role(dialect, role));
+        }
+    }
+    let in_list = |key| Unread::in_content(item.get(key), is_read);
+    match kind {
+        None => Some(Unread::item(dialect, item)),
+        Some(Kind::Message | Kind::AgentMessage) => match item.get("content") {
+            None | Some("null") => Some(Unread::within_message("a message without content")),
+            Some(_) => in_list("content"),
+        },
+        Some(Kind::Reasoning) => in_list("summary").or_else(|| in_list("content")),
+        Some(Kind::Result) if is_of_text(&kind_of(item)) => in_list("output"),
+        // What the server's own tools are asked, and what they find, has forms of its own.
+        Some(Kind::Result | Kind::Call | Kind::Server) => None,
+    }
+}
+
+/// Whether all of a part is read.
+fn is_read(part: &Object<'_>) -> bool {
+    match &*kind_of(part) {
+        "input_text" | "output_text" | "text" | "summary_text" | "reasoning_text" => {
+            rest::has_text(part, "text")
+        }
+        "refusal" => rest::has_text(part, "refusal"),
+        kind => matches!(
+            kind,
+            "input_image" | "input_file" | "input_audio" | "encrypted_content"
+        ),
+    }
+}
+
+/// Results of other kinds have a form of their own, which no text can replace.
+fn is_of_text(kind: &str) -> bool {
+    matches!(kind, "function_call_output" | "custom_tool_call_output")
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::dialect::{blocks, call_of, cut_blocks, kind_of, parts};
-use crate::{Object, Part, Slot, ToolResult, within};
+use crate::{Object, Part, Slot, ToolResult, unread, within};
 
 /// The ids of the calls in a reply.
 pub(super) fn ids_of_calls<'a>(said: &Object<'a>) -> Vec<Cow<'a, str>> {
@@ -26,6 +26,15 @@ pub(super) fn part<'a>(record: &Object<'a>, block: &Object<'a>) -> Option<Part<'
         "toolCall" => Part::Call(call_of(record, block, "arguments")),
         _ => return None,
     })
+}
+
+/// Whether all of a block is read.
+pub(super) fn is_read(block: &Object<'_>) -> bool {
+    match &*kind_of(block) {
+        "text" => unread::has_text(block, "text"),
+        "thinking" => block.is_true("redacted") || unread::has_text(block, "thinking"),
+        kind => matches!(kind, "image" | "toolCall"),
+    }
 }
 
 /// The result that `said`, the message in `record`, is.

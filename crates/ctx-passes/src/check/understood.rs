@@ -1,0 +1,164 @@
+//! Whether all of a session is understood: lines that are none, what claims to be a message and is
+//! not read, sessions without a message.
+
+use ctx_transcript::offences::NamedRule;
+use ctx_transcript::view::{Outside, Presence};
+use ctx_transcript::{Class, Dialect, Foreign, Object, Record, Unread};
+
+use super::log::damage;
+use super::{Finding, Remark, Report};
+use crate::Session;
+
+/// Which of what is found is kept.
+#[derive(Clone, Copy)]
+pub(super) struct Listing<'p> {
+    /// Whether each offence is wanted, and not only the first of its rule.
+    pub(super) all: bool,
+    /// What is no offence.
+    pub(super) allow: &'p [&'static NamedRule],
+}
+
+/// Looks at each record of a session.
+pub(super) struct Understood<'p> {
+    dialect: Option<&'static dyn Dialect>,
+    listing: Listing<'p>,
+    /// How many bad lines are no offence, and those that are not more yet.
+    may_be_bad: u64,
+    bad: Vec<Remark>,
+    bad_lines: u64,
+    /// Whether a tail is an offence.
+    strict: bool,
+    /// The line of the first object.
+    first: Option<u64>,
+    has_message: bool,
+}
+
+impl<'p> Understood<'p> {
+    pub(super) fn new(
+        dialect: Option<&'static dyn Dialect>,
+        listing: Listing<'p>,
+        may_be_bad: u64,
+        strict: bool,
+    ) -> Self {
+        Self {
+            dialect,
+            listing,
+            may_be_bad,
+            bad: Vec::new(),
+            bad_lines: 0,
+            strict,
+            first: None,
+            has_message: false,
+        }
+    }
+
+    /// A record that has no part in a log: its dialect says what it does.
+    pub(super) fn damage(&mut self, record: &Record<'_>, is_batch: bool, report: &mut Report) {
+        let log = self.dialect.filter(|it| it.is_log() && !is_batch);
+        let damage = log.map(|dialect| damage(record, dialect));
+        let message = match &damage {
+            Some((_, what)) => format!("{}: {what}", record.why_bad()),
+            None => record.why_bad(),
+        };
+        let is_warning = damage.is_some_and(|(effect, _)| effect.is_offence());
+        let of = |rule| Remark {
+            finding: Finding::offence(Some(record.line), rule, message),
+            is_warning,
+        };
+        if record.class == Class::Tail {
+            report.tail = Some(record.line);
+            let remark = of("torn-tail");
+            if self.strict {
+                report.add(remark.finding, self.listing);
+            } else if log.is_some() {
+                report.remarks.push(remark);
+            }
+            return;
+        }
+        self.bad_lines += 1;
+        self.bad.push(of("bad-line"));
+        if self.bad_lines > self.may_be_bad {
+            for remark in self.bad.drain(..) {
+                report.add(remark.finding, self.listing);
+            }
+        }
+    }
+
+    /// A whole record of a session; `outline` says whether it is in the context as a message.
+    pub(super) fn record(&mut self, record: &Record<'_>, is_message: bool, report: &mut Report) {
+        let Some(object) = record.whole_object() else {
+            return;
+        };
+        self.first.get_or_insert(record.line);
+        let Some(dialect) = self.dialect else {
+            return;
+        };
+        self.has_message = self.has_message || is_message || dialect.outline(object).is_some();
+        // What was left behind is nobody's any more.
+        if matches!(record.presence, Some(Presence::Outside(why)) if why != Outside::NeverSent) {
+            return;
+        }
+        if let Some(unread) = dialect.unread(object) {
+            self.unread(record.line, None, object, unread, report);
+        }
+    }
+
+    /// What is not read of an object, which is the message of that number in a batch.
+    pub(super) fn unread(
+        &self,
+        line: u64,
+        number: Option<usize>,
+        object: &Object<'_>,
+        unread: Unread,
+        report: &mut Report,
+    ) {
+        let rule = unread.rule.as_str();
+        let mut message = match number {
+            Some(number) => format!("message {}: {unread}", number + 1),
+            None => unread.why,
+        };
+        // Once is enough.
+        if !report.has(rule)
+            && let Some(foreign) = Foreign::of(object, self.dialect)
+        {
+            message = format!("{message}: {}", told(&foreign));
+        }
+        report.add(Finding::offence(Some(line), rule, message), self.listing);
+    }
+
+    /// The end: a session without a message is none.
+    pub(super) fn finish(self, session: &Session, is_batch: bool, report: &mut Report) {
+        let of_log = self.dialect.is_some_and(Dialect::is_log) && !is_batch;
+        report
+            .remarks
+            .extend(self.bad.into_iter().filter(|_| of_log));
+        report.has_bad_lines = self.bad_lines > self.may_be_bad;
+        report.unknown = self.first.filter(|_| self.dialect.is_none());
+        let is_batch = is_batch && self.dialect.is_some();
+        if self.has_message || is_batch {
+            return;
+        }
+        if session.is_other_document() {
+            // Lines of one JSON value are not bad each by itself.
+            report.findings.retain(|finding| finding.rule != "bad-line");
+            report.unlisted.remove("bad-line");
+        }
+        let mut what = match self.dialect {
+            Some(dialect) => format!("no message of {}", dialect.name()),
+            None if self.first.is_none() && session.foreign().is_none() => {
+                "there is no message in it".to_owned()
+            }
+            None => "no message of a known format".to_owned(),
+        };
+        let foreign = session.foreign();
+        if let Some(foreign) = &foreign {
+            what = format!("{what}: {}", told(foreign));
+        }
+        let finding = Finding::offence(self.first, "no-message", what);
+        report.add(finding, self.listing);
+    }
+}
+
+fn told(foreign: &Foreign) -> String {
+    format!("{foreign}; {}", foreign.remedy)
+}

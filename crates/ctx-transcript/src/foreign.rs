@@ -1,0 +1,367 @@
+//! Formats that are known by name and not read: what a file is, and what makes a session of it.
+
+use std::fmt;
+
+use crate::dialect::{ALL, Dialect, Sniff};
+use crate::{Object, json};
+
+/// What a file that is not read seems to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Foreign {
+    /// What it is, as in "this is an `OpenHands` history".
+    pub name: &'static str,
+    /// What makes a session of it.
+    pub remedy: &'static str,
+}
+
+impl fmt::Display for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "this is {}", self.name)
+    }
+}
+
+/// How an object is known.
+enum Sign {
+    /// It has all of these members.
+    Has(&'static [&'static str]),
+    /// It lacks this member.
+    Lacks(&'static str),
+    /// The member is a list, in whose first object the rest holds.
+    Within(&'static str, &'static Self),
+    /// The member is one of these words.
+    Word(&'static str, &'static [&'static str]),
+    /// All of these hold.
+    All(&'static [Self]),
+    /// One of these holds.
+    One(&'static [Self]),
+}
+
+impl Sign {
+    fn is_of(&self, object: &Object<'_>) -> bool {
+        match self {
+            Self::Has(keys) => keys.iter().all(|key| object.get(key).is_some()),
+            Self::Lacks(key) => object.get(key).is_none(),
+            Self::Word(key, words) => object
+                .text_of(key)
+                .is_some_and(|word| words.contains(&&*word)),
+            Self::Within(key, sign) => {
+                let list = object.elements_of(key).unwrap_or_default();
+                let mut objects = list.into_iter().filter_map(Object::within);
+                objects.any(|it| sign.is_of(&it))
+            }
+            Self::All(signs) => signs.iter().all(|sign| sign.is_of(object)),
+            Self::One(signs) => signs.iter().any(|sign| sign.is_of(object)),
+        }
+    }
+}
+
+const SPEAKER: Sign = Sign::All(&[
+    Sign::Has(&["value"]),
+    Sign::Word(
+        "from",
+        &["human", "gpt", "system", "user", "assistant", "tool"],
+    ),
+]);
+
+/// The formats, the more special ones first.
+const FORMATS: [(Sign, Foreign); 15] = [
+    (
+        Sign::Within("messages", &Sign::Has(&["role"])),
+        Foreign {
+            name: "a batch, a conversation a line",
+            remedy: "--batch reads it",
+        },
+    ),
+    (
+        Sign::One(&[
+            Sign::All(&[Sign::Has(&["id", "source"]), Sign::Has(&["action", "args"])]),
+            Sign::Has(&["id", "source", "observation"]),
+        ]),
+        Foreign {
+            name: "an OpenHands history",
+            remedy: "OpenHands itself makes messages of it for its model: keep those",
+        },
+    ),
+    (
+        Sign::All(&[
+            Sign::Has(&["instruction", "history"]),
+            Sign::One(&[Sign::Has(&["instance_id"]), Sign::Has(&["issue"])]),
+        ]),
+        Foreign {
+            name: "the output of an OpenHands evaluation",
+            remedy: "OpenHands itself makes messages of its histories: keep those",
+        },
+    ),
+    (
+        Sign::Has(&["instance_id", "model_patch"]),
+        Foreign {
+            name: "a file of SWE-bench predictions, and no session",
+            remedy: "the sessions lie elsewhere",
+        },
+    ),
+    (
+        Sign::All(&[Sign::Has(&["trajectory"]), Sign::Has(&["history"])]),
+        Foreign {
+            name: "a SWE-agent trajectory",
+            remedy: "jq -c '.history[]' takes its messages out",
+        },
+    ),
+    (
+        Sign::All(&[Sign::Has(&["session_id", "messages_path"])]),
+        Foreign {
+            name: "what Cline notes down of a session, without its messages",
+            remedy: "they are in the file at messages_path",
+        },
+    ),
+    (
+        Sign::Within(
+            "content",
+            &Sign::All(&[
+                Sign::Word("type", &["file"]),
+                Sign::Has(&["path", "content"]),
+            ]),
+        ),
+        Foreign {
+            name: "a Cline session",
+            remedy: "jq makes texts of its parts of the type \"file\", and the rest is anthropic",
+        },
+    ),
+    (
+        Sign::All(&[Sign::Has(&["session"]), Sign::Has(&["items"])]),
+        Foreign {
+            name: "a Codex session of before 2025-07, in one document",
+            remedy: "jq -c '.items[]' takes its items out",
+        },
+    ),
+    (
+        Sign::One(&[
+            Sign::All(&[
+                Sign::Word("type", &["human", "ai", "system", "tool"]),
+                Sign::One(&[Sign::Has(&["content"]), Sign::Has(&["data"])]),
+            ]),
+            Sign::All(&[Sign::Has(&["lc", "kwargs"])]),
+        ]),
+        Foreign {
+            name: "a list of LangChain messages",
+            remedy: "convert_to_openai_messages of LangChain makes chat of it",
+        },
+    ),
+    (
+        SPEAKER,
+        Foreign {
+            name: "a list of ShareGPT messages",
+            remedy: "jq -c '{role: ({human: \"user\", gpt: \"assistant\"}[.from] // .from), content: .value}' makes chat of it",
+        },
+    ),
+    (
+        Sign::Within("conversations", &SPEAKER),
+        Foreign {
+            name: "a list of ShareGPT conversations",
+            remedy: "jq -c '{messages: [.conversations[] | {role: ({human: \"user\", gpt: \"assistant\"}[.from] // .from), content: .value}]}' makes lines of it for --batch",
+        },
+    ),
+    (
+        Sign::All(&[
+            Sign::Has(&["role"]),
+            Sign::Within("parts", &Sign::Has(&["type"])),
+        ]),
+        Foreign {
+            name: "a list of UI messages of the Vercel AI SDK",
+            remedy: "save what convertToModelMessages makes of it for a provider",
+        },
+    ),
+    (
+        Sign::All(&[
+            Sign::Word("role", &["user", "model", "function"]),
+            Sign::Has(&["parts"]),
+        ]),
+        Foreign {
+            name: "a list of contents of the Gemini API",
+            remedy: "the OpenAI form of that API has chat messages",
+        },
+    ),
+    (
+        Sign::One(&[
+            Sign::Word("role", &["toolResult"]),
+            Sign::Within("content", &Sign::Word("type", &["toolCall"])),
+        ]),
+        Foreign {
+            name: "a list of pi messages, taken out of its session file",
+            remedy: "use that file: its entries say what belongs together",
+        },
+    ),
+    (
+        Sign::Within(
+            "content",
+            &Sign::One(&[
+                Sign::Has(&["toolUse"]),
+                Sign::Has(&["toolResult"]),
+                Sign::All(&[Sign::Has(&["text"]), Sign::Lacks("type")]),
+            ]),
+        ),
+        Foreign {
+            name: "a list of messages of the Bedrock Converse API",
+            remedy: "the OpenAI form of that API has chat messages",
+        },
+    ),
+];
+
+/// Two that are only known by a whole file.
+const CHATGPT: Foreign = Foreign {
+    name: "an export of ChatGPT, a tree of messages for each conversation",
+    remedy: "jq makes chat messages of one branch",
+};
+const AIDER: Foreign = Foreign {
+    name: "a chat history of Aider, which is Markdown",
+    remedy: "it does not say what the model was sent; aider --llm-history-file does, as text",
+};
+
+impl Foreign {
+    /// What a record is that `own`, the dialect of its session if it has one, does not read.
+    pub fn of(object: &Object<'_>, own: Option<&dyn Dialect>) -> Option<Self> {
+        let is_own = |dialect: &dyn Dialect| own.is_some_and(|own| own.name() == dialect.name());
+        let of_other = ALL
+            .into_iter()
+            .find(|it| !is_own(*it) && it.sniff(object) == Sniff::Yes);
+        if let Some(dialect) = of_other.filter(|_| own.is_some()) {
+            return Some(Self {
+                name: name_of(dialect),
+                remedy: "leave --dialect out",
+            });
+        }
+        let mut formats = FORMATS.iter();
+        let found = formats.find(|(sign, _)| sign.is_of(object));
+        found.map(|(_, foreign)| *foreign)
+    }
+
+    /// What a file is that begins with `head`, or is all of it, and has no message.
+    pub(crate) fn of_file(head: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(head).ok()?.trim_ascii();
+        if text.starts_with("# aider chat started at") {
+            return Some(AIDER);
+        }
+        let Some(list) = json::elements(text) else {
+            let whole = Object::parse(text).ok();
+            let of_lines = text.lines().filter_map(|line| Object::parse(line).ok());
+            let mut objects = whole.into_iter().chain(of_lines);
+            return objects.find_map(|object| Self::of(&object, None));
+        };
+        let object = Object::parse(list.first()?).ok()?;
+        if object.get("mapping").is_some() {
+            return Some(CHATGPT);
+        }
+        Self::of(&object, None)
+    }
+}
+
+/// A session of `dialect`, in words.
+fn name_of(dialect: &dyn Dialect) -> &'static str {
+    match dialect.name() {
+        "claude-code" => "a Claude Code session",
+        "codex" => "a Codex session",
+        "gemini" => "a Gemini CLI session",
+        "pi" => "a pi session",
+        "anthropic" => "a session of the format anthropic",
+        "responses" => "a session of the format responses",
+        _ => "a session of the format chat",
+    }
+}
+
+/// Whether all of `text` is one JSON value, an array or an object, over several lines.
+pub(crate) fn is_document(text: &[u8]) -> bool {
+    let text = std::str::from_utf8(text).unwrap_or_default().trim_ascii();
+    if !text.contains('\n') {
+        return false;
+    }
+    match text.bytes().next() {
+        Some(b'[') => json::elements(text).is_some(),
+        Some(b'{') => Object::parse(text).is_ok_and(|it| it.rest().trim_ascii().is_empty()),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FORMATS, Foreign};
+    use crate::Object;
+    use crate::dialect::{Anthropic, Chat, Dialect};
+
+    fn name(text: &str, own: Option<&dyn Dialect>) -> Option<&'static str> {
+        let object = Object::parse(text).expect("an object");
+        Foreign::of(&object, own).map(|foreign| foreign.name)
+    }
+
+    /// 15 B2: what a file is, is said where it is known.
+    #[test]
+    fn each_format_is_known_by_what_only_it_has() {
+        let records = [
+            r#"{"messages":[{"role":"user","content":"a"}]}"#,
+            r#"{"id":0,"timestamp":"t","source":"user","message":"a","action":"message","args":{}}"#,
+            r#"{"instance_id":"i","instruction":"a","history":[]}"#,
+            r#"{"instance_id":"i","model_patch":"p","model_name_or_path":"m"}"#,
+            r#"{"trajectory":[],"history":[],"info":{}}"#,
+            r#"{"version":1,"session_id":"s","messages_path":"p"}"#,
+            r#"{"role":"user","content":[{"type":"file","path":"a","content":"b"}]}"#,
+            r#"{"session":{"id":"s"},"items":[]}"#,
+            r#"{"type":"human","content":"a"}"#,
+            r#"{"from":"human","value":"a"}"#,
+            r#"{"conversations":[{"from":"human","value":"a"}]}"#,
+            r#"{"id":"1","role":"user","parts":[{"type":"text","text":"a"}]}"#,
+            r#"{"role":"model","parts":[{"text":"a"}]}"#,
+            r#"{"role":"toolResult","toolCallId":"c","content":[]}"#,
+            r#"{"role":"user","content":[{"toolResult":{}}]}"#,
+        ];
+        for (record, (_, foreign)) in records.iter().zip(&FORMATS) {
+            assert_eq!(name(record, None), Some(foreign.name), "{record}");
+        }
+        assert_eq!(records.len(), FORMATS.len());
+        for (more, is) in [
+            (r#"{"id":1,"source":"agent","observation":"run"}"#, 1),
+            (r#"{"issue":{},"instruction":"a","history":[]}"#, 2),
+            (r#"{"lc":1,"type":"constructor","id":[],"kwargs":{}}"#, 8),
+        ] {
+            assert_eq!(name(more, None), Some(FORMATS[is].1.name), "{more}");
+        }
+    }
+
+    #[test]
+    fn a_message_of_ours_is_no_other_format() {
+        for text in [
+            r#"{"role":"user","content":"a"}"#,
+            r#"{"role":"user","content":[{"type":"text","text":"a"}]}"#,
+            r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"a"}]}"#,
+            r#"{"type":"progress"}"#,
+            "{}",
+        ] {
+            assert_eq!(name(text, None), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_session_that_is_read_as_another_dialect_is_named() {
+        let line = r#"{"type":"user","uuid":"u","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"a"}}"#;
+        assert_eq!(name(line, Some(&Anthropic)), Some("a Claude Code session"));
+        let call = r#"{"role":"assistant","tool_calls":[]}"#;
+        assert_eq!(
+            name(call, Some(&Anthropic)),
+            Some("a session of the format chat")
+        );
+        assert_eq!(name(call, Some(&Chat)), None);
+    }
+
+    #[test]
+    fn a_whole_file_is_known_by_its_first_object() {
+        let name = |text: &str| Foreign::of_file(text.as_bytes()).map(|foreign| foreign.name);
+        let event = r#"{"id":0,"source":"user","action":"message","args":{}}"#;
+        let of_openhands = Some("an OpenHands history");
+        assert_eq!(name(&format!("[\n {event},\n 7]\n")), of_openhands);
+        assert_eq!(name(&format!("\n{event}\n")), of_openhands);
+        let export = r#"[{"title":"t","mapping":{}}]"#;
+        assert!(name(export).is_some_and(|name| name.contains("ChatGPT")));
+        let aider = "\n# aider chat started at 2026-01-01 00:00:00\n\n#### hello\n";
+        assert!(name(aider).is_some_and(|name| name.contains("Aider")));
+        for other in ["", "[]", "hello", "[7]", "{\"a\":"] {
+            assert_eq!(name(other), None, "{other}");
+        }
+    }
+}

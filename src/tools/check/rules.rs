@@ -1,0 +1,35 @@
+//! `--allow` and `--list-rules`: the rules by which something is an offence.
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use ctx_cli::json_line;
+use ctx_transcript::offences::{NamedRule, RULES, rule};
+use serde::Serialize;
+
+/// Of the rules that may be offences each by its name.
+pub(super) fn parser() -> impl TypedValueParser<Value = &'static NamedRule> {
+    let values = offences().map(|rule| PossibleValue::new(rule.name).help(rule.what));
+    PossibleValuesParser::new(values).try_map(|name| rule(&name).ok_or("no such rule"))
+}
+
+fn offences() -> impl Iterator<Item = &'static NamedRule> {
+    RULES.iter().filter(|rule| rule.may_be_offence)
+}
+
+#[derive(Serialize)]
+struct Listed {
+    rule: &'static str,
+    what: &'static str,
+}
+
+/// A line for each, or an object.
+pub(super) fn list(json: bool) -> String {
+    let width = offences().map(|rule| rule.name.len()).max().unwrap_or(0);
+    let line = |NamedRule { name, what, .. }: &NamedRule| {
+        if json {
+            json_line(&Listed { rule: name, what })
+        } else {
+            format!("{name:<width$}  {what}\n")
+        }
+    };
+    offences().map(line).collect()
+}
