@@ -81,6 +81,15 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::UnknownFormat(_) | ErrorKind::NoFormat | ErrorKind::LateFormat { .. } => {
             "--dialect names it"
         }
+        ErrorKind::Foreign { foreign, .. }
+        | ErrorKind::Unread {
+            foreign: Some(foreign),
+            ..
+        } => foreign.remedy,
+        ErrorKind::Unread { foreign: None, .. } => {
+            "what is not read may belong to what would go; ctx-check --all lists all of it"
+        }
+        ErrorKind::NoMessageOf(_) => "leave --dialect out: the session shows its format",
         ErrorKind::LogDocument { .. } => {
             "ctx-convert --to gemini -o FILE makes lines of it that its agent resumes"
         }
@@ -90,7 +99,7 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::Linked { .. } => {
             "ctx-compact compacts it as it is; ctx-convert makes messages of it, of which that can be done"
         }
-        ErrorKind::TwoFormats { .. } => "--dialect says which of them to read it as",
+        ErrorKind::TwoFormats { .. } => "no API takes both: give each format a file of its own",
         ErrorKind::Extract(ExtractError::UnknownFormat) => {
             "name it with --dialect, or convert the session"
         }

@@ -95,7 +95,8 @@ impl Session {
         &mut self,
         read: impl FnOnce(&mut ctx_passes::Session) -> Result<T, PassError>,
     ) -> Result<T, Failure> {
-        read(&mut self.inner).map_err(|error| passes::failure(error, &self.name))
+        let foreign = self.inner.foreign();
+        read(&mut self.inner).map_err(|error| passes::failure(error.named(foreign), &self.name))
     }
 
     /// What a check of all records has found.

@@ -48,7 +48,7 @@ count() {
 check() {
     local flags
     for flags in '' --all --strict --json '--all --json' '--all --format github' '--all --format junit' \
-        '--max-tokens 1000 --max-messages 10 --max-tool-bytes 1000' '--invalid fail --all' '-q' '-v --all --strict' \
+        '--max-tokens 1000 --max-messages 10 --max-tool-bytes 1000' '--strict --all' '-q' '-v --all --strict' \
         '--dialect anthropic --all' '--model gpt-4o --json'; do
         run "ctx-check $flags s.jsonl"
     done

@@ -37,6 +37,7 @@ mod live;
 mod logs;
 mod ls;
 mod nights;
+mod not_understood;
 mod offload;
 mod output;
 mod pipeline;

@@ -22,7 +22,7 @@ fn only_the_exact_bytes_have_them() {
             "ctx-snapshot -s demo s.jsonl",
             "ctx-split -v --invalid fail s.jsonl > s.jsonl.tagged",
             "ctx-count -v s.jsonl",
-            "ctx-check -v --invalid fail s.jsonl",
+            "ctx-check -v s.jsonl",
             "ctx-extract -v -s demo s.jsonl",
             "ctx-extract -s demo --into .local/state/ctx/memory s.jsonl > /dev/null",
             "ctx-compact -v -s demo --keep-messages 4 -n s.jsonl",

@@ -34,8 +34,9 @@ impl Dialect for Lowered {
         Anthropic.message(object)
     }
 
-    fn unread(&self, object: &Object<'_>) -> Option<Unread> {
-        Anthropic.unread(object)
+    // All of it was read before it was written here.
+    fn unread(&self, _: &Object<'_>) -> Option<Unread> {
+        None
     }
 
     fn rules(&self) -> Rules {

@@ -9,7 +9,7 @@ use ctx_memory::MergeError;
 use ctx_select::budget::TooSmall;
 use ctx_store::StoreError;
 use ctx_transcript::compaction::CompactionError;
-use ctx_transcript::{Dialect, EarlyEnd, Offence};
+use ctx_transcript::{Dialect, EarlyEnd, Foreign, Offence, Unread};
 
 use crate::extract::ExtractError;
 use crate::score::ExamError;
@@ -42,6 +42,27 @@ pub enum ErrorKind {
     /// The session is of no known dialect, so this cannot be done with it.
     #[error("the format is not known, so nothing can be {0}")]
     UnknownFormat(&'static str),
+    /// The session is of a format that is known by name and not read.
+    #[error("{foreign}, of which nothing can be {done}")]
+    Foreign {
+        /// What it is.
+        foreign: Foreign,
+        /// What cannot be done with it.
+        done: &'static str,
+    },
+    /// A message of the session is not understood.
+    #[error("{unread}, so nothing can be {done}{}", seems(*foreign))]
+    Unread {
+        /// What is not read of it.
+        unread: Unread,
+        /// What the session seems to be.
+        foreign: Option<Foreign>,
+        /// What cannot be done with it.
+        done: &'static str,
+    },
+    /// There is no message of the dialect that was named.
+    #[error("no message of {0}")]
+    NoMessageOf(&'static str),
     /// Its lines belong to each other, as in an agent's own file.
     #[error("a session of {dialect}, whose lines belong together: it cannot be {done}")]
     Linked {
@@ -201,6 +222,10 @@ impl ErrorKind {
     }
 }
 
+fn seems(foreign: Option<Foreign>) -> String {
+    foreign.map_or_else(String::new, |foreign| format!(": {foreign}"))
+}
+
 impl ErrorKind {
     /// Whether a model did not give what was asked of it.
     pub(crate) fn is_of_the_model(&self) -> bool {
@@ -214,6 +239,25 @@ impl PassError {
     pub fn at(mut self, line: u64) -> Self {
         self.lines.insert(0, line);
         self
+    }
+
+    /// The same, where it is known what a session of no known dialect is.
+    #[must_use]
+    pub fn named(self, foreign: Option<Foreign>) -> Self {
+        let done = match &self.kind {
+            ErrorKind::UnknownFormat(done) => *done,
+            ErrorKind::Extract(ExtractError::UnknownFormat) => "extracted",
+            ErrorKind::NoFormat => "scored",
+            ErrorKind::NoMessage { .. } => "read",
+            _ => return self,
+        };
+        match foreign {
+            Some(foreign) => Self {
+                kind: ErrorKind::Foreign { foreign, done },
+                ..self
+            },
+            None => self,
+        }
     }
 
     /// A temporary file failed.

@@ -29,6 +29,7 @@ mod session;
 pub mod split;
 pub mod summarize;
 mod tagged;
+mod unread;
 
 pub use bad::{BadLines, Fate};
 pub use checks::Checks;

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use crate::presence::{Fragment, Presence};
+use crate::presence::{Fragment, Outside, Presence};
 use crate::{
     Class, Dialect, Edits, MAX_LINE, Message, Object, Origin, Outline, Piece, Portion, Splice, Tag,
-    splice,
+    Unread, splice,
 };
 
 /// A record and where it stands.
@@ -99,6 +99,15 @@ impl<'a> Record<'a> {
             continues: fragment.is_some_and(|fragment| !fragment.begins),
             ..dialect?.message(object)?
         })
+    }
+
+    /// The first thing in it that claims to be a message of `dialect` and is not read. What was
+    /// left behind, on a branch or by a compaction, is nobody's any more.
+    pub fn unread(&self, dialect: &dyn Dialect) -> Option<Unread> {
+        match self.presence {
+            Some(Presence::Outside(why)) if why != Outside::NeverSent => None,
+            _ => dialect.unread(self.whole_object()?),
+        }
     }
 
     /// Its object, and which part of a message that is; `None` when it is not in the

@@ -140,7 +140,6 @@ fn shortened(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Unread, has_text};
-    use crate::Object;
 
     fn found(content: &str) -> Option<String> {
         Unread::in_content(Some(content), |part| has_text(part, "text")).map(|unread| unread.why)

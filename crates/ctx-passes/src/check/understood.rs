@@ -2,7 +2,6 @@
 //! not read, sessions without a message.
 
 use ctx_transcript::offences::NamedRule;
-use ctx_transcript::view::{Outside, Presence};
 use ctx_transcript::{Class, Dialect, Foreign, Object, Record, Unread};
 
 use super::log::damage;
@@ -94,11 +93,7 @@ impl<'p> Understood<'p> {
             return;
         };
         self.has_message = self.has_message || is_message || dialect.outline(object).is_some();
-        // What was left behind is nobody's any more.
-        if matches!(record.presence, Some(Presence::Outside(why)) if why != Outside::NeverSent) {
-            return;
-        }
-        if let Some(unread) = dialect.unread(object) {
+        if let Some(unread) = record.unread(dialect) {
             self.unread(record.line, None, object, unread, report);
         }
     }

@@ -9,6 +9,7 @@ use ctx_transcript::{Dialect, Frame, FromStart, Options, Record, dialect, dialec
 
 use crate::error::rewritable;
 use crate::prune::Time;
+use crate::unread::FirstUnread;
 use crate::{ErrorKind, Invalid, PassError, Session};
 
 /// A session in a file, whose format is known.
@@ -17,7 +18,7 @@ pub struct Content {
     /// Its dialect, which the new content has as well.
     pub dialect: &'static dyn Dialect,
     /// Whether nobody named the dialect.
-    is_detected: bool,
+    pub(super) is_detected: bool,
     invalid: Invalid,
     /// Whether it is one JSON document, whose messages are its records.
     pub is_document: bool,
@@ -25,6 +26,8 @@ pub struct Content {
     pub last_change: Option<Time>,
     /// Of what was lowered from a log: the line of the log for each of its records.
     lines: Option<Arc<[u64]>>,
+    /// What of that log is not understood.
+    pub(super) unread: FirstUnread,
 }
 
 impl Content {
@@ -35,7 +38,7 @@ impl Content {
         invalid: Invalid,
     ) -> Result<Self, PassError> {
         let session = session(&file, b"", dialect, invalid)?;
-        let is_document = session.is_document();
+        let (is_document, foreign) = (session.is_document(), session.foreign());
         let mut known = session.dialect();
         if known.is_some_and(|known| !known.is_certain()) && !is_document {
             // All of it is there, so that nothing need wait for the answer.
@@ -46,12 +49,13 @@ impl Content {
         let empty = || dialect::by_name("chat").filter(|_| is_empty);
         let known = known.or_else(empty);
         Ok(Self {
-            dialect: compactable(known)?,
+            dialect: compactable(known).map_err(|error| error.named(foreign))?,
             is_detected: dialect.is_none(),
             is_document,
             invalid,
             last_change: None,
             lines: None,
+            unread: FirstUnread::default(),
             file,
         })
     }
@@ -84,6 +88,7 @@ impl Content {
             file,
             is_document: false,
             lines: None,
+            unread: FirstUnread::default(),
             ..*self
         }
     }
@@ -96,11 +101,13 @@ impl Content {
         dialect: &'static dyn Dialect,
         file: File,
         lines: Arc<[u64]>,
+        unread: FirstUnread,
     ) -> Self {
         Self {
             dialect,
             is_detected: false,
             lines: Some(lines),
+            unread,
             ..self.with(file)
         }
     }

@@ -93,7 +93,7 @@ impl SessionFile<'_> {
             job.report.end(Outcome::Disabled);
             return Ok(job.report);
         }
-        match job.step() {
+        match job.step()? {
             Step::None => job.report.end(Outcome::NotDue),
             Step::Flush => job.report.end(Outcome::Flushed),
             Step::Compact => {
@@ -151,7 +151,7 @@ impl SessionFile<'_> {
         let reads = scored && !plan.only_if_due;
         let mut job = Job::of(plan, content, &first, Some(&self.name()), reads)?;
         job.report.session = Some(session.to_string());
-        match job.step() {
+        match job.step()? {
             Step::None => job.report.end(Outcome::NotDue),
             Step::Flush => {
                 job.report.edits = self.remember(&job.flushed(session.as_str())?)?;

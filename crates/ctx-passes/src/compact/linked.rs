@@ -20,9 +20,9 @@ use chrono::{DateTime, Utc};
 use ctx_convert::{Converter, Lowered, Reading, SourceId};
 use ctx_select::count::MessageCounter;
 use ctx_store::hash_bytes;
-use ctx_transcript::Spool;
 use ctx_transcript::compaction::{Compaction, Kept};
 use ctx_transcript::dialect::Anthropic;
+use ctx_transcript::{Object, Spool};
 
 use self::kept::{Origins, Stay};
 use self::marked::{MARK, Marked};
@@ -30,6 +30,7 @@ use super::content::{Content, temporary};
 use super::outcome::Report;
 use super::plan::Plan;
 use crate::count::{Calibration, CalibrationPass};
+use crate::unread::FirstUnread;
 use crate::{ErrorKind, Notes, PassError, Session};
 
 /// A session whose lines belong to each other, and what is sent of it as a plain session.
@@ -39,6 +40,8 @@ pub(super) struct Linked<'c> {
     pub(super) lowered: Content,
     /// What the usage tells that is recorded in the log, where that was asked for.
     calibration: Option<Calibration>,
+    /// Whether there is any message in it, sent or not.
+    has_message: bool,
 }
 
 /// What a session is to become.
@@ -105,7 +108,11 @@ impl<'c> Linked<'c> {
             return Ok(None);
         }
         refuse_document(log)?;
-        Self::read(log, log.session()?, &plan.temp, counter).map(Some)
+        let read = Self::read(log, log.session()?, &plan.temp, counter)?;
+        if !log.is_detected && !read.has_message && log.length()? > 0 {
+            return Err(ErrorKind::NoMessageOf(log.dialect.name()).into());
+        }
+        Ok(Some(read))
     }
 
     /// What the agent would send of that session: the log, or what it is to become.
@@ -120,7 +127,11 @@ impl<'c> Linked<'c> {
         converter.whole_records = true;
         let mut reading = Reading::new(converter, log.dialect, Spool::new(temp));
         let mut learning = counter.map(|it| CalibrationPass::new(it, Some(log.dialect)));
+        let (mut unread, mut has_message) = (FirstUnread::default(), false);
         session.each(|record| {
+            unread.look_at(record, Some(log.dialect));
+            let is_message = |object: &Object<'_>| log.dialect.outline(object).is_some();
+            has_message = has_message || record.whole_object().is_some_and(is_message);
             if let Some(learning) = &mut learning {
                 learning.push(record, None);
             }
@@ -135,8 +146,9 @@ impl<'c> Linked<'c> {
         })?;
         Ok(Self {
             log,
-            lowered: log.lowered(&Lowered, file, Arc::from(lines)),
+            lowered: log.lowered(&Lowered, file, Arc::from(lines), unread),
             calibration: learning.map(CalibrationPass::finish),
+            has_message,
         })
     }
 

@@ -51,7 +51,7 @@ fn summed_up(
     let mut job = Job::of(plan, content, &first, None, false)?;
     if !plan.policy.enabled {
         job.report.end(Outcome::Disabled);
-    } else if job.step() != Step::Compact {
+    } else if job.step()? != Step::Compact {
         job.report.end(Outcome::NotDue);
     } else if let Some(new) = job.build(None, notes)? {
         return Ok((job.report, Some(new.content)));

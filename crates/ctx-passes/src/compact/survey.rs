@@ -18,6 +18,7 @@ use crate::outlet::Announced;
 use crate::prune::LastCall;
 use crate::split::ZoneCounts;
 use crate::summarize::recognizer;
+use crate::unread::FirstUnread;
 use crate::{PassError, pins};
 
 /// What is known of a session.
@@ -35,6 +36,8 @@ pub(super) struct Survey<'p> {
     pub(super) last_call: LastCall,
     pub(super) announced: Announced,
     pub(super) ledger: Option<Ledger>,
+    /// What of it is not understood; of a log, that of the log is.
+    pub(super) unread: FirstUnread,
 }
 
 /// The zones of the records of a session, and how many there are of each.
@@ -175,6 +178,7 @@ impl<'p> Surveyor<'_, 'p> {
         self.records += 1;
         self.survey.announced.read(record.tag().as_ref());
         let dialect = self.dialect;
+        self.survey.unread.look_at(record, Some(dialect));
         let found = record.whole_object().and_then(|object| {
             let outline = record.outline(Some(dialect))?;
             Some((object, outline, record.message(Some(dialect))?))

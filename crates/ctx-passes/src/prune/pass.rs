@@ -11,6 +11,7 @@ use super::{LastCall, Plan, is_cold};
 use crate::checks::Checks;
 use crate::error::rewritable;
 use crate::outlet::Announced;
+use crate::unread::FirstUnread;
 use crate::{ErrorKind, Notes, PassError, pins};
 
 /// Takes a session's records.
@@ -96,6 +97,11 @@ impl<'p> PrunePass<'p> {
         };
         let Waiting { plan, dialect, .. } = self.waiting;
         self.refuse(record.line)?;
+        if plan.policy.window_messages.is_some() {
+            let mut unread = FirstUnread::default();
+            unread.look_at(record, dialect.map(|it| it as &dyn Dialect));
+            unread.refuse("cut to a window")?;
+        }
         let outline = record.outline(dialect);
         if let (Some(checks), Some(outline)) = (&mut self.checks, &outline) {
             checks.input(record.line, outline);

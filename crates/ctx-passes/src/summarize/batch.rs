@@ -6,6 +6,7 @@ use super::assembly::{Assembly, Kept};
 use super::old::{Found, OldZone};
 use super::{NewSession, Plan, Writer};
 use crate::error::rewritable;
+use crate::unread::FirstUnread;
 use crate::{BadLines, ErrorKind, Fate, Notes, PassError};
 
 /// Takes batch records; they wait in a spool for the end of the input.
@@ -74,6 +75,11 @@ impl<'p> Batch<'p> {
             return Err(ErrorKind::OtherZones.into());
         };
         let dialect = rewritable(self.dialect, "summed up", None)?;
+        let mut unread = FirstUnread::default();
+        for (number, message) in (1..).zip(&conversation.messages) {
+            unread.look_at_message(number, message, dialect);
+        }
+        unread.refuse("summed up")?;
         let at = untagged.len() - object.text().len() + conversation.start;
         let mut line = untagged[..at].to_vec();
         let mut list = self.list(dialect, &conversation, &zones, notes)?;

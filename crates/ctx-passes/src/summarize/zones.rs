@@ -8,12 +8,15 @@ use super::assembly::{Assembly, Material};
 use super::old::{Found, OldZone};
 use super::{Needs, NewSession, Plan, Writer};
 use crate::error::rewritable;
+use crate::unread::FirstUnread;
 use crate::{ErrorKind, Notes, PassError};
 
 /// Takes the records of a session with their zones.
 pub struct ZonePass<'p> {
     assembly: Assembly<'p>,
     zones: ZoneReader,
+    has_old: bool,
+    unread: FirstUnread,
 }
 
 /// A record that changes on its way.
@@ -30,6 +33,8 @@ impl<'p> ZonePass<'p> {
         Self {
             assembly: Assembly::new(plan, dialect, OldZone::new(plan, needs, None)),
             zones: ZoneReader::default(),
+            has_old: false,
+            unread: FirstUnread::default(),
         }
     }
 
@@ -56,6 +61,9 @@ impl<'p> ZonePass<'p> {
         if is_old {
             rewritable(assembly.dialect, "summed up", Some(record.line))?;
         }
+        self.has_old |= is_old;
+        self.unread
+            .look_at(record, assembly.dialect.map(|it| it as &dyn Dialect));
         let outline = record.outline(assembly.dialect);
         if assembly.input(record, outline.as_ref(), is_old) {
             return Ok(());
@@ -90,6 +98,9 @@ impl<'p> ZonePass<'p> {
 
     /// Ends the input and checks the output.
     pub fn gather(self, notes: &mut Notes) -> Result<Material<'p>, PassError> {
+        if self.has_old {
+            self.unread.refuse("summed up")?;
+        }
         self.assembly.finish(notes)
     }
 
@@ -168,6 +179,18 @@ mod tests {
         assert_eq!(error.lines, [2]);
         let mut new = pass(&plan(), None, &[THANKS], &mut Notes::new()).expect("nothing is old");
         assert_eq!(lines(&mut new), [THANKS]);
+    }
+
+    /// 15 B2: what leaves may belong to what is not read, wherever that stands.
+    #[test]
+    fn what_is_not_understood_is_not_summed_up() {
+        let critic = tagged(r#""zone":"keep""#, r#"{"role":"critic","content":"x"}"#);
+        let old = tagged(r#""zone":"old""#, ASK);
+        let pass = |session: &[&str]| pass(&plan(), Some(&Chat), session, &mut Notes::new());
+        let error = pass(&[&old, &critic]).err().expect("it is not understood");
+        assert!(matches!(error.kind, ErrorKind::Unread { .. }), "{error}");
+        assert_eq!(error.lines, [2]);
+        assert!(pass(&[THANKS, &critic]).is_ok(), "nothing is old");
     }
 
     #[test]

@@ -114,8 +114,17 @@ impl<'j> Job<'j> {
         self.survey.ledger.take()
     }
 
-    /// What is to be done, and why.
-    pub(super) fn step(&mut self) -> Step {
+    /// What is to be done, and why. What would be compacted has to be understood.
+    pub(super) fn step(&mut self) -> Result<Step, PassError> {
+        let step = self.due_step();
+        if step == Step::Compact && self.plan.policy.enabled {
+            self.content.unread.refuse("compacted")?;
+            self.survey.unread.refuse("compacted")?;
+        }
+        Ok(step)
+    }
+
+    fn due_step(&mut self) -> Step {
         let due = self.plan.triggers.check(&self.before.size);
         let fired = due.fired().map(|reading| reading.trigger.as_str());
         self.report.triggers = fired.collect();

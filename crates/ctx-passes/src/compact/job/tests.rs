@@ -11,7 +11,7 @@ use ctx_tokens::Encoding;
 
 use super::{Compacted, Content, Job, Outcome, Plan, Report, Rules};
 use crate::summarize::{BudgetRequest, recognizer};
-use crate::{Invalid, Notes};
+use crate::{ErrorKind, Invalid, Notes};
 
 /// The built-in policy, with the last `turns` kept.
 pub(in crate::compact) fn plan(turns: u64) -> Plan {
@@ -93,7 +93,7 @@ fn step(plan: &Plan, session: &str) -> (Step, Vec<&'static str>) {
     let content = content(session);
     let first = Rules::first(plan, &content);
     let mut job = Job::of(plan, &content, &first, Some("s.jsonl"), false).expect("a survey");
-    (job.step(), job.report.triggers)
+    (job.step().expect("it is understood"), job.report.triggers)
 }
 
 #[test]
@@ -116,6 +116,25 @@ fn the_old_turns_become_a_summary_and_the_others_stay() {
     );
     assert_eq!(built.summary.expect("a summary").messages, 16);
     assert!(built.items.is_empty() && report.plan.is_none());
+}
+
+/// 15 B2: a session with a message that nobody here understands is refused once it is due, and
+/// not before.
+#[test]
+fn what_is_not_understood_is_not_compacted() {
+    let critic = "{\"role\":\"critic\",\"content\":\"x\"}\n";
+    let content = content(&(session(6, 200) + critic + &turn(7, 10)));
+    let mut plan = plan(2);
+    let step = |plan: &Plan| {
+        let first = Rules::first(plan, &content);
+        let mut job = Job::of(plan, &content, &first, Some("s.jsonl"), false).expect("a survey");
+        job.step()
+    };
+    let error = step(&plan).expect_err("it is not understood");
+    assert!(matches!(error.kind, ErrorKind::Unread { .. }), "{error}");
+    assert_eq!(error.lines, [26]);
+    plan.only_if_due = true;
+    assert_eq!(step(&plan).expect("not due"), Step::None);
 }
 
 #[test]

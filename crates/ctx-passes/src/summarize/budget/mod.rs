@@ -23,6 +23,7 @@ use super::{NewSession, Plan};
 use crate::error::rewritable;
 use crate::ledger::LedgerReader;
 use crate::pins::Pin;
+use crate::unread::FirstUnread;
 use crate::{ErrorKind, Notes, PassError};
 use output::{Output, SummedUp};
 
@@ -65,6 +66,7 @@ pub struct BudgetPass<'p> {
     entries: Entries,
     exchanges: ExchangeFinder,
     reader: Option<LedgerReader>,
+    unread: FirstUnread,
 }
 
 impl<'p> BudgetPass<'p> {
@@ -86,6 +88,7 @@ impl<'p> BudgetPass<'p> {
             entries: Entries::default(),
             exchanges: ExchangeFinder::default(),
             reader: (dialect.is_some() && writer.needs().ledger).then(LedgerReader::default),
+            unread: FirstUnread::default(),
         }
     }
 
@@ -97,6 +100,8 @@ impl<'p> BudgetPass<'p> {
     /// The next record.
     pub fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
         self.zones.read(record);
+        self.unread
+            .look_at(record, self.dialect.map(|it| it as &dyn Dialect));
         let bytes = record.untagged();
         let entry = self.entry(record)?;
         self.entries.push(&entry);
@@ -226,6 +231,7 @@ impl<'p> BudgetPass<'p> {
         };
         // To know the share a summary is written; where all fits it decides nothing.
         if !budget.holds(&self.entries) {
+            self.unread.refuse("summed up")?;
             budget.tail = self.tail(ledger.as_ref());
         }
         let decision = decide(&self.entries, &budget).map_err(ErrorKind::TooSmall)?;

@@ -177,3 +177,15 @@ fn what_cannot_be_shared_out_is_an_error() {
         (vec!["no JSON".to_owned()], vec![Zone::System])
     );
 }
+
+/// 15 B2: what fits stays whole; where something would leave, all has to be understood.
+#[test]
+fn what_is_not_understood_is_not_summed_up() {
+    let part = r#"{"role":"user","content":[{"type":"smell","of":"roses"}]}"#;
+    let (new, _) = pass(1_000, Some(&Chat), &[SYSTEM, part, DONE]).expect("it fits");
+    assert_eq!(new, [SYSTEM, part, DONE]);
+    let long = format!(r#"{{"role":"user","content":"{}"}}"#, "words ".repeat(200));
+    let error = pass(100, Some(&Chat), &[SYSTEM, &long, part, DONE]).expect_err("a part");
+    assert!(matches!(error.kind, ErrorKind::Unread { .. }), "{error}");
+    assert_eq!(error.lines, [3]);
+}
