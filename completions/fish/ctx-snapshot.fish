@@ -23,7 +23,7 @@ complete -c ctx-snapshot -l read-data -d 'Check all bytes against their hashes, 
 complete -c ctx-snapshot -l repair -d 'Mend what can be mended without losing anything, then check'
 complete -c ctx-snapshot -l raw -d 'Show the lines instead, as JSON'
 complete -c ctx-snapshot -l trash -d 'List what ctx-gc has moved to the trash instead, and how long it stays there'
-complete -c ctx-snapshot -l json -d 'Print --list and --log as JSON, one object a line'
+complete -c ctx-snapshot -l json -d 'Print JSON, an object a line: of each snapshot its meta.json'
 complete -c ctx-snapshot -l count -d 'Count the tokens too, for --list and meta.json'
 complete -c ctx-snapshot -s q -l quiet -d 'Say nothing but errors'
 complete -c ctx-snapshot -s v -l verbose -d 'Say more on stderr (can be repeated)'

@@ -373,7 +373,7 @@ fn github_gets_annotations() {
     check().args(["--format", "github"]).stdin(USER).run();
 }
 
-/// 15 B1: GitHub and JUnit show what is not understood.
+/// 15 B1: GitHub and `JUnit` show what is not understood.
 #[test]
 fn what_is_not_understood_is_shown_to_ci() {
     let critic = "{\"role\":\"critic\",\"content\":\"x\"}\n";

@@ -209,14 +209,14 @@ def offload_onto(bench):
     )
 
 
-@operation(partial=True, puts_back="live.jsonl")
+@operation(partial=True, puts_back="live.jsonl", again=(0, 1))
 def put_back(bench):
     bench.must(offload(bench))
     (bench.work / "new.jsonl").replace(bench.work / "live.jsonl")
     return bench.tool("offload", "-s", "demo", "--restore", "live.jsonl", "-o", "new.jsonl")
 
 
-@operation(partial=True, puts_back="live.jsonl")
+@operation(partial=True, puts_back="live.jsonl", again=(0, 1))
 def put_back_onto(bench):
     put_back(bench)
     return bench.tool("offload", "-s", "demo", "--restore", "live.jsonl", "-o", "live.jsonl")

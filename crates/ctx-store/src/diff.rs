@@ -103,7 +103,7 @@ mod tests {
         bench.take("demo", old.as_bytes());
         bench.take("demo", new.as_bytes());
         let entries = bench.store.catalog(None).expect("lists").entries;
-        let open = |at: usize| bench.store.open_verified(&entries[at]).expect("opens").0;
+        let open = |at: usize| bench.store.open_to_compare(&entries[at]).expect("opens");
         Diff::of_files(open(0), open(1)).expect("read")
     }
 

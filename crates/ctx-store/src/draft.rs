@@ -183,6 +183,7 @@ impl Draft<'_> {
             stamp: self.free_stamp(&mut locked, kind)?,
         };
         let mut meta = self.describe(&id, kind);
+        meta.others = store.notes_for(session, kind);
         let facts = Facts {
             snapshots: vec![id.to_string()],
             sha256: Some(meta.sha256.clone()),

@@ -105,6 +105,7 @@ pub use lock::SessionLock;
 pub use look::{Look, refuse_replacement};
 pub use meta::{BadLine, Meta, Packed, SnapshotKind, Successor, Tally, Tokens};
 pub use missing::{Missing, Reason};
+pub use notes::COMPACTION_STRIKES;
 pub use of_file::OfFile;
 pub use offload::{Content, Form, OffloadFolder, OffloadName, OffloadWriter, OffloadedFile, Taken};
 pub use pack::{PackReport, Packing};

@@ -1,11 +1,26 @@
 //! Changes of commit records: a snapshot is held, so that retention leaves it alone, or a
 //! tool makes a note of a session in the meta.json of its newest snapshot.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{Facts, Replacement, SessionId, SnapshotId, SnapshotKind, Store, StoreError};
 
+/// Notes of a session, not of its bytes: they go on to its next snapshot. A change by our own
+/// tools begins anew.
+pub const COMPACTION_STRIKES: &str = "compaction_strikes";
+
 impl Store {
+    /// What is noted of a session and goes into its next snapshot.
+    pub(crate) fn notes_for(&self, session: &SessionId, kind: SnapshotKind) -> Map<String, Value> {
+        let key = COMPACTION_STRIKES;
+        let goes_on = kind == SnapshotKind::Snapshot;
+        let value = goes_on.then(|| self.note(session, key)).flatten();
+        value
+            .map(|value| (key.to_owned(), value))
+            .into_iter()
+            .collect()
+    }
+
     /// Holds a snapshot, or releases it; does nothing when it is held, or released, already.
     pub fn hold(
         &self,
@@ -69,7 +84,8 @@ mod tests {
     use chrono::{TimeZone, Utc};
     use serde_json::{Value, json};
 
-    use crate::{Actor, SessionId, Store};
+    use super::COMPACTION_STRIKES;
+    use crate::{Actor, SessionId, SnapshotKind, Store};
 
     #[test]
     fn notes_are_kept_with_the_newest_snapshot() {
@@ -103,6 +119,19 @@ mod tests {
         let catalog = store.catalog(Some(&session)).expect("lists");
         assert_eq!(catalog.entries.len(), 1, "no copy for a note");
         assert_eq!(store.note(&session, "m"), None);
+        // A note of the session goes on to the next snapshot, but not behind a change.
+        let replacement = store.begin_replacement(&file, &session).expect("claimed");
+        let remembered = replacement.remember(COMPACTION_STRIKES, add);
+        remembered.expect("remembered");
+        for (kind, noted) in [
+            (SnapshotKind::Snapshot, Some(json!(1))),
+            (SnapshotKind::PreCompact, None),
+        ] {
+            let taken = store.draft_of(&file).expect("reads").commit(&session, kind);
+            taken.expect("taken");
+            assert_eq!(store.note(&session, COMPACTION_STRIKES), noted);
+            assert_eq!(store.note(&session, "n"), None);
+        }
         assert_eq!(fs::read(&file).expect("reads"), b"{}\n{}\n");
     }
 }

@@ -157,10 +157,10 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     }
     if args.list_trash {
         let trashed = store.trash_list(session).map_err(failure)?;
-        return match Args::is_silent(io) {
-            true => Ok(ExitStatus::Done),
-            false => trash::list(&store, &trashed, args.grace_days, args.json, io),
-        };
+        if Args::is_silent(io) {
+            return Ok(ExitStatus::Done);
+        }
+        return trash::list(&store, &trashed, args.grace_days, args.json, io);
     }
     let mut collector = Collector::new(&store, args.dry_run);
     let done = match session {

@@ -6,14 +6,14 @@
 //! not counted.
 
 use ctx_select::trigger::Size;
-use ctx_store::{Replacement, StoreError};
+use ctx_store::{COMPACTION_STRIKES, Replacement, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Plan, Stores};
 
 /// The member of meta.json.
-const KEY: &str = "compaction_strikes";
+const KEY: &str = COMPACTION_STRIKES;
 
 /// What meta.json has of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use chrono::TimeDelta;
-use ctx_store::diff::Hunk;
+use ctx_store::diff::{Diff, Hunk};
 use ctx_store::{Entry, Repaired, Snapshot, Store, StoreError};
 
 use crate::growing::Session;
@@ -67,7 +67,8 @@ fn what_is_packed_is_read_as_before() {
     let text = std::io::read_to_string(file.expect("a file")).expect("text");
     assert_eq!(text.as_bytes(), LINES);
     let newer = bench.take(b"{\"n\":1}\n{\"n\":3}\n");
-    let diff = store.diff(&entry, &self::entry(store, &newer));
+    let open = |entry| store.open_to_compare(entry).expect("whole");
+    let diff = Diff::of_files(open(&entry), open(&self::entry(store, &newer)));
     let changed = Hunk {
         old: 1..3,
         new: 1..2,
