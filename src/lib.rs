@@ -5,6 +5,7 @@
 
 pub mod cache;
 pub mod counting;
+pub mod folders;
 pub mod hints;
 pub mod idle;
 pub mod llm;

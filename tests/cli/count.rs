@@ -188,7 +188,7 @@ fn files_that_fail_do_not_stop_the_others() {
         .stdout("5 58 406 s.jsonl\n")
         .stderr(
             "ctx-count: missing.jsonl: cannot read: No such file or directory (os error 2); check the path\n\
-             ctx-count: .: is a directory; name session files\n",
+             ctx-count: .: is a directory; -r takes the session files in it: -r .\n",
         )
         .code(3)
         .run();

@@ -259,8 +259,7 @@ fn the_log_tells_a_sessions_history() {
     let history = [
         "0001  ctx-gc        brought back from the trash",
         "   -  ctx-gc        removed into the trash: 0001, 0002",
-        // What was put back is not in the store any more, so its number is not known by its hash.
-        "0003  ctx-rollback  undone",
+        "0003  ctx-rollback  undone to 0002",
         "0002  ctx-rollback  rolled back to 0001",
         "0001  ctx-snapshot  saved 1 message, 1 line, 32 bytes",
     ];

@@ -54,9 +54,7 @@ impl Input {
         }
         let file = File::open(path).map_err(|error| cannot_read(&name, &error))?;
         if file.metadata().is_ok_and(|meta| meta.is_dir()) {
-            return Err(Failure::new("is a directory")
-                .at(name, None)
-                .hint("name session files"));
+            return Err(is_directory(&name));
         }
         let reader = Box::new(file);
         Ok(Self { name, reader })
@@ -99,6 +97,25 @@ pub fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
+/// A folder where files are taken.
+pub(crate) fn is_directory(name: &str) -> Failure {
+    let hint = format!(
+        "name session files: find {} -name '*.jsonl' lists them",
+        word(name)
+    );
+    Failure::new("is a directory").at(name, None).hint(hint)
+}
+
+/// A path as one word of a shell's command line.
+pub(crate) fn word(path: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
+    if path.chars().all(is_plain) {
+        path.to_owned()
+    } else {
+        format!("'{}'", path.replace('\'', "'\\''"))
+    }
+}
+
 fn cannot_read(name: &str, error: &io::Error) -> Failure {
     let failure = Failure::new(format_args!("cannot read: {error}")).at(name, None);
     if error.kind() == io::ErrorKind::NotFound {
@@ -110,7 +127,7 @@ fn cannot_read(name: &str, error: &io::Error) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::{Input, inputs};
+    use super::{Input, inputs, word};
     use std::path::{Path, PathBuf};
 
     #[test]
@@ -123,10 +140,20 @@ mod tests {
         );
     }
 
+    /// 15 B3: what is proposed can be pasted into a shell.
+    #[test]
+    fn a_path_is_one_word_of_a_shell() {
+        assert_eq!(word("a/.b-c"), "a/.b-c");
+        assert_eq!(word("my work; it's"), r"'my work; it'\''s'");
+    }
+
     #[test]
     fn directories_and_missing_files_are_named() {
         let failure = Input::open(Path::new("/")).err().expect("a directory");
-        assert_eq!(failure.to_string(), "/: is a directory; name session files");
+        assert_eq!(
+            failure.to_string(),
+            "/: is a directory; name session files: find / -name '*.jsonl' lists them"
+        );
         let failure = Input::open(Path::new("/no/such")).err().expect("missing");
         assert_eq!(
             failure.to_string(),

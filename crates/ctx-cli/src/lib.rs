@@ -7,6 +7,7 @@
 
 mod escape;
 mod failure;
+mod folders;
 mod input;
 mod io;
 mod json;
@@ -20,6 +21,7 @@ mod tool;
 
 pub use escape::{github_message, github_property, printable, shell_word, xml};
 pub use failure::Failure;
+pub use folders::{FolderArgs, Operands, Walk};
 pub use input::{Input, STDIN_NAME, input_name, inputs, is_stdin, metadata};
 pub use io::{Colour, CommonArgs, Io, Paint, Verbosity};
 pub use json::{json_failure, json_line, json_name};

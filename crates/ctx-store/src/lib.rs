@@ -116,7 +116,7 @@ pub use retained::SweepReport;
 pub use session::{SessionId, real_path};
 pub use shared::{SharedFile, SharedFolder, StagedFile};
 pub use stamp::{SnapshotId, Stamp};
-pub use store::{Actor, Clock, Store, is_store};
+pub use store::{Actor, Clock, Store, is_kept_aside, is_store};
 pub use succession::{Growth, Succession};
 pub use trash_list::{GRACE_DAYS, Trashed};
 pub use undelete::UndeleteReport;

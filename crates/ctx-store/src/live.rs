@@ -33,7 +33,10 @@ impl Live {
             .file_type();
         let refused = [
             (kind.is_symlink(), "is a symbolic link"),
-            (kind.is_dir(), "is a directory"),
+            (
+                kind.is_dir(),
+                "is a directory; name session files: find DIR -name '*.jsonl' lists them",
+            ),
             (kind.is_fifo(), "is a FIFO"),
             (!kind.is_file(), "is a device or a socket"),
         ];

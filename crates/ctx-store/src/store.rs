@@ -238,6 +238,14 @@ impl Store {
     }
 }
 
+/// Whether what lies at a path is of this store's making and no session: a store, or a file that was
+/// replaced and stays beside its successor for a while.
+pub fn is_kept_aside(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy());
+    let is_retained = |name: &str| name.starts_with('.') && name.contains(crate::meta::RETAINED);
+    name.is_some_and(|name| is_retained(&name)) || is_store(path)
+}
+
 /// Whether a directory is a store: what is always in one tells, so that also a store of
 /// another format, or one that lost its FORMAT, is known.
 pub fn is_store(dir: &Path) -> bool {

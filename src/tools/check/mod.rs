@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use ctx_cli::{
-    ExitStatus, Failure, Io, Outcome, Tool, Verbosity, in_parallel, input_name, inputs, jobs_of,
-    report_failures,
+    ExitStatus, Failure, FolderArgs, Io, Outcome, Tool, Verbosity, in_parallel, input_name, inputs,
+    jobs_of, report_failures,
 };
 use ctx_passes::ErrorKind;
 use ctx_passes::check::{CheckPass, Limits, Plan, Report};
@@ -23,6 +23,7 @@ use ctx_policy::Policy;
 use ctx_transcript::offences::NamedRule;
 
 use crate::counting::CountingArgs;
+use crate::folders::walk;
 use crate::passes;
 use crate::policy::PolicyArgs;
 use crate::session::ReadArgs;
@@ -43,6 +44,9 @@ use crate::triggers::TriggerArgs;
 /// Calls at the very end may still wait for their results, as those of an agent
 /// that runs do, and a last line that is not complete may still be in the writing, which is
 /// told on stderr; --strict takes no such session.
+///
+/// Of a folder all session files in it are checked, however deep, by the names that --glob gives;
+/// hidden ones too, no stores of ours, and links in it are not followed.
 ///
 /// --allow RULE makes its offences none: how many there were is told with -v, and in JSON as
 /// allowed. --list-rules lists the rules.
@@ -133,6 +137,8 @@ struct Args {
     #[command(flatten)]
     counting: CountingArgs,
     #[command(flatten)]
+    folders: FolderArgs,
+    #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
     output: OutputArgs,
@@ -176,12 +182,14 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         return Ok(ExitStatus::Done);
     }
     args.refuse_without_repair(matches)?;
-    let paths = inputs(&args.files)?;
     if args.repair {
+        let paths = inputs(&args.files)?;
         let store = args.store.lazy(&TOOL, matches);
         return repair::run(&args, &paths, &store, io);
     }
-    let target = args.output.report(&paths)?;
+    let operands = args.folders.operands(&args.files, walk(true))?;
+    let paths = &operands.paths;
+    let target = args.output.report(paths)?;
     // Only for these the messages must be decoded.
     let measure = args.due || format == Format::Json || args.limits.need_content();
     if measure {
@@ -196,8 +204,10 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         counter: measure.then_some(counting.counter),
         calibrate: !args.no_calibrate,
     };
-    let results = in_parallel(&paths, jobs_of(args.jobs), |path| {
-        (input_name(path), check(path, &args, &plan))
+    let results = in_parallel(paths, jobs_of(args.jobs), |path| {
+        let checked = operands.check(path);
+        let checked = checked.and_then(|()| check(path, &args, &plan));
+        (input_name(path), checked)
     });
     for (name, result) in &results {
         if let Ok(report) = result {

@@ -1,8 +1,6 @@
 //! `--calibrate`: what a context comes to, by what the API said of its requests.
 
-use std::path::PathBuf;
-
-use ctx_cli::{Io, Outcome, json_line, json_name, labelled, of_each, printable};
+use ctx_cli::{Io, Operands, Outcome, json_line, json_name, labelled, of_each, printable};
 use ctx_passes::count::Calibrated;
 use serde::Serialize;
 
@@ -23,18 +21,25 @@ struct Line<'a> {
 pub(super) fn run(
     args: &Args,
     counting: &Counting,
-    paths: &[PathBuf],
+    operands: &Operands,
     target: Target<'_>,
     io: &mut Io,
 ) -> Outcome {
     let calibrate = |path: &_| {
+        operands.check(path)?;
         let mut session = args.read.open(path)?;
         let calibrated = session.read(|it| Calibrated::of(it, counting.counter, counting.model))?;
         Ok((calibrated, session.bad().clone(), session.name))
     };
-    let (files, status) = of_each(paths, args.jobs, calibrate, io, |(_, bad, name), io| {
-        passes::telling(name, io, |notes| bad.report(notes));
-    })?;
+    let (files, status) = of_each(
+        &operands.paths,
+        args.jobs,
+        calibrate,
+        io,
+        |(_, bad, name), io| {
+            passes::telling(name, io, |notes| bad.report(notes));
+        },
+    )?;
     let shown = files.iter().map(|(calibrated, _, name)| {
         if args.json {
             let name = json_name(name);

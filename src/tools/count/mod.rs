@@ -9,10 +9,11 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{ExitStatus, Failure, Input, Io, Outcome, Page, Tool, inputs, jobs_of, of_each};
+use ctx_cli::{ExitStatus, Failure, FolderArgs, Input, Io, Outcome, Page, Tool, jobs_of, of_each};
 use ctx_passes::count::{AnnotatePass, Breakdown, CountPass, Counts, Plan};
 
 use crate::counting::{Counting, CountingArgs};
+use crate::folders::walk;
 use crate::passes;
 use crate::session::ReadArgs;
 use crate::store::{LazyStore, StoreArgs};
@@ -24,6 +25,9 @@ use ctx_store::Growth;
 /// Prints a line per file, like wc: messages, tokens, bytes and the file's name,
 /// and a line with the total when there are several files. With --model the
 /// share of the model's context window stands before the name.
+///
+/// -r takes the session files in folders, however deep, by the names that --glob gives; hidden ones
+/// too, no stores of ours, and links in them are not followed.
 ///
 /// A message counts as OpenAI publishes it in its cookbook ("How to count tokens
 /// with tiktoken"): 3 tokens for its frame, the role, the content, the name and 1
@@ -86,6 +90,8 @@ struct Args {
     #[command(flatten)]
     counting: CountingArgs,
     #[command(flatten)]
+    folders: FolderArgs,
+    #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
     output: OutputArgs,
@@ -144,7 +150,8 @@ struct File {
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
-    let paths = inputs(&args.files)?;
+    let operands = args.folders.operands(&args.files, walk(false))?;
+    let paths = &operands.paths;
     if args.annotate && paths.len() > 1 {
         return Err(Failure::new("--annotate takes one file")
             .hint("annotate each file by itself, or pipe them in: cat … | ctx-count --annotate"));
@@ -156,19 +163,23 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         counter: counting.counter,
         batch: args.read.batch,
         // What is left of the threads when each file has one.
-        threads: jobs.get() / paths.len(),
+        threads: jobs.get() / paths.len().max(1),
         reach: args.by == Some(Breakdown::Reach),
     };
     if args.annotate {
         let store = args.store.lazy(&TOOL, matches);
-        return annotate(&args, &plan, &paths, &store, io);
+        return annotate(&args, &plan, paths, &store, io);
     }
-    let target = args.output.report(&paths)?;
+    let target = args.output.report(paths)?;
     if args.calibrate {
-        return calibrate::run(&args, &counting, &paths, target, io);
+        return calibrate::run(&args, &counting, &operands, target, io);
     }
-    let work = |path: &_| count(&args, &plan, path);
-    let (files, status) = of_each(&paths, Some(jobs), work, io, |file, io| {
+    let work = |path: &_| {
+        operands
+            .check(path)
+            .and_then(|()| count(&args, &plan, path))
+    };
+    let (files, status) = of_each(paths, Some(jobs), work, io, |file, io| {
         report(&file.counts, &file.name, io);
     })?;
     let shown = shown(&args, &counting, &files);

@@ -76,7 +76,6 @@ instructions = "one"
 cumulative = true
 in_report = true
 extract = true
-in_report = true
 [retention]
 keep_days = 1
 "#;

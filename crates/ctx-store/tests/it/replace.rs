@@ -27,7 +27,10 @@ fn only_plain_files_with_one_name_are_replaced() {
     for (path, why) in [
         (fifo, "is a FIFO"),
         (bench.path("link"), "is a symbolic link"),
-        (bench.path("dir"), "is a directory"),
+        (
+            bench.path("dir"),
+            "is a directory; name session files: find DIR -name '*.jsonl' lists them",
+        ),
         (PathBuf::from("/dev/null"), "is a device or a socket"),
     ] {
         let error = refused(&bench, &path);

@@ -1,0 +1,222 @@
+//! Folders as operands: the session files in them, however deep.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use walkdir::{DirEntry, WalkDir};
+
+use crate::input::word;
+use crate::{Failure, inputs, is_stdin};
+
+/// What a file in a folder is called where no pattern is given.
+const SESSIONS: [&str; 2] = ["*.jsonl", "*.json"];
+
+/// Flags of tools that take folders.
+#[derive(Args, Clone, Debug, Default)]
+pub struct FolderArgs {
+    /// Take the files in folders, however deep
+    #[arg(short, long)]
+    recursive: bool,
+    /// Of folders take the files that match PATTERN; several times [default: *.jsonl, *.json]
+    #[arg(long, value_name = "PATTERN", value_parser = pattern)]
+    glob: Vec<Glob>,
+}
+
+/// Which operands are walked, and what in them is not looked at.
+#[derive(Clone, Copy)]
+pub struct Walk {
+    /// Whether folders are walked without `--recursive`.
+    pub always: bool,
+    /// Files that are no sessions, and folders with no session in them, whatever they are called.
+    pub skip: fn(&Path) -> bool,
+}
+
+/// Files in the order of the operands, those of a folder by their names.
+#[derive(Debug)]
+pub struct Operands {
+    /// The files, and what stands for a folder that failed.
+    pub paths: Vec<PathBuf>,
+    /// What is wrong with a folder.
+    failed: HashMap<PathBuf, Wrong>,
+}
+
+#[derive(Debug)]
+enum Wrong {
+    /// It is not to be walked.
+    IsFolder,
+    /// Nothing in it matches.
+    NoFile,
+    Unreadable(String),
+}
+
+impl Operands {
+    /// An error where the path stands for a folder that failed.
+    pub fn check(&self, path: &Path) -> Result<(), Failure> {
+        let Some(wrong) = self.failed.get(path) else {
+            return Ok(());
+        };
+        let name = path.display().to_string();
+        Err(match wrong {
+            Wrong::IsFolder => {
+                let hint = format!("-r takes the session files in it: -r {}", word(&name));
+                Failure::new("is a directory").hint(hint)
+            }
+            Wrong::NoFile => Failure::new("no session file is in this folder")
+                .hint("--glob PATTERN says what they are called"),
+            Wrong::Unreadable(why) => Failure::new(format_args!("cannot read: {why}")),
+        }
+        .at(name, None))
+    }
+}
+
+impl FolderArgs {
+    /// The files that the operands of a call name, and those in its folders.
+    ///
+    /// Hidden files are taken, links below a folder are not followed.
+    pub fn operands(&self, operands: &[PathBuf], walk: Walk) -> Result<Operands, Failure> {
+        let named = inputs(operands)?;
+        let globs = self.globs()?;
+        let mut found = Operands {
+            paths: Vec::new(),
+            failed: HashMap::new(),
+        };
+        for path in named {
+            if is_stdin(&path) || !path.is_dir() {
+                found.paths.push(path);
+            } else if self.recursive || walk.always {
+                found.folder(path, &globs, walk.skip);
+            } else {
+                found.fail(path, Wrong::IsFolder);
+            }
+        }
+        Ok(found)
+    }
+
+    fn globs(&self) -> Result<GlobSet, Failure> {
+        let mut set = GlobSetBuilder::new();
+        if self.glob.is_empty() {
+            for pattern in SESSIONS {
+                set.add(Glob::new(pattern).map_err(Failure::new)?);
+            }
+        }
+        for glob in &self.glob {
+            set.add(glob.clone());
+        }
+        set.build().map_err(Failure::new)
+    }
+}
+
+impl Operands {
+    fn fail(&mut self, path: PathBuf, wrong: Wrong) {
+        self.paths.push(path.clone());
+        self.failed.insert(path, wrong);
+    }
+
+    fn folder(&mut self, folder: PathBuf, globs: &GlobSet, skip: fn(&Path) -> bool) {
+        let before = self.paths.len();
+        let is_wanted = |entry: &DirEntry| entry.depth() == 0 || !skip(entry.path());
+        let walk = WalkDir::new(&folder).sort_by_file_name().into_iter();
+        for entry in walk.filter_entry(is_wanted) {
+            match entry {
+                Ok(entry) if entry.file_type().is_file() => {
+                    // A pattern without a slash is of the name, another one of the path in it.
+                    let below = entry.path().strip_prefix(&folder).unwrap_or(entry.path());
+                    if globs.is_match(entry.file_name()) || globs.is_match(below) {
+                        self.paths.push(entry.into_path());
+                    }
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    let path = error.path().unwrap_or(&folder).to_path_buf();
+                    let why = error.io_error().map(ToString::to_string);
+                    let why = why.unwrap_or_else(|| error.to_string());
+                    self.fail(path, Wrong::Unreadable(why));
+                }
+            }
+        }
+        if self.paths.len() == before {
+            self.fail(folder, Wrong::NoFile);
+        }
+    }
+}
+
+fn pattern(text: &str) -> Result<Glob, String> {
+    Glob::new(text).map_err(|error| error.kind().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use super::{FolderArgs, Walk, pattern};
+
+    const WALK: Walk = Walk {
+        always: true,
+        skip: |path| path.ends_with("store"),
+    };
+
+    fn found(globs: &[&str], walk: Walk) -> Vec<String> {
+        let dir = tempfile::tempdir().expect("a folder");
+        for path in [
+            "b.jsonl",
+            "a.json",
+            ".hidden/c.jsonl",
+            "x/d.txt",
+            "store/e.jsonl",
+        ] {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().expect("it is in one")).expect("made");
+            fs::write(path, "").expect("written");
+        }
+        // It would never end.
+        std::os::unix::fs::symlink(dir.path(), dir.path().join("loop")).expect("linked");
+        let args = FolderArgs {
+            recursive: false,
+            glob: globs.iter().map(|it| pattern(it).expect("one")).collect(),
+        };
+        let operands = args
+            .operands(&[dir.path().to_path_buf()], walk)
+            .expect("ok");
+        let told = |path: &PathBuf| match operands.check(path) {
+            Ok(()) => path
+                .strip_prefix(dir.path())
+                .unwrap_or(Path::new("?"))
+                .display()
+                .to_string(),
+            Err(failure) => failure
+                .to_string()
+                .replace(&*dir.path().to_string_lossy(), "DIR"),
+        };
+        operands.paths.iter().map(told).collect()
+    }
+
+    /// 15 B3: hidden files too, by name, and no link is followed.
+    #[test]
+    fn a_folder_gives_the_files_in_it_in_their_order() {
+        let sorted = [".hidden/c.jsonl", "a.json", "b.jsonl"];
+        assert_eq!(found(&[], WALK), sorted);
+        assert_eq!(found(&["*.txt", "b*"], WALK), ["b.jsonl", "x/d.txt"]);
+        assert_eq!(found(&["x/**"], WALK), ["x/d.txt"]);
+        assert!(pattern("[").is_err());
+    }
+
+    /// 15 B3: a folder is never silent, and never without a way out.
+    #[test]
+    fn a_folder_that_gives_nothing_says_what_to_do() {
+        assert_eq!(
+            found(&["*.md"], WALK),
+            ["DIR: no session file is in this folder; --glob PATTERN says what they are called"]
+        );
+        let files_only = Walk {
+            always: false,
+            ..WALK
+        };
+        assert_eq!(
+            found(&[], files_only),
+            ["DIR: is a directory; -r takes the session files in it: -r DIR"]
+        );
+    }
+}
