@@ -45,6 +45,7 @@ p50k_base\t''
 r50k_base\t''
 chars4\t''"
 complete -c ctx-check -l model -d 'Count for this model: with its encoding, against its window' -r
+complete -c ctx-check -l glob -d 'Of folders take the files that match PATTERN; several times [default: *.jsonl, *.json]' -r
 complete -c ctx-check -l dialect -d 'Read the records as this dialect instead of detecting it' -r -f -a "chat\t''
 anthropic\t''
 responses\t''
@@ -68,6 +69,7 @@ complete -c ctx-check -l repair -d 'Write a mended copy of one session, to stdou
 complete -c ctx-check -l json -d 'Print JSON: the same as --format json'
 complete -c ctx-check -l no-calibrate -d 'Go by our own count, not by the usage that an agent has recorded'
 complete -c ctx-check -l overflow -d 'Due because the model refused the session: its window was full'
+complete -c ctx-check -s r -l recursive -d 'Take the files in folders, however deep'
 complete -c ctx-check -l batch -d 'Take each line as one conversation: {"messages":[…]}'
 complete -c ctx-check -s q -l quiet -d 'Say nothing but errors'
 complete -c ctx-check -s v -l verbose -d 'Say more on stderr (can be repeated)'

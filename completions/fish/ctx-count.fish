@@ -10,6 +10,7 @@ p50k_base\t''
 r50k_base\t''
 chars4\t''"
 complete -c ctx-count -l model -d 'Count for this model: with its encoding, against its window' -r
+complete -c ctx-count -l glob -d 'Of folders take the files that match PATTERN; several times [default: *.jsonl, *.json]' -r
 complete -c ctx-count -l dialect -d 'Read the records as this dialect instead of detecting it' -r -f -a "chat\t''
 anthropic\t''
 responses\t''
@@ -26,9 +27,10 @@ complete -c ctx-count -l color -d 'When to colour what is shown on a terminal' -
 always\t'Always'
 never\t'Never'"
 complete -c ctx-count -l json -d 'Print JSON: an object per file, then one for the total'
-complete -c ctx-count -l calibrate -d 'Say what the context comes to for the API, by the usage that an agent recorded'
+complete -c ctx-count -l calibrate -d 'Say what the context comes to for the API, by the usage an agent recorded'
 complete -c ctx-count -l annotate -d 'Pass the records of one file on, each with its bytes and tokens in a tag'
 complete -c ctx-count -l text -d 'Count each file as plain text: only tokens are shown'
+complete -c ctx-count -s r -l recursive -d 'Take the files in folders, however deep'
 complete -c ctx-count -l batch -d 'Take each line as one conversation: {"messages":[…]}'
 complete -c ctx-count -s q -l quiet -d 'Say nothing but errors'
 complete -c ctx-count -s v -l verbose -d 'Say more on stderr (can be repeated)'

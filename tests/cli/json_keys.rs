@@ -69,7 +69,7 @@ fn field() -> tempfile::TempDir {
 }
 
 /// What is run, in this order, and the section that tells of its output.
-const RUNS: [(&str, &str); 47] = [
+const RUNS: [(&str, &str); 52] = [
     ("ctx-count", "ctx-count --json s.jsonl bad.jsonl"),
     (
         "ctx-count",
@@ -168,7 +168,12 @@ const RUNS: [(&str, &str); 47] = [
     ),
     ("ctx-score", "ctx-score --json s.jsonl summed.jsonl"),
     ("meta.json", "ctx-snapshot --json --count s.jsonl"),
+    ("meta.json", "ctx-snapshot --json s.jsonl"),
     ("meta.json", "ctx-snapshot --json bad.jsonl"),
+    (
+        "ctx-compact",
+        r#"echo "{\"messages\":[$(paste -sd, half.jsonl)]}" > b.jsonl; ctx-compact -n --json --batch b.jsonl"#,
+    ),
     ("ctx-compact", "ctx-compact --json --keep-turns 2 t.jsonl"),
     (
         "ctx-compact",
@@ -207,7 +212,10 @@ const RUNS: [(&str, &str); 47] = [
         "cp -r ~/.local ~/copy; sed -i 1d ~/copy/state/ctx/context/events.jsonl; ctx-snapshot --verify --json --store ~/copy/state/ctx",
     ),
     ("ctx-gc", "ctx-gc -n --json --keep-last 1"),
-    ("ctx-gc", "ctx-gc --json --keep-last 1"),
+    ("ctx-gc", "ctx-gc --json --keep-last 1 --pack-after-days 0"),
+    ("meta.json", "ctx-snapshot --list --json"),
+    ("meta.json", "ctx-snapshot --list --trash --json"),
+    ("meta.json", "ctx-gc --list-trash --json"),
     (
         "meta.json",
         "cat ~/.local/state/ctx/memory/session-summaries/*.meta.json",
@@ -265,14 +273,15 @@ fn printed(known: &Keys) -> Keys {
 }
 
 /// Keys that these runs do not bring about: an agent that writes meanwhile, files that cannot be
-/// read, odd answers of a model, an agent's own file that is compacted.
-const SELDOM: [(&str, &str); 9] = [
+/// read, snapshots that are days old, odd answers of a model, an agent's own file that is compacted.
+const SELDOM: [(&str, &str); 10] = [
     ("context/events.jsonl", "added_bytes"),
     ("ctx-compact", "calibrated_tokens"),
     ("ctx-compact", "late_bytes"),
     ("ctx-compact", "summary_mends"),
     ("ctx-compact", "unreadable"),
     ("ctx-convert", "losses.name"),
+    ("ctx-gc", "last_of_session"),
     ("ctx-prune", "beside.bytes"),
     ("ctx-prune", "beside.count"),
     ("ctx-prune", "beside.rule"),

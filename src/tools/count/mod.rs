@@ -75,7 +75,7 @@ struct Args {
     /// Print JSON: an object per file, then one for the total
     #[arg(long, conflicts_with = "annotate")]
     json: bool,
-    /// Say what the context comes to for the API, by the usage that an agent recorded
+    /// Say what the context comes to for the API, by the usage an agent recorded
     #[arg(long, conflicts_with_all = ["by", "annotate", "text", "batch"])]
     calibrate: bool,
     /// Pass the records of one file on, each with its bytes and tokens in a tag

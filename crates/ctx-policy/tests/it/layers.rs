@@ -78,6 +78,7 @@ in_report = true
 extract = true
 [retention]
 keep_days = 1
+pack_after_days = 1
 "#;
 
 /// Of each line of [`ONE`] another value.
