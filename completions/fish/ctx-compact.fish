@@ -6,7 +6,7 @@ complete -c ctx-compact -l trigger-tokens -d 'Due with a context of more than N 
 complete -c ctx-compact -l trigger-share -d 'Due with a context of more than this share of the window [default: 0.8]' -r
 complete -c ctx-compact -l trigger-tool-bytes -d 'Due with more bytes of tool results than N' -r
 complete -c ctx-compact -l trigger-turns -d 'Due with more turns than N' -r
-complete -c ctx-compact -l reserve -d 'Due when the context leaves fewer than N tokens of the window free' -r
+complete -c ctx-compact -l reserve -d 'Due when fewer than N tokens of the window are free' -r
 complete -c ctx-compact -l window -d 'Tokens of the window [default: the model\'s, else the one that an agent\'s own file tells, else 128k]' -r
 complete -c ctx-compact -l min-messages -d 'With fewer than N messages nothing but an overflow is due' -r
 complete -c ctx-compact -l flush-share -d 'Above this share of a limit a flush is due, to save what is needed' -r

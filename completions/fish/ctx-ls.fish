@@ -13,7 +13,7 @@ complete -c ctx-ls -l trigger-tokens -d 'Due with a context of more than N token
 complete -c ctx-ls -l trigger-share -d 'Due with a context of more than this share of the window [default: 0.8]' -r
 complete -c ctx-ls -l trigger-tool-bytes -d 'Due with more bytes of tool results than N' -r
 complete -c ctx-ls -l trigger-turns -d 'Due with more turns than N' -r
-complete -c ctx-ls -l reserve -d 'Due when the context leaves fewer than N tokens of the window free' -r
+complete -c ctx-ls -l reserve -d 'Due when fewer than N tokens of the window are free' -r
 complete -c ctx-ls -l min-messages -d 'With fewer than N messages nothing but an overflow is due' -r
 complete -c ctx-ls -l flush-share -d 'Above this share of a limit a flush is due, to save what is needed' -r
 complete -c ctx-ls -l preset -d 'Go by this policy; ctx-compact --show-preset NAME prints it' -r

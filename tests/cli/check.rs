@@ -531,7 +531,7 @@ fn due_is_quiet_and_json_on_request() {
             "8",
         ],
         concat!(
-            r#"{"name":null,"due":true,"step":"compact","held_back":null,"messages":5,"turns":2,"tokens":31,"tool_bytes":10,"triggers":[{"trigger":"messages","value":5,"limit":4,"reached":1.25,"fired":true,"step":"compact"},{"trigger":"reserve","value":31,"limit":0,"reached":null,"fired":true,"step":"compact"}]}"#,
+            r#"{"name":null,"due":true,"step":"compact","held_back":null,"messages":5,"turns":2,"tokens":31,"tool_bytes":10,"triggers":[{"trigger":"messages","value":5,"limit":4,"reached":1.25,"fired":true,"step":"compact"},{"trigger":"reserve","value":31,"limit":4,"reached":7.75,"fired":true,"step":"compact"}]}"#,
             "\n",
         ),
         0,

@@ -71,7 +71,12 @@ fn triggers() -> Vec<Row> {
         row("trigger.tokens", none(), json!(10), if_due),
         row("trigger.share", none(), json!(0.0001), if_due),
         row("trigger.window", far(), json!(100), if_due),
-        row("trigger.reserve", none(), json!(127_990), if_due),
+        row(
+            "trigger.reserve",
+            json!({"trigger": {"window": 20_000}}),
+            json!(9_000),
+            if_due,
+        ),
         row("trigger.tool_bytes", none(), json!(1), if_due),
         row("trigger.turns", none(), json!(1), if_due),
         row(
@@ -93,7 +98,6 @@ fn triggers() -> Vec<Row> {
 
 fn sizes() -> Vec<Row> {
     let none = || json!({});
-    let window = || json!({"target": {"max_history_share": 1}});
     let share = || {
         json!({
             "keep": {"messages": false, "recent_share": 0.5},
@@ -109,7 +113,12 @@ fn sizes() -> Vec<Row> {
         row("target.tokens", none(), json!(5), forced),
         row("target.share", none(), json!(0.0001), forced),
         row("target.max_history_share", none(), json!(0.0001), forced),
-        row("target.reserve", window(), json!(127_990), forced),
+        row(
+            "target.reserve",
+            json!({"trigger": {"window": 4_000}, "target": {"max_history_share": 1.0}}),
+            json!(2_000),
+            forced,
+        ),
         row("target.overhead", share(), json!(1_900), forced),
         row(
             "target.max_attempts",

@@ -1,6 +1,7 @@
 //! The arithmetic of budgets: tokens in, tokens out.
 
 use ctx_select::share::Share;
+use ctx_select::trigger::without_reserve;
 
 use crate::policy::{Policy, Summary, Target};
 use crate::words::{Fallback, Method};
@@ -8,7 +9,7 @@ use crate::words::{Fallback, Method};
 /// pomelobot's budget of a history: its share of the window, and no more than
 /// the window without what is reserved.
 fn max_history(window: u64, share: Share, reserve: u64) -> u64 {
-    share.of(window).min(window.saturating_sub(reserve))
+    share.of(window).min(without_reserve(window, reserve))
 }
 
 /// What a budget leaves for the conversation.
@@ -103,8 +104,8 @@ mod tests {
             (40_000, 20_000, 20_000),
             (39_999, 20_000, 19_999),
             (40_001, 20_000, 20_000),
-            (20_000, 20_000, 0),
-            (19_999, 20_000, 0),
+            (20_000, 20_000, 10_000),
+            (16_000, 20_000, 8_000),
             (0, 0, 0),
             (1, 0, 0),
             (u64::MAX, 0, u64::MAX / 2),
@@ -204,7 +205,7 @@ mod tests {
             let share = Share::of_percent(percent);
             let max = max_history(window, share, reserve);
             prop_assert!(max <= share.of(window));
-            prop_assert!(max <= window.saturating_sub(reserve));
+            prop_assert!(max <= window - reserve.min(window / 2));
             let left = available(max, system, overhead);
             prop_assert!(left <= max);
             prop_assert!(left == 0 || u128::from(left) + u128::from(system) + u128::from(overhead) == u128::from(max));

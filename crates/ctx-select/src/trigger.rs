@@ -69,7 +69,9 @@ pub struct Triggers {
     /// Due with more turns than N
     #[cfg_attr(feature = "clap", arg(id = "trigger_turns", long = "trigger-turns", value_name = "N", value_parser = crate::parse_count))]
     pub turns: Option<u64>,
-    /// Due when the context leaves fewer than N tokens of the window free
+    /// Due when fewer than N tokens of the window are free
+    ///
+    /// Of a small window N is half at most.
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = crate::parse_count))]
     pub reserve: Option<u64>,
     /// Tokens of the window [default: the model's, else the one that an agent's own file tells, else 128k]
@@ -266,7 +268,7 @@ impl Triggers {
     fn limits(&self, size: &Size) -> [(Trigger, u64, Option<u64>); 7] {
         let window = self.with_model(size.window).window();
         let share = self.share.map(|share| share.of(window));
-        let reserve = self.reserve.map(|tokens| window.saturating_sub(tokens));
+        let reserve = self.reserve.map(|tokens| without_reserve(window, tokens));
         let overflow = self.on_overflow.then_some(0);
         [
             (Trigger::Messages, size.messages, self.messages),
@@ -293,6 +295,12 @@ impl Triggers {
             Step::None
         }
     }
+}
+
+/// What a reserve leaves of a window: half of it at least. A reserve that is made for larger
+/// windows would have every session compacted, however small, or leave it no room at all.
+pub fn without_reserve(window: u64, reserve: u64) -> u64 {
+    window - reserve.min(window / 2)
 }
 
 #[cfg(test)]
