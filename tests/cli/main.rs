@@ -21,6 +21,7 @@ mod examples;
 mod extract;
 mod faults;
 mod find;
+mod folders;
 mod formats;
 mod full_stdout;
 mod gc;

@@ -1,0 +1,62 @@
+//! Folders as operands: walked where that is asked for, and never without a way out.
+
+use ctx_testkit::Case;
+
+const USER: &str = "{\"role\":\"user\",\"content\":\"u\"}\n";
+const ORPHAN: &str = "{\"role\":\"tool\",\"tool_call_id\":\"a\",\"content\":\"x\"}\n";
+
+fn tool(name: &str) -> Case {
+    Case::new(crate::tool_path(name))
+}
+
+fn with_folder(case: Case) -> Case {
+    case.file("d/.agent/b.jsonl", [USER, ORPHAN].concat())
+        .file("d/a.jsonl", USER)
+        .file("d/.a.jsonl.ctx-old-3", "no session")
+        .file("d/notes.txt", "no session")
+}
+
+/// 15 B3: folders with a dot are walked, too: agents have their sessions there.
+#[test]
+fn a_folder_is_checked_file_by_file() {
+    with_folder(tool("ctx-check"))
+        .args(["d"])
+        .stdout(concat!(
+            "d/.agent/b.jsonl:2: orphan-result: tool result a answers no call right before it\n",
+            "d/a.jsonl: ok\n",
+        ))
+        .code(1)
+        .run();
+    with_folder(tool("ctx-check"))
+        .args(["--glob", "a.*", "d"])
+        .stdout("d/a.jsonl: ok\n")
+        .run();
+}
+
+/// 15 B3: a folder in which nothing has such a name is told, and so is one without `-r`.
+#[test]
+fn a_folder_is_no_error_without_a_way_out() {
+    with_folder(tool("ctx-count"))
+        .args(["-r", "d"])
+        .stdout_has("d/.agent/b.jsonl\n")
+        .run();
+    with_folder(tool("ctx-count"))
+        .args(["d"])
+        .code(2)
+        .stderr("ctx-count: d: is a directory; -r takes the session files in it: -r d\n")
+        .run();
+    with_folder(tool("ctx-check"))
+        .args(["--glob", "*.zip", "d"])
+        .code(2)
+        .stderr_has(
+            "d: no session file is in this folder; --glob PATTERN says what they are called",
+        )
+        .run();
+    for name in ["ctx-compact", "ctx-split", "ctx-snapshot", "ctx-extract"] {
+        with_folder(tool(name))
+            .args(["d"])
+            .code(2)
+            .stderr_has("name session files: find ")
+            .run();
+    }
+}
