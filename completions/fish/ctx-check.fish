@@ -1,4 +1,4 @@
-complete -c ctx-check -l allow -d 'Offences against RULE are none; several times, or with commas' -r -f -a "bad-line\t'a line that is not one JSON object'
+complete -c ctx-check -l allow -d 'Let offences against RULE pass; may be repeated, or a list with commas' -r -f -a "bad-line\t'a line that is not one JSON object'
 bare-items\t'items as Codex wrote them before September 2025, which it does not load'
 item-not-read\t'an item of a shape that Codex does not load'
 kept-entry-missing\t'the first entry that a compaction keeps is not above it'

@@ -30,15 +30,18 @@ fn escaped(line: String) -> String {
     escaped
 }
 
-/// An object for an input with which nothing was done.
-pub fn json_failure(name: &str, failure: &Failure) -> String {
+/// An object for an input, or a line of one, with which nothing was done.
+pub fn json_failure(name: &str, line: Option<u64>, failure: &Failure) -> String {
     #[derive(Serialize)]
     struct Failed<'a> {
         name: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        line: Option<u64>,
         error: String,
     }
     json_line(&Failed {
         name: json_name(name),
+        line,
         error: failure.to_string(),
     })
 }

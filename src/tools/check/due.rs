@@ -23,7 +23,7 @@ pub(super) fn shown(triggers: &Triggers, format: Format, results: &Results) -> (
                 }
             }
             Err(failure) if format == Format::Json => {
-                out.push_str(&json_failure(name, failure));
+                out.push_str(&json_failure(name, None, failure));
             }
             Err(_) => {}
         }

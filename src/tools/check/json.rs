@@ -8,7 +8,7 @@ use super::{Args, Results};
 pub(super) fn of(args: &Args, results: &Results) -> String {
     let results = results.iter().map(|(name, result)| match result {
         Ok(report) => json_line(&report.told(json_name(name), args.all)),
-        Err(failure) => json_failure(name, failure),
+        Err(failure) => json_failure(name, None, failure),
     });
     results.collect()
 }

@@ -35,8 +35,8 @@ use crate::triggers::TriggerArgs;
 ///
 /// A session is understood when there is a message in it, each line is one JSON object, and
 /// the role, the type and all parts of each message are known. What is not understood is an
-/// offence: no other tool could tell what it does with it. --max-bad-lines says how many lines
-/// may be none.
+/// offence: no other tool could tell what it does with it. --max-bad-lines says how many bad
+/// lines are allowed.
 ///
 /// A session is legal when the API of its dialect takes it: each tool call is
 /// answered right after it, each result answers a call, no two calls of one reply
@@ -46,9 +46,9 @@ use crate::triggers::TriggerArgs;
 /// told on stderr; --strict takes no such session.
 ///
 /// Of a folder all session files in it are checked, however deep, by the names that --glob gives;
-/// hidden ones too, no stores of ours, and links in it are not followed.
+/// hidden ones too; our own stores are skipped, and links are not followed.
 ///
-/// --allow RULE makes its offences none: how many there were is told with -v, and in JSON as
+/// --allow RULE lets its offences pass: how many there were is told with -v, and in JSON as
 /// allowed. --list-rules lists the rules.
 ///
 /// Of an agent's own file it is checked, too, what its agent makes of it: lines that hang on
@@ -104,7 +104,7 @@ struct Args {
     /// Calls that wait at the end, and a torn last line, are offences, too
     #[arg(long)]
     strict: bool,
-    /// Offences against RULE are none; several times, or with commas
+    /// Let offences against RULE pass; may be repeated, or a list with commas
     #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = rules::parser())]
     allow: Vec<&'static NamedRule>,
     /// List the rules by which something is an offence

@@ -4,21 +4,18 @@ use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 use std::path::Path;
 
-use ctx_cli::{
-    ExitStatus, Failure, Io, STDIN_NAME, Verbosity, inputs, json_line, json_name, printable,
-};
+use ctx_cli::{ExitStatus, Failure, Io, STDIN_NAME, Verbosity, json_failure, json_line, printable};
 use ctx_passes::compact::{BatchLine, BatchPass, Plan, Report, SessionFile, compact_batch};
 use ctx_passes::{Notes, PassError};
-use ctx_store::{Growth, Store};
+use ctx_store::Store;
 use ctx_transcript::Options;
-use serde::Serialize;
 
-use super::{Args, file, text};
+use super::{Args, file, filter, text};
 use crate::output::{self, no_temporary};
 use crate::passes;
 use crate::session::Session;
 use crate::store::{LazyStore, warn_retained};
-use crate::target::{Source, Target};
+use crate::target::Target;
 
 /// What became of the conversations, in all.
 #[derive(Default)]
@@ -32,14 +29,6 @@ pub(super) struct Tally {
     statuses: Vec<ExitStatus>,
 }
 
-/// A conversation that could not be compacted.
-#[derive(Serialize)]
-struct Failed<'a> {
-    name: Option<&'a str>,
-    line: Option<u64>,
-    error: String,
-}
-
 /// Writes each line as soon as it is compacted; what cannot be compacted goes through.
 pub(super) fn filter(
     args: &Args,
@@ -47,20 +36,13 @@ pub(super) fn filter(
     store: &LazyStore<'_>,
     io: &mut Io,
 ) -> ctx_cli::Outcome {
-    let paths = inputs(&args.files)?;
-    let named = args.session.as_ref();
-    let (source, target) = if plan.dry_run {
-        let target = args.output.preview(&paths, named, store)?;
-        (Source::default(), target)
-    } else {
-        args.output.session(&paths, named, store, Growth::Follows)?
-    };
+    let (input, target) = filter::open(args, plan, store)?;
     let options = Options {
         raw: true,
         batch: true,
         ..Options::default()
     };
-    let mut batch = Session::of(source.open(&paths[0])?, &options, args.read.invalid)?;
+    let mut batch = Session::of(input, &options, args.read.invalid)?;
     let mut waiting = match target {
         _ if plan.dry_run => Written::Nowhere,
         Target::Stdout => Written::Stdout,
@@ -173,13 +155,7 @@ impl Tally {
                 self.end(failure.exit_status());
                 io.report(&failure);
                 if tells {
-                    let error = failure.to_string();
-                    let failed = Failed {
-                        name: json_name(name),
-                        line,
-                        error,
-                    };
-                    io.write(json_line(&failed).as_bytes())?;
+                    io.write(json_failure(name, line, &failure).as_bytes())?;
                 }
             }
         }
@@ -225,7 +201,7 @@ impl Tally {
         let would = if dry_run { "would be " } else { "" };
         let failed = match self.failed {
             0 => String::new(),
-            failed => format!("; {failed} could not be read and stay as they are"),
+            failed => format!("; {failed} could not be compacted and stay as they are"),
         };
         format!(
             "{smaller} of {conversations} conversations {would}compacted: {before} → {after} tokens, {freed} freed ({percent} %){failed}"

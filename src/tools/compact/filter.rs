@@ -3,21 +3,23 @@
 use std::io;
 use std::path::Path;
 
-use ctx_cli::{Io, Outcome, STDIN_NAME, inputs, json_line};
+use ctx_cli::{Failure, Input, Io, Outcome, STDIN_NAME, inputs, json_line};
 use ctx_passes::PassError;
 use ctx_passes::compact::{Content, Plan, compact_stream};
 
 use super::{Args, tell, text};
 use crate::cache::last_change;
 use crate::store::LazyStore;
-use crate::target::Source;
+use crate::target::{Source, Target};
 use crate::{output, passes};
 use ctx_store::Growth;
 
-/// Writes the compacted session, or, where nothing is to be done or nothing
-/// helps, the session as it came.
-pub(super) fn run(args: &Args, plan: &Plan, store: &LazyStore<'_>, io: &mut Io) -> Outcome {
-    let failed = |error: PassError| passes::failure(error, STDIN_NAME);
+/// What is read, and where it goes; of a preview neither is touched.
+pub(super) fn open<'s>(
+    args: &Args,
+    plan: &Plan,
+    store: &'s LazyStore<'s>,
+) -> Result<(Input, Target<'s>), Failure> {
     let paths = inputs(&args.files)?;
     let named = args.session.as_ref();
     let (source, target) = if plan.dry_run {
@@ -26,7 +28,14 @@ pub(super) fn run(args: &Args, plan: &Plan, store: &LazyStore<'_>, io: &mut Io) 
     } else {
         args.output.session(&paths, named, store, Growth::Follows)?
     };
-    let mut input = source.open(&paths[0])?;
+    Ok((source.open(&paths[0])?, target))
+}
+
+/// Writes the compacted session, or, where nothing is to be done or nothing
+/// helps, the session as it came.
+pub(super) fn run(args: &Args, plan: &Plan, store: &LazyStore<'_>, io: &mut Io) -> Outcome {
+    let failed = |error: PassError| passes::failure(error, STDIN_NAME);
+    let (mut input, target) = open(args, plan, store)?;
     let read = &args.read;
     let content = Content::of_stream(&mut input.reader, read.dialect(), read.invalid);
     let mut content = content.map_err(failed)?;

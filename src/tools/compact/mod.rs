@@ -145,7 +145,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
             Err(failure) if args.json || args.files.len() > 1 => {
                 if args.json {
                     let name = path.display().to_string();
-                    io.write(json_failure(&name, &failure).as_bytes())?;
+                    io.write(json_failure(&name, None, &failure).as_bytes())?;
                 }
                 io.report(&failure);
                 statuses.push(failure.exit_status());

@@ -27,7 +27,7 @@ use ctx_store::Growth;
 /// share of the model's context window stands before the name.
 ///
 /// -r takes the session files in folders, however deep, by the names that --glob gives; hidden ones
-/// too, no stores of ours, and links in them are not followed.
+/// too; our own stores are skipped, and links are not followed.
 ///
 /// A message counts as OpenAI publishes it in its cookbook ("How to count tokens
 /// with tiktoken"): 3 tokens for its frame, the role, the content, the name and 1

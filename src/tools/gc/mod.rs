@@ -91,7 +91,7 @@ struct Args {
     /// Let even the newest snapshot of a session go where no rule keeps it
     ///
     /// With --keep-days 7, all that is older than 7 days goes, in the whole store or with -s
-    /// of one session. Who goes as the last one of its session is told.
+    /// of one session. What goes as the last one of its session is named.
     #[arg(long, conflicts_with = "mode", help_heading = "Rules")]
     no_floor: bool,
     /// Let the newest snapshot of a session go when it is older than N days [default: it stays]
