@@ -26,7 +26,7 @@ complete -c ctx-compact -l keep-messages -d 'Keep the last N messages, system on
 complete -c ctx-compact -l keep-turns -d 'Keep the last N turns: a user message and all up to the next one' -r
 complete -c ctx-compact -l keep-tokens -d 'Keep the last messages that hold N tokens or more' -r
 complete -c ctx-compact -l target-tokens -d 'Do not be content with more than N tokens in all [default: the policy\'s]' -r
-complete -c ctx-compact -l max-attempts -d 'Leave a session alone after N runs in vain [default: the policy\'s]' -r
+complete -c ctx-compact -l max-attempts -d 'Leave a session alone after N runs that gained nothing [default: the policy\'s]' -r
 complete -c ctx-compact -l cache-ttl -d 'Prune only when the last call is older: 5m or 1h [default: the policy\'s]' -r
 complete -c ctx-compact -l method -d 'How to sum up what is old [default: the policy\'s]' -r -f -a "extractive\t'Quotes what is most likely to be needed, offline'
 rule\t'Counts and quotes, offline'

@@ -273,8 +273,8 @@ fn target(target: &Target) -> String {
         rules.push("smaller than before".to_owned());
     }
     rules.push(match target.max_attempts {
-        1 => "left alone after 1 run in vain".to_owned(),
-        n => format!("left alone after {n} runs in vain"),
+        1 => "left alone after 1 run that gained nothing".to_owned(),
+        n => format!("left alone after {n} runs that gained nothing"),
     });
     rules.join("; ")
 }

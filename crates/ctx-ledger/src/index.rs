@@ -62,7 +62,7 @@ pub struct Segment {
     pub head: Option<usize>,
     /// Whether it need not be told: it stands in a message that stays, or says nothing that
     /// the items do not say.
-    pub is_kept: bool,
+    pub is_covered: bool,
     /// Whether an earlier summary has it: then it was chosen before.
     pub is_earlier: bool,
     /// So many requests of the user came before its end, its own among them.
@@ -141,7 +141,7 @@ impl Index {
                 // One that was said before stands where it stood.
                 head: quote.head.map(|head| numbers[head]),
                 turn: self.turn,
-                is_kept: false,
+                is_covered: false,
                 is_earlier: reading.source == Source::Earlier,
                 text: start..self.arena.len(),
                 marks: first_mark..self.marks.len(),
@@ -182,7 +182,7 @@ impl Index {
     /// These segments need not be told.
     pub(crate) fn hide(&mut self, segments: &[usize]) {
         for number in segments {
-            self.segments[*number].is_kept = true;
+            self.segments[*number].is_covered = true;
         }
     }
 
@@ -197,7 +197,7 @@ impl Index {
         }
         for kept in &reading.kept {
             if let Some(number) = self.seen.get(kept) {
-                self.segments[*number].is_kept = true;
+                self.segments[*number].is_covered = true;
             }
         }
     }

@@ -208,7 +208,7 @@ mod tests {
         );
         let told = ledger.index().segments().iter();
         let told: Vec<u64> = told
-            .filter(|it| !it.is_kept)
+            .filter(|it| !it.is_covered)
             .map(|told| told.line)
             .collect();
         assert_eq!(told, [3]);

@@ -142,7 +142,7 @@ mod tests {
             index.segments.push(Segment {
                 kind: Kind::Line,
                 head: None,
-                is_kept: false,
+                is_covered: false,
                 is_earlier: false,
                 turn: 0,
                 line: line as u64,

@@ -21,7 +21,7 @@ pub struct Overrides {
     /// Do not be content with more than N tokens in all [default: the policy's]
     #[arg(long, value_name = "N", value_parser = parse_count, help_heading = "What is kept")]
     target_tokens: Option<u64>,
-    /// Leave a session alone after N runs in vain [default: the policy's]
+    /// Leave a session alone after N runs that gained nothing [default: the policy's]
     ///
     /// Those are runs in a row that made it no smaller, or not as small as the
     /// target. It is tried again once it has grown. A run counts as one, with all the fallbacks that it tried; a run that failed

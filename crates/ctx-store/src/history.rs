@@ -22,7 +22,7 @@ pub struct Event {
     pub tool: String,
     /// `snapshot`, `compact`, `rollback`, `gc`, …
     pub op: String,
-    /// `done`; `failed`, where it was tried in vain; `intent`, where the run was killed or failed.
+    /// `done`; `failed`, where it was tried and changed nothing; `intent`, where the run was killed or failed.
     pub phase: String,
     /// The id of the operation.
     pub operation: String,

@@ -83,15 +83,9 @@ use crate::triggers::TriggerArgs;
 /// dialect, output, actions (line, action, id, message) and left (line, rule, message):
 /// what nobody can have back.
 ///
-/// --json prints an object per file. Of a check: name (null for stdin), dialect,
-/// legal, `within_limits`, messages, turns, tokens, `tool_bytes`, records, `bad_lines`, tail
-/// (line of a last line that is not complete), offences, allowed and open (how many),
-/// findings (line, rule, id, message), remarks (the same, of what is no offence).
-/// With --due: name, due, step (none, flush or
-/// compact), `held_back`, messages, turns, tokens, `tool_bytes`, triggers (trigger,
-/// value, limit, reached, fired, step). Where it is calibrated also that number, beside
-/// tokens, which stay as counted. Of a file that could not be read: name and
-/// error. New keys may come, none goes.
+/// --json prints an object per file, also of one that could not be read; docs/json.md has all
+/// keys. Where it is calibrated also that number stands there, beside tokens, which stay as
+/// counted.
 #[derive(Debug, Parser)]
 #[allow(clippy::struct_excessive_bools)] // Flags are bools.
 struct Args {

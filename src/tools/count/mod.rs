@@ -42,12 +42,7 @@ use ctx_store::Growth;
 /// prints bytes: of an agent's own file most are not sent to the model, since it has
 /// branches that were left, what a compaction stands for, and results a second time.
 ///
-/// --json prints an object per file and one for the total, with the keys type
-/// (file or total), name (null for stdin), files (total only), conversations,
-/// messages, tokens, bytes, records, `bad_lines`, encoding and kinds (tokens by kind);
-/// with --model also model, window, share (of the window, not in the total) and
-/// exact (the encoding is the model's own); with --by also by and rows (key,
-/// count, tokens or, of reach, bytes). New keys may come, none goes.
+/// --json prints an object per file and one for the total; docs/json.md has all keys.
 ///
 /// --calibrate prints what the context comes to for the API, as an estimate and a range: from
 /// what an agent has recorded of its requests, in which system prompt and tools were, too.
@@ -56,10 +51,6 @@ use ctx_store::Growth;
 /// range, made of the replies before, had in it what the API said. Without recorded usage
 /// the range is that of the messages alone, and one number where the encoding is the
 /// model's own.
-///
-/// --calibrate --json prints an object per file: name, calibrated (whether there is recorded
-/// usage), counted, low, tokens, high, encoding, model, factor, base and replies (line, model,
-/// counted, prompt, and what was foretold: low, tokens, high).
 ///
 /// --annotate gives each record that can carry a tag the members line, bytes,
 /// tokens and encoding; what else a tag holds stays.

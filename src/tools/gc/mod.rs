@@ -53,11 +53,7 @@ struct Args {
     dry_run: bool,
     /// Print a JSON object a snapshot or offloaded file
     ///
-    /// Its keys are id, keep (whether it stays), reasons (why it stays), kind
-    /// (snapshot or offloaded) and action: keep, remove (into the trash), purge (out
-    /// of the trash, for good), delete (by --forget) or pack, with its size (bytes) and
-    /// that of the packed file (`packed_bytes`). With -n it is what would be
-    /// done. New keys may come, none goes.
+    /// With -n it is what would be done. docs/json.md has all keys.
     #[arg(long, conflicts_with = "undelete")]
     json: bool,
     /// Keep those of the last N days, from now [default: the policy's, else 7, when there

@@ -37,12 +37,7 @@ use crate::triggers::TriggerArgs;
 /// What was read of a file is kept in the store, and is valid while size and times of the file
 /// are the same.
 ///
-/// --json prints an object per session with the keys agent, path, dialect, session, title, ask,
-/// folder, model, messages, system (how many of them are the system's), turns, `tool_bytes`,
-/// tokens, recorded (tokens by the newest usage, null where none holds), estimated, window,
-/// `recorded_window` (that the file tells), share, bytes, modified, age (seconds), due, step (none, flush or compact), `bad_lines` and
-/// packed. What is not known is null; of a packed file most are not there. New keys may come,
-/// none goes.
+/// --json prints an object per session; what is not known is null. docs/json.md has all keys.
 #[derive(Debug, Parser)]
 #[command(mut_arg("window", |arg| arg.help("Tokens of the window of all sessions [default: what the file tells, else the model's]")))]
 struct Args {

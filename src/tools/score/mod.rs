@@ -65,12 +65,7 @@ use crate::target::OutputArgs;
 /// of its context words beside it still; `A_ctxfar` the same for values that the last
 /// messages of BEFORE, as many as fit into --window-tokens, do not hold.
 ///
-/// --json prints an object with the keys before, after (names, null for stdin),
-/// `items_kept`, classes (by class: weight, total, retained, recoverable, saved (of the
-/// recoverable, those in a snapshot only), lost, retired (not scored), score),
-/// future (`a_must`, `a_ctx`, `a_ctxfar`: needed, kept, share; null without --future) and
-/// evidence (questions, answerable, kept, share, categories with the same, marks (of
-/// each question: id, category, answerable, kept); null without --evidence).
+/// --json prints an object; docs/json.md has all keys.
 #[derive(Debug, Parser)]
 struct Args {
     /// The session as it was; - is stdin

@@ -99,7 +99,7 @@ impl<'a> Known<'a> {
             "intent" => format!("{}: begun, not finished", event.op),
             "failed" => {
                 let outcome = event.outcome.as_deref().unwrap_or("failed");
-                format!("tried in vain: {outcome}")
+                format!("tried, not changed: {outcome}")
             }
             _ => done,
         }

@@ -27,7 +27,7 @@ pub(super) fn worths(index: &Index) -> Vec<f64> {
         let text = index.text(segment);
         let again = |worth| if segment.is_earlier { worth } else { 1.0 };
         match segment.origin {
-            _ if segment.is_kept => 0.0,
+            _ if segment.is_covered => 0.0,
             Origin::User => again(ASKED_BEFORE) * places.asked(number, segment, text),
             Origin::Said => again(SAID_BEFORE) * places.said(number, segment, text),
             Origin::Pasted if segment.is_earlier => 0.35,

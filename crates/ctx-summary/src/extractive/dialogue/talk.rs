@@ -137,7 +137,7 @@ impl<'i> Talk<'i> {
             text,
             kind,
             head,
-            is_open: !segment.is_kept && text.contains(char::is_alphanumeric),
+            is_open: !segment.is_covered && text.contains(char::is_alphanumeric),
         });
     }
 
