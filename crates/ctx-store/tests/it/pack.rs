@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use chrono::TimeDelta;
@@ -134,16 +134,45 @@ fn what_is_packed_goes_into_the_trash_and_comes_back() {
     assert_eq!(files(store, &snapshot), [false, false, false]);
 }
 
+/// A snapshot that is packed, and its record before and after that.
+struct Once {
+    snapshot: Snapshot,
+    meta: PathBuf,
+    plain: PathBuf,
+    before: Vec<u8>,
+    after: Vec<u8>,
+}
+
+impl Once {
+    fn packed(bench: &Bench) -> Self {
+        let store = &bench.store;
+        let snapshot = bench.take(LINES);
+        let (meta, plain) = (store.meta_path(&snapshot.id), store.data_path(&snapshot.id));
+        let before = fs::read(&meta).expect("a record");
+        pack(store);
+        let after = fs::read(&meta).expect("a record");
+        Self {
+            snapshot,
+            meta,
+            plain,
+            before,
+            after,
+        }
+    }
+}
+
 /// 15 C5: what a kill at any of the steps leaves is whole, and the next run finishes.
 #[test]
 fn a_run_that_was_killed_is_finished() {
     let bench = Bench::new();
     let store = &bench.store;
-    let snapshot = bench.take(LINES);
-    let (meta, plain) = (store.meta_path(&snapshot.id), store.data_path(&snapshot.id));
-    let before = fs::read(&meta).expect("a record");
-    pack(store);
-    let after = fs::read(&meta).expect("a record");
+    let Once {
+        snapshot,
+        meta,
+        plain,
+        before,
+        after,
+    } = Once::packed(&bench);
     let put = |path: &Path, bytes: &[u8]| {
         let _ = fs::remove_file(path);
         fs::write(path, bytes).expect("written");
@@ -178,11 +207,13 @@ fn a_run_that_was_killed_is_finished() {
 fn bytes_that_somebody_packed_or_unpacked_are_read() {
     let bench = Bench::new();
     let store = &bench.store;
-    let snapshot = bench.take(LINES);
-    let (meta, plain) = (store.meta_path(&snapshot.id), store.data_path(&snapshot.id));
-    let before = fs::read(&meta).expect("a record");
-    pack(store);
-    let after = fs::read(&meta).expect("a record");
+    let Once {
+        snapshot,
+        meta,
+        plain,
+        before,
+        after,
+    } = Once::packed(&bench);
     let packed = store.packed_path(&snapshot.id);
     fs::rename(&packed, bench.path("aside")).expect("moved");
     fs::write(&plain, LINES).expect("written");
