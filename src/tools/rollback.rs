@@ -29,7 +29,7 @@ pub const TOOL: Tool = Tool {
             ),
             (
                 5,
-                "the file is restored, but a power cut may undo that, or the audit log may not know",
+                "the file is restored, but a power cut may undo that, or the audit log or the log of the day may not know",
             ),
         ],
         environment: &[("CTX_HOME", "where the store lies; --store goes before it")],
@@ -39,6 +39,7 @@ pub const TOOL: Tool = Tool {
                 "the replaced file, beside the new one, while another process has it open for writing; ctx-gc saves what that process wrote and removes it",
             ),
             ("STORE/context/events.jsonl", "the audit log"),
+            ("STORE/memory/daily/DATE.md", "the log of the day (UTC)"),
         ],
         examples: &[
             (

@@ -16,6 +16,7 @@ mod compact_sessions;
 mod conventions;
 mod convert;
 mod count;
+mod daily;
 mod dialogues;
 mod examples;
 mod extract;

@@ -3,8 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
+use chrono::{DateTime, Utc};
 use ctx_ledger::rules::MemoryKind;
-use ctx_store::{Facts, Severity, SharedFile, SharedFolder, StagedFile, Store, StoreError};
+use ctx_store::{Digest, Facts, Severity, SharedFile, SharedFolder, StagedFile, Store, StoreError};
+use ctx_transcript::counted;
 
 use crate::{Item, Merged, file_name, merge};
 
@@ -26,6 +28,10 @@ pub struct MergeCounts {
     pub known: usize,
     /// Files that hold what people wrote and killed runs took out: [`SharedFile::edits`].
     pub edits: Vec<PathBuf>,
+    /// The new items, as the log of the day has them: `decision: TEXT (ROLE, SESSION:LINE)`.
+    pub entries: Vec<String>,
+    /// The session that all items are of.
+    pub session: Option<String>,
 }
 
 /// A merge that failed.
@@ -63,9 +69,30 @@ impl<'a> MemoryFolder<'a> {
         &self.dir
     }
 
+    /// Tells in the log of the day, which lies beside the memory files, what a merge of items
+    /// brought; nothing, where nothing was new.
+    pub fn log(&self, merged: &MergeCounts, now: DateTime<Utc>) -> Result<(), StoreError> {
+        if merged.added == 0 {
+            return Ok(());
+        }
+        let (added, known) = (counted(merged.added, "new item"), merged.known);
+        let digest = Digest {
+            session: merged.session.clone(),
+            what: format!("extracted {added}, {known} known"),
+            entries: merged.entries.clone(),
+        };
+        match self.store {
+            Some(store) => store.log_digest(&digest),
+            None => digest.append(&self.dir.with_file_name("daily"), now),
+        }
+    }
+
     /// Merges all items, each into the file of its kind.
     pub fn merge(&self, items: &[Item]) -> Result<MergeCounts, MergeError> {
-        let mut counts = MergeCounts::default();
+        let mut counts = MergeCounts {
+            session: only_session(items),
+            ..MergeCounts::default()
+        };
         match self.write(items, &mut counts) {
             Ok(()) => Ok(counts),
             Err(source) => Err(MergeError {
@@ -99,7 +126,7 @@ impl<'a> MemoryFolder<'a> {
             return Ok(());
         }
         let intent = Facts {
-            session: only_session(items),
+            session: counts.session.clone(),
             ..Facts::default()
         };
         let operation = self
@@ -111,6 +138,7 @@ impl<'a> MemoryFolder<'a> {
             let merged = commit(&folder, kind, items, staged, merged)?;
             counts.files += 1;
             counts.added += merged.added;
+            counts.entries.extend(merged.entries);
             bytes += merged.appended.len() as u64;
         }
         if let (Some(store), Some(operation)) = (self.store, operation) {

@@ -29,6 +29,8 @@ pub(crate) struct Merged {
     pub(crate) added: usize,
     /// How many stood there already, or came twice.
     pub(crate) known: usize,
+    /// The new ones as the log of the day has them; not the runtime ones, of which there are many.
+    pub(crate) entries: Vec<String>,
 }
 
 /// Merges those `items` that are of `kind` into its file, which holds `old` now.
@@ -42,7 +44,12 @@ pub(crate) fn merge(old: &[u8], kind: MemoryKind, items: &[Item]) -> Merged {
     for item in items.iter().filter(|item| item.kind == kind) {
         if known.insert(key(&item.text)) {
             merged.added += 1;
-            entries.push_str(&entry(item));
+            let entry = entry(item);
+            if kind != MemoryKind::Runtime {
+                merged.entries.push(format!("{}: {entry}", kind.as_str()));
+            }
+            entries.push_str("- ");
+            entries.push_str(&entry);
             entries.push_str(line_end);
         } else {
             merged.known += 1;
@@ -54,10 +61,10 @@ pub(crate) fn merge(old: &[u8], kind: MemoryKind, items: &[Item]) -> Merged {
     merged
 }
 
-/// `- TEXT (ROLE, SESSION:LINE)`.
+/// `TEXT (ROLE, SESSION:LINE)`.
 fn entry(item: &Item) -> String {
     let place = format!("({}, {}:{})", item.role.as_str(), item.session, item.line);
-    format!("- {} {place}", item.text)
+    format!("{} {place}", item.text)
 }
 
 /// What stands between the old text and the first new entry.

@@ -10,7 +10,7 @@ use crate::files::is_there;
 use crate::session::real_path;
 use crate::undo::Beginnings;
 use crate::{
-    Catalog, Figures, Look, Meta, NewContent, ReplaceOutcome, SessionId, SnapshotBytes,
+    Catalog, Digest, Figures, Look, Meta, NewContent, ReplaceOutcome, SessionId, SnapshotBytes,
     SnapshotKind, Store, Successor, refuse_replacement,
 };
 
@@ -170,8 +170,26 @@ impl Restore<'_> {
                 ..Figures::default()
             },
         };
-        self.store
-            .replace_when_idle(path, &self.session, min_idle, &mut new)
+        let replaced = self
+            .store
+            .replace_when_idle(path, &self.session, min_idle, &mut new)?;
+        if !matches!(replaced, ReplaceOutcome::Same) {
+            self.store.log_digest(&self.digest(&replaced))?;
+        }
+        Ok(replaced)
+    }
+
+    /// `rolled back to …-0001; what was there is …-0002`.
+    fn digest(&self, replaced: &ReplaceOutcome) -> Digest {
+        let before = match replaced {
+            ReplaceOutcome::New { before, .. } => format!("; what was there is {}", before.id),
+            ReplaceOutcome::Same | ReplaceOutcome::Created => String::new(),
+        };
+        Digest {
+            session: Some(self.session.to_string()),
+            what: format!("rolled back to {}{before}", self.meta.id),
+            ..Digest::default()
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use super::{Args, file, filter, text};
 use crate::output::{self, no_temporary};
 use crate::passes;
 use crate::session::Session;
-use crate::store::{LazyStore, warn_retained};
+use crate::store::{LazyStore, failure, warn_retained};
 use crate::target::Target;
 
 /// What became of the conversations, in all.
@@ -104,6 +104,9 @@ pub(super) fn in_place(
     }
     if end.snapshot.is_some() {
         io.committed(format_args!("{name} is compacted"));
+    }
+    if let Some(error) = end.late_error {
+        return Err(failure(error).status(ExitStatus::Uncertain));
     }
     Ok(tally)
 }

@@ -53,7 +53,7 @@ pub(super) fn run(
         warn_retained(retained, io);
     }
     warn_edits(&report.edits, io);
-    if let Some(error) = report.summary_error.take() {
+    if let Some(error) = report.late_error.take() {
         return Err(failure(error).status(ExitStatus::Uncertain));
     }
     for error in &report.not_deleted {

@@ -26,7 +26,7 @@ pub(super) const PAGE: Page = Page {
         ),
         (
             5,
-            "compacted, but a power cut may undo that, or the audit log or the session's summaries may not know",
+            "compacted, but a power cut may undo that, or the audit log, the log of the day or the session's summaries may not know",
         ),
     ],
     environment: &[
@@ -64,6 +64,10 @@ pub(super) const PAGE: Page = Page {
         (
             "STORE/memory/extracted/*.md",
             "what the old part held: decisions, facts, preferences, tool runs",
+        ),
+        (
+            "STORE/memory/daily/DATE.md",
+            "the log of the day (UTC): each compaction in a section",
         ),
         (
             ".FILE.ctx-old-N",

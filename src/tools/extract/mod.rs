@@ -6,6 +6,7 @@ mod page;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use chrono::Utc;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs, is_stdin, json_line};
 use ctx_ledger::rules::MemoryKind;
@@ -34,7 +35,8 @@ pub const TOOL: Tool = Tool {
 ///
 /// Prints items as JSON lines. With --into, merges them into memory files and
 /// passes the session on unchanged; its last record goes out only when
-/// the merge is done, so that a later tool notices when it failed.
+/// the merge is done, so that a later tool notices when it failed. What was new is also
+/// told in DIR/daily/DATE.md, the log of the day (UTC).
 ///
 /// Of records tagged by ctx-split only the old zone is read, of others
 /// everything but system messages. Sentences are quoted as they were
@@ -192,11 +194,17 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
         known,
         edits,
         ..
-    } = merged;
-    warn_edits(&edits, io);
-    let (items, dir) = (counted(added, "new item"), folder.path().display());
+    } = &merged;
+    warn_edits(edits, io);
+    let (items, dir) = (counted(*added, "new item"), folder.path().display());
     io.note(format_args!("{items} in {dir}, {known} known"));
-    tell(&args, &found, Some((folder.path(), added, known)), io)
+    tell(&args, &found, Some((folder.path(), *added, *known)), io)?;
+    match folder.log(&merged, Utc::now()) {
+        Err(error) => Err(failure(error)
+            .after("the items are merged")
+            .status(ExitStatus::Uncertain)),
+        Ok(()) => Ok(ExitStatus::Done),
+    }
 }
 
 /// What was found, for programs. The keys are a contract: new ones may come, none goes.

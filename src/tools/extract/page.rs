@@ -18,7 +18,7 @@ pub(super) const PAGE: Page = Page {
         ),
         (
             5,
-            "also: the items are merged, but the last records could not be written",
+            "also: the items are merged, but the last records, or the log of the day, could not be written",
         ),
     ],
     environment: &[("CTX_HOME", "where the store lies; --store goes before it")],
@@ -26,6 +26,10 @@ pub(super) const PAGE: Page = Page {
         (
             "DIR/extracted/{decisions,facts,preferences,runtime}.md",
             "one list entry per item: TEXT (ROLE, SESSION:LINE); new ones are added at the end, all else is yours; strike an entry out (~~TEXT~~) to keep it from coming back",
+        ),
+        (
+            "DIR/daily/DATE.md",
+            "the log of the day (UTC): what was new in each extraction",
         ),
         (
             "STORE/context/events.jsonl",

@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::{Seek, Write};
 use std::path::PathBuf;
 
-use ctx_store::{Look, NewContent, ReplaceOutcome, SnapshotKind, hash};
+use ctx_store::{Look, NewContent, ReplaceOutcome, SnapshotKind, StoreError, hash};
 use ctx_transcript::Options;
 
 use super::batch::{BatchLine, BatchPass, TakeLine, compact_batch};
 use super::content::temporary;
+use super::digest::digest;
 use super::in_place::SessionFile;
 use super::outcome::{Outcome, Report};
 use crate::error::unchanged;
@@ -21,6 +22,8 @@ pub struct BatchEnd {
     pub snapshot: Option<String>,
     /// The old file, where another process still has it open.
     pub retained: Option<PathBuf>,
+    /// Why the log of the day does not tell of it.
+    pub late_error: Option<StoreError>,
 }
 
 impl SessionFile<'_> {
@@ -69,10 +72,14 @@ impl SessionFile<'_> {
         Ok(match replaced {
             ReplaceOutcome::New {
                 before, retained, ..
-            } => BatchEnd {
-                snapshot: Some(before.id.to_string()),
-                retained,
-            },
+            } => {
+                all.snapshot = Some(before.id.to_string());
+                BatchEnd {
+                    snapshot: all.snapshot.clone(),
+                    retained,
+                    late_error: store.log_digest(&digest(self.stores.session, &all)).err(),
+                }
+            }
             _ => BatchEnd::default(),
         })
     }

@@ -1,7 +1,6 @@
 //! A session file compacted in place: claimed, its bytes saved, replaced at one moment.
 
 use std::fs::File;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use ctx_ledger::Ledger;
@@ -15,6 +14,7 @@ use ctx_store::{
 use ctx_transcript::Dialect;
 
 use super::content::Content;
+use super::digest::digest;
 use super::job::{Compacted, Job};
 use super::linked::{Circumstances, Linked, Written, refuse_document};
 use super::offloading::{Offloading, Stores};
@@ -154,8 +154,13 @@ impl SessionFile<'_> {
         match job.step()? {
             Step::None => job.report.end(Outcome::NotDue),
             Step::Flush => {
-                job.report.edits = self.remember(&job.flushed(session.as_str())?)?;
+                let flushed = job.flushed(session.as_str())?;
+                self.remember(&flushed, &mut job.report)?;
                 job.report.end(Outcome::Flushed);
+                // It comes again each time until the limit is reached: only what is new is told.
+                if !job.report.entries.is_empty() {
+                    self.log(&mut job.report);
+                }
             }
             Step::Compact if !plan.force && strikes::given_up(self.stores, plan, job.size()) => {
                 job.report.end(Outcome::GivenUp);
@@ -166,7 +171,8 @@ impl SessionFile<'_> {
             Step::Compact => {
                 // Above the limit the flush was missed.
                 if plan.triggers.flush_share.is_some() && plan.is_due(job.size()) {
-                    job.report.edits = self.remember(&job.flushed(session.as_str())?)?;
+                    let flushed = job.flushed(session.as_str())?;
+                    self.remember(&flushed, &mut job.report)?;
                 }
                 offloading = Offloading::of(plan, content, self.stores)?;
                 let ledger = job.take_ledger();
@@ -224,10 +230,19 @@ impl SessionFile<'_> {
         Ok(content)
     }
 
-    /// Merges items into the memory of the store; the edits that were found there.
-    fn remember(&self, items: &[Item]) -> Result<Vec<PathBuf>, ErrorKind> {
+    /// Merges items into the memory of the store.
+    fn remember(&self, items: &[Item], report: &mut Report) -> Result<(), ErrorKind> {
         let merged = MemoryFolder::of_store(self.stores.store).merge(items)?;
-        Ok(merged.edits)
+        report.edits.extend(merged.edits);
+        report.entries.extend(merged.entries);
+        Ok(())
+    }
+
+    /// What was done is done, whether or not the log of the day tells of it.
+    fn log(&self, report: &mut Report) {
+        let digest = digest(self.stores.session, report);
+        let logged = self.stores.store.log_digest(&digest);
+        report.late_error = logged.err();
     }
 
     fn replace(
@@ -247,8 +262,7 @@ impl SessionFile<'_> {
         });
         let written = written.transpose()?;
         if policy.summary.extract && report.kept_records.is_some() {
-            let edits = self.remember(&new.items).map_err(unchanged)?;
-            report.edits.extend(edits);
+            self.remember(&new.items, report).map_err(unchanged)?;
         }
         let (operation, kind) = (OPERATION, SnapshotKind::PreCompact);
         let figures = report.figures();
@@ -290,6 +304,7 @@ impl SessionFile<'_> {
             report.snapshot = Some(before.id.to_string());
             report.late_bytes = late_bytes;
             report.retained = retained;
+            self.log(report);
         }
         if let (true, Some(summary)) = (policy.summary.cumulative, &new.summary) {
             // Its figures are in the record of the compaction.
@@ -297,7 +312,7 @@ impl SessionFile<'_> {
             let appended = store.append_summary(session, messages, text, Figures::default());
             report.summary_file = Some(store.summary_path(session).display().to_string());
             if let Err(error) = appended {
-                report.summary_error = Some(error);
+                report.late_error = Some(error);
                 return Ok(());
             }
         }

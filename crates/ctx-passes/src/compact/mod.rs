@@ -9,6 +9,7 @@ mod asked;
 mod batch;
 mod batch_file;
 mod content;
+mod digest;
 mod entries;
 mod forecast;
 mod in_place;

@@ -220,9 +220,13 @@ pub struct Report {
     /// Versions of memory files that people wrote and killed runs took out.
     #[serde(skip)]
     pub edits: Vec<PathBuf>,
-    /// Why the replaced session's summary is not among those of the store.
+    /// What went into the memory files, as the log of the day has it.
     #[serde(skip)]
-    pub summary_error: Option<StoreError>,
+    pub(super) entries: Vec<String>,
+    /// Why the replaced session's summary is not among those of the store, or the log of the day
+    /// does not tell of it.
+    #[serde(skip)]
+    pub late_error: Option<StoreError>,
     /// Why files that nothing names any more are still there.
     #[serde(skip)]
     pub not_deleted: Vec<StoreError>,
