@@ -7,6 +7,7 @@
 
 mod extract;
 mod folder;
+pub mod inject;
 mod item;
 mod merge;
 
