@@ -72,7 +72,11 @@ impl<'a> MemoryFolder<'a> {
     /// Tells in the log of the day, which lies beside the memory files, what a merge of items
     /// brought; nothing, where nothing was new.
     pub fn log(&self, merged: &MergeCounts, now: DateTime<Utc>) -> Result<(), StoreError> {
+        let own = || self.dir.with_file_name("daily");
         if merged.added == 0 {
+            if self.store.is_none() {
+                Digest::clean_up(&own());
+            }
             return Ok(());
         }
         let (added, known) = (counted(merged.added, "new item"), merged.known);
@@ -83,7 +87,7 @@ impl<'a> MemoryFolder<'a> {
         };
         match self.store {
             Some(store) => store.log_digest(&digest),
-            None => digest.append(&self.dir.with_file_name("daily"), now),
+            None => digest.append(&own(), now),
         }
     }
 

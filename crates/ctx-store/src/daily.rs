@@ -14,6 +14,7 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 
 use crate::error::StoreError;
+use crate::temp::reap;
 use crate::{SharedFolder, Store};
 
 /// How often a log that somebody edits is read again.
@@ -35,14 +36,25 @@ impl Digest {
     /// meanwhile, it goes behind their version.
     pub fn append(&self, dir: &Path, now: DateTime<Utc>) -> Result<(), StoreError> {
         let folder = SharedFolder::lock(dir)?;
+        Self::clean_up(dir);
+        self.append_in(&folder, now)
+    }
+
+    /// Removes what killed runs left beside the logs: the next run may have nothing to tell, or
+    /// comes on another day.
+    pub fn clean_up(dir: &Path) {
+        reap(dir, None);
+    }
+
+    fn append_in(&self, folder: &SharedFolder, now: DateTime<Utc>) -> Result<(), StoreError> {
         let name = format!("{}.md", now.format("%F"));
         for _ in 1..TRIES {
-            match self.append_to(&folder, &name, now) {
+            match self.append_to(folder, &name, now) {
                 Err(StoreError::Changed(_)) => {}
                 other => return other,
             }
         }
-        self.append_to(&folder, &name, now)
+        self.append_to(folder, &name, now)
     }
 
     fn append_to(
@@ -85,10 +97,12 @@ impl Store {
     /// Puts the digest of what was just done into the log of the day. When that fails, it is
     /// done all the same.
     pub fn log_digest(&self, digest: &Digest) -> Result<(), StoreError> {
-        let dir = self.memory().join("daily");
-        let appended = self.prepare();
-        let appended = appended.and_then(|()| digest.append(&dir, self.now()));
-        appended.map_err(|error| error.after("the change"))
+        let log = || {
+            self.prepare()?;
+            let folder = SharedFolder::lock(&self.memory().join("daily"))?;
+            digest.append_in(&folder.staging_in(self.tmp()), self.now())
+        };
+        log().map_err(|error| error.after("the change"))
     }
 }
 
