@@ -22,6 +22,15 @@ pub enum Layer {
 }
 
 impl Layer {
+    /// All of them, in that order.
+    pub const ALL: [Self; 5] = [
+        Self::Base,
+        Self::Soul,
+        Self::Memory,
+        Self::Runtime,
+        Self::Summary,
+    ];
+
     /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -170,14 +179,6 @@ mod tests {
 
     use super::{Context, Layer, NoRoom, assemble};
 
-    const LAYERS: [Layer; 5] = [
-        Layer::Base,
-        Layer::Soul,
-        Layer::Memory,
-        Layer::Runtime,
-        Layer::Summary,
-    ];
-
     fn words(text: &str) -> u64 {
         text.split_whitespace().count() as u64
     }
@@ -211,7 +212,7 @@ mod tests {
     /// 16: the oldest runs go first, then the least of the memory, of the summary, of the soul.
     #[test]
     fn what_is_soonest_told_again_gives_way_first() {
-        let parts = LAYERS.map(|layer| part(layer, "aa bb\ncc dd\nee ff"));
+        let parts = Layer::ALL.map(|layer| part(layer, "aa bb\ncc dd\nee ff"));
         let left_out = |budget| of(&parts, Some(budget)).left_out;
         assert_eq!(left_out(30), []);
         // A line has two words, the note of what is left out four.
@@ -252,7 +253,7 @@ mod tests {
             texts in prop::array::uniform5("([a-c ]{0,9}\n){0,5}"),
             budget in 0_u64..40,
         ) {
-            let parts: Vec<_> = LAYERS.iter().zip(&texts).map(|(layer, text)| part(*layer, text)).collect();
+            let parts: Vec<_> = Layer::ALL.iter().zip(&texts).map(|(layer, text)| part(*layer, text)).collect();
             let whole = of(&parts, None);
             match assemble(&parts, Some(budget), words) {
                 Ok(context) => {
