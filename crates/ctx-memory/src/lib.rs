@@ -10,6 +10,7 @@ mod folder;
 pub mod inject;
 mod item;
 mod merge;
+pub mod near;
 
 pub use extract::Extractor;
 pub use folder::{MemoryFolder, MergeCounts, MergeError};
