@@ -1,0 +1,283 @@
+//! What is new is read, what is gone is forgotten.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use tantivy::indexer::NoMergePolicy;
+use tantivy::{IndexWriter, TantivyDocument, Term};
+
+use crate::known::KnownSource;
+use crate::source::number_of;
+use crate::{Document, SearchError, SearchIndex, Source};
+
+/// What each thread of the engine may hold before it writes.
+const MEMORY: usize = 24 << 20;
+
+/// More threads gain nothing: reading keeps up with four.
+const MOST_THREADS: usize = 4;
+
+/// With more segments than this a query gets slower; then they become one.
+const MOST_SEGMENTS: usize = 12;
+
+/// What an update did.
+#[derive(Debug)]
+pub struct Changes<E> {
+    /// How many sources were read.
+    pub read: usize,
+    /// How many were forgotten, those that were read again among them.
+    pub forgotten: usize,
+    /// Sources that could not be read, and why: they are not searched, and are tried again
+    /// by the next update.
+    pub failed: Vec<(Source, E)>,
+}
+
+/// What is to be done.
+#[derive(Debug, Default)]
+struct Plan {
+    /// Numbers of sources that go.
+    gone: HashSet<u64>,
+    /// The sources to read, by group, with the numbers of those of the group that stay.
+    groups: Vec<(Vec<u64>, Vec<KnownSource>)>,
+}
+
+impl SearchIndex {
+    /// Makes the index agree with `sources`; those of one group are named in their order.
+    /// `read` hands on the documents of one, and is called in several threads. Does nothing
+    /// where another run writes.
+    pub fn update<E: Send>(
+        &mut self,
+        sources: &[Source],
+        read: impl Fn(&Source, &mut dyn FnMut(Document)) -> Result<(), E> + Sync,
+    ) -> Result<Changes<E>, SearchError> {
+        let mut changes = Changes {
+            read: 0,
+            forgotten: 0,
+            failed: Vec::new(),
+        };
+        if self.is_locked_by_another() {
+            return Ok(changes);
+        }
+        let plan = self.plan(sources);
+        if plan.gone.is_empty() && plan.groups.is_empty() {
+            return Ok(changes);
+        }
+        changes.forgotten = plan.gone.len();
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let threads = threads.min(MOST_THREADS);
+        let mut writer = self
+            .index
+            .writer_with_num_threads(threads, threads * MEMORY)?;
+        writer.set_merge_policy(Box::new(NoMergePolicy));
+        for number in &plan.gone {
+            writer.delete_term(Term::from_field_u64(self.fields.source, *number));
+        }
+        let mut seen = self.hashes(&plan)?;
+        let work: Vec<Mutex<Work<'_>>> = plan
+            .groups
+            .iter()
+            .map(|(stay, sources)| {
+                let of = stay.iter().filter_map(|number| seen.remove(number));
+                Mutex::new(Work {
+                    sources,
+                    seen: of.flatten().collect(),
+                })
+            })
+            .collect();
+        let (done, failed) = self.read_all(&writer, &work, threads, &read)?;
+        changes.read = done.len();
+        changes.failed = failed;
+        self.known
+            .sources
+            .retain(|known| !plan.gone.contains(&known.number));
+        self.known.sources.extend(done);
+        self.known.sources.sort_by_key(|known| known.number);
+        let mut commit = writer.prepare_commit()?;
+        commit.set_payload(&self.known.to_text());
+        commit.commit()?;
+        self.merge(&mut writer)?;
+        writer.wait_merging_threads()?;
+        self.folder.make_private()?;
+        Ok(changes)
+    }
+
+    /// Which sources go, and which are to be read. Of a group to which sources were added
+    /// these are read. Where any of it is gone or changed all of it is read anew: what was
+    /// found in that one may stand in the others, too.
+    fn plan(&mut self, sources: &[Source]) -> Plan {
+        let mut groups: Vec<(&str, Vec<&Source>)> = Vec::new();
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        for source in sources {
+            let place = *places.entry(source.group()).or_insert_with(|| {
+                groups.push((source.group(), Vec::new()));
+                groups.len() - 1
+            });
+            groups[place].1.push(source);
+        }
+        let mut known: HashMap<&str, Vec<&KnownSource>> = HashMap::new();
+        for source in &self.known.sources {
+            known.entry(source.source.group()).or_default().push(source);
+        }
+        let mut plan = Plan::default();
+        let mut next = self.known.next;
+        for (group, wanted) in groups {
+            let known = known.remove(group).unwrap_or_default();
+            let stays = |known: &KnownSource| wanted.contains(&&known.source);
+            let stay: Vec<u64> = if known.iter().all(|known| stays(known)) {
+                known.iter().map(|known| known.number).collect()
+            } else {
+                plan.gone.extend(known.iter().map(|known| known.number));
+                Vec::new()
+            };
+            let is_known = |source: &Source| {
+                !stay.is_empty() && known.iter().any(|known| known.source == *source)
+            };
+            let new = wanted.iter().filter(|source| !is_known(source));
+            let new = new.map(|source| {
+                next += 1;
+                KnownSource {
+                    number: next,
+                    source: (*source).clone(),
+                }
+            });
+            let new: Vec<KnownSource> = new.collect();
+            if !new.is_empty() {
+                plan.groups.push((stay, new));
+            }
+        }
+        let rest = known.into_values().flatten();
+        plan.gone.extend(rest.map(|known| known.number));
+        self.known.next = next;
+        plan
+    }
+
+    /// The hashes of what is indexed of groups that grow, by source.
+    fn hashes(&self, plan: &Plan) -> Result<HashMap<u64, HashSet<u64>>, SearchError> {
+        let stay = plan.groups.iter().flat_map(|(stay, _)| stay);
+        let mut hashes: HashMap<u64, HashSet<u64>> =
+            stay.map(|number| (*number, HashSet::new())).collect();
+        if hashes.is_empty() {
+            return Ok(hashes);
+        }
+        for segment in self.index.reader()?.searcher().segment_readers() {
+            let source = segment.fast_fields().u64("source")?;
+            let hash = segment.fast_fields().u64("hash")?;
+            for document in segment.doc_ids_alive() {
+                let of = source.first(document).and_then(|of| hashes.get_mut(&of));
+                if let (Some(of), Some(hash)) = (of, hash.first(document)) {
+                    of.insert(hash);
+                }
+            }
+        }
+        Ok(hashes)
+    }
+
+    /// Reads the groups in several threads; gives what was read, and what could not be.
+    fn read_all<E: Send>(
+        &self,
+        writer: &IndexWriter,
+        work: &[Mutex<Work<'_>>],
+        threads: usize,
+        read: &(impl Fn(&Source, &mut dyn FnMut(Document)) -> Result<(), E> + Sync),
+    ) -> Result<Read<E>, SearchError> {
+        let next = AtomicUsize::new(0);
+        let worker = || {
+            let (mut done, mut failed) = (Vec::new(), Vec::new());
+            while let Some(group) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
+                // Each group is taken once.
+                let Ok(mut group) = group.lock() else {
+                    continue;
+                };
+                for known in group.sources {
+                    match self.read_one(writer, known, &mut group.seen, read)? {
+                        Ok(()) => done.push(known.clone()),
+                        Err(error) => failed.push((known.source.clone(), error)),
+                    }
+                }
+            }
+            Ok((done, failed))
+        };
+        thread::scope(|scope| {
+            let running: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+            let (mut done, mut failed) = (Vec::new(), Vec::new());
+            for thread in running {
+                let result: Result<Read<E>, SearchError> = match thread.join() {
+                    Ok(result) => result,
+                    Err(panic) => std::panic::resume_unwind(panic),
+                };
+                let (read, not) = result?;
+                done.extend(read);
+                failed.extend(not);
+            }
+            failed.sort_by(|(one, _), (other, _)| one.name.cmp(&other.name));
+            Ok((done, failed))
+        })
+    }
+
+    fn read_one<E>(
+        &self,
+        writer: &IndexWriter,
+        known: &KnownSource,
+        seen: &mut HashSet<u64>,
+        read: &impl Fn(&Source, &mut dyn FnMut(Document)) -> Result<(), E>,
+    ) -> Result<Result<(), E>, SearchError> {
+        let mut failure = None;
+        let result = read(&known.source, &mut |document| {
+            let hash = hash_of(&document);
+            if failure.is_none() && seen.insert(hash) {
+                let document = self.document(known.number, hash, document);
+                failure = writer.add_document(document).err();
+            }
+        });
+        if result.is_err() {
+            // Nothing of a source that was not read to its end.
+            writer.delete_term(Term::from_field_u64(self.fields.source, known.number));
+        }
+        failure.map_or(Ok(result), |error| Err(error.into()))
+    }
+
+    fn document(&self, number: u64, hash: u64, document: Document) -> TantivyDocument {
+        let fields = self.fields;
+        let mut fresh = TantivyDocument::new();
+        fresh.add_u64(fields.source, number);
+        fresh.add_u64(fields.line, document.line);
+        fresh.add_u64(fields.role, number_of(document.role));
+        fresh.add_i64(fields.time, document.time);
+        fresh.add_u64(fields.hash, hash);
+        fresh.add_text(fields.words, document.text);
+        fresh
+    }
+
+    /// Makes one segment of many, and of those that hold what was deleted: it would count in
+    /// the scores.
+    fn merge(&self, writer: &mut IndexWriter) -> Result<(), SearchError> {
+        let segments = self.index.searchable_segment_metas()?;
+        let holds_deleted = segments.iter().any(tantivy::SegmentMeta::has_deletes);
+        if holds_deleted || segments.len() > MOST_SEGMENTS {
+            let ids: Vec<_> = segments.iter().map(tantivy::SegmentMeta::id).collect();
+            writer.merge(&ids).wait()?;
+        }
+        writer.garbage_collect_files().wait()?;
+        Ok(())
+    }
+}
+
+/// A group of sources, and the hashes of what is known of it.
+struct Work<'a> {
+    sources: &'a [KnownSource],
+    seen: HashSet<u64>,
+}
+
+type Read<E> = (Vec<KnownSource>, Vec<(Source, E)>);
+
+/// The same for the same role and text, in every run: it is kept.
+fn hash_of(document: &Document) -> u64 {
+    use sha2::{Digest, Sha256};
+    let mut hash = Sha256::new();
+    hash.update([u8::try_from(number_of(document.role)).unwrap_or(0)]);
+    hash.update(document.text.as_bytes());
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&hash.finalize()[..8]);
+    u64::from_le_bytes(bytes)
+}

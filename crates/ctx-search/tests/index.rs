@@ -1,0 +1,289 @@
+//! An index on disk: built, kept up to date, found damaged.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use ctx_search::{Changes, Document, Filter, Hit, Kind, SearchError, SearchIndex, Source, State};
+
+/// Sources and their documents, by name.
+#[derive(Default)]
+struct Texts {
+    sources: Vec<Source>,
+    texts: BTreeMap<String, Vec<Document>>,
+    /// What was read, in any order.
+    read: Mutex<Vec<String>>,
+}
+
+impl Texts {
+    fn put(&mut self, name: &str, kind: Kind, session: Option<&str>, texts: &[&str]) {
+        let documents = texts.iter().enumerate().map(|(at, text)| Document {
+            line: at as u64 + 1,
+            role: Some("user"),
+            time: at as i64,
+            text: (*text).to_owned(),
+        });
+        self.texts.insert(name.to_owned(), documents.collect());
+        self.sources.retain(|source| source.name != name);
+        self.sources.push(Source {
+            name: name.to_owned(),
+            kind,
+            session: session.map(str::to_owned),
+            mark: texts.join("\n"),
+        });
+    }
+
+    fn snapshot(&mut self, name: &str, texts: &[&str]) {
+        self.put(name, Kind::Snapshot, Some("demo"), texts);
+    }
+
+    fn remove(&mut self, name: &str) {
+        self.sources.retain(|source| source.name != name);
+    }
+
+    fn update(&self, index: &mut SearchIndex) -> Changes<String> {
+        let read = |source: &Source, take: &mut dyn FnMut(Document)| {
+            let mut read = self.read.lock().expect("not poisoned");
+            read.push(source.name.clone());
+            for document in &self.texts[&source.name] {
+                take(document.clone());
+            }
+            if source.mark.contains("damaged") {
+                return Err(format!("{} is damaged", source.name));
+            }
+            Ok(())
+        };
+        index.update(&self.sources, read).expect("updated")
+    }
+
+    /// What was read since the last call.
+    fn read(&self) -> Vec<String> {
+        let mut read = std::mem::take(&mut *self.read.lock().expect("not poisoned"));
+        read.sort();
+        read
+    }
+}
+
+fn open(dir: &Path) -> SearchIndex {
+    SearchIndex::open(&dir.join("search"), Duration::ZERO).expect("opened")
+}
+
+fn found(index: &SearchIndex, query: &str) -> Vec<String> {
+    places(
+        &index
+            .search(query, &Filter::default(), 10)
+            .expect("searched"),
+    )
+}
+
+fn places(hits: &[Hit]) -> Vec<String> {
+    let place = |hit: &Hit| format!("{}:{}", hit.source.name, hit.line);
+    hits.iter().map(place).collect()
+}
+
+/// 16: what is new is read and nothing else; what is gone leaves the index.
+#[test]
+fn only_what_is_new_is_read() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut texts = Texts::default();
+    texts.put("a.md", Kind::Extracted, None, &["we keep SQLite"]);
+    texts.put("b.md", Kind::Extracted, None, &["the port is 8443"]);
+    texts.update(&mut open(dir.path()));
+    assert_eq!(texts.read(), ["a.md", "b.md"]);
+
+    texts.update(&mut open(dir.path()));
+    assert!(texts.read().is_empty());
+
+    texts.put("b.md", Kind::Extracted, None, &["the port is 9000"]);
+    texts.remove("a.md");
+    let mut index = open(dir.path());
+    assert_eq!(index.state(), State::Whole);
+    texts.update(&mut index);
+    assert_eq!(texts.read(), ["b.md"]);
+    assert_eq!(found(&index, "port 9000"), ["b.md:1"]);
+    assert!(found(&index, "8443 SQLite").is_empty());
+}
+
+/// 16: a message that several snapshots of a session hold is found once, where it first
+/// stood, and in the next one when that is gone.
+#[test]
+fn equal_messages_of_a_session_are_found_once() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut texts = Texts::default();
+    let mut index = open(dir.path());
+    texts.snapshot("demo-1", &["the port is 8443"]);
+    texts.update(&mut index);
+    texts.snapshot("demo-2", &["the port is 8443", "now it is 9000"]);
+    texts.update(&mut index);
+    assert_eq!(
+        texts.read(),
+        ["demo-1", "demo-2"],
+        "the first one was read once"
+    );
+    assert_eq!(found(&index, "8443"), ["demo-1:1"]);
+    assert_eq!(found(&index, "9000"), ["demo-2:2"]);
+
+    texts.remove("demo-1");
+    texts.update(&mut index);
+    assert_eq!(found(&index, "8443"), ["demo-2:1"]);
+    assert_eq!(index.documents().expect("counted"), 2);
+}
+
+/// 16: an index that was kept up to date gives the same hits as one that is made at once.
+#[test]
+fn a_kept_index_ranks_as_a_new_one() {
+    let (kept, new) = (tempfile::tempdir(), tempfile::tempdir());
+    let (kept, new) = (kept.expect("a folder"), new.expect("a folder"));
+    let mut texts = Texts::default();
+    for round in 0..20 {
+        let name = format!("{round}.md");
+        let text = format!("port port {round} of the server {}", round % 3);
+        texts.put(&name, Kind::Daily, None, &[&text, "a server"]);
+        if round == 10 {
+            texts.remove("3.md");
+        }
+        texts.update(&mut open(kept.path()));
+    }
+    let mut at_once = open(new.path());
+    texts.update(&mut at_once);
+    let hits = |index: &SearchIndex| {
+        let filter = Filter::default();
+        index
+            .search("server port 2", &filter, 100)
+            .expect("searched")
+    };
+    let expected = hits(&at_once);
+    assert_eq!(expected.len(), 38);
+    assert_eq!(hits(&open(kept.path())), expected);
+}
+
+/// 16: an index whose files are damaged anywhere is made anew.
+#[test]
+fn a_damaged_index_is_made_anew() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut texts = Texts::default();
+    texts.put("a.md", Kind::Extracted, None, &["we keep SQLite"]);
+    texts.update(&mut open(dir.path()));
+    let files: Vec<_> = fs::read_dir(dir.path().join("search"))
+        .expect("the folder")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| fs::metadata(path).expect("stat").len() > 0)
+        .filter(|path| !path.ends_with(".managed.json"))
+        .collect();
+    assert!(files.len() > 5, "{files:?}");
+    for file in files.iter().map(|file| file.file_name().expect("a name")) {
+        for damage in [0, 1, 2] {
+            let path = dir.path().join("search").join(file);
+            let Ok(mut bytes) = fs::read(&path) else {
+                // A new index has other names.
+                continue;
+            };
+            match damage {
+                0 => bytes.truncate(bytes.len() / 2),
+                1 => {
+                    let middle = bytes.len() / 3;
+                    bytes[middle] ^= 0x15;
+                }
+                _ => bytes.clear(),
+            }
+            fs::write(&path, bytes).expect("damaged");
+            let mut index = open(dir.path());
+            assert_eq!(index.state(), State::Damaged, "{}", path.display());
+            texts.update(&mut index);
+            assert_eq!(found(&index, "sqlite"), ["a.md:1"]);
+        }
+    }
+}
+
+/// 16: who finds the index locked searches what is there; where nothing is, there is no answer.
+#[test]
+fn a_second_run_searches_what_is_there() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut first = open(dir.path());
+    let mut texts = Texts::default();
+    texts.put("a.md", Kind::Extracted, None, &["we keep SQLite"]);
+    texts.update(&mut first);
+    let mut second = open(dir.path());
+    assert!(second.is_locked_by_another() && !first.is_locked_by_another());
+    texts.put("b.md", Kind::Extracted, None, &["SQLite it is"]);
+    texts.read();
+    texts.update(&mut second);
+    assert!(
+        texts.read().is_empty(),
+        "only the holder of the lock writes"
+    );
+    assert_eq!(found(&second, "sqlite"), ["a.md:1"]);
+
+    fs::remove_file(dir.path().join("search/meta.json")).expect("removed");
+    let third = SearchIndex::open(&dir.path().join("search"), Duration::ZERO);
+    assert!(matches!(third, Err(SearchError::Busy)));
+}
+
+/// 16: what cannot be read is told, the rest is found, and the next run tries again.
+#[test]
+fn a_source_that_fails_is_told_each_time() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut texts = Texts::default();
+    let mut index = open(dir.path());
+    texts.snapshot("demo-1", &["the port is 8443"]);
+    texts.snapshot("demo-2", &["the port is 9000", "damaged"]);
+    texts.snapshot("demo-3", &["the port is 9999"]);
+    for expected in [vec!["demo-1", "demo-2", "demo-3"], vec!["demo-2"]] {
+        let changes = texts.update(&mut index);
+        assert_eq!(texts.read(), expected);
+        assert_eq!(changes.failed.len(), 1);
+        assert_eq!(changes.failed[0].1, "demo-2 is damaged");
+        assert_eq!(found(&index, "port").len(), 2, "nothing of what failed");
+    }
+}
+
+/// 16: a search is confined by session, kind, role and time; of equals the newest comes first.
+#[test]
+fn filters_confine_and_the_newest_comes_first() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut texts = Texts::default();
+    texts.snapshot("demo-1", &["port 8443", "port 8444", "8445 port"]);
+    texts.put("a.md", Kind::Extracted, None, &["port 8446"]);
+    let mut index = open(dir.path());
+    texts.update(&mut index);
+    let with = |filter: Filter| places(&index.search("port", &filter, 10).expect("searched"));
+    let all = with(Filter::default());
+    assert_eq!(all, ["demo-1:3", "demo-1:2", "a.md:1", "demo-1:1"]);
+    let one = |change: fn(&mut Filter)| {
+        let mut filter = Filter::default();
+        change(&mut filter);
+        with(filter)
+    };
+    assert_eq!(one(|it| it.kinds = vec![Kind::Extracted]), ["a.md:1"]);
+    assert_eq!(one(|it| it.session = Some("demo".into())).len(), 3);
+    assert!(one(|it| it.session = Some("other".into())).is_empty());
+    assert!(one(|it| it.roles = vec!["tool"]).is_empty());
+    assert_eq!(one(|it| it.roles = vec!["tool", "user"]).len(), 4);
+    assert_eq!(one(|it| it.since = Some(1)), ["demo-1:3", "demo-1:2"]);
+    assert_eq!(one(|it| it.before = Some(1)), ["a.md:1", "demo-1:1"]);
+    let both = |it: &mut Filter| (it.since, it.before) = (Some(1), Some(2));
+    assert_eq!(one(both), ["demo-1:2"]);
+    let hits = index
+        .search("port", &Filter::default(), 2)
+        .expect("searched");
+    assert_eq!(places(&hits), all[..2]);
+}
+
+/// 16: nobody else can read the index.
+#[test]
+fn the_index_is_private() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut texts = Texts::default();
+    texts.put("a.md", Kind::Extracted, None, &["we keep SQLite"]);
+    texts.update(&mut open(dir.path()));
+    let mode = |path: &Path| fs::metadata(path).expect("stat").permissions().mode() & 0o777;
+    assert_eq!(mode(&dir.path().join("search")), 0o700);
+    assert_eq!(mode(&dir.path().join("search.lock")), 0o600);
+    for entry in fs::read_dir(dir.path().join("search")).expect("the folder") {
+        let path = entry.expect("an entry").path();
+        assert_eq!(mode(&path), 0o600, "{}", path.display());
+    }
+}
