@@ -23,11 +23,11 @@ session=$(cd "$(dirname "$session")" && pwd)/$(basename "$session")
 if [ -f "$root/Cargo.toml" ] && [ -z "${CTX_BIN:-}" ]; then
     CTX_BIN=${CARGO_TARGET_DIR:-$root/target}/release
     if [ ! -x "$CTX_BIN/ctx-summarize" ]; then
-        crates=$(cd "$root" && cargo tree --locked --edges normal,build --prefix none | sed 's/ (.*//' | sort -u | wc -l)
+        crates=$(cd "$root" && cargo tree --locked -p ctx-tools --edges normal,build --prefix none | sed 's/ (.*//' | sort -u | wc -l)
         echo "building the tools for the first time: $crates crates, a few minutes on two cores;" >&2
         echo "cargo says below how far it is. The next time nothing is left to build." >&2
     fi
-    (cd "$root" && cargo build --release --locked --bins) >&2
+    (cd "$root" && cargo build --release --locked --bins -p ctx-tools) >&2
 fi
 PATH=${CTX_BIN:+$CTX_BIN:}$PATH
 

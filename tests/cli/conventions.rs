@@ -8,9 +8,8 @@ use std::process::{Command, Stdio};
 use clap::{Arg, ArgAction};
 use ctx_cli::Tool;
 use ctx_testkit::Case;
-use ctx_tools::TOOLS;
 
-use crate::tool_path;
+use crate::{tool_path, tools};
 
 const SESSION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/session.jsonl");
 
@@ -23,6 +22,7 @@ fn ordinary(tool: &Tool) -> (Vec<&'static str>, Vec<u8>) {
         "ctx-convert" => (vec!["--to=anthropic"], session()),
         "ctx-gc" => (vec!["-n"], vec![]),
         "ctx-ls" => (vec![SESSION], vec![]),
+        "ctx-memory" => (vec!["search", "--help"], vec![]),
         "ctx-prune" => (vec!["--clear"], session()),
         "ctx-rollback" => (vec!["--help"], vec![]),
         "ctx-offload" | "ctx-snapshot" => (vec!["-s", "demo"], session()),
@@ -36,12 +36,17 @@ fn ordinary(tool: &Tool) -> (Vec<&'static str>, Vec<u8>) {
 fn arguments(tool: &Tool) -> Vec<Arg> {
     let mut command = tool.full_command();
     command.build();
-    command.get_arguments().cloned().collect()
+    let own = command.get_arguments();
+    let below = command
+        .get_subcommands()
+        .flat_map(clap::Command::get_arguments);
+    own.chain(below).cloned().collect()
 }
 
 #[test]
 fn the_table_is_in_order_and_complete() {
-    let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+    let of_root = ctx_tools::TOOLS.iter();
+    let names: Vec<&str> = of_root.map(|tool| tool.name).collect();
     assert!(names.is_sorted(), "{names:?}");
     let mut binaries: Vec<String> = fs::read_dir("src/bin")
         .expect("src/bin")
@@ -59,7 +64,7 @@ fn the_table_is_in_order_and_complete() {
 
 #[test]
 fn commands_are_sound() {
-    for tool in TOOLS {
+    for tool in tools() {
         tool.full_command().debug_assert();
     }
 }
@@ -67,7 +72,7 @@ fn commands_are_sound() {
 #[test]
 fn a_letter_means_one_flag_in_all_tools() {
     let mut meanings: BTreeMap<char, (String, &str)> = BTreeMap::new();
-    for tool in TOOLS {
+    for tool in tools() {
         for argument in arguments(tool) {
             let (Some(short), Some(long)) = (argument.get_short(), argument.get_long()) else {
                 assert!(
@@ -89,7 +94,7 @@ fn a_letter_means_one_flag_in_all_tools() {
 #[test]
 fn a_flag_has_one_letter_in_all_tools() {
     let mut letters: BTreeMap<String, (Option<char>, &str)> = BTreeMap::new();
-    for tool in TOOLS {
+    for tool in tools() {
         for argument in arguments(tool) {
             let Some(long) = argument.get_long() else {
                 continue;
@@ -109,7 +114,7 @@ fn a_flag_has_one_letter_in_all_tools() {
 
 #[test]
 fn every_argument_has_help_and_a_value_name() {
-    for tool in TOOLS {
+    for tool in tools() {
         let about = tool
             .full_command()
             .get_about()
@@ -147,7 +152,7 @@ fn sentence_without_stop(text: &str, place: &str) {
 
 #[test]
 fn every_page_has_examples_that_use_the_tool() {
-    for tool in TOOLS {
+    for tool in tools() {
         assert!(!tool.page.examples.is_empty(), "{}", tool.name);
         for (command, what) in tool.page.examples {
             assert!(command.contains(tool.name), "{}: {command}", tool.name);
@@ -158,7 +163,7 @@ fn every_page_has_examples_that_use_the_tool() {
 
 #[test]
 fn short_help_fits_the_terminal() {
-    for tool in TOOLS {
+    for tool in tools() {
         let help = tool.full_command().render_help().to_string();
         for line in help.lines() {
             // What stands in brackets is clap's, or too valuable to leave out.
@@ -171,7 +176,7 @@ fn short_help_fits_the_terminal() {
 
 #[test]
 fn help_and_version_succeed() {
-    for tool in TOOLS {
+    for tool in tools() {
         let program = tool_path(tool.name);
         let help = Case::new(&program).args(["--help"]).stdout_any().run();
         let help = String::from_utf8(help.stdout).expect("UTF-8");
@@ -186,7 +191,7 @@ fn help_and_version_succeed() {
 
 #[test]
 fn an_unknown_flag_is_a_usage_error() {
-    for tool in TOOLS {
+    for tool in tools() {
         Case::new(tool_path(tool.name))
             .args(["--no-such-flag"])
             .code(2)
@@ -197,8 +202,8 @@ fn an_unknown_flag_is_a_usage_error() {
 
 #[test]
 fn a_missing_file_is_named() {
-    for tool in TOOLS {
-        let reads_files = !matches!(tool.name, "ctx-gc" | "ctx-rollback");
+    for tool in tools() {
+        let reads_files = !matches!(tool.name, "ctx-gc" | "ctx-memory" | "ctx-rollback");
         if reads_files {
             let operands = if tool.name == "ctx-score" { 2 } else { 1 };
             let done = Case::new(tool_path(tool.name))
@@ -217,8 +222,9 @@ fn a_missing_file_is_named() {
 
 #[test]
 fn a_name_behind_two_dashes_is_no_flag() {
-    for tool in TOOLS.iter().filter(|tool| tool.name != "ctx-gc") {
+    for tool in tools().into_iter().filter(|tool| tool.name != "ctx-gc") {
         let mut args = match tool.name {
+            "ctx-memory" => vec!["get"],
             "ctx-rollback" => vec!["--snapshot=1", "-s=demo"],
             _ => vec![],
         };
@@ -257,7 +263,7 @@ fn redirected(tool: &Tool, redirection: &str) -> (Option<i32>, String) {
 /// C8: what cannot be written to a full stdout is a failure that is told, and no panic.
 #[test]
 fn a_full_stdout_is_told() {
-    for tool in TOOLS.iter().filter(|tool| tool.name != "ctx-gc") {
+    for tool in tools().into_iter().filter(|tool| tool.name != "ctx-gc") {
         let (code, said) = redirected(tool, "> /dev/full");
         // Status 5 where something was done before it could be told.
         assert!(
@@ -274,7 +280,7 @@ fn a_full_stdout_is_told() {
 /// C8: without any stdout nothing goes astray: no file is opened in its place.
 #[test]
 fn no_stdout_at_all() {
-    for tool in TOOLS {
+    for tool in tools() {
         let (code, said) = redirected(tool, ">&-");
         assert_eq!(code, Some(0), "{}: {said}", tool.name);
         assert_eq!(said, "", "{}", tool.name);
@@ -284,7 +290,7 @@ fn no_stdout_at_all() {
 /// C8: who reads stdout may go away.
 #[test]
 fn a_reader_that_went_away_is_no_failure() {
-    for tool in TOOLS {
+    for tool in tools() {
         let (args, input) = ordinary(tool);
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("in.jsonl");
@@ -308,7 +314,7 @@ fn a_reader_that_went_away_is_no_failure() {
 
 #[test]
 fn what_is_piped_is_not_coloured() {
-    for tool in TOOLS {
+    for tool in tools() {
         let (args, input) = ordinary(tool);
         for args in [args, vec!["-h"]] {
             let done = Case::new(tool_path(tool.name))
@@ -353,14 +359,14 @@ fn no_tool_uses_another() {
             }
             let text = fs::read_to_string(&path).expect("a source file");
             assert!(!text.contains("crate::tools"), "{}", path.display());
-            for tool in TOOLS {
+            for tool in tools() {
                 let other = tool.name.replace("ctx-", "super::super::");
                 assert!(!text.contains(&other), "{}: {other}", path.display());
             }
             files += 1;
         }
     }
-    assert!(files > TOOLS.len());
+    assert!(files > tools().len());
 }
 
 #[test]

@@ -69,7 +69,17 @@ mod unread;
 
 use std::path::{Path, PathBuf};
 
+/// Every tool, those that are packages of their own among them.
+fn tools() -> Vec<&'static ctx_cli::Tool> {
+    xtask::tools()
+}
+
 /// The binary of a tool that is known by its name only.
 fn tool_path(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_BIN_EXE_ctx-count")).with_file_name(name)
+    let path = Path::new(env!("CARGO_BIN_EXE_ctx-count")).with_file_name(name);
+    assert!(
+        path.exists(),
+        "{name} is not built; `cargo test --test cli` builds it, and with -p ctx-tools `cargo build` does"
+    );
+    path
 }

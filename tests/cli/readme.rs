@@ -9,9 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ctx_cli::ExitStatus;
-use ctx_tools::TOOLS;
 
-use crate::tool_path;
+use crate::{tool_path, tools};
 
 struct Block {
     /// `README.md:12`
@@ -98,7 +97,7 @@ fn steps(block: &Block) -> Vec<Step> {
 
 /// Runs a command as the reader would: the tools first on PATH, nothing of ours in the environment.
 fn run(command: &str, folder: &Path) -> (Option<i32>, String) {
-    let bin = tool_path(TOOLS[0].name);
+    let bin = tool_path(tools()[0].name);
     let bin = bin.parent().expect("a folder of binaries");
     let path = std::env::var("PATH").expect("PATH");
     let output = Command::new("bash")
@@ -189,7 +188,7 @@ fn every_tool_has_an_example_in_the_readme() {
         .flat_map(steps)
         .map(|step| step.command)
         .collect();
-    for tool in TOOLS {
+    for tool in tools() {
         let shown = commands.iter().any(|command| {
             command
                 .split_whitespace()
@@ -211,7 +210,7 @@ fn the_readme_has_every_tool_and_every_exit_status() {
         .filter_map(|line| line.strip_prefix("| `ctx-"))
         .filter_map(|rest| rest.split('`').next())
         .collect();
-    for tool in TOOLS {
+    for tool in tools() {
         let name = tool.name.trim_start_matches("ctx-");
         assert!(
             listed.contains(&name),
@@ -219,7 +218,7 @@ fn the_readme_has_every_tool_and_every_exit_status() {
             tool.name
         );
     }
-    assert_eq!(listed.len(), TOOLS.len(), "README.md lists {listed:?}");
+    assert_eq!(listed.len(), tools().len(), "README.md lists {listed:?}");
 }
 
 #[test]

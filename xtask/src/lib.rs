@@ -14,6 +14,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ctx_cli::Tool;
+
 /// Path within the repository → content.
 pub type Files = BTreeMap<PathBuf, Vec<u8>>;
 
@@ -35,16 +37,26 @@ pub fn root() -> PathBuf {
     root
 }
 
-/// All generated files, made from [`ctx_tools::TOOLS`].
+/// Every tool, in the order of the alphabet: those of the root package, and those that are
+/// packages of their own.
+pub fn tools() -> Vec<&'static Tool> {
+    let mut tools = ctx_tools::TOOLS.to_vec();
+    tools.push(&ctx_memory_tool::TOOL);
+    tools.sort_by_key(|tool| tool.name);
+    tools
+}
+
+/// All generated files, made from [`tools`].
 pub fn generated() -> io::Result<Files> {
     let mut files = Files::new();
-    for tool in ctx_tools::TOOLS {
+    let tools = tools();
+    for tool in &tools {
         let page = PathBuf::from(format!("man/{}.1", tool.name));
         files.insert(page, man::page(tool)?);
         files.extend(completions::of(tool));
     }
     files.insert(PathBuf::from("man/ctx.7"), man::overview());
-    let statuses = exit_status::page(ctx_tools::TOOLS);
+    let statuses = exit_status::page(&tools);
     files.insert(PathBuf::from("docs/exit-status.md"), statuses);
     files.insert(PathBuf::from("docs/policies.md"), policies::page());
     Ok(files)
@@ -103,7 +115,7 @@ fn leftovers(root: &Path, files: &Files) -> io::Result<BTreeSet<PathBuf>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Files, generated, stale, write};
+    use super::{Files, generated, stale, tools, write};
     use std::fs;
     use std::path::PathBuf;
 
@@ -140,7 +152,7 @@ mod tests {
     #[test]
     fn each_tool_has_a_page_and_three_completions() {
         let files = generated().expect("generated");
-        for tool in ctx_tools::TOOLS {
+        for tool in tools() {
             let name = tool.name;
             for path in [
                 format!("man/{name}.1"),
@@ -153,6 +165,6 @@ mod tests {
             }
         }
         // And ctx.7, the table of exit statuses, the policies.
-        assert_eq!(files.len(), ctx_tools::TOOLS.len() * 4 + 3);
+        assert_eq!(files.len(), tools().len() * 4 + 3);
     }
 }

@@ -23,6 +23,7 @@ pub(crate) fn page(tool: &Tool) -> io::Result<Vec<u8>> {
     synopsis(tool, &mut page);
     page += &section_of(|to| man.render_description_section(to))?;
     page += &group_options(&section_of(|to| man.render_options_section(to))?);
+    commands(tool, &mut page)?;
     exit_status(tool, &mut page);
     pairs("ENVIRONMENT", tool.page.environment, &mut page);
     pairs("FILES", tool.page.files, &mut page);
@@ -44,7 +45,7 @@ fn section_of(render: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::
 /// `man/ctx.7`: the record format and the idea of the pipeline.
 pub(crate) fn overview() -> Vec<u8> {
     let mut tools = String::new();
-    for tool in ctx_tools::TOOLS {
+    for tool in crate::tools() {
         let about = tool.full_command().get_about().map(ToString::to_string);
         item(&format!("\\fB{}\\fR(1)", roff(tool.name)), &mut tools);
         line(&about.unwrap_or_default(), &mut tools);
@@ -71,6 +72,47 @@ fn synopsis(tool: &Tool, page: &mut String) {
         let _ = writeln!(page, "\\fB{}\\fR{}\n.br", roff(tool.name), roff(rest));
     }
     page.truncate(page.trim_end_matches(".br\n").len());
+}
+
+/// Each command of a tool that has several, with what it does and its own options.
+fn commands(tool: &Tool, page: &mut String) -> io::Result<()> {
+    let command = tool.full_command();
+    if !command.has_subcommands() {
+        return Ok(());
+    }
+    section("COMMANDS", page);
+    for command in command.get_subcommands() {
+        // The examples stand in their own section.
+        let command = command.clone().after_long_help("");
+        let mut usage = command.clone().bin_name(command.get_name().to_owned());
+        let usage = usage.render_usage().to_string();
+        let usage = usage.trim_start_matches("Usage:").trim();
+        let _ = writeln!(page, ".SS \"{}\"", roff(usage));
+        let man = Man::new(command);
+        *page += &unheaded(&section_of(|to| man.render_description_section(to))?);
+        *page += &unheaded(&section_of(|to| man.render_options_section(to))?);
+    }
+    Ok(())
+}
+
+/// A section as a part of another one: its heading goes, and those of groups of options are
+/// lines in bold.
+fn unheaded(text: &str) -> String {
+    let mut part = String::new();
+    for text in text.lines() {
+        match text.strip_prefix(".SH ") {
+            Some("DESCRIPTION" | "OPTIONS") => {}
+            Some(heading) => {
+                let heading = sentence_case(heading.trim_matches('"'));
+                let _ = writeln!(part, ".PP\n\\fB{heading}\\fR");
+            }
+            None => {
+                part.push_str(text);
+                part.push('\n');
+            }
+        }
+    }
+    part
 }
 
 /// `clap_mangen` makes a section of each help heading; here they are groups of
@@ -156,8 +198,8 @@ fn examples(tool: &Tool, page: &mut String) {
 
 fn see_also(tool: &Tool, page: &mut String) {
     section("SEE ALSO", page);
-    let others = ctx_tools::TOOLS
-        .iter()
+    let others = crate::tools()
+        .into_iter()
         .filter(|other| other.name != tool.name)
         .map(|other| format!("\\fB{}\\fR(1)", roff(other.name)));
     let names: Vec<String> = others

@@ -32,9 +32,10 @@ pub struct Page {
 }
 
 impl Page {
-    /// The examples as they stand at the end of `--help`.
-    fn examples_help(&self) -> String {
+    /// The examples that have `command` in them, as they stand at the end of `--help`.
+    fn examples_help(&self, command: &str) -> String {
         let examples = self.examples.iter();
+        let examples = examples.filter(|(example, _)| example.contains(command));
         let examples = examples.map(|(command, what)| format!("  # {what}\n  {command}\n"));
         "Examples:\n".to_owned() + &examples.collect::<Vec<_>>().concat()
     }
@@ -53,9 +54,14 @@ impl Tool {
             .version(env!("CARGO_PKG_VERSION"))
             .args_override_self(true);
         if !self.page.examples.is_empty() {
-            command = command.after_long_help(self.page.examples_help());
+            command = command.after_long_help(self.page.examples_help(self.name));
         }
-        command
+        command.mut_subcommands(|of_tool| {
+            let name = format!("{} {}", self.name, of_tool.get_name());
+            of_tool
+                .args_override_self(true)
+                .after_long_help(self.page.examples_help(&name))
+        })
     }
 }
 

@@ -81,7 +81,7 @@ impl SearchIndex {
             let by_time = by_score.then(other.time.cmp(&one.time));
             by_time
                 .then_with(|| one.source.name.cmp(&other.source.name))
-                .then(one.line.cmp(&other.line))
+                .then(other.line.cmp(&one.line))
         });
         hits.truncate(limit);
         Ok(hits)

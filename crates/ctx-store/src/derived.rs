@@ -15,6 +15,12 @@ impl Store {
         self.root().join("index/sessions.jsonl")
     }
 
+    /// The folder of the index of words by which the store is searched. Its lock has the same
+    /// name and ends in `.lock`.
+    pub fn search_index(&self) -> PathBuf {
+        self.root().join("index/search")
+    }
+
     /// What the index of sessions holds; `None` where it cannot be read, for whatever reason.
     pub fn read_session_index(&self) -> Option<String> {
         let file = File::open(self.session_index()).ok()?;

@@ -86,6 +86,11 @@ impl Store {
             Err(error) => removal.fail(error),
             Ok(Some(())) => kept.into_iter().for_each(|item| removal.note(item, Ok(()))),
         }
+        // It has the words of what is deleted; the next search makes it anew.
+        let index = self.search_index();
+        if let Err(error) = if_there(remove_tree(&index).naming("remove", &index)) {
+            removal.fail(error);
+        }
         removal.uncertain(sync_removal(&self.snapshots()))?;
         removal.done()
     }

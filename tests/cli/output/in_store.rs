@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ctx_testkit::Case;
-use ctx_tools::TOOLS;
 
 use super::place;
-use crate::tool_path;
+use crate::{tool_path, tools};
 
 /// Options that name a file or a folder which is only read.
 const READ: [&str; 5] = ["--config", "--cwd", "--evidence", "--replay", "--template"];
@@ -175,7 +174,7 @@ fn every_option_that_names_a_file_is_known() {
         .iter()
         .map(|call| (call.tool, call.option))
         .collect();
-    for tool in TOOLS {
+    for tool in tools() {
         let mut command = tool.full_command();
         command.build();
         for argument in command.get_arguments() {

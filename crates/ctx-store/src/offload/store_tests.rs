@@ -346,7 +346,12 @@ fn forgetting_takes_the_folder_and_the_trash() {
     let [binned, kept] = ["a", "b"].map(|c| place.put(c, &[Some(&live)]));
     place.age(&binned);
     place.discard(std::slice::from_ref(&binned));
+    // The index of words has those of what goes.
+    let index = place.store.search_index();
+    fs::create_dir_all(&index).expect("made");
+    fs::write(index.join("meta.json"), "{}").expect("written");
     let removed = place.store.forget(&place.demo).expect("forgotten");
+    assert!(!index.exists());
     assert_eq!(removed.items, [binned, kept].map(StoreItem::Offloaded));
     assert_eq!(place.store.offload_sessions().expect("none"), []);
     assert_eq!(place.store.expired(None).expect("none"), []);

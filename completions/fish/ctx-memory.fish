@@ -1,0 +1,66 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_ctx_memory_global_optspecs
+    string join \n q/quiet v/verbose color= h/help V/version
+end
+
+function __fish_ctx_memory_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_ctx_memory_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_ctx_memory_using_subcommand
+    set -l cmd (__fish_ctx_memory_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c ctx-memory -n "__fish_ctx_memory_needs_command" -l color -d 'When to colour what is shown on a terminal' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c ctx-memory -n "__fish_ctx_memory_needs_command" -s q -l quiet -d 'Say nothing but errors'
+complete -c ctx-memory -n "__fish_ctx_memory_needs_command" -s v -l verbose -d 'Say more on stderr (can be repeated)'
+complete -c ctx-memory -n "__fish_ctx_memory_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ctx-memory -n "__fish_ctx_memory_needs_command" -s V -l version -d 'Print version'
+complete -c ctx-memory -n "__fish_ctx_memory_needs_command" -f -a "search" -d 'Rank what the store holds by the words of a query, the best first'
+complete -c ctx-memory -n "__fish_ctx_memory_needs_command" -f -a "get" -d 'Print what a result of `ctx-memory search` refers to'
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand search" -s s -l session -d 'Search only what is of one session: its summary, snapshots and offloaded results' -r
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand search" -l kind -d 'Search only this kind (can be repeated)' -r -f -a "extracted\t''
+daily\t''
+master\t''
+summary\t''
+snapshot\t''
+offloaded\t''"
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand search" -l role -d 'Search only what this role said (can be repeated); results are said by tool' -r -f -a "system\t''
+developer\t''
+user\t''
+assistant\t''
+tool\t''
+function\t''
+other\t''"
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand search" -l since -d 'Search only what is not older than a day or a time: 2026-11-15, "1 week ago"' -r
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand search" -l before -d 'Search only what is older than a day or a time' -r
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand search" -l limit -d 'Print at most N results' -r
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand search" -l store -d 'Keep snapshots, memory and the audit log in DIR [default: `$XDG_STATE_HOME/ctx`, else ~/.local/state/ctx]' -r -F
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand search" -l color -d 'When to colour what is shown on a terminal' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand search" -s q -l quiet -d 'Say nothing but errors'
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand search" -s v -l verbose -d 'Say more on stderr (can be repeated)'
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand search" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand get" -l store -d 'Keep snapshots, memory and the audit log in DIR [default: `$XDG_STATE_HOME/ctx`, else ~/.local/state/ctx]' -r -F
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand get" -l color -d 'When to colour what is shown on a terminal' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand get" -s q -l quiet -d 'Say nothing but errors'
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand get" -s v -l verbose -d 'Say more on stderr (can be repeated)'
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand get" -s h -l help -d 'Print help (see more with \'--help\')'

@@ -1,0 +1,45 @@
+//! A result, for programs.
+
+use chrono::{DateTime, SecondsFormat};
+use ctx_cli::json_line;
+use ctx_search::{Hit, snippet};
+use serde::Serialize;
+
+use crate::place::Place;
+use crate::stored::Stored;
+
+/// How many characters of a text are shown.
+const SHOWN: usize = 240;
+
+#[derive(Serialize)]
+struct Line<'a> {
+    #[serde(rename = "ref")]
+    reference: String,
+    kind: &'static str,
+    session: Option<&'a str>,
+    path: String,
+    line: u64,
+    role: Option<&'static str>,
+    time: Option<String>,
+    score: f64,
+    snippet: Option<String>,
+}
+
+/// A result as a line of JSON. A snippet is null where the text cannot be read any more.
+pub(crate) fn line(hit: &Hit, query: &str, stored: &Stored<'_>) -> String {
+    let source = &hit.source;
+    let place = Place::from_number(hit.line);
+    let held = stored.held(source, place).ok().flatten();
+    let time = DateTime::from_timestamp_millis(hit.time);
+    json_line(&Line {
+        reference: format!("{}:{place}", source.name),
+        kind: source.kind.as_str(),
+        session: source.session.as_deref(),
+        path: stored.path(source).to_string_lossy().into_owned(),
+        line: place.line,
+        role: hit.role,
+        time: time.map(|time| time.to_rfc3339_opts(SecondsFormat::Millis, true)),
+        score: hit.score,
+        snippet: held.map(|held| snippet(&held.text, query, SHOWN)),
+    })
+}

@@ -1,0 +1,52 @@
+//! `ctx-memory`: the memory of all sessions.
+//!
+//! A package of its own, for it alone builds and links the search engine. Each command is a
+//! module: its flags, and what it does.
+
+mod get;
+mod hit;
+mod page;
+mod paragraph;
+mod place;
+mod said;
+mod search;
+mod stored;
+
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use ctx_cli::{Io, Outcome, Tool};
+
+/// Search what all sessions left behind: memory files, summaries, snapshots, offloaded results
+///
+/// `search` ranks what the store holds by the words of a query, and prints an object a line;
+/// `get` prints what one of them refers to.
+#[derive(Debug, Parser)]
+#[command(
+    subcommand_required = true,
+    arg_required_else_help = true,
+    disable_help_subcommand = true
+)]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Search(search::Args),
+    Get(get::Args),
+}
+
+/// The tool.
+pub const TOOL: Tool = Tool {
+    name: "ctx-memory",
+    command: Args::command,
+    run,
+    page: page::PAGE,
+};
+
+fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
+    match Args::from_arg_matches(matches)?.command {
+        Command::Search(args) => args.run(matches, io),
+        Command::Get(args) => args.run(matches, io),
+    }
+}

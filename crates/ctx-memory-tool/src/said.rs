@@ -1,0 +1,94 @@
+//! What a record says, as the text that is searched.
+
+use ctx_search::ROLES;
+use ctx_transcript::{Dialect, Message, Object, Part};
+use serde_json::Value;
+
+/// A message as it is searched.
+pub(crate) struct Said {
+    pub(crate) role: Option<&'static str>,
+    pub(crate) text: String,
+}
+
+/// What an object says in `dialect`; `None` where that is nothing.
+pub(crate) fn said(dialect: &dyn Dialect, object: &Object<'_>) -> Option<Said> {
+    let message = dialect.message(object)?;
+    let mut text = String::new();
+    add_parts(&message.parts, &mut text);
+    let role = role_of(&message);
+    (!text.trim().is_empty()).then_some(Said { role, text })
+}
+
+/// A message of the user that holds results only was said by tools.
+fn role_of(message: &Message<'_>) -> Option<&'static str> {
+    let is_result = |part: &Part<'_>| matches!(part, Part::Result(_));
+    let role = if !message.parts.is_empty() && message.parts.iter().all(is_result) {
+        "tool"
+    } else {
+        message.role.as_str()
+    };
+    ROLES.into_iter().find(|known| *known == role)
+}
+
+fn add_parts(parts: &[Part<'_>], text: &mut String) {
+    for part in parts {
+        match part {
+            Part::Text(said) | Part::Refusal(said) | Part::Reasoning(said) => add(said, text),
+            Part::Call(call) => {
+                add(&call.name, text);
+                add_arguments(&call.arguments, text);
+            }
+            Part::Result(result) => add_parts(&result.parts, text),
+            // Images, and what only an API can read.
+            Part::Media(_) | Part::Opaque(_) => {}
+        }
+    }
+}
+
+/// The arguments of a call, without the escapes of JSON.
+fn add_arguments(arguments: &str, text: &mut String) {
+    match serde_json::from_str(arguments) {
+        Ok(value) => add_value(&value, text),
+        Err(_) => add(arguments, text),
+    }
+}
+
+fn add_value(value: &Value, text: &mut String) {
+    match value {
+        Value::Null => {}
+        Value::Bool(_) | Value::Number(_) => add(&value.to_string(), text),
+        Value::String(said) => add(said, text),
+        Value::Array(values) => values.iter().for_each(|value| add_value(value, text)),
+        Value::Object(members) => {
+            for (key, value) in members {
+                add(key, text);
+                add_value(value, text);
+            }
+        }
+    }
+}
+
+fn add(said: &str, text: &mut String) {
+    if !text.is_empty() && !said.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(said);
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_transcript::{Object, dialect};
+
+    use super::said;
+
+    /// 16: what a call is given is searched as it was meant, not as JSON writes it.
+    #[test]
+    fn arguments_are_read_as_what_they_hold() {
+        let line = r#"{"role":"assistant","content":"Look","tool_calls":[{"id":"a","type":"function","function":{"name":"grep","arguments":"{\"pattern\":\"a\\nb\",\"max\":3,\"in\":[\"x\"]}"}}]}"#;
+        let object = Object::parse(line).expect("an object");
+        let chat = dialect::by_name("chat").expect("a dialect");
+        let said = said(chat, &object).expect("a message");
+        assert_eq!(said.role, Some("assistant"));
+        assert_eq!(said.text, "Look\ngrep\nin\nx\nmax\n3\npattern\na\nb");
+    }
+}

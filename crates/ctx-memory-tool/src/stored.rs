@@ -1,0 +1,358 @@
+//! What of a store is searched, and how it is read.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
+use ctx_cli::{ExitStatus, Failure};
+use ctx_search::{Document, Kind, Source};
+use ctx_store::{Entry, Flaw, OffloadedFile, Store, open_plain};
+use ctx_tools::store::failure;
+use ctx_transcript::{Object, Options, Record, Records, dialect};
+
+use crate::paragraph::paragraphs;
+use crate::place::Place;
+use crate::said::said;
+
+/// The folders of memory files below the store, and what they hold.
+const FOLDERS: [(&str, Kind); 4] = [
+    ("memory/extracted", Kind::Extracted),
+    ("memory/daily", Kind::Daily),
+    ("memory/summary", Kind::Master),
+    ("memory/session-summaries", Kind::Summary),
+];
+
+/// What a store holds that can be searched.
+pub(crate) struct Stored<'a> {
+    store: &'a Store,
+    /// All of it, in the order in which it is indexed.
+    pub(crate) sources: Vec<Source>,
+    snapshots: HashMap<String, Entry>,
+    offloaded: HashMap<String, OffloadedFile>,
+    /// What cannot be read, and why.
+    pub(crate) failed: Vec<Failure>,
+}
+
+/// What a place holds.
+pub(crate) struct Held {
+    /// Its bytes, as they are kept.
+    pub(crate) bytes: Vec<u8>,
+    /// Its text, as it is searched.
+    pub(crate) text: String,
+}
+
+impl<'a> Stored<'a> {
+    /// Lists it. Nothing that is a link is followed.
+    pub(crate) fn of(store: &'a Store) -> Result<Self, Failure> {
+        let mut stored = Self {
+            store,
+            sources: Vec::new(),
+            snapshots: HashMap::new(),
+            offloaded: HashMap::new(),
+            failed: Vec::new(),
+        };
+        for (folder, kind) in FOLDERS {
+            stored.list_folder(folder, kind);
+        }
+        stored.list_snapshots()?;
+        stored.list_offloaded()?;
+        Ok(stored)
+    }
+
+    fn list_folder(&mut self, folder: &str, kind: Kind) {
+        let path = self.store.root().join(folder);
+        let is_folder = fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir());
+        let entries = is_folder.then(|| fs::read_dir(&path).ok()).flatten();
+        let mut names: Vec<String> = entries
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .filter(|name| !name.starts_with('.') && is_of(kind, name))
+            .collect();
+        names.sort();
+        for name in names {
+            let Ok(meta) = fs::symlink_metadata(path.join(&name)) else {
+                continue;
+            };
+            if !meta.is_file() {
+                continue;
+            }
+            let (time, change) = (meta.mtime_nsec(), meta.ctime_nsec());
+            let session = name.strip_suffix(".md").filter(|_| kind == Kind::Summary);
+            self.sources.push(Source {
+                name: format!("{folder}/{name}"),
+                kind,
+                session: session.map(str::to_owned),
+                mark: format!(
+                    "{} {}.{time} {}.{change}",
+                    meta.len(),
+                    meta.mtime(),
+                    meta.ctime()
+                ),
+            });
+        }
+    }
+
+    fn list_snapshots(&mut self) -> Result<(), Failure> {
+        for entry in self.store.catalog(None).map_err(failure)?.entries {
+            let name = entry.id.to_string();
+            match &entry.meta {
+                Ok(meta) => self.sources.push(Source {
+                    name: name.clone(),
+                    kind: Kind::Snapshot,
+                    session: Some(entry.id.session.to_string()),
+                    mark: meta.sha256.clone(),
+                }),
+                Err(Flaw::Damaged(why)) => self.fail(format_args!("{name} is damaged: {why}")),
+                Err(Flaw::Unread(why)) => {
+                    self.fail(format_args!("{name} could not be read: {why}"));
+                }
+            }
+            self.snapshots.insert(name, entry);
+        }
+        Ok(())
+    }
+
+    fn fail(&mut self, what: impl std::fmt::Display) {
+        let failure = Failure::new(what).status(ExitStatus::Partial);
+        self.failed
+            .push(failure.hint("ctx-snapshot --verify --read-data checks all of them"));
+    }
+
+    fn list_offloaded(&mut self) -> Result<(), Failure> {
+        for file in self.store.all_offloaded(None).map_err(failure)? {
+            let name = format!("offloaded/{}/{}", file.session, file.name);
+            self.sources.push(Source {
+                name: name.clone(),
+                kind: Kind::Offloaded,
+                session: Some(file.session.to_string()),
+                mark: String::new(),
+            });
+            self.offloaded.insert(name, file);
+        }
+        Ok(())
+    }
+
+    /// The source of that name.
+    pub(crate) fn source(&self, name: &str) -> Option<&Source> {
+        self.sources.iter().find(|source| source.name == name)
+    }
+
+    /// Where a source lies now.
+    pub(crate) fn path(&self, source: &Source) -> PathBuf {
+        let Some(entry) = self.snapshots.get(&source.name) else {
+            return self.store.root().join(&source.name);
+        };
+        let plain = self.store.data_path(&entry.id);
+        if plain.exists() {
+            return plain;
+        }
+        self.store.packed_path(&entry.id)
+    }
+
+    /// Hands on the documents of a source.
+    pub(crate) fn read(
+        &self,
+        source: &Source,
+        take: &mut dyn FnMut(Document),
+    ) -> Result<(), Failure> {
+        if let Some(entry) = self.snapshots.get(&source.name) {
+            return self.read_snapshot(entry, take);
+        }
+        let path = self.path(source);
+        let modified = path.symlink_metadata().and_then(|meta| meta.modified());
+        let modified = modified.map_or(0, |time| DateTime::<Utc>::from(time).timestamp_millis());
+        let document = |line, text: &str| Document {
+            line,
+            role: None,
+            time: day_of(source).unwrap_or(modified),
+            text: text.to_owned(),
+        };
+        if let Some(file) = self.offloaded.get(&source.name) {
+            let content = self.store.read_offloaded(file).map_err(failure)?;
+            take(document(1, &content.text));
+            return Ok(());
+        }
+        for (line, text) in paragraphs(&read_file(&path)?) {
+            take(document(line, text));
+        }
+        Ok(())
+    }
+
+    fn read_snapshot(&self, entry: &Entry, take: &mut dyn FnMut(Document)) -> Result<(), Failure> {
+        let (bytes, meta) = self.store.open_verified(entry).map_err(failure)?;
+        let saved = meta.created.timestamp_millis();
+        each_record(bytes, |place, record, dialect| {
+            let Some(object) = record.whole_object() else {
+                return true;
+            };
+            if let Some(said) = said(dialect, object) {
+                take(Document {
+                    line: place.to_number(),
+                    role: said.role,
+                    time: time_of(object).unwrap_or(saved),
+                    text: said.text,
+                });
+            }
+            true
+        })
+        .map_err(|error| self.unread(&entry.id.to_string(), &error))
+    }
+
+    fn unread(&self, name: &str, error: &std::io::Error) -> Failure {
+        let path = self.path_of_name(name).display().to_string();
+        Failure::new(format_args!("cannot read: {error}")).at(path, None)
+    }
+
+    fn path_of_name(&self, name: &str) -> PathBuf {
+        let source = self.source(name);
+        source.map_or_else(|| PathBuf::from(name), |source| self.path(source))
+    }
+
+    /// What stands at a place; `None` where nothing begins there.
+    pub(crate) fn held(&self, source: &Source, place: Place) -> Result<Option<Held>, Failure> {
+        if let Some(entry) = self.snapshots.get(&source.name) {
+            return self.held_in_snapshot(entry, place);
+        }
+        let held = |text: &str| Held {
+            bytes: text.as_bytes().to_vec(),
+            text: text.to_owned(),
+        };
+        if let Some(file) = self.offloaded.get(&source.name) {
+            let is_there = place == Place::of_line(1);
+            let content = is_there.then(|| self.store.read_offloaded(file));
+            let content = content.transpose().map_err(failure)?;
+            return Ok(content.map(|content| held(&content.text)));
+        }
+        let text = read_file(&self.path(source))?;
+        let mut all = paragraphs(&text).into_iter();
+        let found = all.find(|(line, _)| Place::of_line(*line) == place);
+        Ok(found.map(|(_, text)| held(&format!("{text}\n"))))
+    }
+
+    fn held_in_snapshot(&self, entry: &Entry, place: Place) -> Result<Option<Held>, Failure> {
+        let unread = |error| self.unread(&entry.id.to_string(), &error);
+        let open = || self.store.open_bytes(&entry.id).map_err(failure);
+        let name = entry.meta.as_ref().ok();
+        let dialect = name.and_then(|meta| dialect::by_name(meta.tally.dialect.as_deref()?));
+        // Nearly always the line is the record, and what stands before it need not be parsed.
+        if let Some(dialect) = dialect.filter(|_| place.nth == 0) {
+            let line = line_of(open()?, place.line).map_err(unread)?;
+            let text = std::str::from_utf8(&line).ok();
+            let text = text.map(|text| text.trim_start_matches('\u{feff}').trim_end());
+            let object = text.and_then(|text| Object::parse(text).ok());
+            if let Some(said) = object.and_then(|object| said(dialect, &object)) {
+                let (bytes, text) = (line.clone(), said.text);
+                return Ok(Some(Held { bytes, text }));
+            }
+        }
+        let mut found = None;
+        each_record(open()?, |at, record, dialect| {
+            if at == place {
+                let said = record.whole_object().and_then(|it| said(dialect, it));
+                found = said.map(|said| Held {
+                    bytes: record.bytes.to_vec(),
+                    text: said.text,
+                });
+            }
+            at != place
+        })
+        .map_err(unread)?;
+        Ok(found)
+    }
+}
+
+/// Whether a file of a folder is one of those that are searched.
+fn is_of(kind: Kind, name: &str) -> bool {
+    match kind {
+        Kind::Master => name == "master.md",
+        _ => Path::new(name).extension().is_some_and(|end| end == "md"),
+    }
+}
+
+/// The day that a file of a day is of.
+fn day_of(source: &Source) -> Option<i64> {
+    let name = source
+        .name
+        .rsplit('/')
+        .next()
+        .filter(|_| source.kind == Kind::Daily)?;
+    let day: NaiveDate = name.strip_suffix(".md")?.parse().ok()?;
+    Some(day.and_time(NaiveTime::MIN).and_utc().timestamp_millis())
+}
+
+/// When a record was written, where it says so.
+fn time_of(object: &Object<'_>) -> Option<i64> {
+    let time = object.text_of("timestamp")?;
+    let time = DateTime::parse_from_rfc3339(&time).ok()?;
+    Some(time.timestamp_millis())
+}
+
+fn read_file(path: &Path) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    let read = open_plain(path).and_then(|mut file| file.read_to_end(&mut bytes));
+    read.map_err(|error| {
+        Failure::new(format_args!("cannot read: {error}")).at(path.display().to_string(), None)
+    })?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Hands on the records of a session with their places, while `take` returns true; none where
+/// the dialect is not known.
+fn each_record(
+    bytes: impl Read,
+    mut take: impl FnMut(Place, &Record<'_>, &dyn dialect::Dialect) -> bool,
+) -> std::io::Result<()> {
+    let options = Options {
+        // What the model is not sent any more is searched, too.
+        unseen: true,
+        temp: Some(std::env::temp_dir()),
+        ..Options::default()
+    };
+    let mut records = Records::open(bytes, &options)?;
+    let Some(dialect) = records.dialect() else {
+        return Ok(());
+    };
+    let mut place = Place::of_line(0);
+    while let Some(record) = records.next()? {
+        place = if record.line == place.line {
+            Place {
+                nth: place.nth + 1,
+                ..place
+            }
+        } else {
+            Place::of_line(record.line)
+        };
+        if !take(place, &record, dialect) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The bytes of a line, its end included; empty where there is no such line.
+fn line_of(bytes: impl Read, line: u64) -> std::io::Result<Vec<u8>> {
+    let mut reader = BufReader::with_capacity(256 << 10, bytes);
+    let mut left = line.saturating_sub(1);
+    while left > 0 {
+        let buffer = reader.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut used = buffer.len();
+        for at in memchr::memchr_iter(b'\n', buffer) {
+            left -= 1;
+            if left == 0 {
+                used = at + 1;
+                break;
+            }
+        }
+        reader.consume(used);
+    }
+    let mut found = Vec::new();
+    reader.read_until(b'\n', &mut found)?;
+    Ok(found)
+}

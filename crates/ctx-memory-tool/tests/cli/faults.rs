@@ -1,0 +1,84 @@
+//! What is damaged, hostile or busy.
+
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::PermissionsExt;
+
+use crate::field::Field;
+
+const LINE: &str = r#"{"role":"user","content":"the port is 8443"}"#;
+
+/// 16: a damaged snapshot is told, and the rest is searched.
+#[test]
+fn a_damaged_snapshot_is_told() {
+    let field = Field::new();
+    let bad = field.snapshot("bad", &[LINE]);
+    let good = field.snapshot("good", &[LINE]);
+    let path = field
+        .root()
+        .join(format!("memory/session-summaries/{bad}.jsonl"));
+    fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("writable");
+    let other = fs::read_to_string(&path)
+        .expect("read")
+        .replace("8443", "8444");
+    fs::write(&path, other).expect("damaged");
+    for _ in 0..2 {
+        let done = field.call(&["search", "8443"]);
+        let done = done.code(3).stdout_has(&format!("{{\"ref\":\"{good}:1\""));
+        let done = done.stderr_has("is damaged").run();
+        assert!(done.stderr.starts_with("ctx-memory: "), "{}", done.stderr);
+        assert!(done.stderr.contains(&bad), "{}", done.stderr);
+        assert_eq!(done.stderr.lines().count(), 1, "{}", done.stderr);
+    }
+    fs::remove_file(
+        field
+            .root()
+            .join(format!("memory/session-summaries/{good}.jsonl")),
+    )
+    .expect("removed");
+    let done = field.call(&["search", "nothing"]).code(3).stderr_has(&good);
+    done.run();
+}
+
+/// 16: a damaged index is made anew, with a note.
+#[test]
+fn a_damaged_index_is_made_anew() {
+    let field = Field::new().with_memory();
+    assert_eq!(field.refs(&["harbour"]).len(), 1);
+    fs::write(field.root().join("index/search/meta.json"), "{").expect("damaged");
+    field
+        .call(&["search", "harbour"])
+        .stdout_has("master.md:3")
+        .stderr("ctx-memory: warning: the search index was damaged or of another version; it is made anew\n")
+        .run();
+    assert_eq!(field.refs(&["harbour"]).len(), 1);
+}
+
+/// 16: while another run updates the index, what is in it is searched.
+#[test]
+fn a_locked_index_is_searched() {
+    let field = Field::new().with_memory();
+    assert_eq!(field.refs(&["harbour"]).len(), 1);
+    let lock = File::open(field.root().join("index/search.lock")).expect("there");
+    lock.lock().expect("locked");
+    field
+        .call(&["search", "harbour"])
+        .stdout_has("master.md:3")
+        .stderr("ctx-memory: warning: another run updates the search index; what is new may be missing\n")
+        .run();
+}
+
+/// 16: nothing that a session holds drives a terminal.
+#[test]
+fn control_characters_are_escaped() {
+    let field = Field::new();
+    let line = "{\"role\":\"user\",\"content\":\"zephyr \\u001b]0;x\\u0007 \u{9b}2J end\"}";
+    field.snapshot("demo", &[line]);
+    let done = field.call(&["search", "zephyr"]).stdout_has("zephyr").run();
+    let text = String::from_utf8(done.stdout).expect("UTF-8");
+    let text = text.trim_end_matches('\n');
+    assert!(!text.contains(char::is_control), "{text:?}");
+    assert!(
+        text.contains(r"zephyr \u001b]0;x\u0007 \u009b2J end"),
+        "{text}"
+    );
+}

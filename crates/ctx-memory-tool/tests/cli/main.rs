@@ -1,0 +1,6 @@
+//! End-to-end tests of `ctx-memory`.
+
+mod faults;
+mod field;
+mod get;
+mod search;

@@ -1,0 +1,101 @@
+//! What is found, and what is printed of it.
+
+use crate::field::{Field, TAKEN};
+
+const ASKED: &str = r#"{"role":"user","content":"Mend src/berth/calendarSync.py please"}"#;
+const CALLED: &str = r#"{"role":"assistant","content":"","tool_calls":[{"id":"a","type":"function","function":{"name":"grep","arguments":"{\"pattern\":\"zephyr\\nquartz\"}"}}]}"#;
+const ANSWERED: &str = r#"{"role":"tool","tool_call_id":"a","content":"found it at line 8443"}"#;
+
+/// 16: each kind is found; a result has path, line, session, score and snippet.
+#[test]
+fn each_kind_is_found() {
+    let field = Field::new().with_memory();
+    let id = field.snapshot("demo", &[ASKED, CALLED, ANSWERED]);
+    let done = field.call(&["search", "calendarSync"]);
+    done.stdout(format!(
+        "{{\"ref\":\"{id}:1\",\"kind\":\"snapshot\",\"session\":\"demo\",\"path\":\"store/memory/session-summaries/{id}.jsonl\",\"line\":1,\"role\":\"user\",\"time\":\"2026-11-20T10:00:00.000Z\",\"score\":5.731,\"snippet\":\"Mend src/berth/calendarSync.py please\"}}\n"
+    ))
+    .run();
+    assert!(TAKEN.starts_with("2026-11-20T10:00:00"));
+    for (query, found) in [
+        ("候补名单", "memory/extracted/decisions.md:3"),
+        ("gate code", "memory/extracted/decisions.md:4"),
+        ("feed", "memory/daily/2026-11-19.md:3"),
+        ("harbour", "memory/summary/master.md:3"),
+        ("nightly", "memory/session-summaries/demo.md:1"),
+        ("calendar", &format!("{id}:1")),
+        ("quartz", &format!("{id}:2")),
+        ("8443", &format!("{id}:3")),
+    ] {
+        assert_eq!(field.refs(&[query]), [found], "{query}");
+    }
+    let offloaded = field.refs(&["test_two_kiosks"]);
+    assert!(offloaded[0].starts_with("offloaded/demo/"), "{offloaded:?}");
+}
+
+/// 16: the filters confine what is searched.
+#[test]
+fn filters_confine() {
+    let field = Field::new().with_memory();
+    let user = r#"{"role":"user","content":"port"}"#;
+    let tool = r#"{"role":"tool","tool_call_id":"a","content":"port"}"#;
+    let id = field.snapshot("demo", &[ASKED, CALLED, tool, user]);
+    let other = field.snapshot("other", &[user]);
+    field.put("memory/extracted/facts.md", "- port\n");
+    let facts = "memory/extracted/facts.md:1".to_owned();
+    let at = |id: &str, line: u64| format!("{id}:{line}");
+    // The memory file was written after the snapshots' time; the clock of those stands still.
+    let all = [facts.clone(), at(&id, 4), at(&id, 3), at(&other, 1)];
+    assert_eq!(field.refs(&["port"]), all);
+    assert_eq!(field.refs(&["port", "-s", "other"]), [at(&other, 1)]);
+    assert_eq!(field.refs(&["port", "--kind", "extracted"]), all[..1]);
+    assert_eq!(field.refs(&["port", "--role", "tool"]), [at(&id, 3)]);
+    assert_eq!(field.refs(&["port", "--limit", "2"]), all[..2]);
+    assert_eq!(field.refs(&["port", "--before", "2026-11-21"]), all[1..]);
+    field
+        .call(&["search", "port", "--before", "2026-11-20"])
+        .code(1)
+        .run();
+    field
+        .call(&["search", "port", "--since", "soon"])
+        .code(2)
+        .stderr_has("ctx-memory: --since: \"soon\" is no time; ")
+        .run();
+}
+
+/// 16: what is gone or changed is not found any more; what is new is.
+#[test]
+fn the_index_follows_the_store() {
+    let field = Field::new().with_memory();
+    assert_eq!(field.refs(&["SQLite"]).len(), 1);
+    field.put("memory/extracted/decisions.md", "- Postgres it is\n");
+    assert_eq!(
+        field.refs(&["Postgres"]),
+        ["memory/extracted/decisions.md:1"]
+    );
+    field.call(&["search", "SQLite"]).code(1).run();
+    field
+        .call(&["-v", "search", "SQLite"])
+        .code(1)
+        .stderr("ctx-memory: indexed 0 files and snapshots, forgot 0\n")
+        .run();
+}
+
+/// 16: a message that a session's snapshots share is found once.
+#[test]
+fn snapshots_of_a_growing_session_give_one_result() {
+    let field = Field::new();
+    let first = field.snapshot("demo", &[ASKED]);
+    let second = field.snapshot("demo", &[ASKED, ANSWERED]);
+    assert_eq!(field.refs(&["calendarSync"]), [format!("{first}:1")]);
+    assert_eq!(field.refs(&["8443"]), [format!("{second}:2")]);
+}
+
+/// 16: an empty store is searched without making one.
+#[test]
+fn nothing_is_made_where_nothing_is() {
+    let field = Field::new();
+    field.call(&["search", "x"]).code(1).run();
+    assert!(!field.root().exists());
+    field.call(&["search"]).code(2).stderr_has("<QUERY>").run();
+}
