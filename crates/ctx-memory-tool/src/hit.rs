@@ -12,7 +12,7 @@ use crate::stored::Stored;
 const SHOWN: usize = 240;
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct Found<'a> {
     #[serde(rename = "ref")]
     reference: String,
     kind: &'static str,
@@ -31,7 +31,7 @@ pub(crate) fn line(hit: &Hit, query: &str, stored: &Stored<'_>) -> String {
     let place = Place::from_number(hit.line);
     let held = stored.held(source, place).ok().flatten();
     let time = DateTime::from_timestamp_millis(hit.time);
-    json_line(&Line {
+    json_line(&Found {
         reference: format!("{}:{place}", source.name),
         kind: source.kind.as_str(),
         session: source.session.as_deref(),

@@ -78,7 +78,7 @@ impl Args {
         let (index, failed) = open(&store, &stored, io)?;
         let query = self.query.join(" ");
         let hits = index.search(&query, &filter, self.limit);
-        let hits = hits.map_err(|error| search_failure(error, &store))?;
+        let hits = hits.map_err(|error| search_failure(&error, &store))?;
         for hit in &hits {
             io.write(hit::line(hit, &query, &stored).as_bytes())?;
         }
@@ -114,7 +114,7 @@ fn open(
     stored: &Stored<'_>,
     io: &mut Io,
 ) -> Result<(SearchIndex, Vec<Failure>), Failure> {
-    let unusable = |error| search_failure(error, store);
+    let unusable = |error| search_failure(&error, store);
     store.prepare().map_err(failure)?;
     let mut index = SearchIndex::open(&store.search_index(), PATIENCE).map_err(unusable)?;
     if index.state() == State::Damaged {
@@ -137,8 +137,8 @@ fn open(
 }
 
 /// A failure of the index as the user sees it.
-fn search_failure(error: SearchError, store: &Store) -> Failure {
-    let failure = Failure::new(&error);
+fn search_failure(error: &SearchError, store: &Store) -> Failure {
+    let failure = Failure::new(error);
     match error {
         SearchError::Busy => failure.status(ExitStatus::Busy).hint("try again"),
         SearchError::Io { .. } => failure.hint("look at the disk and at who may write there"),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -64,15 +64,15 @@ impl<'a> Stored<'a> {
 
     fn list_folder(&mut self, folder: &str, kind: Kind) {
         let path = self.store.root().join(folder);
-        let is_folder = fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir());
-        let entries = is_folder.then(|| fs::read_dir(&path).ok()).flatten();
-        let mut names: Vec<String> = entries
-            .into_iter()
-            .flatten()
-            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-            .filter(|name| !name.starts_with('.') && is_of(kind, name))
-            .collect();
-        names.sort();
+        let names = match names(&path) {
+            Ok(names) => names,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Err(error) => {
+                self.failed.push(cannot_read(&path, &error));
+                return;
+            }
+        };
+        let names = names.into_iter().filter(|name| is_of(kind, name));
         for name in names {
             let Ok(meta) = fs::symlink_metadata(path.join(&name)) else {
                 continue;
@@ -146,6 +146,10 @@ impl<'a> Stored<'a> {
         let Some(entry) = self.snapshots.get(&source.name) else {
             return self.store.root().join(&source.name);
         };
+        self.path_of(entry)
+    }
+
+    fn path_of(&self, entry: &Entry) -> PathBuf {
         let plain = self.store.data_path(&entry.id);
         if plain.exists() {
             return plain;
@@ -199,17 +203,7 @@ impl<'a> Stored<'a> {
             }
             true
         })
-        .map_err(|error| self.unread(&entry.id.to_string(), &error))
-    }
-
-    fn unread(&self, name: &str, error: &std::io::Error) -> Failure {
-        let path = self.path_of_name(name).display().to_string();
-        Failure::new(format_args!("cannot read: {error}")).at(path, None)
-    }
-
-    fn path_of_name(&self, name: &str) -> PathBuf {
-        let source = self.source(name);
-        source.map_or_else(|| PathBuf::from(name), |source| self.path(source))
+        .map_err(|error| cannot_read(&self.path_of(entry), &error))
     }
 
     /// What stands at a place; `None` where nothing begins there.
@@ -234,7 +228,7 @@ impl<'a> Stored<'a> {
     }
 
     fn held_in_snapshot(&self, entry: &Entry, place: Place) -> Result<Option<Held>, Failure> {
-        let unread = |error| self.unread(&entry.id.to_string(), &error);
+        let unread = |error| cannot_read(&self.path_of(entry), &error);
         let open = || self.store.open_bytes(&entry.id).map_err(failure);
         let name = entry.meta.as_ref().ok();
         let dialect = name.and_then(|meta| dialect::by_name(meta.tally.dialect.as_deref()?));
@@ -265,12 +259,31 @@ impl<'a> Stored<'a> {
     }
 }
 
+/// The names in a folder that are text, in order. No link is followed.
+fn names(folder: &Path) -> io::Result<Vec<String>> {
+    if !fs::symlink_metadata(folder)?.is_dir() {
+        return Err(io::Error::other("it is not a folder"));
+    }
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        names.extend(entry?.file_name().into_string());
+    }
+    names.sort();
+    Ok(names)
+}
+
 /// Whether a file of a folder is one of those that are searched.
 fn is_of(kind: Kind, name: &str) -> bool {
     match kind {
         Kind::Master => name == "master.md",
-        _ => Path::new(name).extension().is_some_and(|end| end == "md"),
+        _ => !name.starts_with('.') && Path::new(name).extension().is_some_and(|end| end == "md"),
     }
+}
+
+fn cannot_read(path: &Path, error: &io::Error) -> Failure {
+    Failure::new(format_args!("cannot read: {error}"))
+        .at(path.display().to_string(), None)
+        .status(ExitStatus::Partial)
 }
 
 /// The day that a file of a day is of.
@@ -294,9 +307,7 @@ fn time_of(object: &Object<'_>) -> Option<i64> {
 fn read_file(path: &Path) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let read = open_plain(path).and_then(|mut file| file.read_to_end(&mut bytes));
-    read.map_err(|error| {
-        Failure::new(format_args!("cannot read: {error}")).at(path.display().to_string(), None)
-    })?;
+    read.map_err(|error| cannot_read(path, &error))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -305,7 +316,7 @@ fn read_file(path: &Path) -> Result<String, Failure> {
 fn each_record(
     bytes: impl Read,
     mut take: impl FnMut(Place, &Record<'_>, &dyn dialect::Dialect) -> bool,
-) -> std::io::Result<()> {
+) -> io::Result<()> {
     let options = Options {
         // What the model is not sent any more is searched, too.
         unseen: true,
@@ -334,7 +345,7 @@ fn each_record(
 }
 
 /// The bytes of a line, its end included; empty where there is no such line.
-fn line_of(bytes: impl Read, line: u64) -> std::io::Result<Vec<u8>> {
+fn line_of(bytes: impl Read, line: u64) -> io::Result<Vec<u8>> {
     let mut reader = BufReader::with_capacity(256 << 10, bytes);
     let mut left = line.saturating_sub(1);
     while left > 0 {

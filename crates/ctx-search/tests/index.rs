@@ -11,19 +11,19 @@ use ctx_search::{Changes, Document, Filter, Hit, Kind, SearchError, SearchIndex,
 
 /// Sources and their documents, by name.
 #[derive(Default)]
-struct Texts {
+struct Field {
     sources: Vec<Source>,
     texts: BTreeMap<String, Vec<Document>>,
     /// What was read, in any order.
     read: Mutex<Vec<String>>,
 }
 
-impl Texts {
+impl Field {
     fn put(&mut self, name: &str, kind: Kind, session: Option<&str>, texts: &[&str]) {
-        let documents = texts.iter().enumerate().map(|(at, text)| Document {
-            line: at as u64 + 1,
+        let documents = (0_u32..).zip(texts).map(|(at, text)| Document {
+            line: u64::from(at) + 1,
             role: Some("user"),
-            time: at as i64,
+            time: i64::from(at),
             text: (*text).to_owned(),
         });
         self.texts.insert(name.to_owned(), documents.collect());
@@ -88,7 +88,7 @@ fn places(hits: &[Hit]) -> Vec<String> {
 #[test]
 fn only_what_is_new_is_read() {
     let dir = tempfile::tempdir().expect("a folder");
-    let mut texts = Texts::default();
+    let mut texts = Field::default();
     texts.put("a.md", Kind::Extracted, None, &["we keep SQLite"]);
     texts.put("b.md", Kind::Extracted, None, &["the port is 8443"]);
     texts.update(&mut open(dir.path()));
@@ -112,7 +112,7 @@ fn only_what_is_new_is_read() {
 #[test]
 fn equal_messages_of_a_session_are_found_once() {
     let dir = tempfile::tempdir().expect("a folder");
-    let mut texts = Texts::default();
+    let mut texts = Field::default();
     let mut index = open(dir.path());
     texts.snapshot("demo-1", &["the port is 8443"]);
     texts.update(&mut index);
@@ -137,7 +137,7 @@ fn equal_messages_of_a_session_are_found_once() {
 fn a_kept_index_ranks_as_a_new_one() {
     let (kept, new) = (tempfile::tempdir(), tempfile::tempdir());
     let (kept, new) = (kept.expect("a folder"), new.expect("a folder"));
-    let mut texts = Texts::default();
+    let mut texts = Field::default();
     for round in 0..20 {
         let name = format!("{round}.md");
         let text = format!("port port {round} of the server {}", round % 3);
@@ -164,7 +164,7 @@ fn a_kept_index_ranks_as_a_new_one() {
 #[test]
 fn a_damaged_index_is_made_anew() {
     let dir = tempfile::tempdir().expect("a folder");
-    let mut texts = Texts::default();
+    let mut texts = Field::default();
     texts.put("a.md", Kind::Extracted, None, &["we keep SQLite"]);
     texts.update(&mut open(dir.path()));
     let files: Vec<_> = fs::read_dir(dir.path().join("search"))
@@ -203,7 +203,7 @@ fn a_damaged_index_is_made_anew() {
 fn a_second_run_searches_what_is_there() {
     let dir = tempfile::tempdir().expect("a folder");
     let mut first = open(dir.path());
-    let mut texts = Texts::default();
+    let mut texts = Field::default();
     texts.put("a.md", Kind::Extracted, None, &["we keep SQLite"]);
     texts.update(&mut first);
     let mut second = open(dir.path());
@@ -226,7 +226,7 @@ fn a_second_run_searches_what_is_there() {
 #[test]
 fn a_source_that_fails_is_told_each_time() {
     let dir = tempfile::tempdir().expect("a folder");
-    let mut texts = Texts::default();
+    let mut texts = Field::default();
     let mut index = open(dir.path());
     texts.snapshot("demo-1", &["the port is 8443"]);
     texts.snapshot("demo-2", &["the port is 9000", "damaged"]);
@@ -244,7 +244,7 @@ fn a_source_that_fails_is_told_each_time() {
 #[test]
 fn filters_confine_and_the_newest_comes_first() {
     let dir = tempfile::tempdir().expect("a folder");
-    let mut texts = Texts::default();
+    let mut texts = Field::default();
     texts.snapshot("demo-1", &["port 8443", "port 8444", "8445 port"]);
     texts.put("a.md", Kind::Extracted, None, &["port 8446"]);
     let mut index = open(dir.path());
@@ -276,7 +276,7 @@ fn filters_confine_and_the_newest_comes_first() {
 #[test]
 fn the_index_is_private() {
     let dir = tempfile::tempdir().expect("a folder");
-    let mut texts = Texts::default();
+    let mut texts = Field::default();
     texts.put("a.md", Kind::Extracted, None, &["we keep SQLite"]);
     texts.update(&mut open(dir.path()));
     let mode = |path: &Path| fs::metadata(path).expect("stat").permissions().mode() & 0o777;

@@ -39,6 +39,23 @@ fn a_damaged_snapshot_is_told() {
     done.run();
 }
 
+/// 16: a folder of memory files that is a link is told, and not followed.
+#[test]
+fn a_folder_that_is_a_link_is_told() {
+    let field = Field::new().with_memory();
+    fs::create_dir(field.dir.path().join("elsewhere")).expect("made");
+    fs::write(field.dir.path().join("elsewhere/a.md"), "secret\n").expect("written");
+    let daily = field.root().join("memory/daily");
+    fs::remove_dir_all(&daily).expect("removed");
+    std::os::unix::fs::symlink("../../elsewhere", daily).expect("a link");
+    field
+        .call(&["search", "secret", "harbour"])
+        .code(3)
+        .stdout_has("master.md:3")
+        .stderr("ctx-memory: store/memory/daily: cannot read: it is not a folder\n")
+        .run();
+}
+
 /// 16: a damaged index is made anew, with a note.
 #[test]
 fn a_damaged_index_is_made_anew() {
