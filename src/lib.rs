@@ -37,5 +37,6 @@ pub const TOOLS: &[&Tool] = &[
     &tools::score::TOOL,
     &tools::snapshot::TOOL,
     &tools::split::TOOL,
+    &tools::stats::TOOL,
     &tools::summarize::TOOL,
 ];

@@ -13,4 +13,5 @@ pub mod rollback;
 pub mod score;
 pub mod snapshot;
 pub mod split;
+pub mod stats;
 pub mod summarize;

@@ -27,6 +27,7 @@ fn ordinary(tool: &Tool) -> (Vec<&'static str>, Vec<u8>) {
         "ctx-rollback" => (vec!["--help"], vec![]),
         "ctx-offload" | "ctx-snapshot" => (vec!["-s", "demo"], session()),
         "ctx-score" => (vec!["-", SESSION], session()),
+        "ctx-stats" => (vec![], vec![]),
         "ctx-summarize" => (vec!["--partial"], session()),
         other => panic!("{other}: add an ordinary call of it here"),
     }

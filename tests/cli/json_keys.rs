@@ -69,7 +69,7 @@ fn field() -> tempfile::TempDir {
 }
 
 /// What is run, in this order, and the section that tells of its output.
-const RUNS: [(&str, &str); 53] = [
+const RUNS: [(&str, &str); 56] = [
     ("ctx-count", "ctx-count --json s.jsonl bad.jsonl"),
     (
         "ctx-count",
@@ -220,6 +220,15 @@ const RUNS: [(&str, &str); 53] = [
     (
         "meta.json",
         "cat ~/.local/state/ctx/memory/session-summaries/*.meta.json",
+    ),
+    (
+        "ctx-stats FILE",
+        "ctx-stats --json t.jsonl .claude/projects/-w-shop/c1.jsonl",
+    ),
+    ("ctx-stats FILE", "ctx-stats --json t.jsonl no-such-file"),
+    (
+        "ctx-stats",
+        r#"cp -r ~/.local ~/tried; echo '{"time":"2030-01-01T00:00:00Z","tool":"ctx-compact","op":"compact","phase":"failed","operation":"1","outcome":"no-gain"}' >> ~/tried/state/ctx/context/events.jsonl; ctx-stats --json --store ~/tried/state/ctx"#,
     ),
     (
         "context/events.jsonl",

@@ -57,6 +57,7 @@ mod settings;
 mod sick;
 mod snapshot;
 mod split;
+mod stats;
 mod summarize;
 mod summarize_budget;
 mod summarize_checks;

@@ -27,6 +27,7 @@ pub mod prune;
 pub mod score;
 mod session;
 pub mod split;
+pub mod stats;
 pub mod summarize;
 mod tagged;
 mod unread;

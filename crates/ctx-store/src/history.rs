@@ -69,7 +69,7 @@ pub struct Event {
 
 impl Event {
     /// Of a line of the log; a torn one is none.
-    fn parse(line: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(line: &[u8]) -> Option<Self> {
         let mut event: Self = serde_json::from_slice(line).ok()?;
         // They say nothing without the rest of the log.
         event.others.remove("prev");

@@ -30,6 +30,7 @@ pub mod diff;
 mod draft;
 mod entries;
 mod error;
+mod events;
 mod exchange;
 #[cfg(test)]
 mod failed_runs;
@@ -82,6 +83,7 @@ mod trash_list;
 mod undelete;
 mod undo;
 mod unfinished;
+mod usage;
 mod verdict;
 mod when;
 mod withdraw;
@@ -122,6 +124,7 @@ pub use store::{Actor, Clock, Store, is_kept_aside, is_store};
 pub use succession::{Growth, Succession};
 pub use trash_list::{GRACE_DAYS, Trashed};
 pub use undelete::UndeleteReport;
+pub use usage::Usage;
 pub use verdict::{Verdict, Verdicts};
 pub use when::{When, WhenError};
 

@@ -45,7 +45,6 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    #[cfg(test)]
     const ALL: [Self; 11] = [
         Self::Compacted,
         Self::OverTarget,
@@ -75,6 +74,12 @@ impl Outcome {
             Self::SummaryFailed => "summary-failed",
             Self::GivenUp => "given-up",
         }
+    }
+
+    /// The outcome of this word, as the audit log has it.
+    pub fn named(word: &str) -> Option<Self> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|outcome| outcome.as_str() == word)
     }
 
     /// Whether it was tried and changed nothing: that is worth a record, while what is not due, or not tried

@@ -1,0 +1,209 @@
+//! `ctx-memory inject`: the context that a session begins with.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::ArgMatches;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome};
+use ctx_memory::inject::{Context, Layer, assemble};
+use ctx_passes::PassError;
+use ctx_store::{Growth, SessionId};
+use ctx_tools::counting::CountingArgs;
+use ctx_tools::output::Output;
+use ctx_tools::passes;
+use ctx_tools::session::ReadArgs;
+use ctx_tools::store::{StoreArgs, session_id};
+use ctx_tools::target::OutputArgs;
+use ctx_transcript::{Dialect, Record, Role, counted};
+use serde::Serialize;
+
+use crate::layers::Layers;
+
+/// The name of the message: by it a later run finds what it replaces.
+const NAME: &str = "ctx_memory";
+/// The dialects in which a system message is a record.
+const WITH_SYSTEM_RECORDS: [&str; 2] = ["chat", "plain"];
+
+/// Put together the context that a session begins with
+///
+/// The parts stand in this order, empty ones left out: base (--base FILE), soul
+/// (STORE/memory/summary/soul.md, which you write), memory (STORE/memory/summary/master.md; as long
+/// as there is none preferences, decisions and facts of STORE/memory/extracted), runtime (runtime.md
+/// there), and with -s the newest summary of that session.
+///
+/// With --max-tokens, lines give way until it fits: first those of runtime, the oldest first; then
+/// the last ones of the memory, of the summary, of the soul. The base never does. What is left out
+/// stands there as a number of lines, and is told on stderr.
+///
+/// With --transcript the session goes on to stdout, with the context as a system message behind
+/// those at its beginning; one that an earlier run put there is replaced. All other records stay
+/// byte for byte as they are.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Take the base prompt from this file; - is stdin
+    #[arg(long, value_name = "FILE")]
+    base: Option<PathBuf>,
+    /// Take the newest summary of this session
+    #[arg(short, long, value_name = "ID", value_parser = session_id)]
+    session: Option<SessionId>,
+    /// Leave this part out (can be repeated)
+    #[arg(
+        long,
+        value_name = "PART",
+        value_parser = PossibleValuesParser::new(Layer::ALL.map(Layer::as_str)).map(layer_of)
+    )]
+    without: Vec<Layer>,
+    /// Let it have at most N tokens
+    #[arg(long, value_name = "N")]
+    max_tokens: Option<u64>,
+    /// Put it into this session as a system message; - is stdin
+    #[arg(long, value_name = "FILE")]
+    transcript: Option<PathBuf>,
+    #[command(flatten)]
+    counting: CountingArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+fn layer_of(word: String) -> Layer {
+    let layer = Layer::ALL.into_iter().find(|layer| layer.as_str() == word);
+    layer.expect("one of the possible values")
+}
+
+impl Args {
+    pub(crate) fn run(&self, matches: &ArgMatches, io: &mut Io) -> Outcome {
+        let is_stdin = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
+        if is_stdin(&self.base) && is_stdin(&self.transcript) {
+            return Err(Failure::new("--base and --transcript both want stdin")
+                .hint("name a file for one of them"));
+        }
+        let context = self.context(matches, io)?;
+        let Some(path) = &self.transcript else {
+            let mut text = context.text;
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            self.output.report(&[])?.write(text.as_bytes(), io)?;
+            return Ok(ExitStatus::Done);
+        };
+        let store = self.store.lazy(&crate::TOOL, matches);
+        let paths = [path.clone()];
+        let (source, target) = self.output.session(&paths, None, &store, Growth::Follows)?;
+        let mut session = ReadArgs::default().session(source.open(path)?)?;
+        session.tell_of_document(io);
+        let dialect = session.dialect();
+        if let Some(dialect) = dialect.filter(|it| !WITH_SYSTEM_RECORDS.contains(&it.name())) {
+            return Err(Failure::new(format_args!(
+                "this is a session of {}: its system prompt is no record of it",
+                dialect.name()
+            ))
+            .at(&session.name, None)
+            .hint("give the text to the agent or the API (without --transcript)"));
+        }
+        let mut placing = Placing::new(&context, dialect, target.open(io)?);
+        session.pass(|record| placing.push(record))?;
+        let placed = placing.finish();
+        placed
+            .map_err(|error| passes::failure(error, &session.name))?
+            .finish()?;
+        session.report(io);
+        Ok(ExitStatus::Done)
+    }
+
+    fn context(&self, matches: &ArgMatches, io: &mut Io) -> Result<Context, Failure> {
+        let counting = self.counting.resolve()?;
+        counting.report(io);
+        let store = self.store.open(&crate::TOOL, matches)?;
+        let layers = Layers {
+            store: &store,
+            session: self.session.as_ref(),
+            base: self.base.as_deref(),
+        };
+        let wanted = Layer::ALL
+            .into_iter()
+            .filter(|it| !self.without.contains(it));
+        let parts = wanted.map(|layer| Ok((layer, layers.read(layer)?)));
+        let parts = parts.collect::<Result<Vec<_>, Failure>>()?;
+        let context = assemble(&parts, self.max_tokens, |text| counting.counter.text(text));
+        let context = context.map_err(|error| {
+            Failure::new(error).hint("raise --max-tokens, or shorten the base prompt")
+        })?;
+        for (layer, lines) in &context.left_out {
+            let lines = counted(*lines as u64, "line");
+            io.warn(format_args!(
+                "{lines} of {layer} left out, for lack of room"
+            ));
+        }
+        io.note(format_args!("{}", counted(context.tokens, "token")));
+        Ok(context)
+    }
+}
+
+#[derive(Serialize)]
+struct SystemMessage<'a> {
+    role: &'static str,
+    name: &'static str,
+    content: &'a str,
+}
+
+/// Puts the message where it belongs, and hands all else on.
+struct Placing<'a> {
+    message: Vec<u8>,
+    dialect: Option<&'a dyn Dialect>,
+    output: Output<'a>,
+    is_placed: bool,
+    ends_a_line: bool,
+}
+
+impl<'a> Placing<'a> {
+    fn new(context: &Context, dialect: Option<&'a dyn Dialect>, output: Output<'a>) -> Self {
+        let message = SystemMessage {
+            role: "system",
+            name: NAME,
+            content: &context.text,
+        };
+        Self {
+            message: ctx_cli::json_line(&message).into_bytes(),
+            dialect,
+            output,
+            // An empty context is no message.
+            is_placed: context.text.is_empty(),
+            ends_a_line: true,
+        }
+    }
+
+    fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
+        let message = record.message(self.dialect);
+        let is_system = message
+            .as_ref()
+            .is_some_and(|it| matches!(it.role, Role::System | Role::Developer));
+        if is_system && message.is_some_and(|it| it.name.as_deref() == Some(NAME)) {
+            return Ok(());
+        }
+        if !is_system {
+            self.place()?;
+        }
+        self.ends_a_line = record.bytes.ends_with(b"\n");
+        self.output
+            .write_all(record.bytes)
+            .map_err(PassError::output)
+    }
+
+    fn place(&mut self) -> Result<(), PassError> {
+        if std::mem::replace(&mut self.is_placed, true) {
+            return Ok(());
+        }
+        let line_end: &[u8] = if self.ends_a_line { b"" } else { b"\n" };
+        let written = self.output.write_all(line_end);
+        let written = written.and_then(|()| self.output.write_all(&self.message));
+        written.map_err(PassError::output)
+    }
+
+    fn finish(mut self) -> Result<Output<'a>, PassError> {
+        self.place()?;
+        Ok(self.output)
+    }
+}

@@ -1,0 +1,109 @@
+//! The files that the layers of a context come from.
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use chrono::DateTime;
+use ctx_cli::{Failure, Input};
+use ctx_memory::inject::Layer;
+use ctx_store::{SessionId, Store, open_plain};
+
+/// The memory files that stand for the master, as long as there is none: their first lines are
+/// of no more weight than the last.
+const EXTRACTED: [&str; 3] = ["preferences.md", "decisions.md", "facts.md"];
+
+/// Where each layer comes from.
+pub(crate) struct Layers<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) session: Option<&'a SessionId>,
+    pub(crate) base: Option<&'a Path>,
+}
+
+impl Layers<'_> {
+    /// The text of a layer; empty where there is none.
+    pub(crate) fn read(&self, layer: Layer) -> Result<String, Failure> {
+        let memory = self.store.memory();
+        match layer {
+            Layer::Base => self.base.map_or(Ok(String::new()), named),
+            Layer::Soul => stored(&memory.join("summary/soul.md")),
+            Layer::Memory => {
+                let master = stored(&memory.join("summary/master.md"))?;
+                if !master.trim().is_empty() {
+                    return Ok(master);
+                }
+                let files = EXTRACTED.map(|name| stored(&memory.join("extracted").join(name)));
+                let texts = files.into_iter().collect::<Result<Vec<_>, _>>()?;
+                let texts = texts.iter().map(|text| text.trim());
+                let texts: Vec<&str> = texts.filter(|text| !text.is_empty()).collect();
+                Ok(texts.join("\n\n"))
+            }
+            Layer::Runtime => stored(&memory.join("extracted/runtime.md")),
+            Layer::Summary => {
+                let path = self.session.map(|it| self.store.summary_path(it));
+                let all = path.map_or(Ok(String::new()), |path| stored(&path))?;
+                Ok(newest(&all).to_owned())
+            }
+        }
+    }
+}
+
+/// The file that the user named: one that is not there is an error.
+fn named(path: &Path) -> Result<String, Failure> {
+    let Input { name, mut reader } = Input::open(path)?;
+    let mut text = String::new();
+    let read = reader.read_to_string(&mut text);
+    read.map_err(|error| Failure::new(format_args!("cannot read: {error}")).at(&name, None))?;
+    Ok(text)
+}
+
+/// A file of the store, which may not be there.
+fn stored(path: &PathBuf) -> Result<String, Failure> {
+    let read = open_plain(path).and_then(|mut file| {
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    });
+    match read {
+        // What people wrote in another encoding is shown as well as it can be.
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => {
+            let name = path.display().to_string();
+            Err(Failure::new(format_args!("cannot read: {error}")).at(&name, None))
+        }
+    }
+}
+
+/// The newest of the summaries of a session, without its heading (`# TIME: N messages`): each was
+/// made of what the one before had left.
+fn newest(all: &str) -> &str {
+    let is_heading = |line: &str| {
+        let time = line.strip_prefix("# ").and_then(|it| it.split_once(": "));
+        time.is_some_and(|(time, rest)| {
+            rest.ends_with(" messages") && DateTime::parse_from_rfc3339(time).is_ok()
+        })
+    };
+    let mut newest = 0;
+    let mut at = 0;
+    for line in all.split_inclusive('\n') {
+        at += line.len();
+        if is_heading(line.trim_end()) {
+            newest = at;
+        }
+    }
+    all[newest..].trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::newest;
+
+    #[test]
+    fn the_newest_summary_stands_behind_the_last_heading() {
+        let all = "# demo\n\n# 2026-01-02T03:04:05.000000Z: 7 messages\n\nold\n\n\
+                   # 2026-01-03T03:04:05.000000Z: 9 messages\n\n# Record\nnew: 3 messages\n";
+        assert_eq!(newest(all), "# Record\nnew: 3 messages");
+        assert_eq!(newest(""), "");
+        assert_eq!(newest("written by hand\n"), "written by hand");
+    }
+}

@@ -1,0 +1,71 @@
+//! All of the audit log, an event at a time.
+
+use std::io::{self, BufRead, BufReader, Read};
+
+use crate::error::{Naming, StoreError};
+use crate::files::{if_there, open_plain};
+use crate::{Event, Store};
+
+/// A longer line is none of ours: it is passed over, however long it is, in bounded memory.
+const LONGEST_LINE: u64 = 1 << 20;
+
+impl Store {
+    /// Shows each record of the audit log to `see`, in the order in which they were written.
+    /// Returns how many lines are no records: torn ones, and those of somebody else.
+    pub fn each_event(&self, mut see: impl FnMut(Event)) -> Result<u64, StoreError> {
+        let path = self.audit_log();
+        let Some(log) = if_there(open_plain(&path).naming("open", &path))? else {
+            return Ok(0);
+        };
+        let mut reader = BufReader::with_capacity(128 * 1024, log);
+        let (mut line, mut unread) = (Vec::new(), 0);
+        while next_line(&mut reader, &mut line).naming("read", &path)? {
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            match Event::parse(&line) {
+                Some(event) => see(event),
+                None => unread += 1,
+            }
+        }
+        Ok(unread)
+    }
+}
+
+/// Reads the next line, of one that is too long the beginning.
+fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    line.clear();
+    let read = reader.take(LONGEST_LINE).read_until(b'\n', line)?;
+    if read as u64 == LONGEST_LINE && line.last() != Some(&b'\n') {
+        reader.skip_until(b'\n')?;
+    }
+    Ok(read > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use crate::testing::Bench;
+
+    /// 16: lines that are torn, foreign or endless hinder nothing, and are counted.
+    #[test]
+    fn what_is_no_record_is_counted_and_passed_over() {
+        let bench = Bench::new();
+        assert_eq!(bench.store.each_event(|_| panic!("nothing")).ok(), Some(0));
+        bench.take("demo", b"1\n");
+        let log = bench.store.audit_log();
+        let records = fs::read_to_string(&log).expect("the log");
+        let long = "x".repeat(3 << 20);
+        let torn = &records[..40];
+        fs::write(
+            &log,
+            format!("[1]\n{long}\n{records}\n{{\"op\":\"x\"}}\n{records}{torn}"),
+        )
+        .expect("written");
+        let mut seen = Vec::new();
+        let unread = bench.store.each_event(|event| seen.push(event.phase));
+        assert_eq!(unread.ok(), Some(4));
+        assert_eq!(seen, ["intent", "done", "intent", "done"]);
+    }
+}

@@ -1,0 +1,240 @@
+//! Which metrics there are.
+
+use std::collections::BTreeMap;
+
+use ctx_passes::stats::Shares;
+
+use super::exposition::{Family, Kind, text};
+use super::overview::Overview;
+use super::status::Status;
+
+/// Of the whole store and of all sessions.
+pub(super) fn of_all(all: &Overview) -> String {
+    let mut families = compactions(all);
+    families.extend(rates(all));
+    families.extend(models(all));
+    families.extend(room(all));
+    families.extend(sessions(all));
+    text(&families)
+}
+
+fn counter(name: &'static str, help: &'static str) -> Family {
+    Family::new(Kind::Counter, name, help)
+}
+
+fn gauge(name: &'static str, help: &'static str) -> Family {
+    Family::new(Kind::Gauge, name, help)
+}
+
+fn float(number: u64) -> Option<f64> {
+    Some(number as f64)
+}
+
+fn seconds(milliseconds: u64) -> Option<f64> {
+    Some(milliseconds as f64 / 1000.0)
+}
+
+/// A sample for each word; none of any is 0 of the first word, so that the series is there.
+fn by_word(family: Family, counts: &BTreeMap<&'static str, u64>, first: &'static str) -> Family {
+    let mut counts = counts.clone();
+    counts.entry(first).or_default();
+    counts.iter().fold(family, |family, (word, count)| {
+        family.with(&[("outcome", word)], *count as f64)
+    })
+}
+
+#[rustfmt::skip]
+fn compactions(all: &Overview) -> Vec<Family> {
+    let stats = &all.stats;
+    vec![
+        by_word(counter("ctx_compaction_count_total", "Compactions that changed a session, by outcome."), &stats.outcomes, "compacted"),
+        by_word(counter("ctx_compaction_failures_total", "Compactions that were tried and changed nothing, by outcome."), &stats.in_vain, "no-gain"),
+        gauge("ctx_compactions_unfinished", "Compactions that began and did not end.").only(float(stats.unfinished)),
+        counter("ctx_tokens_before_compact_total", "Tokens of contexts before they were compacted.").only(float(stats.tokens_before_compact)),
+        counter("ctx_tokens_after_compact_total", "Tokens of the same contexts after that.").only(float(stats.tokens_after_compact)),
+        counter("ctx_compaction_duration_seconds_total", "Time that compactions took.").only(seconds(stats.duration_ms)),
+        histogram("ctx_compaction_fidelity_ratio", "Share of the scored items that a compaction kept.", &stats.fidelity),
+    ]
+}
+
+fn histogram(name: &'static str, help: &'static str, shares: &Shares) -> Family {
+    let mut family = Family::new(Kind::Histogram, name, help);
+    let mut below = 0;
+    for (place, count) in shares.tenths.iter().enumerate().take(9) {
+        below += count;
+        let bound = format!("0.{}", place + 1);
+        family = family.suffixed("_bucket", &[("le", &bound)], below as f64);
+    }
+    let count = shares.count as f64;
+    family = family.suffixed("_bucket", &[("le", "1")], count);
+    family = family.suffixed("_bucket", &[("le", "+Inf")], count);
+    family = family.suffixed("_sum", &[], shares.sum);
+    family.suffixed("_count", &[], count)
+}
+
+#[rustfmt::skip]
+fn rates(all: &Overview) -> Vec<Family> {
+    let stats = &all.stats;
+    vec![
+        gauge("ctx_compacted_sessions", "Sessions of which a compaction was tried.").only(float(stats.sessions)),
+        gauge("ctx_overflow_sessions", "Those of them that their newest compaction left too large.").only(float(stats.overflow_sessions)),
+        gauge("ctx_overflow_ratio", "Share of these sessions; wanted below 0.05.").only(stats.overflow_rate),
+        counter("ctx_rollbacks_total", "Rollbacks that were done.").only(float(stats.rollbacks)),
+        gauge("ctx_rollbacks_unfinished", "Rollbacks that began and did not end.").only(float(stats.rollbacks_unfinished)),
+        gauge("ctx_rollback_success_ratio", "Share of the rollbacks that were done; wanted 1.").only(stats.rollback_success),
+        gauge("ctx_audit_log_unread_lines", "Lines of the audit log that are no records.").only(float(all.unread_lines)),
+    ]
+}
+
+#[rustfmt::skip]
+fn models(all: &Overview) -> Vec<Family> {
+    let model = &all.stats.model;
+    vec![
+        counter("ctx_model_calls_total", "Requests to language models, each try counted.").only(float(model.model_calls)),
+        counter("ctx_model_input_tokens_total", "Tokens that models read, as their servers tell.").only(float(model.model_tokens_in)),
+        counter("ctx_model_output_tokens_total", "Tokens that models wrote, as their servers tell.").only(float(model.model_tokens_out)),
+        counter("ctx_model_wait_seconds_total", "Time of waiting for models.").only(seconds(model.model_ms)),
+        counter("ctx_model_fallbacks_total", "Summaries that a model was to write, and code did.").only(float(model.fell_back)),
+    ]
+}
+
+#[rustfmt::skip]
+fn room(all: &Overview) -> Vec<Family> {
+    let store = &all.store;
+    vec![
+        gauge("ctx_store_size_bytes", "Bytes of all files of the store.").only(float(store.bytes)),
+        gauge("ctx_store_snapshots_size_bytes", "Bytes of the files of snapshots.").only(float(store.snapshot_bytes)),
+        gauge("ctx_store_trash_size_bytes", "Bytes of the files in the trash.").only(float(store.trash_bytes)),
+        gauge("ctx_store_snapshots", "Snapshots, those in the trash left out.").only(float(store.snapshots)),
+        gauge("ctx_store_sessions", "Sessions of which the store has something.").only(float(store.sessions)),
+    ]
+}
+
+#[rustfmt::skip]
+fn sessions(all: &Overview) -> Vec<Family> {
+    let mut families = [
+        gauge("ctx_sessions", "Sessions of an agent on this machine."),
+        gauge("ctx_sessions_due", "Those that are due for a compaction."),
+        gauge("ctx_sessions_measured", "Those whose window is known."),
+        gauge("ctx_context_utilization_ratio", "Tokens / window, the mean of those."),
+        gauge("ctx_context_utilization_max_ratio", "Tokens / window, the greatest of those."),
+    ];
+    for (agent, now) in &all.agents {
+        let shares = &now.utilization;
+        let values = [float(now.sessions), float(now.due), float(shares.count), shares.mean, shares.max];
+        families = labelled(families, &[("agent", agent)], values);
+    }
+    families.into()
+}
+
+/// Of the sessions that are named.
+#[rustfmt::skip]
+pub(super) fn of_files(statuses: &[Status]) -> String {
+    let mut families = [
+        gauge("ctx_session_context_tokens", "Tokens of the context of a session."),
+        gauge("ctx_session_window_tokens", "Tokens of its window."),
+        gauge("ctx_session_utilization_ratio", "Tokens / window."),
+        gauge("ctx_session_due", "1 where a compaction is due, else 0."),
+        gauge("ctx_session_compactions", "How often it was compacted."),
+    ];
+    let mut named = std::collections::BTreeSet::new();
+    // A series stands there once, however often its file is named.
+    for status in statuses.iter().filter(|status| named.insert(status.name.as_str())) {
+        let values = [
+            float(status.tokens()), float(status.window()), status.share(),
+            float(u64::from(status.is_due())), float(status.compactions),
+        ];
+        families = labelled(families, &[("file", &status.name)], values);
+    }
+    text(&families)
+}
+
+/// A sample more in each family, where there is a value.
+fn labelled<const N: usize>(
+    families: [Family; N],
+    labels: &[(&str, &str)],
+    values: [Option<f64>; N],
+) -> [Family; N] {
+    let mut values = values.into_iter();
+    families.map(|family| match values.next().flatten() {
+        Some(value) => family.with(labels, value),
+        None => family,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use ctx_passes::stats::Shares;
+    use ctx_store::{Actor, Store};
+
+    use super::super::exposition::{Family, Kind, text};
+    use super::super::now::{Agents, Now};
+    use super::super::overview::Overview;
+    use super::super::rules::check;
+    use super::of_all;
+
+    fn overview(log: &str, agents: Agents) -> Overview {
+        let dir = tempfile::tempdir().expect("a folder");
+        fs::create_dir(dir.path().join("context")).expect("made");
+        fs::write(dir.path().join("context/events.jsonl"), log).expect("written");
+        let actor = Actor {
+            tool: "test".to_owned(),
+            flags: Vec::new(),
+        };
+        let store = Store::open(dir.path(), actor, Box::new(chrono::Utc::now)).expect("opens");
+        Overview::of(&store, None, agents).expect("read")
+    }
+
+    /// 16: of nothing, and of all that there can be, the text is as promtool wants it.
+    #[test]
+    fn the_metrics_obey_the_rules() {
+        check(&of_all(&overview("", Agents::new())));
+        let mut log = String::new();
+        for (n, (phase, outcome)) in [
+            ("done", "compacted"),
+            ("done", "over-target"),
+            ("failed", "no-gain"),
+            ("done", "\\u001b[2J\\\""),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            log += &format!(
+                "{{\"time\":\"2030-01-01T00:00:00Z\",\"tool\":\"ctx-compact\",\"op\":\"compact\",\"phase\":\"{phase}\",\"operation\":\"{n}\",\"session\":\"a\\\"b\",\"outcome\":\"{outcome}\",\"duration_ms\":1500,\"survived\":{{\"asks\":{{\"retained\":{n},\"recoverable\":0,\"lost\":1}}}}}}\n"
+            );
+        }
+        let mut utilization = Shares::default();
+        utilization.add(0.4);
+        let now = Now {
+            sessions: 2,
+            due: 1,
+            utilization,
+        };
+        let text = of_all(&overview(&log, [("codex".to_owned(), now)].into()));
+        check(&text);
+        for line in [
+            "ctx_compaction_count_total{outcome=\"compacted\"} 2\n",
+            "ctx_compaction_failures_total{outcome=\"no-gain\"} 1\n",
+            "ctx_compaction_duration_seconds_total 6\n",
+            "ctx_compaction_fidelity_ratio_count 3\n",
+            "ctx_overflow_ratio 0\n",
+            "ctx_context_utilization_ratio{agent=\"codex\"} 0.4\n",
+        ] {
+            assert!(text.contains(line), "{line}{text}");
+        }
+    }
+
+    /// 16: no name drives a terminal, or ends its label.
+    #[test]
+    fn labels_are_escaped() {
+        let family = Family::new(Kind::Gauge, "ctx_a", "A.");
+        let text = text(&[family.with(&[("file", "a\"\\b\n\u{1b}[2J")], 1.0)]);
+        check(&text);
+        assert!(
+            text.ends_with("ctx_a{file=\"a\\\"\\\\b\\\\n\\\\u{1b}[2J\"} 1\n"),
+            "{text}"
+        );
+    }
+}

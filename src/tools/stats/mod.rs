@@ -1,0 +1,145 @@
+//! `ctx-stats`: what compaction has done, and how full sessions are.
+
+mod exposition;
+mod metrics;
+mod now;
+mod overview;
+mod page;
+#[cfg(test)]
+mod rules;
+mod status;
+mod table;
+
+use std::path::PathBuf;
+
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
+use ctx_cli::{Failure, Io, Outcome, Tool, json_failure, json_line, report_failures};
+use ctx_policy::Policy;
+use ctx_store::Store;
+
+use self::overview::Overview;
+use crate::counting::CountingArgs;
+use crate::policy::PolicyArgs;
+use crate::store::{StoreArgs, failure, time_of};
+use crate::target::OutputArgs;
+use crate::triggers::TriggerArgs;
+
+/// Tell what compactions have done, by the audit log, and how full sessions are
+///
+/// Without FILE: compactions and their outcomes, tokens before and after, fidelity,
+/// sessions that are too large after all, rollbacks, requests to models, the room that the
+/// store takes, how full the sessions of all agents on this machine are, and the four
+/// figures by which it is accepted. What cannot be measured from the log, as whether a task
+/// succeeded, is named and has no value.
+///
+/// With FILE: the status of each session: how full its window is, each trigger, how often it
+/// was compacted, and its last snapshot.
+///
+/// --prometheus prints metrics for the textfile collector of the node exporter. Counters
+/// count from the beginning of the audit log, so that --since does not go with it.
+///
+/// Nothing is changed, in the store neither. Lines of the log that are no records are counted
+/// and passed over. docs/stats.md defines every figure, docs/json.md has the keys of --json.
+#[derive(Debug, Parser)]
+struct Args {
+    /// Tell the status of these sessions; - is stdin
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Only what was done since TIME, as 2026-11-15 or "1 week ago", in UTC
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["files", "prometheus"])]
+    since: Option<String>,
+    /// Print one JSON object, or one for each FILE
+    #[arg(long, conflicts_with = "prometheus")]
+    json: bool,
+    /// Print metrics in the text format of Prometheus
+    #[arg(long)]
+    prometheus: bool,
+    #[command(flatten)]
+    triggers: TriggerArgs,
+    #[command(flatten)]
+    policy: PolicyArgs,
+    #[command(flatten)]
+    counting: CountingArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// The tool.
+pub const TOOL: Tool = Tool {
+    name: "ctx-stats",
+    command: Args::command,
+    run,
+    page: page::PAGE,
+};
+
+fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
+    let args = Args::from_arg_matches(matches)?;
+    let store = args.store.open(&TOOL, matches)?;
+    let target = args.output.report(&args.files)?;
+    let (text, failures) = if args.files.is_empty() {
+        (args.overview(&store, io)?, Vec::new())
+    } else {
+        args.statuses(&store, io)?
+    };
+    target.write(text.as_bytes(), io)?;
+    report_failures(failures, args.files.len(), io)
+}
+
+impl Args {
+    fn overview(&self, store: &Store, io: &mut Io) -> Result<String, Failure> {
+        let since = self.since.as_deref();
+        let since = since
+            .map(|text| time_of("since", text, store))
+            .transpose()?;
+        let policy = self.asked_policy(io)?;
+        let counting = self.counting.resolve_under(policy.as_ref())?;
+        let triggers = self.triggers.resolve(policy.as_ref(), &counting);
+        let now = now::look(store, triggers);
+        let since = since.map(|since| since.start);
+        let overview = Overview::of(store, since, now).map_err(failure)?;
+        Ok(if self.json {
+            json_line(&overview)
+        } else if self.prometheus {
+            metrics::of_all(&overview)
+        } else {
+            table::text(&overview)
+        })
+    }
+
+    /// What is printed of each file, and the failures of the others.
+    fn statuses(&self, store: &Store, io: &mut Io) -> Result<(String, Vec<Failure>), Failure> {
+        let policy = self.asked_policy(io)?;
+        let counting = self.counting.resolve_under(policy.as_ref())?;
+        counting.report(io);
+        let triggers = self.triggers.resolve(policy.as_ref(), &counting);
+        let (mut text, mut told, mut failures) = (String::new(), Vec::new(), Vec::new());
+        for path in &self.files {
+            match status::of(path, store, &triggers, self.triggers.overflow, &counting) {
+                Ok(status) if self.prometheus => told.push(status),
+                Ok(status) if self.json => text.push_str(&json_line(&status.told())),
+                Ok(status) => text.push_str(&status.text()),
+                Err(failure) => {
+                    if self.json {
+                        text.push_str(&json_failure(&ctx_cli::input_name(path), None, &failure));
+                    }
+                    failures.push(failure);
+                }
+            }
+        }
+        if self.prometheus {
+            text = metrics::of_files(&told);
+        }
+        Ok((text, failures))
+    }
+
+    fn asked_policy(&self, io: &mut Io) -> Result<Option<Policy>, Failure> {
+        let is_named = self.policy.is_named();
+        let policy = is_named.then(|| self.policy.policy(io)).transpose()?;
+        if let Some(policy) = &policy {
+            policy.check().map_err(Failure::new)?;
+        }
+        Ok(policy)
+    }
+}
