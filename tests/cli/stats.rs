@@ -201,6 +201,7 @@ fn hostile_names_are_escaped() {
 
 /// 16: the metrics are written whole, beside what is printed, and another parser reads them.
 #[test]
+#[allow(clippy::print_stderr)] // A test that skips says so.
 fn another_parser_reads_the_metrics() {
     let dir = used();
     good(
@@ -243,6 +244,25 @@ for name in sys.argv[1:]:
         "{}",
         String::from_utf8_lossy(&run.stderr)
     );
+}
+
+/// 16: promtool, where it is there, has nothing to say of the metrics.
+#[test]
+#[allow(clippy::print_stderr)] // A test that skips says so.
+fn promtool_takes_the_metrics() {
+    if !Command::new("promtool")
+        .arg("--version")
+        .output()
+        .is_ok_and(|run| run.status.success())
+    {
+        eprintln!("skipped: there is no promtool");
+        return;
+    }
+    let dir = used();
+    for files in ["", "s.jsonl"] {
+        let line = format!("ctx-stats --prometheus {files} | promtool check metrics 2>&1");
+        assert_eq!(good(dir.path(), &line), "");
+    }
 }
 
 /// 16: counters of a part of the log would look as if they began anew.

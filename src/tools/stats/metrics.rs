@@ -26,12 +26,12 @@ fn gauge(name: &'static str, help: &'static str) -> Family {
     Family::new(Kind::Gauge, name, help)
 }
 
-fn float(number: u64) -> Option<f64> {
-    Some(number as f64)
+fn float(number: u64) -> f64 {
+    number as f64
 }
 
-fn seconds(milliseconds: u64) -> Option<f64> {
-    Some(milliseconds as f64 / 1000.0)
+fn seconds(milliseconds: u64) -> f64 {
+    milliseconds as f64 / 1000.0
 }
 
 /// A sample for each word; none of any is 0 of the first word, so that the series is there.
@@ -49,10 +49,10 @@ fn compactions(all: &Overview) -> Vec<Family> {
     vec![
         by_word(counter("ctx_compaction_count_total", "Compactions that changed a session, by outcome."), &stats.outcomes, "compacted"),
         by_word(counter("ctx_compaction_failures_total", "Compactions that were tried and changed nothing, by outcome."), &stats.in_vain, "no-gain"),
-        gauge("ctx_compactions_unfinished", "Compactions that began and did not end.").only(float(stats.unfinished)),
-        counter("ctx_tokens_before_compact_total", "Tokens of contexts before they were compacted.").only(float(stats.tokens_before_compact)),
-        counter("ctx_tokens_after_compact_total", "Tokens of the same contexts after that.").only(float(stats.tokens_after_compact)),
-        counter("ctx_compaction_duration_seconds_total", "Time that compactions took.").only(seconds(stats.duration_ms)),
+        gauge("ctx_compactions_unfinished", "Compactions that began and did not end.").with(&[], float(stats.unfinished)),
+        counter("ctx_tokens_before_compact_total", "Tokens of contexts before they were compacted.").with(&[], float(stats.tokens_before_compact)),
+        counter("ctx_tokens_after_compact_total", "Tokens of the same contexts after that.").with(&[], float(stats.tokens_after_compact)),
+        counter("ctx_compaction_duration_seconds_total", "Time that compactions took.").with(&[], seconds(stats.duration_ms)),
         histogram("ctx_compaction_fidelity_ratio", "Share of the scored items that a compaction kept.", &stats.fidelity),
     ]
 }
@@ -76,13 +76,13 @@ fn histogram(name: &'static str, help: &'static str, shares: &Shares) -> Family 
 fn rates(all: &Overview) -> Vec<Family> {
     let stats = &all.stats;
     vec![
-        gauge("ctx_compacted_sessions", "Sessions of which a compaction was tried.").only(float(stats.sessions)),
-        gauge("ctx_overflow_sessions", "Those of them that their newest compaction left too large.").only(float(stats.overflow_sessions)),
+        gauge("ctx_compacted_sessions", "Sessions of which a compaction was tried.").with(&[], float(stats.sessions)),
+        gauge("ctx_overflow_sessions", "Those of them that their newest compaction left too large.").with(&[], float(stats.overflow_sessions)),
         gauge("ctx_overflow_ratio", "Share of these sessions; wanted below 0.05.").only(stats.overflow_rate),
-        counter("ctx_rollbacks_total", "Rollbacks that were done.").only(float(stats.rollbacks)),
-        gauge("ctx_rollbacks_unfinished", "Rollbacks that began and did not end.").only(float(stats.rollbacks_unfinished)),
+        counter("ctx_rollbacks_total", "Rollbacks that were done.").with(&[], float(stats.rollbacks)),
+        gauge("ctx_rollbacks_unfinished", "Rollbacks that began and did not end.").with(&[], float(stats.rollbacks_unfinished)),
         gauge("ctx_rollback_success_ratio", "Share of the rollbacks that were done; wanted 1.").only(stats.rollback_success),
-        gauge("ctx_audit_log_unread_lines", "Lines of the audit log that are no records.").only(float(all.unread_lines)),
+        gauge("ctx_audit_log_unread_lines", "Lines of the audit log that are no records.").with(&[], float(all.unread_lines)),
     ]
 }
 
@@ -90,11 +90,11 @@ fn rates(all: &Overview) -> Vec<Family> {
 fn models(all: &Overview) -> Vec<Family> {
     let model = &all.stats.model;
     vec![
-        counter("ctx_model_calls_total", "Requests to language models, each try counted.").only(float(model.model_calls)),
-        counter("ctx_model_input_tokens_total", "Tokens that models read, as their servers tell.").only(float(model.model_tokens_in)),
-        counter("ctx_model_output_tokens_total", "Tokens that models wrote, as their servers tell.").only(float(model.model_tokens_out)),
-        counter("ctx_model_wait_seconds_total", "Time of waiting for models.").only(seconds(model.model_ms)),
-        counter("ctx_model_fallbacks_total", "Summaries that a model was to write, and code did.").only(float(model.fell_back)),
+        counter("ctx_model_calls_total", "Requests to language models, each try counted.").with(&[], float(model.model_calls)),
+        counter("ctx_model_input_tokens_total", "Tokens that models read, as their servers tell.").with(&[], float(model.model_tokens_in)),
+        counter("ctx_model_output_tokens_total", "Tokens that models wrote, as their servers tell.").with(&[], float(model.model_tokens_out)),
+        counter("ctx_model_wait_seconds_total", "Time of waiting for models.").with(&[], seconds(model.model_ms)),
+        counter("ctx_model_fallbacks_total", "Summaries that a model was to write, and code did.").with(&[], float(model.fell_back)),
     ]
 }
 
@@ -102,11 +102,11 @@ fn models(all: &Overview) -> Vec<Family> {
 fn room(all: &Overview) -> Vec<Family> {
     let store = &all.store;
     vec![
-        gauge("ctx_store_size_bytes", "Bytes of all files of the store.").only(float(store.bytes)),
-        gauge("ctx_store_snapshots_size_bytes", "Bytes of the files of snapshots.").only(float(store.snapshot_bytes)),
-        gauge("ctx_store_trash_size_bytes", "Bytes of the files in the trash.").only(float(store.trash_bytes)),
-        gauge("ctx_store_snapshots", "Snapshots, those in the trash left out.").only(float(store.snapshots)),
-        gauge("ctx_store_sessions", "Sessions of which the store has something.").only(float(store.sessions)),
+        gauge("ctx_store_size_bytes", "Bytes of all files of the store.").with(&[], float(store.bytes)),
+        gauge("ctx_store_snapshots_size_bytes", "Bytes of the files of snapshots.").with(&[], float(store.snapshot_bytes)),
+        gauge("ctx_store_trash_size_bytes", "Bytes of the files in the trash.").with(&[], float(store.trash_bytes)),
+        gauge("ctx_store_snapshots", "Snapshots, those in the trash left out.").with(&[], float(store.snapshots)),
+        gauge("ctx_store_sessions", "Sessions of which the store has something.").with(&[], float(store.sessions)),
     ]
 }
 
@@ -121,7 +121,7 @@ fn sessions(all: &Overview) -> Vec<Family> {
     ];
     for (agent, now) in &all.agents {
         let shares = &now.utilization;
-        let values = [float(now.sessions), float(now.due), float(shares.count), shares.mean, shares.max];
+        let values = [Some(float(now.sessions)), Some(float(now.due)), Some(float(shares.count)), shares.mean, shares.max];
         families = labelled(families, &[("agent", agent)], values);
     }
     families.into()
@@ -141,8 +141,8 @@ pub(super) fn of_files(statuses: &[Status]) -> String {
     // A series stands there once, however often its file is named.
     for status in statuses.iter().filter(|status| named.insert(status.name.as_str())) {
         let values = [
-            float(status.tokens()), float(status.window()), status.share(),
-            float(u64::from(status.is_due())), float(status.compactions),
+            Some(float(status.tokens())), Some(float(status.window())), status.share(),
+            Some(float(u64::from(status.is_due()))), Some(float(status.compactions)),
         ];
         families = labelled(families, &[("file", &status.name)], values);
     }
@@ -164,6 +164,7 @@ fn labelled<const N: usize>(
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write;
     use std::fs;
 
     use ctx_passes::stats::Shares;
@@ -201,8 +202,9 @@ mod tests {
         .into_iter()
         .enumerate()
         {
-            log += &format!(
-                "{{\"time\":\"2030-01-01T00:00:00Z\",\"tool\":\"ctx-compact\",\"op\":\"compact\",\"phase\":\"{phase}\",\"operation\":\"{n}\",\"session\":\"a\\\"b\",\"outcome\":\"{outcome}\",\"duration_ms\":1500,\"survived\":{{\"asks\":{{\"retained\":{n},\"recoverable\":0,\"lost\":1}}}}}}\n"
+            let _ = writeln!(
+                log,
+                "{{\"time\":\"2030-01-01T00:00:00Z\",\"tool\":\"ctx-compact\",\"op\":\"compact\",\"phase\":\"{phase}\",\"operation\":\"{n}\",\"session\":\"a\\\"b\",\"outcome\":\"{outcome}\",\"duration_ms\":1500,\"survived\":{{\"asks\":{{\"retained\":{n},\"recoverable\":0,\"lost\":1}}}}}}"
             );
         }
         let mut utilization = Shares::default();

@@ -27,20 +27,21 @@ use crate::triggers::TriggerArgs;
 /// Tell what compactions have done, by the audit log, and how full sessions are
 ///
 /// Without FILE: compactions and their outcomes, tokens before and after, fidelity,
-/// sessions that are too large after all, rollbacks, requests to models, the room that the
-/// store takes, how full the sessions of all agents on this machine are, and the four
-/// figures by which it is accepted. What cannot be measured from the log, as whether a task
-/// succeeded, is named and has no value.
+/// sessions that are still too large, rollbacks, requests to models, the size of the
+/// store, how full the sessions of all agents on this machine are, and the four acceptance
+/// metrics of sanbot. What the log cannot tell, such as whether a task succeeded, is
+/// listed by name without a value.
 ///
 /// With FILE: the status of each session: how full its window is, each trigger, how often it
 /// was compacted, and its last snapshot.
 ///
 /// --prometheus prints metrics for the textfile collector of the node exporter. Counters
-/// count from the beginning of the audit log, so that --since does not go with it.
+/// count from the beginning of the audit log, so it cannot be used with --since.
 ///
-/// Nothing is changed, in the store neither. Lines of the log that are no records are counted
-/// and passed over. docs/stats.md defines every figure, docs/json.md has the keys of --json.
+/// Nothing is changed, not even in the store. Lines of the log that are no records are counted
+/// and skipped. docs/stats.md defines every figure, docs/json.md has the keys of --json.
 #[derive(Debug, Parser)]
+#[command(mut_arg("overflow", |arg| arg.requires("files")))] // Of one session, not of all.
 struct Args {
     /// Tell the status of these sessions; - is stdin
     #[arg(value_name = "FILE")]

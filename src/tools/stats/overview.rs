@@ -20,7 +20,7 @@ pub(super) struct Overview {
     pub(super) context_utilization: Option<f64>,
     /// The sessions by agent.
     pub(super) agents: Agents,
-    /// The figures by which it is accepted.
+    /// The four acceptance metrics.
     pub(super) acceptance: [Acceptance; 4],
     /// The room that the store takes.
     pub(super) store: Usage,

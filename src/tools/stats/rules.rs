@@ -20,10 +20,13 @@ const NOT_IN_A_NAME: [&str; 14] = [
     "_b_",
 ];
 
+/// Name, labels, value.
+type Sample = (String, Vec<(String, String)>, f64);
+
 #[derive(Default)]
 struct Family {
     kind: String,
-    samples: Vec<(String, Vec<(String, String)>, f64)>,
+    samples: Vec<Sample>,
 }
 
 /// Checks all rules; panics at the first that is broken.
@@ -130,7 +133,7 @@ fn check_samples(name: &str, family: &Family) {
 }
 
 /// `name{label="value",…} 1`
-fn sample(line: &str) -> (String, Vec<(String, String)>, f64) {
+fn sample(line: &str) -> Sample {
     let end = line.find(['{', ' ']).expect("a name and a value");
     let (name, mut rest) = line.split_at(end);
     let mut labels = Vec::new();

@@ -18,12 +18,15 @@ pub(super) fn text(all: &Overview) -> String {
         1 => "1 line of the audit log is no record\n".to_owned(),
         lines => format!("{lines} lines of the audit log are no records\n"),
     };
-    let mut text = format!("Compactions\n{}", labelled(&compactions(&all.stats)));
-    text += &format!("Models\n{}", labelled(&models(&all.stats)));
-    text += &format!("Sessions now\n{}", sessions(&all.agents));
-    text += &format!("Store\n{}", labelled(&store(&all.store)));
-    text += &format!("Acceptance\n{}", acceptance(&all.acceptance));
-    text + &log
+    let parts = [
+        format!("Compactions\n{}", labelled(&compactions(&all.stats))),
+        format!("Models\n{}", labelled(&models(&all.stats))),
+        format!("Sessions now\n{}", sessions(&all.agents)),
+        format!("Store\n{}", labelled(&store(&all.store))),
+        format!("Acceptance\n{}", acceptance(&all.acceptance)),
+        log,
+    ];
+    parts.concat()
 }
 
 fn compactions(stats: &Stats) -> Vec<(&'static str, String)> {

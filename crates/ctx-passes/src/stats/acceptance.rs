@@ -1,4 +1,4 @@
-//! The four figures by which sanbot judges whether compaction works, and their limits.
+//! The four acceptance metrics of sanbot, and their limits.
 
 use serde::Serialize;
 

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use super::{Stats, Tally};
 
 /// An event: `more` beside what each has.
+#[allow(clippy::needless_pass_by_value)] // For literals.
 fn event(op: &str, phase: &str, operation: u64, more: Value) -> Event {
     let mut record = json!({
         "time": format!("2030-01-{operation:02}T00:00:00Z"),
@@ -17,7 +18,9 @@ fn event(op: &str, phase: &str, operation: u64, more: Value) -> Event {
 
 fn stats(events: &[Event]) -> Stats {
     let mut tally = Tally::default();
-    events.iter().for_each(|event| tally.add(event));
+    for event in events {
+        tally.add(event);
+    }
     tally.finish()
 }
 
@@ -173,7 +176,9 @@ fn what_was_before_is_left_out() {
         compacted(2, "b", "compacted", 7, 3),
     ];
     let mut tally = Tally::new(Some(events[1].time));
-    events.iter().for_each(|event| tally.add(event));
+    for event in &events {
+        tally.add(event);
+    }
     let stats = tally.finish();
     assert_eq!(
         (stats.records, stats.sessions, stats.tokens_before_compact),
