@@ -56,11 +56,11 @@ mod tests {
         bench.take("demo", b"1\n");
         let log = bench.store.audit_log();
         let records = fs::read_to_string(&log).expect("the log");
-        let long = "x".repeat(3 << 20);
+        let endless = "x".repeat(3 << 20);
         let torn = &records[..40];
         fs::write(
             &log,
-            format!("[1]\n{long}\n{records}\n{{\"op\":\"x\"}}\n{records}{torn}"),
+            format!("[1]\n{endless}\n{records}\n{{\"op\":\"x\"}}\n{records}{torn}"),
         )
         .expect("written");
         let mut seen = Vec::new();
