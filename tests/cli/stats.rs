@@ -35,7 +35,7 @@ fn of_nothing_there_are_zeros() {
             "\
 Compactions
   done             0
-  in vain          0
+  no change        0
   unfinished       0
   tokens           0 before, 0 after (-)
   time             0.0 s

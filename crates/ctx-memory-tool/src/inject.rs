@@ -68,6 +68,7 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
+#[allow(clippy::needless_pass_by_value)] // As clap hands it on.
 fn layer_of(word: String) -> Layer {
     let layer = Layer::ALL.into_iter().find(|layer| layer.as_str() == word);
     layer.expect("one of the possible values")

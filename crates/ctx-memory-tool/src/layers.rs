@@ -1,7 +1,7 @@
 //! The files that the layers of a context come from.
 
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use chrono::DateTime;
 use ctx_cli::{Failure, Input};
@@ -57,7 +57,7 @@ fn named(path: &Path) -> Result<String, Failure> {
 }
 
 /// A file of the store, which may not be there.
-fn stored(path: &PathBuf) -> Result<String, Failure> {
+fn stored(path: &Path) -> Result<String, Failure> {
     let read = open_plain(path).and_then(|mut file| {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;

@@ -5,6 +5,8 @@
 
 mod get;
 mod hit;
+mod inject;
+mod layers;
 mod page;
 mod paragraph;
 mod place;
@@ -15,10 +17,11 @@ mod stored;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use ctx_cli::{Io, Outcome, Tool};
 
-/// Search what all sessions left behind: memory files, summaries, snapshots, offloaded results
+/// Search what all sessions left behind, and begin a session with it
 ///
 /// `search` ranks what the store holds by the words of a query, and prints an object a line;
-/// `get` prints what one of them refers to.
+/// `get` prints what one of them refers to. `inject` puts the context together that a session
+/// begins with: base prompt, soul, memory, runtime, summary.
 #[derive(Debug, Parser)]
 #[command(
     subcommand_required = true,
@@ -34,6 +37,7 @@ struct Args {
 enum Command {
     Search(search::Args),
     Get(get::Args),
+    Inject(inject::Args),
 }
 
 /// The tool.
@@ -48,5 +52,6 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     match Args::from_arg_matches(matches)?.command {
         Command::Search(args) => args.run(matches, io),
         Command::Get(args) => args.run(matches, io),
+        Command::Inject(args) => args.run(matches, io),
     }
 }

@@ -4,7 +4,10 @@ use ctx_cli::Page;
 
 pub(crate) const PAGE: Page = Page {
     exit_status: &[
-        (0, "something was found, or printed"),
+        (
+            0,
+            "something was found, or printed; a context was put together, be it empty",
+        ),
         (1, "nothing was found"),
         (
             3,
@@ -22,6 +25,10 @@ pub(crate) const PAGE: Page = Page {
             "STORE/memory/, STORE/offloaded/",
             "what is searched, and never changed",
         ),
+        (
+            "STORE/memory/summary/soul.md",
+            "who the agent is to be: written by you, for inject",
+        ),
     ],
     examples: &[
         (
@@ -35,6 +42,14 @@ pub(crate) const PAGE: Page = Page {
         (
             "ctx-memory search -s demo --kind snapshot src/tools/check.rs | jq -r .ref",
             "Where a session has this path",
+        ),
+        (
+            "ctx-memory inject --base prompt.md -s demo --max-tokens 4000",
+            "The context that the session goes on with",
+        ),
+        (
+            "ctx-memory inject --transcript - < session.jsonl > next.jsonl",
+            "A session with the memory in its system message",
         ),
         (
             "ctx-memory search --limit 1 SQLite | jq -r .ref | xargs -d '\\n' ctx-memory get",

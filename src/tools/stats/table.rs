@@ -34,7 +34,7 @@ fn compactions(stats: &Stats) -> Vec<(&'static str, String)> {
     vec![
         ("done", by_word(stats.compaction_count, &stats.outcomes)),
         (
-            "in vain",
+            "no change",
             by_word(stats.in_vain.values().sum(), &stats.in_vain),
         ),
         ("unfinished", stats.unfinished.to_string()),

@@ -3,4 +3,5 @@
 mod faults;
 mod field;
 mod get;
+mod inject;
 mod search;

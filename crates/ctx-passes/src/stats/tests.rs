@@ -43,7 +43,7 @@ fn of_nothing_all_is_zero_and_no_rate_is_known() {
     }
 }
 
-/// 16: tokens are those of what changed a session; what was in vain is counted apart.
+/// 16: tokens are those of what changed a session; what changed nothing is counted apart.
 #[test]
 fn compactions_are_summed_and_those_in_vain_counted_apart() {
     let stats = stats(&[
