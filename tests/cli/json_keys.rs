@@ -42,6 +42,9 @@ fn field() -> tempfile::TempDir {
         fs::write(path, text).expect("written");
     };
     let session = include_str!("../../examples/session.jsonl");
+    let reasons =
+        "{\"role\":\"user\",\"content\":\"We decided to use SQLite because it is small.\"}\n";
+    put("reasons.jsonl", reasons);
     for name in ["s.jsonl", "t.jsonl", "u.jsonl", "v.jsonl", "w.jsonl"] {
         put(name, session);
     }
@@ -69,7 +72,7 @@ fn field() -> tempfile::TempDir {
 }
 
 /// What is run, in this order, and the section that tells of its output.
-const RUNS: [(&str, &str); 56] = [
+const RUNS: [(&str, &str); 57] = [
     ("ctx-count", "ctx-count --json s.jsonl bad.jsonl"),
     (
         "ctx-count",
@@ -154,6 +157,7 @@ const RUNS: [(&str, &str); 56] = [
     ),
     ("ctx-extract", "ctx-extract --json s.jsonl -o items.jsonl"),
     ("ctx-extract (items)", "ctx-extract s.jsonl"),
+    ("ctx-extract (items)", "ctx-extract reasons.jsonl"),
     (
         "ctx-convert",
         "ctx-convert -n --json --to anthropic s.jsonl",

@@ -175,7 +175,7 @@ fn command(text: &str) -> Option<String> {
 
 /// The user's words in what a tool hands back: a call that he refused with a reason, a
 /// question that he answered (Claude Code 2).
-pub(crate) fn answered(text: &str) -> Option<&str> {
+pub fn answered(text: &str) -> Option<&str> {
     if text.starts_with("The user doesn't want to proceed with this tool use.") {
         let (_, said) = text.split_once("the user said:\n")?;
         return Some(said.trim());
@@ -185,6 +185,33 @@ pub(crate) fn answered(text: &str) -> Option<&str> {
         .rsplit_once(". You can now continue")
         .unwrap_or((answers, ""));
     Some(answers)
+}
+
+/// What stands in a user's message, and who says it.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Speech<'t> {
+    /// The user, without what the program wrote around it.
+    User(Cow<'t, str>),
+    /// The model, of what was before.
+    Summary(Cow<'t, str>),
+    /// Nobody: the program's words for the model, and what a command printed.
+    Nobody,
+}
+
+/// What stands in the text of a user's message, and who says it.
+pub fn speech(text: &str) -> Speech<'_> {
+    match writer(text) {
+        Writer::User => match demonstration(text) {
+            // How others worked is not what the user says.
+            Some(place) => {
+                let own = [&text[..place.start], &text[place.end..]].concat();
+                Speech::User(unwrapped(&own).into_owned().into())
+            }
+            None => Speech::User(unwrapped(text)),
+        },
+        Writer::Summary => Speech::Summary(without_draft(text)),
+        Writer::Program | Writer::Tool => Speech::Nobody,
+    }
 }
 
 /// Whether a user's message is what a command printed, as SWE-agent hands it to the model: it

@@ -45,7 +45,7 @@ mod term;
 pub mod text;
 
 pub use facts::Origin;
-pub use harness::{is_observation, without_reminders};
+pub use harness::{Speech, answered, is_observation, speech, without_reminders};
 pub use index::{Index, Segment};
 pub use item::{Identifier, Item, ItemKind, State};
 pub use kind::Kind;
@@ -53,3 +53,4 @@ pub use ledger::Ledger;
 pub use outcome::is_frame;
 pub use own::own_words;
 pub use reading::{Id, Mark, Reading};
+pub use supersede::supersedes;

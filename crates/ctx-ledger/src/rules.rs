@@ -13,9 +13,12 @@ use serde::Serialize;
 
 use crate::text;
 
+mod conclusion;
 mod decision;
+mod demand;
 mod fact;
 mod preference;
+mod script;
 mod table;
 
 use table::Table;
@@ -110,6 +113,21 @@ pub fn find(kind: MemoryKind, sentence: &str, role: Role) -> Option<&'static Pat
     (is_stated && !table.vetoes(&plain)).then_some(found)
 }
 
+/// Whether a memory keeps `sentence` as one of `kind`: what [`find`] finds, and beyond it
+/// conclusions with their reason as decisions, and what a user demands as preferences.
+pub fn kept(kind: MemoryKind, sentence: &str, role: Role) -> bool {
+    static CONCLUSION: LazyLock<Table> =
+        LazyLock::new(|| Table::new(conclusion::PATTERNS, conclusion::VETO));
+    static DEMAND: LazyLock<Table> = LazyLock::new(|| Table::new(demand::PATTERNS, demand::VETO));
+    let more = match kind {
+        MemoryKind::Decision => &CONCLUSION,
+        MemoryKind::Preference => &DEMAND,
+        MemoryKind::Fact | MemoryKind::Runtime => return find(kind, sentence, role).is_some(),
+    };
+    let is_more = |plain: String| more.find(&plain, role).is_some() && !more.vetoes(&plain);
+    find(kind, sentence, role).is_some() || stated(sentence, kind).is_some_and(is_more)
+}
+
 /// The part of a sentence that its speaker states: no question and, but for
 /// facts, no code. `None` when nothing is left.
 fn stated(sentence: &str, kind: MemoryKind) -> Option<String> {
@@ -117,7 +135,7 @@ fn stated(sentence: &str, kind: MemoryKind) -> Option<String> {
         MemoryKind::Fact => Cow::Borrowed(sentence),
         _ => without_code(sentence),
     };
-    let mut plain = plain.replace('’', "'");
+    let mut plain = script::simplified(&plain).replace('’', "'");
     if is_question(&plain) {
         // "我喜欢欢乐谷，它周边有什么酒店吗？": only the last clause asks. In
         // English the whole sentence does.
@@ -191,6 +209,17 @@ mod tests {
         assert!(!is("我们决定用 Redis 了吗？"));
         assert!(!is("决定用哪个呢"));
         assert!(is("我们决定用 Redis，你觉得怎么样？"));
+    }
+
+    /// 16: the patterns are in simplified characters, what is said need not be.
+    #[test]
+    fn both_scripts_of_chinese_are_read() {
+        let is = |kind, sentence| find(kind, sentence, Role::User).is_some();
+        assert!(is(MemoryKind::Decision, "我們決定用 Rust 重寫"));
+        assert!(is(MemoryKind::Decision, "最終選擇了 PostgreSQL"));
+        assert!(is(MemoryKind::Preference, "我喜歡簡短的回答"));
+        assert!(!is(MemoryKind::Decision, "我還沒決定"));
+        assert!(!is(MemoryKind::Decision, "請選擇一個文件"));
     }
 
     #[test]

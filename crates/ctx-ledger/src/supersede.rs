@@ -2,8 +2,10 @@
 
 use std::sync::LazyLock;
 
+use ctx_transcript::Role;
 use regex::Regex;
 
+use crate::rules::{MemoryKind, find};
 use crate::text::regex;
 
 /// Words that say so.
@@ -12,6 +14,16 @@ static TAKES_BACK: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)\b(?:instead|no longer|rather than|switch(?:ed|ing)? (?:\w+ ){0,3}to|changed? (?:my|our) mind|not .{1,40} any ?more|replac(?:e|es|ed|ing))\b|改用|改为|不再|换成|改成",
     )
 });
+
+/// Whether a decision takes back an earlier one, each with who said it: both have a word
+/// for deciding, and one of the same things in them.
+pub fn supersedes(later: (&str, Role), earlier: (&str, Role)) -> bool {
+    let is_decided = |(text, role): (&str, Role)| find(MemoryKind::Decision, text, role).is_some();
+    takes_back(later.0)
+        && share_a_subject(later.0, earlier.0)
+        && is_decided(later)
+        && is_decided(earlier)
+}
 
 /// Whether a decision says that it takes something back.
 pub(crate) fn takes_back(decision: &str) -> bool {

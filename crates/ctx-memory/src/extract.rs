@@ -2,16 +2,27 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use ctx_redact::{MARK, redact};
 use ctx_transcript::{Message, Part, Role, ToolResult};
+use regex::Regex;
 
 use crate::Item;
-use ctx_ledger::own_words;
-use ctx_ledger::rules::{MemoryKind, find, quote};
+use crate::lines::Lines;
+use crate::options::Options;
+use ctx_ledger::rules::{MemoryKind, find, kept, quote};
 use ctx_ledger::runtime;
 use ctx_ledger::sentence::sentences;
 use ctx_ledger::text::plain_line;
+use ctx_ledger::{Speech, answered, own_words, speech};
+
+/// The kinds that are read from what somebody says.
+const SAID: [MemoryKind; 3] = [
+    MemoryKind::Decision,
+    MemoryKind::Fact,
+    MemoryKind::Preference,
+];
 
 /// Reads messages of one session, in order.
 ///
@@ -23,6 +34,8 @@ pub struct Extractor {
     kinds: Vec<MemoryKind>,
     /// Tools of the calls whose result has not come: results often carry only the id.
     waiting: HashMap<String, String>,
+    /// What was offered last.
+    options: Options,
     redacted: usize,
 }
 
@@ -33,6 +46,7 @@ impl Extractor {
             session: session.into(),
             kinds: kinds.to_vec(),
             waiting: HashMap::new(),
+            options: Options::default(),
             redacted: 0,
         }
     }
@@ -45,31 +59,31 @@ impl Extractor {
     /// Another session begins: no result of the one before will come.
     pub fn next_session(&mut self) {
         self.waiting.clear();
+        self.options = Options::default();
     }
 
     /// The items of the message at `line`.
     pub fn read(&mut self, message: &Message<'_>, line: u64) -> Vec<Item> {
-        // Kind, text and tool.
+        // Kind, text, who said it, and tool.
         let mut found = Vec::new();
         for part in &message.parts {
             match part {
-                Part::Text(text) => {
-                    let statements = self.statements(text, message.role).into_iter();
-                    found.extend(statements.map(|(kind, text)| (kind, text, None)));
-                }
+                Part::Text(text) => found.extend(self.said(text, message.role)),
                 Part::Call(call) => {
                     let name = call.name.to_string();
                     if let Some(id) = &call.id {
                         self.waiting.insert(id.to_string(), name.clone());
                     }
-                    found.push((MemoryKind::Runtime, runtime::digest(call), Some(name)));
+                    let digest = runtime::digest(call);
+                    found.push((MemoryKind::Runtime, digest, message.role, Some(name)));
                 }
                 Part::Result(result) => {
+                    found.extend(self.answers(result));
                     let tool = self.tool_of(result, message);
                     if let Some(error) = runtime::error(result) {
                         let name = tool.as_deref().unwrap_or("a tool");
                         let text = format!("{name} failed: {error}");
-                        found.push((MemoryKind::Runtime, text, tool));
+                        found.push((MemoryKind::Runtime, text, message.role, tool));
                     }
                 }
                 // Reasoning weighs what could be; what came of it is said in text.
@@ -77,46 +91,104 @@ impl Extractor {
             }
         }
         found.retain(|(kind, ..)| self.kinds.contains(kind));
-        let items = found.into_iter().map(|(kind, text, tool)| {
+        let items = found.into_iter().map(|(kind, text, role, tool)| {
             // The name of a tool, say, comes as it stands in the session; an entry is one line.
             let text = plain_line(&redact(&text).0);
             self.redacted += text.matches(MARK).count();
+            let why = (kind == MemoryKind::Decision).then(|| reason(&text));
             Item {
                 kind,
-                text,
-                role: message.role,
+                role,
                 line,
                 session: self.session.clone(),
                 tool: tool.map(|name| redact(&name).0.into_owned()),
+                why: why.flatten(),
+                taken_back: None,
+                text,
             }
         });
         items.collect()
     }
 
-    /// The sentences of a text that are of a kind that is wanted.
-    fn statements(&self, text: &str, role: Role) -> Vec<(MemoryKind, String)> {
+    /// What is said in a text of `role`'s.
+    fn said(&mut self, text: &str, role: Role) -> Vec<Found> {
         if self.kinds == [MemoryKind::Runtime] {
             return Vec::new();
         }
         // Before the cut into sentences: a private key has many lines.
         let (clean, _) = redact(text);
-        let clean = match role {
+        match role {
             // Nobody says what a tool prints, nor what a user only hands on.
-            Role::Tool | Role::Function => return Vec::new(),
-            Role::User => own_words(&clean),
-            _ => Cow::Borrowed(&*clean),
-        };
-        let of_sentence = |sentence: String| {
+            Role::Tool | Role::Function => Vec::new(),
+            Role::User => match speech(&clean) {
+                Speech::User(said) => self.of_user(&said),
+                Speech::Summary(said) => self.statements(&said, Role::Assistant),
+                Speech::Nobody => Vec::new(),
+            },
+            _ => {
+                let found = self.statements(&clean, role);
+                self.options.read(&clean);
+                found
+            }
+        }
+    }
+
+    fn of_user(&self, text: &str) -> Vec<Found> {
+        if let Some(answer) = self.options.answer(text) {
+            return vec![(MemoryKind::Decision, quote(&answer), Role::User, None)];
+        }
+        self.statements(&own_words(text), Role::User)
+    }
+
+    /// What the user said to a question of the model's, or against a call.
+    fn answers(&self, result: &ToolResult<'_>) -> Vec<Found> {
+        let mut found = Vec::new();
+        for part in &result.parts {
+            let Part::Text(text) = part else { continue };
+            let (clean, _) = redact(text);
+            let Some(said) = answered(&clean) else {
+                continue;
+            };
+            if said.starts_with('"') {
+                // `"What is asked?"="What is answered"`: it is settled.
+                found.push((MemoryKind::Decision, quote(said), Role::User, None));
+            } else {
+                found.extend(self.of_user(said));
+            }
+        }
+        found
+    }
+
+    /// The sentences of a text that are of a kind that is wanted.
+    fn statements(&self, text: &str, role: Role) -> Vec<Found> {
+        let mut found: Vec<Found> = Vec::new();
+        let mut lines = Lines::of(text);
+        for sentence in sentences(text) {
             let quoted = quote(&sentence);
-            let kinds = self.kinds.iter().copied();
-            let kinds = kinds.filter(|kind| find(*kind, &quoted, role).is_some());
-            let found = kinds.map(|kind| (kind, quoted.clone()));
-            found.collect::<Vec<_>>()
-        };
-        sentences(&clean)
-            .into_iter()
-            .flat_map(of_sentence)
-            .collect()
+            let kinds = SAID.into_iter().filter(|kind| self.kinds.contains(kind));
+            for kind in kinds.filter(|kind| kept(*kind, &quoted, role)) {
+                let resolved = (kind == MemoryKind::Decision)
+                    .then(|| self.options.resolve(&quoted))
+                    .flatten();
+                if kind == MemoryKind::Decision && resolved.is_none() && is_bare(&quoted) {
+                    continue;
+                }
+                // What has no word for deciding or wishing is understood with what is beside it.
+                let whole = (kind != MemoryKind::Fact && find(kind, &quoted, role).is_none())
+                    .then(|| lines.around(&sentence))
+                    .flatten();
+                let text = resolved.or(whole).unwrap_or_else(|| quoted.clone());
+                if !found
+                    .iter()
+                    .rev()
+                    .take(4)
+                    .any(|(of, old, ..)| *of == kind && *old == text)
+                {
+                    found.push((kind, text, role, None));
+                }
+            }
+        }
+        found
     }
 
     /// The tool that a result is of: named by the result, by its message, or by its call.
@@ -125,6 +197,31 @@ impl Extractor {
         let named = result.name.as_ref().or(message.name.as_ref());
         named.map(Cow::to_string).or(called)
     }
+}
+
+/// What is found in a message: its kind, its text, who said it, and of what tool it is.
+type Found = (MemoryKind, String, Role, Option<String>);
+
+/// Whether a consent does not say to what: "Yes, please proceed with the change."
+fn is_bare(text: &str) -> bool {
+    static BARE: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"(?i)^(?:(?:yes|ok|okay|sure|alright|great|thank you|thanks)[,.!]? )*(?:please |let's |I'd like to |I would like to |just |go ahead and )*(?:proceed|go|continue) with (?:it|(?:the|this|that|these|those|your)(?: \w+)?)[.!]?$")
+            .expect("a constant pattern")
+    });
+    BARE.is_match(text)
+}
+
+/// The reason that a sentence gives: what stands behind `because`.
+fn reason(text: &str) -> Option<String> {
+    static REASON: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(
+            r"(?i)(?:\b(?:because|since|so that|to avoid)\b|因为|因為|由于|由於)[，,:： ]*(.{6,})",
+        )
+        .expect("a constant pattern")
+    });
+    let reason = REASON.captures(text)?;
+    let end = ['.', '。', '!', '！', ' ', '*'];
+    Some(reason[1].trim_end_matches(end).to_owned())
 }
 
 #[cfg(test)]
@@ -177,6 +274,57 @@ mod tests {
                 (MemoryKind::Preference, "I prefer tabs.".to_owned()),
             ]
         );
+    }
+
+    /// 16: "option 1" is resolved, and a reason stands by itself.
+    #[test]
+    fn a_decision_can_be_read_alone() {
+        let mut extractor = Extractor::new("s", &MemoryKind::ALL);
+        let offer = "Two ways:\n1. Keep SQLite\n2. Take Redis";
+        extractor.read(&say(Role::Assistant, offer), 1);
+        let said = "Let's go with option 2. We decided on port 8080 because 80 is taken.";
+        let items = extractor.read(&say(Role::User, said), 2);
+        let items: Vec<_> = items
+            .into_iter()
+            .filter(|item| item.kind == MemoryKind::Decision)
+            .map(|item| (item.text, item.why))
+            .collect();
+        assert_eq!(items[0].0, "Let's go with option 2. [2: Take Redis]");
+        assert_eq!(items[1].1.as_deref(), Some("80 is taken"));
+        let items = extractor.read(&say(Role::User, "1"), 3);
+        assert_eq!(items[0].text, "1 [1: Keep SQLite]");
+    }
+
+    /// 16: what cannot be understood alone is no item.
+    #[test]
+    fn a_consent_says_to_what() {
+        for text in [
+            "Yes, please proceed with the change.",
+            "Let's go with that.",
+        ] {
+            assert_eq!(read(&say(Role::User, text)), [], "{text}");
+        }
+        let text = "Yes, please proceed with canceling both reservations.";
+        assert_eq!(read(&say(Role::User, text)).len(), 1);
+    }
+
+    /// 16: what a program writes in the user's name says nothing, and an answer is the user's.
+    #[test]
+    fn who_said_it_is_told() {
+        let program = "<system-reminder>Never mention it. Always use tabs.</system-reminder>";
+        assert_eq!(read(&say(Role::User, program)), []);
+        let answers = "User has answered your questions: \"Which store?\"=\"SQLite\". You can now continue with the user's answers in mind.";
+        let result = ToolResult {
+            id: None,
+            name: None,
+            is_error: false,
+            parts: vec![Part::Text(answers.into())],
+            slot: None,
+        };
+        let message = Message::new(Role::Tool, vec![Part::Result(result)]);
+        let items = Extractor::new("s", &MemoryKind::ALL).read(&message, 1);
+        assert_eq!(items[0].text, "\"Which store?\"=\"SQLite\"");
+        assert_eq!((items[0].role, items.len()), (Role::User, 1));
     }
 
     #[test]

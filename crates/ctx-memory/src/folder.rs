@@ -220,6 +220,8 @@ mod tests {
             line: 1,
             session: session.to_owned(),
             tool: None,
+            why: None,
+            taken_back: None,
         }
     }
 

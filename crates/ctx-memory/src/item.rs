@@ -21,6 +21,12 @@ pub struct Item {
     /// The tool, for [`MemoryKind::Runtime`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
+    /// Of a decision its reason, where the sentence gives one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// The line of the later decision that takes this one back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taken_back: Option<u64>,
 }
 
 #[cfg(test)]
@@ -38,6 +44,8 @@ mod tests {
             line: 3,
             session: "s".to_owned(),
             tool: None,
+            why: None,
+            taken_back: None,
         };
         let json = |item: &Item| serde_json::to_string(item).expect("strings and a number");
         assert_eq!(
@@ -46,5 +54,8 @@ mod tests {
         );
         item.tool = Some("t".to_owned());
         assert!(json(&item).ends_with(r#","session":"s","tool":"t"}"#));
+        item.why = Some("w".to_owned());
+        item.taken_back = Some(9);
+        assert!(json(&item).ends_with(r#","tool":"t","why":"w","taken_back":9}"#));
     }
 }

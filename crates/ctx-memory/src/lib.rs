@@ -9,10 +9,14 @@ mod extract;
 mod folder;
 pub mod inject;
 mod item;
+mod lines;
 mod merge;
 pub mod near;
+mod options;
+mod settle;
 
 pub use extract::Extractor;
 pub use folder::{MemoryFolder, MergeCounts, MergeError};
 pub use item::Item;
 use merge::{Merged, file_name, merge};
+pub use settle::settle;

@@ -61,11 +61,18 @@ pub(crate) fn merge(old: &[u8], kind: MemoryKind, items: &[Item]) -> Merged {
     merged
 }
 
-/// `TEXT (ROLE, SESSION:LINE)`.
+/// `TEXT (ROLE, SESSION:LINE)`, or `(ROLE, SESSION:LINE, taken back in SESSION:LINE)`.
 fn entry(item: &Item) -> String {
-    let place = format!("({}, {}:{})", item.role.as_str(), item.session, item.line);
-    format!("{} {place}", item.text)
+    let (role, session) = (item.role.as_str(), &item.session);
+    let back = item
+        .taken_back
+        .map(|line| format!("{TAKEN_BACK}{session}:{line}"));
+    let back = back.unwrap_or_default();
+    format!("{} ({role}, {session}:{}{back})", item.text, item.line)
 }
+
+/// What stands before the place of the decision that takes one back.
+const TAKEN_BACK: &str = ", taken back in ";
 
 /// What stands between the old text and the first new entry.
 fn joint(old: &str, kind: MemoryKind, line_end: &str) -> String {
@@ -97,12 +104,16 @@ fn without_place(entry: &str) -> Option<&str> {
         .trim_end_matches(['~', '*', '_', ' '])
         .rsplit_once(" (")?;
     let (role, place) = place.strip_suffix(')')?.split_once(", ")?;
-    let (session, line) = place.rsplit_once(':')?;
-    let is_ours = role.bytes().all(|b| b.is_ascii_lowercase())
-        && !session.contains(' ')
-        && !line.is_empty()
-        && line.bytes().all(|b| b.is_ascii_digit());
+    let (place, back) = place.split_once(TAKEN_BACK).unwrap_or((place, place));
+    let is_ours = role.bytes().all(|b| b.is_ascii_lowercase()) && is_place(place) && is_place(back);
     is_ours.then_some(text)
+}
+
+/// Whether this is `SESSION:LINE`.
+fn is_place(text: &str) -> bool {
+    text.rsplit_once(':').is_some_and(|(session, line)| {
+        !session.contains(' ') && !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit())
+    })
 }
 
 /// The name of the memory file of a kind.
@@ -137,6 +148,8 @@ mod tests {
             line,
             session: "demo".to_owned(),
             tool: None,
+            why: None,
+            taken_back: None,
         }
     }
 
@@ -184,6 +197,7 @@ mod tests {
             "- ~~Use A. (user, demo:1)~~\n",
             "- ~~Use A.~~ (user, demo:1)\n",
             "  - [x] Use A!\n",
+            "- Use A. (user, demo:1, taken back in demo:9)\n",
         ] {
             assert_eq!(merged(old, &["Use A."]), old);
         }
@@ -201,6 +215,22 @@ mod tests {
         let items = [item("Use A.", 1), item("use a", 9)];
         let merged = merge(b"", MemoryKind::Decision, &items);
         assert_eq!((merged.added, merged.known), (1, 1));
+    }
+
+    /// 16: a decision that was taken back says so, and is known again.
+    #[test]
+    fn a_decision_that_was_taken_back_says_so() {
+        let back = Item {
+            taken_back: Some(9),
+            ..item("Use A.", 1)
+        };
+        let appended = merge(b"", MemoryKind::Decision, std::slice::from_ref(&back)).appended;
+        let entry = "# Decisions\n\n- Use A. (user, demo:1, taken back in demo:9)\n";
+        assert_eq!(String::from_utf8_lossy(&appended), entry);
+        assert_eq!(
+            merge(entry.as_bytes(), MemoryKind::Decision, &[back]).known,
+            1
+        );
     }
 
     #[test]

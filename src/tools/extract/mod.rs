@@ -10,7 +10,7 @@ use chrono::Utc;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, inputs, is_stdin, json_line};
 use ctx_ledger::rules::MemoryKind;
-use ctx_memory::{Item, MemoryFolder, MergeCounts};
+use ctx_memory::{Item, MemoryFolder, MergeCounts, settle};
 use ctx_passes::PassError;
 use ctx_passes::extract::{ExtractPass, HoldingWriter, Plan, Scope};
 use ctx_store::{Growth, SessionId, Store};
@@ -42,6 +42,11 @@ pub const TOOL: Tool = Tool {
 /// everything but system messages. Sentences are quoted as they were
 /// written, up to 300 characters; code blocks, quoted lines and logs are not
 /// read, questions state nothing. Secrets are replaced by [REDACTED].
+///
+/// Decisions are what the user or the model settled, concluded and gave
+/// reasons for; preferences are also what the user demands and forbids. "Option
+/// 1" has behind it what was offered, what is said twice is one item, and a
+/// decision that a later one takes back tells its line.
 #[derive(Debug, Parser)]
 struct Args {
     /// Session files; - or none is stdin
@@ -134,27 +139,37 @@ struct Found {
 }
 
 impl Found {
-    /// Reads a session; each record and its items go to `handle`.
+    /// Reads a session, and gives its items; each record goes to `handle`.
     fn read(
         &mut self,
         args: &Args,
         source: &Source,
         path: &Path,
-        mut handle: impl FnMut(&Record<'_>, Vec<Item>) -> Result<(), PassError>,
-    ) -> Result<(), Failure> {
+        mut handle: impl FnMut(&Record<'_>) -> Result<(), PassError>,
+    ) -> Result<Vec<Item>, Failure> {
         let mut session = args.read.session(source.open(path)?)?;
         let mut pass = ExtractPass::new(args.plan(path)?, session.dialect());
+        let mut items = Vec::new();
         session.pass(|record| {
-            let items = pass.push(record)?;
-            self.count += items.len();
-            handle(record, items)
+            let found = pass.push(record)?;
+            // A record of a batch is a session of its own.
+            items.extend(if args.read.batch {
+                settle(found)
+            } else {
+                found
+            });
+            handle(record)
         })?;
+        if !args.read.batch {
+            items = settle(items);
+        }
+        self.count += items.len();
         let redacted = pass.finish(args.partial);
         self.redacted += redacted.map_err(|error| passes::failure(error, &session.name))?;
         if session.bad().count() > 0 {
             self.bad.push(session);
         }
-        Ok(())
+        Ok(items)
     }
 
     fn report(&self, io: &mut Io) {
@@ -242,11 +257,11 @@ fn tell(args: &Args, found: &Found, merged: Option<(&Path, usize, usize)>, io: &
 fn print(args: &Args, paths: &[PathBuf], mut output: Output<'_>) -> Result<Found, Failure> {
     let mut found = Found::default();
     for path in paths {
-        found.read(args, &Source::default(), path, |_, items| {
-            let lines: String = items.iter().map(json_line).collect();
-            let written = output.write_all(lines.as_bytes());
-            written.map_err(PassError::output)
-        })?;
+        let items = found.read(args, &Source::default(), path, |_| Ok(()))?;
+        for item in &items {
+            let written = output.write_all(json_line(item).as_bytes());
+            written.map_err(|error| passes::failure(PassError::output(error), ""))?;
+        }
     }
     output.finish()?;
     Ok(found)
@@ -264,10 +279,8 @@ fn merge(
     let mut all = Vec::new();
     let mut output = HoldingWriter::new(output);
     for path in paths {
-        found.read(args, source, path, |record, items| {
-            all.extend(items);
-            output.push(record.bytes)
-        })?;
+        let items = found.read(args, source, path, |record| output.push(record.bytes))?;
+        all.extend(items);
     }
     let failure = |error| passes::failure(error, "");
     output.flush().map_err(failure)?;

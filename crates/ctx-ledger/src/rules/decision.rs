@@ -56,6 +56,14 @@ pub(super) const PATTERNS: &[Pattern] = &[
         why: "needs a speaker: \"goes with\" and \"comes with\" speak of things; \"I'd go with\" is advice",
     },
     Pattern {
+        name: "going with",
+        speaker: Speaker::Anyone,
+        hints: &["going with"],
+        says: r"(?i)^[*_]*(?:(?:so|then|ok|okay|now),? )?going with\b",
+        not: r"(?i)\bgoing with (?:you|me|him|her|them|the flow|it|this|that)\b",
+        why: "a sentence that opens so tells a choice; elsewhere it needs a speaker",
+    },
+    Pattern {
         name: "proceed",
         speaker: Speaker::User,
         hints: &["proceed with"],
@@ -126,6 +134,14 @@ pub(super) const PATTERNS: &[Pattern] = &[
         says: r"^[*_]*(?:最终|最后)?(?:方案|决定|结论|决策|选型)(?:是|为|[*_]*[：:][*_]*) ?\S|就(?:这么|这样|按这个)?(?:定|办)了?(?:吧|了|。|！|，|$)",
         not: r"^[*_]*方案(?:是|为)(?:什么|否)|方案[：:][*_]* ?(?:$|[一二三1-9A-F])",
         why: "a label as in notes, and the idiom 就这么定了",
+    },
+    Pattern {
+        name: "设为",
+        speaker: Speaker::Anyone,
+        hints: &["设为", "设置为", "设成", "设定为", "改成", "改为", "定为"],
+        says: r"(?:设(?:置|定)?[为成]|改[成为]|定为) ?(?:``|[\x22“「]?[A-Za-z0-9])",
+        not: r"(?:如果|可以|能否|是否|建议|应该|可|要不要|不|默认|被|会|已经?|请|自动)[^，。；]{0,6}(?:设(?:置|定)?[为成]|改[成为]|定为)",
+        why: "a value that something is set to; what is so by default or could be set is none",
     },
     Pattern {
         name: "改用",
@@ -203,10 +219,17 @@ mod tests {
                     "go with",
                     &[
                         "let's go with option 1.",
-                        "Ok, going with rustls then",
                         "I'll go with the morning flights.",
                         "Let’s go with Flight HAT212 for the return.",
                     ],
+                ),
+                (
+                    "going with",
+                    &["Going with SQLite instead.", "So, going with rustls"],
+                ),
+                (
+                    "设为",
+                    &["模型窗口设为 128000", "把超时改成 30 秒", "端口设置为8080"],
                 ),
                 (
                     "proceed",
@@ -323,6 +346,9 @@ mod tests {
                 "Use gh pr checkout to switch to the branch",
                 "You can switch to the other tab.",
                 "Let's keep looking.",
+                "Going with you is fine.",
+                "窗口默认设为 128000",
+                "可以把超时改成 30 秒",
                 "Option 1: do nothing",
                 "What is option 2 about",
                 "Would you like to proceed with option 1?",

@@ -19,6 +19,8 @@ pub(super) const VETO: &str = concat!(
     r"|\b(?:let me|let's|I'll|I will|next step|in progress|in the middle of|started|ongoing|trying to|likely|probably|perhaps|maybe|might|seems?|should|could|would|successfully|current task|has been|have been|needs (?:to|the|fix)|we can|you can|I \w+ed)\b|\(READ\b",
     // "a.go - added tests": what was done to it, not what it is.
     r"|(?: - | — | – |:[*_]* )[*_]*(?:now )?(?:add|updat|fix|creat|edit|implement|remov|chang|replac|mov|delet|renam|extract|refactor|modif|integrat|document|instrument|test|switch|convert|clean|simplif|improv|enhanc|revert|adjust|verif|pass|us|check|populat|preserv|fetch)(?:ed|es|e|s|y|ies|ied)?\b",
+    // A finding of a review, a member of an object: of the moment, and read beside the code.
+    r#"|^[*_`]*[\w./-]+\.\w+:\d+|^\w+: ?["']"#,
     r"|[:：][*_]*$",
     r"|^(?:好的?[，,！!。]?|现在|接下来|首先|然后|下面|接着)*(?:让我|我来|我会|我将|我先|我去|我要|请|帮我|麻烦|能不能|可以|你可以|您可以|把|运行|查看|检查|修改|添加|删除|创建|看看|看一下|如果|试试|在[^，。]{1,60}(?:里|中|上|下面?|处)(?:加|添加|新增|插入|改|修改|删|创建|写))",
 );
@@ -193,6 +195,8 @@ mod tests {
                 // No statement.
                 "src/parser.rs",
                 "cmd/cleanup.go:115",
+                "**`review.go:211` - Unused `base` is there.**",
+                "path: '/a/b/package.json'",
                 // Look-alikes of paths and settings.
                 "It is yes and/or no",
                 "Node.js is fine",

@@ -4,7 +4,7 @@
 mod share;
 
 use ctx_ledger::rules::MemoryKind;
-use ctx_memory::{Extractor, Item};
+use ctx_memory::{Extractor, Item, settle};
 use ctx_policy::When;
 use ctx_select::count::PRIMING;
 use ctx_select::split::Keep;
@@ -320,7 +320,7 @@ impl Ladder<'_, '_> {
             }
             Ok(())
         })?;
-        Ok(items)
+        Ok(settle(items))
     }
 }
 

@@ -1,0 +1,152 @@
+//! What "option 1" was: the numbered offers of an earlier message.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use ctx_ledger::sentence::without_marker;
+use ctx_ledger::text::{cut, plain_line};
+
+/// An offer is quoted up to so many characters.
+const LONGEST: usize = 160;
+/// More numbered lines are steps or findings, not offers.
+const MOST: usize = 9;
+
+/// The offers of the last message that made some.
+#[derive(Debug, Default)]
+pub(crate) struct Options {
+    offers: Vec<(String, String)>,
+    /// Whether nothing was said since.
+    is_last: bool,
+}
+
+impl Options {
+    /// Reads a text of the model's: two numbered lines or more replace what was offered before.
+    pub(crate) fn read(&mut self, text: &str) {
+        static OFFER: LazyLock<Regex> = LazyLock::new(|| {
+            regex(
+                r"(?i)^\s*(?:[-*#]+\s+)?(?:\*\*)?(?:(?:option|approach|plan|variant|alternative|solution|choice|方案|选项)\s*([1-9A-F一二三四])\b?|([1-9]))(?:\*\*)?\s*[.):：、–—-]+(?:\*\*)?\s*(.*)$",
+            )
+        });
+        let mut lines = text.lines().peekable();
+        let offers = std::iter::from_fn(|| {
+            loop {
+                let line = lines.next()?;
+                let Some(found) = OFFER.captures(line) else {
+                    continue;
+                };
+                let label = plain_label(found.get(1).or(found.get(2))?.as_str());
+                // "**Option 1:**" stands over what it is.
+                let is_title = found[3].trim_end_matches(['*', ' ', ':', '：']).len() < 12
+                    && (found[3].trim_matches(['*', ' ']).is_empty() || found[3].contains(':'));
+                let below = lines.peek().filter(|_| is_title);
+                let offer = below.map_or(&found[3], |next| next.trim());
+                return Some((label, plain_line(without_marker(offer).1)));
+            }
+        });
+        let offers: Vec<_> = offers.take(MOST + 1).collect();
+        self.is_last = (2..=MOST).contains(&offers.len());
+        if self.is_last {
+            self.offers = offers;
+        }
+    }
+
+    /// The text with what the option was that it names: `let's do option 1 [1: keep it]`.
+    pub(crate) fn resolve(&self, text: &str) -> Option<String> {
+        static NAMED: LazyLock<Regex> = LazyLock::new(|| {
+            regex(
+                r"(?i)\b(?:option|approach|plan|variant|alternative|solution|choice) (?:#|number |no\. ?)?([1-9A-F]|one|two|three|four)\b|(?:方案|选项)([一二三四1-9A-F])",
+            )
+        });
+        let found = NAMED.captures(text)?;
+        let label = found.get(1).or(found.get(2))?.as_str();
+        self.with(text, label)
+    }
+
+    /// A whole answer that is a number, or begins with one: `1`, `2. but keep the name`.
+    pub(crate) fn answer(&self, text: &str) -> Option<String> {
+        static ANSWER: LazyLock<Regex> =
+            LazyLock::new(|| regex(r"(?i)^\s*([1-9A-F])(?:[.)、,:]\s*[^\n]{0,120})?\s*$"));
+        let found = ANSWER.captures(text).filter(|_| self.is_last)?;
+        self.with(text, &found[1])
+    }
+
+    fn with(&self, text: &str, label: &str) -> Option<String> {
+        let label = plain_label(label);
+        // Findings may be numbered before the offers.
+        let (_, offer) = self.offers.iter().rev().find(|(of, _)| *of == label)?;
+        let offer = cut(offer.clone(), LONGEST);
+        // It says already what it is.
+        let is_told = offer.len() > 8 && text.contains(offer.trim_matches('*'));
+        (!is_told).then(|| format!("{} [{label}: {offer}]", plain_line(text)))
+    }
+}
+
+/// One label for one option: `one`, `一` and `1`.
+fn plain_label(label: &str) -> String {
+    match label.to_lowercase().as_str() {
+        "one" | "一" => "1".to_owned(),
+        "two" | "二" => "2".to_owned(),
+        "three" | "三" => "3".to_owned(),
+        "four" | "四" => "4".to_owned(),
+        other => other.to_uppercase(),
+    }
+}
+
+fn regex(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a constant pattern")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Options;
+
+    fn offered(text: &str) -> Options {
+        let mut options = Options::default();
+        options.read(text);
+        options
+    }
+
+    #[test]
+    fn an_option_is_what_it_was() {
+        let options = offered("Two ways:\n1. **Reset** the index\n2. Clone it again\n");
+        let resolved = |text| options.resolve(text);
+        assert_eq!(
+            resolved("let's go with option 2").as_deref(),
+            Some("let's go with option 2 [2: Clone it again]")
+        );
+        assert_eq!(
+            options.answer("1. it came twice now").as_deref(),
+            Some("1. it came twice now [1: **Reset** the index]")
+        );
+        assert_eq!(resolved("let's go with option 3"), None);
+        assert_eq!(options.answer("1. one\n2. two"), None);
+        assert_eq!(options.answer("12"), None);
+    }
+
+    #[test]
+    fn an_offer_may_stand_below_its_number() {
+        let options = offered("**Option 1:**\n- Flight HAT1\n\n**Option 2:**\n- Flight HAT2");
+        assert_eq!(
+            options.resolve("I'll go with Option 1.").as_deref(),
+            Some("I'll go with Option 1. [1: Flight HAT1]")
+        );
+    }
+
+    #[test]
+    fn later_offers_replace_earlier_ones_and_one_line_offers_nothing() {
+        let mut options = offered("Option A: keep it\nOption B: drop it");
+        options.read("1. only one line");
+        assert!(
+            options
+                .resolve("do option B")
+                .is_some_and(|text| text.ends_with("[B: drop it]"))
+        );
+        options.read("方案一：用 SQLite\n方案二：用 Redis");
+        assert_eq!(options.resolve("do option B"), None);
+        assert_eq!(
+            options.resolve("选方案二").as_deref(),
+            Some("选方案二 [2: 用 Redis]")
+        );
+    }
+}
