@@ -56,6 +56,12 @@ fn calls(path: &str) -> Vec<Call> {
         output("ctx-prune", &["--clear", "s.jsonl"]),
         output("ctx-score", &["s.jsonl", "s.jsonl"]),
         output("ctx-split", &["s.jsonl"]),
+        output("ctx-stats", &[]),
+        Call {
+            tool: "ctx-memory",
+            option: "--output",
+            args: ["inject", "--output", path].map(str::to_owned).to_vec(),
+        },
         output("ctx-summarize", &["--budget", "400", "s.jsonl"]),
         call("ctx-extract", "--into", path, &["s.jsonl"]),
         call(
