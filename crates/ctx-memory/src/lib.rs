@@ -11,7 +11,6 @@ pub mod inject;
 mod item;
 mod lines;
 mod merge;
-pub mod near;
 mod options;
 mod settle;
 
