@@ -96,6 +96,11 @@ pub fn patterns(kind: MemoryKind) -> &'static [Pattern] {
 
 /// The pattern of `kind` that `sentence`, said by `role`, holds.
 pub fn find(kind: MemoryKind, sentence: &str, role: Role) -> Option<&'static Pattern> {
+    find_stated(kind, &stated(sentence, kind)?, role)
+}
+
+/// The same of what is stated in a sentence.
+fn find_stated(kind: MemoryKind, plain: &str, role: Role) -> Option<&'static Pattern> {
     static DECISION: LazyLock<Table> =
         LazyLock::new(|| Table::new(decision::PATTERNS, decision::VETO));
     static FACT: LazyLock<Table> = LazyLock::new(|| Table::new(fact::PATTERNS, fact::VETO));
@@ -107,10 +112,9 @@ pub fn find(kind: MemoryKind, sentence: &str, role: Role) -> Option<&'static Pat
         MemoryKind::Preference => &PREFERENCE,
         MemoryKind::Runtime => return None,
     };
-    let plain = stated(sentence, kind)?;
-    let found = table.find(&plain, role)?;
-    let is_stated = kind != MemoryKind::Fact || fact::states(&plain);
-    (is_stated && !table.vetoes(&plain)).then_some(found)
+    let found = table.find(plain, role)?;
+    let is_stated = kind != MemoryKind::Fact || fact::states(plain);
+    (is_stated && !table.vetoes(plain)).then_some(found)
 }
 
 /// Whether a memory keeps `sentence` as one of `kind`: what [`find`] finds, and beyond it
@@ -120,12 +124,16 @@ pub fn kept(kind: MemoryKind, sentence: &str, role: Role) -> bool {
         LazyLock::new(|| Table::new(conclusion::PATTERNS, conclusion::VETO));
     static DEMAND: LazyLock<Table> = LazyLock::new(|| Table::new(demand::PATTERNS, demand::VETO));
     let more = match kind {
-        MemoryKind::Decision => &CONCLUSION,
-        MemoryKind::Preference => &DEMAND,
-        MemoryKind::Fact | MemoryKind::Runtime => return find(kind, sentence, role).is_some(),
+        MemoryKind::Decision => Some(&CONCLUSION),
+        MemoryKind::Preference => Some(&DEMAND),
+        MemoryKind::Fact | MemoryKind::Runtime => None,
     };
-    let is_more = |plain: String| more.find(&plain, role).is_some() && !more.vetoes(&plain);
-    find(kind, sentence, role).is_some() || stated(sentence, kind).is_some_and(is_more)
+    let Some(plain) = stated(sentence, kind) else {
+        return false;
+    };
+    let is_more =
+        |more: &LazyLock<Table>| more.find(&plain, role).is_some() && !more.vetoes(&plain);
+    find_stated(kind, &plain, role).is_some() || more.is_some_and(is_more)
 }
 
 /// The part of a sentence that its speaker states: no question and, but for

@@ -3,7 +3,7 @@
 use regex::{Regex, RegexBuilder, bytes};
 
 /// A pattern of this program's own.
-pub(crate) fn regex(pattern: &str) -> Regex {
+pub fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a constant pattern")
 }
 

@@ -14,7 +14,7 @@ use crate::options::Options;
 use ctx_ledger::rules::{MemoryKind, find, kept, quote};
 use ctx_ledger::runtime;
 use ctx_ledger::sentence::sentences;
-use ctx_ledger::text::plain_line;
+use ctx_ledger::text::{plain_line, regex};
 use ctx_ledger::{Speech, answered, own_words, speech};
 
 /// The kinds that are read from what somebody says.
@@ -205,8 +205,9 @@ type Found = (MemoryKind, String, Role, Option<String>);
 /// Whether a consent does not say to what: "Yes, please proceed with the change."
 fn is_bare(text: &str) -> bool {
     static BARE: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)^(?:(?:yes|ok|okay|sure|alright|great|thank you|thanks)[,.!]? )*(?:please |let's |I'd like to |I would like to |just |go ahead and )*(?:proceed|go|continue) with (?:it|(?:the|this|that|these|those|your)(?: \w+)?)[.!]?$")
-            .expect("a constant pattern")
+        regex(
+            r"(?i)^(?:(?:yes|ok|okay|sure|alright|great|thank you|thanks)[,.!]? )*(?:please |let's |I'd like to |I would like to |just |go ahead and )*(?:proceed|go|continue) with (?:it|(?:the|this|that|these|those|your)(?: \w+)?)[.!]?$",
+        )
     });
     BARE.is_match(text)
 }
@@ -214,10 +215,9 @@ fn is_bare(text: &str) -> bool {
 /// The reason that a sentence gives: what stands behind `because`.
 fn reason(text: &str) -> Option<String> {
     static REASON: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(
+        regex(
             r"(?i)(?:\b(?:because|since|so that|to avoid)\b|因为|因為|由于|由於)[，,:： ]*(.{6,})",
         )
-        .expect("a constant pattern")
     });
     let reason = REASON.captures(text)?;
     let end = ['.', '。', '!', '！', ' ', '*'];

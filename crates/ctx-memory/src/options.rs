@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use ctx_ledger::sentence::without_marker;
-use ctx_ledger::text::{cut, plain_line};
+use ctx_ledger::text::{cut, plain_line, regex};
 
 /// An offer is quoted up to so many characters.
 const LONGEST: usize = 160;
@@ -91,10 +91,6 @@ fn plain_label(label: &str) -> String {
         "four" | "四" => "4".to_owned(),
         other => other.to_uppercase(),
     }
-}
-
-fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a constant pattern")
 }
 
 #[cfg(test)]
