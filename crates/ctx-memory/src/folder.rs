@@ -44,9 +44,6 @@ pub struct MergeError {
     pub is_partial: bool,
 }
 
-/// How often a file that somebody edits is read again.
-const TRIES: usize = 3;
-
 impl<'a> MemoryFolder<'a> {
     /// The folder of a store.
     pub fn of_store(store: &'a Store) -> Self {
@@ -176,7 +173,7 @@ fn commit(
     mut staged: StagedFile,
     mut merged: Merged,
 ) -> Result<Merged, StoreError> {
-    for _ in 1..TRIES {
+    for _ in 1..SharedFolder::TRIES {
         match staged.commit() {
             Err(StoreError::Changed(_)) => {}
             other => return other.map(|()| merged),

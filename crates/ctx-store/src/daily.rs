@@ -17,9 +17,6 @@ use crate::error::StoreError;
 use crate::temp::reap;
 use crate::{SharedFolder, Store};
 
-/// How often a log that somebody edits is read again.
-const TRIES: usize = 3;
-
 /// What one operation leaves in the log of its day.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Digest {
@@ -48,7 +45,7 @@ impl Digest {
 
     fn append_in(&self, folder: &SharedFolder, now: DateTime<Utc>) -> Result<(), StoreError> {
         let name = format!("{}.md", now.format("%F"));
-        for _ in 1..TRIES {
+        for _ in 1..SharedFolder::TRIES {
             match self.append_to(folder, &name, now) {
                 Err(StoreError::Changed(_)) => {}
                 other => return other,

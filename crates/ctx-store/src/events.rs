@@ -13,22 +13,27 @@ impl Store {
     /// Shows each record of the audit log to `see`, in the order in which they were written.
     /// Returns how many lines are no records: torn ones, and those of somebody else.
     pub fn each_event(&self, mut see: impl FnMut(Event)) -> Result<u64, StoreError> {
+        let mut unread = 0;
+        self.each_log_line(|line| match Event::parse(line) {
+            Some(event) => see(event),
+            None if line.trim_ascii().is_empty() => {}
+            None => unread += 1,
+        })?;
+        Ok(unread)
+    }
+
+    /// Shows each line of the audit log; of one that is too long the beginning.
+    pub(crate) fn each_log_line(&self, mut see: impl FnMut(&[u8])) -> Result<(), StoreError> {
         let path = self.audit_log();
         let Some(log) = if_there(open_plain(&path).naming("open", &path))? else {
-            return Ok(0);
+            return Ok(());
         };
         let mut reader = BufReader::with_capacity(128 * 1024, log);
-        let (mut line, mut unread) = (Vec::new(), 0);
+        let mut line = Vec::new();
         while next_line(&mut reader, &mut line).naming("read", &path)? {
-            if line.trim_ascii().is_empty() {
-                continue;
-            }
-            match Event::parse(&line) {
-                Some(event) => see(event),
-                None => unread += 1,
-            }
+            see(&line);
         }
-        Ok(unread)
+        Ok(())
     }
 }
 

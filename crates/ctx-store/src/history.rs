@@ -1,15 +1,13 @@
 //! The history of sessions, as the audit log and the snapshots tell it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, BufReader};
 
 use chrono::{DateTime, Utc};
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::error::{Naming, StoreError};
-use crate::files::{if_there, open_plain};
+use crate::error::StoreError;
 use crate::{SessionId, SnapshotId, Store};
 
 /// Something that was done to a session: a record of the audit log. What older or newer tools did
@@ -97,26 +95,19 @@ impl Store {
     /// replaced is told with the replacement; one that was taken back again, because nothing was
     /// replaced, is not told.
     pub fn history(&self, sessions: &BTreeSet<SessionId>) -> Result<Vec<Event>, StoreError> {
-        let path = self.audit_log();
-        let Some(log) = if_there(open_plain(&path).naming("open", &path))? else {
-            return Ok(Vec::new());
-        };
         let mut events: BTreeMap<String, Event> = BTreeMap::new();
-        let mut reader = BufReader::with_capacity(128 * 1024, log);
-        let mut line = Vec::new();
-        while reader.read_until(b'\n', &mut line).naming("read", &path)? > 0 {
-            let named = |session: &SessionId| memmem::find(&line, session.as_str().as_bytes());
+        self.each_log_line(|line| {
+            let named = |session: &SessionId| memmem::find(line, session.as_str().as_bytes());
             let event = sessions
                 .iter()
                 .any(|session| named(session).is_some())
-                .then(|| Event::parse(&line));
+                .then(|| Event::parse(line));
             let event = event.flatten().and_then(|event| event.of(sessions));
             if let Some(event) = event {
                 // What was done takes the place of what was meant.
                 events.insert(event.operation.clone(), event);
             }
-            line.clear();
-        }
+        })?;
         let mut events = told(events.into_values().collect());
         events.sort_by(|one, other| {
             let by_time = other.time.cmp(&one.time);

@@ -51,6 +51,9 @@ pub struct StagedFile {
 }
 
 impl SharedFolder {
+    /// How often a file is read at most, where somebody edits it each time.
+    pub const TRIES: usize = 3;
+
     /// Creates the folder if need be, and locks it.
     pub fn lock(dir: &Path) -> Result<Self, StoreError> {
         make_dirs(dir)?;
