@@ -22,8 +22,8 @@ use crate::layers::Layers;
 
 /// The name of the message: by it a later run finds what it replaces.
 const NAME: &str = "ctx_memory";
-/// The dialects in which a system message is a record.
-const WITH_SYSTEM_RECORDS: [&str; 2] = ["chat", "plain"];
+/// The dialect in which a system message is a record.
+const WITH_SYSTEM_RECORDS: &str = "chat";
 
 /// Put together the context that a session begins with
 ///
@@ -96,7 +96,7 @@ impl Args {
         let mut session = ReadArgs::default().session(source.open(path)?)?;
         session.tell_of_document(io);
         let dialect = session.dialect();
-        if let Some(dialect) = dialect.filter(|it| !WITH_SYSTEM_RECORDS.contains(&it.name())) {
+        if let Some(dialect) = dialect.filter(|it| it.name() != WITH_SYSTEM_RECORDS) {
             return Err(Failure::new(format_args!(
                 "this is a session of {}: its system prompt is no record of it",
                 dialect.name()

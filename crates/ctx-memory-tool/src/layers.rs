@@ -6,7 +6,9 @@ use std::path::Path;
 use chrono::DateTime;
 use ctx_cli::{Failure, Input};
 use ctx_memory::inject::Layer;
-use ctx_store::{SessionId, Store, open_plain};
+use ctx_store::{SessionId, Store};
+
+use crate::stored::read_text;
 
 /// The memory files that stand for the master, as long as there is none: their first lines are
 /// of no more weight than the last.
@@ -58,14 +60,8 @@ fn named(path: &Path) -> Result<String, Failure> {
 
 /// A file of the store, which may not be there.
 fn stored(path: &Path) -> Result<String, Failure> {
-    let read = open_plain(path).and_then(|mut file| {
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        Ok(bytes)
-    });
-    match read {
-        // What people wrote in another encoding is shown as well as it can be.
-        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+    match read_text(path) {
+        Ok(text) => Ok(text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
         Err(error) => {
             let name = path.display().to_string();

@@ -305,9 +305,13 @@ fn time_of(object: &Object<'_>) -> Option<i64> {
 }
 
 fn read_file(path: &Path) -> Result<String, Failure> {
+    read_text(path).map_err(|error| cannot_read(path, &error))
+}
+
+/// A file that people may have written: what is no UTF-8 is shown as well as it can be.
+pub(crate) fn read_text(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
-    let read = open_plain(path).and_then(|mut file| file.read_to_end(&mut bytes));
-    read.map_err(|error| cannot_read(path, &error))?;
+    open_plain(path)?.read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
