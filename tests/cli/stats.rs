@@ -40,7 +40,7 @@ Compactions
   tokens           0 before, 0 after (-)
   time             0.0 s
   fidelity         -
-  too large after  0 of 0 sessions
+  still too large  0 of 0 sessions
   rollbacks        0 done, 0 unfinished
 Models
   requests          0

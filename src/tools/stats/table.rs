@@ -48,7 +48,7 @@ fn compactions(stats: &Stats) -> Vec<(&'static str, String)> {
         ("time", seconds(stats.duration_ms)),
         ("fidelity", fidelity(&stats.fidelity)),
         (
-            "too large after",
+            "still too large",
             format!("{} of {} sessions", stats.overflow_sessions, stats.sessions),
         ),
         (
@@ -83,7 +83,8 @@ fn fidelity(shares: &Shares) -> String {
         .iter()
         .enumerate()
         .filter(|(_, count)| **count > 0);
-    let tenths = tenths.map(|(place, count)| format!("{count} to {}%", (place + 1) * 10));
+    let tenths =
+        tenths.map(|(place, count)| format!("{count} at {}-{}%", place * 10, (place + 1) * 10));
     let tenths: Vec<String> = tenths.collect();
     format!(
         "mean {}, least {}, of {}: {}",
