@@ -4,7 +4,7 @@ use std::fs::Metadata;
 use std::path::Path;
 
 use ctx_cli::metadata;
-use ctx_passes::prune::Time;
+use ctx_passes::Time;
 
 /// When a file, or what stdin is read from, changed last.
 pub fn last_change(path: &Path) -> Option<Time> {

@@ -49,6 +49,26 @@ fn items_are_json_lines() {
     demo(&[]).stdout(ITEMS).run();
 }
 
+/// 16: where a record tells its time, the day stands in the item and in its entry, and the
+/// entry is known again.
+#[test]
+fn what_was_said_has_its_day() {
+    let session = r#"{"role":"user","content":"We decided to keep SQLite.","timestamp":"2026-11-20T23:30:00-05:00"}
+"#;
+    let item = r#"{"kind":"decision","text":"We decided to keep SQLite.","role":"user","line":1,"session":"demo","date":"2026-11-21"}
+"#;
+    let case = |args: &[&str]| extract().args(["-s", "demo"]).args(args.iter().copied());
+    case(&[]).stdin(session).stdout(item).run();
+    let dir = tempfile::tempdir().expect("a folder");
+    let into = ["--into", dir.path().to_str().expect("UTF-8")];
+    for _ in 0..2 {
+        case(&into).stdin(session).stdout(session).run();
+        let entries = fs::read_to_string(dir.path().join("extracted/decisions.md"));
+        let expected = "# Decisions\n\n- We decided to keep SQLite. (user, demo:1, 2026-11-21)\n";
+        assert_eq!(entries.expect("a file"), expected);
+    }
+}
+
 #[test]
 fn kinds_can_be_chosen() {
     let only: Vec<&str> = ITEMS

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use chrono::NaiveDate;
 use ctx_redact::{MARK, redact};
 use ctx_transcript::{Message, Part, Role, ToolResult};
 use regex::Regex;
@@ -62,8 +63,8 @@ impl Extractor {
         self.options = Options::default();
     }
 
-    /// The items of the message at `line`.
-    pub fn read(&mut self, message: &Message<'_>, line: u64) -> Vec<Item> {
+    /// The items of the message at `line`, which was said on `date`.
+    pub fn read(&mut self, message: &Message<'_>, line: u64, date: Option<NaiveDate>) -> Vec<Item> {
         // Kind, text, who said it, and tool.
         let mut found = Vec::new();
         for part in &message.parts {
@@ -103,6 +104,7 @@ impl Extractor {
                 session: self.session.clone(),
                 tool: tool.map(|name| redact(&name).0.into_owned()),
                 why: why.flatten(),
+                date,
                 taken_back: None,
                 text,
             }
@@ -247,7 +249,7 @@ mod tests {
     }
 
     fn read(message: &Message<'_>) -> Vec<(MemoryKind, String)> {
-        let items = Extractor::new("s", &MemoryKind::ALL).read(message, 7);
+        let items = Extractor::new("s", &MemoryKind::ALL).read(message, 7, None);
         items
             .into_iter()
             .map(|item| (item.kind, item.text))
@@ -281,9 +283,9 @@ mod tests {
     fn a_decision_can_be_read_alone() {
         let mut extractor = Extractor::new("s", &MemoryKind::ALL);
         let offer = "Two ways:\n1. Keep SQLite\n2. Take Redis";
-        extractor.read(&say(Role::Assistant, offer), 1);
+        extractor.read(&say(Role::Assistant, offer), 1, None);
         let said = "Let's go with option 2. We decided on port 8080 because 80 is taken.";
-        let items = extractor.read(&say(Role::User, said), 2);
+        let items = extractor.read(&say(Role::User, said), 2, None);
         let items: Vec<_> = items
             .into_iter()
             .filter(|item| item.kind == MemoryKind::Decision)
@@ -291,7 +293,7 @@ mod tests {
             .collect();
         assert_eq!(items[0].0, "Let's go with option 2. [2: Take Redis]");
         assert_eq!(items[1].1.as_deref(), Some("80 is taken"));
-        let items = extractor.read(&say(Role::User, "1"), 3);
+        let items = extractor.read(&say(Role::User, "1"), 3, None);
         assert_eq!(items[0].text, "1 [1: Keep SQLite]");
     }
 
@@ -322,7 +324,7 @@ mod tests {
             slot: None,
         };
         let message = Message::new(Role::Tool, vec![Part::Result(result)]);
-        let items = Extractor::new("s", &MemoryKind::ALL).read(&message, 1);
+        let items = Extractor::new("s", &MemoryKind::ALL).read(&message, 1, None);
         assert_eq!(items[0].text, "\"Which store?\"=\"SQLite\"");
         assert_eq!((items[0].role, items.len()), (Role::User, 1));
     }
@@ -366,15 +368,15 @@ mod tests {
         };
         let bash = Some("Bash".to_owned());
         assert_eq!(
-            text(extractor.read(&call, 1)),
+            text(extractor.read(&call, 1, None)),
             [("Bash: make".to_owned(), bash.clone())]
         );
         assert_eq!(
-            text(extractor.read(&result, 2)),
+            text(extractor.read(&result, 2, None)),
             [("Bash failed: Exit code 2: no rule".to_owned(), bash.clone())]
         );
         // Once answered, the id is free.
-        assert_eq!(text(extractor.read(&result, 3))[0].1, None);
+        assert_eq!(text(extractor.read(&result, 3, None))[0].1, None);
     }
 
     /// A tool whose name has a line end begins no entry of its own, and no name drives a
@@ -397,8 +399,8 @@ mod tests {
         };
         let call = Message::new(Role::Assistant, vec![Part::Call(call)]);
         let result = Message::new(Role::Tool, vec![Part::Result(result)]);
-        let mut items = extractor.read(&call, 1);
-        items.extend(extractor.read(&result, 2));
+        let mut items = extractor.read(&call, 1, None);
+        items.extend(extractor.read(&result, 2, None));
         assert_eq!(items.len(), 2);
         for item in items {
             assert!(!item.text.contains(char::is_control), "{:?}", item.text);
@@ -412,7 +414,7 @@ mod tests {
             Role::User,
             "We decided on password=hunter2 for tests. Also sk-aB3dE5gH7jK9mN1pQ3 is a key.",
         );
-        let items = extractor.read(&message, 1);
+        let items = extractor.read(&message, 1, None);
         assert_eq!(
             items[0].text,
             "We decided on password=[REDACTED] for tests."

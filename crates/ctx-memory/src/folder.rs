@@ -218,6 +218,7 @@ mod tests {
             session: session.to_owned(),
             tool: None,
             why: None,
+            date: None,
             taken_back: None,
         }
     }

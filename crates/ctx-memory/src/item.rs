@@ -1,5 +1,6 @@
 //! What is extracted, and its form on stdout.
 
+use chrono::NaiveDate;
 use ctx_transcript::Role;
 use serde::Serialize;
 
@@ -24,6 +25,9 @@ pub struct Item {
     /// Of a decision its reason, where the sentence gives one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// The day on which it was said (UTC), where the record tells its time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub date: Option<NaiveDate>,
     /// The line of the later decision that takes this one back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taken_back: Option<u64>,
@@ -45,6 +49,7 @@ mod tests {
             session: "s".to_owned(),
             tool: None,
             why: None,
+            date: None,
             taken_back: None,
         };
         let json = |item: &Item| serde_json::to_string(item).expect("strings and a number");
@@ -55,7 +60,9 @@ mod tests {
         item.tool = Some("t".to_owned());
         assert!(json(&item).ends_with(r#","session":"s","tool":"t"}"#));
         item.why = Some("w".to_owned());
+        item.date = "2026-11-20".parse().ok();
         item.taken_back = Some(9);
-        assert!(json(&item).ends_with(r#","tool":"t","why":"w","taken_back":9}"#));
+        let end = r#","tool":"t","why":"w","date":"2026-11-20","taken_back":9}"#;
+        assert!(json(&item).ends_with(end));
     }
 }

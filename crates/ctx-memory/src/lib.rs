@@ -5,6 +5,7 @@
 //! tool calls and errors. [`MemoryFolder`] puts items into memory files and keeps what
 //! people wrote there.
 
+mod entry;
 mod extract;
 mod folder;
 pub mod inject;
@@ -14,6 +15,7 @@ mod merge;
 mod options;
 mod settle;
 
+pub use entry::{Entry, Place};
 pub use extract::Extractor;
 pub use folder::{MemoryFolder, MergeCounts, MergeError};
 pub use item::Item;

@@ -5,7 +5,7 @@
 //! ```text
 //! # Decisions
 //!
-//! - We will keep SQLite. (user, demo:42)
+//! - We will keep SQLite. (user, demo:42, 2026-11-20)
 //! ```
 //!
 //! An entry that stands anywhere in the file, also reworded in case, blanks or
@@ -15,7 +15,7 @@
 
 use std::collections::HashSet;
 
-use crate::Item;
+use crate::{Entry, Item, Place};
 use ctx_ledger::rules::MemoryKind;
 use ctx_ledger::sentence::without_marker;
 use ctx_ledger::text::key;
@@ -61,18 +61,19 @@ pub(crate) fn merge(old: &[u8], kind: MemoryKind, items: &[Item]) -> Merged {
     merged
 }
 
-/// `TEXT (ROLE, SESSION:LINE)`, or `(ROLE, SESSION:LINE, taken back in SESSION:LINE)`.
+/// The item as an entry of its file.
 fn entry(item: &Item) -> String {
-    let (role, session) = (item.role.as_str(), &item.session);
-    let back = item
-        .taken_back
-        .map(|line| format!("{TAKEN_BACK}{session}:{line}"));
-    let back = back.unwrap_or_default();
-    format!("{} ({role}, {session}:{}{back})", item.text, item.line)
+    let session = item.session.as_str();
+    let place = |line| Place { session, line };
+    let entry = Entry {
+        text: &item.text,
+        role: item.role.as_str(),
+        place: place(item.line),
+        date: item.date,
+        taken_back: item.taken_back.map(place),
+    };
+    entry.to_string()
 }
-
-/// What stands before the place of the decision that takes one back.
-const TAKEN_BACK: &str = ", taken back in ";
 
 /// What stands between the old text and the first new entry.
 fn joint(old: &str, kind: MemoryKind, line_end: &str) -> String {
@@ -94,26 +95,13 @@ fn joint(old: &str, kind: MemoryKind, line_end: &str) -> String {
 /// The keys of the entries of a file.
 fn keys(text: &str) -> HashSet<String> {
     let entries = text.lines().map(|line| without_marker(line.trim()).1);
-    let texts = entries.flat_map(|entry| [Some(entry), without_place(entry)]);
+    let texts = entries.flat_map(|entry| [Some(entry), said(entry)]);
     texts.flatten().map(key).collect()
 }
 
-/// The text of an entry that we wrote: without ` (ROLE, SESSION:LINE)` at its end.
-fn without_place(entry: &str) -> Option<&str> {
-    let (text, place) = entry
-        .trim_end_matches(['~', '*', '_', ' '])
-        .rsplit_once(" (")?;
-    let (role, place) = place.strip_suffix(')')?.split_once(", ")?;
-    let (place, back) = place.split_once(TAKEN_BACK).unwrap_or((place, place));
-    let is_ours = role.bytes().all(|b| b.is_ascii_lowercase()) && is_place(place) && is_place(back);
-    is_ours.then_some(text)
-}
-
-/// Whether this is `SESSION:LINE`.
-fn is_place(text: &str) -> bool {
-    text.rsplit_once(':').is_some_and(|(session, line)| {
-        !session.contains(' ') && !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit())
-    })
+/// The text of an entry that we wrote, also where a person struck it out.
+fn said(entry: &str) -> Option<&str> {
+    Entry::parse(entry.trim_end_matches(['~', '*', '_', ' '])).map(|entry| entry.text)
 }
 
 /// The name of the memory file of a kind.
@@ -149,6 +137,7 @@ mod tests {
             session: "demo".to_owned(),
             tool: None,
             why: None,
+            date: None,
             taken_back: None,
         }
     }
@@ -263,7 +252,7 @@ mod tests {
             prop_assert_eq!((second.added, second.appended.len()), (0, 0));
             let mut keys: Vec<_> = String::from_utf8_lossy(&first.appended)
                 .lines()
-                .filter_map(|line| super::without_place(line.strip_prefix("- ")?).map(ctx_ledger::text::key))
+                .filter_map(|line| super::said(line.strip_prefix("- ")?).map(ctx_ledger::text::key))
                 .collect();
             let count = keys.len();
             keys.sort();

@@ -69,6 +69,7 @@ mod tests {
             session: "s".to_owned(),
             tool: None,
             why: None,
+            date: None,
             taken_back: None,
         }
     }

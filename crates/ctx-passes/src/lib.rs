@@ -30,6 +30,7 @@ pub mod split;
 pub mod stats;
 pub mod summarize;
 mod tagged;
+mod time;
 mod unread;
 
 pub use bad::{BadLines, Fate};
@@ -39,3 +40,4 @@ pub use note::{Level, Note, Notes};
 pub use pins::Pin;
 pub use session::{Invalid, Session};
 pub use tagged::TaggedWriter;
+pub use time::Time;

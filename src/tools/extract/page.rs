@@ -25,7 +25,7 @@ pub(super) const PAGE: Page = Page {
     files: &[
         (
             "DIR/extracted/{decisions,facts,preferences,runtime}.md",
-            "one list entry per item: TEXT (ROLE, SESSION:LINE), or (ROLE, SESSION:LINE, taken back in SESSION:LINE) where a later decision takes it back; new ones are added at the end, all else is yours; strike an entry out (~~TEXT~~) to keep it from coming back",
+            "one list entry per item: TEXT (ROLE, SESSION:LINE, DATE), without the date where the record tells no time, and with \"taken back in SESSION:LINE\" behind it where a later decision takes it back; new ones are added at the end, all else is yours; strike an entry out (~~TEXT~~) to keep it from coming back",
         ),
         (
             "DIR/daily/DATE.md",

@@ -13,7 +13,7 @@ use ctx_transcript::Saved;
 
 use super::plan::{MakeWriter, Plan};
 use crate::Pin;
-use crate::prune::Time;
+use crate::Time;
 use crate::summarize::{BudgetRequest, recognizer};
 
 /// How a session is compacted, beside what the policy says.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use ctx_transcript::{Dialect, Frame, FromStart, Options, Record, dialect, dialect_of_lines};
 
+use crate::Time;
 use crate::error::rewritable;
-use crate::prune::Time;
 use crate::unread::FirstUnread;
 use crate::{ErrorKind, Invalid, PassError, Session};
 

@@ -22,8 +22,8 @@ use super::outcome::{Attention, Outcome, Report};
 use super::plan::Plan;
 use super::pruning::Rules;
 use super::strikes;
+use crate::Time;
 use crate::error::unchanged;
-use crate::prune::Time;
 use crate::{ErrorKind, Invalid, Notes, PassError, score};
 
 /// What the audit log calls it.

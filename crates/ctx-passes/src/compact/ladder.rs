@@ -19,7 +19,7 @@ use super::pruning::prune;
 use super::survey::{Survey, Zones};
 use crate::prune::decision::changed;
 use crate::summarize::{self, Draft, Edit, Material, Needs, Summary, Writer, ZonePass};
-use crate::{Notes, PassError};
+use crate::{Notes, PassError, Time};
 
 /// A new content for the session, checked.
 pub(super) struct Candidate {
@@ -316,7 +316,8 @@ impl Ladder<'_, '_> {
             let message = edited.map(|edited| edited.message);
             if let Some(message) = message.or_else(|| record.message(Some(dialect))) {
                 let message = self.plan.recognizer.as_said(&message);
-                items.extend(extractor.read(&message, record.line));
+                let date = Time::of(object).map(Time::date);
+                items.extend(extractor.read(&message, record.line, date));
             }
             Ok(())
         })?;

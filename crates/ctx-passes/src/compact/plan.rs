@@ -12,8 +12,9 @@ use ctx_select::trigger::{Size, Step, Trigger, Triggers};
 use ctx_summary::{Recognizer, USUAL_PERCENT};
 use ctx_transcript::Saved;
 
+use crate::Time;
 use crate::count::Calibration;
-use crate::prune::{Cache, Time};
+use crate::prune::Cache;
 use crate::summarize::{self, BudgetRequest, TellSizes, Writer};
 use crate::{Notes, PassError, Pin};
 
@@ -391,7 +392,7 @@ mod tests {
 
     use super::super::job::tests::plan;
     use super::{Before, Rung};
-    use crate::prune::Time;
+    use crate::Time;
 
     fn before(tokens: u64) -> Before {
         Before {

@@ -9,8 +9,8 @@ use ctx_memory::{Extractor, Item};
 use ctx_summary::Recognizer;
 use ctx_transcript::{Conversation, Dialect, EarlyEnd, Object, Record, Role, Zone, ZoneReader};
 
-use crate::PassError;
 use crate::summarize::recognizer;
+use crate::{PassError, Time};
 pub use holding::HoldingWriter;
 
 /// Which messages are read.
@@ -112,7 +112,8 @@ impl ExtractPass {
         match dialect.message(object) {
             Some(message) if self.wants(zone, message.role) => {
                 let message = self.recognizer.as_said(&message);
-                self.extractor.read(&message, line)
+                let date = Time::of(object).map(Time::date);
+                self.extractor.read(&message, line, date)
             }
             _ => Vec::new(),
         }

@@ -12,8 +12,9 @@ use ctx_select::prune::{Glob, MAX_NOTE, Policy, Rule, ToolFilter, Trim};
 use ctx_select::share::Share;
 use ctx_transcript::{Dialect, Saved, Zone};
 
-use super::{Cache, Plan, Time, references, size};
+use super::{Cache, Plan, references, size};
 use crate::Pin;
+use crate::Time;
 
 /// The rules, and what they leave alone.
 #[derive(Args, Clone, Debug)]

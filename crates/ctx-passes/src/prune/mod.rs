@@ -21,13 +21,13 @@ use ctx_select::count::MessageCounter;
 use ctx_select::prune::{Policy, ReferencePattern, ToolFilter, Trim};
 use ctx_transcript::{Dialect, Saved, Zone};
 
-use crate::Pin;
 use crate::offload::Template;
+use crate::{Pin, Time};
 pub use anew::{Beside, NewSession};
 #[cfg(feature = "clap")]
 pub use asked::{Asked, Given, NoPlan};
 pub use decision::Decision;
-pub use last_call::{LastCall, Time};
+pub use last_call::LastCall;
 pub use pass::PrunePass;
 pub use told::Told;
 
@@ -145,8 +145,8 @@ mod tests {
     use ctx_transcript::dialect::Chat;
     use ctx_transcript::{Object, Options, Role, Saved};
 
-    use super::{Cache, LastCall, Plan, PrunePass, Time, is_cold, references, rules};
-    use crate::{Invalid, Notes, PassError, Session};
+    use super::{Cache, LastCall, Plan, PrunePass, is_cold, references, rules};
+    use crate::{Invalid, Notes, PassError, Session, Time};
 
     pub(super) fn plan(policy: Policy) -> Plan {
         Plan {
