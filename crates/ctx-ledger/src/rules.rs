@@ -17,6 +17,7 @@ mod conclusion;
 mod decision;
 mod demand;
 mod fact;
+mod moment;
 mod preference;
 mod script;
 mod table;
@@ -118,7 +119,8 @@ fn find_stated(kind: MemoryKind, plain: &str, role: Role) -> Option<&'static Pat
 }
 
 /// Whether a memory keeps `sentence` as one of `kind`: what [`find`] finds, and beyond it
-/// conclusions with their reason as decisions, and what a user demands as preferences.
+/// conclusions with their reason as decisions, and what a user demands as preferences; not
+/// what holds for the moment only.
 pub fn kept(kind: MemoryKind, sentence: &str, role: Role) -> bool {
     static CONCLUSION: LazyLock<Table> =
         LazyLock::new(|| Table::new(conclusion::PATTERNS, conclusion::VETO));
@@ -133,7 +135,8 @@ pub fn kept(kind: MemoryKind, sentence: &str, role: Role) -> bool {
     };
     let is_more =
         |more: &LazyLock<Table>| more.find(&plain, role).is_some() && !more.vetoes(&plain);
-    find_stated(kind, &plain, role).is_some() || more.is_some_and(is_more)
+    let is_said = find_stated(kind, &plain, role).is_some() || more.is_some_and(is_more);
+    is_said && moment::outlives(kind, sentence)
 }
 
 /// The part of a sentence that its speaker states: no question and, but for

@@ -10,6 +10,7 @@ use ctx_transcript::{Message, Part, Role, ToolResult};
 use regex::Regex;
 
 use crate::Item;
+use crate::alone::{is_bare, is_second_half, joined, trimmed, without_cry};
 use crate::lines::Lines;
 use crate::options::Options;
 use ctx_ledger::rules::{MemoryKind, find, kept, quote};
@@ -172,14 +173,10 @@ impl Extractor {
                 let resolved = (kind == MemoryKind::Decision)
                     .then(|| self.options.resolve(&quoted))
                     .flatten();
-                if kind == MemoryKind::Decision && resolved.is_none() && is_bare(&quoted) {
+                let text = resolved.or_else(|| alone(kind, &quoted, role, &sentence, &mut lines));
+                let Some(text) = text.filter(|text| !is_bare(text)) else {
                     continue;
-                }
-                // What has no word for deciding or wishing is understood with what is beside it.
-                let whole = (kind != MemoryKind::Fact && find(kind, &quoted, role).is_none())
-                    .then(|| lines.around(&sentence))
-                    .flatten();
-                let text = resolved.or(whole).unwrap_or_else(|| quoted.clone());
+                };
                 if !found
                     .iter()
                     .rev()
@@ -204,14 +201,28 @@ impl Extractor {
 /// What is found in a message: its kind, its text, who said it, and of what tool it is.
 type Found = (MemoryKind, String, Role, Option<String>);
 
-/// Whether a consent does not say to what: "Yes, please proceed with the change."
-fn is_bare(text: &str) -> bool {
-    static BARE: LazyLock<Regex> = LazyLock::new(|| {
-        regex(
-            r"(?i)^(?:(?:yes|ok|okay|sure|alright|great|thank you|thanks)[,.!]? )*(?:please |let's |I'd like to |I would like to |just |go ahead and )*(?:proceed|go|continue) with (?:it|(?:the|this|that|these|those|your)(?: \w+)?)[.!]?$",
-        )
-    });
-    BARE.is_match(text)
+/// What is kept of a sentence so that it is understood alone; `None` where it cannot be.
+fn alone(
+    kind: MemoryKind,
+    quoted: &str,
+    role: Role,
+    sentence: &str,
+    lines: &mut Lines<'_>,
+) -> Option<String> {
+    if kind == MemoryKind::Fact {
+        return Some(without_cry(quoted).to_owned());
+    }
+    // What has no word for deciding or wishing is understood with what is beside it, and what
+    // was done with what it was done about.
+    let is_half = is_second_half(quoted);
+    let line = (is_half || find(kind, quoted, role).is_none())
+        .then(|| lines.around(sentence))
+        .flatten();
+    let text = line.map_or_else(|| quoted.to_owned(), |line| trimmed(&line, quoted));
+    if !is_half || !is_second_half(&text) {
+        return Some(without_cry(&text).to_owned());
+    }
+    lines.above().and_then(|above| joined(&above, &text))
 }
 
 /// The reason that a sentence gives: what stands behind `because`.
@@ -297,17 +308,21 @@ mod tests {
         assert_eq!(items[0].text, "1 [1: Keep SQLite]");
     }
 
-    /// 16: what cannot be understood alone is no item.
+    /// 16: what cannot be understood alone is no item, or has beside it what it is about.
     #[test]
-    fn a_consent_says_to_what() {
+    fn an_item_is_understood_alone() {
         for text in [
             "Yes, please proceed with the change.",
-            "Let's go with that.",
+            "Fixed by renaming it.",
         ] {
             assert_eq!(read(&say(Role::User, text)), [], "{text}");
         }
-        let text = "Yes, please proceed with canceling both reservations.";
+        let text = "Yes, please proceed with canceling both trips to Denver.";
         assert_eq!(read(&say(Role::User, text)).len(), 1);
+        let report = "1. **`count` redeclared**: it is in `common` as well\n   - Fixed by renaming it to `count_lines`\n";
+        let items = read(&say(Role::Assistant, report));
+        let joined = "**`count` redeclared**: it is in `common` as well. Fixed by renaming it to `count_lines`";
+        assert_eq!(items, [(MemoryKind::Decision, joined.to_owned())]);
     }
 
     /// 16: what a program writes in the user's name says nothing, and an answer is the user's.

@@ -5,6 +5,7 @@
 //! tool calls and errors. [`MemoryFolder`] puts items into memory files and keeps what
 //! people wrote there.
 
+mod alone;
 mod entry;
 mod extract;
 mod folder;

@@ -10,18 +10,26 @@ use ctx_ledger::text::{QUOTE_MAX, plain_line};
 const LONGEST: usize = 4 * QUOTE_MAX;
 
 /// The lines of a text, read once, from the first to the last.
-pub(crate) struct Lines<'t>(Peekable<TextLines<'t>>);
+pub(crate) struct Lines<'t> {
+    left: Peekable<TextLines<'t>>,
+    /// The entries of lists that the current line stands below, each with its indent.
+    open: Vec<(usize, &'t str)>,
+}
 
 impl<'t> Lines<'t> {
     /// The lines of `text`.
     pub(crate) fn of(text: &'t str) -> Self {
-        Self(text.lines().peekable())
+        Self {
+            left: text.lines().peekable(),
+            open: Vec::new(),
+        }
     }
 
     /// The line around a sentence that comes behind those asked for before, where it is short
     /// enough to be quoted whole.
     pub(crate) fn around(&mut self, sentence: &str) -> Option<String> {
-        while let Some(line) = self.0.peek() {
+        while let Some(line) = self.left.peek().copied() {
+            self.enter(line);
             if line.len() <= LONGEST {
                 let plain = plain_line(without_marker(line.trim()).1);
                 if plain.contains(sentence) {
@@ -30,9 +38,29 @@ impl<'t> Lines<'t> {
             } else if line.contains(sentence) {
                 return None;
             }
-            self.0.next();
+            self.left.next();
         }
         None
+    }
+
+    /// The entry of a list that the line found last stands below.
+    pub(crate) fn above(&self) -> Option<String> {
+        let (_, line) = self.open.iter().nth_back(1)?;
+        Some(plain_line(without_marker(line.trim()).1))
+    }
+
+    fn enter(&mut self, line: &'t str) {
+        let text = line.trim_start();
+        let indent = line.len() - text.len();
+        if text.is_empty() {
+            return;
+        }
+        while self.open.last().is_some_and(|(above, _)| *above >= indent) {
+            self.open.pop();
+        }
+        if without_marker(text).0 && line.len() <= LONGEST {
+            self.open.push((indent, line));
+        }
     }
 }
 
@@ -54,6 +82,22 @@ mod tests {
         assert_eq!(lines.around("It is long."), None);
         assert_eq!(lines.around("last one.").as_deref(), Some("last one. Yes."));
         assert_eq!(lines.around("It is over."), None);
+    }
+
+    /// 16: an entry of a list knows what it stands below.
+    #[test]
+    fn an_entry_stands_below_another() {
+        let text = "1. one\n   - a\n     more\n   - b\n2. two\ntext";
+        let mut lines = Lines::of(text);
+        let mut above = |line| {
+            lines.around(line);
+            lines.above()
+        };
+        assert_eq!(above("one"), None);
+        assert_eq!(above("a").as_deref(), Some("one"));
+        assert_eq!(above("b").as_deref(), Some("one"));
+        assert_eq!(above("two"), None);
+        assert_eq!(above("text"), None);
     }
 
     #[test]

@@ -7,8 +7,12 @@ use regex::Regex;
 use ctx_ledger::sentence::without_marker;
 use ctx_ledger::text::{cut, plain_line, regex};
 
+use crate::settle::bare;
+
 /// An offer is quoted up to so many characters.
 const LONGEST: usize = 160;
+/// A shorter one has the lines below it.
+const SHORT: usize = 40;
 /// More numbered lines are steps or findings, not offers.
 const MOST: usize = 9;
 
@@ -28,6 +32,11 @@ impl Options {
                 r"(?i)^\s*(?:[-*#]+\s+)?(?:\*\*)?(?:(?:option|approach|plan|variant|alternative|solution|choice|方案|选项)\s*([1-9A-F一二三四])\b?|([1-9]))(?:\*\*)?\s*[.):：、–—-]+(?:\*\*)?\s*(.*)$",
             )
         });
+        static LABEL: LazyLock<Regex> = LazyLock::new(|| {
+            regex(
+                r"(?i)^\**(?:option|approach|plan|variant|alternative|solution|choice)\s*[1-9A-F]\b[*:：\s]*",
+            )
+        });
         let mut lines = text.lines().peekable();
         let offers = std::iter::from_fn(|| {
             loop {
@@ -36,12 +45,25 @@ impl Options {
                     continue;
                 };
                 let label = plain_label(found.get(1).or(found.get(2))?.as_str());
-                // "**Option 1:**" stands over what it is.
-                let is_title = found[3].trim_end_matches(['*', ' ', ':', '：']).len() < 12
-                    && (found[3].trim_matches(['*', ' ']).is_empty() || found[3].contains(':'));
-                let below = lines.peek().filter(|_| is_title);
-                let offer = below.map_or(&found[3], |next| next.trim());
-                return Some((label, plain_line(without_marker(offer).1)));
+                let mut offer = plain_line(without_marker(LABEL.replace(&found[3], "").trim()).1);
+                // A title such as "**Flight 1:** DEN to LAS" stands over what it is.
+                while offer.chars().count() < SHORT
+                    && let Some(below) = lines.peek()
+                    && !below.trim().is_empty()
+                    && OFFER.captures(below).is_none()
+                {
+                    let below = plain_line(without_marker(below.trim()).1);
+                    let joint = if offer.is_empty() || offer.ends_with([':', '*']) {
+                        " "
+                    } else {
+                        ", "
+                    };
+                    offer = format!("{}{joint}{below}", offer.trim_end_matches('*'))
+                        .trim_start()
+                        .to_owned();
+                    lines.next();
+                }
+                return Some((label, offer));
             }
         });
         let offers: Vec<_> = offers.take(MOST + 1).collect();
@@ -77,7 +99,7 @@ impl Options {
         let (_, offer) = self.offers.iter().rev().find(|(of, _)| *of == label)?;
         let offer = cut(offer.clone(), LONGEST);
         // It says already what it is.
-        let is_told = offer.len() > 8 && text.contains(offer.trim_matches('*'));
+        let is_told = bare(&offer).len() > 8 && bare(text).contains(&bare(&offer));
         (!is_told).then(|| format!("{} [{label}: {offer}]", plain_line(text)))
     }
 }

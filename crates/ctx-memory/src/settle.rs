@@ -1,10 +1,13 @@
 //! The items of a whole session: said twice is once, and what was taken back is marked.
 
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use ctx_ledger::rules::MemoryKind;
 use ctx_ledger::supersedes;
-use ctx_ledger::text::key;
+use ctx_ledger::text::regex;
+use ctx_transcript::Role;
+use regex::Regex;
 
 use crate::Item;
 
@@ -12,15 +15,15 @@ use crate::Item;
 /// longer than that speaks of something else by then.
 const NEAREST: usize = 200;
 
+/// What is shorter stands in many sentences by chance.
+const SHORTEST: usize = 12;
+
 /// So many items before and behind one are looked at for a part of the same message.
 const NEAR: usize = 40;
 
 /// Leaves out echoes, and marks decisions that a later one of the same session takes back.
 pub fn settle(mut items: Vec<Item>) -> Vec<Item> {
-    let mut known = HashSet::new();
-    items.retain(|item| {
-        item.kind == MemoryKind::Runtime || known.insert((item.kind, key(&item.text)))
-    });
+    leave_out_echoes(&mut items);
     // A sentence that another item of its message has among others.
     let texts: Vec<_> = (items.iter())
         .map(|item| (item.kind, item.line, item.text.clone()))
@@ -50,6 +53,38 @@ pub fn settle(mut items: Vec<Item>) -> Vec<Item> {
         items[*at].taken_back = by.map(|later| later.line);
     }
     items
+}
+
+/// Leaves out what was said before, also in other quotes and emphasis, and the model's report
+/// that the user said it.
+fn leave_out_echoes(items: &mut Vec<Item>) {
+    let mut known = HashSet::new();
+    let mut of_user: Vec<String> = Vec::new();
+    items.retain(|item| {
+        if item.kind == MemoryKind::Runtime {
+            return true;
+        }
+        let said = bare(&item.text);
+        let is_report = item.role != Role::User
+            && REPORTS.is_match(&item.text)
+            && of_user.iter().any(|user| said.contains(user.as_str()));
+        if item.role == Role::User && item.kind == MemoryKind::Decision {
+            let own = item.text.split(" [").next().unwrap_or_default();
+            of_user.extend(Some(bare(own)).filter(|own| own.len() >= SHORTEST));
+        }
+        known.insert((item.kind, said)) && !is_report
+    });
+}
+
+/// How a summary begins to tell what the user said.
+static REPORTS: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)^[*_]*(?:the )?user\b|^[*_]*用户"));
+
+/// A text without blanks, quotes, emphasis and the stop at its end: what is the same where it is
+/// quoted. Other signs stay: C++ is not C#.
+pub(crate) fn bare(text: &str) -> String {
+    let kept = (text.chars()).filter(|c| !c.is_whitespace() && !"`*\"'“”‘’「」()".contains(*c));
+    let plain: String = kept.flat_map(char::to_lowercase).collect();
+    plain.trim_end_matches(['.', '。', '!', '！']).to_owned()
 }
 
 #[cfg(test)]
@@ -86,6 +121,34 @@ mod tests {
         ]);
         let lines: Vec<u64> = items.iter().map(|item| item.line).collect();
         assert_eq!(lines, [1, 4, 5, 6]);
+    }
+
+    /// 16: what the model tells of the user's words is their echo.
+    #[test]
+    fn a_report_of_it_is_an_echo() {
+        let mut items = vec![
+            item(
+                MemoryKind::Decision,
+                "let's go with option 1. [1: keep it]",
+                1,
+            ),
+            item(
+                MemoryKind::Decision,
+                "User said: \"let's go with option 1.\" [1: keep it]",
+                4,
+            ),
+            item(MemoryKind::Decision, "User decided on tabs.", 4),
+        ];
+        items[1].role = Role::Assistant;
+        items[2].role = Role::Assistant;
+        let texts: Vec<_> = settle(items).into_iter().map(|item| item.text).collect();
+        assert_eq!(
+            texts,
+            [
+                "let's go with option 1. [1: keep it]",
+                "User decided on tabs."
+            ]
+        );
     }
 
     /// 16: a sentence is not told beside the line that has it.

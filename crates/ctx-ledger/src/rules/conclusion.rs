@@ -61,9 +61,9 @@ pub(super) const PATTERNS: &[Pattern] = &[
         name: "推荐",
         speaker: Speaker::Anyone,
         hints: &["推荐", "当然是", "唯一", "根本原因", "原因是", "因此", "所以"],
-        says: r"推荐(?:您|你)?(?:去|入住|选择|使用|用|采用)[^，。；]{2,}|当然是[^，。；]{2,}|唯一[^，。；]{0,10}(?:符合|满足|可行)|(?:根本)?原因(?:是|在于)[^，。；]{4,}|(?:因此|所以)[^。；]{0,12}(?:用|使用|采用|改|去掉|保留|不做|不再)",
+        says: r"推荐(?:您|你)?(?:去|入住|选择|使用|用|采用)[^，。；]{2,}[，,。 ]{1,2}(?:因为|这家|该|它|他|是)|因为[^。；]{4,}推荐|当然是[^，。；]{2,}|唯一[^，。；]{0,10}(?:符合|满足|可行)|(?:根本)?原因(?:是|在于)[^，。；]{4,}|(?:因此|所以)[^。；]{0,12}(?:用|使用|采用|改|去掉|保留|不做|不再)",
         not: r"(?:能|可以|请|帮我|有(?:什么|没有)|求|给我)[^，。；]{0,4}推荐|(?:什么|查|找)[^，。；]{0,4}原因",
-        why: "what was advised or concluded; a request for advice is none",
+        why: "what was advised with a reason, or concluded; advice alone and a request for it settle nothing",
     },
 ];
 
@@ -80,7 +80,7 @@ mod tests {
             "I'll put the helpers into `paths` since it is a common dependency.",
             "The root cause is that the lock is taken twice.",
             "The loop fails because it stops at the first line.",
-            "This is the cleanest approach because no caller changes.",
+            "A reader of our own is the cleanest approach because no caller changes.",
             "The suggestion could break things that work today.",
             "The tool was mistaken about it: all cases are used.",
             "Skipped - all cases are used",
@@ -88,7 +88,7 @@ mod tests {
             "Changed from `list.New(tree)` to `list.With(data)`.",
             "So updating one place covers all agents without any hook.",
             "Added a custom `Unmarshal` method that handles both formats.",
-            "推荐您去北京饭店吧。",
+            "推荐您去北京饭店吧，这家店设施齐全。",
             "根本原因是锁被取了两次。",
         ] {
             assert!(is(sentence), "{sentence}");
