@@ -413,3 +413,54 @@ fn a_full_output_is_seen_before_the_merge() {
     assert_eq!(run(last), format!("{why}; the items are merged\n5\n"));
     assert!(dir.path().join("m/extracted/decisions.md").exists());
 }
+
+/// 16: what the policy `sanbot` names for each memory file, in both languages.
+const SANBOT: [(&str, &str); 34] = [
+    ("decision", "我们决定使用 PostgreSQL。"),
+    ("decision", "最终选择了方案二。"),
+    ("decision", "版本已确定为 2.0。"),
+    ("decision", "我們決定用 Rust 重寫。"),
+    ("decision", "最終選擇 PostgreSQL。"),
+    ("decision", "We decided to keep SQLite."),
+    ("decision", "I chose rustls over openssl."),
+    ("decision", "We will use PostgreSQL."),
+    ("decision", "Let's go with option B."),
+    ("decision", "Ok, going with rustls then."),
+    ("decision", "Going with SQLite instead."),
+    ("decision", "模型窗口设为 128000。"),
+    ("fact", "项目名称是 ctx-tools。"),
+    ("fact", "配置文件在 config/app.toml。"),
+    ("fact", "数据库路径是 /var/lib/app/data.db。"),
+    ("fact", "默认端口是 8080。"),
+    ("fact", "專案的資料庫是 PostgreSQL 15。"),
+    ("fact", "The project is called ctx-tools."),
+    ("fact", "The parser lives in src/parser.rs."),
+    ("fact", "The server listens on port 8080."),
+    ("fact", "The config file is /etc/app.toml."),
+    ("fact", "CTX_HOME is where the store lies."),
+    ("preference", "我喜欢简短的回答。"),
+    ("preference", "我的偏好是用 tab 缩进。"),
+    ("preference", "我习惯先写测试。"),
+    ("preference", "我喜歡簡短的回答。"),
+    ("preference", "我習慣先寫測試。"),
+    ("preference", "永远不要直接推送到 main。"),
+    ("preference", "I prefer tabs."),
+    ("preference", "I like short answers."),
+    ("preference", "Always run the tests first."),
+    ("preference", "Never push to main."),
+    ("preference", "I usually write the tests first."),
+    ("preference", "From now on, answer in English."),
+];
+
+#[test]
+fn every_example_of_the_policy_sanbot_is_found() {
+    for (kind, text) in SANBOT {
+        let record = format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n");
+        let item = format!(r#"{{"kind":"{kind}","text":"{text}","#);
+        extract()
+            .args(["--kind", kind])
+            .stdin(record)
+            .stdout_has(&item)
+            .run();
+    }
+}
