@@ -42,7 +42,7 @@ fn field() -> tempfile::TempDir {
         fs::write(path, text).expect("written");
     };
     let session = include_str!("../../examples/session.jsonl");
-    let reasons = r#"{"role":"user","content":"We decided to use SQLite because it is small.","timestamp":"2026-11-20T08:00:00Z"}
+    let reasons = r#"{"role":"user","content":"We decided to use SQLite because it is small. From now on, answer in English.","timestamp":"2026-11-20T08:00:00Z"}
 "#;
     put("reasons.jsonl", reasons);
     for name in ["s.jsonl", "t.jsonl", "u.jsonl", "v.jsonl", "w.jsonl"] {

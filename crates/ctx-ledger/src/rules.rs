@@ -135,8 +135,8 @@ pub fn kept(kind: MemoryKind, sentence: &str, role: Role) -> bool {
     };
     let is_more =
         |more: &LazyLock<Table>| more.find(&plain, role).is_some() && !more.vetoes(&plain);
-    let is_said = find_stated(kind, &plain, role).is_some() || more.is_some_and(is_more);
-    is_said && moment::outlives(kind, sentence)
+    let is_named = find_stated(kind, &plain, role).is_some();
+    (is_named || more.is_some_and(is_more)) && moment::outlives(kind, sentence, is_named)
 }
 
 /// The part of a sentence that its speaker states: no question and, but for

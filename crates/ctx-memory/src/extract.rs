@@ -13,6 +13,7 @@ use crate::Item;
 use crate::alone::{is_bare, is_second_half, joined, trimmed, without_cry};
 use crate::lines::Lines;
 use crate::options::Options;
+use crate::scope::scope;
 use ctx_ledger::rules::{MemoryKind, find, kept, quote};
 use ctx_ledger::runtime;
 use ctx_ledger::sentence::sentences;
@@ -98,6 +99,7 @@ impl Extractor {
             let text = plain_line(&redact(&text).0);
             self.redacted += text.matches(MARK).count();
             let why = (kind == MemoryKind::Decision).then(|| reason(&text));
+            let holds = (kind == MemoryKind::Preference).then(|| scope(&text));
             Item {
                 kind,
                 role,
@@ -105,6 +107,7 @@ impl Extractor {
                 session: self.session.clone(),
                 tool: tool.map(|name| redact(&name).0.into_owned()),
                 why: why.flatten(),
+                scope: holds.flatten().map(str::to_owned),
                 date,
                 taken_back: None,
                 text,

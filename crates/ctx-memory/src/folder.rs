@@ -76,10 +76,15 @@ impl<'a> MemoryFolder<'a> {
             }
             return Ok(());
         }
+        // Tool runs have no entries there.
+        let of_runs = match merged.added - merged.entries.len() {
+            0 => String::new(),
+            runs => format!(" ({})", counted(runs, "tool run")),
+        };
         let (added, known) = (counted(merged.added, "new item"), merged.known);
         let digest = Digest {
             session: merged.session.clone(),
-            what: format!("extracted {added}, {known} known"),
+            what: format!("extracted {added}{of_runs}, {known} known"),
             entries: merged.entries.clone(),
         };
         match self.store {
@@ -218,6 +223,7 @@ mod tests {
             session: session.to_owned(),
             tool: None,
             why: None,
+            scope: None,
             date: None,
             taken_back: None,
         }
@@ -255,6 +261,23 @@ mod tests {
             "{decisions}"
         );
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 2);
+    }
+
+    /// 16: the log of the day lists no tool runs, and says how many there were.
+    #[test]
+    fn the_log_says_what_it_does_not_list() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let folder = MemoryFolder::within(dir.path(), None);
+        let merged = folder.merge(&items()).expect("merged");
+        folder
+            .log(&merged, chrono::DateTime::UNIX_EPOCH)
+            .expect("logged");
+        let log = fs::read_to_string(dir.path().join("daily/1970-01-01.md")).expect("a file");
+        assert!(
+            log.contains("demo: extracted 3 new items (1 tool run), 0 known\n"),
+            "{log}"
+        );
+        assert!(!log.contains("make"), "{log}");
     }
 
     #[test]

@@ -25,6 +25,9 @@ pub struct Item {
     /// Of a decision its reason, where the sentence gives one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// Of a preference the words that say for what it holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
     /// The day on which it was said (UTC), where the record tells its time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub date: Option<NaiveDate>,
@@ -49,6 +52,7 @@ mod tests {
             session: "s".to_owned(),
             tool: None,
             why: None,
+            scope: None,
             date: None,
             taken_back: None,
         };
@@ -60,9 +64,10 @@ mod tests {
         item.tool = Some("t".to_owned());
         assert!(json(&item).ends_with(r#","session":"s","tool":"t"}"#));
         item.why = Some("w".to_owned());
+        item.scope = Some("x".to_owned());
         item.date = "2026-11-20".parse().ok();
         item.taken_back = Some(9);
-        let end = r#","tool":"t","why":"w","date":"2026-11-20","taken_back":9}"#;
+        let end = r#","tool":"t","why":"w","scope":"x","date":"2026-11-20","taken_back":9}"#;
         assert!(json(&item).ends_with(end));
     }
 }

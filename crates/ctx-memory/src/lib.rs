@@ -14,6 +14,7 @@ mod item;
 mod lines;
 mod merge;
 mod options;
+mod scope;
 mod settle;
 
 pub use entry::{Entry, Place};

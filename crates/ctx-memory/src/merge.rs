@@ -137,6 +137,7 @@ mod tests {
             session: "demo".to_owned(),
             tool: None,
             why: None,
+            scope: None,
             date: None,
             taken_back: None,
         }

@@ -104,6 +104,7 @@ mod tests {
             session: "s".to_owned(),
             tool: None,
             why: None,
+            scope: None,
             date: None,
             taken_back: None,
         }

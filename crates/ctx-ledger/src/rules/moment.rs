@@ -20,8 +20,8 @@ const ANY: &str = concat!(
 const DECISION: &str = concat!(
     r"(?i)^[*_]*(?:(?:yes|no|sure|okay|ok),? )?you can\b|^[*_]*(?:I need to|I have to)\b",
     r"|^[*_]*(?:this (?:avoids|ensures|prevents|guarantees|way|was proposed))\b|^(?:all )?(?:existing|other) tests\b",
-    r"|\b(?:separate|different) (?:commit|bug fix)\b|\b(?:problem|issue|cause|bug) is (?:likely|probably|perhaps|maybe)\b|^need to\b|\bmaybe I\b|\bsame (?:problem|issue|fix|bug)\b.{0,20}\b(?:as before|regardless|still)\b|\bthe fix is (?:still )?(?:the same|working|fully|complete|backward)\b",
-    r"|^hm+\b|^so we\b|^this is the (?:cleanest|simplest|safest|best|right|correct)\b",
+    r"|\b(?:separate|different) (?:commit|bug fix)\b|\b(?:problem|issue|cause|bug) is (?:likely|probably|perhaps|maybe)\b|^need to\b|\bsame (?:problem|issue|fix|bug)\b.{0,20}\b(?:as before|regardless|still)\b|\bthe fix is (?:still )?(?:the same|working|fully|complete|backward)\b",
+    r"|^this is the (?:cleanest|simplest|safest|best|right|correct)\b",
     // What a linter wants is over once it is done.
     r"|\bunused (?:variables?|imports?|parameters?)\b|\bmissing imports?\b|\bundefined: ",
 );
@@ -42,8 +42,9 @@ const PREFERENCE: &str = r"(?i)\b(?:there (?:must|has to) be|must be (?:some|any
 /// Of a cause or a remedy: it has to name something of the code or of the machine.
 const UNNAMED: &str = r"(?i)^[*_]*the (?:fix|solution|problem)\b[^`0-9/_]*$";
 
-/// Whether a sentence says something for longer than the moment.
-pub(super) fn outlives(kind: MemoryKind, sentence: &str) -> bool {
+/// Whether a sentence says something for longer than the moment; of what is called a decision
+/// (`is_named`) only the form is looked at.
+pub(super) fn outlives(kind: MemoryKind, sentence: &str, is_named: bool) -> bool {
     static ANY_KIND: LazyLock<Regex> = LazyLock::new(|| compile(ANY));
     static OF_DECISIONS: LazyLock<Regex> = LazyLock::new(|| compile(DECISION));
     static OF_FACTS: LazyLock<Regex> = LazyLock::new(|| compile(FACT));
@@ -55,8 +56,12 @@ pub(super) fn outlives(kind: MemoryKind, sentence: &str) -> bool {
         MemoryKind::Preference => &OF_PREFERENCES,
         MemoryKind::Runtime => return true,
     };
-    let is_unnamed = || kind == MemoryKind::Decision && NAMES_NOTHING.is_match(sentence);
-    !ANY_KIND.is_match(sentence) && !of_kind.is_match(sentence) && !is_unnamed()
+    if ANY_KIND.is_match(sentence) {
+        return false;
+    }
+    let is_decision = kind == MemoryKind::Decision;
+    is_decision && is_named
+        || !of_kind.is_match(sentence) && !(is_decision && NAMES_NOTHING.is_match(sentence))
 }
 
 #[cfg(test)]
