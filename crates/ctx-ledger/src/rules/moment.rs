@@ -59,9 +59,10 @@ pub(super) fn outlives(kind: MemoryKind, sentence: &str, is_named: bool) -> bool
     if ANY_KIND.is_match(sentence) {
         return false;
     }
-    let is_decision = kind == MemoryKind::Decision;
-    is_decision && is_named
-        || !of_kind.is_match(sentence) && !(is_decision && NAMES_NOTHING.is_match(sentence))
+    if kind == MemoryKind::Decision && (is_named || NAMES_NOTHING.is_match(sentence)) {
+        return is_named;
+    }
+    !of_kind.is_match(sentence)
 }
 
 #[cfg(test)]
