@@ -58,9 +58,8 @@ impl Options {
                     } else {
                         ", "
                     };
-                    offer = format!("{}{joint}{below}", offer.trim_end_matches('*'))
-                        .trim_start()
-                        .to_owned();
+                    let title = offer.trim_end_matches('*');
+                    offer = plain_line(&format!("{title}{joint}{below}"));
                     lines.next();
                 }
                 return Some((label, offer));
