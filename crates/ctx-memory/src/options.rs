@@ -49,7 +49,7 @@ impl Options {
                 // A title such as "**Flight 1:** DEN to LAS" stands over what it is.
                 while offer.chars().count() < SHORT
                     && let Some(below) = lines.peek()
-                    && !below.trim().is_empty()
+                    && belongs(below, &offer)
                     && OFFER.captures(below).is_none()
                 {
                     let below = plain_line(without_marker(below.trim()).1);
@@ -103,6 +103,12 @@ impl Options {
     }
 }
 
+/// Whether a line below an offer tells more of it.
+fn belongs(below: &str, offer: &str) -> bool {
+    let is_below = below.starts_with([' ', '\t']) || without_marker(below).0;
+    !below.trim().is_empty() && (is_below || offer.is_empty() || offer.ends_with([':', '：']))
+}
+
 /// One label for one option: `one`, `一` and `1`.
 fn plain_label(label: &str) -> String {
     match label.to_lowercase().as_str() {
@@ -147,6 +153,21 @@ mod tests {
         assert_eq!(
             options.resolve("I'll go with Option 1.").as_deref(),
             Some("I'll go with Option 1. [1: Flight HAT1]")
+        );
+    }
+
+    /// 16: a title alone says nothing; a question below the last offer is no part of it.
+    #[test]
+    fn a_short_offer_has_the_lines_below_it() {
+        let text = "### Option 1:\n1. **Flight 1:** DEN to LAS\n   - Number: HAT229\n\n### Option 2:\n2. Stay\nWhich one?";
+        let options = offered(text);
+        assert_eq!(
+            options.resolve("I'll go with option 1").as_deref(),
+            Some("I'll go with option 1 [1: **Flight 1:** DEN to LAS, Number: HAT229]")
+        );
+        assert_eq!(
+            options.resolve("do option 2").as_deref(),
+            Some("do option 2 [2: Stay]")
         );
     }
 
