@@ -22,6 +22,7 @@ mod preference;
 mod script;
 mod table;
 
+pub(crate) use script::simplified;
 use table::Table;
 
 /// What a session may tell that is worth remembering; each kind has a memory file of
@@ -146,7 +147,7 @@ fn stated(sentence: &str, kind: MemoryKind) -> Option<String> {
         MemoryKind::Fact => Cow::Borrowed(sentence),
         _ => without_code(sentence),
     };
-    let mut plain = script::simplified(&plain).replace('’', "'");
+    let mut plain = simplified(&plain).replace('’', "'");
     if is_question(&plain) {
         // "我喜欢欢乐谷，它周边有什么酒店吗？": only the last clause asks. In
         // English the whole sentence does.
