@@ -180,9 +180,9 @@ fn by_triggers_alone_a_session_that_gets_no_smaller_is_told_once() {
     assert_eq!(done.read("s.jsonl"), before.as_bytes());
 }
 
-/// The setting of a policy: after so many runs in vain, not one more.
+/// The setting of a policy: after so many runs without result, not one more.
 #[test]
-fn attempts_in_vain_are_counted_by_session_and_as_the_policy_says() {
+fn attempts_without_result_are_counted_by_session_and_as_the_policy_says() {
     let case = |dir: &Path, args: &[&str]| {
         let args = args.iter().copied().chain(["s.jsonl"]);
         let case = Case::new(CTX_COMPACT).within(dir).code(1);

@@ -1,9 +1,11 @@
 //! How much room a store takes.
 
 use std::fs;
+use std::io;
 use std::path::Path;
 
 use serde::Serialize;
+use walkdir::WalkDir;
 
 use crate::catalog::snapshot_files;
 use crate::error::{Naming, StoreError};
@@ -43,22 +45,16 @@ impl Store {
     }
 }
 
-/// The bytes of all files in a folder, links not followed.
+/// The bytes of all files in a folder, links not followed; what vanishes meanwhile takes none.
 fn length_of(folder: &Path) -> Result<u64, StoreError> {
-    let Some(entries) = if_there(fs::read_dir(folder).naming("read", folder))? else {
-        return Ok(0);
-    };
     let mut bytes = 0;
-    for entry in entries {
-        let entry = entry.naming("read", folder)?;
-        let Ok(meta) = entry.metadata() else { continue };
-        bytes += if meta.is_dir() {
-            length_of(&entry.path())?
-        } else if meta.is_file() {
-            meta.len()
-        } else {
-            0
-        };
+    for entry in WalkDir::new(folder) {
+        let entry = entry.map_err(io::Error::from);
+        let meta = entry.and_then(|entry| entry.metadata().map_err(Into::into));
+        let meta = if_there(meta.naming("read", folder))?;
+        bytes += meta
+            .filter(fs::Metadata::is_file)
+            .map_or(0, |meta| meta.len());
     }
     Ok(bytes)
 }

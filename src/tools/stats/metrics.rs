@@ -48,7 +48,7 @@ fn compactions(all: &Overview) -> Vec<Family> {
     let stats = &all.stats;
     vec![
         by_word(counter("ctx_compaction_count_total", "Compactions that changed a session, by outcome."), &stats.outcomes, "compacted"),
-        by_word(counter("ctx_compaction_failures_total", "Compactions that were tried and changed nothing, by outcome."), &stats.in_vain, "no-gain"),
+        by_word(counter("ctx_compaction_failures_total", "Compactions that were tried and changed nothing, by outcome."), &stats.without_result, "no-gain"),
         gauge("ctx_compactions_unfinished", "Compactions that began and did not end.").with(&[], float(stats.unfinished)),
         counter("ctx_tokens_before_compact_total", "Tokens of contexts before they were compacted.").with(&[], float(stats.tokens_before_compact)),
         counter("ctx_tokens_after_compact_total", "Tokens of the same contexts after that.").with(&[], float(stats.tokens_after_compact)),

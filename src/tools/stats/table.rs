@@ -35,7 +35,7 @@ fn compactions(stats: &Stats) -> Vec<(&'static str, String)> {
         ("done", by_word(stats.compaction_count, &stats.outcomes)),
         (
             "no change",
-            by_word(stats.in_vain.values().sum(), &stats.in_vain),
+            by_word(stats.without_result.values().sum(), &stats.without_result),
         ),
         ("unfinished", stats.unfinished.to_string()),
         (

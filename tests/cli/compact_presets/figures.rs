@@ -108,9 +108,9 @@ fn a_summary_by_code_in_the_place_of_a_models_is_told() {
     );
 }
 
-/// 15 A8: what was tried in vain is a record, and what there was no reason to try is none.
+/// 15 A8: what was tried without result is a record, and what there was no reason to try is none.
 #[test]
-fn an_attempt_in_vain_is_told_and_a_quiet_night_is_not() {
+fn an_attempt_without_result_is_told_and_a_quiet_night_is_not() {
     let session = Talk::of(40, 20_000);
     let server = Server::new((0..3).map(|_| Act::Cut));
     let case = call("synapse", session.as_str()).code(2);

@@ -179,7 +179,7 @@ impl SessionFile<'_> {
                 job.offloaded(offloading.as_ref())?;
                 let Some(new) = job.build(Some(session.as_str()), notes)? else {
                     let outcome = job.report.outcome;
-                    if outcome.is_in_vain() {
+                    if outcome.is_without_result() {
                         let facts = Facts {
                             session: Some(session.to_string()),
                             figures: job.report.figures(),
@@ -187,7 +187,7 @@ impl SessionFile<'_> {
                         };
                         store.failed(OPERATION, &facts).map_err(unchanged)?;
                     }
-                    if outcome.is_in_vain() && outcome != Outcome::SummaryFailed {
+                    if outcome.is_without_result() && outcome != Outcome::SummaryFailed {
                         let added = strikes::add(replacement, job.size(), plan);
                         if added.map_err(unchanged)? {
                             job.report.attention = Attention::LastTime;

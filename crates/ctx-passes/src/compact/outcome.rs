@@ -84,7 +84,7 @@ impl Outcome {
 
     /// Whether it was tried and changed nothing: that is worth a record, while what is not due, or not tried
     /// again, is none.
-    pub(super) fn is_in_vain(self) -> bool {
+    pub(super) fn is_without_result(self) -> bool {
         matches!(self, Self::NoGain | Self::Unreachable | Self::SummaryFailed)
     }
 

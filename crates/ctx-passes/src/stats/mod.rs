@@ -31,7 +31,7 @@ pub struct Stats {
     /// The same by outcome.
     pub outcomes: BTreeMap<&'static str, u64>,
     /// Compactions that were tried and changed nothing, by outcome.
-    pub in_vain: BTreeMap<&'static str, u64>,
+    pub without_result: BTreeMap<&'static str, u64>,
     /// Compactions that began and did not end: killed, failed, or still at work.
     pub unfinished: u64,
     /// Tokens before, of all compactions that changed a session.
@@ -162,7 +162,7 @@ impl Tally {
         let stats = &mut self.stats;
         add(&mut stats.duration_ms, number(event, "duration_ms"));
         if !is_done {
-            *stats.in_vain.entry(word).or_default() += 1;
+            *stats.without_result.entry(word).or_default() += 1;
             return;
         }
         stats.compaction_count += 1;

@@ -45,7 +45,7 @@ fn of_nothing_all_is_zero_and_no_rate_is_known() {
 
 /// 16: tokens are those of what changed a session; what changed nothing is counted apart.
 #[test]
-fn compactions_are_summed_and_those_in_vain_counted_apart() {
+fn compactions_are_summed_and_those_without_result_counted_apart() {
     let stats = stats(&[
         event("compact", "intent", 1, json!({})),
         compacted(1, "a", "compacted", 100, 40),
@@ -64,7 +64,7 @@ fn compactions_are_summed_and_those_in_vain_counted_apart() {
         stats.outcomes,
         [("compacted", 2), ("over-target", 1)].into()
     );
-    assert_eq!(stats.in_vain, [("no-gain", 1)].into());
+    assert_eq!(stats.without_result, [("no-gain", 1)].into());
     assert_eq!(
         (stats.tokens_before_compact, stats.tokens_after_compact),
         (200, 100)
