@@ -18,6 +18,7 @@ mod decision;
 mod demand;
 mod fact;
 mod moment;
+mod person;
 mod preference;
 mod script;
 mod table;
@@ -120,16 +121,19 @@ fn find_stated(kind: MemoryKind, plain: &str, role: Role) -> Option<&'static Pat
 }
 
 /// Whether a memory keeps `sentence` as one of `kind`: what [`find`] finds, and beyond it
-/// conclusions with their reason as decisions, and what a user demands as preferences; not
+/// conclusions with their reason as decisions, what a user demands as preferences, and who
+/// people are as facts; not
 /// what holds for the moment only.
 pub fn kept(kind: MemoryKind, sentence: &str, role: Role) -> bool {
     static CONCLUSION: LazyLock<Table> =
         LazyLock::new(|| Table::new(conclusion::PATTERNS, conclusion::VETO));
     static DEMAND: LazyLock<Table> = LazyLock::new(|| Table::new(demand::PATTERNS, demand::VETO));
+    static PERSON: LazyLock<Table> = LazyLock::new(|| Table::new(person::PATTERNS, person::VETO));
     let more = match kind {
         MemoryKind::Decision => Some(&CONCLUSION),
         MemoryKind::Preference => Some(&DEMAND),
-        MemoryKind::Fact | MemoryKind::Runtime => None,
+        MemoryKind::Fact => Some(&PERSON),
+        MemoryKind::Runtime => None,
     };
     let Some(plain) = stated(sentence, kind) else {
         return false;
