@@ -28,9 +28,6 @@ use crate::{ErrorKind, Invalid, Notes, PassError, score};
 
 /// What the audit log calls it.
 const OPERATION: &str = "compact";
-/// A longer session is not scored unasked, and a longer result not at all: its text is
-/// searched in memory.
-const MOST_SCORED_BYTES: u64 = 64 << 20;
 
 /// One session file.
 pub struct SessionFile<'a> {
@@ -143,7 +140,7 @@ impl SessionFile<'_> {
         let Stores { store, session, .. } = self.stores;
         let scored = match plan.score {
             Some(scored) => scored,
-            None => content.length()? <= MOST_SCORED_BYTES,
+            None => content.length()? <= score::MOST_SCORED_BYTES,
         };
         let first = Rules::first(plan, content);
         let offloading;
@@ -203,7 +200,7 @@ impl SessionFile<'_> {
                     && new
                         .content
                         .length()
-                        .is_ok_and(|bytes| bytes <= MOST_SCORED_BYTES)
+                        .is_ok_and(|bytes| bytes <= score::MOST_SCORED_BYTES)
                 {
                     // A score that cannot be had hinders nothing.
                     if let Ok(score) = score(content, ledger, &new.content) {

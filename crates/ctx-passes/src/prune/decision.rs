@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use ctx_select::prune::{Rule, Sums, Verdicts};
+use ctx_select::prune::{Freed, Rule, Sums, Verdicts};
 use ctx_transcript::{Dialect, Edits, Message, Origin, Presences, Record, Spool, counted};
 
 use super::Plan;
@@ -84,6 +84,16 @@ impl<'p> Decision<'p> {
             tell_gain(&self.sums, notes);
         }
         Ok(())
+    }
+
+    /// What each change frees, with the line of its record; nothing where none is made.
+    pub fn freed(&self) -> impl Iterator<Item = (u64, Freed)> {
+        let items = self.waiting.items.iter().enumerate();
+        let freed = |(record, item): (usize, Item)| {
+            let freed = self.verdicts.freed(record).into_iter();
+            freed.map(move |freed| (item.line, freed))
+        };
+        items.filter(|_| self.changes).flat_map(freed)
     }
 
     /// Reports each change of each record.

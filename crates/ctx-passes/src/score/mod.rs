@@ -25,6 +25,10 @@ pub use listed::Listed;
 pub use stored::{Referred, referred};
 pub use told::Told;
 
+/// A longer session is not scored unasked, and a longer result not at all: its text is
+/// searched in memory.
+pub const MOST_SCORED_BYTES: u64 = 64 << 20;
+
 /// What `after` has of a session whose ledger this is. The session is opened again only
 /// when `after` refers to texts that may be in it.
 pub fn score(

@@ -5,6 +5,7 @@
 
 mod acceptance;
 mod fidelity;
+pub mod profile;
 mod share;
 
 use std::collections::BTreeMap;
