@@ -398,6 +398,60 @@ fn what_another_agent_of_codex_said_stays() {
     assert!(compacted.expect("a compaction").contains(item), "{written}");
 }
 
+/// 16: the page of an agent's own file has each compaction with the numbers that the log has of
+/// it, and of the context what ctx-count counts.
+#[test]
+fn the_page_tells_of_the_compactions_of_a_log() {
+    let thousands = |number: &str| match number.len() {
+        4..=6 => format!(
+            "{},{}",
+            &number[..number.len() - 3],
+            &number[number.len() - 3..]
+        ),
+        _ => number.to_owned(),
+    };
+    for (header, turn) in [("", claude_code as Turn), (&format!("{CODEX}\n"), codex)] {
+        let log = Log::new(header, turn);
+        let mut rows = Vec::new();
+        for last in [8, 11] {
+            let report = log.compact();
+            let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
+            let numbers =
+                ["tokens_before", "tokens_after"].map(|key| thousands(&report[key].to_string()));
+            rows.push(
+                numbers
+                    .map(|number| format!("<td class=\"n\">{number}</td>"))
+                    .concat(),
+            );
+            log.go_on(last + 1..last + 4);
+        }
+        let page = log.run("ctx-stats", &["--html"]);
+        for (number, row) in rows.iter().enumerate() {
+            let name = format!(
+                "<th scope=\"row\">C{}</th><td>compaction</td><td>ctx-compact</td>",
+                number + 1
+            );
+            let told = page
+                .lines()
+                .find(|line| line.contains(&name))
+                .expect("told");
+            assert!(told.contains(row), "{header}: {told} {row}");
+        }
+        assert!(
+            !page.contains(">C3<") && page.contains("was kept, as ctx-score weighs it"),
+            "{header}"
+        );
+        let counted = log.count(&["--json"]);
+        let counted: serde_json::Value =
+            serde_json::from_str(counted.lines().next().unwrap_or_default()).expect("JSON");
+        let all = format!(
+            "all messages</th><td class=\"n\">{}</td>",
+            thousands(&counted["tokens"].to_string())
+        );
+        assert!(page.contains(&all), "{header}: {all}");
+    }
+}
+
 #[test]
 fn three_compactions_each_behind_later_turns_and_back_again() {
     let pi_header = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/\"}\n";

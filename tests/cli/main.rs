@@ -42,6 +42,7 @@ mod nights;
 mod not_understood;
 mod offload;
 mod output;
+mod page;
 mod pipeline;
 mod places;
 mod prune;

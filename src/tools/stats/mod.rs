@@ -1,6 +1,7 @@
 //! `ctx-stats`: what compaction has done, and how full sessions are.
 
 mod exposition;
+mod html;
 mod metrics;
 mod now;
 mod overview;
@@ -13,7 +14,7 @@ mod table;
 use std::path::PathBuf;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{Failure, Io, Outcome, Tool, json_failure, json_line, report_failures};
+use ctx_cli::{Failure, Io, Outcome, Tool, inputs, json_failure, json_line, report_failures};
 use ctx_policy::Policy;
 use ctx_store::Store;
 
@@ -35,6 +36,11 @@ use crate::triggers::TriggerArgs;
 /// With FILE: the status of each session: how full its window is, each trigger, how often it
 /// was compacted, and its last snapshot.
 ///
+/// --html prints one page for a browser, which needs no network: the context of each FILE over
+/// its life by kind, its compactions and rollbacks, the largest items, what pruning and
+/// offloading would free, what the last compaction kept and lost. FILE may be the name of a
+/// session of the store, too: then its newest snapshot is shown.
+///
 /// --prometheus prints metrics for the textfile collector of the node exporter. Counters
 /// count from the beginning of the audit log, so it cannot be used with --since.
 ///
@@ -55,6 +61,9 @@ struct Args {
     /// Print metrics in the text format of Prometheus
     #[arg(long)]
     prometheus: bool,
+    /// Print an HTML page that shows where the window of each FILE goes
+    #[arg(long, requires = "files", conflicts_with_all = ["json", "prometheus"])]
+    html: bool,
     #[command(flatten)]
     triggers: TriggerArgs,
     #[command(flatten)]
@@ -79,12 +88,17 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
     let store = args.store.open(&TOOL, matches)?;
     let target = args.output.report(&args.files)?;
-    let (text, failures) = if args.files.is_empty() {
-        (args.overview(&store, io)?, Vec::new())
+    let (text, failures) = if args.html {
+        args.page(&store, io)?
+    } else if args.files.is_empty() {
+        (Some(args.overview(&store, io)?), Vec::new())
     } else {
-        args.statuses(&store, io)?
+        let (text, failures) = args.statuses(&store, io)?;
+        (Some(text), failures)
     };
-    target.write(text.as_bytes(), io)?;
+    if let Some(text) = text {
+        target.write(text.as_bytes(), io)?;
+    }
     report_failures(failures, args.files.len(), io)
 }
 
@@ -133,6 +147,21 @@ impl Args {
             text = metrics::of_files(&told);
         }
         Ok((text, failures))
+    }
+
+    /// The page of the sessions, where one can be read, and the failures of the others.
+    fn page(&self, store: &Store, io: &mut Io) -> Result<(Option<String>, Vec<Failure>), Failure> {
+        let policy = self.asked_policy(io)?;
+        let counting = self.counting.resolve_under(policy.as_ref())?;
+        counting.report(io);
+        let asked = html::Asked {
+            store,
+            triggers: &self.triggers.resolve(policy.as_ref(), &counting),
+            overflow: self.triggers.overflow,
+            counting: &counting,
+        };
+        let operands = inputs(&self.files)?;
+        Ok(html::page(operands.iter().map(PathBuf::as_path), asked))
     }
 
     fn asked_policy(&self, io: &mut Io) -> Result<Option<Policy>, Failure> {

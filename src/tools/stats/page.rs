@@ -48,6 +48,10 @@ pub(super) const PAGE: Page = Page {
             "What is not as it should be",
         ),
         (
+            "ctx-stats --html session.jsonl -o page.html",
+            "A page that shows where its window goes",
+        ),
+        (
             "ctx-stats --prometheus -o /var/lib/node_exporter/textfile/ctx.prom",
             "Metrics for the node exporter, from cron",
         ),

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use chrono::SecondsFormat;
-use ctx_cli::{Failure, Input, input_name, is_stdin, json_name, labelled, percent};
+use ctx_cli::{Failure, Input, is_stdin, json_name, labelled, percent};
 use ctx_passes::ErrorKind;
 use ctx_passes::check::{CheckPass, Plan, Report, ToldDue};
 use ctx_select::trigger::{Due, Reading, Step, Trigger, Triggers};
-use ctx_store::{Event, Meta, SessionId, Store, StoreError};
+use ctx_store::{Entry, Event, Meta, SessionId, Store, StoreError};
 use serde::Serialize;
 
 use crate::counting::Counting;
@@ -21,7 +21,10 @@ pub(super) struct Status {
     /// As the user named it.
     pub(super) name: String,
     report: Report,
-    due: Due,
+    /// Whether a flag, a model or the session itself tells its window.
+    pub(super) window_is_known: bool,
+    /// What the triggers say.
+    pub(super) due: Due,
     /// How often it was compacted.
     pub(super) compactions: u64,
     newest: Option<Event>,
@@ -40,6 +43,15 @@ pub(super) struct Told<'a> {
     last_snapshot_time: Option<String>,
 }
 
+/// What the store knows of a session.
+#[derive(Default)]
+pub(super) struct Known {
+    /// Its snapshots.
+    pub(super) entries: Vec<Entry>,
+    /// What was done to it, the newest first.
+    pub(super) events: Vec<Event>,
+}
+
 /// Reads a session, and what the store knows of it.
 pub(super) fn of(
     path: &Path,
@@ -48,35 +60,18 @@ pub(super) fn of(
     overflow: bool,
     counting: &Counting,
 ) -> Result<Status, Failure> {
-    let mut report = check(path, counting)?;
-    report.size.overflow = overflow;
-    let window = triggers.with_model(report.size.window).window();
-    report.size.window = Some(window);
-    let due = triggers.check(&report.size);
-    let (snapshot, events) = if is_stdin(path) {
-        (None, Vec::new())
-    } else {
-        known(path, store).map_err(failure)?
-    };
-    let is_compaction = |event: &&Event| event.op == "compact" && event.phase == "done";
-    let compactions = || events.iter().filter(is_compaction);
-    Ok(Status {
-        name: input_name(path),
-        report,
-        due,
-        compactions: compactions().count() as u64,
-        newest: compactions().next().cloned(),
-        snapshot,
-    })
+    let input = Input::open(path)?;
+    let status = Status::read(input, triggers, overflow, counting)?;
+    Ok(status.knowing(&Known::of_file(path, store)?))
 }
 
-fn check(path: &Path, counting: &Counting) -> Result<Report, Failure> {
+fn check(input: Input, counting: &Counting) -> Result<Report, Failure> {
     let plan = Plan {
         counter: Some(counting.counter),
         calibrate: true,
         ..Plan::default()
     };
-    let mut session = ReadArgs::default().session(Input::open(path)?)?;
+    let mut session = ReadArgs::default().session(input)?;
     let mut pass = CheckPass::new(&plan, session.dialect());
     session.pass(|record| {
         pass.push(record);
@@ -92,24 +87,67 @@ fn check(path: &Path, counting: &Counting) -> Result<Report, Failure> {
     }
 }
 
-/// The newest snapshot of a file, and what was done to its session, the newest first.
-fn known(path: &Path, store: &Store) -> Result<(Option<Meta>, Vec<Event>), StoreError> {
-    let entries = match store.catalog_of_file(path) {
-        Ok(found) => found.catalog.entries,
-        Err(StoreError::NoSnapshotOf(_) | StoreError::SeveralSessions { .. }) => Vec::new(),
-        Err(error) => return Err(error),
-    };
-    let newest = entries.iter().filter_map(|entry| entry.meta.as_ref().ok());
-    let newest = newest.max_by_key(|meta| meta.sequence).cloned();
-    let mut sessions: BTreeSet<SessionId> = entries
-        .iter()
-        .map(|entry| entry.id.session.clone())
-        .collect();
-    sessions.insert(SessionId::of_file(path)?);
-    Ok((newest, store.history(&sessions)?))
+impl Known {
+    /// Of a file; nothing of stdin.
+    pub(super) fn of_file(path: &Path, store: &Store) -> Result<Self, Failure> {
+        if is_stdin(path) {
+            return Ok(Self::default());
+        }
+        let entries = match store.catalog_of_file(path) {
+            Ok(found) => found.catalog.entries,
+            Err(StoreError::NoSnapshotOf(_) | StoreError::SeveralSessions { .. }) => Vec::new(),
+            Err(error) => return Err(failure(error)),
+        };
+        let own = SessionId::of_file(path).map_err(failure)?;
+        Self::of(entries, own, store)
+    }
+
+    /// Of the snapshots of a session.
+    pub(super) fn of(entries: Vec<Entry>, own: SessionId, store: &Store) -> Result<Self, Failure> {
+        let sessions = entries.iter().map(|entry| entry.id.session.clone());
+        let sessions: BTreeSet<SessionId> = sessions.chain([own]).collect();
+        let events = store.history(&sessions).map_err(failure)?;
+        Ok(Self { entries, events })
+    }
 }
 
 impl Status {
+    /// Reads a session, of which the store knows nothing yet. `overflow` says whether the model
+    /// refused it.
+    pub(super) fn read(
+        input: Input,
+        triggers: &Triggers,
+        overflow: bool,
+        counting: &Counting,
+    ) -> Result<Self, Failure> {
+        let name = input.name.clone();
+        let mut report = check(input, counting)?;
+        report.size.overflow = overflow;
+        let triggers = triggers.with_model(report.size.window);
+        report.size.window = Some(triggers.window());
+        Ok(Self {
+            name,
+            due: triggers.check(&report.size),
+            window_is_known: triggers.window.is_some(),
+            report,
+            compactions: 0,
+            newest: None,
+            snapshot: None,
+        })
+    }
+
+    /// With what the store knows.
+    pub(super) fn knowing(mut self, known: &Known) -> Self {
+        let is_compaction = |event: &&Event| event.op == "compact" && event.phase == "done";
+        let compactions = || known.events.iter().filter(is_compaction);
+        let metas = known.entries.iter();
+        let newest = metas.filter_map(|entry| entry.meta.as_ref().ok());
+        self.snapshot = newest.max_by_key(|meta| meta.sequence).cloned();
+        self.compactions = compactions().count() as u64;
+        self.newest = compactions().next().cloned();
+        self
+    }
+
     /// Tokens of its context.
     pub(super) fn tokens(&self) -> u64 {
         self.report.size.context()

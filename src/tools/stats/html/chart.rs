@@ -1,0 +1,244 @@
+//! The chart of the context: kinds stacked over each other, cuts, the window. Drawn here, so
+//! that it is there without a script; a script walks its points.
+
+use std::fmt::Write;
+
+use ctx_cli::short_count;
+use ctx_passes::stats::profile::{Cut, Kind, Kinds, Mark, Point};
+
+use super::scale::Scale;
+
+/// The units of the drawing. It is stretched to the room that there is, and so has no text.
+const WIDTH: f64 = 1000.0;
+const HEIGHT: f64 = 300.0;
+
+/// Names of marks stand in so many rows above the drawing.
+const ROWS: i32 = 3;
+
+/// What is drawn.
+pub(super) struct Chart<'a> {
+    pub(super) points: &'a [Point],
+    pub(super) marks: &'a [Mark],
+    pub(super) window: u64,
+}
+
+impl Chart<'_> {
+    fn scale(&self) -> Scale {
+        let totals = self.points.iter().map(|point| point.kinds.total());
+        let recorded = self.points.iter().filter_map(|point| point.recorded);
+        let most = totals.chain(recorded).max().unwrap_or_default();
+        // Far below the window there would be nothing but the window to see.
+        Scale::up_to(if self.shows_window(most) {
+            most.max(self.window)
+        } else {
+            most
+        })
+    }
+
+    fn shows_window(&self, most: u64) -> bool {
+        self.window > 0 && self.window <= most.saturating_mul(4)
+    }
+
+    /// How far to the right the record `at` is, from 0 to 1.
+    fn place(&self, at: u64) -> f64 {
+        let ends = |point: Option<&Point>| point.map_or(1, |point| point.at);
+        let (first, last) = (ends(self.points.first()), ends(self.points.last()));
+        if last == first {
+            return 0.0;
+        }
+        at.saturating_sub(first) as f64 / (last - first) as f64
+    }
+
+    /// The corners of the curve: at a cut it falls, and does not slope.
+    fn corners(&self) -> Vec<(f64, Kinds)> {
+        let mut corners: Vec<(f64, Kinds)> = Vec::with_capacity(self.points.len() + 8);
+        for point in self.points {
+            let x = self.place(point.at) * WIDTH;
+            if let Some((_, before)) = corners.last().copied().filter(|_| point.anew) {
+                corners.push((x, before));
+            }
+            corners.push((x, point.kinds));
+        }
+        if let [(_, only)] = corners[..] {
+            corners.push((WIDTH, only));
+        }
+        corners
+    }
+
+    /// The kinds that there are anything of.
+    pub(super) fn kinds(&self) -> Vec<Kind> {
+        let is_there = |kind: &Kind| self.points.iter().any(|point| point.kinds.of(*kind) > 0);
+        Kind::ALL.into_iter().filter(is_there).collect()
+    }
+
+    /// The figure; `number` is that of the session in the page.
+    pub(super) fn figure(&self, number: usize, described: &str) -> String {
+        let scale = self.scale();
+        let corners = self.corners();
+        let mut bands = String::new();
+        for kind in self.kinds() {
+            let word = kind.as_str();
+            let path = band(&corners, kind, scale);
+            let _ = write!(
+                bands,
+                "<path class=\"band\" data-kind=\"{word}\" fill=\"url(#fill-{word})\" d=\"{path}\"/>"
+            );
+        }
+        let labels = (0..=scale.steps).rev();
+        let labels = labels.map(|step| short_count(step * scale.step));
+        let labels = labels.collect::<Vec<_>>().join("</span><span>");
+        let window = self.window_line(scale);
+        let (marks, rows) = self.mark_lines();
+        let recorded = self.recorded(scale);
+        let lines = grid(scale);
+        let top = scale.top();
+        format!(
+            "<div class=\"chart rows{rows}\"><div class=\"ticks\" aria-hidden=\"true\"><span>{labels}</span></div>\
+             <div class=\"plot\" id=\"s{number}-plot\" role=\"img\" aria-labelledby=\"s{number}-curve-title s{number}-curve-desc\" data-top=\"{top}\">\
+             <svg width=\"100%\" height=\"{HEIGHT}\">\
+             <title id=\"s{number}-curve-title\">Tokens of the context over the session, by kind</title>\
+             <desc id=\"s{number}-curve-desc\">{described}</desc>\
+             <svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"100%\" height=\"{HEIGHT}\" preserveAspectRatio=\"none\">{lines}{bands}{recorded}</svg>\
+             {window}{marks}\
+             <line class=\"cursor\" x1=\"0\" x2=\"0\" y1=\"0\" y2=\"100%\" visibility=\"hidden\"/>\
+             </svg></div></div>",
+        )
+    }
+
+    fn window_line(&self, scale: Scale) -> String {
+        if self.window == 0 || self.window > scale.top() {
+            return String::new();
+        }
+        let y = y(scale, self.window);
+        // Above the line where there is room, else below it.
+        let text = if y > 20.0 { y - 5.0 } else { y + 14.0 };
+        format!(
+            "<line class=\"window\" x1=\"0\" x2=\"100%\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\
+             <text class=\"label\" x=\"4\" y=\"{text:.1}\">the window: {}</text>",
+            short_count(self.window)
+        )
+    }
+
+    /// Whether anything was recorded.
+    pub(super) fn has_recorded(&self) -> bool {
+        self.points.iter().any(|point| point.recorded.is_some())
+    }
+
+    /// What the API counted, as a line that each cut breaks.
+    fn recorded(&self, scale: Scale) -> String {
+        let (mut path, mut letter) = (String::new(), 'M');
+        for point in self.points {
+            if point.anew {
+                letter = 'M';
+            }
+            if let Some(tokens) = point.recorded {
+                let (x, y) = (self.place(point.at) * WIDTH, y(scale, tokens));
+                let _ = write!(path, "{letter}{x:.1} {y:.1}");
+                letter = 'L';
+            }
+        }
+        if path.is_empty() {
+            return path;
+        }
+        format!("<path class=\"recorded\" d=\"{path}\"/>")
+    }
+
+    /// The marks, and how many rows their names take.
+    fn mark_lines(&self) -> (String, i32) {
+        let (mut lines, mut rows) = (String::new(), 0);
+        let (mut row, mut last) = (0, -100.0);
+        for (name, mark) in named(self.marks) {
+            let x = self.place(mark.at) * 100.0;
+            let cut = mark.cut.as_str();
+            // Neighbours stand above each other.
+            row = if x - last < 8.0 { (row + 1) % ROWS } else { 0 };
+            last = x;
+            rows = rows.max(row + 1);
+            let _ = write!(
+                lines,
+                "<line class=\"mark {cut}\" x1=\"{x:.2}%\" x2=\"{x:.2}%\" y1=\"-4\" y2=\"100%\"/>\
+                 <text class=\"label\" x=\"{x:.2}%\" y=\"{y}\" text-anchor=\"middle\">{name}</text>",
+                y = -7 - 13 * row,
+            );
+        }
+        (lines, rows)
+    }
+}
+
+/// How far down the drawing so many tokens are.
+fn y(scale: Scale, tokens: u64) -> f64 {
+    let share = tokens as f64 / scale.top() as f64;
+    HEIGHT - share.min(1.0) * HEIGHT
+}
+
+fn grid(scale: Scale) -> String {
+    let mut lines = String::new();
+    for step in 0..=scale.steps {
+        let y = y(scale, step * scale.step);
+        let _ = write!(lines, "<path class=\"grid\" d=\"M0 {y:.1}H{WIDTH}\"/>");
+    }
+    lines
+}
+
+/// The marks with short names: C1 is the first compaction.
+pub(super) fn named(marks: &[Mark]) -> impl Iterator<Item = (String, &Mark)> {
+    let mut counts = [0_u32; 3];
+    marks.iter().map(move |mark| {
+        let (letter, count) = match mark.cut {
+            Cut::Compaction => ('C', &mut counts[0]),
+            Cut::Rollback => ('R', &mut counts[1]),
+            Cut::Replacement => ('O', &mut counts[2]),
+        };
+        *count += 1;
+        (format!("{letter}{count}"), mark)
+    })
+}
+
+/// The outline of a kind: its upper edge, then its lower one back.
+fn band(corners: &[(f64, Kinds)], kind: Kind, scale: Scale) -> String {
+    let below = |kinds: &Kinds| -> u64 {
+        let kinds = kinds.rows().take_while(|(other, _)| *other != kind);
+        kinds.map(|(_, tokens)| tokens).sum()
+    };
+    let mut path = String::new();
+    for (number, (x, kinds)) in corners.iter().enumerate() {
+        let y = y(scale, below(kinds) + kinds.of(kind));
+        let letter = if number == 0 { 'M' } else { 'L' };
+        let _ = write!(path, "{letter}{x:.1} {y:.1}");
+    }
+    for (x, kinds) in corners.iter().rev() {
+        let _ = write!(path, "L{x:.1} {:.1}", y(scale, below(kinds)));
+    }
+    path.push('Z');
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use ctx_passes::stats::profile::{Cut, Mark};
+
+    use super::named;
+
+    /// 16: each mark has a name that says what it is, and which one of them.
+    #[test]
+    fn marks_have_short_names() {
+        let mark = |cut| Mark {
+            cut,
+            tool: None,
+            at: 1,
+            line: None,
+            time: None,
+            before: None,
+            after: 0,
+        };
+        let cuts = [
+            Cut::Compaction,
+            Cut::Rollback,
+            Cut::Compaction,
+            Cut::Replacement,
+        ];
+        let marks = cuts.map(mark);
+        let names: Vec<String> = named(&marks).map(|(name, _)| name).collect();
+        assert_eq!(names, ["C1", "R1", "C2", "O1"]);
+    }
+}
