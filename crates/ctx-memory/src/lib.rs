@@ -6,13 +6,16 @@
 //! people wrote there.
 
 mod alone;
+pub mod consolidate;
 mod entry;
 mod extract;
 mod folder;
+mod hash;
 pub mod inject;
 mod item;
 mod lines;
 mod merge;
+mod near;
 mod options;
 mod scope;
 mod settle;

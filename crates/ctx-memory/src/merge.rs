@@ -38,9 +38,8 @@ pub(crate) fn merge(old: &[u8], kind: MemoryKind, items: &[Item]) -> Merged {
     // Bytes that are no UTF-8 are only read past, never written.
     let text = String::from_utf8_lossy(old);
     let mut known = keys(&text);
-    let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let mut merged = Merged::default();
-    let mut entries = String::new();
+    let mut entries = Vec::new();
     for item in items.iter().filter(|item| item.kind == kind) {
         if known.insert(key(&item.text)) {
             merged.added += 1;
@@ -48,17 +47,29 @@ pub(crate) fn merge(old: &[u8], kind: MemoryKind, items: &[Item]) -> Merged {
             if kind != MemoryKind::Runtime {
                 merged.entries.push(format!("{}: {entry}", kind.as_str()));
             }
-            entries.push_str("- ");
-            entries.push_str(&entry);
-            entries.push_str(line_end);
+            entries.push(entry);
         } else {
             merged.known += 1;
         }
     }
-    if merged.added > 0 {
-        merged.appended = (joint(&text, kind, line_end) + &entries).into_bytes();
-    }
+    merged.appended = append(old, kind, &entries);
     merged
+}
+
+/// What is to be appended to the file of a kind, so that it has these entries.
+pub(crate) fn append(old: &[u8], kind: MemoryKind, entries: &[String]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(old);
+    let line_end = line_end(&text);
+    if entries.is_empty() {
+        return Vec::new();
+    }
+    let entries = entries.iter().map(|entry| format!("- {entry}{line_end}"));
+    let appended = joint(&text, kind, line_end) + &entries.collect::<String>();
+    appended.into_bytes()
+}
+
+fn line_end(text: &str) -> &'static str {
+    if text.contains("\r\n") { "\r\n" } else { "\n" }
 }
 
 /// The item as an entry of its file.
@@ -93,7 +104,7 @@ fn joint(old: &str, kind: MemoryKind, line_end: &str) -> String {
 }
 
 /// The keys of the entries of a file.
-fn keys(text: &str) -> HashSet<String> {
+pub(crate) fn keys(text: &str) -> HashSet<String> {
     let entries = text.lines().map(|line| without_marker(line.trim()).1);
     let texts = entries.flat_map(|entry| [Some(entry), said(entry)]);
     texts.flatten().map(key).collect()
