@@ -33,6 +33,7 @@ complete -c ctx-memory -n "__fish_ctx_memory_needs_command" -s h -l help -d 'Pri
 complete -c ctx-memory -n "__fish_ctx_memory_needs_command" -s V -l version -d 'Print version'
 complete -c ctx-memory -n "__fish_ctx_memory_needs_command" -f -a "search" -d 'Rank what the store holds by the words of a query, the best first'
 complete -c ctx-memory -n "__fish_ctx_memory_needs_command" -f -a "get" -d 'Print what a result of `ctx-memory search` refers to'
+complete -c ctx-memory -n "__fish_ctx_memory_needs_command" -f -a "consolidate" -d 'Bring the memory of all sessions together in one file'
 complete -c ctx-memory -n "__fish_ctx_memory_needs_command" -f -a "inject" -d 'Put together the context that a session begins with'
 complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand search" -s s -l session -d 'Search only what is of one session: its summary, snapshots and offloaded results' -r
 complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand search" -l kind -d 'Search only this kind (can be repeated)' -r -f -a "extracted\t''
@@ -65,6 +66,23 @@ never\t'Never'"
 complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand get" -s q -l quiet -d 'Say nothing but errors'
 complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand get" -s v -l verbose -d 'Say more on stderr (can be repeated)'
 complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand get" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -l max-tokens -d 'Let master.md have at most N tokens' -r
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -l encoding -d 'Count tokens with this encoding [default: the model\'s, else `o200k_base`]' -r -f -a "o200k_base\t''
+o200k_harmony\t''
+cl100k_base\t''
+p50k_base\t''
+r50k_base\t''
+chars4\t''"
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -l model -d 'Count for this model: with its encoding, against its window' -r
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -l store -d 'Keep snapshots, memory and the audit log in DIR [default: `$XDG_STATE_HOME/ctx`, else ~/.local/state/ctx]' -r -F
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -l color -d 'When to colour what is shown on a terminal' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -s n -l dry-run -d 'Print what would change as a diff, and write nothing'
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -l json -d 'Print what was done as a JSON object'
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -s q -l quiet -d 'Say nothing but errors'
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -s v -l verbose -d 'Say more on stderr (can be repeated)'
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand inject" -l base -d 'Take the base prompt from this file; - is stdin' -r -F
 complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand inject" -s s -l session -d 'Take the newest summary of this session' -r
 complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand inject" -l without -d 'Leave this part out (can be repeated)' -r -f -a "base\t''

@@ -72,7 +72,7 @@ fn field() -> tempfile::TempDir {
 }
 
 /// What is run, in this order, and the section that tells of its output.
-const RUNS: [(&str, &str); 57] = [
+const RUNS: [(&str, &str); 58] = [
     ("ctx-count", "ctx-count --json s.jsonl bad.jsonl"),
     (
         "ctx-count",
@@ -206,6 +206,10 @@ const RUNS: [(&str, &str); 57] = [
     ),
     ("meta.json", "ctx-snapshot --list --json"),
     ("ctx-memory", "ctx-memory search berth"),
+    (
+        "ctx-memory (consolidate)",
+        "ctx-memory consolidate --json --max-tokens 9k",
+    ),
     ("ctx-snapshot --hold", "ctx-snapshot --json --hold 1"),
     ("ctx-snapshot --hold", "ctx-snapshot --json --release 1"),
     (

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use chrono::DateTime;
 use ctx_cli::{Failure, Input};
+use ctx_memory::consolidate::is_mark;
 use ctx_memory::inject::Layer;
 use ctx_store::{SessionId, Store};
 
@@ -30,6 +31,9 @@ impl Layers<'_> {
             Layer::Soul => stored(&memory.join("summary/soul.md")),
             Layer::Memory => {
                 let master = stored(&memory.join("summary/master.md"))?;
+                // The comments around what consolidation wrote are for who edits it.
+                let lines = master.lines().filter(|line| !is_mark(line));
+                let master = lines.collect::<Vec<_>>().join("\n");
                 if !master.trim().is_empty() {
                     return Ok(master);
                 }

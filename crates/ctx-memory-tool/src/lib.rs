@@ -3,6 +3,7 @@
 //! A package of its own, for it alone builds and links the search engine. Each command is a
 //! module: its flags, and what it does.
 
+mod consolidate;
 mod get;
 mod hit;
 mod inject;
@@ -17,11 +18,12 @@ mod stored;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use ctx_cli::{Io, Outcome, Tool};
 
-/// Search what all sessions left behind, and begin a session with it
+/// Search what all sessions left behind, bring it together, and begin a session with it
 ///
 /// `search` ranks what the store holds by the words of a query, and prints an object a line;
-/// `get` prints what one of them refers to. `inject` puts the context together that a session
-/// begins with: base prompt, soul, memory, runtime, summary.
+/// `get` prints what one of them refers to. `consolidate` brings the memory of all sessions together in
+/// one file. `inject` puts the context together that a session begins with: base prompt, soul,
+/// memory, runtime, summary.
 #[derive(Debug, Parser)]
 #[command(
     subcommand_required = true,
@@ -37,6 +39,7 @@ struct Args {
 enum Command {
     Search(search::Args),
     Get(get::Args),
+    Consolidate(consolidate::Args),
     Inject(inject::Args),
 }
 
@@ -52,6 +55,7 @@ fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     match Args::from_arg_matches(matches)?.command {
         Command::Search(args) => args.run(matches, io),
         Command::Get(args) => args.run(matches, io),
+        Command::Consolidate(args) => args.run(matches, io),
         Command::Inject(args) => args.run(matches, io),
     }
 }

@@ -6,14 +6,25 @@ pub(crate) const PAGE: Page = Page {
     exit_status: &[
         (
             0,
-            "something was found, or printed; a context was put together, be it empty",
+            "something was found, or printed; a context was put together, be it empty; the memory is consolidated, also where there was nothing to do",
         ),
         (1, "nothing was found"),
         (
-            3,
-            "some of what the store holds is damaged or cannot be read; the rest was searched",
+            2,
+            "also: consolidate could not read a file, or not write; no memory file changed",
         ),
-        (4, "another run builds the first index: try again"),
+        (
+            3,
+            "some of what the store holds is damaged or cannot be read; the rest was searched; or some of the memory files are consolidated, others could not be written: run it again",
+        ),
+        (
+            4,
+            "another run builds the first index or changes the memory, or somebody edited a memory file at the same moment: try again",
+        ),
+        (
+            5,
+            "consolidated, but the last records, the log of the day or what the next run has to know could not be written",
+        ),
     ],
     environment: &[("CTX_HOME", "where the store lies; --store goes before it")],
     files: &[
@@ -23,7 +34,23 @@ pub(crate) const PAGE: Page = Page {
         ),
         (
             "STORE/memory/, STORE/offloaded/",
-            "what is searched, and never changed",
+            "what is searched, and not changed by that",
+        ),
+        (
+            "STORE/memory/daily/, STORE/memory/extracted/",
+            "what consolidate reads; extracted gets what is new and what was taken back",
+        ),
+        (
+            "STORE/memory/summary/master.md",
+            "what consolidate writes, around what you write there",
+        ),
+        (
+            "STORE/memory/history/",
+            "what consolidate replaced, byte for byte; no tool deletes it",
+        ),
+        (
+            "STORE/memory/consolidated.json",
+            "what consolidate has seen and written; without it, what you deleted may come back",
         ),
         (
             "STORE/memory/summary/soul.md",
@@ -50,6 +77,14 @@ pub(crate) const PAGE: Page = Page {
         (
             "ctx-memory inject --transcript - < session.jsonl > next.jsonl",
             "A session with the memory in its system message",
+        ),
+        (
+            "ctx-memory consolidate -n",
+            "What a consolidation would change, as a diff",
+        ),
+        (
+            "ctx-memory consolidate -q",
+            "Bring the memory of all sessions together; fit for cron: silent when it went well",
         ),
         (
             "ctx-memory search --limit 1 SQLite | jq -r .ref | xargs -d '\\n' ctx-memory get",

@@ -7,6 +7,7 @@
 
 mod alone;
 pub mod consolidate;
+mod consolidation;
 mod entry;
 mod extract;
 mod folder;
@@ -20,6 +21,7 @@ mod options;
 mod scope;
 mod settle;
 
+pub use consolidation::{Change, Consolidated, Consolidation};
 pub use entry::{Entry, Place};
 pub use extract::Extractor;
 pub use folder::{MemoryFolder, MergeCounts, MergeError};

@@ -85,6 +85,7 @@ mod undo;
 mod unfinished;
 mod usage;
 mod verdict;
+mod versions;
 mod when;
 mod withdraw;
 mod writers;

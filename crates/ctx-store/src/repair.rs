@@ -227,9 +227,10 @@ impl Repair<'_> {
 
     fn unfinished(&mut self) {
         let store = self.store;
-        let memory = store.memory().join("extracted");
+        let memory = store.memory();
         let context = store.root().join("context");
-        let folders = [store.tmp(), store.snapshots(), memory, context];
+        let [extracted, master] = ["extracted", "summary"].map(|name| memory.join(name));
+        let folders = [store.tmp(), store.snapshots(), extracted, master, context];
         let reaped = folders.iter().map(|dir| temp::reap(dir, None)).sum();
         if reaped > 0 {
             self.done.push(Repaired::Reaped(reaped));

@@ -4,6 +4,7 @@
 //! So the commit exchanges the old and the new version in one step and only then looks at
 //! the old one: when it is not what was read, the two are exchanged back.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -20,6 +21,7 @@ use crate::meta::RETAINED;
 use crate::rename::{create, take_place};
 use crate::store::make_dirs;
 use crate::temp::{TempFile, marked, marked_in, never_used, reap_beside};
+use crate::versions::is_kept_beside;
 use crate::writers::keep_out;
 
 /// A folder of such files; other runs of the tools are locked out of it.
@@ -104,6 +106,11 @@ fn read(path: &Path) -> Result<(Vec<u8>, fs::Metadata), StoreError> {
 }
 
 impl SharedFile {
+    /// Its name in the folder.
+    pub fn name(&self) -> Cow<'_, str> {
+        self.file_name().to_string_lossy()
+    }
+
     /// Its content.
     pub fn bytes(&self) -> &[u8] {
         &self.old
@@ -123,10 +130,16 @@ impl SharedFile {
     /// Writes a new version beside the file, with `more` at its end, and flushes it to the
     /// disk. When there is no room for it, that fails before anything is replaced.
     pub fn stage(self, more: &[u8]) -> Result<StagedFile, StoreError> {
-        // What was said in a session is private, unless the user has made the file public.
-        let temp = TempFile::create(self.dir(), self.name(), 0o600);
-        let mut temp = temp.naming("create", &self.path)?;
         let bytes = [&self.old, more].concat();
+        self.stage_whole(bytes)
+    }
+
+    /// The same with other bytes than longer ones: the old ones are kept by
+    /// [`Store::keep_version`](crate::Store::keep_version) before, so that what a killed run took out is known.
+    pub fn stage_whole(self, bytes: Vec<u8>) -> Result<StagedFile, StoreError> {
+        // What was said in a session is private, unless the user has made the file public.
+        let temp = TempFile::create(self.dir(), self.file_name(), 0o600);
+        let mut temp = temp.naming("create", &self.path)?;
         temp.write_all(&bytes).not_written(&self.path)?;
         if let Some(meta) = &self.meta {
             inherit(&temp.file, meta).not_written(&self.path)?;
@@ -140,15 +153,15 @@ impl SharedFile {
     }
 
     /// Removes what killed runs left where files change places: a version whose bytes all
-    /// stand at the start of the file, or a new one that never took its place. Returns the
-    /// others: an editor's versions stay.
+    /// stand at the start of the file, or are kept as an old version, or a new one that never took
+    /// its place. Returns the others: an editor's versions stay.
     fn clean_up(&self) -> Vec<PathBuf> {
         let mut edits = Vec::new();
         // What cannot be looked at is left for a later run.
-        for (aside, end) in marked_in(self.dir(), self.name(), RETAINED).unwrap_or_default() {
+        for (aside, end) in marked_in(self.dir(), self.file_name(), RETAINED).unwrap_or_default() {
             let number = end.rsplit_once('-').and_then(|(_, ino)| ino.parse().ok());
             let is_known = read(&aside).is_ok_and(|(bytes, meta)| {
-                self.old.starts_with(&bytes) || number == Some(meta.ino())
+                self.old.starts_with(&bytes) || number == Some(meta.ino()) || self.is_kept(&bytes)
             });
             if number.is_some() && is_known {
                 let _ = fs::remove_file(&aside);
@@ -160,11 +173,15 @@ impl SharedFile {
         edits
     }
 
+    fn is_kept(&self, bytes: &[u8]) -> bool {
+        is_kept_beside(parent(&self.path), &self.name(), bytes)
+    }
+
     /// The path at which files change places with it; it ends with the number of the new file.
     fn aside(&self, temp: &TempFile) -> PathBuf {
         let (_, ino) = temp.name.id;
         let end = format!("{}-{ino}", never_used());
-        self.dir().join(marked(self.name(), RETAINED, &end))
+        self.dir().join(marked(self.file_name(), RETAINED, &end))
     }
 
     /// Where new versions are made.
@@ -172,7 +189,7 @@ impl SharedFile {
         self.staging.as_deref().unwrap_or(parent(&self.path))
     }
 
-    fn name(&self) -> &OsStr {
+    fn file_name(&self) -> &OsStr {
         self.path.file_name().unwrap_or_default()
     }
 

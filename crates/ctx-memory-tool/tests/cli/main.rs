@@ -1,5 +1,6 @@
 //! End-to-end tests of `ctx-memory`.
 
+mod consolidate;
 mod faults;
 mod field;
 mod get;

@@ -224,7 +224,7 @@ mod tests {
     /// 16: marks of the extraction count, also where what took it back is not in the file.
     #[test]
     fn marks_that_stand_there_count() {
-        let marked = OLD.replace(")", ", taken back in a:9)");
+        let marked = OLD.replace(')', ", taken back in a:9)");
         let same = "- We decided to use SQLite for the cache! (user, c:7, 2026-10-02)\n";
         assert_eq!(backs(&format!("{marked}{same}")), ["a:9", "a:9"]);
         let later = same.replace("10-02", "11-02");
@@ -239,7 +239,7 @@ mod tests {
             .replace("Let's", "~~Let's")
             .replace("SQLite.", "SQLite.~~");
         assert_eq!(backs(&format!("{OLD}{struck}")), ["", ""]);
-        let marked = OLD.replace(")", ", taken back in b:4)");
+        let marked = OLD.replace(')', ", taken back in b:4)");
         assert_eq!(backs(&format!("{marked}{struck}")), ["", ""]);
         let both = all(&format!("{OLD}{NEW}"), &BTreeSet::new());
         let mark = both[0].mark(both[0].back.as_ref().expect("it is taken back"));

@@ -273,7 +273,7 @@ mod tests {
             "switch a b from c ",
         ] {
             assert_linear(piece, |text| {
-                assert!(!Stand::of(text).kept.all.contains("never said"))
+                assert!(!Stand::of(text).kept.all.contains("never said"));
             });
         }
     }

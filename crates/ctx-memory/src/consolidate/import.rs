@@ -6,7 +6,7 @@ use ctx_ledger::sentence::without_marker;
 
 use super::daily::{Daily, Logged};
 use super::said::{At, Said};
-use super::state::Read;
+use super::state::{Read, State};
 use super::{After, Before, KINDS, Rules};
 use crate::hash::{hash, short_hash};
 use crate::merge::{append, keys};
@@ -112,6 +112,15 @@ impl Read {
     fn fits(&self, log: &Daily) -> bool {
         let read = log.bytes.get(..self.bytes);
         read.is_some_and(|read| read.ends_with(b"\n") && hash(read) == self.sha256)
+    }
+}
+
+impl State {
+    /// Notes that a log was read on from `old`, where it has no entry behind that.
+    pub(crate) fn has_read(&mut self, log: &Daily, old: &[u8]) {
+        if log.bytes.starts_with(old) && log.entries(old.len()).is_empty() {
+            self.daily.insert(log.name.clone(), Read::of(log));
+        }
     }
 }
 

@@ -34,7 +34,7 @@ use back::take_back;
 use daily::Days;
 use import::import;
 use region::{Master, without_sources};
-use said::{Said, statements};
+use said::{Said, Voice, statements};
 use topic::{Topic, topics};
 
 /// The kinds that are consolidated, in the order of their sections. What was run is told by L1
@@ -179,7 +179,7 @@ fn mark(all: &mut [Said], after: &mut After) -> usize {
             }
             marked += 1;
         }
-        if !said.by_hand {
+        if said.voice != Voice::Hand {
             state.marks.insert(said.mark(by));
         }
     }
@@ -213,7 +213,7 @@ fn write_master(
     report.own = topics.len() - ours.len();
     report.was_edited = master.is_edited;
     if topics.is_empty() && !master.has_part {
-        after.master = master.above.clone();
+        after.master.clone_from(&master.above);
         report.tokens = (rules.count)(&master.own());
         return;
     }

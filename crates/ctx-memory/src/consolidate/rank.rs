@@ -12,6 +12,7 @@ use ctx_ledger::rules::MemoryKind;
 use ctx_ledger::text::cut;
 
 use super::region::HISTORY;
+use super::said::{At, Voice};
 use super::topic::Topic;
 
 /// The sections, each with its heading and its share of the room in hundredths.
@@ -58,7 +59,7 @@ pub(super) fn lines(topics: &[Topic]) -> Vec<Line> {
         let sessions: BTreeSet<&str> = (topic.sources.iter())
             .map(|at| at.session.as_str())
             .collect();
-        let weight = (topic.by_hand, topic.by_user, sessions.len(), topic.newest);
+        let weight = (topic.voice, sessions.len(), topic.newest);
         (section(topic), Reverse(weight), topic.words.key())
     });
     let line = |topic: &Topic| Line {
@@ -70,10 +71,10 @@ pub(super) fn lines(topics: &[Topic]) -> Vec<Line> {
 
 /// `- TEXT (user, a:12, b:7 and 3 more; 2026-11-20)`.
 fn line_of(topic: &Topic) -> String {
-    let who = match (topic.by_hand, topic.by_user) {
-        (true, _) => "by hand",
-        (_, true) => "user",
-        _ => "assistant",
+    let who = match topic.voice {
+        Voice::Hand => "by hand",
+        Voice::User => "user",
+        Voice::Agent => "assistant",
     };
     let named: Vec<String> = topic.sources.iter().take(NAMED).map(short).collect();
     let more = match topic.sources.len() - named.len() {
@@ -99,7 +100,7 @@ fn line_of(topic: &Topic) -> String {
 }
 
 /// A place; of a long random id the first digits, by which the memory files have it.
-fn short(at: &super::said::At) -> String {
+fn short(at: &At) -> String {
     let session = at.session.as_str();
     let is_uuid = session.len() == 36
         && session.bytes().enumerate().all(|(at, byte)| match at {

@@ -41,17 +41,25 @@ impl std::fmt::Display for At {
     }
 }
 
+/// Who says something; who counts for more comes later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Voice {
+    /// The agent.
+    Agent,
+    /// The user, in a session.
+    User,
+    /// Somebody who wrote it into a memory file, or changed it so that its place is gone: it is
+    /// cited by its line there.
+    Hand,
+}
+
 /// One statement of a memory file.
 #[derive(Clone, Debug)]
 pub(super) struct Said {
     pub(super) kind: MemoryKind,
     /// On one line, without control characters.
     pub(super) text: String,
-    /// Whether the user said it, or somebody wrote it by hand.
-    pub(super) by_user: bool,
-    /// Whether somebody wrote it, or changed it so that its place is gone: its place is its line
-    /// in the memory file.
-    pub(super) by_hand: bool,
+    pub(super) voice: Voice,
     pub(super) at: At,
     /// The day on which it was said, where that is known.
     pub(super) date: Option<NaiveDate>,
@@ -101,7 +109,7 @@ impl Said {
             );
             said.words = Words::of(&said.text);
             said.stand = Stand::of(&said.text);
-            (is_own && said.by_hand && !said.text.is_empty()).then_some(said)
+            (is_own && said.voice == Voice::Hand && !said.text.is_empty()).then_some(said)
         });
         said.collect()
     }
@@ -113,7 +121,7 @@ impl Said {
 
     /// Whether what takes it back can be written into its line.
     pub(super) fn can_be_marked(&self) -> bool {
-        !self.by_hand && !self.is_marked && !self.is_of_master()
+        self.voice != Voice::Hand && !self.is_marked && !self.is_of_master()
     }
 
     /// How it is remembered that the mark of what takes it back stood in a memory file.
@@ -144,7 +152,7 @@ pub(super) fn statements(text: &str, kind: MemoryKind, name: &str, days: &Days) 
         } else if is_entry {
             let mut said = statement(entry, kind);
             is_open = !said.text.is_empty();
-            if said.by_hand {
+            if said.voice == Voice::Hand {
                 said.at = At {
                     session: name.to_owned(),
                     line: line as u64 + 1,
@@ -190,8 +198,10 @@ fn statement(entry: &str, kind: MemoryKind) -> Said {
     Said {
         kind,
         text: ours.map_or(plain.as_str(), |it| it.text).trim().to_owned(),
-        by_user: ours.is_none_or(|it| it.role == "user"),
-        by_hand: ours.is_none(),
+        voice: ours.map_or(Voice::Hand, |it| match it.role {
+            "user" => Voice::User,
+            _ => Voice::Agent,
+        }),
         at: ours.map_or(nowhere, |it| it.place.into()),
         date: ours.and_then(|it| it.date),
         back: ours.and_then(|it| it.taken_back).map(At::from),
@@ -214,7 +224,7 @@ pub(super) fn entry_key(entry: &str) -> String {
 pub(super) mod tests {
     use ctx_ledger::rules::MemoryKind;
 
-    use super::{Said, statements};
+    use super::{Said, Voice, statements};
     use crate::consolidate::daily::Days;
 
     pub(in crate::consolidate) fn said(text: &str) -> Vec<Said> {
@@ -234,23 +244,23 @@ pub(super) mod tests {
         let found = said(text);
         let shown: Vec<_> = found
             .iter()
-            .map(|it| (it.text.as_str(), it.at.to_string(), it.by_user, it.struck))
+            .map(|it| (it.text.as_str(), it.at.to_string(), it.voice, it.struck))
             .collect();
         assert_eq!(
             shown,
             [
-                ("Use A.", "demo:3".to_owned(), true, false),
+                ("Use A.", "demo:3".to_owned(), Voice::User, false),
                 (
                     "mine and more",
                     "memory/extracted/decisions.md:5".to_owned(),
-                    true,
+                    Voice::Hand,
                     false
                 ),
-                ("Use B.", "c:1".to_owned(), false, true),
+                ("Use B.", "c:1".to_owned(), Voice::Agent, true),
                 (
                     "(user, x:1)",
                     "memory/extracted/decisions.md:13".to_owned(),
-                    true,
+                    Voice::Hand,
                     false
                 ),
             ]

@@ -440,8 +440,8 @@ proptest! {
             prop_assert_eq!(told.lines().filter(|it| it == line).count(), 1, "{}\n{}", line, told);
         }
         prop_assert!(after.report.is_full || after.report.tokens <= limit);
+        let marks = regex::Regex::new(", taken back in [^,)]+:[0-9]+").expect("a pattern");
         for (old, new) in now.files.iter().zip(&after.files) {
-            let marks = regex::Regex::new(", taken back in [^,)]+:[0-9]+").expect("a pattern");
             let plain = |bytes: &[u8]| marks.replace_all(&text(bytes), "").into_owned();
             prop_assert!(plain(new).starts_with(&plain(old)));
         }

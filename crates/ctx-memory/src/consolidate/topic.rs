@@ -6,7 +6,7 @@ use chrono::NaiveDate;
 use ctx_ledger::rules::MemoryKind;
 
 use super::KINDS;
-use super::said::{At, Said};
+use super::said::{At, Said, Voice};
 use crate::near::Words;
 
 /// What is known of one matter.
@@ -15,8 +15,7 @@ pub(super) struct Topic {
     pub(super) kind: MemoryKind,
     /// The fullest wording: by hand before the user's before the agent's.
     pub(super) text: String,
-    pub(super) by_user: bool,
-    pub(super) by_hand: bool,
+    pub(super) voice: Voice,
     /// Where that stands, and then all others, the newest first.
     pub(super) sources: Vec<At>,
     /// Of the newest.
@@ -63,7 +62,31 @@ pub(super) fn topics(told: &[Said], all: &[Said]) -> Vec<Topic> {
         by_key.entry(said.words.key()).or_insert(at);
         groups[at].push(said);
     }
-    groups.iter().map(|group| topic(group, all)).collect()
+    let topics = groups.iter().map(|group| topic(group, all)).collect();
+    without_parts(topics)
+}
+
+/// A sentence that another topic has among others, out of the same message, is not told beside it.
+fn without_parts(topics: Vec<Topic>) -> Vec<Topic> {
+    let mut at: HashMap<&At, Vec<&Topic>> = HashMap::new();
+    for topic in &topics {
+        for source in &topic.sources {
+            at.entry(source).or_default().push(topic);
+        }
+    }
+    let is_part = |topic: &Topic| {
+        let [source] = topic.sources.as_slice() else {
+            return false;
+        };
+        at[source].iter().any(|whole| {
+            whole.back.is_some() == topic.back.is_some()
+                && whole.words.key().len() > topic.words.key().len()
+                && whole.words.key().contains(topic.words.key())
+        })
+    };
+    let stays: Vec<bool> = topics.iter().map(|topic| !is_part(topic)).collect();
+    let stays = topics.iter().zip(stays).filter(|(_, stays)| *stays);
+    stays.map(|(topic, _)| topic.clone()).collect()
 }
 
 fn topic(group: &[&Said], all: &[Said]) -> Topic {
@@ -75,7 +98,7 @@ fn topic(group: &[&Said], all: &[Said]) -> Topic {
     let fullest = told.iter().max_by_key(|said| {
         let is_whole = !said.text.ends_with('…');
         let chars = said.text.chars().count();
-        (said.by_hand, said.by_user, is_whole, chars, said.order())
+        (said.voice, is_whole, chars, said.order())
     });
     let said = fullest.expect("a group has a statement");
     let kind = |said: &&Said| KINDS.iter().position(|kind| *kind == said.kind);
@@ -86,8 +109,7 @@ fn topic(group: &[&Said], all: &[Said]) -> Topic {
     Topic {
         kind: first.kind,
         text: said.text.clone(),
-        by_user: said.by_user,
-        by_hand: said.by_hand,
+        voice: said.voice,
         sources: sources(said, group),
         date: newest.date,
         newest: newest.order(),
@@ -165,6 +187,15 @@ mod tests {
         );
         let sources: Vec<String> = found[0].sources.iter().map(ToString::to_string).collect();
         assert_eq!(sources, ["c:3", "b:2", "a:1"]);
+    }
+
+    /// 16: a sentence of a longer entry of the same message is not told twice.
+    #[test]
+    fn a_part_of_another_topic_is_none() {
+        let all = "- Never push. The live file is /var/lib/a.db. (user, a:1)\n";
+        let part = "- The live file is /var/lib/a.db. (user, a:1)\n";
+        assert_eq!(of(&format!("{part}{all}")).len(), 1);
+        assert_eq!(of(&format!("{}{all}", part.replace("a:1", "b:1"))).len(), 2);
     }
 
     /// 16: what somebody struck out is not told, whoever says it again.
