@@ -15,10 +15,9 @@ use ctx_summary::{Template, USUAL_PERCENT};
 
 use ctx_passes::summarize::{Model, ModelSource, Window, Writer};
 
-/// What is said about the model, its server and its prompt.
+/// What is said about the model and its server.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "With --method llm")]
-pub struct LlmArgs {
+pub struct ServerArgs {
     /// Server to ask; without one nothing is ever sent
     ///
     /// A URL that ends in /chat/completions or /messages is used as it stands;
@@ -62,6 +61,23 @@ pub struct LlmArgs {
     /// than a minute
     #[arg(long, value_name = "SECONDS", value_parser = parse_count)]
     llm_backoff: Option<u64>,
+    /// Save each question and its answer in this directory, without the key
+    #[arg(long, value_name = "DIR", conflicts_with = "replay")]
+    record: Option<PathBuf>,
+    /// Take the answers from this directory and ask no server
+    ///
+    /// Fails when a question was not recorded: session, flags, model and template
+    /// must be those of the recording
+    #[arg(long, value_name = "DIR")]
+    replay: Option<PathBuf>,
+}
+
+/// What is said about the model, its server and its prompt.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "With --method llm")]
+pub struct LlmArgs {
+    #[command(flatten)]
+    server: ServerArgs,
     /// Prompt: default, synapse (eight sections), sanbot (four), or a file
     ///
     /// The headings of default are in the language of the user's messages. A file has {{transcript}} in it, and {{earlier}}, {{instructions}} and
@@ -72,15 +88,6 @@ pub struct LlmArgs {
     /// What the summary shall stress
     #[arg(long, value_name = "TEXT")]
     instructions: Option<String>,
-    /// Save each question and its answer in this directory, without the key
-    #[arg(long, value_name = "DIR", conflicts_with = "replay")]
-    record: Option<PathBuf>,
-    /// Take the answers from this directory and ask no server
-    ///
-    /// Fails when a question was not recorded: session, flags, model and template
-    /// must be those of the recording
-    #[arg(long, value_name = "DIR")]
-    replay: Option<PathBuf>,
     /// What to do when no model answers [default: extractive, or the policy's]
     #[arg(long, value_enum, value_name = "HOW")]
     on_failure: Option<Fallback>,
@@ -91,22 +98,9 @@ pub struct LlmArgs {
 const DEFAULT_TARGET: u64 = 500;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
-impl LlmArgs {
-    /// The same, where a policy says what flags and environment leave out.
-    #[must_use]
-    pub fn under(&self, summary: &Summary) -> Self {
-        let mut llm = self.clone();
-        llm.template = llm.template.or_else(|| Some(summary.template.clone()));
-        llm.llm_tries = llm.llm_tries.or(Some(summary.tries));
-        llm.llm_backoff = llm.llm_backoff.or(Some(summary.backoff_seconds));
-        llm.llm_model = llm.llm_model.or_else(|| summary.model.clone());
-        llm.instructions = llm.instructions.or_else(|| summary.instructions.clone());
-        llm.on_failure = llm.on_failure.or(Some(summary.on_failure()));
-        llm
-    }
-
+impl ServerArgs {
     /// Whether a server is named, or its answers are on file.
-    pub fn has_server(&self) -> bool {
+    pub fn is_named(&self) -> bool {
         self.replay.is_some() || self.url().is_some()
     }
 
@@ -116,7 +110,7 @@ impl LlmArgs {
     }
 
     /// Who answers; `None` when no server is named.
-    fn source(&self, warn: impl FnOnce(String)) -> Result<Option<ModelSource>, Failure> {
+    pub fn source(&self, warn: impl FnOnce(String)) -> Result<Option<ModelSource>, Failure> {
         let tape = |dir: &PathBuf| Tape::new(dir, self.llm_model.as_deref());
         if let Some(dir) = &self.replay {
             return Ok(Some(ModelSource::Replayed(tape(dir))));
@@ -137,44 +131,9 @@ impl LlmArgs {
         }))
     }
 
-    /// The writer these flags ask for: without a server, one without a model.
-    pub fn writer(
-        &self,
-        target: Option<u64>,
-        mut warn: impl FnMut(String),
-    ) -> Result<Writer, Failure> {
-        // A slip in the template is told even when it would not be used.
-        let template = self.template()?;
-        let must_answer = self.on_failure == Some(Fallback::Fail);
-        let offline = match self.on_failure {
-            Some(Fallback::Rule) => Method::Rule,
-            _ => Method::Extractive,
-        };
-        let mut writer = Writer::offline(offline, target);
-        let Some(source) = self.source(&mut warn)? else {
-            let failure =
-                Failure::new("no LLM server is named").hint("set --llm-url or CTX_LLM_URL");
-            if must_answer {
-                return Err(failure);
-            }
-            warn(format!("{failure}; the {offline} summary is taken"));
-            return Ok(writer);
-        };
-        let target = target.or(template.target());
-        let instructions = redact(self.instructions.as_deref().unwrap_or_default()).0;
-        writer.model = Some(Model {
-            is_default: self.is_default(),
-            target: target.or((!self.is_default()).then_some(DEFAULT_TARGET)),
-            template,
-            instructions: instructions.into_owned(),
-            most_percent: USUAL_PERCENT,
-            window: Window::of_model(self.llm_window, self.llm_model.as_deref()),
-            headings: None,
-            must_answer,
-            source,
-            now: chrono::Utc::now,
-        });
-        Ok(writer)
+    /// Its window.
+    pub fn window(&self) -> Window {
+        Window::of_model(self.llm_window, self.llm_model.as_deref())
     }
 
     fn settings(&self, url: &str, warn: impl FnOnce(String)) -> Result<Settings, Failure> {
@@ -202,6 +161,67 @@ impl LlmArgs {
             most: self.llm_tries.unwrap_or(usual.tries),
             step: Duration::from_secs(backoff),
         }
+    }
+}
+
+impl LlmArgs {
+    /// The same, where a policy says what flags and environment leave out.
+    #[must_use]
+    pub fn under(&self, summary: &Summary) -> Self {
+        let mut llm = self.clone();
+        llm.template = llm.template.or_else(|| Some(summary.template.clone()));
+        let server = &mut llm.server;
+        server.llm_tries = server.llm_tries.or(Some(summary.tries));
+        server.llm_backoff = server.llm_backoff.or(Some(summary.backoff_seconds));
+        server.llm_model = server.llm_model.take().or_else(|| summary.model.clone());
+        llm.instructions = llm.instructions.or_else(|| summary.instructions.clone());
+        llm.on_failure = llm.on_failure.or(Some(summary.on_failure()));
+        llm
+    }
+
+    /// Whether a server is named, or its answers are on file.
+    pub fn has_server(&self) -> bool {
+        self.server.is_named()
+    }
+
+    /// The writer these flags ask for: without a server, one without a model.
+    pub fn writer(
+        &self,
+        target: Option<u64>,
+        mut warn: impl FnMut(String),
+    ) -> Result<Writer, Failure> {
+        // A slip in the template is told even when it would not be used.
+        let template = self.template()?;
+        let must_answer = self.on_failure == Some(Fallback::Fail);
+        let offline = match self.on_failure {
+            Some(Fallback::Rule) => Method::Rule,
+            _ => Method::Extractive,
+        };
+        let mut writer = Writer::offline(offline, target);
+        let Some(source) = self.server.source(&mut warn)? else {
+            let failure =
+                Failure::new("no LLM server is named").hint("set --llm-url or CTX_LLM_URL");
+            if must_answer {
+                return Err(failure);
+            }
+            warn(format!("{failure}; the {offline} summary is taken"));
+            return Ok(writer);
+        };
+        let target = target.or(template.target());
+        let instructions = redact(self.instructions.as_deref().unwrap_or_default()).0;
+        writer.model = Some(Model {
+            is_default: self.is_default(),
+            target: target.or((!self.is_default()).then_some(DEFAULT_TARGET)),
+            template,
+            instructions: instructions.into_owned(),
+            most_percent: USUAL_PERCENT,
+            window: self.server.window(),
+            headings: None,
+            must_answer,
+            source,
+            now: chrono::Utc::now,
+        });
+        Ok(writer)
     }
 
     /// Whether the prompt is our own default one.
@@ -276,7 +296,7 @@ mod tests {
         policy.summary.backoff_seconds = 7;
         for (flags, seconds) in [(&["t"][..], 7), (&["t", "--llm-backoff", "9"], 9)] {
             let llm = Line::parse_from(flags).llm.under(&policy.summary);
-            assert_eq!(llm.tries().step.as_secs(), seconds);
+            assert_eq!(llm.server.tries().step.as_secs(), seconds);
         }
     }
 }

@@ -51,10 +51,10 @@ complete -c ctx-compact -l llm-window -d 'Window of the model in tokens [default
 complete -c ctx-compact -l llm-timeout -d 'Seconds until one answer must be there' -r
 complete -c ctx-compact -l llm-tries -d 'Ask up to N times in all, until a usable answer comes [default: 3, or the policy\'s]' -r
 complete -c ctx-compact -l llm-backoff -d 'Wait before asking again, n times as long before the n-th time [default: 1, or the policy\'s]' -r
-complete -c ctx-compact -l template -d 'Prompt: default, synapse (eight sections), sanbot (four), or a file' -r
-complete -c ctx-compact -l instructions -d 'What the summary shall stress' -r
 complete -c ctx-compact -l record -d 'Save each question and its answer in this directory, without the key' -r -F
 complete -c ctx-compact -l replay -d 'Take the answers from this directory and ask no server' -r -F
+complete -c ctx-compact -l template -d 'Prompt: default, synapse (eight sections), sanbot (four), or a file' -r
+complete -c ctx-compact -l instructions -d 'What the summary shall stress' -r
 complete -c ctx-compact -l on-failure -d 'What to do when no model answers [default: extractive, or the policy\'s]' -r -f -a "extractive\t'Take the extractive summary, and say so'
 rule\t'Take the rule summary, and say so'
 fail\t'Fail, and write nothing'"

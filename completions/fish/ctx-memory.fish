@@ -74,12 +74,23 @@ p50k_base\t''
 r50k_base\t''
 chars4\t''"
 complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -l model -d 'Count for this model: with its encoding, against its window' -r
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -l llm-url -d 'Server to ask; without one nothing is ever sent' -r
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -l llm-api -d 'API of the server [default: by the URL: anthropic where host or path name it, else openai]' -r -f -a "openai\t'Chat completions, as many servers speak them'
+anthropic\t'Anthropic messages'"
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -l llm-model -d 'Model to ask for' -r
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -l llm-window -d 'Window of the model in tokens [default: as listed, else the server\'s, else 32000]' -r
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -l llm-timeout -d 'Seconds until one answer must be there' -r
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -l llm-tries -d 'Ask up to N times in all, until a usable answer comes [default: 3, or the policy\'s]' -r
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -l llm-backoff -d 'Wait before asking again, n times as long before the n-th time [default: 1, or the policy\'s]' -r
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -l record -d 'Save each question and its answer in this directory, without the key' -r -F
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -l replay -d 'Take the answers from this directory and ask no server' -r -F
 complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -l store -d 'Keep snapshots, memory and the audit log in DIR [default: `$XDG_STATE_HOME/ctx`, else ~/.local/state/ctx]' -r -F
 complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -l color -d 'When to colour what is shown on a terminal' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -s n -l dry-run -d 'Print what would change as a diff, and write nothing'
 complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -l json -d 'Print what was done as a JSON object'
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -l llm-key-in-clear -d 'Send the key over http:// to another machine, in clear text'
 complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -s q -l quiet -d 'Say nothing but errors'
 complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -s v -l verbose -d 'Say more on stderr (can be repeated)'
 complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -s h -l help -d 'Print help (see more with \'--help\')'

@@ -20,10 +20,10 @@ complete -c ctx-summarize -l llm-window -d 'Window of the model in tokens [defau
 complete -c ctx-summarize -l llm-timeout -d 'Seconds until one answer must be there' -r
 complete -c ctx-summarize -l llm-tries -d 'Ask up to N times in all, until a usable answer comes [default: 3, or the policy\'s]' -r
 complete -c ctx-summarize -l llm-backoff -d 'Wait before asking again, n times as long before the n-th time [default: 1, or the policy\'s]' -r
-complete -c ctx-summarize -l template -d 'Prompt: default, synapse (eight sections), sanbot (four), or a file' -r
-complete -c ctx-summarize -l instructions -d 'What the summary shall stress' -r
 complete -c ctx-summarize -l record -d 'Save each question and its answer in this directory, without the key' -r -F
 complete -c ctx-summarize -l replay -d 'Take the answers from this directory and ask no server' -r -F
+complete -c ctx-summarize -l template -d 'Prompt: default, synapse (eight sections), sanbot (four), or a file' -r
+complete -c ctx-summarize -l instructions -d 'What the summary shall stress' -r
 complete -c ctx-summarize -l on-failure -d 'What to do when no model answers [default: extractive, or the policy\'s]' -r -f -a "extractive\t'Take the extractive summary, and say so'
 rule\t'Take the rule summary, and say so'
 fail\t'Fail, and write nothing'"

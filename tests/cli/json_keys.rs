@@ -208,7 +208,7 @@ const RUNS: [(&str, &str); 58] = [
     ("ctx-memory", "ctx-memory search berth"),
     (
         "ctx-memory (consolidate)",
-        "ctx-memory consolidate --json --max-tokens 9k",
+        "ctx-memory consolidate --json --max-tokens 9k --llm-url $URL",
     ),
     ("ctx-snapshot --hold", "ctx-snapshot --json --hold 1"),
     ("ctx-snapshot --hold", "ctx-snapshot --json --release 1"),
@@ -272,9 +272,8 @@ fn printed(known: &Keys) -> Keys {
     let dir = field();
     let usage = json!({"prompt_tokens": 900, "completion_tokens": 70});
     let choice = json!({"message": {"content": "## Current Status\nAll is well."}});
-    let server = Server::new([Act::ok(
-        &json!({"choices": [choice], "usage": usage}).to_string(),
-    )]);
+    let answer = json!({"choices": [choice], "usage": usage}).to_string();
+    let server = Server::new([Act::ok(&answer), Act::ok(&answer)]);
     let mut found = Keys::new();
     let none = BTreeSet::new();
     for (section, line) in RUNS {

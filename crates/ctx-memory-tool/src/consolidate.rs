@@ -2,14 +2,17 @@
 
 use clap::ArgMatches;
 use ctx_cli::{ExitStatus, Failure, Io, Outcome, json_line, printable};
-use ctx_memory::consolidate::Report;
+use ctx_memory::consolidate::{Answer, Asked, Report};
 use ctx_memory::{Change, Consolidated, Consolidation};
 use ctx_select::parse_count;
 use ctx_tools::counting::CountingArgs;
+use ctx_tools::llm::ServerArgs;
 use ctx_tools::store::{StoreArgs, failure, merge_failure, warn_edits};
 use ctx_transcript::counted;
 use serde::Serialize;
 use similar::TextDiff;
+
+use crate::model::Model;
 
 /// Bring the memory of all sessions together in one file
 ///
@@ -28,7 +31,11 @@ use similar::TextDiff;
 /// then what the user said, then the rest; of those what more sessions tell, then what is newer.
 /// What is left out stays in extracted. What you wrote counts, and is never left out.
 ///
-/// A second run changes nothing. -n shows what would change as a diff.
+/// A second run changes nothing. -n shows what would change as a diff, and asks no model.
+///
+/// With --llm-url or CTX_LLM_URL a language model is asked to put what belongs together into one line, once
+/// for what is new. A line that lost a name, a number or a denial, or has one that is not there, is
+/// not taken. Without an answer the entries are told in their own words.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Print what would change as a diff, and write nothing
@@ -44,6 +51,8 @@ pub(crate) struct Args {
     json: bool,
     #[command(flatten)]
     counting: CountingArgs,
+    #[command(flatten, next_help_heading = "With a language model")]
+    server: ServerArgs,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -63,14 +72,20 @@ impl Args {
             self.tell(&plan, io);
             return Ok(ExitStatus::Done);
         }
-        let done = consolidation.run().map_err(merge_failure)?;
+        let model = Model::of(&self.server, counting.counter.encoding().counter(), io)?;
+        let mut heard = None;
+        let mut ask = |asked: &Asked| {
+            heard = model.as_ref()?.ask(asked, io);
+            heard.clone()
+        };
+        let done = consolidation.run(&mut ask).map_err(merge_failure)?;
         if !done.changes.is_empty() {
             io.committed("the memory is consolidated");
         }
         warn_edits(&done.edits, io);
         self.tell(&done, io);
         if self.json {
-            io.write(json_line(&Told::of(&done)).as_bytes())?;
+            io.write(json_line(&Told::of(&done, heard.as_ref())).as_bytes())?;
         }
         Ok(ExitStatus::Done)
     }
@@ -130,12 +145,23 @@ struct Told<'a> {
     own: usize,
     shown: usize,
     left_out: usize,
+    worded: usize,
     tokens: u64,
     edited: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<Heard>,
+}
+
+/// What became of the lines of a model's answer.
+#[derive(Serialize)]
+struct Heard {
+    used: usize,
+    refused: usize,
+    invented: usize,
 }
 
 impl<'a> Told<'a> {
-    fn of(done: &'a Consolidated) -> Self {
+    fn of(done: &'a Consolidated, heard: Option<&Answer>) -> Self {
         let Report {
             imported,
             taken_back,
@@ -145,6 +171,7 @@ impl<'a> Told<'a> {
             own,
             shown,
             left_out,
+            worded,
             tokens,
             was_edited: edited,
             is_full: _,
@@ -160,8 +187,14 @@ impl<'a> Told<'a> {
             own,
             shown,
             left_out,
+            worded,
             tokens,
             edited,
+            model: heard.map(|answer| Heard {
+                used: answer.used,
+                refused: answer.refused,
+                invented: answer.invented,
+            }),
         }
     }
 }

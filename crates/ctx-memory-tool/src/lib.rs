@@ -8,6 +8,7 @@ mod get;
 mod hit;
 mod inject;
 mod layers;
+mod model;
 mod page;
 mod paragraph;
 mod place;

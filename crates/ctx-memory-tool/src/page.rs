@@ -26,7 +26,17 @@ pub(crate) const PAGE: Page = Page {
             "consolidated, but the last records, the log of the day or what the next run has to know could not be written",
         ),
     ],
-    environment: &[("CTX_HOME", "where the store lies; --store goes before it")],
+    environment: &[
+        ("CTX_HOME", "where the store lies; --store goes before it"),
+        (
+            "CTX_LLM_URL, CTX_LLM_MODEL",
+            "the server and the model that consolidate asks; without a URL none is asked",
+        ),
+        (
+            "CTX_LLM_KEY, CTX_LLM_KEY_FILE",
+            "its key, or a file that has it; see ctx-summarize(1)",
+        ),
+    ],
     files: &[
         (
             "STORE/index/search/",

@@ -5,9 +5,8 @@
 //! has to know. A run that is killed in between loses nothing: what it replaces is kept before
 //! ([`Store::keep_version`]), and the next one goes on from what it finds.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashSet;
-use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -18,7 +17,9 @@ use ctx_store::{
 };
 use ctx_transcript::counted;
 
-use crate::consolidate::{After, Before, Daily, KINDS, Report, Rules, State, consolidate};
+use crate::consolidate::{
+    After, Answer, Asked, Before, Daily, KINDS, Report, Rules, State, consolidate,
+};
 use crate::hash::hash;
 use crate::{MergeError, file_name};
 
@@ -29,6 +30,10 @@ pub struct Consolidation<'a> {
     count: &'a dyn Fn(&str) -> u64,
     /// Which sessions were extracted on which days; read when it is asked for.
     extracted: OnceCell<HashSet<(Option<String>, NaiveDate)>>,
+    /// Why that could not be read.
+    unread: Cell<Option<StoreError>>,
+    /// What a model made of the topics.
+    answer: RefCell<Option<Answer>>,
 }
 
 /// A file that is to change.
@@ -64,6 +69,8 @@ impl<'a> Consolidation<'a> {
             max_tokens,
             count,
             extracted: OnceCell::new(),
+            unread: Cell::new(None),
+            answer: RefCell::new(None),
         }
     }
 
@@ -81,22 +88,27 @@ impl<'a> Consolidation<'a> {
         let read = |name: &str| read(&self.store.memory().join(name));
         let [one, two, three] = KINDS.map(|kind| read(&format!("extracted/{}", file_name(kind))));
         let before = self.before([one?, two?, three?], read("summary/master.md")?)?;
-        let after = self.after(&before);
+        let after = self.after(&before)?;
         Ok((before, after))
     }
 
-    /// Does it. Where nothing is to be done, nothing is written, not even a record.
-    pub fn run(&self) -> Result<Consolidated, MergeError> {
+    /// Does it. Where nothing is to be done, nothing is written, not even a record. `model` is asked
+    /// where there are topics that no model has been asked about; `None` where it gives no answer.
+    pub fn run(
+        &self,
+        model: &mut dyn FnMut(&Asked) -> Option<Answer>,
+    ) -> Result<Consolidated, MergeError> {
         let mut run = Run {
             of: self,
             operation: None,
             done: Consolidated::default(),
             was_written: false,
+            uncertain: None,
         };
-        match run.all() {
+        match run.all(model).and(run.uncertain.take().map_or(Ok(()), Err)) {
             Ok(()) => Ok(run.done),
             Err(source) => Err(MergeError {
-                is_partial: run.was_written && source.severity() == Severity::Failed,
+                is_partial: run.was_written && source.severity() != Severity::Uncertain,
                 source,
             }),
         }
@@ -107,51 +119,47 @@ impl<'a> Consolidation<'a> {
             files,
             daily: self.logs()?,
             master,
-            state: self.state().unwrap_or_default(),
+            state: self.state()?,
         })
     }
 
-    fn state(&self) -> Option<State> {
-        State::parse(&self.store.read_consolidated()?)
+    /// A damaged one is as good as none.
+    fn state(&self) -> Result<State, StoreError> {
+        let text = self.store.read_consolidated()?;
+        let mut state = text
+            .and_then(|text| State::parse(&text))
+            .unwrap_or_default();
+        if let Some(answer) = &*self.answer.borrow() {
+            state.take_answer(answer);
+        }
+        Ok(state)
     }
 
-    fn after(&self, before: &Before) -> After {
+    fn after(&self, before: &Before) -> Result<After, StoreError> {
         let rules = Rules {
             max_tokens: self.max_tokens,
             count: self.count,
             extracted: &|session, day| self.was_extracted(session, day),
         };
-        consolidate(before, &rules)
+        let after = consolidate(before, &rules);
+        self.unread.take().map_or(Ok(after), Err)
     }
 
-    /// The logs of the days, the oldest first.
     fn logs(&self) -> Result<Vec<Daily>, StoreError> {
-        let folder = self.store.memory().join("daily");
-        let names = match names(&folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            names => names.map_err(|error| cannot_read(&folder, error))?,
-        };
-        let is_log = |name: &String| {
-            let day = name.strip_suffix(".md");
-            day.is_some_and(|day| day.parse::<NaiveDate>().is_ok())
-        };
-        let logs = names.into_iter().filter(is_log).map(|name| {
-            let bytes = read(&folder.join(&name))?;
-            Ok(Daily { name, bytes })
-        });
-        logs.collect()
+        let logs = self.store.logs()?.into_iter();
+        Ok(logs.map(|(name, bytes)| Daily { name, bytes }).collect())
     }
 
     /// Whether items of a session were merged on a day; of a merge at midnight the day before.
     fn was_extracted(&self, session: &str, day: NaiveDate) -> bool {
         let all = self.extracted.get_or_init(|| {
             let mut all = HashSet::new();
-            // Without the log, what somebody deleted may come back once.
-            let _ = self.store.each_event(|event| {
+            let read = self.store.each_event(|event| {
                 if event.op == "extract" {
                     all.insert((event.session, event.time.date_naive()));
                 }
             });
+            self.unread.set(read.err());
             all
         });
         let days = [Some(day), day.checked_sub_days(Days::new(1))];
@@ -159,19 +167,6 @@ impl<'a> Consolidation<'a> {
             .flatten()
             .any(|day| all.contains(&(Some(session.to_owned()), day)) || all.contains(&(None, day)))
     }
-}
-
-/// The names in a folder that are text, in order. No link is followed.
-fn names(folder: &Path) -> io::Result<Vec<String>> {
-    if !fs::symlink_metadata(folder)?.is_dir() {
-        return Err(io::Error::other("it is not a folder"));
-    }
-    let mut names = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        names.extend(entry?.file_name().into_string());
-    }
-    names.sort();
-    Ok(names)
 }
 
 /// The files that differ.
@@ -216,17 +211,27 @@ struct Run<'a, 'c> {
     operation: Option<(Operation, Facts)>,
     done: Consolidated,
     was_written: bool,
+    /// What is done, and may not last or not be told.
+    uncertain: Option<StoreError>,
 }
 
 impl Run<'_, '_> {
-    fn all(&mut self) -> Result<(), StoreError> {
+    fn all(&mut self, model: &mut dyn FnMut(&Asked) -> Option<Answer>) -> Result<(), StoreError> {
         let store = self.of.store;
-        let (before, after) = self.of.look()?;
-        if changes(&before, &after).is_empty() && self.is_known(&after.state) {
+        let (mut before, mut after) = self.of.look()?;
+        // No lock is held meanwhile.
+        if after.is_new_to_a_model()
+            && let Some(answer) = model(&after.asked)
+        {
+            self.of.answer.replace(Some(answer));
+            (before, after) = self.of.look()?;
+        }
+        if changes(&before, &after).is_empty() && self.is_known(&after.state)? {
             self.done.report = after.report;
-            return Ok(());
+            return self.tidy();
         }
         store.prepare()?;
+        store.tidy_logs()?;
         let memory = store.memory();
         let extracted = SharedFolder::lock(&memory.join("extracted"))?;
         let summary = SharedFolder::lock(&memory.join("summary"))?;
@@ -239,17 +244,50 @@ impl Run<'_, '_> {
             tried = self.commit(&extracted, &summary);
         }
         let (before, mut after) = tried?;
-        let logged = self.finish(&before, &mut after);
-        if !self.is_known(&after.state) {
-            store.replace_consolidated(&after.state.to_json())?;
+        self.finish(&before, &mut after);
+        let noted = match self.is_known(&after.state) {
+            Ok(true) => Ok(()),
+            Ok(false) => store.replace_consolidated(&after.state.to_json()),
+            Err(error) => Err(error.after("the consolidation")),
+        };
+        self.or_later(noted)
+    }
+
+    /// Removes what killed runs left, which had done all else.
+    fn tidy(&mut self) -> Result<(), StoreError> {
+        let memory = self.of.store.memory();
+        let extracted = KINDS.map(file_name);
+        let files: [(&str, &[String]); 2] =
+            [("extracted", &extracted), ("summary", &[MASTER.to_owned()])];
+        for (folder, names) in files {
+            let folder = memory.join(folder);
+            if folder.is_dir() {
+                let folder = SharedFolder::lock(&folder)?;
+                for name in names {
+                    self.done
+                        .edits
+                        .extend_from_slice(folder.read(name)?.edits());
+                }
+            }
         }
-        logged
+        self.of.store.tidy_logs()
+    }
+
+    /// What is done is done: a failure that only makes it uncertain is told at the end.
+    fn or_later(&mut self, result: Result<(), StoreError>) -> Result<(), StoreError> {
+        match result {
+            Err(error) if error.severity() == Severity::Uncertain => {
+                self.uncertain.get_or_insert(error);
+                Ok(())
+            }
+            other => other,
+        }
     }
 
     /// Whether nothing new is to be noted for the next run.
-    fn is_known(&self, state: &State) -> bool {
-        let stored = self.of.store.read_consolidated();
-        stored.map_or_else(|| *state == State::default(), |it| it == state.to_json())
+    fn is_known(&self, state: &State) -> Result<bool, StoreError> {
+        let stored = self.of.store.read_consolidated()?;
+        Ok(stored.map_or_else(|| *state == State::default(), |it| it == state.to_json()))
     }
 
     /// Writes what changes. All new versions are written before the first one takes its place.
@@ -262,7 +300,7 @@ impl Run<'_, '_> {
         let files = [one?, two?, three?, summary.read(MASTER)?];
         let [one, two, three, master] = files.each_ref().map(|file| file.bytes().to_vec());
         let before = self.of.before([one, two, three], master)?;
-        let after = self.of.after(&before);
+        let after = self.of.after(&before)?;
         self.done.edits = files.iter().flat_map(SharedFile::edits).cloned().collect();
         let changes = changes(&before, &after);
         if changes.is_empty() {
@@ -278,7 +316,7 @@ impl Run<'_, '_> {
             }
         }
         for staged in staged {
-            staged.commit()?;
+            self.or_later(staged.commit())?;
             self.was_written = true;
         }
         self.note(changes, &after.report);
@@ -319,11 +357,11 @@ impl Run<'_, '_> {
     }
 
     /// Tells the audit log and the log of the day.
-    fn finish(&mut self, before: &Before, after: &mut After) -> Result<(), StoreError> {
-        let store = self.of.store;
+    fn finish(&mut self, before: &Before, after: &mut After) {
         let Some((operation, facts)) = &self.operation else {
-            return Ok(());
+            return;
         };
+        let store = self.of.store;
         let report = &self.done.report;
         let facts = Facts {
             sha256: Some(hash(&after.master)),
@@ -331,25 +369,25 @@ impl Run<'_, '_> {
             count: Some((report.imported + report.taken_back) as u64),
             ..facts.clone()
         };
-        let done = store.done(operation, &facts);
-        let logged = store.log_digest(&Digest {
+        let digest = Digest {
             session: None,
             what: told(report),
             entries: Vec::new(),
+        };
+        let done = store.done(operation, &facts);
+        let logged = store.log_digest(&digest);
+        let read = self.of.logs().map(|logs| {
+            for log in logs {
+                let old = before.daily.iter().find(|old| old.name == log.name);
+                after
+                    .state
+                    .has_read(&log, old.map_or(&[], |old| &old.bytes));
+            }
         });
-        self.read_on(before, after)?;
-        done.and(logged)
-    }
-
-    /// What was put into the logs meanwhile has been read, where it has no entries.
-    fn read_on(&self, before: &Before, after: &mut After) -> Result<(), StoreError> {
-        for log in self.of.logs()? {
-            let old = before.daily.iter().find(|old| old.name == log.name);
-            after
-                .state
-                .has_read(&log, old.map_or(&[], |old| &old.bytes));
+        let read = read.map_err(|error| error.after("the consolidation"));
+        for result in [done, logged, read] {
+            self.uncertain = self.uncertain.take().or(result.err());
         }
-        Ok(())
     }
 }
 
@@ -413,7 +451,7 @@ mod tests {
             let count = |text: &str| text.split_whitespace().count() as u64;
             let consolidation = Consolidation::new(&self.store, 1000, &count);
             let plan = consolidation.plan().expect("read");
-            let done = consolidation.run().expect("done");
+            let done = consolidation.run(&mut |_| None).expect("done");
             assert_eq!(
                 (plan.changes, plan.report),
                 (done.changes.clone(), done.report.clone())
@@ -545,7 +583,7 @@ mod tests {
             let count = |_: &str| 0;
             let consolidation = Consolidation::new(&field.store, 9, &count);
             assert!(consolidation.plan().is_err(), "{name}");
-            assert!(consolidation.run().is_err(), "{name}");
+            assert!(consolidation.run(&mut |_| None).is_err(), "{name}");
             assert_eq!(all(field.store.root()), before, "{name}");
         }
     }

@@ -37,6 +37,7 @@ pub(crate) struct Words {
     all: Vec<u64>,
     /// Names, numbers, and what denies or confines.
     exact: BTreeSet<String>,
+    exact_hash: u64,
 }
 
 impl Words {
@@ -46,10 +47,11 @@ impl Words {
         for word in words(text) {
             take(word, &mut all, &mut exact);
         }
-        let all: BTreeSet<u64> = all.iter().map(hash).collect();
+        let all: BTreeSet<u64> = all.iter().map(|word| hash(word)).collect();
         Self {
             key: key(text),
             all: all.into_iter().collect(),
+            exact_hash: hash(&exact),
             exact,
         }
     }
@@ -66,7 +68,7 @@ impl Words {
         };
         !less.is_empty()
             && less.len() * 100 >= more.len() * LEAST_PERCENT
-            && self.exact == other.exact
+            && self.exact_hash == other.exact_hash
             && less.iter().all(|word| more.binary_search(word).is_ok())
     }
 
@@ -145,9 +147,10 @@ pub(crate) fn pairs(word: &str) -> Vec<String> {
         .collect()
 }
 
-fn hash(word: &String) -> u64 {
+/// For comparison within one run.
+pub(crate) fn hash(of: &(impl Hash + ?Sized)) -> u64 {
     let mut hasher = DefaultHasher::new();
-    word.hash(&mut hasher);
+    of.hash(&mut hasher);
     hasher.finish()
 }
 

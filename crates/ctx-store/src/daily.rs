@@ -9,11 +9,17 @@
 //! - decision: We will keep SQLite. (user, demo:42)
 //! ```
 
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, Read};
 use std::path::Path;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
 
-use crate::error::StoreError;
+use crate::entries::Entries;
+use crate::error::{Naming, StoreError};
+use crate::files::{if_there, names, open_plain};
+use crate::meta::RETAINED;
 use crate::temp::reap;
 use crate::{SharedFolder, Store};
 
@@ -91,6 +97,50 @@ fn on_one_line(text: &str) -> String {
 }
 
 impl Store {
+    /// The logs of the days with their names, the oldest first. No link is followed.
+    pub fn logs(&self) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        let dir = self.memory().join("daily");
+        let Some(meta) = if_there(fs::symlink_metadata(&dir).naming("read", &dir))? else {
+            return Ok(Vec::new());
+        };
+        if !meta.is_dir() {
+            let error = io::Error::other("it is not a folder");
+            return Err(error).naming("read", &dir);
+        }
+        let mut names = names(&dir)?;
+        names.retain(|name| {
+            let day = name.strip_suffix(".md");
+            day.is_some_and(|day| day.parse::<NaiveDate>().is_ok())
+        });
+        names.sort();
+        let read = |name: String| {
+            let path = dir.join(&name);
+            let mut bytes = Vec::new();
+            let mut file = open_plain(&path).naming("read", &path)?;
+            file.read_to_end(&mut bytes).naming("read", &path)?;
+            Ok((name, bytes))
+        };
+        names.into_iter().map(read).collect()
+    }
+
+    /// Removes what killed runs left of logs where files change places: the next digest may be of
+    /// another day.
+    pub fn tidy_logs(&self) -> Result<(), StoreError> {
+        let left = if_there(Entries::of(&self.tmp()).naming("read", &self.tmp()))?;
+        let left = left.into_iter().flatten().filter_map(|name| {
+            let name = name.ok()?.into_string().ok()?;
+            let (stem, _) = name.strip_prefix('.')?.split_once(RETAINED)?;
+            Some(stem.to_owned())
+        });
+        let dir = self.memory().join("daily");
+        let logs: BTreeSet<String> = left.filter(|name| dir.join(name).is_file()).collect();
+        if logs.is_empty() {
+            return Ok(());
+        }
+        let folder = SharedFolder::lock(&dir)?.staging_in(self.tmp());
+        logs.iter().try_for_each(|name| folder.read(name).map(drop))
+    }
+
     /// Puts the digest of what was just done into the log of the day. When that fails, it is
     /// done all the same.
     pub fn log_digest(&self, digest: &Digest) -> Result<(), StoreError> {
@@ -155,6 +205,35 @@ mod tests {
             fs::read_to_string(&path).expect("reads"),
             "mine, without an end\n\n## 01:00:00 demo: compacted\n"
         );
+    }
+
+    /// 16: what a killed run left of the log of another day is removed, and what people wrote is not.
+    #[test]
+    fn what_killed_runs_left_of_logs_is_removed() {
+        let bench = Bench::new();
+        bench
+            .store
+            .log_digest(&digest("compacted", &[]))
+            .expect("written");
+        let daily = bench.store.memory().join("daily");
+        let entry = fs::read_dir(&daily).expect("there").next();
+        let log = entry.expect("one").expect("a log").path();
+        let name = log
+            .file_name()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned();
+        for (end, text) in [("a", "# "), ("b", "theirs")] {
+            let aside = bench.store.tmp().join(format!(".{name}.ctx-old-{end}-1"));
+            fs::write(aside, text).expect("written");
+        }
+        bench.wait_days(3);
+        bench.store.tidy_logs().expect("tidied");
+        let left = fs::read_dir(bench.store.tmp()).expect("there");
+        let left: Vec<_> = left
+            .map(|entry| fs::read(entry.expect("one").path()).expect("read"))
+            .collect();
+        assert_eq!(left, [b"theirs".to_vec()]);
     }
 
     /// 16: a log that cannot be written takes nothing back of what was done.

@@ -274,7 +274,8 @@ impl StoreError {
     }
 
     /// The same failure, after `what` was done.
-    pub(crate) fn after(self, what: impl Into<String>) -> Self {
+    #[must_use]
+    pub fn after(self, what: impl Into<String>) -> Self {
         let source = match self {
             Self::Uncertain { source, .. } => source,
             other => Box::new(other),

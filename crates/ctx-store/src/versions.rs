@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::atomic::persist;
 use crate::error::{Naming, StoreError};
-use crate::files::{names, open_plain};
+use crate::files::{if_there, names, open_plain, sync_name};
 use crate::rename::create;
 use crate::stamp::TIME;
 use crate::store::make_dirs;
@@ -24,11 +24,10 @@ impl Store {
     }
 
     /// What it holds; `None` where it is not there, or is no text.
-    pub fn read_consolidated(&self) -> Option<String> {
-        let mut text = String::new();
-        let mut file = open_plain(&self.consolidated_path()).ok()?;
-        file.read_to_string(&mut text).ok()?;
-        Some(text)
+    pub fn read_consolidated(&self) -> Result<Option<String>, StoreError> {
+        let path = self.consolidated_path();
+        let bytes = if_there(read(&path).naming("read", &path))?;
+        Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
     }
 
     /// Replaces it. When that fails, the consolidation is done all the same.
@@ -57,8 +56,9 @@ impl Store {
         let mut temp = self.temp(stem, 0o600)?;
         temp.write_all(bytes).not_written(&path)?;
         temp.file.sync_all().not_written(&path)?;
-        create(temp, &path)?;
-        crate::files::sync_name(&path)
+        // Nothing is replaced yet: what may not last is as good as not kept.
+        let kept = create(temp, &path).and_then(|()| sync_name(&path));
+        kept.map_err(StoreError::before)
     }
 }
 
@@ -156,12 +156,15 @@ mod tests {
     fn what_is_left_for_the_next_run_is_no_link() {
         let bench = Bench::new();
         let store = &bench.store;
-        assert_eq!(store.read_consolidated(), None);
+        let read = || store.read_consolidated().expect("it can be read");
+        assert_eq!(read(), None);
         store.prepare().expect("made");
         store.replace_consolidated("{}").expect("written");
-        assert_eq!(store.read_consolidated().as_deref(), Some("{}"));
+        assert_eq!(read().as_deref(), Some("{}"));
+        fs::write(store.consolidated_path(), b"\xff").expect("written");
+        assert_eq!(read(), None);
         fs::remove_file(store.consolidated_path()).expect("removed");
         symlink("/etc/hostname", store.consolidated_path()).expect("a link");
-        assert_eq!(store.read_consolidated(), None);
+        assert!(store.read_consolidated().is_err());
     }
 }

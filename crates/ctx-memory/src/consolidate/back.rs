@@ -94,6 +94,8 @@ impl Finding<'_> {
         let by = |said: &Said| {
             let takers = giving_up.iter().filter(|by| {
                 may_decide(said)
+                    // What an agent only suggests takes back nothing that the user said.
+                    && (by.voice >= said.voice || by.stand.names_it())
                     && by.is_later(said)
                     && by.stand.takes_back(&said.stand)
                     && self.may(said, &by.at)
@@ -219,6 +221,18 @@ mod tests {
         assert_eq!(backs(&format!("{OLD}{NEW}{same}")), ["b:4", "", "b:4"]);
         let again = same.replace("11-02", "11-09");
         assert_eq!(backs(&format!("{OLD}{NEW}{again}")), ["b:4", "c:7", ""]);
+    }
+
+    /// 16: what the user said stands against what an agent does not name.
+    #[test]
+    fn an_agent_has_to_name_what_the_user_said() {
+        let card = "- I decided to pay with a gift card. (user, a:1, 2026-11-01)\n";
+        let says = |text: &str| format!("{card}- {text} (assistant, b:4, 2026-11-03)\n");
+        assert_eq!(backs(&says("You can use the bank card instead.")), ["", ""]);
+        assert_eq!(
+            backs(&says("Let's use the bank instead of the gift card.")),
+            ["b:4", ""]
+        );
     }
 
     /// 16: marks of the extraction count, also where what took it back is not in the file.

@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use ctx_ledger::text::{QUOTE_MAX, first_chars, regex};
 use regex::Regex;
 
-use crate::near::{is_filler, is_name, is_wide, pairs, plain, words};
+use crate::near::{hash, is_filler, is_name, is_wide, pairs, plain, words};
 
 /// Before what is given up.
 static BEFORE: LazyLock<Regex> = LazyLock::new(|| {
@@ -92,17 +92,17 @@ const OF_DECIDING_IN_CHINESE: [&str; 22] = [
 /// A statement as what it is for and what it gives up.
 #[derive(Clone, Debug)]
 pub(super) struct Stand {
-    /// Whether it gives something up without a name.
-    is_unnamed: bool,
     given_up: Vec<Subjects>,
     kept: Subjects,
+    /// Where nothing is named, what it is about: of "switch to" what stands behind that.
+    about: Option<Subjects>,
 }
 
-/// What a text is about.
+/// What a text is about: hashes of words, in order.
 #[derive(Clone, Debug, Default)]
 struct Subjects {
-    all: BTreeSet<String>,
-    names: BTreeSet<String>,
+    all: Vec<u64>,
+    names: Vec<u64>,
 }
 
 impl Stand {
@@ -123,34 +123,64 @@ impl Stand {
                 given_up.push(subjects);
             }
         }
+        let unnamed = UNNAMED.find(text).filter(|_| given_up.is_empty());
+        let about = unnamed.map(|found| {
+            let is_switch = found.as_str().to_lowercase().starts_with("switch");
+            Subjects::of(if is_switch {
+                &text[found.end()..]
+            } else {
+                text
+            })
+        });
         Self {
-            is_unnamed: given_up.is_empty() && UNNAMED.is_match(text),
             given_up,
             kept: Subjects::of(&rest),
+            about,
         }
     }
 
     /// Whether it gives anything up.
     pub(super) fn gives_up(&self) -> bool {
-        self.is_unnamed || !self.given_up.is_empty()
+        self.about.is_some() || self.names_it()
+    }
+
+    /// Whether it names what it gives up.
+    pub(super) fn names_it(&self) -> bool {
+        !self.given_up.is_empty()
     }
 
     /// Whether this, said later, takes the earlier one back.
     pub(super) fn takes_back(&self, earlier: &Self) -> bool {
         let (old, new) = (&earlier.kept.all, &self.kept.all);
-        if self.given_up.iter().any(|what| what.are_in(&earlier.kept)) {
+        let shared = || old.iter().filter(|word| has(new, word)).count();
+        let is_named = |what: &Subjects| {
+            if !what.names.is_empty() {
+                return what.names.iter().any(|name| has(old, name));
+            }
+            // One common word alone may be in anything.
+            let is_about = || what.all.len() > 1 || what.all.len() * 2 >= old.len() || shared() > 0;
+            what.all.iter().all(|word| has(old, word)) && is_about()
+        };
+        if self.given_up.iter().any(is_named) {
             return true;
         }
-        let shared = old.intersection(new).count();
+        let Some(about) = &self.about else {
+            return false;
+        };
         // Where one has all of the other, it says the same again.
-        let says_again = shared == old.len() || shared == new.len();
-        self.is_unnamed && shared > 0 && shared * 2 >= old.len() && !says_again
+        let says_again = [shared() == old.len(), shared() == new.len()];
+        let about = old.iter().filter(|word| has(&about.all, word)).count();
+        about > 0 && about * 2 >= old.len() && !says_again.contains(&true)
     }
+}
+
+fn has(words: &[u64], word: &u64) -> bool {
+    words.binary_search(word).is_ok()
 }
 
 impl Subjects {
     fn of(text: &str) -> Self {
-        let mut subjects = Self::default();
+        let (mut all, mut names) = (BTreeSet::new(), BTreeSet::new());
         let mut text = text.to_owned();
         for word in OF_DECIDING_IN_CHINESE {
             text = text.replace(word, " ");
@@ -159,25 +189,18 @@ impl Subjects {
             for part in word.split(is_wide).filter(|part| !part.is_empty()) {
                 let lower = plain(part);
                 if is_name(part) {
-                    subjects.names.insert(lower.clone());
+                    names.insert(hash(&lower));
                 }
                 let says = lower.chars().count() >= 3 || is_name(part);
                 if says && !OF_DECIDING.contains(&lower.as_str()) && !is_filler(&lower) {
-                    subjects.all.insert(lower);
+                    all.insert(hash(&lower));
                 }
             }
-            subjects.all.extend(pairs(word));
+            all.extend(pairs(word).iter().map(|pair| hash(pair)));
         }
-        subjects
-    }
-
-    /// Whether the other one has them: one of the names, where there are any, else all.
-    fn are_in(&self, other: &Self) -> bool {
-        let has = |word: &String| other.all.contains(word);
-        if self.names.is_empty() {
-            self.all.iter().all(has)
-        } else {
-            self.names.iter().any(has)
+        Self {
+            all: all.into_iter().collect(),
+            names: names.into_iter().collect(),
         }
     }
 }
@@ -238,6 +261,10 @@ mod tests {
         for (later, earlier) in [
             (
                 "Yes, I'd like to proceed with the upgrade and switch to the nonstop flight.",
+                "Yes, please proceed with the upgrade to economy.",
+            ),
+            (
+                "Yes, I'd like to proceed with the upgrade and switch to the nonstop flight.",
                 "Yes, please proceed with canceling reservation NQNU5R.",
             ),
             (
@@ -251,6 +278,10 @@ mod tests {
             (
                 "Let's use tabs instead of spaces.",
                 "We decided to use SQLite for the cache.",
+            ),
+            (
+                "Let's put the names into a table rather than a file of their own.",
+                "We decided to write the log into a file beside the session, once a day.",
             ),
             (
                 "Let's remove the reproduce.py file since it is no longer needed.",
@@ -273,7 +304,7 @@ mod tests {
             "switch a b from c ",
         ] {
             assert_linear(piece, |text| {
-                assert!(!Stand::of(text).kept.all.contains("never said"));
+                assert!(!Stand::of(text).kept.all.contains(&0));
             });
         }
     }

@@ -18,15 +18,17 @@ mod region;
 mod said;
 mod state;
 mod topic;
+mod wording;
 
 use chrono::NaiveDate;
 use ctx_ledger::rules::MemoryKind;
 use ctx_ledger::sentence::{sentences, without_marker};
-use ctx_ledger::text::plain_line;
+use ctx_ledger::text::{key, plain_line};
 
 pub use daily::Daily;
 pub use region::is_mark;
 pub use state::State;
+pub use wording::{Answer, Asked};
 
 use crate::merge::file_name;
 use crate::near::Words;
@@ -35,7 +37,9 @@ use daily::Days;
 use import::import;
 use region::{Master, without_sources};
 use said::{Said, Voice, statements};
+use state::Refused;
 use topic::{Topic, topics};
+use wording::{Wording, apply};
 
 /// The kinds that are consolidated, in the order of their sections. What was run is told by L1
 /// alone.
@@ -80,6 +84,16 @@ pub struct After {
     pub state: State,
     /// What was done.
     pub report: Report,
+    /// What a model can be asked about.
+    pub asked: Asked,
+}
+
+impl After {
+    /// Whether there is something that no model has been asked about.
+    pub fn is_new_to_a_model(&self) -> bool {
+        let is_known = self.state.asked.as_ref() == Some(&self.asked.hash());
+        !self.asked.is_empty() && !is_known
+    }
 }
 
 /// What was done, counted.
@@ -99,6 +113,8 @@ pub struct Report {
     pub own: usize,
     /// Topics in the part of the master that the tools write.
     pub shown: usize,
+    /// Topics that a model has found words for.
+    pub worded: usize,
     /// Topics that there was no room for.
     pub left_out: usize,
     /// Of the whole master.
@@ -194,7 +210,7 @@ fn write_master(
     after: &mut After,
 ) {
     let (state, report) = (&mut after.state, &mut after.report);
-    state.refused.extend(master.refused.iter().cloned());
+    refuse(state, &master.refused);
     let refused: Vec<(Words, bool)> = (state.refused.iter())
         .map(|refused| (Words::of(&refused.text), refused.history))
         .collect();
@@ -204,13 +220,15 @@ fn write_master(
         };
         refused.iter().any(of)
     };
-    let ours: Vec<Topic> = (topics.iter())
-        .filter(|topic| !own.tells(topic) && !is_refused(topic))
-        .cloned()
-        .collect();
+    let is_ours = |topic: &Topic| !own.tells(topic) && !is_refused(topic);
+    let ours: Vec<Topic> = topics.iter().filter(|it| is_ours(it)).cloned().collect();
+    after.asked = Asked::of(&ours);
     report.topics = topics.len();
     report.history = topics.iter().filter(|topic| topic.back.is_some()).count();
     report.own = topics.len() - ours.len();
+    let (mut ours, worded) = apply(ours, &state.wordings);
+    ours.retain(is_ours);
+    report.worded = worded;
     report.was_edited = master.is_edited;
     if topics.is_empty() && !master.has_part {
         after.master.clone_from(&master.above);
@@ -235,6 +253,21 @@ fn write_master(
     report.tokens = count(&part);
     after.master = master.with(&part);
     state.part = Some(part);
+}
+
+/// Takes note of what people deleted; of a model's words those that they stand for, too.
+fn refuse(state: &mut State, refused: &[Refused]) {
+    for refused in refused {
+        let same = |wording: &&Wording| key(&wording.text) == key(&refused.text);
+        let topics = state.wordings.iter().filter(same);
+        let topics = topics.flat_map(|wording| wording.topics.iter());
+        let all = topics.map(|text| Refused {
+            text: text.clone(),
+            history: false,
+        });
+        state.refused.extend(all);
+        state.refused.insert(refused.clone());
+    }
 }
 
 /// The largest number up to `all` that fits.

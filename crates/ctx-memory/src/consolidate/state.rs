@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::wording::{Answer, Wording};
+
 /// What earlier consolidations have seen and written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -21,6 +23,10 @@ pub struct State {
     pub(super) refused: BTreeSet<Refused>,
     /// The part of the master that was written.
     pub(super) part: Option<String>,
+    /// What a model was asked the last time.
+    pub(super) asked: Option<String>,
+    /// What it made of that.
+    pub(super) wordings: Vec<Wording>,
 }
 
 /// So many bytes of a log, and their sha256.
@@ -42,6 +48,12 @@ impl State {
     /// Reads what [`Self::to_json`] wrote; `None` where it is damaged.
     pub fn parse(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
+    }
+
+    /// Takes over what a model made of the topics.
+    pub(crate) fn take_answer(&mut self, answer: &Answer) {
+        self.asked = Some(answer.asked.clone());
+        self.wordings.clone_from(&answer.wordings);
     }
 
     /// For the file.

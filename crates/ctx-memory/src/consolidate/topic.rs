@@ -62,14 +62,14 @@ pub(super) fn topics(told: &[Said], all: &[Said]) -> Vec<Topic> {
         by_key.entry(said.words.key()).or_insert(at);
         groups[at].push(said);
     }
-    let topics = groups.iter().map(|group| topic(group, all)).collect();
-    without_parts(topics)
+    let topics: Vec<Topic> = groups.iter().map(|group| topic(group, all)).collect();
+    without_parts(&topics)
 }
 
 /// A sentence that another topic has among others, out of the same message, is not told beside it.
-fn without_parts(topics: Vec<Topic>) -> Vec<Topic> {
+fn without_parts(topics: &[Topic]) -> Vec<Topic> {
     let mut at: HashMap<&At, Vec<&Topic>> = HashMap::new();
-    for topic in &topics {
+    for topic in topics {
         for source in &topic.sources {
             at.entry(source).or_default().push(topic);
         }

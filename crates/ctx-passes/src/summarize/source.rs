@@ -17,7 +17,7 @@ pub enum ModelSource {
 
 impl ModelSource {
     /// Asks; what a server took is added to `usage`.
-    pub(super) fn ask(
+    pub fn ask(
         &self,
         question: &ctx_llm::Question<'_>,
         now: fn() -> DateTime<Utc>,

@@ -64,7 +64,7 @@ impl Window {
 
     /// The tokens, for a question of `needed` tokens. A server is asked only where that
     /// matters, and once.
-    pub(super) fn tokens(
+    pub fn tokens(
         &self,
         source: &ModelSource,
         needed: u64,
