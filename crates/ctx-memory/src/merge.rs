@@ -11,9 +11,10 @@
 //! An entry that stands anywhere in the file, also reworded in case, blanks or
 //! emphasis, is not added again. So an entry that a person struck out
 //! (`~~…~~`) stays struck out; one that was deleted comes back when its
-//! session is extracted again.
+//! session is extracted again. One that a later session took back is added again when a
+//! third one says it once more.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::{Entry, Item, Place};
 use ctx_ledger::rules::MemoryKind;
@@ -37,11 +38,18 @@ pub(crate) struct Merged {
 pub(crate) fn merge(old: &[u8], kind: MemoryKind, items: &[Item]) -> Merged {
     // Bytes that are no UTF-8 are only read past, never written.
     let text = String::from_utf8_lossy(old);
+    let taken_back = taken_back(&text);
     let mut known = keys(&text);
+    known.retain(|key| !taken_back.contains_key(key));
     let mut merged = Merged::default();
     let mut entries = Vec::new();
     for item in items.iter().filter(|item| item.kind == kind) {
-        if known.insert(key(&item.text)) {
+        let key = key(&item.text);
+        let is_again = (taken_back.get(&key)).is_none_or(|entries| {
+            let mut entries = entries.iter();
+            entries.all(|entry| decides_again(item, entry))
+        });
+        if is_again && known.insert(key) {
             merged.added += 1;
             let entry = entry(item);
             if kind != MemoryKind::Runtime {
@@ -54,6 +62,37 @@ pub(crate) fn merge(old: &[u8], kind: MemoryKind, items: &[Item]) -> Merged {
     }
     merged.appended = append(old, kind, &entries);
     merged
+}
+
+/// Of what stands there only as taken back by another session, the entries by their keys.
+fn taken_back(text: &str) -> HashMap<String, Vec<Entry<'_>>> {
+    let mut found: HashMap<String, Vec<Entry<'_>>> = HashMap::new();
+    let mut holds = HashSet::new();
+    for line in text.lines() {
+        let entry = without_marker(line.trim()).1;
+        match Entry::parse(entry) {
+            Some(entry) if is_taken_back_elsewhere(&entry) => {
+                found.entry(key(entry.text)).or_default().push(entry);
+            }
+            Some(entry) => _ = holds.insert(key(entry.text)),
+            None => holds.extend(keys(line)),
+        }
+    }
+    found.retain(|key, _| !holds.contains(key));
+    found
+}
+
+fn is_taken_back_elsewhere(entry: &Entry<'_>) -> bool {
+    let by = entry.taken_back.map(|by| by.session);
+    by.is_some_and(|by| by != entry.place.session)
+}
+
+/// Whether somebody decides for what was taken back once more: in a third session, or further down
+/// in the one that took it back.
+fn decides_again(item: &Item, entry: &Entry<'_>) -> bool {
+    let session = item.session.as_str();
+    let is_behind = |by: Place<'_>| session != by.session || item.line > by.line;
+    session != entry.place.session && entry.taken_back.is_none_or(is_behind)
 }
 
 /// What is to be appended to the file of a kind, so that it has these entries.
@@ -231,6 +270,37 @@ mod tests {
         assert_eq!(
             merge(entry.as_bytes(), MemoryKind::Decision, &[back]).known,
             1
+        );
+    }
+
+    /// 16: what another session took back, and somebody decides for again, is a new entry; what
+    /// its own sessions say of it is known.
+    #[test]
+    fn what_is_decided_again_is_added() {
+        let old = "- Use A. (user, a:1, 2026-11-01, taken back in b:9)\n";
+        for (session, line, added) in [("demo", 3, 1), ("a", 1, 0), ("b", 3, 0), ("b", 12, 1)] {
+            let again = Item {
+                session: session.to_owned(),
+                ..item("Use A.", line)
+            };
+            let merged = merge(
+                old.as_bytes(),
+                MemoryKind::Decision,
+                &[again.clone(), again.clone()],
+            );
+            assert_eq!(merged.added, added, "{session}:{line}");
+            let new = [old.as_bytes(), &merged.appended].concat();
+            assert_eq!(merge(&new, MemoryKind::Decision, &[again]).added, 0);
+        }
+        let struck = format!("{old}- ~~Use A.~~\n");
+        assert_eq!(
+            merge(
+                struck.as_bytes(),
+                MemoryKind::Decision,
+                &[item("Use A.", 3)]
+            )
+            .added,
+            0
         );
     }
 
