@@ -84,11 +84,11 @@ def files_of(case):
     before, after, work = case.before, case.after, case.bench.work
     changed = [name for name in after.files if after.files[name] != before.files.get(name)]
     memory = [name for name in after.memory if after.memory[name] != before.memory.get(name)]
-    folders = [work / "memory/extracted", case.bench.store / "memory/extracted"]
+    folders = [folder for folder in case.bench.memory_folders() if folder.exists()]
     sessions = changed or [name for name in before.files if name == "live.jsonl"]
     return [
         *(work / name for name in sessions),
-        *(folder / name for name in memory for folder in folders if folder.exists()),
+        *(folder.parent / name for name in memory for folder in folders if folder.name == name.split("/")[0]),
     ]
 
 
@@ -115,7 +115,7 @@ class Agent:
     def wrote(self, path):
         """Whether a file beside the memory holds what it wrote into the memory."""
         memory = [newest for file, newest in self.newest.items() if file.parent == path.parent]
-        return path.parent.name == "extracted" and path.read_bytes() in memory
+        return path.parent.name in ("extracted", "summary") and path.read_bytes() in memory
 
     def misses(self, files):
         """The name of a file whose newest content is in none of these."""

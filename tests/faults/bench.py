@@ -124,6 +124,11 @@ class Bench:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
+    def memory_folders(self):
+        """The folders of the memory files and of the master."""
+        roots = (self.work / "memory", self.store / "memory")
+        return [root / name for root in roots for name in ("extracted", "summary")]
+
     def facts(self):
         snapshots = self.store / "memory/session-summaries"
         committed, packed, held = [], [], 0
@@ -135,7 +140,7 @@ class Bench:
             packed += [committed[-1]] if data == zst else []
             held += '"held":true' in re.sub(r"\s", "", meta.read_text())
         sessions = [path for path in self.work.glob("*.jsonl") if path.is_file()]
-        memory = [*self.work.glob("memory/extracted/*.md"), *self.store.glob("memory/extracted/*.md")]
+        memory = [path for folder in self.memory_folders() for path in folder.glob("*.md")]
         # Bytes whose commit record is elsewhere, and what was replaced under somebody's hands.
         other = [*snapshots_in(snapshots, *self.store.glob("trash/*")), *self.work.glob(".*.ctx-*")]
         told = "".join(path.read_text() for path in sorted(snapshots.glob("*.md")))
@@ -145,7 +150,7 @@ class Bench:
             packed=sorted(packed),
             held=held,
             trash={path.name for path in self.store.glob("trash/*/*.meta.json")},
-            memory={path.name: sha256(path) for path in memory},
+            memory={f"{path.parent.name}/{path.name}": sha256(path) for path in memory},
             offloaded={path.name for path in self.store.glob("offloaded/*/*.*") if path.name[0] != "."},
             told=re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "TIME", told),
             other={sha256(path) for path in other if path.is_file()},
@@ -161,7 +166,8 @@ class Bench:
             snapshots = [path for path in snapshots if record(path).exists()]
             beside = []
         # With what people wrote into it at the moment of a kill.
-        memory = [path for root in (self.work, self.store) for path in root.glob("memory/extracted/*")]
+        memory = [path for folder in self.memory_folders() for path in folder.glob("*")]
+        memory += self.store.glob("memory/history/*")
         found = [*self.work.glob("*.jsonl"), *snapshots, *beside, *memory]
         return [path for path in found if path.is_file()]
 

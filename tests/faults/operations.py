@@ -189,6 +189,22 @@ def extract(bench):
     return bench.tool("extract", "--into", "memory", "-s", "demo")
 
 
+@operation(partial=True)
+def consolidate(bench):
+    """Memory that somebody has written into: a file with a mark to come, one with an entry to
+    come, and a master that has to change."""
+    memory = "store/memory"
+    bench.write("store/FORMAT", '{"format":1}\n')
+    bench.write(f"{memory}/extracted/facts.md", "- The port is 8443. (user, a:1)\n")
+    bench.write(f"{memory}/summary/master.md", "- mine, for ever\n")
+    bench.must(bench.filter("memory", "consolidate"))
+    old = "- We decided to use SQLite for the cache. (user, a:2, 2026-11-01)"
+    new = "- Let's use Redis instead of SQLite. (user, b:3, 2026-11-02)"
+    bench.write(f"{memory}/extracted/decisions.md", f"- mine, for ever\n{old}\n{new}\n")
+    bench.write(f"{memory}/daily/2026-11-02.md", "- preference: Never push.\n")
+    return bench.filter("memory", "consolidate")
+
+
 def with_result(bench):
     bench.write("live.jsonl", talk(2) + result("c", 900) + talk(1))
 

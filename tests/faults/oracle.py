@@ -14,6 +14,10 @@ NOT_LOADED = 127
 LOADER_FAULT = -11
 
 
+# A line of a memory file that a person wrote.
+MINE = "- mine, for ever\n"
+
+
 class Case:
     """An operation that was seeded and run once without a fault."""
 
@@ -99,10 +103,15 @@ class Case:
             return lost
         if self.operation.naive and self.before.bytes() - now.bytes():
             return "old bytes are lost"
-        mine = self.bench.work / "memory/extracted/decisions.md"
-        if mine.exists() and "- mine, for ever\n" not in mine.read_text():
+        if any(MINE not in path.read_text() for path in self.mine()):
             return "what somebody wrote is lost"
         return self.damage()
+
+    def mine(self):
+        """The memory files that somebody has written into."""
+        seed = self.bench.kept
+        found = [path for path in seed.rglob("*.md") if MINE in path.read_text()]
+        return [self.bench.work / path.relative_to(seed) for path in found]
 
     def lost(self, kept):
         """Whether bytes with these hashes are nowhere any more."""
