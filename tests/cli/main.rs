@@ -38,6 +38,7 @@ mod limits;
 mod live;
 mod logs;
 mod ls;
+mod memory_days;
 mod nights;
 mod not_understood;
 mod offload;

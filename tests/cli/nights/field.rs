@@ -62,19 +62,22 @@ pub(crate) struct Field {
     saved: BTreeMap<String, Saved>,
 }
 
+/// A library that fakes the clock, made in a folder; `None` where there is no compiler.
+pub(crate) fn clock(dir: &Path) -> Option<PathBuf> {
+    let clock = dir.join("clock.so");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/nights/clock.c");
+    let made = Command::new("cc")
+        .args(["-O2", "-shared", "-fPIC", "-o"])
+        .args([&clock, &source])
+        .status();
+    made.is_ok_and(|status| status.success()).then_some(clock)
+}
+
 impl Field {
     /// `None` where no clock can be faked.
     pub(crate) fn new(sessions: usize) -> Option<Self> {
         let dir = tempfile::tempdir().expect("a folder");
-        let clock = dir.path().join("clock.so");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/nights/clock.c");
-        let made = Command::new("cc")
-            .args(["-O2", "-shared", "-fPIC", "-o"])
-            .args([&clock, &source])
-            .status();
-        if !made.is_ok_and(|status| status.success()) {
-            return None;
-        }
+        let clock = clock(dir.path())?;
         let field = Self {
             dir,
             clock,

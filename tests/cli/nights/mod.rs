@@ -8,6 +8,7 @@
 
 mod field;
 
+pub(crate) use field::clock;
 use field::{Field, Kind, Night};
 
 /// What a job of each preset is told. The windows are small, so that thirty days fill them.
