@@ -33,7 +33,7 @@ use crate::model::Model;
 ///
 /// A second run changes nothing. -n shows what would change as a diff, and asks no model.
 ///
-/// With --llm-url or CTX_LLM_URL a language model is asked to put what belongs together into one line, once
+/// With --llm-url or `CTX_LLM_URL` a language model is asked to put what belongs together into one line, once
 /// for what is new. A line that lost a name, a number or a denial, or has one that is not there, is
 /// not taken. Without an answer the entries are told in their own words.
 #[derive(Debug, clap::Args)]

@@ -3,8 +3,10 @@
 use ctx_cli::{Failure, Io};
 use ctx_llm::{LlmError, Question, Usage};
 use ctx_memory::consolidate::{Answer, Asked};
-use ctx_passes::summarize::ModelSource;
+use ctx_passes::summarize::{ModelSource, took};
+use ctx_policy::Method;
 use ctx_redact::redact;
+use ctx_store::Summing;
 use ctx_summary::check::{Rules, Source, UNVERIFIED, check};
 use ctx_tokens::TokenCounter;
 use ctx_tools::llm::ServerArgs;
@@ -73,9 +75,8 @@ impl<'a> Model<'a> {
             text: &text,
             max_tokens: self.counter.count(&text) + BEYOND,
         };
-        let completion = self
-            .source
-            .ask(&question, chrono::Utc::now, &mut Usage::default());
+        let mut usage = Usage::default();
+        let completion = self.source.ask(&question, chrono::Utc::now, &mut usage);
         let completion = completion.map_err(|error| error.to_string())?;
         let mut source = Source::default();
         source.push(&Message::new(
@@ -93,6 +94,10 @@ impl<'a> Model<'a> {
         let is_verified = |line: &&str| !line.contains(UNVERIFIED);
         let lines: Vec<&str> = mended.text.lines().filter(is_verified).collect();
         let mut answer = part.check(&lines.join("\n"), asked);
+        answer.took = Some(Summing {
+            method: Method::Llm.as_str(),
+            ..took(usage)
+        });
         answer.invented += mended.text.lines().count() - lines.len();
         Ok(answer)
     }

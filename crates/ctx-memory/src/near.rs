@@ -47,7 +47,7 @@ impl Words {
         for word in words(text) {
             take(word, &mut all, &mut exact);
         }
-        let all: BTreeSet<u64> = all.iter().map(|word| hash(word)).collect();
+        let all: BTreeSet<u64> = all.iter().map(hash).collect();
         Self {
             key: key(text),
             all: all.into_iter().collect(),

@@ -6,6 +6,7 @@
 
 mod field;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -104,7 +105,7 @@ impl Matter {
     }
 
     fn is_changed_back(&self) -> bool {
-        self.subject.len() % 2 == 0
+        self.subject.len().is_multiple_of(2)
     }
 
     /// In the end the first choice is taken again: with a word to what it replaces, or in the
@@ -201,7 +202,7 @@ fn thirty_days_of_memory() {
         eprintln!("skipped: cc is not here, or nothing can be preloaded");
         return;
     };
-    let mut sessions: std::collections::BTreeMap<String, String> = Default::default();
+    let mut sessions: BTreeMap<String, String> = BTreeMap::new();
     for day in 1..=DAYS {
         for (session, written, text) in said(day) {
             let records = sessions.entry(session.clone()).or_default();
@@ -218,7 +219,7 @@ fn thirty_days_of_memory() {
             let first = told(&matter.decided()) || told(&matter.repeated());
             let is_changed = day >= number + 9;
             let is_again = day >= number + 17;
-            if is_changed && !(is_again && !matter.is_changed_back()) {
+            if is_changed && (!is_again || matter.is_changed_back()) {
                 assert!(!first, "day {day}: {:#?}", part.current);
             }
             if is_again {

@@ -72,6 +72,9 @@ fn a_models_words_are_checked_and_kept() {
         !sent.contains("hunter2x") && !sent.contains("for the cache"),
         "{sent}"
     );
+    let log = fs::read_to_string(field.root().join("context/events.jsonl")).expect("the log");
+    let took = r#""method":"llm","fell_back":false,"model_calls":1,"#;
+    assert!(log.contains(took), "{log}");
     // Nobody answers any more, and nobody has to.
     field
         .call(&["consolidate", "-v"])

@@ -152,14 +152,14 @@ impl Stand {
     /// Whether this, said later, takes the earlier one back.
     pub(super) fn takes_back(&self, earlier: &Self) -> bool {
         let (old, new) = (&earlier.kept.all, &self.kept.all);
-        let shared = || old.iter().filter(|word| has(new, word)).count();
+        let shared = || old.iter().filter(|word| has(new, **word)).count();
         let is_named = |what: &Subjects| {
             if !what.names.is_empty() {
-                return what.names.iter().any(|name| has(old, name));
+                return what.names.iter().any(|name| has(old, *name));
             }
             // One common word alone may be in anything.
             let is_about = || what.all.len() > 1 || what.all.len() * 2 >= old.len() || shared() > 0;
-            what.all.iter().all(|word| has(old, word)) && is_about()
+            what.all.iter().all(|word| has(old, *word)) && is_about()
         };
         if self.given_up.iter().any(is_named) {
             return true;
@@ -169,13 +169,13 @@ impl Stand {
         };
         // Where one has all of the other, it says the same again.
         let says_again = [shared() == old.len(), shared() == new.len()];
-        let about = old.iter().filter(|word| has(&about.all, word)).count();
+        let about = old.iter().filter(|word| has(&about.all, **word)).count();
         about > 0 && about * 2 >= old.len() && !says_again.contains(&true)
     }
 }
 
-fn has(words: &[u64], word: &u64) -> bool {
-    words.binary_search(word).is_ok()
+fn has(words: &[u64], word: u64) -> bool {
+    words.binary_search(&word).is_ok()
 }
 
 impl Subjects {
@@ -196,7 +196,7 @@ impl Subjects {
                     all.insert(hash(&lower));
                 }
             }
-            all.extend(pairs(word).iter().map(|pair| hash(pair)));
+            all.extend(pairs(word).iter().map(hash));
         }
         Self {
             all: all.into_iter().collect(),

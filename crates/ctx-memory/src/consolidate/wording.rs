@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 
 use ctx_ledger::rules::MemoryKind;
 use ctx_ledger::text::{QUOTE_MAX, key, plain_line, regex};
+use ctx_store::Summing;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +47,8 @@ pub struct Answer {
     pub refused: usize,
     /// Lines that say what is not there.
     pub invented: usize,
+    /// What the model took, for the audit log.
+    pub took: Option<Summing>,
 }
 
 impl Asked {

@@ -98,8 +98,8 @@ pub fn summing(asked: Method, summary: Option<&Summary>, usage: Usage) -> Summin
     }
 }
 
-/// What models took, where there is no summary yet.
-pub(crate) fn took(usage: Usage) -> Summing {
+/// What models took, where there is no summary, or none yet.
+pub fn took(usage: Usage) -> Summing {
     Summing {
         model_calls: usage.calls,
         model_tokens_in: usage.tokens_in,
