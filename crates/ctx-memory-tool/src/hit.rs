@@ -2,9 +2,10 @@
 
 use chrono::{DateTime, SecondsFormat};
 use ctx_cli::json_line;
-use ctx_search::{Hit, snippet};
+use ctx_search::{Hit, Holds, snippet};
 use serde::Serialize;
 
+use crate::again::Again;
 use crate::place::Place;
 use crate::stored::Stored;
 
@@ -21,15 +22,16 @@ struct Found<'a> {
     line: u64,
     role: Option<&'static str>,
     time: Option<String>,
+    holds: &'static str,
     score: f64,
     snippet: Option<String>,
 }
 
 /// A result as a line of JSON. A snippet is null where the text cannot be read any more.
-pub(crate) fn line(hit: &Hit, query: &str, stored: &Stored<'_>) -> String {
+pub(crate) fn line(hit: &Hit, query: &str, stored: &Stored<'_>, again: &mut Again<'_>) -> String {
     let source = &hit.source;
     let place = Place::from_number(hit.line);
-    let held = stored.held(source, place).ok().flatten();
+    let text = again.text(hit);
     let time = DateTime::from_timestamp_millis(hit.time);
     json_line(&Found {
         reference: format!("{}:{place}", source.name),
@@ -39,7 +41,16 @@ pub(crate) fn line(hit: &Hit, query: &str, stored: &Stored<'_>) -> String {
         line: place.line,
         role: hit.role,
         time: time.map(|time| time.to_rfc3339_opts(SecondsFormat::Millis, true)),
+        holds: word_for(hit.holds),
         score: hit.score,
-        snippet: held.map(|held| snippet(&held.text, query, SHOWN)),
+        snippet: text.map(|text| snippet(&text, query, SHOWN)),
     })
+}
+
+fn word_for(holds: Holds) -> &'static str {
+    match holds {
+        Holds::Words => "words",
+        Holds::Whole => "whole",
+        Holds::First => "first",
+    }
 }

@@ -3,6 +3,7 @@
 //! A package of its own, for it alone builds and links the search engine. Each command is a
 //! module: its flags, and what it does.
 
+mod again;
 mod consolidate;
 mod get;
 mod hit;

@@ -9,6 +9,7 @@ use ctx_search::{Changes, Filter, Kind, ROLES, SearchError, SearchIndex, State};
 use ctx_store::{SessionId, Store};
 use ctx_tools::store::{StoreArgs, failure, session_id, time_of};
 
+use crate::again::Again;
 use crate::hit;
 use crate::stored::Stored;
 
@@ -19,13 +20,15 @@ const PATIENCE: Duration = Duration::from_secs(60);
 ///
 /// Searched are memory files (an entry or a paragraph at a time), summaries of sessions,
 /// messages in snapshots, and offloaded results. Prints an object a line: `ref` (for
-/// `ctx-memory get`), `path` and `line`, `session`, `kind`, `role`, `time`, `score` (BM25) and
+/// `ctx-memory get`), `path` and `line`, `session`, `kind`, `role`, `time`, `holds`, `score` and
 /// `snippet`; of two with the same score the newer one comes first. docs/json.md has all keys.
 ///
-/// Any of the words may be there; rare ones count more. Upper and lower case are the same.
-/// Names are found whole and by their parts (src/tools/check.rs, parseHeader, `max_line`), a
-/// hash also by its first 7, 8 or 12 digits, Chinese, Japanese and Korean by each two
-/// characters. There are no operators and no phrases.
+/// What holds the query as it is written comes first, and before all the earliest message that
+/// does: a name, a path or a line of code leads to where it comes from. Case counts where the
+/// query has capitals. Then comes what has any of the words (BM25); rare ones count more. Upper
+/// and lower case are the same there. Names are found whole and by their parts
+/// (src/tools/check.rs, parseHeader, `max_line`), a hash also by its first 7, 8 or 12 digits,
+/// Chinese, Japanese and Korean by each two characters. There are no operators.
 ///
 /// The index lies in the store, in index/search. Each run first reads what is new. An index
 /// that is damaged is made anew.
@@ -77,10 +80,11 @@ impl Args {
         }
         let (index, failed) = open(&store, &stored, io)?;
         let query = self.query.join(" ");
-        let hits = index.search(&query, &filter, self.limit);
+        let mut again = Again::new(&stored);
+        let hits = index.search(&query, &filter, self.limit, |hit| again.text(hit));
         let hits = hits.map_err(|error| search_failure(&error, &store))?;
         for hit in &hits {
-            io.write(hit::line(hit, &query, &stored).as_bytes())?;
+            io.write(hit::line(hit, &query, &stored, &mut again).as_bytes())?;
         }
         for failure in stored.failed.iter().chain(&failed) {
             io.report(failure);

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use ctx_cli::{ExitStatus, Failure};
 use ctx_search::{Document, Kind, Source};
-use ctx_store::{Entry, Flaw, OffloadedFile, Store, open_plain};
+use ctx_store::{Entry, Flaw, OffloadedFile, SnapshotBytes, Store, open_plain};
 use ctx_tools::store::failure;
-use ctx_transcript::{Object, Options, Record, Records, dialect};
+use ctx_transcript::{Dialect, Object, Options, Record, Records, dialect};
 
 use crate::paragraph::paragraphs;
 use crate::place::Place;
@@ -171,6 +171,7 @@ impl<'a> Stored<'a> {
         let modified = modified.map_or(0, |time| DateTime::<Utc>::from(time).timestamp_millis());
         let document = |line, text: &str| Document {
             line,
+            offset: 0,
             role: None,
             time: day_of(source).unwrap_or(modified),
             text: text.to_owned(),
@@ -196,6 +197,7 @@ impl<'a> Stored<'a> {
             if let Some(said) = said(dialect, object) {
                 take(Document {
                     line: place.to_number(),
+                    offset: record.offset,
                     role: said.role,
                     time: time_of(object).unwrap_or(saved),
                     text: said.text,
@@ -227,11 +229,20 @@ impl<'a> Stored<'a> {
         Ok(found.map(|(_, text)| held(&format!("{text}\n"))))
     }
 
+    /// The bytes of a snapshot and its dialect; `None` where one of them is not known.
+    pub(crate) fn open_snapshot(
+        &self,
+        name: &str,
+    ) -> Option<(SnapshotBytes, &'static dyn Dialect)> {
+        let entry = self.snapshots.get(name)?;
+        let dialect = dialect_of(entry)?;
+        Some((self.store.open_bytes(&entry.id).ok()?, dialect))
+    }
+
     fn held_in_snapshot(&self, entry: &Entry, place: Place) -> Result<Option<Held>, Failure> {
         let unread = |error| cannot_read(&self.path_of(entry), &error);
         let open = || self.store.open_bytes(&entry.id).map_err(failure);
-        let name = entry.meta.as_ref().ok();
-        let dialect = name.and_then(|meta| dialect::by_name(meta.tally.dialect.as_deref()?));
+        let dialect = dialect_of(entry);
         // Nearly always the line is the record, and what stands before it need not be parsed.
         if let Some(dialect) = dialect.filter(|_| place.nth == 0) {
             let line = line_of(open()?, place.line).map_err(unread)?;
@@ -257,6 +268,12 @@ impl<'a> Stored<'a> {
         .map_err(unread)?;
         Ok(found)
     }
+}
+
+/// The dialect of a snapshot, as its commit record has it.
+fn dialect_of(entry: &Entry) -> Option<&'static dyn Dialect> {
+    let meta = entry.meta.as_ref().ok()?;
+    dialect::by_name(meta.tally.dialect.as_deref()?)
 }
 
 /// The names in a folder that are text, in order. No link is followed.
@@ -319,7 +336,7 @@ pub(crate) fn read_text(path: &Path) -> io::Result<String> {
 /// the dialect is not known.
 fn each_record(
     bytes: impl Read,
-    mut take: impl FnMut(Place, &Record<'_>, &dyn dialect::Dialect) -> bool,
+    mut take: impl FnMut(Place, &Record<'_>, &dyn Dialect) -> bool,
 ) -> io::Result<()> {
     let options = Options {
         // What the model is not sent any more is searched, too.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::Source;
 
 /// Another one where the same text would be other words, or other fields.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The sources that are indexed.
 #[derive(Clone, Debug, Serialize, Deserialize)]

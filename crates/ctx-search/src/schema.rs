@@ -5,7 +5,7 @@ use tantivy::schema::{
 };
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
-use crate::words::each_word;
+use crate::words::words_at;
 
 /// The name of our tokenizer in the index.
 const WORDS: &str = "words";
@@ -20,6 +20,8 @@ pub(crate) struct Fields {
     pub(crate) source: Field,
     /// The line in it.
     pub(crate) line: Field,
+    /// Where in it its bytes begin.
+    pub(crate) offset: Field,
     /// The number of its role.
     pub(crate) role: Field,
     /// When it was said, in milliseconds.
@@ -39,6 +41,7 @@ impl Fields {
                 .add_text_field("words", TextOptions::default().set_indexing_options(words)),
             source: schema.add_u64_field("source", INDEXED | FAST),
             line: schema.add_u64_field("line", FAST),
+            offset: schema.add_u64_field("offset", FAST),
             role: schema.add_u64_field("role", INDEXED | FAST),
             time: schema.add_i64_field("time", FAST),
             hash: schema.add_u64_field("hash", FAST),
@@ -56,41 +59,59 @@ pub(crate) fn register(index: &tantivy::Index) {
 struct Words;
 
 /// The words of a text, one behind the other.
-struct Stream {
-    text: String,
-    ends: std::vec::IntoIter<usize>,
-    start: usize,
+struct Stream<'a> {
+    text: &'a str,
+    /// How far the text was read.
+    at: usize,
+    /// The words that were read there, one behind the other, and where each ends.
+    words: String,
+    ends: Vec<usize>,
+    lower: String,
+    /// How many of these were handed on.
+    handed: usize,
     token: Token,
 }
 
 impl Tokenizer for Words {
-    type TokenStream<'a> = Stream;
+    type TokenStream<'a> = Stream<'a>;
 
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> Stream {
-        let mut words = String::with_capacity(text.len() * 2);
-        let mut ends = Vec::new();
-        each_word(text, |_, word| {
-            words.push_str(word);
-            ends.push(words.len());
-        });
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> Stream<'a> {
         Stream {
-            text: words,
-            ends: ends.into_iter(),
-            start: 0,
+            text,
+            at: 0,
+            words: String::new(),
+            ends: Vec::new(),
+            lower: String::new(),
+            handed: 0,
             token: Token::default(),
         }
     }
 }
 
-impl TokenStream for Stream {
+impl TokenStream for Stream<'_> {
     fn advance(&mut self) -> bool {
-        let Some(end) = self.ends.next() else {
-            return false;
+        while self.handed == self.ends.len() {
+            if self.at >= self.text.len() {
+                return false;
+            }
+            self.handed = 0;
+            self.words.clear();
+            self.ends.clear();
+            self.at = words_at(self.text, self.at, &mut self.lower, |_, word| {
+                self.words.push_str(word);
+                self.ends.push(self.words.len());
+            });
+        }
+        let start = match self.handed {
+            0 => 0,
+            before => self.ends[before - 1],
         };
-        self.token.position = self.token.position.wrapping_add(1);
         self.token.text.clear();
-        self.token.text.push_str(&self.text[self.start..end]);
-        self.start = end;
+        self.token
+            .text
+            .push_str(&self.words[start..self.ends[self.handed]]);
+        self.token.position = self.token.position.wrapping_add(1);
+        self.handed += 1;
         true
     }
 

@@ -74,6 +74,8 @@ impl Source {
 pub struct Document {
     /// Its line in the source, from 1.
     pub line: u64,
+    /// Where its bytes begin in the source, for who reads it again.
+    pub offset: u64,
     /// Who speaks; `None` where nobody does.
     pub role: Option<&'static str>,
     /// When it was said or written, in milliseconds since 1970.

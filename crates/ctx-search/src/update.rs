@@ -242,6 +242,7 @@ impl SearchIndex {
         let mut fresh = TantivyDocument::new();
         fresh.add_u64(fields.source, number);
         fresh.add_u64(fields.line, document.line);
+        fresh.add_u64(fields.offset, document.offset);
         fresh.add_u64(fields.role, number_of(document.role));
         fresh.add_i64(fields.time, document.time);
         fresh.add_u64(fields.hash, hash);

@@ -19,46 +19,132 @@ const QUOTED: [usize; 3] = [7, 8, 12];
 
 /// Hands each word of `text` to `take`, in small letters, with its place in the text.
 pub fn each_word(text: &str, mut take: impl FnMut(Range<usize>, &str)) {
-    let mut lower = String::new();
-    let mut take = |range: Range<usize>| {
+    let (mut at, mut lower) = (0, String::new());
+    while at < text.len() {
+        at = words_at(text, at, &mut lower, &mut take);
+    }
+}
+
+/// Hands on the words of the next name, or run of unspaced characters, from a place on, and
+/// gives the place behind it. `lower` is room for one.
+pub(crate) fn words_at(
+    text: &str,
+    at: usize,
+    lower: &mut String,
+    mut take: impl FnMut(Range<usize>, &str),
+) -> usize {
+    let start = after(text, at, |class| {
+        matches!(class, Class::Other | Class::Joint)
+    });
+    let Some((class, length)) = class_at(text, start) else {
+        return text.len();
+    };
+    let mut at = start + length;
+    match class {
+        Class::Unspaced => {
+            at = after(text, at, |class| class == Class::Unspaced);
+            let mut take = in_small_letters(text, start..at, lower, take);
+            unspaced(text, start..at, &mut take);
+        }
+        Class::Letter => {
+            let mut end = after(text, at, |class| class == Class::Letter);
+            let mut is_joined = false;
+            // One joint between two letters; a second one ends the name.
+            while let Some((Class::Joint, length)) = class_at(text, end) {
+                let next = after(text, end + length, |class| class == Class::Letter);
+                if next == end + length {
+                    break;
+                }
+                (end, is_joined) = (next, true);
+            }
+            at = end;
+            let mut take = in_small_letters(text, start..end, lower, &mut take);
+            if is_joined {
+                name(text, start..end, &mut take);
+            } else {
+                parts(text, start..end, &mut take);
+            }
+        }
+        Class::Joint | Class::Other => {}
+    }
+    at
+}
+
+/// Hands on the text of ranges within `run` in small letters.
+fn in_small_letters<'a>(
+    text: &'a str,
+    run: Range<usize>,
+    lower: &'a mut String,
+    mut take: impl FnMut(Range<usize>, &str) + 'a,
+) -> impl FnMut(Range<usize>) + 'a {
+    lower.clear();
+    let is_ascii = text[run.clone()].is_ascii();
+    if is_ascii {
+        // A letter in its place: all of them at once.
+        lower.push_str(&text[run.clone()]);
+        lower.make_ascii_lowercase();
+    }
+    move |range| {
         if range.is_empty() || range.len() > LONGEST {
             return;
         }
-        lower.clear();
-        for c in text[range.clone()].chars() {
-            lower.extend(narrow(c).to_lowercase());
-        }
-        take(range, &lower);
-    };
-    let mut chars = text.char_indices().peekable();
-    while let Some(&(start, first)) = chars.peek() {
-        let class = Class::of(first);
-        let mut end = start;
-        let mut previous = None;
-        while let Some(&(at, c)) = chars.peek() {
-            let is_on = match class {
-                Class::Unspaced => Class::of(c) == Class::Unspaced,
-                Class::Letter => match Class::of(c) {
-                    Class::Letter => true,
-                    // One joint between two letters; a second one ends the name.
-                    Class::Joint => previous != Some(Class::Joint),
-                    Class::Unspaced | Class::Other => false,
-                },
-                Class::Joint | Class::Other => at == start,
-            };
-            if !is_on {
-                break;
-            }
-            previous = Some(Class::of(c));
-            end = at + c.len_utf8();
-            chars.next();
-        }
-        match class {
-            Class::Unspaced => unspaced(text, start..end, &mut take),
-            Class::Letter => name(text, start..end, &mut take),
-            Class::Joint | Class::Other => {}
+        if is_ascii {
+            let word = &lower[range.start - run.start..range.end - run.start];
+            take(range, word);
+        } else {
+            lower.clear();
+            text[range.clone()].chars().for_each(|c| fold(c, lower));
+            take(range, lower);
         }
     }
+}
+
+/// The place behind the characters from `at` on whose class is one of some.
+#[inline]
+fn after(text: &str, mut at: usize, is_one: impl Fn(Class) -> bool) -> usize {
+    while let Some((class, length)) = class_at(text, at) {
+        if !is_one(class) {
+            break;
+        }
+        at += length;
+    }
+    at
+}
+
+/// What the character that begins at a place is, and its length; `None` at the end.
+#[inline]
+fn class_at(text: &str, at: usize) -> Option<(Class, usize)> {
+    let byte = *text.as_bytes().get(at)?;
+    if byte.is_ascii() {
+        return Some((OF_ASCII[usize::from(byte)], 1));
+    }
+    let c = text[at..].chars().next()?;
+    Some((Class::of(c), c.len_utf8()))
+}
+
+/// The classes of the characters that nearly all of a text consists of.
+const OF_ASCII: [Class; 128] = {
+    let mut classes = [Class::Other; 128];
+    let mut byte = 0;
+    while byte < 128 {
+        if (byte as u8).is_ascii_alphanumeric() {
+            classes[byte] = Class::Letter;
+        } else if is_splitter(byte as u8) || is_tie(byte as u8) {
+            classes[byte] = Class::Joint;
+        }
+        byte += 1;
+    }
+    classes
+};
+
+/// Whether it parts the pieces of a path or an address.
+const fn is_splitter(byte: u8) -> bool {
+    matches!(byte, b'/' | b'\\' | b'@' | b'~' | b'+')
+}
+
+/// Whether it ties the parts of a piece together.
+const fn is_tie(byte: u8) -> bool {
+    matches!(byte, b'_' | b'-' | b'.')
 }
 
 /// What a character does for a word.
@@ -75,25 +161,39 @@ enum Class {
 }
 
 impl Class {
+    /// Of what is not ASCII.
     fn of(c: char) -> Self {
-        match c {
-            '_' | '-' | '.' | '/' | '\\' | '@' | '~' | '+' => Self::Joint,
-            c if is_unspaced(c) => Self::Unspaced,
-            c if c.is_alphanumeric() => Self::Letter,
-            _ => Self::Other,
+        // Arrows, frames and blocks stand in every output, and the tables of Unicode are slow.
+        if matches!(c, '\u{2190}'..='\u{245f}' | '\u{2500}'..='\u{25ff}') {
+            Self::Other
+        } else if is_unspaced(c) {
+            Self::Unspaced
+        } else if c.is_alphanumeric() {
+            Self::Letter
+        } else {
+            Self::Other
         }
     }
 }
 
+/// Adds a character as it is compared: small, of ordinary width.
+pub(crate) fn fold(c: char, text: &mut String) {
+    if c.is_ascii() {
+        text.push(c.to_ascii_lowercase());
+    } else {
+        text.extend(narrow(c).to_lowercase());
+    }
+}
+
 /// Han, kana, hangul.
-fn is_unspaced(c: char) -> bool {
+pub(crate) fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{3041}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
         | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
 /// A letter or digit of full width as the ordinary one.
-fn narrow(c: char) -> char {
+pub(crate) fn narrow(c: char) -> char {
     match c {
         '\u{ff10}'..='\u{ff19}' | '\u{ff21}'..='\u{ff3a}' | '\u{ff41}'..='\u{ff5a}' => {
             char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c)
@@ -117,22 +217,18 @@ fn unspaced(text: &str, run: Range<usize>, take: &mut impl FnMut(Range<usize>)) 
 
 /// A name: whole, by what stands between slashes, and by its parts.
 fn name(text: &str, run: Range<usize>, take: &mut impl FnMut(Range<usize>)) {
-    let whole = text[run.clone()].trim_end_matches(|c| Class::of(c) == Class::Joint);
-    let run = run.start..run.start + whole.len();
     let mut pieces = 0;
-    for piece in split(text, run.clone(), |c| {
-        matches!(c, '/' | '\\' | '@' | '~' | '+')
-    }) {
+    each_part(text, run.clone(), is_splitter, |piece| {
         pieces += 1;
         let mut atoms = 0;
-        for atom in split(text, piece.clone(), |c| matches!(c, '_' | '-' | '.')) {
+        each_part(text, piece.clone(), is_tie, |atom| {
             atoms += 1;
             parts(text, atom, take);
-        }
+        });
         if atoms > 1 {
             take(piece);
         }
-    }
+    });
     if pieces > 1 {
         take(run);
     }
@@ -148,53 +244,46 @@ fn parts(text: &str, atom: Range<usize>, take: &mut impl FnMut(Range<usize>)) {
         }
         return;
     }
+    let is_plain = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    if word.as_bytes()[1..].iter().all(is_plain) {
+        return;
+    }
     let mut start = 0;
-    let mut humps = Vec::new();
-    let chars: Vec<(usize, char)> = word.char_indices().collect();
-    for (index, &(at, c)) in chars.iter().enumerate().skip(1) {
-        let before = chars[index - 1].1;
-        let next_is_small = chars.get(index + 1).is_some_and(|(_, c)| c.is_lowercase());
-        let begins = c.is_uppercase() && (!before.is_uppercase() || next_is_small);
-        if begins {
-            humps.push(start..at);
+    let mut before = None::<char>;
+    let mut chars = word.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let next_is_small = chars.peek().is_some_and(|(_, c)| c.is_lowercase());
+        let begins = before.is_some_and(|before| !before.is_uppercase() || next_is_small);
+        if c.is_uppercase() && begins {
+            take(atom.start + start..atom.start + at);
             start = at;
         }
+        before = Some(c);
     }
     if start > 0 {
-        humps.push(start..word.len());
-        for hump in humps {
-            take(atom.start + hump.start..atom.start + hump.end);
-        }
+        take(atom.start + start..atom.end);
     }
 }
 
-/// What stands between the characters that `is_joint` knows.
-fn split(
+/// Hands on what stands between the bytes that `is_joint` knows.
+fn each_part(
     text: &str,
     range: Range<usize>,
-    is_joint: impl Fn(char) -> bool,
-) -> impl Iterator<Item = Range<usize>> {
-    let start = range.start;
-    let mut from = 0;
-    let text = &text[range];
-    let mut ends = text
-        .char_indices()
-        .filter(move |(_, c)| is_joint(*c))
-        .map(|(at, _)| at)
-        .chain([text.len()])
-        .collect::<Vec<_>>()
-        .into_iter();
-    std::iter::from_fn(move || {
-        loop {
-            let end = ends.next()?;
-            let piece = from..end;
-            // Every joint is one byte long.
-            from = end + 1;
-            if !piece.is_empty() {
-                return Some(start + piece.start..start + piece.end);
+    is_joint: impl Fn(u8) -> bool,
+    mut take: impl FnMut(Range<usize>),
+) {
+    let mut start = range.start;
+    for at in range.clone() {
+        if is_joint(text.as_bytes()[at]) {
+            if start < at {
+                take(start..at);
             }
+            start = at + 1;
         }
-    })
+    }
+    if start < range.end {
+        take(start..range.end);
+    }
 }
 
 #[cfg(test)]

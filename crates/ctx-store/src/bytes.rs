@@ -73,6 +73,16 @@ impl SnapshotBytes {
         Ok(Self { kept, left, length })
     }
 
+    /// Goes on behind the next `count` bytes. Only what is packed is read for that.
+    pub fn skip(&mut self, count: u64) -> io::Result<()> {
+        if let Kept::Plain(file) = &mut self.kept {
+            let count = i64::try_from(count).map_err(io::Error::other)?;
+            return file.seek_relative(count);
+        }
+        io::copy(&mut self.take(count), &mut io::sink())?;
+        Ok(())
+    }
+
     /// A file with all of them, at its start, for those who go back and forth in it. What is
     /// packed is written into a file without a name.
     pub fn into_file(self) -> io::Result<File> {

@@ -6,4 +6,5 @@ mod faults;
 mod field;
 mod get;
 mod inject;
+mod recall;
 mod search;

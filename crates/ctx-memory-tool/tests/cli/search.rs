@@ -13,7 +13,7 @@ fn each_kind_is_found() {
     let id = field.snapshot("demo", &[ASKED, CALLED, ANSWERED]);
     let done = field.call(&["search", "calendarSync"]);
     done.stdout(format!(
-        "{{\"ref\":\"{id}:1\",\"kind\":\"snapshot\",\"session\":\"demo\",\"path\":\"store/memory/session-summaries/{id}.jsonl\",\"line\":1,\"role\":\"user\",\"time\":\"2026-11-20T10:00:00.000Z\",\"score\":5.731,\"snippet\":\"Mend src/berth/calendarSync.py please\"}}\n"
+        "{{\"ref\":\"{id}:1\",\"kind\":\"snapshot\",\"session\":\"demo\",\"path\":\"store/memory/session-summaries/{id}.jsonl\",\"line\":1,\"role\":\"user\",\"time\":\"2026-11-20T10:00:00.000Z\",\"holds\":\"first\",\"score\":17.194,\"snippet\":\"Mend src/berth/calendarSync.py please\"}}\n"
     ))
     .run();
     assert!(TAKEN.starts_with("2026-11-20T10:00:00"));
@@ -45,13 +45,18 @@ fn filters_confine() {
     let facts = "memory/extracted/facts.md:1".to_owned();
     let at = |id: &str, line: u64| format!("{id}:{line}");
     // The memory file was written after the snapshots' time; the clock of those stands still.
-    let all = [facts.clone(), at(&id, 4), at(&id, 3), at(&other, 1)];
+    // And of messages of one time the first one of the first session comes first.
+    let all = [at(&id, 3), facts.clone(), at(&id, 4), at(&other, 1)];
     assert_eq!(field.refs(&["port"]), all);
     assert_eq!(field.refs(&["port", "-s", "other"]), [at(&other, 1)]);
-    assert_eq!(field.refs(&["port", "--kind", "extracted"]), all[..1]);
+    assert_eq!(field.refs(&["port", "--kind", "extracted"]), all[1..2]);
     assert_eq!(field.refs(&["port", "--role", "tool"]), [at(&id, 3)]);
     assert_eq!(field.refs(&["port", "--limit", "2"]), all[..2]);
-    assert_eq!(field.refs(&["port", "--before", "2026-11-21"]), all[1..]);
+    let but_the_file = [all[0].clone(), at(&id, 4), at(&other, 1)];
+    assert_eq!(
+        field.refs(&["port", "--before", "2026-11-21"]),
+        but_the_file
+    );
     field
         .call(&["search", "port", "--before", "2026-11-20"])
         .code(1)

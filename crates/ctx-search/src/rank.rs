@@ -1,0 +1,213 @@
+//! The order of what is found.
+//!
+//! Who searches for a name, a path or a line of code wants the messages that hold it as it is
+//! written, before those that hold its words somewhere; and above all the one where it was
+//! said first, because that is where it comes from. The index knows only which words there
+//! are, so the texts of the few documents in question are read again.
+
+use std::collections::HashSet;
+
+use tantivy::collector::sort_key::{SortBySimilarityScore, SortByStaticFastValue};
+use tantivy::collector::{DocSetCollector, TopDocs};
+use tantivy::query::{EnableScoring, Query};
+use tantivy::{DocAddress, Order, Searcher, TERMINATED};
+
+use crate::query::Lookup;
+use crate::written::Written;
+use crate::{Filter, Hit, Holds, Kind, SearchError, SearchIndex};
+
+/// How many more than asked for are ranked, so that those that are equal as far as they are
+/// shown come in their order, and one that holds the query as it is written comes up.
+const SPARE: usize = 64;
+
+/// How many texts are read at most in search of the first one.
+const MOST_READ: usize = 256;
+
+/// How many of them at a time, in the order in which they lie in their sources.
+const AT_A_TIME: usize = 16;
+
+type Reader<'a> = &'a mut dyn FnMut(&Hit) -> Option<String>;
+
+/// A document, and where it is in the index.
+struct Found {
+    hit: Hit,
+    address: DocAddress,
+}
+
+impl SearchIndex {
+    /// The `limit` best documents for `query`, the best one first.
+    ///
+    /// The score is that of BM25 over the words of the query. To that of a document that
+    /// holds the query as it is written the best of these is added, and once more to that of
+    /// the earliest message of a snapshot that does. The newer one of two that are equal
+    /// comes first. `read` gives the text of a document once more, or `None`.
+    pub fn search(
+        &self,
+        query: &str,
+        filter: &Filter,
+        limit: usize,
+        mut read: impl FnMut(&Hit) -> Option<String>,
+    ) -> Result<Vec<Hit>, SearchError> {
+        let lookup = Lookup::new(self, filter).filter(|_| limit > 0);
+        let Some(lookup) = lookup else {
+            return Ok(Vec::new());
+        };
+        let Some(words) = lookup.any_word(query) else {
+            return Ok(Vec::new());
+        };
+        let searcher = self.index.reader()?.searcher();
+        let mut found = self.best(&searcher, &words, limit.saturating_add(SPARE))?;
+        let best = found.iter().map(|it| it.hit.score).fold(0.0, f64::max);
+        let written = Written::of(query);
+        let holders = lookup.each_word(&written.words);
+        let holders = searcher.search(&holders, &DocSetCollector)?;
+        mark_whole(&written, &holders, &mut found, &mut read);
+        let first = self.first(&searcher, &written, &holders, &mut read)?;
+        if let Some(mut first) = first {
+            first.hit.score = f64::from(score_of(&searcher, &words, first.address)?);
+            found.retain(|it| it.address != first.address);
+            found.push(first);
+        }
+        Ok(sorted(found, best, limit))
+    }
+
+    /// The best ones by BM25.
+    fn best(
+        &self,
+        searcher: &Searcher,
+        query: &dyn Query,
+        limit: usize,
+    ) -> Result<Vec<Found>, SearchError> {
+        let newest = (SortByStaticFastValue::<i64>::for_field("time"), Order::Desc);
+        let order = ((SortBySimilarityScore, Order::Desc), newest);
+        let collector = TopDocs::with_limit(limit).order_by(order);
+        let mut found = Vec::new();
+        for ((score, _), address) in searcher.search(query, &collector)? {
+            let hit = self.hit(searcher, address, score)?;
+            found.extend(hit.map(|hit| Found { hit, address }));
+        }
+        Ok(found)
+    }
+
+    /// The earliest message that holds the query as it is written.
+    fn first(
+        &self,
+        searcher: &Searcher,
+        written: &Written,
+        holders: &HashSet<DocAddress>,
+        read: Reader<'_>,
+    ) -> Result<Option<Found>, SearchError> {
+        let mut earliest = self.by_time(searcher, holders)?;
+        earliest.sort_unstable();
+        for few in earliest[..earliest.len().min(MOST_READ)].chunks(AT_A_TIME) {
+            let mut found = Vec::new();
+            for (.., address) in few {
+                let hit = self.hit(searcher, *address, 0.0)?;
+                found.extend(hit.map(|hit| Found {
+                    hit,
+                    address: *address,
+                }));
+            }
+            mark_whole(written, holders, &mut found, read);
+            let first = found.into_iter().find(|it| it.hit.holds == Holds::Whole);
+            if let Some(mut first) = first {
+                first.hit.holds = Holds::First;
+                return Ok(Some(first));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The messages among some documents: their time, source and line, by which they are
+    /// sorted.
+    fn by_time(
+        &self,
+        searcher: &Searcher,
+        holders: &HashSet<DocAddress>,
+    ) -> Result<Vec<(i64, u64, u64, DocAddress)>, SearchError> {
+        let mut columns = Vec::new();
+        for segment in searcher.segment_readers() {
+            let fields = segment.fast_fields();
+            columns.push((
+                fields.i64("time")?,
+                fields.u64("source")?,
+                fields.u64("line")?,
+            ));
+        }
+        let mut found = Vec::new();
+        for address in holders {
+            let (time, source, line) = &columns[address.segment_ord as usize];
+            let source = source.first(address.doc_id).unwrap_or_default();
+            let is_message = self.known.source(source);
+            if is_message.is_some_and(|source| source.kind == Kind::Snapshot) {
+                let time = time.first(address.doc_id).unwrap_or_default();
+                let line = line.first(address.doc_id).unwrap_or_default();
+                found.push((time, source, line, *address));
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Marks those that hold the query as it is written; only `holders` can. Texts are read in
+/// the order of their places, and the order of `found` stays.
+fn mark_whole(
+    written: &Written,
+    holders: &HashSet<DocAddress>,
+    found: &mut [Found],
+    read: Reader<'_>,
+) {
+    let possible = found.iter_mut();
+    let mut possible: Vec<&mut Found> = possible
+        .filter(|it| holders.contains(&it.address))
+        .collect();
+    possible.sort_by(|one, other| {
+        let by_source = one.hit.source.name.cmp(&other.hit.source.name);
+        by_source.then(one.hit.offset.cmp(&other.hit.offset))
+    });
+    for it in possible {
+        let is_whole =
+            written.is_word() || read(&it.hit).is_some_and(|text| written.stands_in(&text));
+        if is_whole {
+            it.hit.holds = Holds::Whole;
+        }
+    }
+}
+
+/// What BM25 gives to one document.
+fn score_of(
+    searcher: &Searcher,
+    query: &dyn Query,
+    address: DocAddress,
+) -> Result<f32, SearchError> {
+    let weight = query.weight(EnableScoring::enabled_from_searcher(searcher))?;
+    let segment = searcher.segment_reader(address.segment_ord);
+    let mut scorer = weight.scorer(segment, 1.0)?;
+    if scorer.doc() < address.doc_id {
+        scorer.seek(address.doc_id);
+    }
+    let is_there = scorer.doc() != TERMINATED && scorer.doc() == address.doc_id;
+    Ok(if is_there { scorer.score() } else { 0.0 })
+}
+
+/// The `limit` best ones in their order, where `best` is the best score of BM25.
+fn sorted(found: Vec<Found>, best: f64, limit: usize) -> Vec<Hit> {
+    let mut hits: Vec<Hit> = found.into_iter().map(|it| it.hit).collect();
+    for hit in &mut hits {
+        let more = match hit.holds {
+            Holds::Words => 0.0,
+            Holds::Whole => best,
+            Holds::First => 2.0 * best,
+        };
+        hit.score = ((hit.score + more) * 1000.0).round() / 1000.0;
+    }
+    hits.sort_by(|one, other| {
+        let by_score = other.score.total_cmp(&one.score);
+        let by_time = by_score.then(other.time.cmp(&one.time));
+        by_time
+            .then_with(|| one.source.name.cmp(&other.source.name))
+            .then(one.line.cmp(&other.line))
+    });
+    hits.truncate(limit);
+    hits
+}

@@ -1,0 +1,142 @@
+//! Whether a text holds a query as it is written.
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+use std::ops::Range;
+
+use crate::words::{each_word, fold, is_unspaced, narrow};
+
+/// A query as it is written: its characters one behind the other, not its words in any order.
+/// Any white space is the same. Upper and lower case are, too, as long as the query has small
+/// letters only: who writes `baseCommit` does not mean `BaseCommit`.
+pub(crate) struct Written {
+    text: String,
+    keeps_case: bool,
+    /// The words that stand in every text that holds it.
+    pub(crate) words: Vec<String>,
+}
+
+impl Written {
+    pub(crate) fn of(query: &str) -> Self {
+        let keeps_case = query.chars().any(char::is_uppercase);
+        Self {
+            text: plain(query.trim(), keeps_case),
+            keeps_case,
+            words: certain_words(query),
+        }
+    }
+
+    /// Whether it is one word, so that every document with this word holds it.
+    pub(crate) fn is_word(&self) -> bool {
+        matches!(self.words.as_slice(), [word] if *word == self.text)
+    }
+
+    pub(crate) fn stands_in(&self, text: &str) -> bool {
+        plain(text, self.keeps_case).contains(&self.text)
+    }
+}
+
+/// The words of a query that are words wherever it stands. In `src/pre_check.rs` the query
+/// `check.rs` is none, but its parts `check` and `rs` are.
+fn certain_words(query: &str) -> Vec<String> {
+    let mut all: Vec<(Range<usize>, String)> = Vec::new();
+    each_word(query, |range, word| all.push((range, word.to_owned())));
+    all.sort_by_key(|(range, _)| (range.start, Reverse(range.end)));
+    let mut seen = HashSet::new();
+    let mut found = Vec::new();
+    for (at, (range, word)) in all.iter().enumerate() {
+        // A word is followed by what stands in it.
+        let next = all.get(at + 1);
+        let holds_another = next.is_some_and(|(next, _)| next.start < range.end);
+        let is_certain = !holds_another || word.chars().next().is_some_and(is_unspaced);
+        if is_certain && seen.insert(word.as_str()) {
+            found.push(word.clone());
+        }
+    }
+    found
+}
+
+/// A text as it is compared.
+fn plain(text: &str, keeps_case: bool) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut was_blank = false;
+    for c in text.chars() {
+        if c.is_whitespace() {
+            if !was_blank {
+                plain.push(' ');
+            }
+        } else if keeps_case {
+            plain.push(narrow(c));
+        } else {
+            fold(c, &mut plain);
+        }
+        was_blank = c.is_whitespace();
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::Written;
+    use crate::words::each_word;
+
+    /// 16: what counts is how it is written, not only which words there are.
+    #[test]
+    fn order_and_joints_count() {
+        let holds = |query, text| Written::of(query).stands_in(text);
+        assert!(holds("fn  main()", "pub FN\tmain()\n{}"));
+        assert!(holds("a.rs:12", "see src/a.rs:12"));
+        assert!(!holds("a.rs:12", "12 lines of a.rs"));
+        assert!(holds("候补名单", "問：候补名单"));
+        assert!(!holds("候补名单", "名单候补"));
+    }
+
+    /// 16: who writes capitals means them.
+    #[test]
+    fn case_counts_where_the_query_has_capitals() {
+        let holds = |query, text| Written::of(query).stands_in(text);
+        assert!(holds("base commit", "Base  Commit"));
+        assert!(holds("baseCommit", "the baseCommit"));
+        assert!(!holds("baseCommit", "the BaseCommit"));
+        assert!(holds("ＡＢ", "AB"));
+    }
+
+    /// 16: a word alone needs no look at the text.
+    #[test]
+    fn a_word_is_known_as_one() {
+        assert!(Written::of(" sqlite ").is_word());
+        for query in ["check.rs", "SQLITE", "port 8443", "port?", "名单", ""] {
+            assert!(!Written::of(query).is_word(), "{query}");
+        }
+    }
+
+    #[test]
+    fn the_parts_of_a_name_are_certain() {
+        let words = |query| Written::of(query).words;
+        assert_eq!(words("src/check.rs a"), ["src", "check", "rs", "a"]);
+        assert_eq!(words("parseHeader"), ["parse", "header"]);
+        assert_eq!(words("名单 名"), ["名单", "名", "单"]);
+        assert_eq!(words("0a1b2c3d4e5f60718293"), ["0a1b2c3"]);
+    }
+
+    proptest! {
+        /// Between blanks a query stands as it is: then its words are those of the text, too.
+        #[test]
+        fn no_text_that_holds_it_lacks_a_certain_word(
+            query in "[a-cA-C0-9._/ 名单-]{1,12}",
+            before in "[a-cA-C._/ 名-]{0,6}[ ._/]",
+            after in "[ ._/][a-cA-C._/ 名-]{0,6}",
+        ) {
+            let text = format!("{before}{query}{after}");
+            let mut there = Vec::new();
+            each_word(&text, |_, word| there.push(word.to_owned()));
+            let written = Written::of(&query);
+            prop_assert!(written.stands_in(&text));
+            for word in written.words {
+                prop_assert!(there.contains(&word), "{word} of {query:?} in {text:?}");
+            }
+        }
+    }
+}
