@@ -28,7 +28,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// query has capitals. Then comes what has any of the words (BM25); rare ones count more. Upper
 /// and lower case are the same there. Names are found whole and by their parts
 /// (src/tools/check.rs, parseHeader, `max_line`), a hash also by its first 7, 8 or 12 digits,
-/// Chinese, Japanese and Korean by each two characters. There are no operators.
+/// Chinese, Japanese and Korean by each two characters, traditional and simplified being the
+/// same. There are no operators.
 ///
 /// The index lies in the store, in index/search. Each run first reads what is new. An index
 /// that is damaged is made anew.

@@ -15,6 +15,7 @@ mod known;
 mod query;
 mod rank;
 mod schema;
+mod script;
 mod snippet;
 mod source;
 mod update;

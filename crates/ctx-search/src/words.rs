@@ -4,9 +4,12 @@
 //! found whole and by its parts: `src/tools/check.rs` is that, `check.rs`, `src`, `tools`,
 //! `check` and `rs`; `parseHttpHeader` is that, `parse`, `http` and `header`. Of a long hash
 //! the beginnings that people quote are words, too. What is written without blanks (Chinese,
-//! Japanese, Korean) is found by each two characters that stand side by side, and by each one.
+//! Japanese, Korean) is found by each two characters that stand side by side, and by each one;
+//! traditional and simplified characters are the same.
 
 use std::ops::Range;
+
+use crate::script::simplified;
 
 /// What is longer is no word that anybody looks for, but packed data.
 const LONGEST: usize = 128;
@@ -176,12 +179,22 @@ impl Class {
     }
 }
 
-/// Adds a character as it is compared: small, of ordinary width.
+/// Adds a character as it is compared: [`plain`], and small.
 pub(crate) fn fold(c: char, text: &mut String) {
     if c.is_ascii() {
         text.push(c.to_ascii_lowercase());
     } else {
-        text.extend(narrow(c).to_lowercase());
+        text.extend(plain(c).to_lowercase());
+    }
+}
+
+/// A character of ordinary width, and of the simplified script.
+pub(crate) fn plain(c: char) -> char {
+    match c {
+        '\u{ff10}'..='\u{ff19}' | '\u{ff21}'..='\u{ff3a}' | '\u{ff41}'..='\u{ff5a}' => {
+            char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c)
+        }
+        _ => simplified(c),
     }
 }
 
@@ -190,16 +203,6 @@ pub(crate) fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{3041}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
         | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
-}
-
-/// A letter or digit of full width as the ordinary one.
-pub(crate) fn narrow(c: char) -> char {
-    match c {
-        '\u{ff10}'..='\u{ff19}' | '\u{ff21}'..='\u{ff3a}' | '\u{ff41}'..='\u{ff5a}' => {
-            char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c)
-        }
-        _ => c,
-    }
 }
 
 /// Each character, and each two side by side.
@@ -345,6 +348,7 @@ mod tests {
             ]
         );
         assert_eq!(words("ＡＢ１"), ["ab1"]);
+        assert_eq!(words("數據庫"), words("数据库"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use crate::words::{each_word, fold, is_unspaced, narrow};
+use crate::words::{each_word, fold, is_unspaced, plain};
 
 /// A query as it is written: its characters one behind the other, not its words in any order.
 /// Any white space is the same. Upper and lower case are, too, as long as the query has small
@@ -20,7 +20,7 @@ impl Written {
     pub(crate) fn of(query: &str) -> Self {
         let keeps_case = query.chars().any(char::is_uppercase);
         Self {
-            text: plain(query.trim(), keeps_case),
+            text: compared(query.trim(), keeps_case),
             keeps_case,
             words: certain_words(query),
         }
@@ -32,7 +32,7 @@ impl Written {
     }
 
     pub(crate) fn stands_in(&self, text: &str) -> bool {
-        plain(text, self.keeps_case).contains(&self.text)
+        compared(text, self.keeps_case).contains(&self.text)
     }
 }
 
@@ -57,22 +57,22 @@ fn certain_words(query: &str) -> Vec<String> {
 }
 
 /// A text as it is compared.
-fn plain(text: &str, keeps_case: bool) -> String {
-    let mut plain = String::with_capacity(text.len());
+fn compared(text: &str, keeps_case: bool) -> String {
+    let mut compared = String::with_capacity(text.len());
     let mut was_blank = false;
     for c in text.chars() {
         if c.is_whitespace() {
             if !was_blank {
-                plain.push(' ');
+                compared.push(' ');
             }
         } else if keeps_case {
-            plain.push(narrow(c));
+            compared.push(plain(c));
         } else {
-            fold(c, &mut plain);
+            fold(c, &mut compared);
         }
         was_blank = c.is_whitespace();
     }
-    plain
+    compared
 }
 
 #[cfg(test)]
@@ -89,7 +89,7 @@ mod tests {
         assert!(holds("fn  main()", "pub FN\tmain()\n{}"));
         assert!(holds("a.rs:12", "see src/a.rs:12"));
         assert!(!holds("a.rs:12", "12 lines of a.rs"));
-        assert!(holds("候补名单", "問：候补名单"));
+        assert!(holds("候补名单", "問：候補名單"));
         assert!(!holds("候补名单", "名单候补"));
     }
 

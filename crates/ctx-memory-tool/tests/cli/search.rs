@@ -19,6 +19,7 @@ fn each_kind_is_found() {
     assert!(TAKEN.starts_with("2026-11-20T10:00:00"));
     for (query, found) in [
         ("候补名单", "memory/extracted/decisions.md:3"),
+        ("候補名單", "memory/extracted/decisions.md:3"),
         ("gate code", "memory/extracted/decisions.md:4"),
         ("feed", "memory/daily/2026-11-19.md:3"),
         ("harbour", "memory/summary/master.md:3"),
