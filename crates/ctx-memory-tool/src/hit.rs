@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::again::Again;
 use crate::place::Place;
-use crate::stored::Stored;
+use crate::stored::{Stored, entry_of};
 
 /// How many characters of a text are shown.
 const SHOWN: usize = 240;
@@ -33,17 +33,19 @@ pub(crate) fn line(hit: &Hit, query: &str, stored: &Stored<'_>, again: &mut Agai
     let place = Place::from_number(hit.line);
     let text = again.text(hit);
     let time = DateTime::from_timestamp_millis(hit.time);
+    let entry = text.as_deref().and_then(entry_of);
+    let of_entry = entry.map(|entry| entry.place.session);
     json_line(&Found {
         reference: format!("{}:{place}", source.name),
         kind: source.kind.as_str(),
-        session: source.session.as_deref(),
+        session: source.session.as_deref().or(of_entry),
         path: stored.path(source).to_string_lossy().into_owned(),
         line: place.line,
         role: hit.role,
         time: time.map(|time| time.to_rfc3339_opts(SecondsFormat::Millis, true)),
         holds: word_for(hit.holds),
         score: hit.score,
-        snippet: text.map(|text| snippet(&text, query, SHOWN)),
+        snippet: text.as_deref().map(|text| snippet(text, query, SHOWN)),
     })
 }
 

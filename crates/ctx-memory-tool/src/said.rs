@@ -27,7 +27,12 @@ fn role_of(message: &Message<'_>) -> Option<&'static str> {
     } else {
         message.role.as_str()
     };
-    ROLES.into_iter().find(|known| *known == role)
+    known_role(role)
+}
+
+/// The role of that name.
+pub(crate) fn known_role(name: &str) -> Option<&'static str> {
+    ROLES.into_iter().find(|known| *known == name)
 }
 
 fn add_parts(parts: &[Part<'_>], text: &mut String) {

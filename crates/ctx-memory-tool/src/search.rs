@@ -38,7 +38,8 @@ pub(crate) struct Args {
     /// The words that are looked for
     #[arg(value_name = "QUERY", required = true)]
     query: Vec<String>,
-    /// Search only what is of one session: its summary, snapshots and offloaded results
+    /// Search only what is of one session: its summary, snapshots and offloaded results, and
+    /// entries of memory files that name it
     #[arg(short, long, value_name = "ID", value_parser = session_id, help_heading = "What is searched")]
     session: Option<SessionId>,
     /// Search only this kind (can be repeated)

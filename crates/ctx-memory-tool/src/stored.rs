@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use ctx_cli::{ExitStatus, Failure};
+use ctx_memory::Entry as MemoryEntry;
 use ctx_search::{Document, Kind, Source};
 use ctx_store::{Entry, Flaw, OffloadedFile, SnapshotBytes, Store, open_plain};
 use ctx_tools::store::failure;
@@ -15,13 +16,14 @@ use ctx_transcript::{Dialect, Object, Options, Record, Records, dialect};
 
 use crate::paragraph::paragraphs;
 use crate::place::Place;
-use crate::said::said;
+use crate::said::{known_role, said};
 
 /// The folders of memory files below the store, and what they hold.
-const FOLDERS: [(&str, Kind); 4] = [
+const FOLDERS: [(&str, Kind); 5] = [
     ("memory/extracted", Kind::Extracted),
     ("memory/daily", Kind::Daily),
     ("memory/summary", Kind::Master),
+    ("memory/summary", Kind::Soul),
     ("memory/session-summaries", Kind::Summary),
 ];
 
@@ -172,6 +174,7 @@ impl<'a> Stored<'a> {
         let document = |line, text: &str| Document {
             line,
             offset: 0,
+            session: None,
             role: None,
             time: day_of(source).unwrap_or(modified),
             text: text.to_owned(),
@@ -182,7 +185,16 @@ impl<'a> Stored<'a> {
             return Ok(());
         }
         for (line, text) in paragraphs(&read_file(&path)?) {
-            take(document(line, text));
+            let plain = document(line, text);
+            take(match entry_of(text) {
+                Some(entry) => Document {
+                    session: Some(entry.place.session.to_owned()),
+                    role: known_role(entry.role),
+                    time: entry.date.map_or(plain.time, start_of),
+                    ..plain
+                },
+                None => plain,
+            });
         }
         Ok(())
     }
@@ -198,6 +210,7 @@ impl<'a> Stored<'a> {
                 take(Document {
                     line: place.to_number(),
                     offset: record.offset,
+                    session: None,
                     role: said.role,
                     time: time_of(object).unwrap_or(saved),
                     text: said.text,
@@ -293,6 +306,7 @@ fn names(folder: &Path) -> io::Result<Vec<String>> {
 fn is_of(kind: Kind, name: &str) -> bool {
     match kind {
         Kind::Master => name == "master.md",
+        Kind::Soul => name == "soul.md",
         _ => !name.starts_with('.') && Path::new(name).extension().is_some_and(|end| end == "md"),
     }
 }
@@ -310,8 +324,18 @@ fn day_of(source: &Source) -> Option<i64> {
         .rsplit('/')
         .next()
         .filter(|_| source.kind == Kind::Daily)?;
-    let day: NaiveDate = name.strip_suffix(".md")?.parse().ok()?;
-    Some(day.and_time(NaiveTime::MIN).and_utc().timestamp_millis())
+    name.strip_suffix(".md")?.parse().ok().map(start_of)
+}
+
+/// When a day begins (UTC).
+fn start_of(day: NaiveDate) -> i64 {
+    day.and_time(NaiveTime::MIN).and_utc().timestamp_millis()
+}
+
+/// What one of our tools wrote as an entry of a list.
+pub(crate) fn entry_of(paragraph: &str) -> Option<MemoryEntry<'_>> {
+    let entry = paragraph.strip_prefix("- ")?;
+    MemoryEntry::parse(entry.trim_end())
 }
 
 /// When a record was written, where it says so.

@@ -70,17 +70,17 @@ pub(crate) struct Lookup {
 }
 
 impl Lookup {
-    /// `None` where nothing can be found.
-    pub(crate) fn new(index: &SearchIndex, filter: &Filter) -> Option<Self> {
+    pub(crate) fn new(index: &SearchIndex, filter: &Filter) -> Self {
         let fields = index.fields;
         let mut confined: Vec<Box<dyn Query>> = Vec::new();
-        if let Some(sources) = index.sources(filter) {
-            if sources.is_empty() {
-                return None;
-            }
-            let terms = sources.into_iter();
-            let terms = terms.map(|number| Term::from_field_u64(fields.source, number));
-            confined.push(Box::new(TermSetQuery::new(terms)));
+        if !filter.kinds.is_empty() {
+            let of_kinds = index.sources(|source| filter.kinds.contains(&source.kind));
+            confined.push(Box::new(TermSetQuery::new(of_kinds)));
+        }
+        if let Some(session) = &filter.session {
+            let mut of_it = index.sources(|source| source.session.as_ref() == Some(session));
+            of_it.push(Term::from_field_text(fields.session, session));
+            confined.push(Box::new(TermSetQuery::new(of_it)));
         }
         if !filter.roles.is_empty() {
             let roles = filter.roles.iter();
@@ -97,7 +97,7 @@ impl Lookup {
                 .map_or(Bound::Unbounded, |it| Bound::Excluded(time(it)));
             confined.push(Box::new(RangeQuery::new(from, to)));
         }
-        Some(Self { fields, confined })
+        Self { fields, confined }
     }
 
     /// Documents with any of the words of `query`; `None` where it has none.
@@ -140,19 +140,12 @@ impl Lookup {
 }
 
 impl SearchIndex {
-    /// The numbers of the sources that may be searched; `None` for all.
-    fn sources(&self, filter: &Filter) -> Option<Vec<u64>> {
-        if filter.session.is_none() && filter.kinds.is_empty() {
-            return None;
-        }
-        let fits = |source: &Source| {
-            let kinds = &filter.kinds;
-            (kinds.is_empty() || kinds.contains(&source.kind))
-                && (filter.session.is_none() || source.session == filter.session)
-        };
+    /// Those of the sources that fit.
+    fn sources(&self, fits: impl Fn(&Source) -> bool) -> Vec<Term> {
         let known = self.known.sources.iter();
         let known = known.filter(|known| fits(&known.source));
-        Some(known.map(|known| known.number).collect())
+        let term = |number| Term::from_field_u64(self.fields.source, number);
+        known.map(|known| term(known.number)).collect()
     }
 
     /// The document at an address; `None` where its source is not known.

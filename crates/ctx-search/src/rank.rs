@@ -48,11 +48,8 @@ impl SearchIndex {
         limit: usize,
         mut read: impl FnMut(&Hit) -> Option<String>,
     ) -> Result<Vec<Hit>, SearchError> {
-        let lookup = Lookup::new(self, filter).filter(|_| limit > 0);
-        let Some(lookup) = lookup else {
-            return Ok(Vec::new());
-        };
-        let Some(words) = lookup.any_word(query) else {
+        let lookup = Lookup::new(self, filter);
+        let Some(words) = lookup.any_word(query).filter(|_| limit > 0) else {
             return Ok(Vec::new());
         };
         let searcher = self.index.reader()?.searcher();

@@ -1,7 +1,7 @@
 //! What the index holds of a document: its words, and numbers that say where it is.
 
 use tantivy::schema::{
-    FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions,
+    FAST, Field, INDEXED, IndexRecordOption, STRING, Schema, TextFieldIndexing, TextOptions,
 };
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
@@ -22,6 +22,8 @@ pub(crate) struct Fields {
     pub(crate) line: Field,
     /// Where in it its bytes begin.
     pub(crate) offset: Field,
+    /// The session that it is of, where its source is of several.
+    pub(crate) session: Field,
     /// The number of its role.
     pub(crate) role: Field,
     /// When it was said, in milliseconds.
@@ -42,6 +44,7 @@ impl Fields {
             source: schema.add_u64_field("source", INDEXED | FAST),
             line: schema.add_u64_field("line", FAST),
             offset: schema.add_u64_field("offset", FAST),
+            session: schema.add_text_field("session", STRING),
             role: schema.add_u64_field("role", INDEXED | FAST),
             time: schema.add_i64_field("time", FAST),
             hash: schema.add_u64_field("hash", FAST),

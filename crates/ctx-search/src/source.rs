@@ -12,6 +12,8 @@ pub enum Kind {
     Daily,
     /// What is known over all sessions.
     Master,
+    /// Who the agent is to be.
+    Soul,
     /// The summary of a session.
     Summary,
     /// The messages of a session, as a snapshot has them.
@@ -22,10 +24,11 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Extracted,
         Self::Daily,
         Self::Master,
+        Self::Soul,
         Self::Summary,
         Self::Snapshot,
         Self::Offloaded,
@@ -37,6 +40,7 @@ impl Kind {
             Self::Extracted => "extracted",
             Self::Daily => "daily",
             Self::Master => "master",
+            Self::Soul => "soul",
             Self::Summary => "summary",
             Self::Snapshot => "snapshot",
             Self::Offloaded => "offloaded",
@@ -51,7 +55,7 @@ pub struct Source {
     pub name: String,
     /// What it is.
     pub kind: Kind,
-    /// The session that it belongs to.
+    /// The session that all of it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// Changes with its content.
@@ -76,6 +80,8 @@ pub struct Document {
     pub line: u64,
     /// Where its bytes begin in the source, for who reads it again.
     pub offset: u64,
+    /// The session that it is of, where its source is of several.
+    pub session: Option<String>,
     /// Who speaks; `None` where nobody does.
     pub role: Option<&'static str>,
     /// When it was said or written, in milliseconds since 1970.

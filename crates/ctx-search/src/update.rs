@@ -243,6 +243,9 @@ impl SearchIndex {
         fresh.add_u64(fields.source, number);
         fresh.add_u64(fields.line, document.line);
         fresh.add_u64(fields.offset, document.offset);
+        if let Some(session) = document.session {
+            fresh.add_text(fields.session, session);
+        }
         fresh.add_u64(fields.role, number_of(document.role));
         fresh.add_i64(fields.time, document.time);
         fresh.add_u64(fields.hash, hash);

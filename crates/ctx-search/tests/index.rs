@@ -23,6 +23,7 @@ impl Field {
         let documents = (0_u32..).zip(texts).map(|(at, text)| Document {
             line: u64::from(at) + 1,
             offset: 0,
+            session: None,
             role: Some("user"),
             time: i64::from(at),
             text: (*text).to_owned(),

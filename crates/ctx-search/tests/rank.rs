@@ -28,6 +28,7 @@ impl Field {
                 take(Document {
                     line: u64::from(at) + 1,
                     offset: u64::from(at),
+                    session: None,
                     role: Some("user"),
                     time: i64::from(at),
                     text: (*text).to_owned(),

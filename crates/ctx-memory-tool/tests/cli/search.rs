@@ -105,3 +105,39 @@ fn nothing_is_made_where_nothing_is() {
     assert!(!field.root().exists());
     field.call(&["search"]).code(2).stderr_has("<QUERY>").run();
 }
+
+/// 16: an entry of a memory file is of the session, the role and the day that it names.
+#[test]
+fn entries_are_of_what_they_name() {
+    let field = Field::new().with_memory();
+    field.put(
+        "memory/extracted/decisions.md",
+        "# Decisions\n\n- Keep the port. (user, demo:3, 2026-11-18)\n- Drop the port. (assistant, other:4, 2026-11-19, taken back in other:9)\n- Mind the port (see demo:3).\n",
+    );
+    let at = |line: u64| format!("memory/extracted/decisions.md:{line}");
+    let found = |args: &[&str]| {
+        let mut refs = field.refs(&[&["port"], args].concat());
+        refs.sort();
+        refs
+    };
+    assert_eq!(found(&[]), [at(3), at(4), at(5)]);
+    assert_eq!(found(&["-s", "demo"]), [at(3)]);
+    assert_eq!(found(&["-s", "other", "--kind", "extracted"]), [at(4)]);
+    assert_eq!(found(&["--role", "assistant"]), [at(4)]);
+    assert_eq!(found(&["--before", "2026-11-19"]), [at(3)]);
+    let done = field.call(&["search", "port", "--before", "2026-11-19"]);
+    done.stdout(
+        "{\"ref\":\"memory/extracted/decisions.md:3\",\"kind\":\"extracted\",\"session\":\"demo\",\"path\":\"store/memory/extracted/decisions.md\",\"line\":3,\"role\":\"user\",\"time\":\"2026-11-18T00:00:00.000Z\",\"holds\":\"whole\",\"score\":1.877,\"snippet\":\"- Keep the port. (user, demo:3, 2026-11-18)\"}\n",
+    )
+    .run();
+}
+
+/// 16: who the agent is to be is searched as well.
+#[test]
+fn the_soul_is_searched() {
+    let field = Field::new().with_memory();
+    field.put("memory/summary/soul.md", "You are kind to sailors.\n");
+    let found = field.refs(&["sailors", "--kind", "soul"]);
+    assert_eq!(found, ["memory/summary/soul.md:1"]);
+    assert_eq!(field.refs(&["sailors"]), found);
+}
