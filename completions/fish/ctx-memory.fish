@@ -35,10 +35,11 @@ complete -c ctx-memory -n "__fish_ctx_memory_needs_command" -f -a "search" -d 'R
 complete -c ctx-memory -n "__fish_ctx_memory_needs_command" -f -a "get" -d 'Print what a result of `ctx-memory search` refers to'
 complete -c ctx-memory -n "__fish_ctx_memory_needs_command" -f -a "consolidate" -d 'Bring the memory of all sessions together in one file'
 complete -c ctx-memory -n "__fish_ctx_memory_needs_command" -f -a "inject" -d 'Put together the context that a session begins with'
-complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand search" -s s -l session -d 'Search only what is of one session: its summary, snapshots and offloaded results' -r
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand search" -s s -l session -d 'Search only what is of one session: its summary, snapshots and offloaded results, and entries of memory files that name it' -r
 complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand search" -l kind -d 'Search only this kind (can be repeated)' -r -f -a "extracted\t''
 daily\t''
 master\t''
+soul\t''
 summary\t''
 snapshot\t''
 offloaded\t''"

@@ -4,18 +4,22 @@ use std::collections::HashSet;
 use std::ops::Bound;
 
 use tantivy::query::{
-    BooleanQuery, ConstScoreQuery, Occur, Query, RangeQuery, TermQuery, TermSetQuery,
+    BooleanQuery, BoostQuery, ConstScoreQuery, Occur, Query, RangeQuery, TermQuery, TermSetQuery,
 };
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, Searcher, Term};
 
 use crate::schema::Fields;
 use crate::source::{number_of, role_of};
-use crate::words::each_word;
+use crate::words::names_first;
 use crate::{Kind, SearchError, SearchIndex, Source};
 
 /// How many different words of a query count, the first ones: each is looked up.
 const MOST_WORDS: usize = 1024;
+
+/// How much a part of a name counts, beside the name itself: who writes `readConfig` looks for
+/// that, not three times as much for it as for a plain word.
+const OF_A_PART: f32 = 0.5;
 
 /// What is searched; empty lists are all.
 #[derive(Clone, Debug, Default)]
@@ -104,11 +108,18 @@ impl Lookup {
     pub(crate) fn any_word(&self, query: &str) -> Option<BooleanQuery> {
         let mut seen = HashSet::new();
         let mut clauses = Vec::new();
-        each_word(query, |_, word| {
-            if clauses.len() < MOST_WORDS && seen.insert(word.to_owned()) {
-                clauses.push((Occur::Should, self.word(word)));
+        let mut name_end = 0;
+        for (range, word) in names_first(query) {
+            let is_part = range.end <= name_end;
+            name_end = name_end.max(range.end);
+            if clauses.len() < MOST_WORDS && seen.insert(word.clone()) {
+                let mut word = self.word(&word);
+                if is_part {
+                    word = Box::new(BoostQuery::new(word, OF_A_PART));
+                }
+                clauses.push((Occur::Should, word));
             }
-        });
+        }
         (!clauses.is_empty()).then(|| self.confine(BooleanQuery::new(clauses)))
     }
 

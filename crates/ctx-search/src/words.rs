@@ -7,6 +7,7 @@
 //! Japanese, Korean) is found by each two characters that stand side by side, and by each one;
 //! traditional and simplified characters are the same.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 
 use crate::script::simplified;
@@ -26,6 +27,14 @@ pub fn each_word(text: &str, mut take: impl FnMut(Range<usize>, &str)) {
     while at < text.len() {
         at = words_at(text, at, &mut lower, &mut take);
     }
+}
+
+/// The words of a text and their places, each name before its parts.
+pub(crate) fn names_first(text: &str) -> Vec<(Range<usize>, String)> {
+    let mut all = Vec::new();
+    each_word(text, |range, word| all.push((range, word.to_owned())));
+    all.sort_by_key(|(range, _)| (range.start, Reverse(range.end)));
+    all
 }
 
 /// Hands on the words of the next name, or run of unspaced characters, from a place on, and

@@ -1,10 +1,8 @@
 //! Whether a text holds a query as it is written.
 
-use std::cmp::Reverse;
 use std::collections::HashSet;
-use std::ops::Range;
 
-use crate::words::{each_word, fold, is_unspaced, plain};
+use crate::words::{fold, is_unspaced, names_first, plain};
 
 /// A query as it is written: its characters one behind the other, not its words in any order.
 /// Any white space is the same. Upper and lower case are, too, as long as the query has small
@@ -39,9 +37,7 @@ impl Written {
 /// The words of a query that are words wherever it stands. In `src/pre_check.rs` the query
 /// `check.rs` is none, but its parts `check` and `rs` are.
 fn certain_words(query: &str) -> Vec<String> {
-    let mut all: Vec<(Range<usize>, String)> = Vec::new();
-    each_word(query, |range, word| all.push((range, word.to_owned())));
-    all.sort_by_key(|(range, _)| (range.start, Reverse(range.end)));
+    let all = names_first(query);
     let mut seen = HashSet::new();
     let mut found = Vec::new();
     for (at, (range, word)) in all.iter().enumerate() {

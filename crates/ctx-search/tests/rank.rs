@@ -102,6 +102,24 @@ fn as_it_is_written_comes_before_its_words() {
     assert!(hits.is_sorted_by(|one, other| one.score >= other.score));
 }
 
+/// 16: a name does not count as often as it has parts.
+#[test]
+fn the_parts_of_a_name_do_not_outweigh_another_word() {
+    let texts = [
+        "we read the config file of the harbour",
+        "we mend the windlass of the harbour",
+        "the tide",
+        "the rope",
+    ];
+    let field = Field::new(Kind::Extracted, &texts);
+    assert_eq!(field.lines("readConfigFile windlass mend", 1), [2]);
+    assert_eq!(
+        field.lines("readConfigFile", 10),
+        [1],
+        "its parts are found"
+    );
+}
+
 /// 16: only messages of a session are where something comes from; of equals the newest is first.
 #[test]
 fn a_memory_file_is_no_origin() {
