@@ -391,10 +391,7 @@ def recall(args, place):
             print(json.dumps([scope, *query, of], ensure_ascii=False))
         return
     for scope in SCOPES:
-        for kind in ["value", "line", "words"]:
-            chosen = [(query, of) for (query, at), of in ranks.items() if at == scope and query.kind == kind]
-            if chosen:
-                print_table(scope, kind, chosen)
+        print_table(scope, {query: of for (query, at), of in ranks.items() if at == scope})
 
 
 SCOPES = ["within the session", "over all sessions", "over all sessions, the session"]
@@ -411,22 +408,26 @@ def rank_of(answer, found):
     return rank if rank <= BEST else 0
 
 
-def print_table(title, kind, chosen):
-    sides = [[of for query, of in chosen if query.set == side] for side in "AB"]
-    print(f"\n| {kind}, {title} ({len(sides[0])} and {len(sides[1])} queries) | recall@1 A | B | recall@10 A | B | MRR A | B |")
-    print("|---|--:|--:|--:|--:|--:|--:|")
+def print_table(scope, ranks):
+    kinds = list(dict.fromkeys(query.kind for query in ranks))
+    if not kinds:
+        return
+    columns = [(kind, measure) for kind in kinds for measure in MEASURES]
+    count = {kind: [sum((q.kind, q.set) == (kind, side) for q in ranks) for side in "AB"] for kind in kinds}
+    print(f"\nQueries in A and B: " + ", ".join(f"{kind} {a} and {b}" for kind, (a, b) in count.items()) + "\n")
+    print(f"| {scope}, %, A / B | " + " | ".join(f"{kind}, {measure}" for kind, measure in columns) + " |")
+    print("|---|" + "--:|" * len(columns))
     for number, engine in enumerate(ENGINES):
-        cells = [[], [], []]
-        for side in sides:
-            of = [ranks[number] for ranks in side]
-            if of:
-                cells[0].append(sum(rank == 1 for rank in of) / len(of))
-                cells[1].append(sum(rank > 0 for rank in of) / len(of))
-                cells[2].append(sum(1 / rank for rank in of if rank) / len(of))
-            else:
-                for cell in cells:
-                    cell.append(float("nan"))
-        print(f"| {engine.name} | " + " | ".join(f"{share:.3f}".lstrip("0") for cell in cells for share in cell) + " |")
+        cells = []
+        for kind, measure in columns:
+            sides = [[of[number] for query, of in ranks.items() if (query.kind, query.set) == (kind, side)] for side in "AB"]
+            shares = [sum(map(MEASURES[measure], of)) / max(len(of), 1) for of in sides]
+            cells.append(" / ".join(f"{share:.1%}".rstrip("%") for share in shares))
+        print(f"| {engine.name} | " + " | ".join(cells) + " |")
+
+
+# What a rank counts; 0 is none.
+MEASURES = {"@1": lambda rank: rank == 1, "@10": lambda rank: rank > 0, "MRR": lambda rank: 1 / rank if rank else 0}
 
 
 # --- speed --------------------------------------------------------------------------------------

@@ -46,17 +46,16 @@ impl<'a> Again<'a> {
     fn in_snapshot(&mut self, hit: &Hit) -> Option<String> {
         let name = &hit.source.name;
         let fits = |open: &Open| open.name == *name && open.at <= hit.offset;
-        let open = match self.open.take().filter(fits) {
-            Some(open) => self.open.insert(open),
-            None => {
-                let (bytes, dialect) = self.stored.open_snapshot(name)?;
-                self.open.insert(Open {
-                    name: name.clone(),
-                    dialect,
-                    bytes: BufReader::with_capacity(BUFFER, bytes),
-                    at: 0,
-                })
-            }
+        let open = if let Some(open) = self.open.take().filter(fits) {
+            self.open.insert(open)
+        } else {
+            let (bytes, dialect) = self.stored.open_snapshot(name)?;
+            self.open.insert(Open {
+                name: name.clone(),
+                dialect,
+                bytes: BufReader::with_capacity(BUFFER, bytes),
+                at: 0,
+            })
         };
         let line = open.line_at(hit.offset).ok()?;
         let text = std::str::from_utf8(&line).ok()?;

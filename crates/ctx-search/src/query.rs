@@ -139,13 +139,12 @@ impl Lookup {
         if self.confined.is_empty() {
             return words;
         }
-        let only = |query: &Box<dyn Query>| -> (Occur, Box<dyn Query>) {
+        let mut clauses: Vec<(Occur, Box<dyn Query>)> = vec![(Occur::Must, Box::new(words))];
+        for query in &self.confined {
             // It does not count in the score.
             let query = ConstScoreQuery::new(query.box_clone(), 0.0);
-            (Occur::Must, Box::new(query))
-        };
-        let mut clauses: Vec<_> = self.confined.iter().map(only).collect();
-        clauses.push((Occur::Must, Box::new(words)));
+            clauses.push((Occur::Must, Box::new(query)));
+        }
         BooleanQuery::new(clauses)
     }
 }

@@ -137,12 +137,12 @@ fn class_at(text: &str, at: usize) -> Option<(Class, usize)> {
 /// The classes of the characters that nearly all of a text consists of.
 const OF_ASCII: [Class; 128] = {
     let mut classes = [Class::Other; 128];
-    let mut byte = 0;
+    let mut byte = 0_u8;
     while byte < 128 {
-        if (byte as u8).is_ascii_alphanumeric() {
-            classes[byte] = Class::Letter;
-        } else if is_splitter(byte as u8) || is_tie(byte as u8) {
-            classes[byte] = Class::Joint;
+        if byte.is_ascii_alphanumeric() {
+            classes[byte as usize] = Class::Letter;
+        } else if is_splitter(byte) || is_tie(byte) {
+            classes[byte as usize] = Class::Joint;
         }
         byte += 1;
     }
