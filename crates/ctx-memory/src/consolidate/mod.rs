@@ -5,9 +5,9 @@
 //! it gives, it leaves as it is. [`run`](crate::Consolidation) reads and writes them.
 //!
 //! - Entries of the logs that no earlier run has seen go into L1. Nothing else is added there, but
-//!   for the mark of what was taken back ([`back`]).
-//! - L2 has a part of ours ([`region`]), in which each topic ([`topic`]) stands once, the most
-//!   important first ([`rank`]). What people wrote there is not said again by it.
+//!   for the mark of what was taken back (`back`).
+//! - L2 has a part of ours (`region`), in which each topic (`topic`) stands once, the most
+//!   important first (`rank`). What people wrote there is not said again by it.
 
 mod back;
 mod daily;
@@ -52,7 +52,7 @@ pub(crate) const KINDS: [MemoryKind; 3] = [
 /// The files as they are.
 #[derive(Clone, Debug, Default)]
 pub struct Before {
-    /// The memory files, in the order of [`KINDS`].
+    /// The memory files, in the order of their sections: preferences, decisions, facts.
     pub files: [Vec<u8>; 3],
     /// The logs, the oldest first.
     pub daily: Vec<Daily>,
