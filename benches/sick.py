@@ -4,7 +4,7 @@
 BIN is the folder of the tools, each FILE a session as its agent wrote it; its dialect is told by its lines here, by other
 rules than the tools have. Of each file: the dialect is the right one, ctx-split and ctx-split --strip give back the same bytes, and
 the calls without a result on the path that the session goes on from are those that ctx-check names. Then the same for
-damaged copies: cut at random bytes, without a line end, with NUL bytes; and their mended copies are mended once for all.
+damaged copies: cut at random bytes, without a line end, with NUL bytes; and their repaired copies are repaired once for all.
 
   --cuts N    damaged copies of each file [default: 20]
   --seed N    which ones [default: 1]
@@ -211,7 +211,7 @@ def main():
             counts.add("unanswered calls", said == true, f"{path}: {said} for {true}")
             for _ in range(args.cuts):
                 kind, bytes_ = damaged(data, rnd)
-                copy, mended = pathlib.Path(folder, "copy.jsonl"), pathlib.Path(folder, "mended.jsonl")
+                copy, repaired = pathlib.Path(folder, "copy.jsonl"), pathlib.Path(folder, "repaired.jsonl")
                 copy.write_bytes(bytes_)
                 where = f"{path}: {kind}, {len(bytes_)} bytes"
                 if is_document:
@@ -222,11 +222,11 @@ def main():
                 known = dialect_of(objects(bytes_.decode(errors="replace")))
                 counts.add(f"dialect, {kind}", report.get("dialect") == known, f"{where}: {report.get('dialect')} for {known}")
                 counts.add(f"identity, {kind}", identical(args.bin, copy, False), where)
-                done = run(args.bin / "ctx-check", "--repair", "-q", "-o", mended, copy)
+                done = run(args.bin / "ctx-check", "--repair", "-q", "-o", repaired, copy)
                 if done.returncode == 0 and known:
-                    again = run(args.bin / "ctx-check", "--repair", mended)
-                    is_done = again.stdout == mended.read_bytes() and not again.stderr.count(b" split ")
-                    counts.add(f"mended once, {kind}", is_done, f"{where}: {again.stderr.decode()[:200]}")
+                    again = run(args.bin / "ctx-check", "--repair", repaired)
+                    is_done = again.stdout == repaired.read_bytes() and not again.stderr.count(b" split ")
+                    counts.add(f"repaired once, {kind}", is_done, f"{where}: {again.stderr.decode()[:200]}")
     print(", ".join(f"{what} {right} of {all_}" for what, (right, all_) in counts.items()))
     sys.exit(any(right < all_ for right, all_ in counts.values()))
 

@@ -114,13 +114,13 @@ fn hint(kind: &ErrorKind) -> Option<&'static str> {
         ErrorKind::NoMessage { batch: true } => "--dialect or --batch says how to read it",
         ErrorKind::NoMessage { batch: false } => "--dialect says how to read it",
         ErrorKind::Tagged => "ctx-split --strip removes the tags",
-        ErrorKind::NoMend(_) => "nothing else can write their records",
-        ErrorKind::Unmendable(_) | ErrorKind::Unloadable(_) => "nothing was written",
-        ErrorKind::NewOffence(_) => {
+        ErrorKind::NoRepair(_) => "nothing else can write their records",
+        ErrorKind::Unrepairable(_) | ErrorKind::Unloadable(_) => "nothing was written",
+        ErrorKind::NewProblem(_) => {
             "ctx-split keeps calls and results together; were its zones changed?"
         }
         ErrorKind::NotCarried => "without --strict the rest is written",
-        ErrorKind::OldOffence(_) => "--strict refuses such input",
+        ErrorKind::OldProblem(_) => "--strict refuses such input",
         ErrorKind::NoZones => "ctx-split decides what is old: ctx-split FILE | ctx-summarize",
         ErrorKind::OtherZones => "run ctx-split --batch again",
         ErrorKind::EarlyEnd(_) => {

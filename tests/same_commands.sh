@@ -63,7 +63,7 @@ check() {
     run 'ctx-check --due --batch --json b.jsonl'
     run 'ctx-check --repair s.jsonl'
     run 'ctx-check --json s.jsonl no-such-file'
-    change 'ctx-check --repair --json s.jsonl -o mended.jsonl'
+    change 'ctx-check --repair --json s.jsonl -o repaired.jsonl'
 }
 
 split() {

@@ -1,4 +1,4 @@
-complete -c ctx-check -l allow -d 'Let offences against RULE pass; may be repeated, or a list with commas' -r -f -a "bad-line\t'a line that is not one JSON object'
+complete -c ctx-check -l allow -d 'Let problems against RULE pass; may be repeated, or a list with commas' -r -f -a "bad-line\t'a line that is not one JSON object'
 bare-items\t'items as Codex wrote them before September 2025, which it does not load'
 item-not-read\t'an item of a shape that Codex does not load'
 kept-entry-missing\t'the first entry that a compaction keeps is not above it'
@@ -26,7 +26,7 @@ complete -c ctx-check -s j -l jobs -d 'Check N files at a time [default: one per
 complete -c ctx-check -l max-tokens -d 'Not within limits with more tokens than N' -r
 complete -c ctx-check -l max-messages -d 'Not within limits with more messages than N, system ones left out' -r
 complete -c ctx-check -l max-tool-bytes -d 'Not within limits with more bytes of tool results than N' -r
-complete -c ctx-check -l max-bad-lines -d 'No offence are up to N lines that are not one JSON object' -r
+complete -c ctx-check -l max-bad-lines -d 'No problem are up to N lines that are not one JSON object' -r
 complete -c ctx-check -l trigger-messages -d 'Due with more messages than N, system ones left out' -r
 complete -c ctx-check -l trigger-tokens -d 'Due with a context of more than N tokens' -r
 complete -c ctx-check -l trigger-share -d 'Due with a context of more than this share of the window [default: 0.8]' -r
@@ -61,11 +61,11 @@ complete -c ctx-check -l store -d 'Keep snapshots, memory and the audit log in D
 complete -c ctx-check -l color -d 'When to colour what is shown on a terminal' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c ctx-check -l all -d 'Show every offence, not only the first of each file'
-complete -c ctx-check -l strict -d 'Calls that wait at the end, and a torn last line, are offences, too'
-complete -c ctx-check -l list-rules -d 'List the rules by which something is an offence'
+complete -c ctx-check -l all -d 'Show every problem, not only the first of each file'
+complete -c ctx-check -l strict -d 'Calls that wait at the end, and a torn last line, are problems, too'
+complete -c ctx-check -l list-rules -d 'List the rules by which something is a problem'
 complete -c ctx-check -l due -d 'Ask whether a compaction is due'
-complete -c ctx-check -l repair -d 'Write a mended copy of one session, to stdout or with -o'
+complete -c ctx-check -l repair -d 'Write a repaired copy of one session, to stdout or with -o'
 complete -c ctx-check -l json -d 'Print JSON: the same as --format json'
 complete -c ctx-check -l no-calibrate -d 'Go by our own count, not by the usage that an agent has recorded'
 complete -c ctx-check -l overflow -d 'Due because the model refused the session: its window was full'

@@ -20,7 +20,7 @@ complete -c ctx-snapshot -l list -d 'List the snapshots, the newest first, of al
 complete -c ctx-snapshot -l log -d 'Tell the history of a session, of -s or of FILE, the newest first'
 complete -c ctx-snapshot -l verify -d 'Check that every snapshot is there and whole, of one session with -s'
 complete -c ctx-snapshot -l read-data -d 'Check all bytes against their hashes, those of offloaded results, too'
-complete -c ctx-snapshot -l repair -d 'Mend what can be mended without losing anything, then check'
+complete -c ctx-snapshot -l repair -d 'Repair what can be repaired without losing anything, then check'
 complete -c ctx-snapshot -l raw -d 'Show the lines instead, as JSON'
 complete -c ctx-snapshot -l trash -d 'List what ctx-gc has moved to the trash instead, and how long it stays there'
 complete -c ctx-snapshot -l json -d 'Print JSON, an object a line: of each snapshot its meta.json'

@@ -37,7 +37,7 @@ fn legal_sessions_are_ok() {
 }
 
 #[test]
-fn the_first_offence_is_named_with_its_line() {
+fn the_first_problem_is_named_with_its_line() {
     says(
         &[USER, AB, A, USER],
         "<stdin>:2: unanswered-call: tool call b has no result right after it\n",
@@ -46,20 +46,20 @@ fn the_first_offence_is_named_with_its_line() {
     says(
         &[A, USER, AB, USER],
         "<stdin>:1: orphan-result: tool result a answers no call right before it \
-         (the first of 3 offences; --all shows each)\n",
+         (the first of 3 problems; --all shows each)\n",
         1,
     );
     let late = "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"and\"},{\"type\":\"tool_result\",\"tool_use_id\":\"t\"}]}\n";
     says(
         &[USE, late],
         "<stdin>:1: unanswered-call: tool call t has no result right after it \
-         (the first of 3 offences; --all shows each)\n",
+         (the first of 3 problems; --all shows each)\n",
         1,
     );
 }
 
 #[test]
-fn all_offences_are_shown_on_request() {
+fn all_problems_are_shown_on_request() {
     check()
         .args(["--all"])
         .stdin(session(&[A, USER, AB, USER]))
@@ -102,9 +102,9 @@ fn calls_at_the_end_may_wait_unless_strict() {
         .run();
 }
 
-/// 15 B1: bad lines are offences above a stated number, 0 by default.
+/// 15 B1: bad lines are problems above a stated number, 0 by default.
 #[test]
-fn bad_lines_are_offences_unless_a_number_may_be() {
+fn bad_lines_are_problems_unless_a_number_may_be() {
     let input = session(&[USER, "oops\n", USER, "{\"role\":\"us"]);
     let tail = "ctx-check: warning: <stdin>:4: the last line is not complete and is left out\n";
     let bad = "<stdin>:2: bad-line: not JSON: expected value at line 1 column 1\n";
@@ -131,18 +131,18 @@ fn bad_lines_are_offences_unless_a_number_may_be() {
     check()
         .args(["--invalid", "fail"])
         .stdin(input)
-        .stderr("ctx-check: --invalid without --repair; bad lines are offences: --max-bad-lines says how many may be, --allow bad-line that all may\n")
+        .stderr("ctx-check: --invalid without --repair; bad lines are problems: --max-bad-lines says how many may be, --allow bad-line that all may\n")
         .code(2)
         .run();
 }
 
 /// 15 B1: what has no message is no session.
 #[test]
-fn a_file_without_a_message_is_an_offence() {
+fn a_file_without_a_message_is_an_problem() {
     let none = "<stdin>: no-message: there is no message in it\n";
     says(&[], none, 1);
     says(&["\n \n"], none, 1);
-    let hello = "<stdin>: no-message: there is no message in it (the first of 2 offences; --all shows each)\n";
+    let hello = "<stdin>: no-message: there is no message in it (the first of 2 problems; --all shows each)\n";
     says(&["hello world\n"], hello, 1);
     check()
         .stdin("{\"role\":\"us")
@@ -183,10 +183,10 @@ fn a_format_that_is_not_read_is_named() {
     );
 }
 
-/// 15 B1: roles, records and parts that are not read are offences, each with its line; a
+/// 15 B1: roles, records and parts that are not read are problems, each with its line; a
 /// dialect that was named wrongly is found out.
 #[test]
-fn what_is_not_read_of_a_message_is_an_offence() {
+fn what_is_not_read_of_a_message_is_an_problem() {
     let input = [
         USER,
         "{\"role\":\"critic\",\"content\":\"x\"}\n",
@@ -204,13 +204,13 @@ fn what_is_not_read_of_a_message_is_an_offence() {
         .stdout([&critic(2), part, item, &critic(5)].concat())
         .code(1)
         .run();
-    let first = critic(2).replace('\n', " (the first of 4 offences; --all shows each)\n");
+    let first = critic(2).replace('\n', " (the first of 4 problems; --all shows each)\n");
     says(&input, &first, 1);
     check()
         .args(["--dialect", "anthropic"])
         .file("log.jsonl", "{\"type\":\"user\",\"uuid\":\"u\",\"parentUuid\":null,\"sessionId\":\"s\",\"message\":{\"role\":\"user\",\"content\":\"a\"}}\n")
         .args(["log.jsonl"])
-        .stdout("log.jsonl:1: no-message: no message of anthropic (the first of 2 offences; --all shows each)\n")
+        .stdout("log.jsonl:1: no-message: no message of anthropic (the first of 2 problems; --all shows each)\n")
         .code(1)
         .run();
     let pi = "{\"role\":\"toolResult\",\"toolCallId\":\"c\",\"content\":[]}\n";
@@ -223,18 +223,18 @@ fn what_is_not_read_of_a_message_is_an_offence() {
 
 /// 15 B1: `--allow` switches a rule off; what it let pass is told with -v and in JSON.
 #[test]
-fn what_is_allowed_is_no_offence() {
+fn what_is_allowed_is_no_problem() {
     let input = session(&[A, USER, "oops\n", "oops\n"]);
     check()
         .args(["-v", "--allow", "bad-line,orphan-result"])
         .stdin(input.clone())
         .stdout("<stdin>: ok\n")
-        .stderr("ctx-check: <stdin>: 2 offences allowed: bad-line\nctx-check: <stdin>: 1 offence allowed: orphan-result\n")
+        .stderr("ctx-check: <stdin>: 2 problems allowed: bad-line\nctx-check: <stdin>: 1 problem allowed: orphan-result\n")
         .run();
     check()
         .args(["--allow", "bad-line", "--allow", "user-first", "--json"])
         .stdin(input)
-        .stdout_has("\"offences\":1,\"allowed\":2,\"open\":0,\"findings\":[{\"line\":1,\"rule\":\"orphan-result\"")
+        .stdout_has("\"problems\":1,\"allowed\":2,\"open\":0,\"findings\":[{\"line\":1,\"rule\":\"orphan-result\"")
         .code(1)
         .run();
     check()
@@ -259,9 +259,9 @@ fn the_rules_are_listed_and_documented() {
         include_str!("../../docs/format.md"),
         include_str!("../../docs/agents.md")
     );
-    for rule in &ctx_transcript::offences::RULES {
+    for rule in &ctx_transcript::problems::RULES {
         let is_listed = listed.contains(&format!("{:<19} {}\n", rule.name, rule.what));
-        assert_eq!(is_listed, rule.may_be_offence, "{}", rule.name);
+        assert_eq!(is_listed, rule.may_be_problem, "{}", rule.name);
         let is_told = documents.contains(&format!("`{}`", rule.name));
         assert!(is_told, "{} is in no documentation", rule.name);
     }
@@ -350,7 +350,7 @@ fn json_has_an_object_for_each_file() {
         .stdout(concat!(
             r#"{"name":"none.jsonl","error":"none.jsonl: cannot read: No such file or directory (os error 2); check the path"}"#,
             "\n",
-            r#"{"name":"b.jsonl","dialect":"chat","legal":false,"within_limits":false,"messages":4,"turns":2,"tokens":25,"tool_bytes":5,"records":5,"bad_lines":1,"tail":null,"offences":2,"allowed":0,"open":0,"findings":[{"line":2,"rule":"bad-line","id":null,"message":"not JSON: expected value at line 1 column 1"},{"line":null,"rule":"max-messages","id":null,"message":"4 messages, 3 allowed"}],"remarks":[]}"#,
+            r#"{"name":"b.jsonl","dialect":"chat","legal":false,"within_limits":false,"messages":4,"turns":2,"tokens":25,"tool_bytes":5,"records":5,"bad_lines":1,"tail":null,"problems":2,"allowed":0,"open":0,"findings":[{"line":2,"rule":"bad-line","id":null,"message":"not JSON: expected value at line 1 column 1"},{"line":null,"rule":"max-messages","id":null,"message":"4 messages, 3 allowed"}],"remarks":[]}"#,
             "\n",
         ))
         .stderr("ctx-check: none.jsonl: cannot read: No such file or directory (os error 2); check the path\n")
@@ -568,21 +568,21 @@ fn flags_that_do_not_go_together_are_refused() {
         .run();
     check()
         .args(["--repair", "a", "b"])
-        .stderr("ctx-check: --repair takes one file; mend them one by one\n")
+        .stderr("ctx-check: --repair takes one file; repair them one by one\n")
         .code(2)
         .run();
     check()
         .args(["--repair", "--json"])
-        .stderr("ctx-check: --json needs stdout, and so does the mended copy; write the copy to a file with -o\n")
+        .stderr("ctx-check: --json needs stdout, and so does the repaired copy; write the copy to a file with -o\n")
         .code(2)
         .run();
 }
 
 #[test]
-fn a_mended_copy_is_legal_and_each_action_is_told() {
+fn a_repaired_copy_is_legal_and_each_action_is_told() {
     let done = check()
         .file("s.jsonl", session(&[B, USER, "oops\n", AB, A, USER, A]))
-        .args(["--repair", "-o", "mended.jsonl", "s.jsonl"])
+        .args(["--repair", "-o", "repaired.jsonl", "s.jsonl"])
         .stderr(concat!(
             "ctx-check: warning: s.jsonl:3: 1 bad line kept in place; the first: not JSON: expected value at line 1 column 1\n",
             "ctx-check: warning: s.jsonl:1: result b removed: it answers no call\n",
@@ -590,8 +590,8 @@ fn a_mended_copy_is_legal_and_each_action_is_told() {
             "ctx-check: warning: s.jsonl:7: result a removed: it answers no call\n",
         ))
         .run();
-    let mended = session(&[USER, "oops\n", AB, A, NO_B, USER]);
-    assert_eq!(done.read("mended.jsonl"), mended.as_bytes());
+    let repaired = session(&[USER, "oops\n", AB, A, NO_B, USER]);
+    assert_eq!(done.read("repaired.jsonl"), repaired.as_bytes());
 }
 
 #[test]
@@ -626,7 +626,7 @@ fn bad_lines_of_the_copy_are_kept_or_dropped() {
 }
 
 #[test]
-fn blocks_are_mended_within_their_message() {
+fn blocks_are_repaired_within_their_message() {
     let mixed = "{\"n\":1E2,\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"x\"},{\"type\":\"text\" ,\"text\":\"and\"}]}\n";
     check()
         .args(["--repair"])
@@ -653,18 +653,18 @@ fn actions_are_json_when_the_copy_is_a_file() {
             "\n",
         ))
         .run();
-    let mended = session(&[USER, AB, A, B, USER]);
-    assert_eq!(done.read("s.jsonl"), mended.as_bytes());
+    let repaired = session(&[USER, AB, A, B, USER]);
+    assert_eq!(done.read("s.jsonl"), repaired.as_bytes());
 }
 
 #[test]
-fn what_cannot_be_mended_is_not_written() {
+fn what_cannot_be_repaired_is_not_written() {
     let nameless = AB.replace("\"id\":\"a\",", "").replace("\"id\":\"b\",", "");
     let done = check()
         .file("s.jsonl", session(&[USER, &nameless, USER]))
         .file("out.jsonl", "before")
         .args(["--repair", "-o", "out.jsonl", "s.jsonl"])
-        .stderr("ctx-check: s.jsonl: cannot be mended: in the copy, line 2, two calls of one reply have the id ; nothing was written\n")
+        .stderr("ctx-check: s.jsonl: cannot be repaired: in the copy, line 2, two calls of one reply have the id ; nothing was written\n")
         .code(2)
         .run();
     assert_eq!(done.read("out.jsonl"), b"before");
@@ -689,15 +689,15 @@ fn what_cannot_be_mended_is_not_written() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
-    fn any_chat_session_is_mended_to_a_legal_one(input in ctx_testkit::chat_session()) {
-        let mended = check()
+    fn any_chat_session_is_repaired_to_a_legal_one(input in ctx_testkit::chat_session()) {
+        let repaired = check()
             .args(["--repair", "--strict", "-q", "--dialect", "chat"])
             .stdin(input)
             .stdout_any()
             .run()
             .stdout;
-        // It may hold no message at all, which nothing can mend.
+        // It may hold no message at all, which nothing can repair.
         let strict = ["--strict", "-q", "--dialect", "chat", "--allow", "no-message"];
-        check().args(strict).stdin(mended).run();
+        check().args(strict).stdin(repaired).run();
     }
 }

@@ -303,7 +303,7 @@ fn many_generations_stay_within_it() {
 
 #[test]
 fn a_model_is_asked_within_it_and_not_for_a_preview() {
-    let choice = json!({"message": {"content": "## Done\nThe importer is mended in src/feed.rs."}, "finish_reason": "stop"});
+    let choice = json!({"message": {"content": "## Done\nThe importer is repaired in src/feed.rs."}, "finish_reason": "stop"});
     let server = Server::new([Act::ok(&json!({"choices": [choice]}).to_string())]);
     let before = work();
     let asking = || {
@@ -322,7 +322,7 @@ fn a_model_is_asked_within_it_and_not_for_a_preview() {
     assert!(server.requests().is_empty());
     let (_, done) = report(asking());
     let after = live(&done);
-    assert!(after.contains("The importer is mended in src/feed.rs."));
+    assert!(after.contains("The importer is repaired in src/feed.rs."));
     assert!(tokens(after, "chat") <= 2_000);
     assert_eq!(server.requests().len(), 1);
 }

@@ -373,8 +373,8 @@ fn what_was_taken_back_of_a_list_does_not_come_again() {
         let before = log.read();
         log.compact();
         assert!(log.read().starts_with(&before));
-        let (sent, offences) = context(&log.path());
-        assert_eq!(offences, 0);
+        let (sent, problems) = context(&log.path());
+        assert_eq!(problems, 0);
         for (number, stays) in [(8, true), (9, false), (10, true)] {
             let has = sent.contains(output(number).trim_matches('"'));
             assert_eq!(has, stays, "{number}: {sent}");
@@ -471,8 +471,8 @@ fn three_compactions_each_behind_later_turns_and_back_again() {
         for generation in 0..3 {
             before = log.read();
             log.compact();
-            let (sent, offences) = context(&log.path());
-            assert_eq!(offences, 0, "{header}");
+            let (sent, problems) = context(&log.path());
+            assert_eq!(problems, 0, "{header}");
             log.run("ctx-check", &[]);
             assert!(!sent.contains("unsent"), "{header}: {sent}");
             assert!(

@@ -253,7 +253,7 @@ fn a_request_that_was_taken_back_does_not_lead() {
     let asks = [
         "rewrite it in COBOL",
         "no, leave it in Rust",
-        "mend the parser",
+        "repair the parser",
         "add a test",
     ];
     let last = ask("now the changelog");
@@ -266,6 +266,6 @@ fn a_request_that_was_taken_back_does_not_lead() {
     assert!(compacted.ends_with(&last), "{compacted}");
     assert!(!compacted.contains("COBOL"), "{compacted}");
     let at = |text: &str| compacted.find(text).expect("it is told");
-    assert!(at("leave it in Rust") < at("mend the parser"));
+    assert!(at("leave it in Rust") < at("repair the parser"));
     assert!(at("add a test") < at("now the changelog"));
 }

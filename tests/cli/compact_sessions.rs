@@ -20,8 +20,8 @@ const PRESETS: [&str; 7] = [
 ];
 const MODES: [&str; 4] = ["", "summary_only", "summary_plus_prune", "prune_only"];
 
-/// Offences of a session, lines left out: those move.
-fn offences(bytes: &[u8]) -> Vec<(Rule, String)> {
+/// Problems of a session, lines left out: those move.
+fn problems(bytes: &[u8]) -> Vec<(Rule, String)> {
     let mut records = Records::open(bytes, &Options::default()).expect("from memory");
     let dialect = records.dialect().expect("a known format");
     let mut validator = Validator::new(dialect.rules());
@@ -30,17 +30,17 @@ fn offences(bytes: &[u8]) -> Vec<(Rule, String)> {
             validator.push(record.line, &outline);
         }
     }
-    let offences = validator.finish().into_iter();
-    let mut offences: Vec<_> = offences.map(|offence| (offence.rule, offence.id)).collect();
-    offences.sort();
-    offences
+    let problems = validator.finish().into_iter();
+    let mut problems: Vec<_> = problems.map(|problem| (problem.rule, problem.id)).collect();
+    problems.sort();
+    problems
 }
 
 /// Whether all of `part` is in `whole`, as often.
 fn is_within(part: &[(Rule, String)], whole: &[(Rule, String)]) -> bool {
     let mut left = whole.to_vec();
-    part.iter().all(|offence| {
-        let at = left.iter().position(|other| other == offence);
+    part.iter().all(|problem| {
+        let at = left.iter().position(|other| other == problem);
         at.map(|at| left.remove(at)).is_some()
     })
 }
@@ -90,7 +90,7 @@ fn check_once(dir: &Path, input: &[u8], preset: &str, mode: &str, args: &[&str])
     let number = |key: &str| report[key].as_u64().expect("a number");
     if outcome == "compacted" {
         assert!(number("tokens_after") < number("tokens_before"), "{report}");
-        let (before, after) = (offences(input), offences(&output));
+        let (before, after) = (problems(input), problems(&output));
         assert!(is_within(&after, &before), "{preset} {mode}: {after:?}");
         if mode == "summary_only" {
             assert!(is_kept(&output, input), "{preset}");
@@ -186,7 +186,7 @@ fn replay(dir: &Path, records: &[&[u8]], preset: &str, window: u64) -> usize {
         fs::write(&live, &grown).expect("writes");
         let report = compact(dir, preset, "", &["--window", &window_flag]);
         let output = fs::read(&live).expect("reads");
-        assert!(is_within(&offences(&output), &offences(&grown)), "{report}");
+        assert!(is_within(&problems(&output), &problems(&grown)), "{report}");
         if report["outcome"] == "compacted" {
             compactions += 1;
             // Pruning alone may be enough.

@@ -349,7 +349,7 @@ fn annotate_keeps_what_others_decided() {
 
 /// Whoever reads the zones must still see that the splitter died.
 #[test]
-fn annotate_does_not_mend_a_stream_that_ended_early() {
+fn annotate_does_not_repair_a_stream_that_ended_early() {
     let zoned = "{\"_ctx\":{\"zone\":\"old\"},\"role\":\"user\",\"content\":\"hello\"}\n";
     let finished = count().args(["--annotate"]).stdin(zoned).stdout_any().run();
     assert!(!String::from_utf8_lossy(&finished.stdout).contains("\"end\""));

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ctx_transcript::{Offence, Options, Records, Validator};
+use ctx_transcript::{Options, Problem, Records, Validator};
 
 use crate::tool_path;
 
@@ -12,8 +12,8 @@ fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples")
 }
 
-/// How many messages a chat session has, and its offences. Every record must be a message.
-fn inspect(session: &[u8]) -> (usize, Vec<Offence>) {
+/// How many messages a chat session has, and its problems. Every record must be a message.
+fn inspect(session: &[u8]) -> (usize, Vec<Problem>) {
     let mut records = Records::open(session, &Options::default()).expect("from memory");
     let dialect = records.dialect().expect("a known dialect");
     assert_eq!(dialect.name(), "chat");
@@ -32,9 +32,9 @@ fn inspect(session: &[u8]) -> (usize, Vec<Offence>) {
 #[test]
 fn the_session_is_long_and_legal() {
     let session = fs::read(examples().join("session.jsonl")).expect("the session");
-    let (messages, offences) = inspect(&session);
+    let (messages, problems) = inspect(&session);
     assert!(messages >= 120, "{messages} messages");
-    assert_eq!(offences, []);
+    assert_eq!(problems, []);
 }
 
 #[test]
@@ -62,9 +62,9 @@ fn the_script_shortens_the_session_and_brings_it_back() {
     let session = fs::read(examples().join("session.jsonl")).expect("the session");
     assert!(read("restored.jsonl") == session, "not the same bytes");
     let (before, _) = inspect(&session);
-    let (after, offences) = inspect(&read("new.jsonl"));
+    let (after, problems) = inspect(&read("new.jsonl"));
     assert!(after < before, "{before} messages, then {after}");
-    assert_eq!(offences, []);
+    assert_eq!(problems, []);
 }
 
 #[test]

@@ -21,7 +21,7 @@ type Work = [&'static str; 5];
 
 const ENGLISH: [Work; 10] = [
     [
-        "Bookings are added twice when the form is sent again, please mend it.",
+        "Bookings are added twice when the form is sent again, please repair it.",
         "Never touch the folder legacy/.",
         "The form has no idempotency key, so a second click makes a second row.",
         "I use the unique index of the database instead of a lock in Redis, because Redis is restarted every night.",

@@ -63,7 +63,7 @@ fn field() -> tempfile::TempDir {
     put(
         ".claude/projects/-w-shop/c1.jsonl",
         &format!(
-            "{{\"uuid\":\"1\",\"parentUuid\":null,{node},\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":\"Mend it\"}}}}\n\
+            "{{\"uuid\":\"1\",\"parentUuid\":null,{node},\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":\"Repair it\"}}}}\n\
              {{\"uuid\":\"2\",\"parentUuid\":\"1\",{node},\"type\":\"assistant\",\"message\":{{\"id\":\"m\",\"role\":\"assistant\",\"model\":\"claude-opus-4-5\",\"content\":[{{\"type\":\"text\",\"text\":\"Done.\"}}],{usage}}}}}\n\
              {{\"uuid\":\"9\",\"parentUuid\":\"2\",{node},\"type\":\"progress\"}}\n"
         ),
@@ -105,7 +105,7 @@ const RUNS: [(&str, &str); 58] = [
     ),
     (
         "ctx-check --repair",
-        "ctx-check --repair --json bad.jsonl -o mended.jsonl",
+        "ctx-check --repair --json bad.jsonl -o repaired.jsonl",
     ),
     (
         "ctx-split",
@@ -295,7 +295,7 @@ const SELDOM: [(&str, &str); 10] = [
     ("context/events.jsonl", "added_bytes"),
     ("ctx-compact", "calibrated_tokens"),
     ("ctx-compact", "late_bytes"),
-    ("ctx-compact", "summary_mends"),
+    ("ctx-compact", "summary_repairs"),
     ("ctx-compact", "unreadable"),
     ("ctx-convert", "losses.name"),
     ("ctx-gc", "last_of_session"),

@@ -65,7 +65,7 @@ fn home() -> TempDir {
     put(
         &format!("{claude_code}/c1.jsonl"),
         3 * HOUR,
-        &claude("Mend\\n the \\u001b[31mcart", 170_000),
+        &claude("Repair\\n the \\u001b[31mcart", 170_000),
     );
     put(
         &format!("{claude_code}/agent-7.jsonl"),
@@ -96,7 +96,7 @@ fn ls(home: &TempDir) -> Case {
 
 const TABLE: &str = "\
 AGENT        PROJECT  AGE  MESSAGES  TOKENS  WINDOW  SIZE  DUE  TITLE
-claude-code  shop      3h         2    170k   85.0%   490  due  Mend the \\u{1b}[31mcart
+claude-code  shop      3h         2    170k   85.0%   490  due  Repair the \\u{1b}[31mcart
 codex        日志      2d         1     52k   20.1%   485       Read the log.
 pi           bot       5d         2      14       ?   405  ?    hello there
 openclaw     bot       6d         2     ~12       ?   374  ?    hello there
@@ -126,7 +126,7 @@ fn programs_get_exact_numbers() {
     for (key, value) in [
         ("agent", Value::from("claude-code")),
         ("session", "c1".into()),
-        ("ask", "Mend the \u{1b}[31mcart".into()),
+        ("ask", "Repair the \u{1b}[31mcart".into()),
         ("folder", "/w/shop".into()),
         ("model", "claude-opus-4-5".into()),
         ("messages", 2.into()),

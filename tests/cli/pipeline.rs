@@ -183,9 +183,9 @@ fn a_stage_whose_output_is_cut_leaves_no_shortened_file() {
     }
 }
 
-/// Line (0 for what has none in the source), rule and id of every offence. The
+/// Line (0 for what has none in the source), rule and id of every problem. The
 /// lines of a compacted session are those its records had before.
-fn offences(session: &[u8], lines: &[u64]) -> BTreeSet<(u64, &'static str, String)> {
+fn problems(session: &[u8], lines: &[u64]) -> BTreeSet<(u64, &'static str, String)> {
     let mut records = Records::open(session, &Options::default()).expect("from memory");
     let Some(dialect) = records.dialect() else {
         return BTreeSet::new();
@@ -202,7 +202,7 @@ fn offences(session: &[u8], lines: &[u64]) -> BTreeSet<(u64, &'static str, Strin
     validator
         .finish()
         .into_iter()
-        .map(|offence| (offence.line, offence.rule.as_str(), offence.id))
+        .map(|problem| (problem.line, problem.rule.as_str(), problem.id))
         .collect()
 }
 
@@ -245,8 +245,8 @@ fn transcripts_keep_every_rule_that_they_kept() {
             assert!(pipeline.finish(), "{}", path.display());
             let output = fs::read(pipeline.output()).expect("the output");
             let lines = kept_lines(&path, pipeline.dir.path());
-            let new: Vec<_> = offences(&output, &lines)
-                .difference(&offences(&input, &[]))
+            let new: Vec<_> = problems(&output, &lines)
+                .difference(&problems(&input, &[]))
                 .cloned()
                 .collect();
             assert!(new.is_empty(), "{}: {new:?}", path.display());

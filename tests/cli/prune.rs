@@ -271,13 +271,13 @@ fn what_cannot_be_done_is_told() {
 }
 
 #[test]
-fn offences_of_the_input_are_told() {
+fn problems_of_the_input_are_told() {
     let orphan = "{\"role\":\"tool\",\"tool_call_id\":\"x\",\"content\":\"r\"}\n";
     prune()
         .args(["--clear"])
         .stdin(orphan)
         .stdout(orphan)
-        .stderr("ctx-prune: warning: <stdin>:1: 1 offence in the input; the first: tool result x answers no call right before it\n")
+        .stderr("ctx-prune: warning: <stdin>:1: 1 problem in the input; the first: tool result x answers no call right before it\n")
         .run();
     prune()
         .args(["--clear", "--strict"])

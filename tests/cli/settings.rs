@@ -315,7 +315,7 @@ fn session() -> String {
         says("system", "Be brief."),
         says(
             "user",
-            "We decided to use Postgres 17. Mend src/main.rs, it fails with E0412.",
+            "We decided to use Postgres 17. Repair src/main.rs, it fails with E0412.",
         ),
         call("a"),
         result("a"),
@@ -464,7 +464,7 @@ fn twice(policy: &Value) -> String {
 }
 
 fn answer() -> Act {
-    let text = "## Goal\nMend src/main.rs, which fails with E0412.\n\n## Done\nAll the steps.";
+    let text = "## Goal\nRepair src/main.rs, which fails with E0412.\n\n## Done\nAll the steps.";
     let choice = json!({"message": {"content": text}, "finish_reason": "stop"});
     Act::ok(&json!({"choices": [choice]}).to_string())
 }

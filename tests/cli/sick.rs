@@ -1,4 +1,4 @@
-//! Logs of agents in which something is wrong: what is said of them, and what a mended copy is.
+//! Logs of agents in which something is wrong: what is said of them, and what a repaired copy is.
 
 use ctx_testkit::Case;
 
@@ -43,17 +43,17 @@ fn lines_that_ran_together_are_named_and_told_apart() {
         .run();
     let done = check()
         .file("s.jsonl", sick)
-        .args(["--repair", "--json", "-o", "mended.jsonl", "s.jsonl"])
+        .args(["--repair", "--json", "-o", "repaired.jsonl", "s.jsonl"])
         .stderr(concat!(
             "ctx-check: warning: s.jsonl:2: 1 bad line kept in place; the first: more than one object on the line\n",
             "ctx-check: warning: s.jsonl:2: split into 2 lines\n",
         ))
         .stdout(concat!(
-            r#"{"name":"s.jsonl","dialect":"claude-code","output":"mended.jsonl","actions":[{"line":2,"action":"split","id":null,"message":"split into 2 lines"}],"left":[]}"#,
+            r#"{"name":"s.jsonl","dialect":"claude-code","output":"repaired.jsonl","actions":[{"line":2,"action":"split","id":null,"message":"split into 2 lines"}],"left":[]}"#,
             "\n",
         ))
         .run();
-    assert!(done.read("mended.jsonl") == file(&[a, b, c, d]).as_bytes());
+    assert!(done.read("repaired.jsonl") == file(&[a, b, c, d]).as_bytes());
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn a_crash_leaves_nul_bytes_a_torn_end_and_a_hole() {
     let sick = format!("{a}\n\0\0\0\0{b}\n{c}\n{astray}\n{last}\n{torn}");
     let done = check()
         .file("s.jsonl", sick)
-        .args(["--repair", "-o", "mended.jsonl", "s.jsonl"])
+        .args(["--repair", "-o", "repaired.jsonl", "s.jsonl"])
         .stderr(concat!(
             "ctx-check: warning: s.jsonl:2: 1 bad line kept in place; the first: NUL bytes\n",
             "ctx-check: warning: s.jsonl:2: NUL bytes removed\n",
@@ -75,8 +75,8 @@ fn a_crash_leaves_nul_bytes_a_torn_end_and_a_hole() {
             "ctx-check: warning: s.jsonl:6: the end cut off: the line is not complete\n",
         ))
         .run();
-    let mended = file(&[a, b, c, hung_on("c"), last]);
-    assert!(done.read("mended.jsonl") == mended.as_bytes());
+    let repaired = file(&[a, b, c, hung_on("c"), last]);
+    assert!(done.read("repaired.jsonl") == repaired.as_bytes());
 }
 
 /// An agent that was running when its session was compacted goes on from its own last line.
@@ -126,7 +126,7 @@ fn a_parent_that_the_agent_finds_is_a_remark() {
 }
 
 #[test]
-fn a_log_that_its_agent_would_refuse_is_mended_or_not_written() {
+fn a_log_that_its_agent_would_refuse_is_repaired_or_not_written() {
     let entry = |id: &str, parent: &str| {
         format!(
             r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-01-02T03:04:05.000Z","message":{{"role":"user","content":"hi"}}}}"#
@@ -156,12 +156,12 @@ fn a_log_that_its_agent_would_refuse_is_mended_or_not_written() {
         .file("out.jsonl", "before")
         .args(["--repair", "-o", "out.jsonl", "s.jsonl"])
         .code(2)
-        .stderr("ctx-check: s.jsonl:3: cannot be mended: tool call c has no result: the Gemini CLI sends it without one, which its API refuses; nothing was written\n")
+        .stderr("ctx-check: s.jsonl:3: cannot be repaired: tool call c has no result: the Gemini CLI sends it without one, which its API refuses; nothing was written\n")
         .run();
     assert_eq!(done.read("out.jsonl"), b"before");
 }
 
-/// What nobody can have back is said, and the rest is mended.
+/// What nobody can have back is said, and the rest is repaired.
 #[test]
 fn what_is_left_is_told() {
     let lines = [

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ctx_testkit::{Case, chat_session};
 use ctx_transcript::dialect::{Chat, Dialect as _};
-use ctx_transcript::{Offence, Options, Records, Validator};
+use ctx_transcript::{Options, Problem, Records, Validator};
 use proptest::prelude::*;
 
 fn case() -> Case {
@@ -257,12 +257,12 @@ fn zones_that_part_a_call_from_its_result_are_refused() {
 }
 
 #[test]
-fn offences_of_the_input_are_told_and_strict_refuses_them() {
+fn problems_of_the_input_are_told_and_strict_refuses_them() {
     let stdin = tagged(&[("old", ASK), ("keep", RESULT), ("keep", THANKS)]);
     case()
         .stdin(stdin.clone())
         .stdout_has(RESULT)
-        .stderr_has("ctx-summarize: warning: <stdin>:2: 1 offence in the input; the first: tool result c1 answers no call right before it\n")
+        .stderr_has("ctx-summarize: warning: <stdin>:2: 1 problem in the input; the first: tool result c1 answers no call right before it\n")
         .run();
     case()
         .args(["--strict"])
@@ -443,7 +443,7 @@ fn split(session: &str, keep: u64) -> Vec<u8> {
         .stdout
 }
 
-fn offences(session: &[u8]) -> Vec<Offence> {
+fn problems(session: &[u8]) -> Vec<Problem> {
     let mut records = Records::open(session, &Options::default()).expect("from memory");
     let mut validator = Validator::new(Chat.rules());
     while let Some(record) = records.next().expect("from memory") {
@@ -471,13 +471,13 @@ proptest! {
             let after = String::from_utf8(done.stdout).expect("UTF-8");
             // By rule and id: the lines have moved.
             let kinds = |session: &str| -> Vec<_> {
-                let found = offences(session.as_bytes());
-                found.into_iter().map(|offence| (offence.rule, offence.id)).collect()
+                let found = problems(session.as_bytes());
+                found.into_iter().map(|problem| (problem.rule, problem.id)).collect()
             };
             let mut known = kinds(&before);
-            for offence in kinds(&after) {
-                let at = known.iter().position(|other| *other == offence);
-                prop_assert!(at.is_some(), "{:?} is new in\n{}", offence, after);
+            for problem in kinds(&after) {
+                let at = known.iter().position(|other| *other == problem);
+                prop_assert!(at.is_some(), "{:?} is new in\n{}", problem, after);
                 known.swap_remove(at.expect("there"));
             }
             // What is kept is there, in order, byte for byte.

@@ -117,7 +117,7 @@ const TELLING: [(&str, &[&str]); 28] = [
     ("ctx-check", &["--format", "junit", "--all"]),
     ("ctx-check", &["--due", "--preset", "default"]),
     ("ctx-check", &["--max-tokens", "5"]),
-    ("ctx-check", &["-v", "--repair", "-o", "mended.jsonl"]),
+    ("ctx-check", &["-v", "--repair", "-o", "repaired.jsonl"]),
     ("ctx-count", &["-vv"]),
     ("ctx-count", &["--by", "role"]),
     ("ctx-count", &["--by", "kind"]),

@@ -119,7 +119,7 @@ fn verify_tells_what_it_could_not_read_from_damage() {
     assert_eq!(verify(&[&data]).0, Some(3), "its bytes");
     assert_eq!(verify(&[&first, &second, &third]).0, Some(2), "none");
 
-    // A job that mends is to begin, however the disk is.
+    // A job that repairs is to begin, however the disk is.
     field.damage(1);
     let (code, out, err) = verify(&[&first]);
     assert_eq!(code, Some(1), "{out}{err}");

@@ -2,7 +2,7 @@
 //!
 //! The man pages and the completions are checked in, so that packagers and
 //! readers need no build. [`generated`] makes all of them in memory, [`stale`]
-//! compares, [`write()`] mends.
+//! compares, [`write()`] repairs.
 
 mod completions;
 mod exit_status;
@@ -19,8 +19,8 @@ use ctx_cli::Tool;
 /// Path within the repository → content.
 pub type Files = BTreeMap<PathBuf, Vec<u8>>;
 
-/// The command that mends stale files.
-pub const MEND: &str = "cargo run -p xtask -- gen";
+/// The command that repairs stale files.
+pub const REPAIR: &str = "cargo run -p xtask -- gen";
 
 /// Folders in which every file is generated.
 const FOLDERS: [&str; 4] = [
@@ -145,7 +145,7 @@ mod tests {
             ["completions/zsh/_ctx-old", "man/ctx-a.1", "man/ctx-b.1"]
         );
 
-        write(root.path(), &files).expect("mended");
+        write(root.path(), &files).expect("repaired");
         assert!(stale(root.path(), &files).expect("read").is_empty());
     }
 

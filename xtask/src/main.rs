@@ -29,5 +29,5 @@ fn main() -> anyhow::Result<()> {
         .iter()
         .map(|path| path.display().to_string())
         .collect();
-    bail!("stale: {}; run `{}`", names.join(", "), xtask::MEND);
+    bail!("stale: {}; run `{}`", names.join(", "), xtask::REPAIR);
 }

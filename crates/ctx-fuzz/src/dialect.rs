@@ -34,8 +34,8 @@ fn session(bytes: &[u8], dialect: &'static dyn Dialect) {
         let object = record.whole_object().expect("a message is an object");
         let _ = dialect.summary_text(object);
     }
-    for offence in rules.finish() {
-        assert!(!offence.why().is_empty(), "an offence without a reason");
+    for problem in rules.finish() {
+        assert!(!problem.why().is_empty(), "a problem without a reason");
     }
 }
 

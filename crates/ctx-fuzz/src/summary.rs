@@ -68,8 +68,8 @@ fn answer(text: &str) {
             largest: None,
             counter: Encoding::Chars4.counter(),
         };
-        if let Ok(mended) = check(answer, &source, &rules) {
-            assert!(!mended.text.trim().is_empty(), "a summary of nothing");
+        if let Ok(repaired) = check(answer, &source, &rules) {
+            assert!(!repaired.text.trim().is_empty(), "a summary of nothing");
         }
     }
 }

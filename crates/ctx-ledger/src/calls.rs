@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_mended_when_the_same_goes_well() {
+    fn an_error_is_repaired_when_the_same_goes_well() {
         let mut session = Session::default();
         session.call(Some("1"), "Write", FILE);
         session.result(Some("1"), Some("no space"));
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_command_says_so_and_other_commands_do_not_mend_it() {
+    fn a_failed_command_says_so_and_other_commands_do_not_repair_it() {
         let mut session = Session::default();
         session.call(Some("1"), "Bash", MAKE);
         session.result(Some("1"), Some("exit code 2"));

@@ -44,7 +44,7 @@ pub fn cited(text: &str) -> (&str, Option<u64>) {
     }
 }
 
-const MENDED: &str = " (mended)";
+const REPAIRED: &str = " (repaired)";
 /// How a task of a list stands, in the words of the agents' own lists.
 const TASKS: [(State, &str); 3] = [
     (State::Current, " (pending)"),
@@ -60,7 +60,7 @@ pub fn line_of(item: &Item, cite: bool) -> String {
     let (before, after) = match item.kind {
         ItemKind::File if item.changed => (CHANGED, ""),
         ItemKind::File => (READ, ""),
-        ItemKind::Error if item.state == State::Done => ("", MENDED),
+        ItemKind::Error if item.state == State::Done => ("", REPAIRED),
         ItemKind::Open if item.changed => {
             let of_state = TASKS.iter().find(|(state, _)| *state == item.state);
             ("", of_state.map_or("", |(_, word)| word))
@@ -89,7 +89,7 @@ pub fn item_of(kind: ItemKind, line: &str) -> Option<Item> {
             text = changed.or(text.strip_prefix(READ)).unwrap_or(text);
         }
         ItemKind::Error => {
-            if let Some(error) = text.strip_suffix(MENDED) {
+            if let Some(error) = text.strip_suffix(REPAIRED) {
                 text = error;
                 item.state = State::Done;
             }

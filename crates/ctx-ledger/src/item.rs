@@ -52,7 +52,7 @@ pub enum State {
     Current,
     /// A task that is being done.
     InProgress,
-    /// Done, or mended: an open item that was finished, an error whose call went
+    /// Done, or repaired: an open item that was finished, an error whose call went
     /// well later.
     Done,
     /// A later item says otherwise.
@@ -87,7 +87,7 @@ impl Item {
         }
     }
 
-    /// Whether it is to be told still; a mended error may be met again.
+    /// Whether it is to be told still; a repaired error may be met again.
     pub fn holds(&self) -> bool {
         match self.kind {
             ItemKind::Error => self.state != State::Superseded,

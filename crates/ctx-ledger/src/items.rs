@@ -17,12 +17,12 @@ const LOOKED_BACK: usize = 200;
 pub(crate) struct Items {
     list: Vec<Item>,
     places: HashMap<(ItemKind, String), usize>,
-    /// The last error of what is not mended yet, by what failed.
+    /// The last error of what is not repaired yet, by what failed.
     failing: HashMap<String, usize>,
     counts: [usize; ItemKind::ALL.len()],
     /// Items that left because there were too many.
     crowded_out: [usize; ItemKind::ALL.len()],
-    /// Errors out of an earlier summary that are not mended yet.
+    /// Errors out of an earlier summary that are not repaired yet.
     carried_errors: Vec<usize>,
 }
 
@@ -119,7 +119,7 @@ impl Items {
         }
     }
 
-    /// `subject` went well: its last error is mended.
+    /// `subject` went well: its last error is repaired.
     pub(crate) fn succeeded(&mut self, subject: &str) {
         if let Some(at) = self.failing.remove(subject) {
             self.list[at].state = State::Done;
@@ -129,11 +129,11 @@ impl Items {
         self.carried_errors.retain(|at| {
             let text = &items[*at].text;
             let rest = text.strip_prefix(subject);
-            let mended = rest.is_some_and(|rest| rest.starts_with(": "));
-            if mended {
+            let repaired = rest.is_some_and(|rest| rest.starts_with(": "));
+            if repaired {
                 items[*at].state = State::Done;
             }
-            !mended
+            !repaired
         });
     }
 
@@ -154,7 +154,7 @@ impl Items {
         self.places = (self.list.iter().enumerate())
             .map(|(at, item)| ((item.kind, item.text.clone()), at))
             .collect();
-        // Rare, and an error that is not seen to be mended stays listed.
+        // Rare, and an error that is not seen to be repaired stays listed.
         self.failing.clear();
         self.carried_errors.clear();
     }
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_an_earlier_summary_is_mended_by_its_beginning() {
+    fn an_error_of_an_earlier_summary_is_repaired_by_its_beginning() {
         let mut items = Items::default();
         items.say(item(ItemKind::Error, "Bash: make: exit code 2", 1), false);
         items.say(

@@ -242,7 +242,7 @@ mod tests {
             counts,
             [(ItemKind::Ask, 6), (ItemKind::File, 1), (ItemKind::Open, 0)]
         );
-        // A call that goes well mends an error that the summary tells of.
+        // A call that goes well repairs an error that the summary tells of.
         ledger.push(20, &calls("Bash", r#"{"command":"make"}"#), Zone::Old);
         ledger.push(21, &answers("done"), Zone::Old);
         assert_eq!(found(&ledger, ItemKind::Error)[0].2, State::Done);

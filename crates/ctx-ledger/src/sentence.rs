@@ -175,11 +175,11 @@ mod tests {
     #[test]
     fn a_number_before_words_ends_nothing() {
         assert_eq!(
-            sentences("**2. The parser** keeps bytes. It was 2024. Then it was mended."),
+            sentences("**2. The parser** keeps bytes. It was 2024. Then it was repaired."),
             [
                 "**2. The parser** keeps bytes.",
                 "It was 2024.",
-                "Then it was mended."
+                "Then it was repaired."
             ]
         );
     }

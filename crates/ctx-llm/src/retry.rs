@@ -28,7 +28,7 @@ pub struct Clock<'a> {
 }
 
 impl Tries {
-    /// Asks until there is an answer, an error that waiting does not mend, or no try left.
+    /// Asks until there is an answer, an error that waiting does not repair, or no try left.
     pub(super) fn run<T>(
         &self,
         clock: Clock<'_>,
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waiting_does_not_mend_ends_at_once() {
+    fn what_waiting_does_not_repair_ends_at_once() {
         let error = LlmError::Refused(String::new());
         assert_eq!(waits(std::slice::from_ref(&error)), (Err(error), vec![]));
     }

@@ -90,15 +90,15 @@ impl<'a> Model<'a> {
             largest: None,
             counter: self.counter,
         };
-        let mended = check(&completion.text, &source, &rules).map_err(|why| why.to_string())?;
+        let repaired = check(&completion.text, &source, &rules).map_err(|why| why.to_string())?;
         let is_verified = |line: &&str| !line.contains(UNVERIFIED);
-        let lines: Vec<&str> = mended.text.lines().filter(is_verified).collect();
+        let lines: Vec<&str> = repaired.text.lines().filter(is_verified).collect();
         let mut answer = part.check(&lines.join("\n"), asked);
         answer.took = Some(Summing {
             method: Method::Llm.as_str(),
             ..took(usage)
         });
-        answer.invented += mended.text.lines().count() - lines.len();
+        answer.invented += repaired.text.lines().count() - lines.len();
         Ok(answer)
     }
 

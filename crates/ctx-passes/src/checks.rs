@@ -1,10 +1,10 @@
-//! The output holds no offence that the input did not hold.
+//! The output holds no problem that the input did not hold.
 
-use ctx_transcript::{Dialect, Offence, Outline, Role, Rule, Rules, Validator, counted};
+use ctx_transcript::{Dialect, Outline, Problem, Role, Rule, Rules, Validator, counted};
 
 use crate::{ErrorKind, Notes, PassError};
 
-/// Offences of what comes in and of what goes out.
+/// Problems of what comes in and of what goes out.
 pub struct Checks {
     input: Validator,
     output: Validator,
@@ -54,28 +54,28 @@ impl Checks {
         role
     }
 
-    /// Each offence of the output must be one of the input. These cause a warning, or with
+    /// Each problem of the output must be one of the input. These cause a warning, or with
     /// `strict` an error.
     pub fn finish(self, strict: bool, notes: &mut Notes) -> Result<(), PassError> {
         let mut input = self.input.finish();
-        let is_new = |offence: &Offence| !input.contains(offence);
-        if let Some(offence) = self.output.finish().into_iter().find(is_new) {
-            let line = offence.line;
-            let error = PassError::from(ErrorKind::NewOffence(offence));
+        let is_new = |problem: &Problem| !input.contains(problem);
+        if let Some(problem) = self.output.finish().into_iter().find(is_new) {
+            let line = problem.line;
+            let error = PassError::from(ErrorKind::NewProblem(problem));
             return Err(if line > 0 { error.at(line) } else { error });
         }
-        input.retain(|offence| self.user_first || offence.rule != Rule::UserFirst);
+        input.retain(|problem| self.user_first || problem.rule != Rule::UserFirst);
         let Some(first) = input.first() else {
             return Ok(());
         };
         if strict {
-            return Err(ErrorKind::OldOffence(first.clone()).at(first.line));
+            return Err(ErrorKind::OldProblem(first.clone()).at(first.line));
         }
-        let offences = counted(input.len(), "offence");
+        let problems = counted(input.len(), "problem");
         let why = first.why();
         notes.warn(
             &[first.line],
-            format_args!("{offences} in the input; the first: {why}"),
+            format_args!("{problems} in the input; the first: {why}"),
         );
         Ok(())
     }
@@ -121,16 +121,16 @@ mod tests {
         let (checked, notes) = check(&[RESULT], &[1], false);
         assert!(checked.is_ok());
         assert!(
-            notes[0].starts_with("1 offence in the input; the first: "),
+            notes[0].starts_with("1 problem in the input; the first: "),
             "{notes:?}"
         );
         let (checked, _) = check(&[RESULT], &[], true);
         let error = checked.expect_err("strict");
-        assert!(matches!(error.kind, ErrorKind::OldOffence(_)));
+        assert!(matches!(error.kind, ErrorKind::OldProblem(_)));
         assert_eq!(error.lines, [1]);
         let (checked, _) = check(&[CALL, RESULT], &[2], false);
         let error = checked.expect_err("an orphan");
-        assert!(matches!(error.kind, ErrorKind::NewOffence(_)));
+        assert!(matches!(error.kind, ErrorKind::NewProblem(_)));
         assert_eq!(error.lines, [2]);
     }
 
@@ -169,6 +169,6 @@ mod tests {
         assert!(check(&[user, assistant], &[user]).is_ok());
         assert!(check(&[assistant, user], &[assistant]).is_ok());
         let error = check(&[user, assistant], &[assistant]).expect_err("no user");
-        assert!(matches!(error.kind, ErrorKind::NewOffence(_)));
+        assert!(matches!(error.kind, ErrorKind::NewProblem(_)));
     }
 }

@@ -9,7 +9,7 @@ use ctx_memory::MergeError;
 use ctx_select::budget::TooSmall;
 use ctx_store::StoreError;
 use ctx_transcript::compaction::CompactionError;
-use ctx_transcript::{Dialect, EarlyEnd, Foreign, Offence, Unread};
+use ctx_transcript::{Dialect, EarlyEnd, Foreign, Problem, Unread};
 
 use crate::extract::ExtractError;
 use crate::score::ExamError;
@@ -109,24 +109,24 @@ pub enum ErrorKind {
     /// The records have tags, which would no longer be true.
     #[error("the records are tagged")]
     Tagged,
-    /// Sessions of this dialect cannot be mended here.
-    #[error("sessions of {0} cannot be mended")]
-    NoMend(&'static str),
-    /// The log cannot be mended: its agent would still not load the copy.
-    #[error("cannot be mended: {0}")]
+    /// Sessions of this dialect cannot be repaired here.
+    #[error("sessions of {0} cannot be repaired")]
+    NoRepair(&'static str),
+    /// The log cannot be repaired: its agent would still not load the copy.
+    #[error("cannot be repaired: {0}")]
     Unloadable(String),
-    /// The session cannot be mended: this offence would be left in the copy.
-    #[error("cannot be mended: in the copy, line {}, {}", .0.line, .0.why())]
-    Unmendable(Offence),
-    /// The output would have an offence that the input does not have.
+    /// The session cannot be repaired: this problem would be left in the copy.
+    #[error("cannot be repaired: in the copy, line {}, {}", .0.line, .0.why())]
+    Unrepairable(Problem),
+    /// The output would have a problem that the input does not have.
     #[error("the output would break a rule that the input keeps: {}", .0.why())]
-    NewOffence(Offence),
+    NewProblem(Problem),
     /// A changed record would no longer be the same message.
     #[error("the change would break the record; nothing was written")]
     OtherRecord,
-    /// The input has an offence, and such input is refused.
+    /// The input has a problem, and such input is refused.
     #[error("{}", .0.why())]
-    OldOffence(Offence),
+    OldProblem(Problem),
     /// Zones are needed, and no record has one.
     #[error("no record has a zone")]
     NoZones,

@@ -107,12 +107,12 @@ fn as_it_is_written_comes_before_its_words() {
 fn the_parts_of_a_name_do_not_outweigh_another_word() {
     let texts = [
         "we read the config file of the harbour",
-        "we mend the windlass of the harbour",
+        "we repair the windlass of the harbour",
         "the tide",
         "the rope",
     ];
     let field = Field::new(Kind::Extracted, &texts);
-    assert_eq!(field.lines("readConfigFile windlass mend", 1), [2]);
+    assert_eq!(field.lines("readConfigFile windlass repair", 1), [2]);
     assert_eq!(
         field.lines("readConfigFile", 10),
         [1],

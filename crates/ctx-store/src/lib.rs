@@ -7,6 +7,7 @@
 //! one before it and one after it. [`retention`] decides what to keep, from a list of
 //! snapshots and the time alone.
 
+mod addition;
 mod again;
 mod append;
 mod appended;
@@ -46,7 +47,6 @@ mod lease;
 mod live;
 mod lock;
 mod look;
-mod mend;
 mod meta;
 mod missing;
 #[cfg(test)]

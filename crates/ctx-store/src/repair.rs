@@ -200,7 +200,7 @@ enum Adoption {
 type Damaged = Vec<(StoreItem, String)>;
 
 impl Repair<'_> {
-    /// A broken chain cannot be mended: the log is kept as it is, and a new one has its hash.
+    /// A broken chain cannot be repaired: the log is kept as it is, and a new one has its hash.
     fn audit_log(&mut self) -> Result<(), StoreError> {
         let store = self.store;
         if store.check_audit_log()?.is_empty() {

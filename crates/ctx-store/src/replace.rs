@@ -97,7 +97,7 @@ impl Store {
     ) -> Result<Replacement<'_>, StoreError> {
         Self::refuse_inside(path)?;
         let (lock, live) = self.claim(path, session)?;
-        let (lock, live) = match self.mend(session, lock, live)? {
+        let (lock, live) = match self.repair_addition(session, lock, live)? {
             Some(claimed) => claimed,
             None => self.claim(path, session)?,
         };

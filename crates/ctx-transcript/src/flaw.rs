@@ -1,9 +1,9 @@
 //! What is wrong with a log: where its agent reads something else than was written.
 //!
 //! A log's lines hang on each other, and on what its agent makes of them. So only the
-//! dialect can tell; it says what it finds as [`Flaw`]s, and with what a copy is mended.
+//! dialect can tell; it says what it finds as [`Flaw`]s, and with what a copy is repaired.
 
-use crate::offences;
+use crate::problems;
 
 /// What a flaw does to the session when its agent loads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,8 +21,8 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Whether it has to be mended before the session can go on as it was meant.
-    pub fn is_offence(self) -> bool {
+    /// Whether it has to be repaired before the session can go on as it was meant.
+    pub fn is_problem(self) -> bool {
         matches!(self, Self::Refused | Self::Lost)
     }
 }
@@ -40,11 +40,11 @@ pub struct Flaw {
     pub message: String,
     /// The id of the tool call, where it is about one.
     pub id: Option<String>,
-    /// What mends a copy; `None` where nothing can.
+    /// What repairs a copy; `None` where nothing can.
     pub remedy: Option<Remedy>,
 }
 
-/// What mends a copy.
+/// What repairs a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// A line goes before the record.
@@ -67,7 +67,7 @@ pub enum Remedy {
 impl Flaw {
     /// One without an id and without a remedy.
     pub fn new(record: usize, rule: &'static str, effect: Effect, message: String) -> Self {
-        debug_assert!(offences::rule(rule).is_some(), "a rule that is not listed");
+        debug_assert!(problems::rule(rule).is_some(), "a rule that is not listed");
         Self {
             record,
             rule,
@@ -85,9 +85,9 @@ impl Flaw {
         Self::new(record, "second-root", Effect::Harmless, what)
     }
 
-    /// The same with what mends it.
+    /// The same with what repairs it.
     #[must_use]
-    pub fn mended_by(self, remedy: Remedy) -> Self {
+    pub fn repaired_by(self, remedy: Remedy) -> Self {
         Self {
             remedy: Some(remedy),
             ..self

@@ -5,7 +5,7 @@
 //! classified ([`Class`]) and never refused. A [`Dialect`] reads an [`Object`]
 //! as an [`Outline`] (role, calls, results: cheap) or as a whole [`Message`]
 //! (all parts: decoded only when asked for). What a tool decided about a record
-//! travels in its [`Tag`]; [`Validator`] says which offences a sequence holds. Where a
+//! travels in its [`Tag`]; [`Validator`] says which problems a sequence holds. Where a
 //! file is a log that holds more than the model is sent, its [`view`] says what that is.
 //!
 //! Nothing here is ever re-serialised: views borrow from the record, and what is
@@ -32,12 +32,12 @@ mod lines;
 mod links;
 mod message;
 mod object;
-pub mod offences;
 mod origin;
 mod pairs;
 mod portion;
 mod presence;
 mod presences;
+pub mod problems;
 mod record;
 mod records;
 pub mod repair;
@@ -83,5 +83,5 @@ pub use strings::map_strings;
 pub use tag::{Tag, Zone};
 pub use unread::{Unread, UnreadRule};
 pub use usage::{ReplyId, Usage, UsageOf};
-pub use validity::{Offence, Rule, Validator};
+pub use validity::{Problem, Rule, Validator};
 pub use zones::{EarlyEnd, ZoneReader};

@@ -1,8 +1,8 @@
-//! Which offences a sequence of messages holds against its dialect's API.
+//! Which problems a sequence of messages holds against its dialect's API.
 //!
-//! Legality is relative: real sessions hold offences (a turn that was cut off
+//! Legality is relative: real sessions hold problems (a turn that was cut off
 //! leaves a call unanswered). A tool that removes or changes records compares
-//! the offences of what it writes with those of what it read, and adds none.
+//! the problems of what it writes with those of what it read, and adds none.
 
 use crate::Outline;
 use crate::pairs::{OpenCall, Pairs};
@@ -33,9 +33,9 @@ impl Rule {
     }
 }
 
-/// One demand that is not met. Two offences are the same when line, rule and id are.
+/// One demand that is not met. Two problems are the same when line, rule and id are.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Offence {
+pub struct Problem {
     /// Line of the record in the source; 0 for a record that has none.
     pub line: u64,
     /// The demand.
@@ -44,7 +44,7 @@ pub struct Offence {
     pub id: String,
 }
 
-impl Offence {
+impl Problem {
     /// What is wrong, for a message.
     pub fn why(&self) -> String {
         match self.rule {
@@ -58,14 +58,14 @@ impl Offence {
     }
 }
 
-/// Finds the offences that a sequence holds against the API of its dialect: messages
+/// Finds the problems that a sequence holds against the API of its dialect: messages
 /// come one at a time, in order.
 pub struct Validator {
     rules: Rules,
     /// Calls are known by the lines of their messages.
     pairs: Pairs<u64>,
     begun: bool,
-    offences: Vec<Offence>,
+    problems: Vec<Problem>,
 }
 
 impl Validator {
@@ -75,7 +75,7 @@ impl Validator {
             rules,
             pairs: Pairs::new(rules),
             begun: false,
-            offences: Vec::new(),
+            problems: Vec::new(),
         }
     }
 
@@ -88,7 +88,7 @@ impl Validator {
             }
         }
         let step = self.pairs.push(outline, |_| line);
-        self.offences.extend(step.unanswered.iter().map(unanswered));
+        self.problems.extend(step.unanswered.iter().map(unanswered));
         for (id, call) in outline.results.iter().zip(step.answers) {
             if call.is_none() {
                 self.add(line, Rule::OrphanResult, id);
@@ -103,27 +103,27 @@ impl Validator {
         }
     }
 
-    /// The offences of the whole sequence, by line. Calls that were not answered
+    /// The problems of the whole sequence, by line. Calls that were not answered
     /// before the end are among them.
-    pub fn finish(self) -> Vec<Offence> {
-        let (mut offences, open) = self.finish_with_open();
-        offences.extend(open);
-        offences.sort();
-        offences
+    pub fn finish(self) -> Vec<Problem> {
+        let (mut problems, open) = self.finish_with_open();
+        problems.extend(open);
+        problems.sort();
+        problems
     }
 
     /// As [`Self::finish`], with the calls apart that wait at the end for results
     /// that may still come: the last exchange of a session whose agent runs.
-    pub fn finish_with_open(mut self) -> (Vec<Offence>, Vec<Offence>) {
+    pub fn finish_with_open(mut self) -> (Vec<Problem>, Vec<Problem>) {
         let end = self.pairs.finish();
         let left = end.unanswered.iter().map(unanswered);
-        self.offences.extend(left);
-        self.offences.sort();
-        (self.offences, end.open.iter().map(unanswered).collect())
+        self.problems.extend(left);
+        self.problems.sort();
+        (self.problems, end.open.iter().map(unanswered).collect())
     }
 
     fn add(&mut self, line: u64, rule: Rule, id: &str) {
-        self.offences.push(Offence {
+        self.problems.push(Problem {
             line,
             rule,
             id: id.to_owned(),
@@ -131,8 +131,8 @@ impl Validator {
     }
 }
 
-fn unanswered(waiting: &OpenCall<u64>) -> Offence {
-    Offence {
+fn unanswered(waiting: &OpenCall<u64>) -> Problem {
+    Problem {
         line: waiting.call,
         rule: Rule::UnansweredCall,
         id: waiting.id.clone(),
@@ -145,7 +145,7 @@ mod tests {
     use crate::Object;
     use crate::dialect::{Anthropic, Chat, Dialect};
 
-    fn offences(dialect: &dyn Dialect, records: &[&str]) -> Vec<(u64, Rule, String)> {
+    fn problems(dialect: &dyn Dialect, records: &[&str]) -> Vec<(u64, Rule, String)> {
         let mut validator = Validator::new(dialect.rules());
         for (line, text) in (1..).zip(records) {
             let object = Object::parse(text).expect("an object");
@@ -179,20 +179,20 @@ mod tests {
     #[test]
     fn chat_wants_each_call_answered_at_once() {
         let (ab, a, b) = (calls(&["a", "b"]), tool("a"), tool("b"));
-        assert_eq!(offences(&Chat, &[USER, &ab, &b, &a, USER]), []);
+        assert_eq!(problems(&Chat, &[USER, &ab, &b, &a, USER]), []);
         assert_eq!(
-            offences(&Chat, &[USER, &ab, &b, USER, &a]),
+            problems(&Chat, &[USER, &ab, &b, USER, &a]),
             [
                 (2, Rule::UnansweredCall, "a".into()),
                 (5, Rule::OrphanResult, "a".into())
             ]
         );
         assert_eq!(
-            offences(&Chat, &[&a]),
+            problems(&Chat, &[&a]),
             [(1, Rule::OrphanResult, "a".into())]
         );
         assert_eq!(
-            offences(&Chat, &[&ab, &a]),
+            problems(&Chat, &[&ab, &a]),
             [(1, Rule::UnansweredCall, "b".into())]
         );
     }
@@ -200,15 +200,15 @@ mod tests {
     #[test]
     fn ids_may_come_again_in_the_next_reply_but_not_in_one() {
         let (call, result) = (calls(&["call_0"]), tool("call_0"));
-        assert_eq!(offences(&Chat, &[&call, &result, &call, &result]), []);
+        assert_eq!(problems(&Chat, &[&call, &result, &call, &result]), []);
         assert_eq!(
-            offences(&Chat, &[&call, &result, &result]),
+            problems(&Chat, &[&call, &result, &result]),
             [(3, Rule::OrphanResult, "call_0".into())]
         );
         let twice = calls(&["x", "x"]);
         let x = tool("x");
         assert_eq!(
-            offences(&Chat, &[&twice, &x, &x]),
+            problems(&Chat, &[&twice, &x, &x]),
             [(1, Rule::RepeatedCallId, "x".into())]
         );
     }
@@ -218,9 +218,9 @@ mod tests {
         let call =
             r#"{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}}"#;
         let result = r#"{"role":"function","name":"f","content":"1"}"#;
-        assert_eq!(offences(&Chat, &[call, result]), []);
+        assert_eq!(problems(&Chat, &[call, result]), []);
         assert_eq!(
-            offences(&Chat, &[result]),
+            problems(&Chat, &[result]),
             [(1, Rule::OrphanResult, String::new())]
         );
     }
@@ -231,33 +231,33 @@ mod tests {
 
     #[test]
     fn anthropic_wants_results_first_in_the_next_user_message() {
-        assert_eq!(offences(&Anthropic, &[USER, USE, RESULT, USER]), []);
+        assert_eq!(problems(&Anthropic, &[USER, USE, RESULT, USER]), []);
         assert_eq!(
-            offences(&Anthropic, &[USER, USE, USER, RESULT]),
+            problems(&Anthropic, &[USER, USE, USER, RESULT]),
             [
                 (2, Rule::UnansweredCall, "t".into()),
                 (4, Rule::OrphanResult, "t".into())
             ]
         );
         assert_eq!(
-            offences(&Anthropic, &[USE, RESULT]),
+            problems(&Anthropic, &[USE, RESULT]),
             [(1, Rule::UserFirst, String::new())]
         );
         assert_eq!(
-            offences(&Anthropic, &[USER, USE]),
+            problems(&Anthropic, &[USER, USE]),
             [(2, Rule::UnansweredCall, "t".into())]
         );
     }
 
-    /// How many offences, and the ids of the calls that wait.
+    /// How many problems, and the ids of the calls that wait.
     fn with_open(dialect: &dyn Dialect, records: &[&str]) -> (usize, Vec<String>) {
         let mut validator = Validator::new(dialect.rules());
         for (line, text) in (1..).zip(records) {
             let object = Object::parse(text).expect("an object");
             validator.push(line, &dialect.outline(&object).expect("a message"));
         }
-        let (offences, open) = validator.finish_with_open();
-        (offences.len(), open.into_iter().map(|o| o.id).collect())
+        let (problems, open) = validator.finish_with_open();
+        (problems.len(), open.into_iter().map(|o| o.id).collect())
     }
 
     #[test]
@@ -278,7 +278,7 @@ mod tests {
         let other = USE.replace("\"t\"", "\"s\"");
         let other_result = RESULT.replace("\"t\"", "\"s\"");
         assert_eq!(
-            offences(&Anthropic, &[USER, USE, &other, RESULT, &other_result]),
+            problems(&Anthropic, &[USER, USE, &other, RESULT, &other_result]),
             []
         );
     }

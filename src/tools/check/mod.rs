@@ -20,7 +20,7 @@ use ctx_cli::{
 use ctx_passes::ErrorKind;
 use ctx_passes::check::{CheckPass, Limits, Plan, Report};
 use ctx_policy::Policy;
-use ctx_transcript::offences::NamedRule;
+use ctx_transcript::problems::NamedRule;
 
 use crate::counting::CountingArgs;
 use crate::folders::walk;
@@ -35,7 +35,7 @@ use crate::triggers::TriggerArgs;
 ///
 /// A session is understood when there is a message in it, each line is one JSON object, and
 /// the role, the type and all parts of each message are known. What is not understood is an
-/// offence: no other tool could tell what it does with it. --max-bad-lines says how many bad
+/// problem: no other tool could tell what it does with it. --max-bad-lines says how many bad
 /// lines are allowed.
 ///
 /// A session is legal when the API of its dialect takes it: each tool call is
@@ -48,16 +48,16 @@ use crate::triggers::TriggerArgs;
 /// Of a folder all session files in it are checked, however deep, by the names that --glob gives;
 /// hidden ones too; our own stores are skipped, and links are not followed.
 ///
-/// --allow RULE lets its offences pass: how many there were is told with -v, and in JSON as
+/// --allow RULE lets its problems pass: how many there were is told with -v, and in JSON as
 /// allowed. --list-rules lists the rules.
 ///
 /// Of an agent's own file it is checked, too, what its agent makes of it: lines that hang on
 /// none, compactions that are off the path, a header that is missing, lines of which the
-/// agent reads nothing or a part. What loses messages, or is refused, is an offence; what
+/// agent reads nothing or a part. What loses messages, or is refused, is a problem; what
 /// makes another context than was meant is told on stderr, and what is harmless with -v.
 ///
 /// Prints a line per file: its name and ok, or its name, the line and the first
-/// offence. --all shows every one. Limits (--max-…) are the last value that is
+/// problem. --all shows every one. Limits (--max-…) are the last value that is
 /// allowed. With -q nothing goes to stdout: the exit status says it.
 ///
 /// --due asks another question: does a trigger say that the session is to be
@@ -92,22 +92,22 @@ struct Args {
     /// Session files; none, or -, is stdin
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Show every offence, not only the first of each file
+    /// Show every problem, not only the first of each file
     #[arg(long)]
     all: bool,
-    /// Calls that wait at the end, and a torn last line, are offences, too
+    /// Calls that wait at the end, and a torn last line, are problems, too
     #[arg(long)]
     strict: bool,
-    /// Let offences against RULE pass; may be repeated, or a list with commas
+    /// Let problems against RULE pass; may be repeated, or a list with commas
     #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = rules::parser())]
     allow: Vec<&'static NamedRule>,
-    /// List the rules by which something is an offence
+    /// List the rules by which something is a problem
     #[arg(long, conflicts_with_all = ["files", "due", "repair", "all", "strict", "batch", "format"])]
     list_rules: bool,
     /// Ask whether a compaction is due
     #[arg(long, conflicts_with_all = ["all", "strict", "allow", "batch", "max_tokens", "max_messages", "max_tool_bytes", "max_bad_lines"])]
     due: bool,
-    /// Write a mended copy of one session, to stdout or with -o
+    /// Write a repaired copy of one session, to stdout or with -o
     #[arg(long, conflicts_with_all = ["due", "all", "allow", "batch", "format", "max_tokens", "max_messages", "max_tool_bytes", "max_bad_lines"])]
     repair: bool,
     /// Print JSON: the same as --format json
@@ -260,7 +260,7 @@ impl Args {
             return Ok(());
         }
         Err(Failure::new("--invalid without --repair")
-            .hint("bad lines are offences: --max-bad-lines says how many may be, --allow bad-line that all may"))
+            .hint("bad lines are problems: --max-bad-lines says how many may be, --allow bad-line that all may"))
     }
 }
 

@@ -10,9 +10,9 @@ pub(super) const PAGE: Page = Page {
         ),
         (
             1,
-            "an offence, or a limit exceeded; with --due: not due, or only a flush is",
+            "a problem, or a limit exceeded; with --due: not due, or only a flush is",
         ),
-        (2, "could not tell, or not mend"),
+        (2, "could not tell, or not repair"),
         (3, "some files could not be read; the others were checked"),
     ],
     environment: &[
@@ -24,14 +24,14 @@ pub(super) const PAGE: Page = Page {
     examples: &[
         (
             "ctx-check session.jsonl",
-            "The first offence, if there is any",
+            "The first problem, if there is any",
         ),
         (
             "ctx-check --format github --max-tokens 100k sessions/*.jsonl",
             "Annotations for a pull request",
         ),
         (
-            "ctx-check --repair s.jsonl -o mended.jsonl",
+            "ctx-check --repair s.jsonl -o repaired.jsonl",
             "A copy that the API takes again",
         ),
         (

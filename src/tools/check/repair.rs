@@ -1,4 +1,4 @@
-//! `--repair`: a mended copy.
+//! `--repair`: a repaired copy.
 
 use std::path::{Path, PathBuf};
 
@@ -12,12 +12,12 @@ use crate::store::LazyStore;
 
 pub(super) fn run(args: &Args, paths: &[PathBuf], store: &LazyStore<'_>, io: &mut Io) -> Outcome {
     let [path] = paths else {
-        return Err(Failure::new("--repair takes one file").hint("mend them one by one"));
+        return Err(Failure::new("--repair takes one file").hint("repair them one by one"));
     };
     let named = args.output.output.as_deref().unwrap_or(Path::new("-"));
     if args.json && is_stdin(named) {
         return Err(
-            Failure::new("--json needs stdout, and so does the mended copy")
+            Failure::new("--json needs stdout, and so does the repaired copy")
                 .hint("write the copy to a file with -o"),
         );
     }

@@ -23,11 +23,11 @@ fn file(out: &mut String, name: &str, report: &Report, all: bool) {
         let _ = writeln!(out, "{name}: ok{}", waiting(report.open));
         return;
     }
-    let offences = report.offences();
+    let problems = report.problems();
     for finding in report.shown(all) {
-        let first = !all && offences > 1 && finding.fault == Fault::Offence;
+        let first = !all && problems > 1 && finding.fault == Fault::Problem;
         let of = if first {
-            format!(" (the first of {offences} offences; --all shows each)")
+            format!(" (the first of {problems} problems; --all shows each)")
         } else {
             String::new()
         };

@@ -201,7 +201,7 @@ fn failure(error: PassError, name: &str) -> Failure {
         ErrorKind::NoZones => Failure::new("--zone, and no record has a zone")
             .at(name, None)
             .hint("let ctx-split decide the zones"),
-        ErrorKind::NewOffence(_) => {
+        ErrorKind::NewProblem(_) => {
             passes::failure(error, name).hint("this is a fault of ctx-prune: please report it")
         }
         _ => passes::failure(error, name),

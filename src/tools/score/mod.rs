@@ -37,7 +37,7 @@ use crate::target::OutputArgs;
 ///
 /// lost: they are in none of these.
 ///
-/// What was done, mended or superseded in BEFORE need not survive and is not scored.
+/// What was done, repaired or superseded in BEFORE need not survive and is not scored.
 ///
 /// The items kept are a share from 0 to 1. In each class an item that is retained
 /// counts 1, one behind a handle or in a file ½, others 0: of a snapshot the model

@@ -94,7 +94,7 @@ pub const TOOL: Tool = Tool {
             ),
             (
                 "ctx-snapshot --verify --repair",
-                "Mend what can be mended without losing anything",
+                "Repair what can be repaired without losing anything",
             ),
         ],
     },
@@ -149,7 +149,7 @@ struct Args {
     /// Check all bytes against their hashes, those of offloaded results, too
     #[arg(long, requires = "verify", help_heading = "Looking at snapshots")]
     read_data: bool,
-    /// Mend what can be mended without losing anything, then check
+    /// Repair what can be repaired without losing anything, then check
     ///
     /// Unfinished files of killed runs are removed. What is derived is made anew.
     /// Bytes without a meta.json get one. What is damaged moves into the store's folder

@@ -1,4 +1,4 @@
-//! `--verify`: what was saved is checked and, with `--repair`, mended where nothing is lost.
+//! `--verify`: what was saved is checked and, with `--repair`, repaired where nothing is lost.
 
 use std::fmt::Display;
 

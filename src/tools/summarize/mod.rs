@@ -43,7 +43,7 @@ use crate::target::{OutputArgs, ReportArgs, Source};
 /// the tools. The method `llm` asks a model; it does so only when a server is named
 /// with `--llm-url` or `CTX_LLM_URL`, and takes the extractive summary when there
 /// is none or when it gives no answer. What a model answers is held
-/// against the messages: what they do not support is mended, marked or taken out,
+/// against the messages: what they do not support is repaired, marked or taken out,
 /// and said on stderr. Secrets are taken out of all that is sent and written.
 #[derive(Debug, Parser)]
 struct Args {

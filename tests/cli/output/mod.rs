@@ -36,7 +36,7 @@ fn call(n: usize) -> String {
 }
 
 fn session() -> String {
-    // The result that answers no call is what there is to mend.
+    // The result that answers no call is what there is to repair.
     let orphan = "{\"role\":\"tool\",\"tool_call_id\":\"gone\",\"content\":\"x\"}\n";
     let calls: String = (0..8).map(call).collect();
     format!("{{\"role\":\"system\",\"content\":\"Be brief.\"}}\n{orphan}{calls}")

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::pruned;
 
-/// Sessions with long texts of several kinds, ids that repeat, and offences.
+/// Sessions with long texts of several kinds, ids that repeat, and problems.
 fn long_session(anthropic: bool) -> impl Strategy<Value = String> {
     let text = prop_oneof![
         2 => "[a-z ,.é中]{0,12}",
@@ -42,7 +42,7 @@ fn message(anthropic: bool, kind: u8, id: &str, tool: &str, text: &str) -> Strin
     format!("{message}\n")
 }
 
-/// What users and replies say, blanks aside, and how many offences there are.
+/// What users and replies say, blanks aside, and how many problems there are.
 fn said(dialect: &str, session: &str) -> (Vec<String>, usize) {
     let dialect = dialect::by_name(dialect).expect("a dialect");
     let options = Options {
@@ -75,14 +75,14 @@ fn said(dialect: &str, session: &str) -> (Vec<String>, usize) {
 fn holds(dialect: &str, session: &str, args: &[&str]) -> Result<(), TestCaseError> {
     let args = [args, &["--dialect", dialect, "-q"]].concat();
     let once = pruned(&args, session);
-    let (before, offences) = said(dialect, session);
+    let (before, problems) = said(dialect, session);
     // Where messages leave, a result that answered no call right before it may seem
     // to answer another one: in a legal session there is none.
-    if offences == 0 || !args.contains(&"--window-messages") {
+    if problems == 0 || !args.contains(&"--window-messages") {
         prop_assert_eq!(&pruned(&args, once.clone()), &once);
     }
     let (after, left) = said(dialect, &once);
-    prop_assert!(left <= offences);
+    prop_assert!(left <= problems);
     if args.contains(&"--window-messages") {
         prop_assert!(after.iter().all(|text| before.contains(text)));
     } else {

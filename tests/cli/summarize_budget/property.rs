@@ -27,7 +27,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 }
 
 /// What is wrong with a session, without the lines, which move.
-fn offences(dialect: &str, session: &[u8]) -> Vec<(Rule, String)> {
+fn problems(dialect: &str, session: &[u8]) -> Vec<(Rule, String)> {
     let dialect = by_name(dialect).expect("known");
     let options = Options {
         dialect: Some(dialect),
@@ -41,7 +41,7 @@ fn offences(dialect: &str, session: &[u8]) -> Vec<(Rule, String)> {
         }
     }
     let found = validator.finish().into_iter();
-    found.map(|offence| (offence.rule, offence.id)).collect()
+    found.map(|problem| (problem.rule, problem.id)).collect()
 }
 
 proptest! {
@@ -83,9 +83,9 @@ proptest! {
         let total = tokens(after.clone(), dialect);
         prop_assert!(total <= budget, "{} > {}\n{}", total, budget, after);
 
-        let known = offences(dialect, before.as_bytes());
-        for offence in offences(dialect, after.as_bytes()) {
-            prop_assert!(known.contains(&offence), "{:?} is new in\n{}", offence, after);
+        let known = problems(dialect, before.as_bytes());
+        for problem in problems(dialect, after.as_bytes()) {
+            prop_assert!(known.contains(&problem), "{:?} is new in\n{}", problem, after);
         }
         // What is neither the summary nor shortened is there, in order, byte for byte.
         let mut lines = before.lines();

@@ -366,7 +366,7 @@ fn a_model_writes_within_the_budget() {
             .stdin(work())
             .stdout_any()
     };
-    let good = "## 任务目标\nMend the importer in src/feed.rs.";
+    let good = "## 任务目标\nRepair the importer in src/feed.rs.";
     let server = Server::new([said(good)]);
     let done = asking(&server, 1_500).run();
     let after = String::from_utf8(done.stdout).expect("UTF-8");

@@ -103,7 +103,7 @@ pub(crate) fn sentences(first: usize, count: usize) -> String {
 /// A system message, a task, and twenty steps with results of many lines.
 pub(crate) fn work() -> String {
     let mut events = vec![Event::User(
-        "Please mend the importer in src/feed.rs. Do not touch the migrations folder.".to_owned(),
+        "Please repair the importer in src/feed.rs. Do not touch the migrations folder.".to_owned(),
     )];
     for step in 0..20 {
         events.push(Event::Reply(format!(

@@ -24,7 +24,7 @@ fn recorded_sessions_become_legal_ones_of_whole_records() {
             let to = dialect::by_name(name).expect("a dialect");
             let (lines, report) = of_reader(open(&path), Converter::new(to));
             assert!(
-                offences(to, &lines) <= told(&report),
+                problems(to, &lines) <= told(&report),
                 "{} {name}",
                 path.display()
             );
@@ -99,13 +99,13 @@ fn outlines<'l>(dialect: &dyn Dialect, lines: &'l [String]) -> Vec<Outline<'l>> 
     outlines.collect()
 }
 
-fn offences(dialect: &dyn Dialect, lines: &[String]) -> u64 {
+fn problems(dialect: &dyn Dialect, lines: &[String]) -> u64 {
     let mut validator = Validator::new(dialect.rules());
     for (number, outline) in outlines(dialect, lines).iter().enumerate() {
         validator.push(number as u64 + 1, outline);
     }
-    let offences = validator.finish();
-    let of_pairs = offences.iter().filter(|it| !it.id.is_empty());
+    let problems = validator.finish();
+    let of_pairs = problems.iter().filter(|it| !it.id.is_empty());
     of_pairs.count() as u64
 }
 

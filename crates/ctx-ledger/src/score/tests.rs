@@ -72,7 +72,7 @@ fn standing(score: &Score, text: &str) -> Option<(u64, Standing)> {
 fn identifiers_have_their_last_line_and_their_standing() {
     let before = [
         says(Role::System, "you work in /srv/project"),
-        says(Role::User, "mend user_4711 in /srv/project/a.rs"),
+        says(Role::User, "repair user_4711 in /srv/project/a.rs"),
         calls("Read", r#"{"path":"/srv/project/a.rs"}"#),
         answers("order W8123 of user_4711"),
     ];

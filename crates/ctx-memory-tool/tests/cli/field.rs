@@ -30,7 +30,7 @@ impl Field {
         );
         self.put(
             "memory/daily/2026-11-19.md",
-            "# 2026-11-19\n\nThe feed was mended.\n",
+            "# 2026-11-19\n\nThe feed was repaired.\n",
         );
         self.put(
             "memory/summary/master.md",
@@ -38,7 +38,7 @@ impl Field {
         );
         self.put(
             "memory/session-summaries/demo.md",
-            "[2] user: mend the nightly import\n",
+            "[2] user: repair the nightly import\n",
         );
         self.offload("PASSED tests/test_kiosk.py::test_two_kiosks\n");
         self

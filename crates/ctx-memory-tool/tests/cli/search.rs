@@ -2,7 +2,7 @@
 
 use crate::field::{Field, TAKEN};
 
-const ASKED: &str = r#"{"role":"user","content":"Mend src/berth/calendarSync.py please"}"#;
+const ASKED: &str = r#"{"role":"user","content":"Repair src/berth/calendarSync.py please"}"#;
 const CALLED: &str = r#"{"role":"assistant","content":"","tool_calls":[{"id":"a","type":"function","function":{"name":"grep","arguments":"{\"pattern\":\"zephyr\\nquartz\"}"}}]}"#;
 const ANSWERED: &str = r#"{"role":"tool","tool_call_id":"a","content":"found it at line 8443"}"#;
 
@@ -13,7 +13,7 @@ fn each_kind_is_found() {
     let id = field.snapshot("demo", &[ASKED, CALLED, ANSWERED]);
     let done = field.call(&["search", "calendarSync"]);
     done.stdout(format!(
-        "{{\"ref\":\"{id}:1\",\"kind\":\"snapshot\",\"session\":\"demo\",\"path\":\"store/memory/session-summaries/{id}.jsonl\",\"line\":1,\"role\":\"user\",\"time\":\"2026-11-20T10:00:00.000Z\",\"holds\":\"first\",\"score\":11.463,\"snippet\":\"Mend src/berth/calendarSync.py please\"}}\n"
+        "{{\"ref\":\"{id}:1\",\"kind\":\"snapshot\",\"session\":\"demo\",\"path\":\"store/memory/session-summaries/{id}.jsonl\",\"line\":1,\"role\":\"user\",\"time\":\"2026-11-20T10:00:00.000Z\",\"holds\":\"first\",\"score\":11.463,\"snippet\":\"Repair src/berth/calendarSync.py please\"}}\n"
     ))
     .run();
     assert!(TAKEN.starts_with("2026-11-20T10:00:00"));

@@ -1,13 +1,13 @@
 //! What is wrong with a session, one finding each.
 
-use ctx_transcript::Offence;
+use ctx_transcript::Problem;
 use serde::Serialize;
 
 /// What is found fault with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     /// The API would refuse the session, or the file is damaged.
-    Offence,
+    Problem,
     /// A limit is exceeded.
     Limit,
 }
@@ -29,10 +29,10 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// An offence against `rule`.
-    pub(super) fn offence(line: Option<u64>, rule: &'static str, message: String) -> Self {
+    /// A problem against `rule`.
+    pub(super) fn problem(line: Option<u64>, rule: &'static str, message: String) -> Self {
         Self {
-            fault: Fault::Offence,
+            fault: Fault::Problem,
             line,
             rule,
             id: None,
@@ -50,42 +50,42 @@ pub struct Remark {
     pub is_warning: bool,
 }
 
-impl From<Offence> for Finding {
-    fn from(offence: Offence) -> Self {
+impl From<Problem> for Finding {
+    fn from(problem: Problem) -> Self {
         Self {
-            fault: Fault::Offence,
-            line: (offence.line > 0).then_some(offence.line),
-            rule: offence.rule.as_str(),
-            message: offence.why(),
-            id: Some(offence.id).filter(|id| !id.is_empty()),
+            fault: Fault::Problem,
+            line: (problem.line > 0).then_some(problem.line),
+            rule: problem.rule.as_str(),
+            message: problem.why(),
+            id: Some(problem.id).filter(|id| !id.is_empty()),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use ctx_transcript::{Offence, Rule};
+    use ctx_transcript::{Problem, Rule};
 
     use super::{Fault, Finding};
 
     #[test]
-    fn an_offence_has_a_line_and_an_id_where_it_is_about_them() {
-        let offence = |line, id: &str| {
-            Finding::from(Offence {
+    fn a_problem_has_a_line_and_an_id_where_it_is_about_them() {
+        let problem = |line, id: &str| {
+            Finding::from(Problem {
                 line,
                 rule: Rule::OrphanResult,
                 id: id.to_owned(),
             })
         };
-        let found = offence(7, "c1");
+        let found = problem(7, "c1");
         assert_eq!((found.line, found.id.as_deref()), (Some(7), Some("c1")));
         assert_eq!(found.rule, "orphan-result");
-        let found = offence(0, "");
+        let found = problem(0, "");
         assert_eq!((found.line, found.id), (None, None));
     }
 
     #[test]
-    fn offences_come_by_line_before_limits() {
+    fn problems_come_by_line_before_limits() {
         let finding = |fault, line| Finding {
             fault,
             line,
@@ -94,8 +94,8 @@ mod tests {
             message: String::new(),
         };
         let sorted = [
-            finding(Fault::Offence, Some(2)),
-            finding(Fault::Offence, Some(10)),
+            finding(Fault::Problem, Some(2)),
+            finding(Fault::Problem, Some(10)),
             finding(Fault::Limit, None),
         ];
         assert!(sorted.is_sorted());

@@ -17,7 +17,7 @@ pub struct Limits {
     /// Not within limits with more bytes of tool results than N
     #[cfg_attr(feature = "clap", arg(id = "max_tool_bytes", long = "max-tool-bytes", value_name = "N", value_parser = ctx_select::parse_count, help_heading = "Limits"))]
     pub tool_bytes: Option<u64>,
-    /// No offence are up to N lines that are not one JSON object
+    /// No problem are up to N lines that are not one JSON object
     #[cfg_attr(feature = "clap", arg(id = "max_bad_lines", long = "max-bad-lines", value_name = "N", value_parser = ctx_select::parse_count, default_value_t, help_heading = "Limits"))]
     pub bad_lines: u64,
 }

@@ -9,7 +9,7 @@ use super::{Finding, Remark, Report};
 
 impl Report {
     /// Adds what the dialect finds wrong, by line. With `strict`, a call that waits at the end
-    /// is an offence.
+    /// is a problem.
     pub(super) fn add_flaws(&mut self, flaws: &[(u64, Flaw)], strict: bool, listing: Listing<'_>) {
         for (line, flaw) in flaws {
             let is_waiting = flaw.effect == Effect::Waits;
@@ -19,9 +19,9 @@ impl Report {
             }
             let finding = Finding {
                 id: flaw.id.clone(),
-                ..Finding::offence(Some(*line), flaw.rule, flaw.message.clone())
+                ..Finding::problem(Some(*line), flaw.rule, flaw.message.clone())
             };
-            if is_waiting || flaw.effect.is_offence() {
+            if is_waiting || flaw.effect.is_problem() {
                 self.add(finding, listing);
             } else {
                 let is_warning = flaw.effect == Effect::Ignored;

@@ -10,7 +10,7 @@ mod understood;
 
 use ctx_select::count::MessageCounter;
 use ctx_select::trigger::Size;
-use ctx_transcript::offences::NamedRule;
+use ctx_transcript::problems::NamedRule;
 use ctx_transcript::{Class, Conversation, Dialect, Message, Object, Outline, Record, Validator};
 
 use self::understood::{Listing, Understood};
@@ -29,12 +29,12 @@ pub use told::{Told, ToldDue, ToldRepair};
 pub struct Plan {
     /// How large it may be.
     pub limits: Limits,
-    /// Whether calls that wait for their results at the end are offences, and a last line that
+    /// Whether calls that wait for their results at the end are problems, and a last line that
     /// is not complete.
     pub strict: bool,
-    /// Rules whose offences are none.
+    /// Rules whose problems are none.
     pub allow: Vec<&'static NamedRule>,
-    /// Whether each offence is wanted, and not only the first of its rule.
+    /// Whether each problem is wanted, and not only the first of its rule.
     pub all: bool,
     /// Whether each record is a conversation.
     pub batch: bool,
@@ -154,7 +154,7 @@ impl<'p> CheckPass<'p> {
     fn batch(&mut self, line: u64, object: &Object<'_>, dialect: &dyn Dialect) {
         let report = &mut self.report;
         let no_message = |what: &str, report: &mut Report| {
-            let finding = Finding::offence(Some(line), "no-message", what.to_owned());
+            let finding = Finding::problem(Some(line), "no-message", what.to_owned());
             report.add(finding, self.plan.listing());
         };
         let Some(conversation) = Conversation::of(object) else {
@@ -190,16 +190,16 @@ impl<'p> CheckPass<'p> {
             size.calibrated = calibration.estimate.map(|estimate| estimate.high);
             size.window = calibration.window;
         }
-        let (offences, open) = validator.finish_with_open();
+        let (problems, open) = validator.finish_with_open();
         let report = &mut self.report;
-        let mut offences = offences;
+        let mut problems = problems;
         if self.plan.strict {
-            offences.extend(open);
+            problems.extend(open);
         } else {
             report.open += open.len();
         }
-        for offence in offences {
-            report.add(offence.into(), self.plan.listing());
+        for problem in problems {
+            report.add(problem.into(), self.plan.listing());
         }
         report
             .findings

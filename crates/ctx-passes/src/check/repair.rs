@@ -1,11 +1,11 @@
-//! A mended copy of a session, which is checked before it is handed out.
+//! A repaired copy of a session, which is checked before it is handed out.
 
-use ctx_transcript::repair::{Action, Planner, mend_log};
+use ctx_transcript::repair::{Action, Planner, repair_log};
 use ctx_transcript::{Dialect, Effect, Flaw, Options, Record, Records, Tag, Validator};
 
 use crate::{ErrorKind, Notes, PassError};
 
-/// Takes all records of a session, and mends them at the end.
+/// Takes all records of a session, and repairs them at the end.
 pub struct RepairPass {
     dialect: Option<&'static dyn Dialect>,
     planner: Option<Planner>,
@@ -14,7 +14,7 @@ pub struct RepairPass {
     lines: Vec<u64>,
 }
 
-/// The mended copy.
+/// The repaired copy.
 pub struct RepairedSession {
     /// `None` where there is no message.
     pub dialect: Option<&'static str>,
@@ -50,7 +50,7 @@ impl RepairPass {
         }
     }
 
-    /// The next record; an error when it is one that cannot be mended.
+    /// The next record; an error when it is one that cannot be repaired.
     pub fn push(&mut self, record: &Record<'_>) -> Result<(), PassError> {
         if !record.piece.begins()
             && let Some(line) = self.records.last_mut()
@@ -88,14 +88,14 @@ impl RepairPass {
         };
         if dialect.is_log() {
             let lines = self.lines.into_iter().zip(self.records).collect();
-            return mended_log(dialect, lines, strict);
+            return repaired_log(dialect, lines, strict);
         }
-        let no_mend = || ErrorKind::NoMend(dialect.name());
-        let mend = dialect.mend().ok_or_else(no_mend)?;
+        let no_repair = || ErrorKind::NoRepair(dialect.name());
+        let how = dialect.repair().ok_or_else(no_repair)?;
         let repair = planner.finish(strict);
         let mut bytes = Vec::with_capacity(self.records.iter().map(Vec::len).sum());
         for at in 0..self.records.len() {
-            bytes.extend(repair.mended(&self.records, at, mend));
+            bytes.extend(repair.repaired(&self.records, at, how));
         }
         drop(self.records);
         check(&bytes, dialect, strict)?;
@@ -109,12 +109,12 @@ impl RepairPass {
 }
 
 /// A copy of a log. Nothing is handed out that its agent would refuse.
-fn mended_log(
+fn repaired_log(
     dialect: &dyn Dialect,
     lines: Vec<(u64, Vec<u8>)>,
     strict: bool,
 ) -> Result<RepairedSession, PassError> {
-    let log = mend_log(dialect, lines, strict).ok_or(ErrorKind::NoMend(dialect.name()))?;
+    let log = repair_log(dialect, lines, strict).ok_or(ErrorKind::NoRepair(dialect.name()))?;
     let is_told =
         |(_, flaw): &(u64, Flaw)| !matches!(flaw.effect, Effect::Waits | Effect::Harmless);
     let left: Vec<(u64, Flaw)> = log.left.into_iter().filter(is_told).collect();
@@ -131,25 +131,25 @@ fn mended_log(
 }
 
 /// Nothing is handed out that is not legal.
-fn check(mended: &[u8], dialect: &'static dyn Dialect, strict: bool) -> Result<(), PassError> {
+fn check(repaired: &[u8], dialect: &'static dyn Dialect, strict: bool) -> Result<(), PassError> {
     let options = Options {
         dialect: Some(dialect),
         raw: true,
         ..Options::default()
     };
-    let mut records = Records::open(mended, &options).map_err(ErrorKind::Read)?;
+    let mut records = Records::open(repaired, &options).map_err(ErrorKind::Read)?;
     let mut validator = Validator::new(dialect.rules());
     while let Some(record) = records.next().map_err(ErrorKind::Read)? {
         if let Some(outline) = record.outline(Some(dialect)) {
             validator.push(record.line, &outline);
         }
     }
-    let (mut offences, open) = validator.finish_with_open();
+    let (mut problems, open) = validator.finish_with_open();
     if strict {
-        offences.extend(open);
+        problems.extend(open);
     }
-    match offences.into_iter().next() {
+    match problems.into_iter().next() {
         None => Ok(()),
-        Some(offence) => Err(ErrorKind::Unmendable(offence).into()),
+        Some(problem) => Err(ErrorKind::Unrepairable(problem).into()),
     }
 }

@@ -14,7 +14,7 @@ use ctx_transcript::counted;
 pub struct Report {
     /// `None` for an empty one.
     pub dialect: Option<&'static str>,
-    /// Offences by line, then exceeded limits.
+    /// Problems by line, then exceeded limits.
     pub findings: Vec<Finding>,
     /// Calls at the end that wait for their results.
     pub open: usize,
@@ -28,24 +28,24 @@ pub struct Report {
     pub tail: Option<u64>,
     /// What else there is to say of a log.
     pub remarks: Vec<Remark>,
-    /// How many offences were allowed, by their rule.
+    /// How many problems were allowed, by their rule.
     pub allowed: BTreeMap<&'static str, usize>,
     /// Of a session of no known dialect, the line of the first object.
     pub unknown: Option<u64>,
     /// Whether bad lines are more than may be.
     pub(super) has_bad_lines: bool,
-    /// Offences that are not among the findings, by their rule: one was enough.
+    /// Problems that are not among the findings, by their rule: one was enough.
     pub(super) unlisted: BTreeMap<&'static str, usize>,
 }
 
 impl Report {
-    /// How many of the findings are offences.
-    pub fn offences(&self) -> usize {
-        self.listed_offences() + self.unlisted.values().sum::<usize>()
+    /// How many of the findings are problems.
+    pub fn problems(&self) -> usize {
+        self.listed_problems() + self.unlisted.values().sum::<usize>()
     }
 
-    fn listed_offences(&self) -> usize {
-        self.count(Fault::Offence)
+    fn listed_problems(&self) -> usize {
+        self.count(Fault::Problem)
     }
 
     /// How many limits are exceeded.
@@ -58,13 +58,13 @@ impl Report {
         findings.filter(|finding| finding.fault == fault).count()
     }
 
-    /// Whether an offence against the rule was found, or allowed.
+    /// Whether a problem against the rule was found, or allowed.
     pub(super) fn has(&self, rule: &str) -> bool {
         let is_it = |finding: &Finding| finding.rule == rule;
         self.allowed.contains_key(rule) || self.findings.iter().any(is_it)
     }
 
-    /// Adds an offence, of which a session may have as many as it has lines.
+    /// Adds a problem, of which a session may have as many as it has lines.
     pub(super) fn add(&mut self, finding: Finding, listing: Listing<'_>) {
         let rule = finding.rule;
         if listing.allow.iter().any(|allowed| allowed.name == rule) {
@@ -83,15 +83,15 @@ impl Report {
         }
     }
 
-    /// The findings that are shown: of the offences the first, unless `all`.
+    /// The findings that are shown: of the problems the first, unless `all`.
     pub fn shown(&self, all: bool) -> impl Iterator<Item = &Finding> {
-        let offences = self.listed_offences();
-        let shown = move |at: usize| all || at == 0 || at >= offences;
+        let problems = self.listed_problems();
+        let shown = move |at: usize| all || at == 0 || at >= problems;
         let findings = self.findings.iter().enumerate();
         findings.filter_map(move |(at, finding)| shown(at).then_some(finding))
     }
 
-    /// Warns of oddities that do not count as offences.
+    /// Warns of oddities that do not count as problems.
     pub fn warn(&self, notes: &mut Notes) {
         if !self.has_bad_lines {
             self.bad.report(notes);
@@ -117,8 +117,8 @@ impl Report {
             );
         }
         for (rule, count) in &self.allowed {
-            let offences = counted(*count as u64, "offence");
-            let text = format_args!("{offences} allowed: {rule}");
+            let problems = counted(*count as u64, "problem");
+            let text = format_args!("{problems} allowed: {rule}");
             notes.add(Level::Info, &[], text);
         }
     }
@@ -126,7 +126,7 @@ impl Report {
 
 #[cfg(test)]
 mod tests {
-    use ctx_transcript::offences::rule;
+    use ctx_transcript::problems::rule;
 
     use super::{Fault, Finding, Listing, Report};
     use crate::Notes;
@@ -146,14 +146,14 @@ mod tests {
     }
 
     #[test]
-    fn of_the_offences_the_first_is_shown_and_every_limit() {
-        let (offence, limit) = (Fault::Offence, Fault::Limit);
+    fn of_the_problems_the_first_is_shown_and_every_limit() {
+        let (problem, limit) = (Fault::Problem, Fault::Limit);
         let shown = |report: &Report, all| {
             let lines = report.shown(all).filter_map(|finding| finding.line);
             lines.collect::<Vec<_>>()
         };
-        let both = report(&[offence, offence, offence, limit, limit]);
-        assert_eq!((both.offences(), both.exceeded()), (3, 2));
+        let both = report(&[problem, problem, problem, limit, limit]);
+        assert_eq!((both.problems(), both.exceeded()), (3, 2));
         assert_eq!(shown(&both, false), [1, 4, 5]);
         assert_eq!(shown(&both, true), [1, 2, 3, 4, 5]);
         assert_eq!(shown(&report(&[limit, limit]), false), [1, 2]);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_an_offence_is_no_warning() {
+    fn what_is_an_problem_is_no_warning() {
         let mut report = Report {
             tail: Some(3),
             ..Report::default()
@@ -172,7 +172,7 @@ mod tests {
             notes.take().len()
         };
         assert_eq!(warned(&report), 1);
-        let torn = Finding::offence(Some(3), "torn-tail", String::new());
+        let torn = Finding::problem(Some(3), "torn-tail", String::new());
         report.add(
             torn,
             Listing {
@@ -183,9 +183,9 @@ mod tests {
         assert_eq!(warned(&report), 0);
     }
 
-    /// 15 B1: what is allowed is counted and told, and no offence.
+    /// 15 B1: what is allowed is counted and told, and no problem.
     #[test]
-    fn of_each_rule_the_first_offence_is_kept_and_all_are_counted() {
+    fn of_each_rule_the_first_problem_is_kept_and_all_are_counted() {
         let allow = [rule("bad-line").expect("a rule")];
         let listed = |all| {
             let mut report = Report::default();
@@ -196,12 +196,12 @@ mod tests {
                 (2, "unread-part"),
                 (4, "bad-line"),
             ] {
-                report.add(Finding::offence(Some(line), rule, String::new()), listing);
+                report.add(Finding::problem(Some(line), rule, String::new()), listing);
             }
             let lines = report.findings.iter().filter_map(|it| it.line);
             (
                 lines.collect::<Vec<_>>(),
-                report.offences(),
+                report.problems(),
                 report.allowed["bad-line"],
             )
         };

@@ -2,7 +2,7 @@ use ctx_select::count::MessageCounter;
 use ctx_tokens::Encoding;
 use ctx_transcript::Options;
 use ctx_transcript::dialect::by_name;
-use ctx_transcript::offences::rule;
+use ctx_transcript::problems::rule;
 
 use super::{CheckPass, Limits, Plan, RepairPass, RepairedSession, Report};
 use crate::{ErrorKind, Invalid, Notes, PassError, Session};
@@ -57,7 +57,7 @@ fn repair(records: &[&str], strict: bool) -> Result<RepairedSession, PassError> 
 }
 
 #[test]
-fn open_calls_at_the_end_are_offences_only_when_strict() {
+fn open_calls_at_the_end_are_problems_only_when_strict() {
     let plan = Plan::default();
     let report = check(lines(&[USER, CALL, RESULT]), &plan).expect("read");
     assert_eq!((report.findings.len(), report.open), (0, 0));
@@ -69,12 +69,12 @@ fn open_calls_at_the_end_are_offences_only_when_strict() {
     };
     let report = check(lines(&[USER, CALL]), &strict).expect("read");
     assert_eq!(rules(&report), [(Some(2), "unanswered-call")]);
-    assert_eq!((report.offences(), report.open), (1, 0));
+    assert_eq!((report.problems(), report.open), (1, 0));
 }
 
-/// 15 B1: bad lines are offences above a number, and a torn tail where all has to be there.
+/// 15 B1: bad lines are problems above a number, and a torn tail where all has to be there.
 #[test]
-fn bad_lines_are_offences_above_a_number_and_a_torn_tail_only_when_strict() {
+fn bad_lines_are_problems_above_a_number_and_a_torn_tail_only_when_strict() {
     let input = lines(&[USER, "broken", "[1]"]) + "{\"role\":\"us";
     let mut plan = Plan {
         all: true,
@@ -119,7 +119,7 @@ fn found(records: &[&str], dialect: Option<&str>) -> Vec<(Option<u64>, &'static 
 
 /// 15 B1: a role, a record and a part that nobody here reads are found with their lines.
 #[test]
-fn what_claims_to_be_a_message_and_is_not_read_is_an_offence() {
+fn what_claims_to_be_a_message_and_is_not_read_is_an_problem() {
     let none: [(Option<u64>, &str); 0] = [];
     let role = r#"{"role":"critic","content":"x"}"#;
     let part = r#"{"role":"user","content":[{"type":"smell"}]}"#;
@@ -166,9 +166,9 @@ fn without_a_message_there_is_no_session() {
     );
 }
 
-/// 15 B1: what is allowed is no offence, and counted.
+/// 15 B1: what is allowed is no problem, and counted.
 #[test]
-fn what_is_allowed_is_no_offence() {
+fn what_is_allowed_is_no_problem() {
     let plan = Plan {
         allow: vec![
             rule("bad-line").expect("one"),
@@ -200,7 +200,7 @@ fn the_size_is_measured_only_where_it_is_asked_for() {
     assert_eq!(report.size.tool_bytes, 5);
     assert!(report.size.tokens > 0);
     assert_eq!(rules(&report), [(None, "max-tool-bytes")]);
-    assert_eq!((report.offences(), report.exceeded()), (0, 1));
+    assert_eq!((report.problems(), report.exceeded()), (0, 1));
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn each_conversation_of_a_batch_is_checked_by_itself() {
 }
 
 #[test]
-fn only_the_first_offence_is_shown_unless_all_are_wanted() {
+fn only_the_first_problem_is_shown_unless_all_are_wanted() {
     let plan = Plan {
         limits: Limits {
             messages: Some(1),
@@ -241,7 +241,7 @@ fn only_the_first_offence_is_shown_unless_all_are_wanted() {
         ..Plan::default()
     };
     let report = check(lines(&[USER, ORPHAN, ORPHAN]), &plan).expect("read");
-    assert_eq!((report.offences(), report.shown(true).count()), (2, 2));
+    assert_eq!((report.problems(), report.shown(true).count()), (2, 2));
     let shown: Vec<_> = report.shown(false).map(|finding| finding.rule).collect();
     assert_eq!(shown, ["orphan-result", "max-messages"]);
 }
@@ -256,8 +256,8 @@ fn the_line_of_an_unknown_format_is_told() {
 }
 
 #[test]
-fn a_mended_copy_is_legal() {
-    let copy = repair(&[USER, ORPHAN, CALL, RESULT], false).expect("mended");
+fn a_repaired_copy_is_legal() {
+    let copy = repair(&[USER, ORPHAN, CALL, RESULT], false).expect("repaired");
     let text = String::from_utf8(copy.bytes).expect("text");
     assert_eq!(text, lines(&[USER, CALL, RESULT]));
     let actions = copy.actions.iter();
@@ -265,16 +265,16 @@ fn a_mended_copy_is_legal() {
         .map(|action| (action.line, action.what.as_str()))
         .collect();
     assert_eq!(done, [(2, "drop-orphan")]);
-    let copy = repair(&[USER, CALL], false).expect("nothing to mend");
+    let copy = repair(&[USER, CALL], false).expect("nothing to repair");
     assert!(copy.actions.is_empty());
     let copy = repair(&[USER, CALL], true).expect("answered");
     assert_eq!(copy.actions[0].what.as_str(), "answer");
 }
 
 #[test]
-fn what_cannot_be_mended_is_refused() {
+fn what_cannot_be_repaired_is_refused() {
     let kind = |records: &[&str]| match repair(records, false) {
-        Ok(_) => panic!("mended"),
+        Ok(_) => panic!("repaired"),
         Err(error) => error.kind,
     };
     let tagged = r#"{"_ctx":{"zone":"old"},"role":"user","content":"x"}"#;

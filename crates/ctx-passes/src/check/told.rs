@@ -18,8 +18,8 @@ pub struct Told<'a> {
     records: u64,
     bad_lines: u64,
     tail: Option<u64>,
-    offences: usize,
-    /// Offences that were allowed.
+    problems: usize,
+    /// Problems that were allowed.
     allowed: usize,
     open: usize,
     findings: Vec<&'a Finding>,
@@ -51,7 +51,7 @@ struct ToldReading {
     step: &'static str,
 }
 
-/// The object of a file of which a mended copy was written.
+/// The object of a file of which a repaired copy was written.
 #[derive(Serialize)]
 pub struct ToldRepair<'a> {
     name: Option<&'a str>,
@@ -78,19 +78,19 @@ struct ToldFlaw<'a> {
 }
 
 impl Report {
-    /// Of the file `name`: of the offences the first, unless `all`.
+    /// Of the file `name`: of the problems the first, unless `all`.
     pub fn told<'a>(&'a self, name: Option<&'a str>, all: bool) -> Told<'a> {
         let remarks = self.remarks.iter();
         Told {
             name,
             dialect: self.dialect,
-            legal: self.offences() == 0,
+            legal: self.problems() == 0,
             within_limits: self.exceeded() == 0,
             size: &self.size,
             records: self.records,
             bad_lines: self.bad.count(),
             tail: self.tail,
-            offences: self.offences(),
+            problems: self.problems(),
             allowed: self.allowed.values().sum(),
             open: self.open,
             findings: self.shown(all).collect(),
@@ -126,7 +126,7 @@ impl ToldReading {
 
 impl RepairedSession {
     /// Of the file `name`, whose copy is `output`; `None` where there was no dialect, and so
-    /// nothing to be mended.
+    /// nothing to be repaired.
     pub fn told<'a>(&'a self, name: Option<&'a str>, output: String) -> Option<ToldRepair<'a>> {
         let actions = self.actions.iter().map(|action| ToldAction {
             line: action.line,

@@ -1,7 +1,7 @@
 //! Whether all of a session is understood: lines that are none, what claims to be a message and is
 //! not read, sessions without a message.
 
-use ctx_transcript::offences::NamedRule;
+use ctx_transcript::problems::NamedRule;
 use ctx_transcript::{Class, Dialect, Foreign, Object, Record, Unread};
 
 use super::log::damage;
@@ -11,9 +11,9 @@ use crate::Session;
 /// Which of what is found is kept.
 #[derive(Clone, Copy)]
 pub(super) struct Listing<'p> {
-    /// Whether each offence is wanted, and not only the first of its rule.
+    /// Whether each problem is wanted, and not only the first of its rule.
     pub(super) all: bool,
-    /// What is no offence.
+    /// What is no problem.
     pub(super) allow: &'p [&'static NamedRule],
 }
 
@@ -21,11 +21,11 @@ pub(super) struct Listing<'p> {
 pub(super) struct Understood<'p> {
     dialect: Option<&'static dyn Dialect>,
     listing: Listing<'p>,
-    /// How many bad lines are no offence, and those that are not more yet.
+    /// How many bad lines are no problem, and those that are not more yet.
     may_be_bad: u64,
     bad: Vec<Remark>,
     bad_lines: u64,
-    /// Whether a tail is an offence.
+    /// Whether a tail is a problem.
     strict: bool,
     /// The line of the first object.
     first: Option<u64>,
@@ -59,9 +59,9 @@ impl<'p> Understood<'p> {
             Some((_, what)) => format!("{}: {what}", record.why_bad()),
             None => record.why_bad(),
         };
-        let is_warning = damage.is_some_and(|(effect, _)| effect.is_offence());
+        let is_warning = damage.is_some_and(|(effect, _)| effect.is_problem());
         let of = |rule| Remark {
-            finding: Finding::offence(Some(record.line), rule, message),
+            finding: Finding::problem(Some(record.line), rule, message),
             is_warning,
         };
         if record.class == Class::Tail {
@@ -118,7 +118,7 @@ impl<'p> Understood<'p> {
         {
             message = format!("{message}: {}", told(&foreign));
         }
-        report.add(Finding::offence(Some(line), rule, message), self.listing);
+        report.add(Finding::problem(Some(line), rule, message), self.listing);
     }
 
     /// The end: a session without a message is none.
@@ -149,7 +149,7 @@ impl<'p> Understood<'p> {
         if let Some(foreign) = &foreign {
             what = format!("{what}: {}", told(foreign));
         }
-        let finding = Finding::offence(self.first, "no-message", what);
+        let finding = Finding::problem(self.first, "no-message", what);
         report.add(finding, self.listing);
     }
 }

@@ -184,9 +184,9 @@ pub struct Report {
     /// The file that has it, behind those of earlier compactions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary_file: Option<String>,
-    /// How much of a model's answer had to be mended.
+    /// How much of a model's answer had to be repaired.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub summary_mends: Option<usize>,
+    pub summary_repairs: Option<usize>,
     /// What would be done; only in a preview.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<Forecast>,

@@ -100,7 +100,7 @@ impl Reading {
         outline.is_some_and(|outline| is_reply(&outline))
     }
 
-    /// Calls and results pair as before: so the output has the offences of the
+    /// Calls and results pair as before: so the output has the problems of the
     /// input, and no other.
     fn check(
         &self,

@@ -3,7 +3,7 @@
 use chrono::Utc;
 use ctx_select::count::MessageCounter;
 use ctx_store::{Actor, SessionId, Store};
-use ctx_transcript::{Offence, Options, Records, Validator, dialect};
+use ctx_transcript::{Options, Problem, Records, Validator, dialect};
 use proptest::prelude::*;
 
 use super::template::FileFacts;
@@ -75,7 +75,7 @@ fn options(name: &str, batch: bool) -> Options {
     }
 }
 
-fn offences(name: &str, bytes: &[u8]) -> Vec<Offence> {
+fn problems(name: &str, bytes: &[u8]) -> Vec<Problem> {
     let mut records = Records::open(bytes, &options(name, false)).expect("from memory");
     let dialect = dialect::by_name(name).expect("a dialect");
     let mut validator = Validator::new(dialect.rules());
@@ -184,7 +184,7 @@ proptest! {
         let results = offloader.results;
         prop_assert_eq!(out == before, results.is_empty());
         prop_assert!(results.iter().all(|result| result.tokens >= min_tokens));
-        prop_assert_eq!(offences(name, &out), offences(name, &before));
+        prop_assert_eq!(problems(name, &out), problems(name, &before));
 
         let mut restorer = restorer(&store);
         let back = pass(name, false, &out, &mut restorer);

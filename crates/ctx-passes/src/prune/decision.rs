@@ -501,7 +501,7 @@ mod tests {
         let (written, notes) = pass(&plan, &orphan).expect("it is told");
         assert_eq!(written, orphan);
         assert!(
-            notes[1].starts_with("2: 1 offence in the input"),
+            notes[1].starts_with("2: 1 problem in the input"),
             "{notes:?}"
         );
         plan.strict = true;

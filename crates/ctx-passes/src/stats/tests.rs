@@ -91,12 +91,12 @@ fn the_newest_compaction_of_a_session_decides_whether_it_overflows() {
         assert_eq!((one.overflow_sessions, one.sessions), (1, 2), "{outcome}");
         assert_eq!(one.overflow_rate, Some(0.5));
         assert_eq!(one.acceptance()[0].met, Some(false));
-        let mended = stats(&[
+        let repaired = stats(&[
             compacted(1, "a", outcome, 9, 9),
             compacted(2, "a", "compacted", 9, 5),
         ]);
-        assert_eq!(mended.overflow_rate, Some(0.0), "{outcome}");
-        assert_eq!(mended.acceptance()[0].met, Some(true));
+        assert_eq!(repaired.overflow_rate, Some(0.0), "{outcome}");
+        assert_eq!(repaired.acceptance()[0].met, Some(true));
     }
 }
 

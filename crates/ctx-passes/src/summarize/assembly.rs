@@ -402,11 +402,11 @@ mod tests {
     }
 
     #[test]
-    fn an_output_with_a_new_offence_is_refused() {
+    fn an_output_with_a_new_problem_is_refused() {
         let plan = plan();
         let cut = assembled(&plan, &[ASK, CALL, RESULT], &[1], &mut Notes::new());
         let error = cut.err().expect("the result has no call");
-        assert!(matches!(error.kind, ErrorKind::NewOffence(_)), "{error}");
+        assert!(matches!(error.kind, ErrorKind::NewProblem(_)), "{error}");
         assert_eq!(error.lines, [3]);
     }
 

@@ -83,8 +83,8 @@ pub struct Summary {
     pub failed_check: bool,
     /// Who wrote the text.
     pub method: Method,
-    /// How much of a model's answer had to be mended.
-    pub mends: usize,
+    /// How much of a model's answer had to be repaired.
+    pub repairs: usize,
     /// What the model wrote of it, before anything was added.
     answer: Option<String>,
     /// How many secrets were taken out of what the text was written from, and how many

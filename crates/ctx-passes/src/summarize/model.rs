@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use chrono::{DateTime, Utc};
 use ctx_llm::{LlmError, Usage};
-use ctx_summary::check::{Mended, Reason, Rules, check};
+use ctx_summary::check::{Reason, Repaired, Rules, check};
 use ctx_summary::{Job, ModelSummary, Template, missing_headings, summarize};
 use ctx_tokens::TokenCounter;
 
@@ -53,7 +53,7 @@ pub(super) struct Question<'q> {
 pub(super) struct Answer {
     pub(super) summary: ModelSummary,
     /// What can be used of it.
-    pub(super) checked: Result<Mended, Reason>,
+    pub(super) checked: Result<Repaired, Reason>,
     /// What is wrong with it, for a policy that wants it checked.
     pub(super) flaw: Option<String>,
 }
@@ -146,7 +146,7 @@ impl Model {
         &self,
         template: &Template,
         summary: &ModelSummary,
-        checked: &Result<Mended, Reason>,
+        checked: &Result<Repaired, Reason>,
     ) -> Option<String> {
         let headings = self.headings.as_ref()?;
         let headings = translated(headings, &self.template, template);
@@ -214,17 +214,17 @@ pub(super) fn tell(summary: &ModelSummary, input: &ModelInput, notes: &mut Notes
     }
 }
 
-/// Notes what was mended in the answer.
-pub(super) fn tell_mends(mended: &Mended, notes: &mut Notes) {
-    let mends = mended.mends.to_string();
-    let missing = mended.missing.join(", ");
+/// Notes what was repaired in the answer.
+pub(super) fn tell_repairs(repaired: &Repaired, notes: &mut Notes) {
+    let repairs = repaired.repairs.to_string();
+    let missing = repaired.missing.join(", ");
     let missing = (!missing.is_empty()).then(|| format!("sections missing: {missing}"));
-    let what = [Some(mends).filter(|mends| !mends.is_empty()), missing];
+    let what = [Some(repairs).filter(|repairs| !repairs.is_empty()), missing];
     let what: Vec<String> = what.into_iter().flatten().collect();
     let what = what.join(", ");
     // Missing sections are noted, but change nothing in it.
-    if mended.mends.total() > 0 {
-        notes.warn(&[], format_args!("the model's answer was mended: {what}"));
+    if repaired.repairs.total() > 0 {
+        notes.warn(&[], format_args!("the model's answer was repaired: {what}"));
     } else if !what.is_empty() {
         notes.info(format_args!("in the model's answer: {what}"));
     }
@@ -232,12 +232,12 @@ pub(super) fn tell_mends(mended: &Mended, notes: &mut Notes) {
 
 #[cfg(test)]
 mod tests {
-    use ctx_summary::check::{Mended, Reason};
+    use ctx_summary::check::{Reason, Repaired};
     use ctx_summary::{Language, ModelSummary, Template};
 
     use super::super::fixtures::{ASK, answering_model, old, plan, silent_model, texts};
     use super::super::{Model, Needs};
-    use super::{Answer, Question, tell, tell_mends, translated};
+    use super::{Answer, Question, tell, tell_repairs, translated};
     use crate::Notes;
 
     const MODEL: Needs = Needs {
@@ -318,7 +318,7 @@ mod tests {
     fn flaw(
         model: &Model,
         summary: &ModelSummary,
-        checked: &Result<Mended, Reason>,
+        checked: &Result<Repaired, Reason>,
     ) -> Option<String> {
         model.flaw(&model.template, summary, checked)
     }
@@ -331,7 +331,7 @@ mod tests {
             cut,
             ..ModelSummary::default()
         };
-        let fine = Ok(Mended::default());
+        let fine = Ok(Repaired::default());
         assert_eq!(flaw(&model, &summary("", true), &Err(Reason::Empty)), None);
         model.headings = Some(vec!["Goal".to_owned()]);
         assert_eq!(flaw(&model, &summary("## Goal\nIt.", false), &fine), None);
@@ -388,20 +388,20 @@ mod tests {
     }
 
     #[test]
-    fn mends_are_told_and_missing_sections_are_none() {
+    fn repairs_are_told_and_missing_sections_are_none() {
         let mut notes = Notes::new();
-        let mut mended = Mended::default();
-        tell_mends(&mended, &mut notes);
-        mended.missing = vec!["Goal".to_owned()];
-        tell_mends(&mended, &mut notes);
-        mended.mends.unverified = 2;
-        mended.mends.talk = 1;
-        tell_mends(&mended, &mut notes);
+        let mut repaired = Repaired::default();
+        tell_repairs(&repaired, &mut notes);
+        repaired.missing = vec!["Goal".to_owned()];
+        tell_repairs(&repaired, &mut notes);
+        repaired.repairs.unverified = 2;
+        repaired.repairs.talk = 1;
+        tell_repairs(&repaired, &mut notes);
         assert_eq!(
             texts(&mut notes),
             [
                 "in the model's answer: sections missing: Goal",
-                "the model's answer was mended: lines of talk removed: 1, \
+                "the model's answer was repaired: lines of talk removed: 1, \
                  marked as unverified: 2, sections missing: Goal",
             ]
         );

@@ -214,7 +214,7 @@ impl OldZone {
             text,
             failed_check: false,
             method: Method::None,
-            mends: 0,
+            repairs: 0,
             answer: None,
             redacted: 0,
             redacted_late: 0,
@@ -343,8 +343,8 @@ mod tests {
             };
             let input = zone.input.as_ref().expect("for the model");
             let sent = input.transcript.tokens(zone.counter);
-            let mended = check(answer, &input.source, &rules).expect("a summary");
-            (mended.mends.unverified, sent)
+            let repaired = check(answer, &input.source, &rules).expect("a summary");
+            (repaired.repairs.unverified, sent)
         };
         let (unverified, sent) = checked(&zone);
         assert_eq!(unverified, 1);

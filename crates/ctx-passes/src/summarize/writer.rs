@@ -7,7 +7,7 @@ use ctx_summary::{Answered, Language, ListLimit, Recognizer, extractive, lacking
 use ctx_tokens::TokenCounter;
 
 use super::Summary;
-use super::model::{Model, Question, tell, tell_mends};
+use super::model::{Model, Question, tell, tell_repairs};
 use super::old::{ModelInput, Needs, OldZone};
 use crate::{ErrorKind, Notes, PassError};
 
@@ -143,7 +143,7 @@ impl Writer {
         }
     }
 
-    /// What a model writes, checked, mended and, where that is wanted, completed.
+    /// What a model writes, checked, repaired and, where that is wanted, completed.
     fn by_model(
         &self,
         model: &Model,
@@ -174,29 +174,29 @@ impl Writer {
             return Err(ErrorKind::FailedCheck(what));
         }
         tell(&answer.summary, input, notes);
-        let mut mended = answer.checked.map_err(|reason| none(&reason.to_string()))?;
+        let mut repaired = answer.checked.map_err(|reason| none(&reason.to_string()))?;
         if model.is_default {
             // A section with nothing in it is left out.
-            mended.missing.clear();
+            repaired.missing.clear();
         }
         if let Some(room) = room {
             let over = none("the answer is longer than the budget leaves for it");
             // Only our own template asks for what matters most first.
             let ordered = model.is_default && model.headings.is_none();
             let least = if ordered { LEAST_LEFT } else { 100 };
-            let text = up_to(&mended.text, room, least, old.counter).ok_or(over)?;
-            let lines = mended.text.lines().count() - text.lines().count();
-            mended.text.truncate(text.len());
+            let text = up_to(&repaired.text, room, least, old.counter).ok_or(over)?;
+            let lines = repaired.text.lines().count() - text.lines().count();
+            repaired.text.truncate(text.len());
             if lines > 0 {
                 let what = "lines at the end of the model's answer left out, there was no room";
                 notes.warn(&[], format_args!("{what}: {lines}"));
             }
         }
-        tell_mends(&mended, notes);
+        tell_repairs(&repaired, notes);
         let summary = Summary {
             method: Method::Llm,
-            mends: mended.mends.total(),
-            answer: Some(mended.text),
+            repairs: repaired.repairs.total(),
+            answer: Some(repaired.text),
             ..old.summary(String::new())
         };
         let has_list = room.is_none_or(|room| room >= LITTLE_ROOM);
@@ -216,7 +216,7 @@ impl Writer {
         let room = without_line(old, Some(room)).unwrap_or_default();
         let summary = Summary {
             method: Method::Llm,
-            mends: before.mends,
+            repairs: before.repairs,
             answer: before.answer.clone(),
             ..old.summary(String::new())
         };
@@ -373,7 +373,7 @@ mod tests {
         let mut writer = with(model);
         let mut notes = Notes::new();
         let bare = write(&writer, &lines, &mut notes).expect("an answer");
-        assert_eq!((bare.text.as_str(), bare.mends), (answer, 0));
+        assert_eq!((bare.text.as_str(), bare.repairs), (answer, 0));
         writer.completes = true;
         let plan = plan();
         let old = old(&plan, writer.needs(), &lines);

@@ -269,7 +269,7 @@ fn records() -> impl Strategy<Value = Vec<String>> {
 }
 
 proptest! {
-    /// A summary in the place of the old zone adds no offence.
+    /// A summary in the place of the old zone adds no problem.
     #[test]
     fn no_orphan_ever(records in records(), keep in 0u64..12, anthropic in any::<bool>()) {
         let dialect: &dyn Dialect =
@@ -294,8 +294,8 @@ proptest! {
             }
         }
         let before = before.finish();
-        for offence in after.finish() {
-            prop_assert!(before.contains(&offence), "new offence {offence:?}");
+        for problem in after.finish() {
+            prop_assert!(before.contains(&problem), "new problem {problem:?}");
         }
     }
 

@@ -48,7 +48,7 @@ fn the_newest_usage_counts_with_what_came_behind_it() {
     let long = "word ".repeat(2_000);
     let lines = [
         user("1", "", "<command-name>/clear</command-name>"),
-        user("2", "1", "Please\\n mend it"),
+        user("2", "1", "Please\\n repair it"),
         reply("3", "2", 100, &long),
         reply("4", "3", 900, "done"),
         user("5", "4", &long),
@@ -57,7 +57,7 @@ fn the_newest_usage_counts_with_what_came_behind_it() {
     let expected = Content {
         dialect: "claude-code".to_owned(),
         session: Some("s".to_owned()),
-        ask: Some("Please mend it".to_owned()),
+        ask: Some("Please repair it".to_owned()),
         folder: Some("/w/shop".to_owned()),
         model: Some("claude-opus-4-5".to_owned()),
         messages: 5,

@@ -54,7 +54,7 @@ impl Store {
             entries.entry(session).or_default().push(entry);
         }
         let mut dirs = vec![self.snapshots()];
-        // What is damaged may still be mended by hand.
+        // What is damaged may still be repaired by hand.
         dirs.extend(bins(&self.damaged(), None)?);
         dirs.extend(bins(&self.trash(), None)?);
         let mut data: BTreeMap<SessionId, Vec<PathBuf>> = BTreeMap::new();

@@ -162,7 +162,7 @@ fn nothing_offloaded_leaves_no_trace() {
 }
 
 #[test]
-fn damage_is_an_error_and_the_next_write_mends_it() {
+fn damage_is_an_error_and_the_next_write_repairs_it() {
     let place = place();
     let file = place.put("x", &[None]);
     fs::write(place.path(&file), "y").expect("damaged");

@@ -1,4 +1,4 @@
-//! Repairs: what they mend, and that they lose nothing.
+//! Repairs: what they repair, and that they lose nothing.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
@@ -46,7 +46,7 @@ fn a_whole_store_is_left_as_it_is() {
 
 /// G4: what is damaged moves out of the way, what lost its record gets one.
 #[test]
-fn everything_is_mended_or_set_aside_and_nothing_is_lost() {
+fn everything_is_repaired_or_set_aside_and_nothing_is_lost() {
     let bench = Bench::new();
     let [bare, flipped, cut, newer, whole] =
         [b"1\n", b"2\n", b"3\n", b"4\n", b"5\n"].map(|bytes| bench.take(bytes));

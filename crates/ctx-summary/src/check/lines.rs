@@ -7,18 +7,18 @@ use super::commands::{self, Fate};
 use super::quotes::{self, Quoted};
 use super::source::{Source, UNVERIFIED};
 use super::spans::Spans;
-use super::{Area, Mends, identifiers, names, says_something};
+use super::{Area, Repairs, identifiers, names, says_something};
 
 /// The line as it may stay; `None` when nothing is left of it. It may name other sections by
 /// their `headings`.
-pub(super) fn mended(
+pub(super) fn repaired(
     line: &str,
     area: Area,
     source: &Source,
     headings: &[String],
-    mends: &mut Mends,
+    repairs: &mut Repairs,
 ) -> Option<String> {
-    let line = without_commands(line, area, source, mends)?;
+    let line = without_commands(line, area, source, repairs)?;
     let spans = Spans::of(&line);
     let quoted = quotes::check(&line, &spans, area, source);
     let mut places = BTreeSet::new();
@@ -40,7 +40,7 @@ pub(super) fn mended(
         .filter(|(_, quoted)| *quoted == Quoted::Unknown);
     places.extend(unknown.map(|(span, _)| span.end));
     places.retain(|at| !line[*at..].trim_start().starts_with(UNVERIFIED));
-    mends.unverified += places.len();
+    repairs.unverified += places.len();
 
     let mut text = line.clone();
     let mark = format!(" {UNVERIFIED}");
@@ -50,7 +50,7 @@ pub(super) fn mended(
         _ => None,
     });
     let mut edits: Vec<(Range<usize>, &str)> = exact.collect();
-    mends.quotes_mended += edits.len();
+    repairs.quotes_repaired += edits.len();
     edits.extend(marks);
     edits.sort_by_key(|(range, _)| range.start);
     // From the last, so that the places before it stay true.
@@ -61,7 +61,12 @@ pub(super) fn mended(
 }
 
 /// The line without the sentences that command the reader; quotes of the record stay.
-fn without_commands(line: &str, area: Area, source: &Source, mends: &mut Mends) -> Option<String> {
+fn without_commands(
+    line: &str,
+    area: Area,
+    source: &Source,
+    repairs: &mut Repairs,
+) -> Option<String> {
     let mut gone = commands::unsupported(line, area, source);
     gone.retain(|(_, fate)| *fate == Fate::Gone);
     if gone.is_empty() {
@@ -73,7 +78,7 @@ fn without_commands(line: &str, area: Area, source: &Source, mends: &mut Mends) 
     for (range, _) in gone.into_iter().rev() {
         if !is_quoted(range.start, &quoted) {
             text.replace_range(range, "");
-            mends.commands += 1;
+            repairs.commands += 1;
         }
     }
     let left = text.trim_end();

@@ -1,4 +1,4 @@
-//! Whether a model's answer can be a summary, and what has to be mended before.
+//! Whether a model's answer can be a summary, and what has to be repaired before.
 //!
 //! A bad answer is neither taken as it is nor a reason to stop: what is wrong in
 //! it is taken out line by line, and only where nothing is left, or what is left
@@ -56,18 +56,18 @@ pub struct Rules<'a> {
 
 /// An answer that can be used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mended {
+pub struct Repaired {
     /// The summary.
     pub text: String,
     /// Headings that the answer does not have.
     pub missing: Vec<String>,
     /// What was done to it.
-    pub mends: Mends,
+    pub repairs: Repairs,
 }
 
-/// What was mended, counted.
+/// What was repaired, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Mends {
+pub struct Repairs {
     /// Lines of the prompt that came back.
     pub echoes: usize,
     /// Lines before the first heading, offers at the end, what went on with the
@@ -80,7 +80,7 @@ pub struct Mends {
     /// Commands without support.
     pub commands: usize,
     /// Quotes put right.
-    pub quotes_mended: usize,
+    pub quotes_repaired: usize,
     /// Quotes, commands, names, identifiers and numbers that were marked.
     pub unverified: usize,
     /// Secrets taken out.
@@ -125,11 +125,11 @@ enum Area {
 
 /// Holds an answer against what it sums up; what can be used of it, or why another
 /// method has to be taken.
-pub fn check(answer: &str, source: &Source, rules: &Rules<'_>) -> Result<Mended, Reason> {
+pub fn check(answer: &str, source: &Source, rules: &Rules<'_>) -> Result<Repaired, Reason> {
     let mut check = Check {
         source,
         rules,
-        done: Mended::default(),
+        done: Repaired::default(),
     };
     check.run(answer)?;
     Ok(check.done)
@@ -138,13 +138,13 @@ pub fn check(answer: &str, source: &Source, rules: &Rules<'_>) -> Result<Mended,
 struct Check<'a> {
     source: &'a Source,
     rules: &'a Rules<'a>,
-    done: Mended,
+    done: Repaired,
 }
 
 impl Check<'_> {
     fn run(&mut self, answer: &str) -> Result<(), Reason> {
         let (clean, secrets) = redact(answer);
-        self.done.mends.secrets = secrets;
+        self.done.repairs.secrets = secrets;
         let text = unfenced(clean.trim());
         if text.is_empty() {
             return Err(Reason::Empty);
@@ -154,7 +154,7 @@ impl Check<'_> {
         }
         let lines = self.without_echoes(text)?;
         let lines = self.without_talk(&lines)?;
-        let mut lines = self.mended(&lines);
+        let mut lines = self.repaired(&lines);
         if self.rules.cut {
             self.drop_half_line(&mut lines);
         }
@@ -176,7 +176,7 @@ impl Check<'_> {
         let mut kept = Vec::new();
         for line in text.lines() {
             if prompt.has(line) {
-                self.done.mends.echoes += 1;
+                self.done.repairs.echoes += 1;
             } else {
                 kept.push(line.trim_end().to_owned());
             }
@@ -190,7 +190,7 @@ impl Check<'_> {
         let headings = self.rules.headings;
         let end = shape::end_of_summary(lines);
         let (lines, beyond) = lines.split_at(end.unwrap_or(lines.len()));
-        self.done.mends.talk += beyond.iter().filter(|line| !line.is_empty()).count();
+        self.done.repairs.talk += beyond.iter().filter(|line| !line.is_empty()).count();
         let mut kept = Vec::new();
         let mut found: HashSet<&str> = HashSet::new();
         for line in lines {
@@ -199,7 +199,7 @@ impl Check<'_> {
                 found.insert(heading);
                 kept.push(format!("## {heading}"));
             } else if !headings.is_empty() && found.is_empty() || shape::offers(line) {
-                self.done.mends.talk += usize::from(!line.is_empty());
+                self.done.repairs.talk += usize::from(!line.is_empty());
             } else {
                 kept.push(line.clone());
             }
@@ -224,7 +224,7 @@ impl Check<'_> {
 
     /// Line by line: repeats, commands, quotes, identifiers. A section that comes
     /// again goes on where it was left.
-    fn mended(&mut self, lines: &[String]) -> Vec<String> {
+    fn repaired(&mut self, lines: &[String]) -> Vec<String> {
         let mut times = HashMap::new();
         let mut sections: Vec<Vec<String>> = vec![Vec::new()];
         let (mut now, mut area) = (0, Area::Other);
@@ -239,21 +239,21 @@ impl Check<'_> {
                     .position(|lines| lines.first() == Some(line));
                 if let Some(there) = there.filter(|_| is_asked) {
                     now = there;
-                    self.done.mends.repeats += 1;
+                    self.done.repairs.repeats += 1;
                 } else {
                     now = sections.len();
                     sections.push(vec![line.clone()]);
                 }
                 continue;
             }
-            let mends = &mut self.done.mends;
+            let repairs = &mut self.done.repairs;
             let headings = self.rules.headings;
-            let Some(line) = lines::mended(line, area, self.source, headings, mends) else {
+            let Some(line) = lines::repaired(line, area, self.source, headings, repairs) else {
                 continue;
             };
             in_code ^= line.trim_start().starts_with("```");
             if !in_code && is_repeat(&line, &sections[now], &mut times) {
-                self.done.mends.repeats += 1;
+                self.done.repairs.repeats += 1;
             } else {
                 sections[now].push(line);
             }
@@ -270,7 +270,7 @@ impl Check<'_> {
             lines[last].ends_with(['.', '。', '!', '！', '?', '？', ')', '`', '|', '"', '”']);
         if !is_whole && lines[..last].iter().any(|line| says_something(line)) {
             lines.truncate(last);
-            self.done.mends.halves += 1;
+            self.done.repairs.halves += 1;
         }
     }
 }
@@ -342,7 +342,7 @@ fn joined(lines: &[String]) -> String {
     text
 }
 
-impl Mends {
+impl Repairs {
     /// All of them.
     pub fn total(&self) -> usize {
         self.rows().iter().map(|(count, _)| count).sum()
@@ -355,14 +355,14 @@ impl Mends {
             (self.repeats, "repeated lines removed"),
             (self.halves, "half a line removed"),
             (self.commands, "commands without support removed"),
-            (self.quotes_mended, "quotes put right"),
+            (self.quotes_repaired, "quotes put right"),
             (self.unverified, "marked as unverified"),
             (self.secrets, "secrets removed"),
         ]
     }
 }
 
-impl fmt::Display for Mends {
+impl fmt::Display for Repairs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let said: Vec<String> = self
             .rows()

@@ -290,7 +290,7 @@ mod tests {
             order(&items, kind)
         };
         assert_eq!(of(ItemKind::Decision), [5, 4, 1]);
-        // A mended error may come again.
+        // A repaired error may come again.
         assert_eq!(of(ItemKind::Error), [5, 4, 1, 3]);
         // Changed files, and commands that failed.
         assert_eq!(of(ItemKind::File), [4, 5, 1]);

@@ -199,7 +199,7 @@ mod tests {
             "The cause is a lock that nobody frees.",
             "好的，谢谢！",
             "Let me look at the file first.",
-            "Please mend the login.",
+            "Please repair the login.",
             "Done.",
         ]);
         let worth = |text: &str| {
@@ -212,7 +212,7 @@ mod tests {
             worth("Let me look at the file first."),
         );
         assert!(promise < cause / 2.0, "{told:?}");
-        assert!(worth("Please mend the login.") > cause, "{told:?}");
+        assert!(worth("Please repair the login.") > cause, "{told:?}");
     }
 
     #[test]

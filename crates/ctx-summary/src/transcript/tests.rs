@@ -198,7 +198,7 @@ fn what_stays_between_messages_that_leave_is_sent() {
     let mut transcript = Transcript::default();
     for (line, (text, is_kept)) in (1..).zip([
         ("list the files", false),
-        ("mend them, carefully", true),
+        ("repair them, carefully", true),
         ("so", false),
         ("thanks", true),
     ]) {
@@ -220,7 +220,7 @@ fn what_stays_between_messages_that_leave_is_sent() {
         pieces,
         [
             "[user]\nlist the files",
-            "[user, in a message that stays]\nmend them, carefully",
+            "[user, in a message that stays]\nrepair them, carefully",
             "[user]\nso",
         ]
     );

@@ -141,7 +141,7 @@ fn without_room_what_is_left_out_is_counted() {
 }
 
 #[test]
-fn what_is_mended_is_said_to_be() {
+fn what_is_repaired_is_said_to_be() {
     let counter = Encoding::default().counter();
     let mut ledger = Ledger::new();
     round(&mut ledger, 3);
@@ -163,7 +163,7 @@ fn what_is_mended_is_said_to_be() {
         &json!({"role": "tool", "tool_call_id": "z", "content": "all is well"}),
     );
     let second = extractive(&ledger, 2_000, counter);
-    assert!(second.contains("failed with code 3 (mended)"), "{second}");
+    assert!(second.contains("failed with code 3 (repaired)"), "{second}");
 }
 
 proptest! {

@@ -1,7 +1,7 @@
 //! Anthropic messages, one a record. Shapes: the content blocks of the Messages
 //! API reference.
 
-mod mend;
+mod repair;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use super::{
     Dialect, Sniff, blocks, call_of, cut_blocks, kind_of, parts, role_of, summary_by_line,
     summary_text,
 };
-use crate::repair::Mend;
+use crate::repair::RepairDialect;
 use crate::rules::{PairBy, Results};
 use crate::usage::{lessen, sum};
 use crate::{
@@ -77,7 +77,7 @@ impl Dialect for Anthropic {
         object.text_of("model")
     }
 
-    fn mend(&self) -> Option<&dyn Mend> {
+    fn repair(&self) -> Option<&dyn RepairDialect> {
         Some(self)
     }
 

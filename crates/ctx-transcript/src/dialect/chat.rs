@@ -1,13 +1,13 @@
 //! OpenAI chat messages, one a record. Shapes: the message parameters of the
 //! Chat Completions API reference.
 
-mod mend;
+mod repair;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use super::{Dialect, SUMMARY_NAME, Sniff, blocks, items, kind_of, parts, role_of, summary_text};
-use crate::repair::Mend;
+use crate::repair::RepairDialect;
 use crate::rules::{PairBy, Results};
 use crate::{
     Call, Member, Message, Object, Outline, Part, Role, Rules, Slot, ToolResult, Unread, cut, json,
@@ -140,13 +140,13 @@ impl Dialect for Chat {
         }
     }
 
-    fn mend(&self) -> Option<&dyn Mend> {
+    fn repair(&self) -> Option<&dyn RepairDialect> {
         Some(self)
     }
 
     fn summary_role(&self, wanted: Role) -> Role {
         match wanted {
-            // A result without a call is an offence; other words are no roles.
+            // A result without a call is a problem; other words are no roles.
             Role::Tool | Role::Function | Role::Other => Role::User,
             role => role,
         }

@@ -215,7 +215,7 @@ impl Dialect for ClaudeCode {
         Some(Box::<compaction::Writer>::default())
     }
 
-    fn mended(&self, object: &Object<'_>, _: &Flaw, numbers: &[usize]) -> Edits {
+    fn repaired(&self, object: &Object<'_>, _: &Flaw, numbers: &[usize]) -> Edits {
         flaws::kept_without(object, numbers)
     }
 

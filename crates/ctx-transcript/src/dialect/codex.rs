@@ -13,7 +13,7 @@ mod header;
 mod injected;
 mod line;
 mod loaded;
-mod mended;
+mod repaired;
 mod replay;
 #[cfg(test)]
 mod tests;
@@ -235,8 +235,8 @@ impl Dialect for Codex {
         Some(Box::<compaction::Writer>::default())
     }
 
-    fn mended(&self, object: &Object<'_>, flaw: &Flaw, numbers: &[usize]) -> Edits {
-        mended::mended(object, flaw.rule, numbers)
+    fn repaired(&self, object: &Object<'_>, flaw: &Flaw, numbers: &[usize]) -> Edits {
+        repaired::repaired(object, flaw.rule, numbers)
     }
 
     fn on_damage(&self, class: Class) -> Option<(Effect, &'static str)> {

@@ -196,7 +196,7 @@ impl Dialect for Gemini {
         Some(Box::<compaction::Writer>::default())
     }
 
-    fn mended(&self, object: &Object<'_>, flaw: &Flaw, _: &[usize]) -> Edits {
+    fn repaired(&self, object: &Object<'_>, flaw: &Flaw, _: &[usize]) -> Edits {
         let messages = Messages::of(object).list;
         let id = flaw.id.as_deref();
         id.map_or_else(Edits::new, |id| flaws::answered(object, &messages, id))

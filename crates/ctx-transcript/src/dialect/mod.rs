@@ -25,8 +25,8 @@
 //!   result in one record are in no outline, since nothing can part them.
 //!
 //! A reply's records are one exchange to all that select, whatever stands between them.
-//! What is wrong with a log its view says as flaws; a copy is mended by what they say, not by
-//! [`Dialect::mend`].
+//! What is wrong with a log its view says as flaws; a copy is repaired by what they say, not by
+//! [`Dialect::repair`].
 
 mod anthropic;
 mod chat;
@@ -58,7 +58,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::compaction::CompactionWriter;
-use crate::repair::Mend;
+use crate::repair::RepairDialect;
 use crate::view::ViewBuilder;
 use crate::{
     About, Call, Class, Edits, Effect, Flaw, Links, Message, Object, Outline, Part, Role, Rules,
@@ -236,15 +236,15 @@ pub trait Dialect: Sync {
         None
     }
 
-    /// How messages of its rules are mended; `None` where no record of it can be made. A log is
-    /// mended by its flaws instead: each says what mends it.
-    fn mend(&self) -> Option<&dyn Mend> {
+    /// How messages of its rules are repaired; `None` where no record of it can be made. A log is
+    /// repaired by its flaws instead: each says what repairs it.
+    fn repair(&self) -> Option<&dyn RepairDialect> {
         None
     }
 
-    /// What of the object of a record changes to mend a flaw whose remedy is
+    /// What of the object of a record changes to repair a flaw whose remedy is
     /// [`Remedy::Change`](crate::Remedy::Change), with its numbers.
-    fn mended(&self, _object: &Object<'_>, _flaw: &Flaw, _numbers: &[usize]) -> Edits {
+    fn repaired(&self, _object: &Object<'_>, _flaw: &Flaw, _numbers: &[usize]) -> Edits {
         Edits::new()
     }
 

@@ -218,7 +218,7 @@ impl Dialect for Pi {
         Some(Box::<compaction::Writer>::default())
     }
 
-    fn mended(&self, object: &Object<'_>, _: &Flaw, _: &[usize]) -> Edits {
+    fn repaired(&self, object: &Object<'_>, _: &Flaw, _: &[usize]) -> Edits {
         let mut edits = Edits::new();
         if let Some(parent) = object.get("parentId") {
             edits.replace(object.place_of(parent), "null".to_owned());

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Anthropic, Chat, Dialect, Sniff, summary_by_line, summary_text};
-use crate::repair::Mend;
+use crate::repair::RepairDialect;
 use crate::{Message, Object, Outline, Role, Rules, Unread};
 
 /// A session that could be `chat` and could be `anthropic`: what is written for it, both
@@ -57,8 +57,8 @@ impl Dialect for Plain {
         false
     }
 
-    fn mend(&self) -> Option<&dyn Mend> {
-        Chat.mend()
+    fn repair(&self) -> Option<&dyn RepairDialect> {
+        Chat.repair()
     }
 
     fn summary_record(&self, _: Role, text: &str) -> String {

@@ -1,7 +1,7 @@
-//! Mending a log: a copy that its agent loads with all that can be had back.
+//! Repairing a log: a copy that its agent loads with all that can be had back.
 //!
 //! First the lines that can be read are made lines of their own; then what the dialect finds
-//! wrong is mended, until it finds nothing more that it knows a remedy for. Lines that are not
+//! wrong is repaired, until it finds nothing more that it knows a remedy for. Lines that are not
 //! changed keep their bytes.
 
 use std::collections::BTreeMap;
@@ -12,8 +12,8 @@ use crate::record::line_end;
 use crate::second_reading::show;
 use crate::{Dialect, Edits, MAX_LINE, Object, Origin, Piece, Record};
 
-/// A mended copy.
-pub struct MendedLog {
+/// A repaired copy.
+pub struct RepairedLog {
     /// All its bytes.
     pub bytes: Vec<u8>,
     /// What was done, by line of the source.
@@ -28,16 +28,16 @@ struct Line {
     bytes: Vec<u8>,
 }
 
-/// How often what was mended may show something else that has to be.
+/// How often what was repaired may show something else that has to be.
 const ROUNDS: usize = 8;
 
-/// Mends a log of `dialect`, whose lines come with their numbers and line ends; `None` when it
+/// Repairs a log of `dialect`, whose lines come with their numbers and line ends; `None` when it
 /// is linear. With `strict`, calls that wait at the end get their results, too.
-pub fn mend_log(
+pub fn repair_log(
     dialect: &dyn Dialect,
     lines: Vec<(u64, Vec<u8>)>,
     strict: bool,
-) -> Option<MendedLog> {
+) -> Option<RepairedLog> {
     let mut log = Log {
         dialect,
         lines: Vec::with_capacity(lines.len()),
@@ -50,7 +50,7 @@ pub fn mend_log(
     for _ in 0..ROUNDS {
         let waits = |flaw: &Flaw| flaw.effect == Effect::Waits;
         flaws.retain(|flaw| flaw.remedy.is_some() && (strict || !waits(flaw)));
-        if !log.mend(&flaws) {
+        if !log.repair(&flaws) {
             break;
         }
         flaws = log.flaws()?;
@@ -61,7 +61,7 @@ pub fn mend_log(
         .map(|flaw| (log.lines[flaw.record].source, flaw))
         .collect();
     log.actions.sort_by_key(|action| action.line);
-    Some(MendedLog {
+    Some(RepairedLog {
         bytes: log.lines.into_iter().flat_map(|line| line.bytes).collect(),
         actions: log.actions,
         left,
@@ -109,8 +109,8 @@ impl Log<'_> {
         }
     }
 
-    /// Mends all that can be; whether anything was.
-    fn mend(&mut self, flaws: &[Flaw]) -> bool {
+    /// Repairs all that can be; whether anything was.
+    fn repair(&mut self, flaws: &[Flaw]) -> bool {
         let mut edits: BTreeMap<usize, Edits> = BTreeMap::new();
         let mut before: BTreeMap<usize, String> = BTreeMap::new();
         for flaw in flaws {
@@ -156,7 +156,7 @@ impl Log<'_> {
                 (What::Reparent { to }, Change::Edit(edits))
             }
             Remedy::Change(numbers) => {
-                let edits = self.dialect.mended(own.object()?, flaw, numbers);
+                let edits = self.dialect.repaired(own.object()?, flaw, numbers);
                 let what = if flaw.rule == "unanswered-call" {
                     What::Answer
                 } else {

@@ -1,21 +1,21 @@
-//! Mending a session: what must be done so that its API takes it again.
+//! Repairing a session: what must be done so that its API takes it again.
 //!
 //! A [`Planner`] sees the outlines and decides; nothing is read twice. The
-//! [`Repair`] says each [`Action`] and gives the mended records. What a session
+//! [`Repair`] says each [`Action`] and gives the repaired records. What a session
 //! says is kept where it can be: a result that stands at the wrong place is
 //! moved to its call, and only one that answers nothing goes. A call that has no
 //! result anywhere is answered by one that says so.
 
+mod dialect;
 mod log;
-mod mend;
 mod plan;
 mod salvage;
 mod write;
 
 use std::collections::BTreeMap;
 
-pub use log::{MendedLog, mend_log};
-pub use mend::{Mend, NewResult, RecordChange, ResultSource};
+pub use dialect::{NewResult, RecordChange, RepairDialect, ResultSource};
+pub use log::{RepairedLog, repair_log};
 pub use plan::Planner;
 pub use salvage::Salvage;
 
@@ -137,7 +137,7 @@ impl Action {
             What::Reparent { to } => {
                 format!("hung on line {to}: its parent is missing or hangs on it")
             }
-            What::Change { rule } => format!("{rule} mended"),
+            What::Change { rule } => format!("{rule} repaired"),
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::pairs::{OpenCall, Pairs};
 use crate::rules::{Results, Rules};
 use crate::{Outline, Role};
 
-/// Sees the messages of a session and decides how to mend it. It pairs calls and
+/// Sees the messages of a session and decides how to repair it. It pairs calls and
 /// results as [`crate::Validator`] does.
 pub struct Planner {
     rules: Rules,

@@ -14,13 +14,13 @@ fn plan(dialect: &dyn Dialect, records: &[String], strict: bool) -> Repair {
     planner.finish(strict)
 }
 
-/// The mended records, and what was done.
-fn mend(dialect: &dyn Dialect, records: &[String], strict: bool) -> (Vec<String>, Vec<String>) {
+/// The repaired records, and what was done.
+fn repair(dialect: &dyn Dialect, records: &[String], strict: bool) -> (Vec<String>, Vec<String>) {
     let lines: Vec<String> = records.iter().map(|text| format!("{text}\n")).collect();
     let repair = plan(dialect, records, strict);
     let mut out = String::new();
     for at in 0..lines.len() {
-        let bytes = repair.mended(&lines, at, dialect.mend().expect("it can be mended"));
+        let bytes = repair.repaired(&lines, at, dialect.repair().expect("it can be repaired"));
         out.push_str(&String::from_utf8(bytes).expect("UTF-8"));
     }
     let actions = repair.actions.iter();
@@ -37,11 +37,11 @@ fn is_legal(dialect: &dyn Dialect, records: &[String]) -> bool {
     validator.finish().is_empty()
 }
 
-fn assert_mended(dialect: &dyn Dialect, records: &[&str], mended: &[&str], actions: &[&str]) {
+fn assert_repaired(dialect: &dyn Dialect, records: &[&str], repaired: &[&str], actions: &[&str]) {
     let records: Vec<String> = records.iter().map(|text| (*text).to_owned()).collect();
-    let (found, said) = mend(dialect, &records, true);
+    let (found, said) = repair(dialect, &records, true);
     assert_eq!(said, actions);
-    assert_eq!(found, mended);
+    assert_eq!(found, repaired);
     assert!(is_legal(dialect, &found));
 }
 
@@ -53,7 +53,7 @@ const NO_B: &str = r#"{"role":"tool","tool_call_id":"b","content":"The result of
 
 #[test]
 fn chat_gets_missing_results_behind_those_that_are_there() {
-    assert_mended(
+    assert_repaired(
         &Chat,
         &[USER, AB, A, USER],
         &[USER, AB, A, NO_B, USER],
@@ -63,7 +63,7 @@ fn chat_gets_missing_results_behind_those_that_are_there() {
 
 #[test]
 fn a_result_that_stands_elsewhere_moves_to_its_call() {
-    assert_mended(
+    assert_repaired(
         &Chat,
         &[USER, AB, B, USER, A, USER],
         &[USER, AB, B, A, USER, USER],
@@ -73,7 +73,7 @@ fn a_result_that_stands_elsewhere_moves_to_its_call() {
 
 #[test]
 fn results_that_answer_nothing_go() {
-    assert_mended(
+    assert_repaired(
         &Chat,
         &[A, USER, AB, A, B, B, USER, B],
         &[USER, AB, A, B, USER],
@@ -90,14 +90,14 @@ fn calls_at_the_end_may_wait() {
     let records = [USER, AB, A].map(str::to_owned);
     assert!(plan(&Chat, &records, false).actions.is_empty());
     assert_eq!(
-        mend(&Chat, &records, true).0.last().map(String::as_str),
+        repair(&Chat, &records, true).0.last().map(String::as_str),
         Some(NO_B)
     );
 }
 
 #[test]
 fn a_function_that_was_called_without_id_is_answered_by_name() {
-    assert_mended(
+    assert_repaired(
         &Chat,
         &[
             r#"{"role":"assistant","function_call":{"name":"old","arguments":"{}"}}"#,
@@ -114,7 +114,7 @@ fn a_function_that_was_called_without_id_is_answered_by_name() {
 
 #[test]
 fn calls_of_one_reply_get_ids_of_their_own() {
-    assert_mended(
+    assert_repaired(
         &Chat,
         &[&AB.replace("\"b\"", "\"a\""), A, A, USER],
         &[
@@ -129,13 +129,13 @@ fn calls_of_one_reply_get_ids_of_their_own() {
         "]}",
         r#",{"type":"tool_use","id":"s","name":"m","input":{}}]}"#,
     );
-    let (mended, _) = mend(
+    let (repaired, _) = repair(
         &Anthropic,
         &[USER, &renamed, &results(&["s", "s"]), USER].map(str::to_owned),
         true,
     );
-    assert_eq!(mended[2], results(&["s", "s-2"]));
-    assert!(is_legal(&Anthropic, &mended));
+    assert_eq!(repaired[2], results(&["s", "s-2"]));
+    assert!(is_legal(&Anthropic, &repaired));
 }
 
 const USE: &str =
@@ -157,14 +157,14 @@ const NO_T: &str = r#"{"type":"tool_result","tool_use_id":"t","content":"The res
 #[test]
 fn anthropic_gets_missing_results_in_the_next_user_message() {
     let answered = format!(r#"{{"role":"user","content":[{NO_T},{{"type":"text","text":"u"}}]}}"#);
-    assert_mended(
+    assert_repaired(
         &Anthropic,
         &[USER, USE, USER],
         &[USER, USE, &answered],
         &["2: call t answered: its result is missing"],
     );
     let alone = format!(r#"{{"role":"user","content":[{NO_T}]}}"#);
-    assert_mended(
+    assert_repaired(
         &Anthropic,
         &[USER, USE],
         &[USER, USE, &alone],
@@ -177,14 +177,14 @@ fn blocks_that_answer_nothing_go_and_the_others_stay() {
     let (x, t) = (block("x"), block("t"));
     let text = r#"{"type":"text" , "text":"and now"}"#;
     let mixed = format!(r#"{{"n":1E2, "content": [{x}, {t}, {text} ],"role":"user"}}"#);
-    let mended = format!(r#"{{"n":1E2, "content": [{t},{text}],"role":"user"}}"#);
-    assert_mended(
+    let repaired = format!(r#"{{"n":1E2, "content": [{t},{text}],"role":"user"}}"#);
+    assert_repaired(
         &Anthropic,
         &[USER, USE, &mixed],
-        &[USER, USE, &mended],
+        &[USER, USE, &repaired],
         &["3: result x removed: it answers no call"],
     );
-    assert_mended(
+    assert_repaired(
         &Anthropic,
         &[USER, &results(&["x"]), USER],
         &[USER, USER],
@@ -197,7 +197,7 @@ fn results_behind_other_blocks_go_first() {
     let (t, text) = (block("t"), r#"{"type":"text","text":"wait"}"#);
     let late = format!(r#"{{"role":"user","content":[{text},{t}]}}"#);
     let first = format!(r#"{{"role":"user","content":[{t},{text}]}}"#);
-    assert_mended(
+    assert_repaired(
         &Anthropic,
         &[USER, USE, &late],
         &[USER, USE, &first],
@@ -213,7 +213,7 @@ fn blocks_that_stand_elsewhere_move_to_their_call() {
     );
     let action = ["4: result t moved to its call in line 2"];
     let late = results(&["t"]);
-    assert_mended(
+    assert_repaired(
         &Anthropic,
         &[USER, USE, USER, &late],
         &[USER, USE, &moved],
@@ -221,7 +221,7 @@ fn blocks_that_stand_elsewhere_move_to_their_call() {
     );
     let reply = r#"{"role":"assistant","content":"so"}"#;
     let later = ["5: result t moved to its call in line 2"];
-    assert_mended(
+    assert_repaired(
         &Anthropic,
         &[USER, USE, USER, reply, &late, USER],
         &[USER, USE, &moved, reply, USER],
@@ -232,7 +232,7 @@ fn blocks_that_stand_elsewhere_move_to_their_call() {
 #[test]
 fn of_adjacent_replies_with_one_id_the_nearer_has_the_result() {
     let answered = format!(r#"{{"role":"user","content":[{NO_T},{}]}}"#, block("t"));
-    assert_mended(
+    assert_repaired(
         &Anthropic,
         &[USER, USE, USE, &results(&["t"])],
         &[USER, USE, USE, &answered],
@@ -244,7 +244,7 @@ fn of_adjacent_replies_with_one_id_the_nearer_has_the_result() {
 fn a_session_that_begins_with_a_reply_gets_a_beginning() {
     let begin = r#"{"role":"user","content":"The beginning of this session is missing."}"#;
     let results = results(&["t"]);
-    assert_mended(
+    assert_repaired(
         &Anthropic,
         &[&results, USE, &results],
         &[begin, USE, &results],
@@ -296,14 +296,17 @@ fn chat_message() -> impl Strategy<Value = String> {
 
 /// What holds of every session.
 fn check(dialect: &dyn Dialect, records: &[String]) -> Result<(), TestCaseError> {
-    let (mended, actions) = mend(dialect, records, true);
-    prop_assert!(is_legal(dialect, &mended), "{mended:#?} {actions:#?}");
+    let (repaired, actions) = repair(dialect, records, true);
+    prop_assert!(is_legal(dialect, &repaired), "{repaired:#?} {actions:#?}");
     prop_assert_eq!(actions.is_empty(), is_legal(dialect, records));
-    prop_assert_eq!(&mend(dialect, &mended, true), &(mended.clone(), vec![]));
+    prop_assert_eq!(
+        &repair(dialect, &repaired, true),
+        &(repaired.clone(), vec![])
+    );
     // What is left alone is still there, in its order.
     let repair = plan(dialect, records, true);
     let left = (0..records.len()).filter(|at| !repair.edits.contains_key(at));
-    let mut rest = mended.iter();
+    let mut rest = repaired.iter();
     for at in left {
         prop_assert!(rest.any(|text| *text == records[at]), "{}", records[at]);
     }
@@ -312,12 +315,12 @@ fn check(dialect: &dyn Dialect, records: &[String]) -> Result<(), TestCaseError>
 
 proptest! {
     #[test]
-    fn every_chat_session_can_be_mended(records in proptest::collection::vec(chat_message(), 0..14)) {
+    fn every_chat_session_can_be_repaired(records in proptest::collection::vec(chat_message(), 0..14)) {
         check(&Chat, &records)?;
     }
 
     #[test]
-    fn every_anthropic_session_can_be_mended(records in proptest::collection::vec(anthropic_message(), 0..12)) {
+    fn every_anthropic_session_can_be_repaired(records in proptest::collection::vec(anthropic_message(), 0..12)) {
         check(&Anthropic, &records)?;
     }
 }

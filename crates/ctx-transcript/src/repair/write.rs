@@ -1,31 +1,36 @@
-//! The mended records. In a record that is changed only the values change that
+//! The repaired records. In a record that is changed only the values change that
 //! must: an id, or the list of blocks, whose blocks keep their bytes.
 
-use super::{Edit, MISSING_BEGINNING, Mend, NewResult, Repair, ResultSource};
+use super::{Edit, MISSING_BEGINNING, NewResult, Repair, RepairDialect, ResultSource};
 use crate::record::line_end;
 use crate::{Object, Origin};
 
 impl Repair {
     /// What stands in the place of record `at` of `records`, line ends included:
     /// nothing, or one or more records.
-    pub fn mended<B: AsRef<[u8]>>(&self, records: &[B], at: usize, mend: &dyn Mend) -> Vec<u8> {
+    pub fn repaired<B: AsRef<[u8]>>(
+        &self,
+        records: &[B],
+        at: usize,
+        how: &dyn RepairDialect,
+    ) -> Vec<u8> {
         let bytes = records[at].as_ref();
         let Some(edit) = self.edits.get(&at) else {
             return bytes.to_vec();
         };
         let results = |calls: &[usize]| -> Vec<String> {
             let results = calls.iter().map(|call| self.result(records, *call));
-            results.filter_map(|it| mend.result(&it?)).collect()
+            results.filter_map(|it| how.result(&it?)).collect()
         };
         let mut lines: Vec<Vec<u8>> = Vec::new();
         if edit.begin {
-            lines.push(mend.said_by_user(MISSING_BEGINNING).into_bytes());
+            lines.push(how.said_by_user(MISSING_BEGINNING).into_bytes());
         }
         if !edit.drop {
-            lines.push(changed(line(bytes), edit, results(&edit.into), mend));
+            lines.push(changed(line(bytes), edit, results(&edit.into), how));
         }
         if !edit.behind.is_empty() {
-            let behind = mend.records_of(results(&edit.behind));
+            let behind = how.records_of(results(&edit.behind));
             lines.extend(behind.into_iter().map(String::into_bytes));
         }
         if lines.is_empty() {
@@ -61,11 +66,11 @@ impl Repair {
 }
 
 /// The record itself, without its line end.
-fn changed(bytes: &[u8], edit: &Edit, into: Vec<String>, mend: &dyn Mend) -> Vec<u8> {
+fn changed(bytes: &[u8], edit: &Edit, into: Vec<String>, how: &dyn RepairDialect) -> Vec<u8> {
     let Some(object) = object(bytes) else {
         return bytes.to_vec();
     };
-    let text = mend.changed(&object, &edit.change, into);
+    let text = how.changed(&object, &edit.change, into);
     // What stands before the text is a byte order mark.
     let mark = &bytes[..bytes.len() - object.text().len()];
     [mark, text.as_bytes()].concat()

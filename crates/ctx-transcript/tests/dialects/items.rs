@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use ctx_transcript::dialect::{Dialect, Sniff};
-use ctx_transcript::repair::{MISSING_RESULT, Mend, NewResult, RecordChange};
+use ctx_transcript::repair::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
 use ctx_transcript::rules::{PairBy, Results, Rules};
 use ctx_transcript::{Call, Edits, Message, Object, Outline, Part, Role, Slot, ToolResult, Unread};
 
@@ -87,7 +87,7 @@ impl Dialect for Items {
         }
     }
 
-    fn mend(&self) -> Option<&dyn Mend> {
+    fn repair(&self) -> Option<&dyn RepairDialect> {
         Some(self)
     }
 
@@ -107,7 +107,7 @@ impl Dialect for Items {
 }
 
 /// Each record holds one call or one result, so nothing in a record is out of place.
-impl Mend for Items {
+impl RepairDialect for Items {
     fn changed(&self, object: &Object<'_>, _: &RecordChange, _: Vec<String>) -> String {
         Edits::new().of_object(object)
     }

@@ -26,27 +26,27 @@ fn outline(text: &str) -> Outline<'_> {
     Items.outline(&object).expect("a message")
 }
 
-/// Lines and ids of offences; of the calls that still wait only the ids.
-fn offences(records: &[&str]) -> (Vec<(u64, Rule, String)>, Vec<String>) {
+/// Lines and ids of problems; of the calls that still wait only the ids.
+fn problems(records: &[&str]) -> (Vec<(u64, Rule, String)>, Vec<String>) {
     let mut validator = Validator::new(Items.rules());
     for (line, text) in (1..).zip(records) {
         validator.push(line, &outline(text));
     }
-    let (offences, open) = validator.finish_with_open();
-    let offences = offences.into_iter().map(|o| (o.line, o.rule, o.id));
-    (offences.collect(), open.into_iter().map(|o| o.id).collect())
+    let (problems, open) = validator.finish_with_open();
+    let problems = problems.into_iter().map(|o| (o.line, o.rule, o.id));
+    (problems.collect(), open.into_iter().map(|o| o.id).collect())
 }
 
 #[test]
 fn results_may_come_later_in_any_order() {
     let (a, b, of_a, of_b) = (call("a"), call("b"), output("a"), output("b"));
     let fine: (Vec<_>, Vec<String>) = (vec![], vec![]);
-    assert_eq!(offences(&[USER, &a, &b, SYSTEM, &of_b, USER, &of_a]), fine);
+    assert_eq!(problems(&[USER, &a, &b, SYSTEM, &of_b, USER, &of_a]), fine);
     // Each result answers the nearest call before it.
-    assert_eq!(offences(&[USER, &a, &of_a, &a, &of_a]), fine);
+    assert_eq!(problems(&[USER, &a, &of_a, &a, &of_a]), fine);
     let orphan = |line| (line, Rule::OrphanResult, "a".to_owned());
     assert_eq!(
-        offences(&[&of_a, &a, &of_a, &of_a]).0,
+        problems(&[&of_a, &a, &of_a, &of_a]).0,
         [orphan(1), orphan(4)]
     );
 }
@@ -54,20 +54,20 @@ fn results_may_come_later_in_any_order() {
 #[test]
 fn a_call_waits_until_the_next_turn() {
     let (a, b) = (call("a"), call("b"));
-    let (offences, open) = offences(&[USER, &a, USER, &b]);
-    assert_eq!(offences, [(2, Rule::UnansweredCall, "a".to_owned())]);
+    let (problems, open) = problems(&[USER, &a, USER, &b]);
+    assert_eq!(problems, [(2, Rule::UnansweredCall, "a".to_owned())]);
     assert_eq!(open, ["b"]);
 }
 
-fn mended(records: &[&str], strict: bool) -> Vec<String> {
+fn repaired(records: &[&str], strict: bool) -> Vec<String> {
     let mut planner = Planner::new(Items.rules());
     for (at, text) in records.iter().enumerate() {
         planner.push(at, at as u64 + 1, &outline(text));
     }
     let repair = planner.finish(strict);
     let lines: Vec<String> = records.iter().map(|text| format!("{text}\n")).collect();
-    let mend = Items.mend().expect("it can be mended");
-    let bytes = (0..lines.len()).flat_map(|at| repair.mended(&lines, at, mend));
+    let how = Items.repair().expect("it can be repaired");
+    let bytes = (0..lines.len()).flat_map(|at| repair.repaired(&lines, at, how));
     let text = String::from_utf8(bytes.collect()).expect("UTF-8");
     text.lines().map(str::to_owned).collect()
 }
@@ -77,11 +77,11 @@ fn a_missing_result_goes_behind_its_own_call() {
     let (a, b, of_b) = (call("a"), call("b"), output("b"));
     let missing = output("a").replace('x', "The result of this call is missing from the session.");
     assert_eq!(
-        mended(&[USER, &a, &b, &of_b, USER, &of_b], false),
+        repaired(&[USER, &a, &b, &of_b, USER, &of_b], false),
         [USER, &a, &missing, &b, &of_b, USER]
     );
-    assert_eq!(mended(&[USER, &a], false), [USER, &a]);
-    assert_eq!(mended(&[USER, &a], true), [USER, &a, &missing]);
+    assert_eq!(repaired(&[USER, &a], false), [USER, &a]);
+    assert_eq!(repaired(&[USER, &a], true), [USER, &a, &missing]);
 }
 
 /// A branch that was left, a compaction that keeps one message, and a reply of which
@@ -163,8 +163,8 @@ fn only_what_is_in_the_context_is_a_message() {
     assert_eq!(messages, expected);
 }
 
-/// Lines of the offences in a tree of these entries.
-fn offences_of_tree(entries: &[&str]) -> Vec<(u64, Rule)> {
+/// Lines of the problems in a tree of these entries.
+fn problems_of_tree(entries: &[&str]) -> Vec<(u64, Rule)> {
     let input = entries.join("\n");
     let mut records = Records::open(input.as_bytes(), &tree()).expect("from memory");
     let mut validator = Validator::new(Tree.rules());
@@ -173,8 +173,8 @@ fn offences_of_tree(entries: &[&str]) -> Vec<(u64, Rule)> {
             validator.push(record.line, &outline);
         }
     }
-    let offences = validator.finish().into_iter();
-    offences.map(|it| (it.line, it.rule)).collect()
+    let problems = validator.finish().into_iter();
+    problems.map(|it| (it.line, it.rule)).collect()
 }
 
 #[test]
@@ -185,10 +185,10 @@ fn a_result_between_the_lines_of_a_reply_breaks_no_rule() {
     let c = r#"{"type":"reply","id":"4","parent":"3","reply":"r","call":"c"}"#;
     let of_a = r#"{"type":"result","id":"5","parent":"4","of":"a"}"#;
     let of_c = r#"{"type":"result","id":"6","parent":"5","of":"c"}"#;
-    assert_eq!(offences_of_tree(&[a, b, of_b, c, of_a, of_c]), []);
+    assert_eq!(problems_of_tree(&[a, b, of_b, c, of_a, of_c]), []);
     let other = c.replace(r#""r""#, r#""s""#);
     assert_eq!(
-        offences_of_tree(&[a, b, of_b, &other, of_a, of_c]),
+        problems_of_tree(&[a, b, of_b, &other, of_a, of_c]),
         [(1, Rule::UnansweredCall), (5, Rule::OrphanResult)]
     );
 }

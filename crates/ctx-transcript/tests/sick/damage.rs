@@ -6,7 +6,7 @@ use ctx_transcript::{Dialect, Object, Options, Records, Tag, Zone};
 use proptest::prelude::*;
 
 use crate::files::{self, File};
-use crate::{in_context, lines, mended};
+use crate::{in_context, lines, repaired};
 
 /// Reads `bytes` as a session of any format; the name of the one that was found.
 fn read(bytes: &[u8]) -> Option<&'static str> {
@@ -54,14 +54,14 @@ fn objects(bytes: &[u8]) -> HashSet<String> {
     lines(bytes).into_iter().filter_map(whole).collect()
 }
 
-/// What holds of every damaged file: it is known, nothing is lost, and a mended copy is
+/// What holds of every damaged file: it is known, nothing is lost, and a repaired copy is
 /// loaded with no less than before.
 fn check(file: &File, bytes: &[u8]) {
     let found = read(bytes);
     let is_known = found.is_none_or(|name| name == file.name);
     assert!(is_known, "{} taken for {found:?}", file.name);
     let dialect = file.dialect();
-    let (copy, _) = mended(dialect, bytes);
+    let (copy, _) = repaired(dialect, bytes);
     let before = in_context(dialect, bytes);
     let after = in_context(dialect, copy.as_bytes());
     assert!(
@@ -69,8 +69,8 @@ fn check(file: &File, bytes: &[u8]) {
         "{}: {before} became {after}: {copy}",
         file.name
     );
-    let again = mended(dialect, copy.as_bytes());
-    assert_eq!(again, (copy, Vec::new()), "{}: mended twice", file.name);
+    let again = repaired(dialect, copy.as_bytes());
+    assert_eq!(again, (copy, Vec::new()), "{}: repaired twice", file.name);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_file_may_lack_any_line_end() {
             let mut text = file.text();
             text.remove(at);
             check(&file, text.as_bytes());
-            let (copy, _) = mended(file.dialect(), text.as_bytes());
+            let (copy, _) = repaired(file.dialect(), text.as_bytes());
             assert_eq!(copy, file.text(), "{}: line {number}", file.name);
             assert_eq!(in_context(file.dialect(), copy.as_bytes()), whole);
         }
@@ -112,7 +112,7 @@ fn nul_bytes_may_stand_anywhere() {
             let (before, behind) = text.as_bytes().split_at(at);
             let bytes = [before, &[0; 40], behind].concat();
             check(&file, &bytes);
-            let (copy, _) = mended(file.dialect(), &bytes);
+            let (copy, _) = repaired(file.dialect(), &bytes);
             assert_eq!(copy, text, "{}: byte {at}", file.name);
         }
     }
@@ -131,7 +131,7 @@ fn a_torn_line_and_what_was_written_behind_it_are_told_apart() {
             lines[4].clone_from(&torn);
             let text = lines.join("\n") + "\n";
             check(&file, text.as_bytes());
-            let (copy, _) = mended(file.dialect(), text.as_bytes());
+            let (copy, _) = repaired(file.dialect(), text.as_bytes());
             let is_there = objects(copy.as_bytes()).contains(&file.lines[4]);
             let is_alone = copy.contains(&format!("\n{}\n", file.lines[4]));
             assert!(is_there && is_alone, "{}: {torn}", file.name);
@@ -248,16 +248,16 @@ fn damaged(mut bytes: Vec<u8>, damage: &Damage) -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn whatever_became_of_a_file_it_is_read_and_mended(
+    fn whatever_became_of_a_file_it_is_read_and_repaired(
         which in 0usize..4,
         damages in proptest::collection::vec(damage(), 1..6),
     ) {
         let file = &files::all()[which];
         let bytes = damages.iter().fold(file.text().into_bytes(), damaged);
         read(&bytes);
-        // What was not whole may be anything; but a copy needs no mending.
-        let (copy, _) = mended(file.dialect(), &bytes);
-        let (again, actions) = mended(file.dialect(), copy.as_bytes());
+        // What was not whole may be anything; but a copy needs no repairing.
+        let (copy, _) = repaired(file.dialect(), &bytes);
+        let (again, actions) = repaired(file.dialect(), copy.as_bytes());
         prop_assert!(again == copy && actions.is_empty(), "{copy}\n{actions:?}\n{again}");
     }
 }
@@ -274,7 +274,7 @@ fn a_long_file_of_lost_parents_takes_no_longer_than_its_length() {
     }
     let file = files::claude_code();
     let begin = std::time::Instant::now();
-    let (_, actions) = mended(file.dialect(), text.as_bytes());
+    let (_, actions) = repaired(file.dialect(), text.as_bytes());
     assert!(!actions.is_empty());
     assert!(begin.elapsed().as_secs() < 60, "{:?}", begin.elapsed());
 }

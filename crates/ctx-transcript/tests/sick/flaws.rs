@@ -1,8 +1,8 @@
-//! What is found in files that are sick in one way each, and what mends them. What is expected
+//! What is found in files that are sick in one way each, and what repairs them. What is expected
 //! is what the agents do with such files.
 
 use crate::files::{self, File};
-use crate::{flaws, in_context, mended};
+use crate::{flaws, in_context, repaired};
 
 /// A file that was changed: what is found, what is done, and how many records are in the
 /// context before and after.
@@ -19,12 +19,12 @@ fn check(
     let text = lines.join("\n") + "\n";
     let dialect = file.dialect();
     assert_eq!(flaws(dialect, text.as_bytes()), found);
-    let (copy, actions) = mended(dialect, text.as_bytes());
+    let (copy, actions) = repaired(dialect, text.as_bytes());
     assert_eq!(actions, done);
     let in_copy = in_context(dialect, copy.as_bytes());
     assert_eq!((in_context(dialect, text.as_bytes()), in_copy), counts);
     assert_eq!(
-        mended(dialect, copy.as_bytes()),
+        repaired(dialect, copy.as_bytes()),
         (copy, Vec::new()),
         "twice"
     );
@@ -35,7 +35,7 @@ fn a_healthy_file_has_none_and_keeps_its_bytes() {
     for file in files::all() {
         let text = file.text();
         assert_eq!(flaws(file.dialect(), text.as_bytes()), [], "{}", file.name);
-        let (copy, actions) = mended(file.dialect(), text.as_bytes());
+        let (copy, actions) = repaired(file.dialect(), text.as_bytes());
         assert!((copy, actions) == (text, Vec::new()), "{}", file.name);
     }
 }

@@ -1,11 +1,11 @@
-//! Sick files of agents: what is found, what is mended, and that nothing is lost whatever
+//! Sick files of agents: what is found, what is repaired, and that nothing is lost whatever
 //! became of the bytes.
 
 mod damage;
 mod files;
 mod flaws;
 
-use ctx_transcript::repair::mend_log;
+use ctx_transcript::repair::repair_log;
 use ctx_transcript::{Dialect, Effect, Options, Records};
 
 /// The records of a file: their lines and bytes.
@@ -35,9 +35,9 @@ fn flaws(dialect: &'static dyn Dialect, text: &[u8]) -> Vec<(u64, &'static str)>
         .collect()
 }
 
-/// A mended copy, what was done and what is left.
-fn mended(dialect: &dyn Dialect, text: &[u8]) -> (String, Vec<(u64, &'static str)>) {
-    let log = mend_log(dialect, lines(text), false).expect("a log");
+/// A repaired copy, what was done and what is left.
+fn repaired(dialect: &dyn Dialect, text: &[u8]) -> (String, Vec<(u64, &'static str)>) {
+    let log = repair_log(dialect, lines(text), false).expect("a log");
     let actions = log.actions.iter();
     let actions = actions.map(|it| (it.line, it.what.as_str())).collect();
     (String::from_utf8_lossy(&log.bytes).into_owned(), actions)

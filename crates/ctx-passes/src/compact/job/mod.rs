@@ -365,7 +365,7 @@ impl<'j> Job<'j> {
             report.summing = summing(asked, Some(summary), Usage::default());
             report.summary = policy.in_report.then(|| summary.text.clone());
             report.summary_tokens = Some(self.plan.counter.text(&summary.text));
-            report.summary_mends = (summary.mends > 0).then_some(summary.mends);
+            report.summary_repairs = (summary.repairs > 0).then_some(summary.repairs);
         }
         Ok(())
     }

@@ -121,7 +121,7 @@ mod tests {
             is_talk(ledger.index())
         };
         assert!(one(talk()));
-        assert!(!one((0..30).map(|n| format!("Mend part {n}.")).collect()));
+        assert!(!one((0..30).map(|n| format!("Repair part {n}.")).collect()));
     }
 
     #[test]

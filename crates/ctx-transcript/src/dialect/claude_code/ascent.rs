@@ -63,7 +63,7 @@ impl<'p, 't> Ascent<'p, 't> {
             };
             let to = self.path.tree.nodes[before].record;
             let flaw = Flaw::new(node.record, self.rule(place), Effect::Lost, what);
-            flaws.push(flaw.mended_by(Remedy::Link {
+            flaws.push(flaw.repaired_by(Remedy::Link {
                 key: "parentUuid",
                 to,
                 of: "uuid",

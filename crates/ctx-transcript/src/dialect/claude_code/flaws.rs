@@ -73,7 +73,7 @@ fn not_kept(path: &Path<'_>, boundary: usize) -> Option<Flaw> {
                 missing.len(),
                 ids.len()
             );
-            (!missing.is_empty()).then(|| flaw(what).mended_by(Remedy::Change(missing)))
+            (!missing.is_empty()).then(|| flaw(what).repaired_by(Remedy::Change(missing)))
         }
         Preserved::Segment { head, tail, .. } => {
             let mut up = path

@@ -88,7 +88,8 @@ impl Flaws {
             if Entry::of(object).is_some() {
                 let what = "no time: Codex passes the line over".to_owned();
                 let flaw = Flaw::new(record, "no-timestamp", Effect::Lost, what);
-                self.found.push(flaw.mended_by(Remedy::Change(Vec::new())));
+                self.found
+                    .push(flaw.repaired_by(Remedy::Change(Vec::new())));
             }
             return;
         }
@@ -114,7 +115,7 @@ impl Flaws {
                     Some(header) => Remedy::CopyBefore(header),
                     None => Remedy::Before(self.known.header()),
                 };
-                self.found.push(flaw.mended_by(remedy));
+                self.found.push(flaw.repaired_by(remedy));
             }
             self.bare(record);
         }
@@ -123,7 +124,7 @@ impl Flaws {
                 format!("the last line has no ordinal, which a paginated file needs: {whole}");
             let flaw = Flaw::new(record, "no-ordinal", Effect::Refused, what);
             self.found
-                .push(flaw.mended_by(Remedy::Change(vec![self.ordinal])));
+                .push(flaw.repaired_by(Remedy::Change(vec![self.ordinal])));
         }
         self.found
     }
@@ -141,8 +142,8 @@ impl Flaws {
         for record in std::mem::take(&mut self.bare) {
             flaw.record = record;
             self.found
-                .push(flaw.clone().mended_by(Remedy::Change(Vec::new())));
-            // One of them says it; the others only have to be mended.
+                .push(flaw.clone().repaired_by(Remedy::Change(Vec::new())));
+            // One of them says it; the others only have to be repaired.
             flaw.effect = Effect::Harmless;
             "no envelope".clone_into(&mut flaw.message);
         }

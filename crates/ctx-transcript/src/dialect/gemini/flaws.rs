@@ -40,7 +40,7 @@ fn of_call(record: usize, call: &Unanswered, effect: Effect) -> Flaw {
         id: Some(id.clone()),
         ..Flaw::new(record, "unanswered-call", effect, what)
     }
-    .mended_by(Remedy::Change(Vec::new()))
+    .repaired_by(Remedy::Change(Vec::new()))
 }
 
 /// A rewind to a message that is not there, and how many it took back.
@@ -63,7 +63,7 @@ pub(super) fn headless(record: usize, first: &Object<'_>) -> Flaw {
         r#"{{"sessionId":{id},"projectHash":"0","startTime":{time},"lastUpdated":{time},"kind":"main"}}"#
     );
     Flaw::new(record, "no-header", Effect::Refused, what.to_owned())
-        .mended_by(Remedy::Before(header))
+        .repaired_by(Remedy::Before(header))
 }
 
 /// The record of messages with a result for the call `id` beside it.

@@ -92,12 +92,12 @@ fn breaks(tree: &Tree, path: &[usize], flaws: &mut Vec<Flaw>) {
             _ => return,
         };
         flaws.push(match before {
-            Some(before) => flaw.mended_by(Remedy::Link {
+            Some(before) => flaw.repaired_by(Remedy::Link {
                 key: "parentId",
                 to: nodes[before].record,
                 of: "id",
             }),
-            None => flaw.mended_by(Remedy::Change(Vec::new())),
+            None => flaw.repaired_by(Remedy::Change(Vec::new())),
         });
         top = next;
     }

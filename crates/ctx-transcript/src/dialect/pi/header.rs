@@ -37,5 +37,5 @@ pub(super) fn missing(record: usize, first: &Object<'_>) -> Flaw {
     let (id, time) = (json::quoted(&id_of(time)), json::quoted(time));
     let header = format!(r#"{{"type":"session",{version}"id":{id},"timestamp":{time},"cwd":"/"}}"#);
     Flaw::new(record, "no-header", Effect::Refused, what.to_owned())
-        .mended_by(Remedy::Before(header))
+        .repaired_by(Remedy::Before(header))
 }

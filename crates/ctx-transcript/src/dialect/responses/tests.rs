@@ -138,18 +138,18 @@ fn calls_and_results_pair_by_their_own_id() {
 #[test]
 fn results_may_come_later() {
     let user = r#"{"role":"user","content":"hi"}"#;
-    let offences = |records: &[&str]| {
+    let problems = |records: &[&str]| {
         let mut validator = Validator::new(Responses.rules());
         for (line, text) in (1..).zip(records) {
             let object = object(text);
             validator.push(line, &Responses.outline(&object).expect("a message"));
         }
-        let offences = validator.finish().into_iter();
-        offences.map(|it| (it.line, it.rule)).collect::<Vec<_>>()
+        let problems = validator.finish().into_iter();
+        problems.map(|it| (it.line, it.rule)).collect::<Vec<_>>()
     };
-    assert_eq!(offences(&[user, REASONING, CALL, user, OUTPUT]), []);
-    assert_eq!(offences(&[OUTPUT, user]), [(1, Rule::OrphanResult)]);
-    assert_eq!(offences(&[CALL, user]), [(1, Rule::UnansweredCall)]);
+    assert_eq!(problems(&[user, REASONING, CALL, user, OUTPUT]), []);
+    assert_eq!(problems(&[OUTPUT, user]), [(1, Rule::OrphanResult)]);
+    assert_eq!(problems(&[CALL, user]), [(1, Rule::UnansweredCall)]);
 }
 
 #[test]

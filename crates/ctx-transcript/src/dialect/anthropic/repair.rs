@@ -1,11 +1,11 @@
-//! How Anthropic records are mended: results are blocks, and come first.
+//! How Anthropic records are repaired: results are blocks, and come first.
 
 use super::Anthropic;
 use crate::dialect::{blocks, kind_of, text_record, with_text};
-use crate::repair::{MISSING_RESULT, Mend, NewResult, RecordChange};
+use crate::repair::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
 use crate::{Edits, Object, Role, Slot, json};
 
-impl Mend for Anthropic {
+impl RepairDialect for Anthropic {
     fn changed(&self, object: &Object<'_>, change: &RecordChange, into: Vec<String>) -> String {
         let mut edits = Edits::new();
         if let Some(raw) = object.get("content") {

@@ -5,7 +5,7 @@ use crate::dialect::made::NO_TIME;
 use crate::{Edits, Object, json};
 
 /// The line of that flaw with what it lacks.
-pub(super) fn mended(object: &Object<'_>, rule: &str, numbers: &[usize]) -> Edits {
+pub(super) fn repaired(object: &Object<'_>, rule: &str, numbers: &[usize]) -> Edits {
     let mut edits = Edits::new();
     match rule {
         "no-ordinal" => {

@@ -8,29 +8,29 @@ pub struct NamedRule {
     pub name: &'static str,
     /// What is wrong where it is broken.
     pub what: &'static str,
-    /// Whether it may be an offence; else it is only told.
-    pub may_be_offence: bool,
+    /// Whether it may be a problem; else it is only told.
+    pub may_be_problem: bool,
 }
 
-const fn offence(name: &'static str, what: &'static str) -> NamedRule {
+const fn problem(name: &'static str, what: &'static str) -> NamedRule {
     NamedRule {
         name,
         what,
-        may_be_offence: true,
+        may_be_problem: true,
     }
 }
 
 const fn told(name: &'static str, what: &'static str) -> NamedRule {
     NamedRule {
-        may_be_offence: false,
-        ..offence(name, what)
+        may_be_problem: false,
+        ..problem(name, what)
     }
 }
 
 /// All of them, in the order of the alphabet.
 pub const RULES: [NamedRule; 25] = [
-    offence("bad-line", "a line that is not one JSON object"),
-    offence(
+    problem("bad-line", "a line that is not one JSON object"),
+    problem(
         "bare-items",
         "items as Codex wrote them before September 2025, which it does not load",
     ),
@@ -46,46 +46,46 @@ pub const RULES: [NamedRule; 25] = [
         "compaction-off-path",
         "a compaction that a rollback has taken back",
     ),
-    offence(
+    problem(
         "item-not-read",
         "an item of a shape that Codex does not load",
     ),
-    offence(
+    problem(
         "kept-entry-missing",
         "the first entry that a compaction keeps is not above it",
     ),
-    offence(
+    problem(
         "kept-lines-missing",
         "lines that a compaction keeps are not in the file",
     ),
-    offence("missing-parent", "the parent of a line is not in the file"),
-    offence(
+    problem("missing-parent", "the parent of a line is not in the file"),
+    problem(
         "no-header",
         "the header is missing without which the agent loads nothing",
     ),
-    offence(
+    problem(
         "no-message",
         "no message of a known format, or no message at all",
     ),
-    offence(
+    problem(
         "no-ordinal",
         "the last line of a paginated file of Codex has no ordinal",
     ),
-    offence(
+    problem(
         "no-timestamp",
         "a line without a time, which Codex passes over",
     ),
-    offence(
+    problem(
         "orphan-result",
         "a result that answers no call where it stands",
     ),
-    offence(
+    problem(
         "parent-loop",
         "a line that hangs on itself by way of others",
     ),
-    offence("repeated-call-id", "two calls of one reply with one id"),
+    problem("repeated-call-id", "two calls of one reply with one id"),
     told("repeated-id", "a line whose id a later one has as well"),
-    offence(
+    problem(
         "rewind-to-nowhere",
         "the Gemini CLI is to go back to a message that is not there",
     ),
@@ -93,18 +93,18 @@ pub const RULES: [NamedRule; 25] = [
         "second-root",
         "a conversation that begins anew behind other lines",
     ),
-    offence(
+    problem(
         "torn-tail",
         "a last line that is not complete, with --strict",
     ),
-    offence("unanswered-call", "a call without its result"),
-    offence("unknown-item", "a record whose type is none of the format"),
-    offence("unknown-role", "a message whose role is none of the format"),
-    offence(
+    problem("unanswered-call", "a call without its result"),
+    problem("unknown-item", "a record whose type is none of the format"),
+    problem("unknown-role", "a message whose role is none of the format"),
+    problem(
         "unread-part",
         "a part of a message that is of no kind that is read",
     ),
-    offence("user-first", "the first message is not the user's"),
+    problem("user-first", "the first message is not the user's"),
 ];
 
 /// The rule of that name.
@@ -129,7 +129,7 @@ mod tests {
         let unread = [UnreadRule::Role, UnreadRule::Item, UnreadRule::Part];
         let names = of_pairs.map(Rule::as_str).into_iter();
         for name in names.chain(unread.map(UnreadRule::as_str)) {
-            assert!(rule(name).is_some_and(|rule| rule.may_be_offence), "{name}");
+            assert!(rule(name).is_some_and(|rule| rule.may_be_problem), "{name}");
         }
         assert!(rule("no-such-rule").is_none());
     }

@@ -14,12 +14,12 @@ use crate::{
 };
 
 /// What the audit log calls it.
-const OPERATION: &str = "mend-addition";
+const OPERATION: &str = "repair-addition";
 
 impl Store {
     /// Takes away what a killed run has left of an addition to a file that is claimed.
     /// `None` where the file was changed by that.
-    pub(crate) fn mend(
+    pub(crate) fn repair_addition(
         &self,
         session: &SessionId,
         lock: SessionLock,

@@ -1,11 +1,11 @@
-//! What mending asks of a dialect: how its records are written.
+//! What repairing asks of a dialect: how its records are written.
 
 use std::collections::BTreeMap;
 
 use crate::Object;
 
 /// How a dialect writes what a [`super::Repair`] does.
-pub trait Mend {
+pub trait RepairDialect {
     /// The text of a record's object with `change` made to it. `into` are results, as
     /// [`Self::result`] writes them, that come into it before its own.
     fn changed(&self, object: &Object<'_>, change: &RecordChange, into: Vec<String>) -> String;

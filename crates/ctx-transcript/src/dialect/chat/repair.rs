@@ -1,11 +1,11 @@
-//! How chat records are mended: a result is a record of its own.
+//! How chat records are repaired: a result is a record of its own.
 
 use super::Chat;
 use crate::dialect::{text_record, with_text};
-use crate::repair::{MISSING_RESULT, Mend, NewResult, RecordChange};
+use crate::repair::{MISSING_RESULT, NewResult, RecordChange, RepairDialect};
 use crate::{Edits, Object, Role, Slot, json};
 
-impl Mend for Chat {
+impl RepairDialect for Chat {
     fn changed(&self, object: &Object<'_>, change: &RecordChange, _into: Vec<String>) -> String {
         let mut edits = Edits::new();
         let calls = object.elements_of("tool_calls").unwrap_or_default();
