@@ -96,7 +96,7 @@ fn ls(home: &TempDir) -> Case {
 
 const TABLE: &str = "\
 AGENT        PROJECT  AGE  MESSAGES  TOKENS  WINDOW  SIZE  DUE  TITLE
-claude-code  shop      3h         2    170k   85.0%   490  due  Repair the \\u{1b}[31mcart
+claude-code  shop      3h         2    170k   85.0%   492  due  Repair the \\u{1b}[31mcart
 codex        日志      2d         1     52k   20.1%   485       Read the log.
 pi           bot       5d         2      14       ?   405  ?    hello there
 openclaw     bot       6d         2     ~12       ?   374  ?    hello there

@@ -1,69 +1,21 @@
 //! The examples of README.md and docs/*.md do what they show.
 //!
-//! Each `console` block runs in a fresh copy of `examples/`. A line that begins
-//! with `$ ` is a command, and goes on in the next line when it ends in `\`;
-//! the lines behind it are what it writes. `[..]` stands for any text within a line.
+//! Each `console` block runs in a fresh copy of `examples/`, beside the files that the page
+//! shows. A line that begins with `$ ` is a command, and goes on in the next line when it ends
+//! in `\`; the lines behind it are what it writes. `[..]` stands for any text within a line.
+//! A variable that a command sets is there for the next one. What must be there before, and is
+//! not worth a reader's time, is a comment above the block: `<!-- before: COMMAND -->`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use ctx_cli::ExitStatus;
-
+use crate::pages::{Block, blocks, pages, root};
 use crate::{tool_path, tools};
-
-struct Block {
-    /// `README.md:12`
-    place: String,
-    lines: Vec<String>,
-}
 
 struct Step {
     command: String,
     output: Vec<String>,
-}
-
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-}
-
-fn pages() -> Vec<PathBuf> {
-    let mut pages: Vec<PathBuf> = fs::read_dir(root().join("docs"))
-        .expect("docs/")
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
-        .collect();
-    pages.push(root().join("README.md"));
-    pages.sort();
-    pages
-}
-
-/// The blocks fenced as `language` in a page.
-fn blocks(page: &Path, language: &str) -> Vec<Block> {
-    let text = fs::read_to_string(page).expect("a page");
-    let name = page
-        .strip_prefix(root())
-        .expect("in the repository")
-        .display();
-    let mut blocks = Vec::new();
-    let mut lines = text.lines().enumerate();
-    while let Some((number, line)) = lines.next() {
-        let Some(fence) = line.strip_prefix("```").filter(|word| !word.is_empty()) else {
-            continue;
-        };
-        let content = lines
-            .by_ref()
-            .map(|(_, line)| line.to_owned())
-            .take_while(|line| line != "```")
-            .collect();
-        if fence == language {
-            blocks.push(Block {
-                place: format!("{name}:{}", number + 1),
-                lines: content,
-            });
-        }
-    }
-    blocks
 }
 
 fn steps(block: &Block) -> Vec<Step> {
@@ -95,18 +47,22 @@ fn steps(block: &Block) -> Vec<Step> {
     steps
 }
 
-/// Runs a command as the reader would: the tools first on PATH, nothing of ours in the environment.
-fn run(command: &str, folder: &Path) -> (Option<i32>, String) {
+/// Runs a command as the reader would: the tools first on PATH, nothing of ours in the environment
+/// but what the commands before have set, which is kept in `state`.
+fn run(command: &str, folder: &Path, state: &Path) -> (Option<i32>, String) {
     let bin = tool_path(tools()[0].name);
     let bin = bin.parent().expect("a folder of binaries");
     let path = std::env::var("PATH").expect("PATH");
     let output = Command::new("bash")
         .args(["-eo", "pipefail", "-c"])
-        .arg(format!("exec 2>&1\n{command}"))
+        .arg(format!(
+            "exec 2>&1\n[ ! -e \"$STATE\" ] || . \"$STATE\"\nset -a\n{command}\nexport -p > \"$STATE\""
+        ))
         .current_dir(folder)
         .env_clear()
         .env("PATH", format!("{}:{path}", bin.display()))
         .env("HOME", folder)
+        .env("STATE", state)
         .env("LC_ALL", "C.UTF-8")
         .env("TZ", "UTC")
         .output()
@@ -135,16 +91,31 @@ fn matches(shown: &str, found: &str) -> bool {
     rest.ends_with(last)
 }
 
-fn check(block: &Block) {
+/// Runs a block, and says what is not as shown. `files` are those that its page shows.
+fn check(block: &Block, files: &[&Block]) -> Result<(), String> {
     let folder = tempfile::tempdir().expect("a folder");
+    let state = tempfile::tempdir().expect("a folder");
     for entry in fs::read_dir(root().join("examples")).expect("examples/") {
         let path = entry.expect("an entry").path();
         fs::copy(&path, folder.path().join(path.file_name().expect("a name"))).expect("a copy");
     }
+    for file in files {
+        let name = file.file.as_deref().expect("a name");
+        fs::write(folder.path().join(name), file.text()).expect("written");
+    }
+    let state = state.path().join("state");
+    if let Some(before) = &block.before {
+        let (code, text) = run(before, folder.path(), &state);
+        if code != Some(0) {
+            return Err(format!("{}: before it: {text}", block.place));
+        }
+    }
     for step in steps(block) {
-        let (code, text) = run(&step.command, folder.path());
+        let (code, text) = run(&step.command, folder.path(), &state);
         let place = format!("{}: $ {}", block.place, step.command);
-        assert_eq!(code, Some(0), "exit status of {place}{text}");
+        if code != Some(0) {
+            return Err(format!("{place}--- exit status {code:?}\n{text}"));
+        }
         let found: Vec<&str> = text.lines().collect();
         let same = found.len() == step.output.len()
             && step
@@ -152,73 +123,123 @@ fn check(block: &Block) {
                 .iter()
                 .zip(&found)
                 .all(|(shown, found)| matches(shown, found));
-        assert!(
-            same,
-            "{place}--- shown\n{}\n--- found\n{text}",
-            step.output.join("\n")
-        );
+        if !same {
+            let shown = step.output.join("\n");
+            return Err(format!("{place}--- shown\n{shown}\n--- found\n{text}"));
+        }
     }
+    Ok(())
 }
 
 #[test]
 fn every_console_block_runs_as_shown() {
+    let mut wrong = Vec::new();
     for page in pages() {
-        for block in blocks(&page, "console") {
-            check(&block);
-        }
+        let blocks = blocks(&page);
+        let files: Vec<&Block> = blocks.iter().filter(|it| it.file.is_some()).collect();
+        let shown = blocks.iter().filter(|it| it.language == "console");
+        wrong.extend(shown.filter_map(|block| check(block, &files).err()));
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The lines of a language in the README.
+fn typed(language: &str) -> Vec<String> {
+    blocks(&root().join("README.md"))
+        .into_iter()
+        .filter(|block| block.language == language)
+        .map(|block| block.lines.join("\n"))
+        .collect()
 }
 
 #[test]
-fn the_readme_starts_with_two_commands() {
-    let shell: Vec<String> = blocks(&root().join("README.md"), "sh")
-        .into_iter()
-        .map(|block| block.lines.join("\n"))
-        .collect();
-    assert_eq!(
-        shell,
-        ["examples/compact.sh", "cargo test --workspace --locked"]
+fn the_readme_installs_tries_and_tests() {
+    let install =
+        "cargo install --locked --path . && cargo install --locked --path crates/ctx-memory-tool";
+    let test = "cargo test --workspace --locked";
+    assert_eq!(typed("sh"), [install, "examples/compact.sh", test]);
+}
+
+/// 17: somebody new reads it to the end.
+#[test]
+fn the_readme_is_short() {
+    let text = fs::read_to_string(root().join("README.md")).expect("README.md");
+    assert!(
+        text.lines().count() <= 150,
+        "{} lines",
+        text.lines().count()
     );
 }
 
 #[test]
-fn every_tool_has_an_example_in_the_readme() {
-    let commands: Vec<String> = blocks(&root().join("README.md"), "console")
-        .iter()
-        .flat_map(steps)
-        .map(|step| step.command)
-        .collect();
+fn every_tool_has_a_page_with_an_example_and_a_row_in_the_readme() {
+    let text = fs::read_to_string(root().join("README.md")).expect("README.md");
+    let rows = text.lines().filter(|line| line.starts_with("| [`ctx-"));
+    assert_eq!(rows.count(), tools().len());
     for tool in tools() {
-        let shown = commands.iter().any(|command| {
-            command
-                .split_whitespace()
-                .any(|word| word.trim_start_matches('(') == tool.name)
+        let name = tool.name;
+        let row = format!("| [`{name}`](docs/tools/{name}.md) | ");
+        assert!(text.contains(&row), "README.md lacks {row}");
+        let page = blocks(&root().join(format!("docs/tools/{name}.md")));
+        let shown = page.iter().filter(|block| block.language == "console");
+        let is_shown = shown.flat_map(steps).any(|step| {
+            let mut words = step.command.split_whitespace();
+            words.any(|word| word.trim_start_matches('(') == name)
         });
-        assert!(shown, "README.md shows no use of {}", tool.name);
+        assert!(is_shown, "docs/tools/{name}.md shows no use of it");
     }
 }
 
+/// 17: what a page points to is there: files, and headings in them.
 #[test]
-fn the_readme_has_every_tool_and_every_exit_status() {
-    let text = fs::read_to_string(root().join("README.md")).expect("README.md");
-    for (status, meaning) in ExitStatus::TABLE {
-        let row = format!("| {} | {meaning} |", status.code());
-        assert!(text.contains(&row), "README.md lacks {row}");
+fn every_link_leads_somewhere() {
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for page in pages() {
+        for link in links(&page) {
+            count += 1;
+            if !leads_somewhere(&page, &link) {
+                wrong.push(format!("{}: {link}", page.display()));
+            }
+        }
     }
-    let listed: Vec<&str> = text
-        .lines()
-        .filter_map(|line| line.strip_prefix("| `ctx-"))
-        .filter_map(|rest| rest.split('`').next())
-        .collect();
-    for tool in tools() {
-        let name = tool.name.trim_start_matches("ctx-");
-        assert!(
-            listed.contains(&name),
-            "README.md does not list {}",
-            tool.name
-        );
-    }
-    assert_eq!(listed.len(), tools().len(), "README.md lists {listed:?}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(count > 100, "{count} links");
+}
+
+/// The targets of links and pictures, those outside of the repository left out.
+fn links(page: &Path) -> Vec<String> {
+    let text = fs::read_to_string(page).expect("a page");
+    let link = regex::Regex::new(r#"\]\(([^)\s]+)\)|(?:src|srcset)="([^"]+)""#).expect("a pattern");
+    let targets = link
+        .captures_iter(&text)
+        .filter_map(|it| it.get(1).or(it.get(2)));
+    targets
+        .map(|target| target.as_str().to_owned())
+        .filter(|target| !target.contains("://"))
+        .collect()
+}
+
+fn leads_somewhere(page: &Path, link: &str) -> bool {
+    let (file, heading) = link.split_once('#').unwrap_or((link, ""));
+    let target = match file {
+        "" => page.to_owned(),
+        file => page.parent().expect("a folder").join(file),
+    };
+    let Ok(text) = fs::read_to_string(&target) else {
+        return target.exists() && heading.is_empty();
+    };
+    let mut headings = text.lines().filter(|line| line.starts_with('#'));
+    heading.is_empty() || headings.any(|line| anchor(line) == heading)
+}
+
+/// The name by which GitHub knows a heading.
+fn anchor(heading: &str) -> String {
+    let text = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = text
+        .chars()
+        .filter(|it| it.is_alphanumeric() || " -_".contains(*it));
+    kept.map(|it| if it == ' ' { '-' } else { it }).collect()
 }
 
 #[test]
@@ -235,6 +256,9 @@ fn a_wildcard_stands_for_text_within_a_line() {
 fn commands_go_on_behind_a_backslash() {
     let block = Block {
         place: "x".to_owned(),
+        language: "console".to_owned(),
+        file: None,
+        before: None,
         lines: ["$ a |\\", "  b", "out", "", "$ c"]
             .map(str::to_owned)
             .to_vec(),

@@ -1,4 +1,5 @@
-"""Trial: the hook of docs/recipes.md in the real client. The session is saved before the client's own compaction, and comes back."""
+"""Trial: the hooks of docs/cookbook/hooks.md in the real client. The session is saved before the client's own compaction and when it
+ends, and comes back."""
 
 import os
 import re
@@ -11,8 +12,8 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 def settings():
     """The settings file that the page shows."""
-    with open(os.path.join(ROOT, "docs", "recipes.md")) as page:
-        return re.search(r"```json\n(.*?PreCompact.*?)```", page.read(), re.S).group(1)
+    with open(os.path.join(ROOT, "docs", "cookbook", "hooks.md")) as page:
+        return re.search(r"```json settings.json\n(.*?PreCompact.*?)```", page.read(), re.S).group(1)
 
 
 def example():
@@ -38,14 +39,18 @@ def hook(agent, text, folder):
     compacted = trial.read()
     if "compact_boundary" not in compacted[len(text):]:
         raise Failed(f"it has not compacted: {said}")
-    snapshots = tool("ctx-snapshot", "--list", home=trial.home)
-    if not snapshots:
-        raise Failed("the hook has saved nothing")
-    tool("ctx-rollback", "--min-idle", "0s", "--snapshot", snapshots.split()[0], trial.path, home=trial.home)
+    snapshots = [line.split()[0] for line in tool("ctx-snapshot", "--list", home=trial.home).splitlines()]
+    if len(snapshots) != 2:
+        raise Failed(f"PreCompact and SessionEnd should have saved it once each: {snapshots}")
+    if tool("ctx-snapshot", "--show", snapshots[0], home=trial.home) != compacted:
+        raise Failed("SessionEnd has not saved the session as it ended")
+    if not os.path.exists(os.path.join(trial.home, ".local", "state", "ctx", "memory", "extracted", "decisions.md")):
+        raise Failed("nothing was put into the memory")
+    tool("ctx-rollback", "--min-idle", "0s", "--snapshot", snapshots[1], trial.path, home=trial.home)
     restored = trial.read()
     if not compacted.startswith(restored) or not restored.startswith(text):
         raise Failed("the snapshot is not the session of before")
     # The client has put the command itself there before the hook ran, or nothing.
     if trial.sent()[: len(before)] != before:
         raise Failed("it goes on from something else")
-    return "saved by the hook before the client compacted, and back"
+    return "saved before the client compacted and when it ended, and back"

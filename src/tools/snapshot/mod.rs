@@ -143,7 +143,7 @@ struct Args {
     ///
     /// Its files must be there and have their names, their sizes and the hash of meta.json;
     /// without -s the chain of the audit log is followed, too. A line for each snapshot:
-    /// OK, or FAILED and why.
+    /// OK, or FAILED and why; with -q only those of what is damaged.
     #[arg(long, help_heading = "Looking at snapshots")]
     verify: bool,
     /// Check all bytes against their hashes, those of offloaded results, too

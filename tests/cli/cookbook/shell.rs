@@ -1,0 +1,48 @@
+//! The blocks that a reader types into a shell: of full-window.md, and of shell.md for GNU parallel.
+
+use std::fs;
+
+use super::{home, is_there, shell_blocks, stand_in, with};
+use crate::bench::good;
+
+/// 17: an agent of one's own whose request is refused compacts its session and sends it again.
+#[test]
+fn an_agent_of_ones_own_goes_on() {
+    let home = home();
+    let [block] = &shell_blocks("full-window.md")[..] else {
+        panic!("one block");
+    };
+    // An API with a small window.
+    stand_in(
+        home.path(),
+        "send",
+        "ctx-check -q --max-tokens 10000 \"$1\" && echo answered",
+    );
+    let block = block.replace("100k", "9000");
+    let done = with(home.path(), &format!("{block}\necho \"$answer\""));
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    assert_eq!(done.stdout, "answered\n");
+    assert_eq!(good(home.path(), "ctx-snapshot --list").lines().count(), 1);
+}
+
+/// 17: GNU parallel over files, and over the records of one.
+#[test]
+fn parallel_compacts_files_and_records() {
+    if !is_there("parallel") {
+        return;
+    }
+    let home = home();
+    good(
+        home.path(),
+        "mkdir sessions; for n in 1 2 3; do head -n $((n * 60)) session.jsonl > \"sessions/day $n.jsonl\"; done
+         for n in 1 2 3 4 5 6; do head -n $((n * 30)) session.jsonl | jq -cs '{messages: .}'; done > corpus.jsonl",
+    );
+    for block in shell_blocks("shell.md") {
+        let done = with(home.path(), &block.replace("8000", "2000"));
+        assert_eq!(done.code, 0, "{block}{}", done.stderr);
+    }
+    let log = fs::read_to_string(home.path().join("jobs.tsv")).expect("a log");
+    assert_eq!(log.lines().count(), 4, "{log}");
+    let alone = "ctx-compact -q --batch --budget 2000 < corpus.jsonl | cmp - smaller.jsonl";
+    good(home.path(), alone);
+}

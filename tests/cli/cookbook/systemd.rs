@@ -1,0 +1,67 @@
+//! The timer of cron.md.
+
+use std::fs;
+use std::process::Command;
+
+use super::{bare, file, home, is_there, session};
+use crate::bench::good;
+
+/// The values of a key, in their order.
+fn values(unit: &str, key: &str) -> Vec<String> {
+    let lines = unit.lines().filter_map(|line| line.split_once('='));
+    lines
+        .filter(|(name, _)| *name == key)
+        .map(|(_, value)| value.to_owned())
+        .collect()
+}
+
+/// 17: the service compacts what is due, and what is busy is no failure.
+#[test]
+fn the_service_compacts_and_a_busy_session_is_no_failure() {
+    let home = home();
+    let unit = file("cron.md", "ctx-compact.service");
+    let environment = values(&unit, "Environment");
+    let path = environment[0].strip_prefix("PATH=").expect("a PATH");
+    let start = &values(&unit, "ExecStart")[0];
+
+    let before = fs::read(session(home.path())).expect("a session");
+    good(
+        home.path(),
+        &format!("touch {}", session(home.path()).display()),
+    );
+    let busy = bare(home.path(), path, start);
+    assert_eq!(values(&unit, "SuccessExitStatus"), [busy.code.to_string()]);
+    assert_eq!(fs::read(session(home.path())).expect("a session"), before);
+
+    super::rest(home.path());
+    let done = bare(home.path(), path, start);
+    assert_eq!((done.code, done.stdout + &done.stderr), (0, String::new()));
+    assert!(fs::read(session(home.path())).expect("a session").len() > before.len());
+}
+
+/// 17: systemd takes the units.
+#[test]
+fn systemd_takes_the_units() {
+    if !is_there("systemd-analyze") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let units = ["ctx-compact.service", "ctx-compact.timer"];
+    let paths = units.map(|name| {
+        let path = folder.path().join(name);
+        fs::write(&path, file("cron.md", name)).expect("written");
+        path
+    });
+    let output = Command::new("systemd-analyze")
+        .args(["--user", "--man=no", "--generators=no", "verify"])
+        .args(&paths)
+        .env("XDG_RUNTIME_DIR", folder.path())
+        .output()
+        .expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    let ours: Vec<&str> = said
+        .lines()
+        .filter(|line| line.contains("ctx-compact"))
+        .collect();
+    assert!(ours.is_empty(), "{said}");
+}

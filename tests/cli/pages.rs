@@ -1,0 +1,77 @@
+//! The pages of README.md and docs/, and the fenced blocks in them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What stands between two fences.
+pub(crate) struct Block {
+    /// `README.md:12`
+    pub(crate) place: String,
+    /// The first word behind the fence: `console`, `yaml`.
+    pub(crate) language: String,
+    /// The rest of that line: the file that the block is, where it is one.
+    pub(crate) file: Option<String>,
+    /// What a comment above it has done before.
+    pub(crate) before: Option<String>,
+    pub(crate) lines: Vec<String>,
+}
+
+impl Block {
+    /// The lines as a file has them.
+    pub(crate) fn text(&self) -> String {
+        self.lines.iter().map(|line| format!("{line}\n")).collect()
+    }
+}
+
+pub(crate) fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// README.md, and all pages below docs/.
+pub(crate) fn pages() -> Vec<PathBuf> {
+    let mut pages: Vec<PathBuf> = walkdir::WalkDir::new(root().join("docs"))
+        .into_iter()
+        .map(|entry| entry.expect("an entry").into_path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .collect();
+    pages.push(root().join("README.md"));
+    pages.sort();
+    pages
+}
+
+/// All fenced blocks of a page that name their language.
+pub(crate) fn blocks(page: &Path) -> Vec<Block> {
+    let text = fs::read_to_string(page).expect("a page");
+    let name = page
+        .strip_prefix(root())
+        .expect("in the repository")
+        .display();
+    let mut blocks = Vec::new();
+    let mut lines = text.lines().enumerate();
+    let mut above = "";
+    while let Some((number, line)) = lines.next() {
+        let before = above.strip_prefix("<!-- before: ");
+        let before = before.and_then(|it| it.strip_suffix(" -->"));
+        above = line;
+        let Some(info) = line.strip_prefix("```").filter(|info| !info.is_empty()) else {
+            continue;
+        };
+        let (language, file) = match info.split_once(' ') {
+            Some((language, file)) => (language, Some(file.to_owned())),
+            None => (info, None),
+        };
+        let content = lines
+            .by_ref()
+            .map(|(_, line)| line.to_owned())
+            .take_while(|line| line != "```")
+            .collect();
+        blocks.push(Block {
+            place: format!("{name}:{}", number + 1),
+            language: language.to_owned(),
+            file,
+            before: before.map(str::to_owned),
+            lines: content,
+        });
+    }
+    blocks
+}
