@@ -10,3 +10,20 @@ fn man_pages_and_completions_are_fresh() {
         xtask::REPAIR
     );
 }
+
+/// 17: the picture of the README shows what the tools of today write.
+#[test]
+fn the_picture_is_fresh() {
+    let bin = crate::tool_path("ctx-count");
+    let bin = bin.parent().expect("a folder");
+    let files = xtask::picture::drawn(bin).expect("drawn");
+    assert_eq!(files.len(), 2);
+    for (path, drawn) in files {
+        let shown = std::fs::read(xtask::root().join(&path)).unwrap_or_default();
+        assert!(
+            shown == drawn,
+            "{} is stale; run `cargo build && cargo run -p xtask -- picture target/debug`",
+            path.display()
+        );
+    }
+}

@@ -7,6 +7,7 @@
 mod completions;
 mod exit_status;
 mod man;
+pub mod picture;
 mod policies;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -85,6 +86,11 @@ pub fn write(root: &Path, files: &Files) -> io::Result<()> {
     for path in leftovers(root, files)? {
         fs::remove_file(root.join(path))?;
     }
+    put(root, files)
+}
+
+/// Writes the files under `root`, and removes none.
+pub fn put(root: &Path, files: &Files) -> io::Result<()> {
     for (path, content) in files {
         let path = root.join(path);
         if let Some(folder) = path.parent() {

@@ -1,5 +1,7 @@
 //! `cargo run -p xtask -- gen [--check]`
 
+use std::path::PathBuf;
+
 use anyhow::{Context, bail};
 use clap::Parser;
 
@@ -12,11 +14,23 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Draw the picture of the README with the tools in a folder
+    Picture {
+        /// The folder, for instance target/release
+        bin: PathBuf,
+    },
 }
 
 fn main() -> anyhow::Result<()> {
-    let Chore::Gen { check } = Chore::parse();
     let root = xtask::root();
+    let check = match Chore::parse() {
+        Chore::Gen { check } => check,
+        Chore::Picture { bin } => {
+            let bin = bin.canonicalize().context("no such folder")?;
+            let files = xtask::picture::drawn(&bin)?;
+            return xtask::put(&root, &files).context("cannot write docs/picture/");
+        }
+    };
     let files = xtask::generated().context("cannot generate")?;
     if !check {
         return xtask::write(&root, &files).context("cannot write man/ and completions/");
