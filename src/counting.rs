@@ -7,6 +7,8 @@ use ctx_policy::Policy;
 use ctx_select::count::MessageCounter;
 use ctx_tokens::{Encoding, Model};
 
+use crate::models::ModelArgs;
+
 /// Flags of every tool that counts tokens.
 #[derive(Args, Clone, Debug, Default)]
 pub struct CountingArgs {
@@ -18,9 +20,9 @@ pub struct CountingArgs {
         help_heading = "Tokens"
     )]
     pub encoding: Option<Encoding>,
-    /// Count for this model: with its encoding, against its window
-    #[arg(long, value_name = "NAME", help_heading = "Tokens")]
-    pub model: Option<String>,
+    /// The model that is counted for.
+    #[command(flatten)]
+    pub models: ModelArgs,
 }
 
 fn encodings() -> impl TypedValueParser<Value = Encoding> {
@@ -35,6 +37,8 @@ pub struct Counting {
     pub counter: MessageCounter,
     /// The model, when one was named.
     pub model: Option<&'static Model>,
+    /// Its full name, when it was named by a short one.
+    pub full_name: Option<&'static str>,
 }
 
 impl CountingArgs {
@@ -45,19 +49,14 @@ impl CountingArgs {
 
     /// The same, where a policy says what the flags leave out.
     pub fn resolve_under(&self, policy: Option<&Policy>) -> Result<Counting, Failure> {
-        let model = match &self.model {
-            None => None,
-            Some(name) => Some(ctx_tokens::model(name).ok_or_else(|| {
-                Failure::new(format_args!("unknown model {name:?}"))
-                    .hint("count with --encoding instead; --help lists the encodings")
-            })?),
-        };
+        let model = self.models.resolve("--encoding NAME counts for another")?;
         let of_policy = policy.and_then(|policy| policy.encoding);
         let of_model = model.map(|model| model.encoding);
         let encoding = self.encoding.or(of_policy).or(of_model);
         Ok(Counting {
             counter: MessageCounter::new(encoding.unwrap_or_default()),
             model,
+            full_name: self.models.full_name(),
         })
     }
 }
@@ -69,8 +68,19 @@ impl Counting {
             .is_some_and(|model| model.exact && model.encoding == self.counter.encoding())
     }
 
-    /// Warns when another encoding stands in for the model's own.
+    /// Says what a short name stands for.
+    pub fn report_name(&self, io: &mut Io) {
+        if let Some(full) = self.full_name {
+            let day = Model::listed_on();
+            io.note(format_args!(
+                "the model is {full}, the newest of that name in the list of {day}"
+            ));
+        }
+    }
+
+    /// The same, and warns when another encoding stands in for the model's own.
     pub fn report(&self, io: &mut Io) {
+        self.report_name(io);
         if let Some(model) = self.model
             && !model.exact
         {

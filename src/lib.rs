@@ -9,6 +9,7 @@ pub mod folders;
 pub mod hints;
 pub mod idle;
 pub mod llm;
+pub mod models;
 pub mod output;
 pub mod passes;
 pub mod policy;

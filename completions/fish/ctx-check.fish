@@ -69,6 +69,7 @@ complete -c ctx-check -l repair -d 'Write a repaired copy of one session, to std
 complete -c ctx-check -l json -d 'Print JSON: the same as --format json'
 complete -c ctx-check -l no-calibrate -d 'Go by our own count, not by the usage that an agent has recorded'
 complete -c ctx-check -l overflow -d 'Due because the model refused the session: its window was full'
+complete -c ctx-check -l list-models -d 'Print the models that are known, with windows and short names, and do nothing else'
 complete -c ctx-check -s r -l recursive -d 'Take the files in folders, however deep'
 complete -c ctx-check -l batch -d 'Take each line as one conversation: {"messages":[…]}'
 complete -c ctx-check -s q -l quiet -d 'Say nothing but errors'

@@ -77,6 +77,7 @@ always\t'Always'
 never\t'Never'"
 complete -c ctx-compact -l json -d 'Print a JSON object a session: how it ended, its figures'
 complete -c ctx-compact -l overflow -d 'Due because the model refused the session: its window was full'
+complete -c ctx-compact -l list-models -d 'Print the models that are known, with windows and short names, and do nothing else'
 complete -c ctx-compact -l if-due -d 'Compact only what is due by a trigger; all else is left alone, exit 0'
 complete -c ctx-compact -l force -d 'Compact whatever the triggers and earlier attempts say'
 complete -c ctx-compact -s n -l dry-run -d 'Show the zones, what would leave and how small it would get; do nothing'

@@ -30,6 +30,7 @@ complete -c ctx-count -l json -d 'Print JSON: an object per file, then one for t
 complete -c ctx-count -l calibrate -d 'Say what the context comes to for the API, by the usage an agent recorded'
 complete -c ctx-count -l annotate -d 'Pass the records of one file on, each with its bytes and tokens in a tag'
 complete -c ctx-count -l text -d 'Count each file as plain text: only tokens are shown'
+complete -c ctx-count -l list-models -d 'Print the models that are known, with windows and short names, and do nothing else'
 complete -c ctx-count -s r -l recursive -d 'Take the files in folders, however deep'
 complete -c ctx-count -l batch -d 'Take each line as one conversation: {"messages":[…]}'
 complete -c ctx-count -s q -l quiet -d 'Say nothing but errors'

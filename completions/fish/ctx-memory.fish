@@ -91,6 +91,7 @@ always\t'Always'
 never\t'Never'"
 complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -s n -l dry-run -d 'Print what would change as a diff, and write nothing'
 complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -l json -d 'Print what was done as a JSON object'
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -l list-models -d 'Print the models that are known, with windows and short names, and do nothing else'
 complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -l llm-key-in-clear -d 'Send the key over http:// to another machine, in clear text'
 complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -s q -l quiet -d 'Say nothing but errors'
 complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand consolidate" -s v -l verbose -d 'Say more on stderr (can be repeated)'
@@ -116,6 +117,7 @@ complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand inject" -l store -
 complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand inject" -l color -d 'When to colour what is shown on a terminal' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
+complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand inject" -l list-models -d 'Print the models that are known, with windows and short names, and do nothing else'
 complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand inject" -s q -l quiet -d 'Say nothing but errors'
 complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand inject" -s v -l verbose -d 'Say more on stderr (can be repeated)'
 complete -c ctx-memory -n "__fish_ctx_memory_using_subcommand inject" -s h -l help -d 'Print help (see more with \'--help\')'

@@ -27,6 +27,7 @@ complete -c ctx-offload -l store -d 'Keep snapshots, memory and the audit log in
 complete -c ctx-offload -l color -d 'When to colour what is shown on a terminal' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
+complete -c ctx-offload -l list-models -d 'Print the models that are known, with windows and short names, and do nothing else'
 complete -c ctx-offload -l restore -d 'Put the results back; a reference whose file cannot be read stays, exit 3'
 complete -c ctx-offload -s n -l dry-run -d 'Show what would be done, and do nothing'
 complete -c ctx-offload -s i -l in-place -d 'Write over FILE itself: as -o with the same name'

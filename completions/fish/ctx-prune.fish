@@ -53,6 +53,7 @@ complete -c ctx-prune -l trim -d 'Trim long tool results: keep beginning, end, a
 complete -c ctx-prune -l clear -d 'Put a placeholder in the place of tool results that nothing protects'
 complete -c ctx-prune -s n -l dry-run -d 'Show by rule what would be freed, and write no records'
 complete -c ctx-prune -l strict -d 'Fail when the input breaks a rule of its API already'
+complete -c ctx-prune -l list-models -d 'Print the models that are known, with windows and short names, and do nothing else'
 complete -c ctx-prune -l new -d 'Write an agent\'s session beside FILE under a new id, and print its path'
 complete -c ctx-prune -s i -l in-place -d 'Write over FILE itself: as -o with the same name'
 complete -c ctx-prune -l json -d 'Print what was done as a JSON object'

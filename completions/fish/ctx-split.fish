@@ -29,6 +29,7 @@ complete -c ctx-split -l store -d 'Keep snapshots, memory and the audit log in D
 complete -c ctx-split -l color -d 'When to colour what is shown on a terminal' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
+complete -c ctx-split -l list-models -d 'Print the models that are known, with windows and short names, and do nothing else'
 complete -c ctx-split -l strip -d 'Decide nothing: remove the tags; with --only, by the zones they name'
 complete -c ctx-split -l partial -d 'With --strip --only: take a stream that ended early for whole'
 complete -c ctx-split -l json -d 'Print what was done as a JSON object'

@@ -25,6 +25,7 @@ never\t'Never'"
 complete -c ctx-stats -l json -d 'Print one JSON object, or one for each FILE'
 complete -c ctx-stats -l prometheus -d 'Print metrics in the text format of Prometheus'
 complete -c ctx-stats -l html -d 'Print an HTML page that shows where the window of each FILE goes'
+complete -c ctx-stats -l list-models -d 'Print the models that are known, with windows and short names, and do nothing else'
 complete -c ctx-stats -l overflow -d 'Due because the model refused the session: its window was full'
 complete -c ctx-stats -s q -l quiet -d 'Say nothing but errors'
 complete -c ctx-stats -s v -l verbose -d 'Say more on stderr (can be repeated)'

@@ -137,10 +137,70 @@ fn a_model_brings_its_window_and_says_when_it_is_an_estimate() {
         .stderr("ctx-count: warning: the tokenizer of qwen3… is not built in: counts by o200k_base are estimates\n")
         .run();
     count()
-        .args(["--model", "llama"])
+        .args(["--model", "parrot"])
         .stdin(CHAT)
-        .stderr("ctx-count: unknown model \"llama\"; count with --encoding instead; --help lists the encodings\n")
+        .stderr("ctx-count: unknown model \"parrot\"; --list-models prints the models that are known; --encoding NAME counts for another\n")
         .code(2)
+        .run();
+}
+
+/// 17: what people call the newest model of a family is understood, and a typing error is told
+/// from it.
+#[test]
+fn a_short_name_is_the_newest_model_of_its_family() {
+    for (short, full, window, why) in [
+        ("sonnet", "claude-sonnet-5", 1_000_000, "published"),
+        ("Haiku", "claude-haiku-5", 1_000_000, "published"),
+        ("deepseek", "deepseek-v4", 1_000_000, "built in"),
+        ("qwen", "qwen3.8", 262_144, "built in"),
+        ("kimi", "kimi-k3", 1_048_576, "built in"),
+        ("glm", "glm-5.3", 1_000_000, "built in"),
+        ("llama", "llama-4", 1_048_576, "built in"),
+        ("mistral", "mistral-large-4", 1_048_576, "built in"),
+        ("grok", "grok-4.7", 500_000, "published"),
+    ] {
+        let day = ctx_tokens::Model::listed_on();
+        count()
+            .args(["--model", short, "--json", "-v"])
+            .stdin(CHAT)
+            .stdout_has(&format!(r#""model":"{full}","window":{window},"#))
+            .stderr(&format!(
+                "ctx-count: the model is {full}, the newest of that name in the list of {day}\n\
+                 ctx-count: warning: the tokenizer of {full}… is not {why}: counts by o200k_base are estimates\n"
+            ))
+            .run();
+    }
+    for (name, near) in [("sonet", "sonnet"), ("gtp-4o", "gpt-4o, gpt-4 or gpt-4.1")] {
+        count()
+            .args(["--model", name])
+            .stdin(CHAT)
+            .stderr(&format!(
+                "ctx-count: unknown model \"{name}\"; did you mean {near}? --list-models prints the models that are known; --encoding NAME counts for another\n"
+            ))
+            .code(2)
+            .run();
+    }
+}
+
+/// 17: the list has windows, encodings, short names and its day, for people and for programs.
+#[test]
+fn models_are_listed() {
+    let list = count().args(["--list-models"]).stdout_any().run();
+    let list = String::from_utf8(list.stdout).expect("text");
+    for line in [
+        "MODEL                           WINDOW  ENCODING       COUNT     SHORT NAME\n",
+        "claude-sonnet-5                1000000  o200k_base     estimate  sonnet\n",
+        "gpt-oss                         131072  o200k_harmony  exact\n",
+        &format!(
+            "\nAs documented by the vendors on {}. ",
+            ctx_tokens::Model::listed_on()
+        ),
+    ] {
+        assert!(list.contains(line), "{line}{list}");
+    }
+    count()
+        .args(["--list-models", "--json"])
+        .stdout_has(r#"{"model":"claude-sonnet-5","window":1000000,"encoding":"o200k_base","exact":false,"open":false,"short_names":["sonnet"],"listed_on":"2026-"#)
         .run();
 }
 

@@ -72,8 +72,9 @@ fn field() -> tempfile::TempDir {
 }
 
 /// What is run, in this order, and the section that tells of its output.
-const RUNS: [(&str, &str); 58] = [
+const RUNS: [(&str, &str); 59] = [
     ("ctx-count", "ctx-count --json s.jsonl bad.jsonl"),
+    ("ctx-count --list-models", "ctx-count --list-models --json"),
     (
         "ctx-count",
         "ctx-count --json --by role --model gpt-4o s.jsonl",

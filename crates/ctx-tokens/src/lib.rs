@@ -24,5 +24,5 @@ mod native;
 
 pub use counter::TokenCounter;
 pub use encoding::{Encoding, UnknownEncoding};
-pub use models::{MODELS, Model, model};
+pub use models::{Model, full_name, model};
 pub use native::{Tokenizer, UnknownToken};

@@ -6,6 +6,7 @@ use crate::Encoding;
 
 /// What is known of the models whose names begin alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Model {
     /// How the names begin.
     pub prefix: &'static str,
@@ -20,16 +21,50 @@ pub struct Model {
     pub open: bool,
 }
 
-/// The table; the longest prefix of a name wins. `models.txt` says where it is from.
-pub static MODELS: LazyLock<Vec<Model>> = LazyLock::new(|| {
-    let lines = include_str!("../models.txt").lines();
-    lines.filter_map(parse).collect()
+impl Model {
+    /// All entries of the table, vendor by vendor. The longest prefix of a name wins;
+    /// `models.txt` in the source of this crate says where the figures are from.
+    pub fn all() -> &'static [Self] {
+        &TABLE.models
+    }
+
+    /// The day the table was made, `2026-11-23`.
+    pub fn listed_on() -> &'static str {
+        TABLE.day
+    }
+
+    /// What people call the newest model of a family, and the name it stands for:
+    /// `("sonnet", "claude-sonnet-5")`.
+    pub fn short_names() -> &'static [(&'static str, &'static str)] {
+        &TABLE.short_names
+    }
+}
+
+/// `models.txt`, read.
+struct Table {
+    models: Vec<Model>,
+    short_names: Vec<(&'static str, &'static str)>,
+    day: &'static str,
+}
+
+static TEXT: &str = include_str!("../models.txt");
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let lines = || TEXT.lines().filter(|line| !line.starts_with('#'));
+    let day = TEXT
+        .lines()
+        .find_map(|line| line.strip_prefix("# Made on "));
+    Table {
+        models: lines().filter_map(entry).collect(),
+        short_names: lines().filter_map(|line| line.split_once(" = ")).collect(),
+        day: day.and_then(|rest| rest.get(..10)).unwrap_or_default(),
+    }
 });
 
-/// A line of the table; `None` for a comment.
-fn parse(line: &'static str) -> Option<Model> {
+/// A model's line of the table.
+fn entry(line: &'static str) -> Option<Model> {
     let mut words = line.split_whitespace();
-    let prefix = words.next().filter(|word| !word.starts_with('#'))?;
+    let prefix = words.next()?;
     let encoding = words.next()?;
     Some(Model {
         prefix,
@@ -45,12 +80,19 @@ fn parse(line: &'static str) -> Option<Model> {
 /// The case of letters does not matter. A vendor in front (`openai/gpt-4o`,
 /// `us.anthropic.claude-opus-5`) and the mark of a fine-tuned model (`ft:gpt-4o:acme`) are
 /// passed over.
+///
+/// ```
+/// let model = ctx_tokens::model("us.anthropic.claude-opus-5-v1:0").expect("in the table");
+/// assert_eq!((model.window, model.exact), (1_000_000, false));
+/// assert!(ctx_tokens::model("parrot-7b").is_none());
+/// ```
 pub fn model(name: &str) -> Option<&'static Model> {
     let name = name.to_ascii_lowercase();
     let name = name.rsplit('/').next().unwrap_or(&name);
     let mut name = name.strip_prefix("ft:").unwrap_or(name);
     loop {
-        let known = MODELS.iter().filter(|model| name.starts_with(model.prefix));
+        let models = Model::all().iter();
+        let known = models.filter(|model| name.starts_with(model.prefix));
         if let Some(model) = known.max_by_key(|model| model.prefix.len()) {
             return Some(model);
         }
@@ -62,11 +104,26 @@ pub fn model(name: &str) -> Option<&'static Model> {
     }
 }
 
+/// The name that a short name stands for, the newest model of the family that the table has.
+///
+/// For names that a person types. What a server or a file says is a whole name: `mistral` is
+/// there the name of one old model.
+///
+/// ```
+/// assert_eq!(ctx_tokens::full_name("Sonnet"), Some("claude-sonnet-5"));
+/// assert_eq!(ctx_tokens::full_name("gpt-5"), None);
+/// ```
+pub fn full_name(short: &str) -> Option<&'static str> {
+    let mut names = Model::short_names().iter();
+    let (_, full) = names.find(|(name, _)| name.eq_ignore_ascii_case(short))?;
+    Some(full)
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
 
-    use super::{MODELS, model};
+    use super::{Model, TEXT, full_name, model};
     use crate::Encoding;
 
     #[test]
@@ -132,16 +189,52 @@ mod tests {
         assert!(!open("gpt-5.5") && !open("claude-opus-5") && !open("gemini-3.8-flash"));
     }
 
+    /// 17: a short name is a whole name, and what a server calls so is something else.
+    #[test]
+    fn a_short_name_is_the_newest_of_its_family() {
+        for (short, full) in Model::short_names() {
+            let newest = model(full).expect(full);
+            assert_eq!(newest.prefix, *full, "{short}");
+            assert_eq!(full_name(&short.to_uppercase()), Some(*full));
+        }
+        for (name, window) in [
+            ("mistral", 32_768),
+            ("deepseek", 131_072),
+            ("grok", 131_072),
+        ] {
+            assert_eq!(model(name).expect(name).window, window);
+            let newest = full_name(name).and_then(model).expect(name);
+            assert!(newest.window > window, "{name}");
+        }
+        assert_eq!(full_name("sonnet-4-5"), None);
+        assert_eq!(full_name(""), None);
+    }
+
     #[test]
     fn the_table_is_sound() {
-        let prefixes: HashSet<&str> = MODELS.iter().map(|model| model.prefix).collect();
-        assert_eq!(prefixes.len(), MODELS.len(), "a prefix stands twice");
-        let lines = include_str!("../models.txt").lines();
+        let prefixes: HashSet<&str> = Model::all().iter().map(|model| model.prefix).collect();
+        assert_eq!(prefixes.len(), Model::all().len(), "a prefix stands twice");
+        let shorts: HashSet<&str> = Model::short_names()
+            .iter()
+            .map(|(short, _)| *short)
+            .collect();
+        assert_eq!(
+            shorts.len(),
+            Model::short_names().len(),
+            "a short name stands twice"
+        );
+        let lines = TEXT.lines();
         let entries = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
-        assert_eq!(entries.count(), MODELS.len(), "a line cannot be read");
-        for entry in MODELS.iter() {
+        assert_eq!(
+            entries.count(),
+            prefixes.len() + shorts.len(),
+            "a line cannot be read"
+        );
+        for entry in Model::all() {
             assert!(entry.window >= 1_024, "{}", entry.prefix);
             assert_eq!(model(entry.prefix), Some(entry));
         }
+        let day = Model::listed_on().split('-').map(str::parse::<u16>);
+        assert!(day.clone().all(|part| part.is_ok()) && day.count() == 3);
     }
 }

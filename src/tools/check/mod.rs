@@ -167,6 +167,9 @@ type Results = [(String, Result<Report, Failure>)];
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
+    if args.counting.models.list(args.json, io)? {
+        return Ok(ExitStatus::Done);
+    }
     let policy = args.asked_policy(io)?;
     let counting = args.counting.resolve_under(policy.as_ref())?;
     let format = if args.json { Format::Json } else { args.format };

@@ -116,6 +116,9 @@ pub const TOOL: Tool = Tool {
 
 fn run(matches: &ArgMatches, io: &mut Io) -> ctx_cli::Outcome {
     let args = Args::from_arg_matches(matches)?;
+    if args.counting.models.list(args.json, io)? {
+        return Ok(ExitStatus::Done);
+    }
     if let Some(name) = &args.show_preset {
         let text = ctx_policy::source(name).ok_or_else(|| unknown(name))?;
         io.write(text.as_bytes())?;

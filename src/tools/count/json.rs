@@ -11,7 +11,7 @@ pub(super) fn of(args: &Args, counting: &Counting, files: &[File], total: &Count
     let telling = Telling {
         encoding: counting.counter.encoding(),
         model: counting.model.map(|model| OfModel {
-            model: args.counting.model.as_deref().unwrap_or(model.prefix),
+            model: args.counting.models.name().unwrap_or(model.prefix),
             window: model.window,
             share: None,
             exact: counting.is_exact(),

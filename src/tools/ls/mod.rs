@@ -5,7 +5,7 @@ mod page;
 use std::time::SystemTime;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{Failure, Io, Outcome, Tool, report_failures};
+use ctx_cli::{ExitStatus, Failure, Io, Outcome, Tool, report_failures};
 use ctx_select::count::MessageCounter;
 use ctx_select::trigger::Triggers;
 use ctx_sessions::{Form, Index, Query, Question};
@@ -13,6 +13,7 @@ use ctx_store::Store;
 use ctx_tokens::Encoding;
 
 use crate::counting::Counting;
+use crate::models::ModelArgs;
 use crate::policy::PolicyArgs;
 use crate::store::StoreArgs;
 use crate::triggers::TriggerArgs;
@@ -39,15 +40,15 @@ use crate::triggers::TriggerArgs;
 ///
 /// --json prints an object per session; what is not known is null. docs/json.md has all keys.
 #[derive(Debug, Parser)]
+#[command(mut_arg("model", |arg| arg.help("Take the window of this model for all sessions").long_help(None)))]
 #[command(mut_arg("window", |arg| arg.help("Tokens of the window of all sessions [default: what the file tells, else the model's]")))]
 struct Args {
     #[command(flatten)]
     query: Query,
     #[command(flatten)]
     form: Form,
-    /// Take the window of this model for all sessions
-    #[arg(long, value_name = "NAME", help_heading = "Tokens")]
-    model: Option<String>,
+    #[command(flatten)]
+    models: ModelArgs,
     #[command(flatten)]
     triggers: Triggers,
     #[command(flatten)]
@@ -66,6 +67,9 @@ pub const TOOL: Tool = Tool {
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
+    if args.models.list(args.form.json, io)? {
+        return Ok(ExitStatus::Done);
+    }
     let question = Question {
         triggers: args.triggers(io)?,
         window_of: &|name| ctx_tokens::model(name).map(|model| model.window),
@@ -107,16 +111,12 @@ impl Args {
         if let Some(policy) = &policy {
             policy.check().map_err(Failure::new)?;
         }
-        let of_model = |name: &String| {
-            ctx_tokens::model(name).ok_or_else(|| {
-                Failure::new(format_args!("unknown model {name:?}"))
-                    .hint("name the tokens of its window with --window instead")
-            })
-        };
         let counting = Counting {
             counter: MessageCounter::new(Encoding::Chars4),
-            model: self.model.as_ref().map(of_model).transpose()?,
+            model: self.models.resolve("--window TOKENS is for another")?,
+            full_name: self.models.full_name(),
         };
+        counting.report_name(io);
         let triggers = TriggerArgs {
             triggers: self.triggers,
             overflow: false,

@@ -14,7 +14,9 @@ mod table;
 use std::path::PathBuf;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
-use ctx_cli::{Failure, Io, Outcome, Tool, inputs, json_failure, json_line, report_failures};
+use ctx_cli::{
+    ExitStatus, Failure, Io, Outcome, Tool, inputs, json_failure, json_line, report_failures,
+};
 use ctx_policy::Policy;
 use ctx_store::Store;
 
@@ -86,6 +88,9 @@ pub const TOOL: Tool = Tool {
 
 fn run(matches: &ArgMatches, io: &mut Io) -> Outcome {
     let args = Args::from_arg_matches(matches)?;
+    if args.counting.models.list(args.json, io)? {
+        return Ok(ExitStatus::Done);
+    }
     let store = args.store.open(&TOOL, matches)?;
     let target = args.output.report(&args.files)?;
     let (text, failures) = if args.html {
