@@ -22,7 +22,7 @@ fn the_picture_is_fresh() {
         let shown = std::fs::read(xtask::root().join(&path)).unwrap_or_default();
         assert!(
             shown == drawn,
-            "{} is stale; run `cargo build && cargo run -p xtask -- picture target/debug`",
+            "{} is stale; run `cargo build && cargo xtask picture target/debug`",
             path.display()
         );
     }

@@ -1,10 +1,11 @@
-//! Chores of the repository: what is generated from the table of tools.
+//! Chores of the repository: what is generated from the table of tools, and the packages.
 //!
 //! The man pages and the completions are checked in, so that packagers and
 //! readers need no build. [`generated`] makes all of them in memory, [`stale`]
 //! compares, [`write()`] repairs.
 
 mod completions;
+pub mod dist;
 mod exit_status;
 mod man;
 pub mod picture;
@@ -14,8 +15,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-
-use ctx_cli::Tool;
 
 /// Path within the repository → content.
 pub type Files = BTreeMap<PathBuf, Vec<u8>>;
@@ -38,14 +37,7 @@ pub fn root() -> PathBuf {
     root
 }
 
-/// Every tool, in the order of the alphabet: those of the root package, and those that are
-/// packages of their own.
-pub fn tools() -> Vec<&'static Tool> {
-    let mut tools = ctx_tools::TOOLS.to_vec();
-    tools.push(&ctx_memory_tool::TOOL);
-    tools.sort_by_key(|tool| tool.name);
-    tools
-}
+pub use ctx_all::tools;
 
 /// All generated files, made from [`tools`].
 pub fn generated() -> io::Result<Files> {

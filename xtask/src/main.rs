@@ -1,6 +1,6 @@
-//! `cargo run -p xtask -- gen [--check]`
+//! `cargo xtask gen [--check]`, `cargo xtask dist`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Parser;
@@ -19,23 +19,35 @@ enum Chore {
         /// The folder, for instance target/release
         bin: PathBuf,
     },
+    /// Build the tools and pack them: a tarball and a Debian package, in target/packages
+    Dist(xtask::dist::Dist),
 }
 
 fn main() -> anyhow::Result<()> {
     let root = xtask::root();
-    let check = match Chore::parse() {
-        Chore::Gen { check } => check,
+    match Chore::parse() {
+        Chore::Gen { check } => generate(&root, check),
         Chore::Picture { bin } => {
             let bin = bin.canonicalize().context("no such folder")?;
             let files = xtask::picture::drawn(&bin)?;
-            return xtask::put(&root, &files).context("cannot write docs/picture/");
+            xtask::put(&root, &files).context("cannot write docs/picture/")
         }
-    };
+        Chore::Dist(dist) => {
+            for package in dist.run(&root)? {
+                let size = std::fs::metadata(&package)?.len() as f64 / 1e6;
+                eprintln!("{} ({size:.1} MB)", package.display());
+            }
+            Ok(())
+        }
+    }
+}
+
+fn generate(root: &Path, check: bool) -> anyhow::Result<()> {
     let files = xtask::generated().context("cannot generate")?;
     if !check {
-        return xtask::write(&root, &files).context("cannot write man/ and completions/");
+        return xtask::write(root, &files).context("cannot write man/ and completions/");
     }
-    let stale = xtask::stale(&root, &files).context("cannot read man/ and completions/")?;
+    let stale = xtask::stale(root, &files).context("cannot read man/ and completions/")?;
     if stale.is_empty() {
         return Ok(());
     }

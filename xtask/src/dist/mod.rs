@@ -1,0 +1,106 @@
+//! `cargo xtask dist`: what is handed out, a tarball and a Debian package.
+//!
+//! The same tree gives the same bytes: no path of the machine that built it, no time but that
+//! of the last commit, no owner, and files in the order of their names.
+
+mod cargo;
+mod licences;
+mod pack;
+mod stage;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, bail};
+
+use cargo::Metadata;
+
+/// What is made.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Dist {
+    /// Build for this platform, as rustc calls it [default: that of this machine]
+    #[arg(long, value_name = "TRIPLE")]
+    pub target: Option<String>,
+    /// Make the tarball alone, for which cargo-deb is not needed
+    #[arg(long)]
+    pub no_deb: bool,
+}
+
+/// Where things lie while packages are made.
+struct Places<'r> {
+    root: &'r Path,
+    triple: &'r str,
+    /// Where cargo puts what it builds.
+    built: PathBuf,
+    /// Where the packages go.
+    packages: PathBuf,
+    /// Seconds since 1970, the time of all that is packed.
+    epoch: i64,
+}
+
+impl Dist {
+    /// Builds the tools and packs them; returns the paths of the packages.
+    pub fn run(&self, root: &Path) -> anyhow::Result<Vec<PathBuf>> {
+        let host = cargo::host()?;
+        let triple = self.target.as_deref().unwrap_or(&host);
+        // A static program needs nothing of the distribution: the tarball is enough for it.
+        let deb = !self.no_deb && !triple.ends_with("-musl");
+        if deb {
+            pack::require_cargo_deb()?;
+        }
+        let metadata = Metadata::read(root, triple)?;
+        let mut built = metadata.target_directory.clone();
+        built.extend(self.target.as_deref());
+        let places = Places {
+            root,
+            triple,
+            built: built.join("dist"),
+            packages: metadata.target_directory.join("packages"),
+            epoch: epoch(root)?,
+        };
+        cargo::build(root, self.target.as_deref())?;
+        let licences = licences::text(&metadata);
+        let mut packages = vec![pack::tarball(&places, &licences)?];
+        if deb {
+            packages.push(pack::deb(&places, self.target.as_deref(), &licences)?);
+        }
+        pack::checksums(&places)?;
+        Ok(packages)
+    }
+}
+
+/// The time of all that is packed: `$SOURCE_DATE_EPOCH`, else that of the last commit.
+fn epoch(root: &Path) -> anyhow::Result<i64> {
+    if let Ok(epoch) = std::env::var("SOURCE_DATE_EPOCH") {
+        return epoch.parse().context("SOURCE_DATE_EPOCH is no number");
+    }
+    let mut git = Command::new("git");
+    git.args(["log", "-1", "--format=%ct"]).current_dir(root);
+    let epoch = output(&mut git).context("this is no git repository; set SOURCE_DATE_EPOCH")?;
+    Ok(epoch.trim().parse()?)
+}
+
+/// Runs a command whose output people see.
+fn run(command: &mut Command) -> anyhow::Result<()> {
+    let status = command.status().with_context(|| shown(command))?;
+    if !status.success() {
+        bail!("{} failed: {status}", shown(command));
+    }
+    Ok(())
+}
+
+/// Runs a command and returns what it prints.
+fn output(command: &mut Command) -> anyhow::Result<String> {
+    let output = command.output().with_context(|| shown(command))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("{} failed: {}", shown(command), said.trim());
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+    words.join(" ")
+}
