@@ -26,7 +26,7 @@ pub struct CountingArgs {
 }
 
 fn encodings() -> impl TypedValueParser<Value = Encoding> {
-    PossibleValuesParser::new(Encoding::ALL.map(Encoding::name))
+    PossibleValuesParser::new(Encoding::ALL.iter().map(|encoding| encoding.name()))
         .try_map(|name| name.parse::<Encoding>())
 }
 
